@@ -1,0 +1,157 @@
+/**
+ * Why a delivery failed. Plain data, and the only memory between attempts: what a failure says is stored with the item
+ * and given back to the next attempt as `attempt.prior`. That is how a later round knows which URL refused for good.
+ *
+ * @module
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { Receipt } from './Receipt.ts'
+
+/** Reasons that headrace itself gives for a final no. A sink of your own may use words of its own. */
+export type RefusedReason = 'status' | 'redirect' | 'certificate' | 'blockedAddress' | 'badRequest'
+
+/** Reasons that headrace itself gives for a failure that may pass. A sink of your own may use words of its own. */
+export type RetryableReason = 'status' | 'timeout' | 'network' | 'laneFull' | 'late' | 'threw' | 'defect'
+
+/** Any other word, without losing the completions for ours. */
+type OwnWord = string & Record<never, never>
+
+/** A final no: trying again would change nothing. */
+export interface Refused {
+  readonly _tag: 'Refused'
+  readonly reason: RefusedReason | OwnWord
+  readonly status?: number
+  /** For people; never holds a secret or a header's value. */
+  readonly detail?: string
+}
+
+/** A failure that may pass. */
+export interface Retryable {
+  readonly _tag: 'Retryable'
+  readonly reason: RetryableReason | OwnWord
+  readonly status?: number
+  /** Milliseconds since 1970; the receiver asked not to be tried again before (`Retry-After`). */
+  readonly notBefore?: number
+  /** For people; never holds a secret or a header's value. */
+  readonly detail?: string
+}
+
+/** A first success that failed: the cause of every sink, in the order of the sinks. */
+export interface EachOf {
+  readonly _tag: 'EachOf'
+  readonly causes: ReadonlyArray<Cause>
+}
+
+/** One sink's part in an `EachOf`. */
+export interface Cause {
+  readonly sink: string
+  readonly failure: Failure
+}
+
+/** A batch of which some members failed: one verdict for each member, by position. */
+export interface SomeOf {
+  readonly _tag: 'SomeOf'
+  readonly members: ReadonlyArray<Either<Failure, Receipt>>
+}
+
+/** The deadline came (DE4). */
+export interface Expired {
+  readonly _tag: 'Expired'
+  readonly attempts: number
+  /** When the first attempt started, milliseconds since 1970. */
+  readonly since: number
+  readonly last: Failure
+}
+
+/** Why a delivery failed. */
+export type Failure = Refused | Retryable | EachOf | SomeOf | Expired
+
+/** A final no. */
+export const refused = (reason: Refused['reason'], more: Omit<Refused, '_tag' | 'reason'> = {}): Refused => ({
+  _tag: 'Refused',
+  reason,
+  ...more,
+})
+
+/** A failure that may pass. */
+export const retryable = (
+  reason: Retryable['reason'],
+  more: Omit<Retryable, '_tag' | 'reason'> = {},
+): Retryable => ({ _tag: 'Retryable', reason, ...more })
+
+/** The failures of all sinks of a first success. */
+export const eachOf = (causes: ReadonlyArray<Cause>): EachOf => ({ _tag: 'EachOf', causes })
+
+/** The verdicts of a batch's members. */
+export const someOf = (members: ReadonlyArray<Either<Failure, Receipt>>): SomeOf => ({
+  _tag: 'SomeOf',
+  members,
+})
+
+/** The deadline came. */
+export const expired = (attempts: number, since: number, last: Failure): Expired => ({
+  _tag: 'Expired',
+  attempts,
+  since,
+  last,
+})
+
+/** Whether another attempt could succeed: some part of the failure is retryable. */
+export const isRetryable = (failure: Failure): boolean => {
+  switch (failure._tag) {
+    case 'Refused':
+    case 'Expired':
+      return false
+    case 'Retryable':
+      return true
+    case 'EachOf':
+      return failure.causes.some((cause) => isRetryable(cause.failure))
+    case 'SomeOf':
+      return failure.members.some((member) => member._tag === 'Left' && isRetryable(member.left))
+  }
+}
+
+/**
+ * The earliest moment at which some part of the failure may be tried again; 0 if one may be tried at any time.
+ * Undefined if no part is retryable. `Retry-After` holds back one URL only, so the earliest wins (DE1).
+ */
+export const earliestRetry = (failure: Failure): number | undefined => {
+  const earliest = (failures: ReadonlyArray<Failure>): number | undefined => {
+    let found: number | undefined
+    for (const each of failures) {
+      const at = earliestRetry(each)
+      if (at !== undefined && (found === undefined || at < found)) found = at
+    }
+    return found
+  }
+  switch (failure._tag) {
+    case 'Refused':
+    case 'Expired':
+      return undefined
+    case 'Retryable':
+      return failure.notBefore ?? 0
+    case 'EachOf':
+      return earliest(failure.causes.map((cause) => cause.failure))
+    case 'SomeOf':
+      return earliest(failure.members.flatMap((member) => (member._tag === 'Left' ? [member.left] : [])))
+  }
+}
+
+/** One line for people: `https://a.example: 503 (status); https://b.example: certificate, self-signed`. */
+export const show = (failure: Failure): string => {
+  switch (failure._tag) {
+    case 'Refused':
+    case 'Retryable':
+      return [failure.status === undefined ? failure.reason : `${failure.reason} ${String(failure.status)}`]
+        .concat(failure.detail ?? [])
+        .join(', ')
+    case 'EachOf':
+      return failure.causes.map((cause) => `${cause.sink}: ${show(cause.failure)}`).join('; ')
+    case 'SomeOf': {
+      const failed = failure.members.flatMap((member) => (member._tag === 'Left' ? [show(member.left)] : []))
+      return `${String(failed.length)} of ${String(failure.members.length)} failed: ${[...new Set(failed)].join('; ')}`
+    }
+    case 'Expired':
+      return `expired after ${String(failure.attempts)} attempts, last: ${show(failure.last)}`
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * Why something was turned away at the door. A refused item was never accepted, so it has no outcome; it carries what was
+ * offered, so that whoever offered it can act.
+ *
+ * @module
+ */
+
+/** One thing wrong with one field. */
+export interface Fault {
+  /** Where, in the words of the input: `properties.url`, `[3].userId`; empty for the input itself. */
+  readonly path: string
+  /** What is wrong and what would be right, in plain words; never the value itself. */
+  readonly message: string
+}
+
+/** It is not what it should be. Every fault is named at once (EV7). */
+export interface Invalid {
+  readonly _tag: 'Invalid'
+  readonly faults: ReadonlyArray<Fault>
+  readonly input: unknown
+}
+
+/** Encoded, it has more bytes than are allowed (BY3). */
+export interface TooLarge {
+  readonly _tag: 'TooLarge'
+  readonly limit: number
+  readonly size: number
+  readonly id: string | undefined
+  readonly input: unknown
+}
+
+/** As much is waiting as the bound allows (DE9). Try again when there is room. */
+export interface Full {
+  readonly _tag: 'Full'
+  readonly bound: 'count' | 'bytes'
+  readonly limit: number
+  readonly input: unknown
+}
+
+/** It was switched off (DE14). */
+export interface Disabled {
+  readonly _tag: 'Disabled'
+  readonly input: unknown
+}
+
+/** It was closed. */
+export interface Closed {
+  readonly _tag: 'Closed'
+  readonly input: unknown
+}
+
+/** Why something was turned away at the door. */
+export type Refusal = Invalid | TooLarge | Full | Disabled | Closed
+
+export const invalid = (input: unknown, faults: ReadonlyArray<Fault>): Invalid => ({
+  _tag: 'Invalid',
+  faults,
+  input,
+})
+export const tooLarge = (input: unknown, limit: number, size: number, id: string | undefined): TooLarge => ({
+  _tag: 'TooLarge',
+  limit,
+  size,
+  id,
+  input,
+})
+export const full = (input: unknown, bound: Full['bound'], limit: number): Full => ({
+  _tag: 'Full',
+  bound,
+  limit,
+  input,
+})
+export const disabled = (input: unknown): Disabled => ({ _tag: 'Disabled', input })
+export const closed = (input: unknown): Closed => ({ _tag: 'Closed', input })
+
+/** One line for people. */
+export const show = (refusal: Refusal): string => {
+  switch (refusal._tag) {
+    case 'Invalid':
+      return refusal.faults
+        .map((fault) => (fault.path === '' ? fault.message : `${fault.path}: ${fault.message}`))
+        .join('; ')
+    case 'TooLarge':
+      return `${String(refusal.size)} bytes of JSON, the limit is ${String(refusal.limit)}: send less with the event`
+    case 'Full':
+      return `${String(refusal.limit)} ${refusal.bound === 'count' ? 'items' : 'bytes'} are waiting, which is the bound: await ready() before sending more`
+    case 'Disabled':
+      return 'switched off: call enable() first'
+    case 'Closed':
+      return 'closed: nothing more is taken'
+  }
+}

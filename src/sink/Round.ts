@@ -1,0 +1,18 @@
+import type { Payload } from '../event/Payload.ts'
+
+/**
+ * A place where the sinks of one round keep what they can share: the body's bytes and its signature are made once, not once
+ * for each URL. It is made by who starts the round and gone with it, so a message that waits for its retry holds neither.
+ */
+export interface Round {
+  wire: Wire | undefined
+}
+
+/** A payload as it is on the wire in this round. */
+export interface Wire {
+  readonly payload: Payload<unknown>
+  readonly body: string
+  bytes: Uint8Array | undefined
+  signer: object | undefined
+  signature: string | undefined
+}
