@@ -1,0 +1,136 @@
+// The lint of the whole repository, with types. It stands here and not at the top level, so it is passed by hand:
+// `eslint -c test/eslint.config.js .`, which is what `npm run lint` does.
+import rxjs from 'eslint-plugin-rxjs-x'
+import { defineConfig } from 'eslint/config'
+import ts from 'typescript-eslint'
+
+const OWN_CLOCK =
+  'All time and chance come through Clock and Random (src/clock), so that a test can own them.'
+
+const ambient = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'clearInterval', 'performance']
+
+const ambientProperties = [
+  ...ambient.map((property) => ({ object: 'globalThis', property, message: OWN_CLOCK })),
+  { object: 'Date', property: 'now', message: OWN_CLOCK },
+  { object: 'Math', property: 'random', message: OWN_CLOCK },
+  { object: 'AbortSignal', property: 'timeout', message: OWN_CLOCK },
+  { object: 'process', property: 'hrtime', message: OWN_CLOCK },
+]
+
+const ambientSyntax = [
+  { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: OWN_CLOCK },
+  { selector: "CallExpression[callee.name='Date']", message: OWN_CLOCK },
+]
+
+// Each of these reads the machine's clock or arms a timer of the machine unless it is given a scheduler.
+const timedOperators = [
+  'animationFrames animationFrameScheduler asapScheduler asyncScheduler auditTime bufferTime debounceTime delay interval',
+  'sampleTime throttleTime timeInterval timeout timeoutWith timer timestamp windowTime',
+].flatMap((names) => names.split(' '))
+
+const byFile = [
+  { regex: '^rxjs/', message: "Import from 'rxjs': the inner paths are another copy or private." },
+  {
+    regex: '^fp-ts(?!/lib/\\w+\\.js$)',
+    message: "Import by file, 'fp-ts/lib/Either.js': the short paths do not load in Node's ESM.",
+  },
+  { regex: '^io-ts/', message: "Import * as t from 'io-ts': its inner paths do not load in Node's ESM." },
+]
+
+const barrels = [
+  { regex: '^headrace', message: 'Inside the package, import the file itself.' },
+  {
+    regex: '(^|/)index\\.(ts|js)$|^\\.{1,2}/?$',
+    message: 'An index is for users; inside, import the file itself.',
+  },
+]
+
+const timers = [
+  { regex: '^(node:)?(timers|perf_hooks)(/|$)', message: OWN_CLOCK },
+  { group: ['rxjs'], importNames: timedOperators, message: OWN_CLOCK },
+]
+
+export default defineConfig(
+  { ignores: ['dist/', 'coverage/', 'docs/', '**/*.py'] },
+  { linterOptions: { noInlineConfig: true } },
+  {
+    files: ['src/**/*.ts', 'test/**/*.ts'],
+    extends: [ts.configs.strictTypeChecked, ts.configs.stylisticTypeChecked, rxjs.configs.strict],
+    languageOptions: { parserOptions: { project: 'tsconfig.json', tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      '@typescript-eslint/array-type': ['error', { default: 'array-simple', readonly: 'generic' }],
+      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'separate-type-imports' }],
+      '@typescript-eslint/consistent-type-exports': 'error',
+      '@typescript-eslint/no-import-type-side-effects': 'error',
+      '@typescript-eslint/prefer-readonly': 'error',
+      '@typescript-eslint/require-array-sort-compare': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true, requireDefaultForNonUnion: true },
+      ],
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
+      // `void` stands for "nothing" in Either<Failure, void> and Task<void>, which is how fp-ts writes it.
+      '@typescript-eslint/no-invalid-void-type': ['error', { allowInGenericTypeArguments: true }],
+      eqeqeq: 'error',
+      'no-console': 'error',
+      'no-param-reassign': 'error',
+      'no-var': 'error',
+      'prefer-const': 'error',
+      'object-shorthand': 'error',
+      'no-warning-comments': ['error', { terms: ['todo', 'fixme', 'xxx'], location: 'anywhere' }],
+      'no-restricted-imports': ['error', { patterns: byFile }],
+    },
+  },
+  {
+    files: ['src/**/*.ts'],
+    rules: {
+      '@typescript-eslint/explicit-module-boundary-types': 'error',
+      'max-lines': ['error', { max: 250 }],
+      'no-restricted-globals': ['error', ...ambient.map((name) => ({ name, message: OWN_CLOCK }))],
+      'no-restricted-properties': ['error', ...ambientProperties],
+      'no-restricted-syntax': ['error', ...ambientSyntax],
+      'no-restricted-imports': ['error', { patterns: [...byFile, ...barrels, ...timers] }],
+    },
+  },
+  {
+    files: ['src/clock/**/*.ts'],
+    rules: {
+      'no-restricted-globals': 'off',
+      'no-restricted-properties': 'off',
+      'no-restricted-syntax': 'off',
+    },
+  },
+  {
+    // The virtual clock lets the event loop turn once, so that the promises of the code under test get their turn.
+    files: ['src/testing/**/*.ts'],
+    rules: {
+      'no-restricted-globals': [
+        'error',
+        ...ambient.filter((name) => name !== 'setImmediate').map((name) => ({ name, message: OWN_CLOCK })),
+      ],
+    },
+  },
+  {
+    files: ['test/**/*.ts'],
+    rules: {
+      // Tests play marbles, count what is emitted, and look at what a careless caller would do.
+      'no-restricted-imports': ['error', { patterns: byFile.filter((each) => each.regex !== '^rxjs/') }],
+      'no-console': 'off',
+      '@typescript-eslint/ban-ts-comment': ['error', { 'ts-expect-error': false }],
+      '@typescript-eslint/no-confusing-void-expression': 'off',
+      '@typescript-eslint/restrict-template-expressions': [
+        'error',
+        { allowNumber: true, allowBoolean: true },
+      ],
+      '@typescript-eslint/no-empty-function': 'off',
+      '@typescript-eslint/require-await': 'off',
+      '@typescript-eslint/unbound-method': 'off',
+      'rxjs-x/no-ignored-error': 'off',
+      'rxjs-x/no-nested-subscribe': 'off',
+      'rxjs-x/no-floating-observables': 'off',
+      'rxjs-x/throw-error': 'off',
+      'rxjs-x/no-unsafe-subject-next': 'off',
+      'rxjs-x/no-internal': 'error',
+    },
+  },
+)
