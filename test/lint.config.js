@@ -1,5 +1,6 @@
-// The lint of the whole repository, with types. It stands here and not at the top level, so it is passed by hand:
-// `eslint -c test/eslint.config.js .`, which is what `npm run lint` does.
+// The lint of the whole repository, with types. The top level holds no configuration, so it stands here and is passed by hand:
+// `eslint -c test/lint.config.js .`, which is what `npm run lint` does. Under its usual name eslint would find it for the
+// files in test/ and take its patterns as relative to that folder.
 import rxjs from 'eslint-plugin-rxjs-x'
 import { defineConfig } from 'eslint/config'
 import ts from 'typescript-eslint'

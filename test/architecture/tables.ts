@@ -1,0 +1,86 @@
+/**
+ * What design.md part 3 says, as data: which folder stands on which floor, and where each third party may appear.
+ * To change the house, change a line here and say why in docs/decisions.md.
+ */
+
+/** Folder under src, and its floor. A file imports lower floors or its own folder. */
+export const floors: Readonly<Record<string, number>> = {
+  clock: 0,
+  internal: 0,
+  outcome: 1,
+  event: 2,
+  sink: 3,
+  policy: 3,
+  signing: 3,
+  transport: 3,
+  observe: 3,
+  layers: 4,
+  outbox: 4,
+  operators: 5,
+  sinks: 5,
+  sources: 5,
+  destination: 6,
+  client: 6,
+  collector: 7,
+  testing: 8,
+  cli: 9,
+}
+
+/** The floor of files that stand in src itself: the root entry, which only re-exports. */
+export const ROOT_FLOOR = 10
+
+/** Where a third party may be imported. A place that ends in `/` is a folder under src, else a file; `*` is everywhere. */
+export interface Place {
+  readonly package: RegExp
+  readonly places: ReadonlyArray<string>
+  /** Places where only `import type` is allowed, which is gone when it runs. */
+  readonly types?: ReadonlyArray<string>
+}
+
+/** Everything that src may import from outside. What is not named here is forbidden. */
+export const thirdParties: ReadonlyArray<Place> = [
+  { package: /^rxjs$/, places: ['*'] },
+  { package: /^fp-ts\/lib\/\w+\.js$/, places: ['*'] },
+  {
+    package: /^io-ts$/,
+    places: ['event/', 'operators/validate.ts', 'destination/', 'client/', 'collector/', 'testing/'],
+  },
+  { package: /^undici$/, places: ['transport/'] },
+  { package: /^ipaddr\.js$/, places: ['transport/'] },
+  { package: /^debug$/, places: ['observe/'] },
+  { package: /^(commander|cli-progress)$/, places: ['cli/'] },
+  { package: /^lmdb$/, places: ['outbox/lmdb.ts'] },
+  { package: /^fast-check$/, places: ['testing/'] },
+  { package: /^node:crypto$/, places: ['signing/', 'event/'] },
+  { package: /^node:https?$/, places: ['collector/', 'testing/', 'cli/'], types: ['signing/'] },
+  { package: /^node:(net|tls)$/, places: ['transport/', 'testing/', 'cli/'] },
+  { package: /^node:dns(\/promises)?$/, places: ['transport/'] },
+  { package: /^node:diagnostics_channel$/, places: ['observe/'] },
+  { package: /^node:util$/, places: ['signing/', 'transport/', 'observe/', 'destination/', 'cli/'] },
+  { package: /^node:fs(\/promises)?$/, places: ['sinks/ndjson.ts', 'sources/ndjson.ts', 'cli/'] },
+  { package: /^node:(stream|readline|string_decoder)(\/promises)?$/, places: ['sources/ndjson.ts', 'cli/'] },
+  { package: /^node:(path|url|os|process|tty|events)$/, places: ['cli/'] },
+]
+
+/** Names that say nothing about what is inside. */
+export const bannedNames: ReadonlyArray<string> = [
+  'util',
+  'utils',
+  'common',
+  'helper',
+  'helpers',
+  'misc',
+  'base',
+  'manager',
+  'core',
+]
+
+/** What an entry must not load, however far down; by the file that is the entry. */
+export const lightEntries: Readonly<Record<string, RegExp>> = {
+  'index.ts': /^(undici|commander|cli-progress|lmdb|fast-check)$/,
+  'signing/index.ts': /^(undici|commander|cli-progress|lmdb|fast-check|rxjs|io-ts|debug)$/,
+}
+
+/** At most so many lines a file and files a folder. */
+export const MOST_LINES = 250
+export const MOST_FILES = 15
