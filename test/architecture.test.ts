@@ -141,7 +141,7 @@ const planted: ReadonlyArray<Planted> = [
     },
     reported: [
       "signing/sign.ts:1 imports 'node:http', which belongs to collector/ testing/ cli/",
-      "operators/sign.ts:1 imports 'node:crypto', which belongs to signing/ event/",
+      "operators/sign.ts:1 imports 'node:crypto', which belongs to signing/ event/ operators/batch.ts",
     ],
   },
   {
@@ -182,6 +182,12 @@ const planted: ReadonlyArray<Planted> = [
       "core/A.ts is named 'core'",
       "sink/RetryManager.ts is named 'manager'",
     ],
+  },
+  {
+    rule: 'namesDifferByMoreThanCase',
+    because: 'a module and a function of the same name',
+    files: { 'sink/Sink.ts': '', 'sink/sink.ts': '', 'sinks/Sink.ts': '' },
+    reported: ['sink/Sink.ts and sink/sink.ts differ only by case'],
   },
   {
     rule: 'indexesOnlyReExport',
@@ -268,7 +274,7 @@ describe('each rule reports what it is there for', () => {
     const registry = ['registry', 'example', 'com'].join('.')
     const files = {
       'a.md': `see ${home}/docs`,
-      'b.json': `"resolved": "https://${registry}/rxjs.tgz"`,
+      'b.json': ['"res', 'olved": "https://a.example/rxjs.tgz"'].join(''),
       'c.md': `npm --registry=https://${registry}/`,
       'd.md': 'https://a.example/work/x and ./work/ and docs/home/ada/',
     }

@@ -19,11 +19,14 @@ const allowed = [
 const MACHINE_PATH = /(?<![\w.~-])\/(work|root|home\/\w+|Users\/\w+|private\/tmp|tmp\/\w+)\//
 
 /** A place to download packages from: it belongs to the machine that installs, not to the repository. */
-const REGISTRY = /"resolved"\s*:|\bregistry\.[\w-]+\.\w+|\b(verdaccio|artifactory)\b/
+const REGISTRY = /"resolved"\s*:|\bregistry\.[\w-]+\.\w+/
 
 /** The files that git tracks under `root`, by their path. Files that are not text are left out. */
 export const trackedFiles = (root: string): Files => {
-  const paths = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' }).split('\0')
+  const paths = execFileSync('git', ['-c', 'safe.directory=*', 'ls-files', '-z'], {
+    cwd: root,
+    encoding: 'utf8',
+  }).split('\0')
   const entries = paths.flatMap((path) => {
     if (path === '') return []
     try {

@@ -92,6 +92,16 @@ const namesThatSaySomething: Rule = ({ files }) =>
     return banned === undefined ? [] : [`${path} is named '${banned}'`]
   })
 
+const namesDifferByMoreThanCase: Rule = ({ files }) => {
+  const seen = new Map<string, string>()
+  return Object.keys(files).flatMap((path) => {
+    const twin = seen.get(path.toLowerCase())
+    seen.set(path.toLowerCase(), path)
+    // On disks that ignore case the two would be one file.
+    return twin === undefined ? [] : [`${twin} and ${path} differ only by case`]
+  })
+}
+
 const isIndex = (path: string): boolean => /(^|\/)index\.ts$/.test(path)
 
 const isExplicitReExport = (statement: ts.Statement): boolean =>
@@ -146,6 +156,7 @@ export const rules = {
   shortFiles,
   smallFolders,
   namesThatSaySomething,
+  namesDifferByMoreThanCase,
   indexesOnlyReExport,
   noBarrelImports,
   lightEntriesStayLight,

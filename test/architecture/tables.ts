@@ -51,7 +51,8 @@ export const thirdParties: ReadonlyArray<Place> = [
   { package: /^(commander|cli-progress)$/, places: ['cli/'] },
   { package: /^lmdb$/, places: ['outbox/lmdb.ts'] },
   { package: /^fast-check$/, places: ['testing/'] },
-  { package: /^node:crypto$/, places: ['signing/', 'event/'] },
+  // Beside HMAC, for ids: of a message that came without one, and of a batch.
+  { package: /^node:crypto$/, places: ['signing/', 'event/', 'operators/batch.ts'] },
   { package: /^node:https?$/, places: ['collector/', 'testing/', 'cli/'], types: ['signing/'] },
   { package: /^node:(net|tls)$/, places: ['transport/', 'testing/', 'cli/'] },
   { package: /^node:dns(\/promises)?$/, places: ['transport/'] },
