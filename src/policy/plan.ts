@@ -1,0 +1,63 @@
+import { left } from 'fp-ts/lib/Either.js'
+import type { Random } from '../clock/Random.ts'
+import { retryable } from '../outcome/Failure.ts'
+import type { Progress } from '../outcome/Progress.ts'
+import type { Verdict } from '../outcome/Verdict.ts'
+import type { RetryPolicy } from './RetryPolicy.ts'
+import { step } from './step.ts'
+import { wholeNumber } from './wholeNumber.ts'
+
+/** One attempt of a plan. */
+export interface PlannedAttempt {
+  /** 1 for the first. */
+  readonly number: number
+  /** When it starts, milliseconds since the start of the first. */
+  readonly at: number
+  /** Milliseconds it was waited for, since the end of the attempt before; 0 for the first. */
+  readonly delay: number
+  /** What set that delay, in words; `first attempt` for the first. */
+  readonly because: string
+}
+
+/** What a plan assumes. */
+export interface PlanOptions {
+  /** The chance that jitter draws from; `() => 0.5` for a delay in the middle. */
+  readonly random: Random
+  /** How long each attempt takes until it fails, in whole milliseconds. Default 0. */
+  readonly duration?: number
+  /** How attempt `number` ends, at `now` milliseconds since the start of the first. Default: each one fails and may be retried. */
+  readonly verdict?: (number: number, now: number) => Verdict
+  /** The plan stops after so many attempts, for some policies have no end. Default 1,000. */
+  readonly most?: number
+}
+
+const mayPass: Verdict = left(retryable('network'))
+
+/**
+ * The attempts that a policy would make for an item, until it gives up. It asks the same `step` as real deliveries do.
+ *
+ * @throws RangeError when `duration` is not a whole number from 0, or `most` not one from 1.
+ * @example
+ * import { plan, standard } from 'headrace'
+ *
+ * const attempts = plan(standard, { duration: 5_000, random: () => 0.5 })
+ * console.log(attempts.length) // 52
+ * console.log(attempts[3]) // { number: 4, at: 18500, delay: 2000, because: 'exponential from 1s x2, at most 10m, full jitter' }
+ */
+export const plan = (policy: RetryPolicy, options: PlanOptions): ReadonlyArray<PlannedAttempt> => {
+  const duration = wholeNumber('plan: duration', 'ms', 0, options.duration ?? 0)
+  const most = wholeNumber('plan: most', 'attempts', 1, options.most ?? 1_000)
+  const verdict = options.verdict ?? (() => mayPass)
+  const attempts: PlannedAttempt[] = [{ number: 1, at: 0, delay: 0, because: 'first attempt' }]
+  let progress: Progress | undefined
+  let now = duration
+  while (attempts.length < most) {
+    const number = attempts.length
+    const after = step(policy, progress, 0, verdict(number, now), now, options.random)
+    if (after._tag !== 'Wait') break
+    attempts.push({ number: number + 1, at: after.due, delay: after.delay, because: after.because })
+    progress = after.progress
+    now = after.due + duration
+  }
+  return attempts
+}

@@ -1,0 +1,42 @@
+import type { RetryPolicy } from './RetryPolicy.ts'
+import { showDuration } from './showDuration.ts'
+
+/** The parts that stand side by side. `always` adds nothing, so it is not shown beside others. */
+const parts = (policy: RetryPolicy): ReadonlyArray<RetryPolicy> => {
+  if (policy._tag === 'Always') return []
+  return policy._tag === 'Both' ? [...parts(policy.left), ...parts(policy.right)] : [policy]
+}
+
+/** A combined policy inside a cap or a jitter, where its commas and semicolons could be misread. */
+const within = (policy: RetryPolicy): string =>
+  parts(policy).length > 1 ? `(${show(policy)})` : show(policy)
+
+const showPart = (policy: RetryPolicy): string => {
+  switch (policy._tag) {
+    case 'Always':
+      return 'always'
+    case 'Exponential':
+      return `exponential from ${showDuration(policy.base)} x${String(policy.factor)}`
+    case 'CapDelay':
+      return `${within(policy.policy)}, at most ${showDuration(policy.most)}`
+    case 'FullJitter':
+      return `${within(policy.policy)}, full jitter`
+    case 'LimitRetries':
+      return policy.most === 1 ? 'at most 1 retry' : `at most ${String(policy.most)} retries`
+    case 'Deadline':
+      return `until ${showDuration(policy.within)}`
+    case 'NotBefore':
+      return 'not before Retry-After'
+    case 'Both':
+      return show(policy)
+  }
+}
+
+/**
+ * A policy in words, its parts separated by semicolons: `exponential from 1s x2, at most 10m, full jitter; until 4h`.
+ * Policies that differ only in grouping read the same.
+ */
+export const show = (policy: RetryPolicy): string => {
+  const shown = parts(policy).map(showPart)
+  return shown.length === 0 ? 'always' : shown.join('; ')
+}

@@ -1,0 +1,110 @@
+/**
+ * What becomes of an item after an attempt: the one decision of retry, pure. The relay obeys it (DE4, DE5).
+ *
+ * @module
+ */
+import { isRight } from 'fp-ts/lib/Either.js'
+import type { Random } from '../clock/Random.ts'
+import { earliestRetry, expired, isRetryable } from '../outcome/Failure.ts'
+import type { Expired, Failure } from '../outcome/Failure.ts'
+import type { Progress } from '../outcome/Progress.ts'
+import type { Receipt } from '../outcome/Receipt.ts'
+import type { Verdict } from '../outcome/Verdict.ts'
+import { LONGEST_DELAY, backoff } from './backoff.ts'
+import { limitsOf } from './limitsOf.ts'
+import type { RetryPolicy } from './RetryPolicy.ts'
+import { show } from './show.ts'
+
+/** What becomes of an item after an attempt. `attempts` counts that attempt too. */
+export type Step = Deliver | Reject | Expire | Wait
+
+/** It was delivered. */
+export interface Deliver {
+  readonly _tag: 'Deliver'
+  readonly attempts: number
+  readonly receipt: Receipt
+}
+
+/** A final no. */
+export interface Reject {
+  readonly _tag: 'Reject'
+  readonly attempts: number
+  readonly failure: Failure
+}
+
+/** The policy gives up: the next attempt would be at or after the deadline, or there have been as many as it allows. */
+export interface Expire {
+  readonly _tag: 'Expire'
+  readonly attempts: number
+  readonly failure: Expired
+}
+
+/** The next attempt starts at `due`. */
+export interface Wait {
+  readonly _tag: 'Wait'
+  /** Milliseconds since 1970, before the deadline. */
+  readonly due: number
+  /** Milliseconds from now, at least 1. */
+  readonly delay: number
+  /** What set the delay: the part of the policy, in the words of `show`, or `Retry-After`. */
+  readonly because: string
+  /** What to store, and to give back with the next verdict. */
+  readonly progress: Progress
+}
+
+/**
+ * Whether to wait for the moment that the failure names. A policy without `notBefore` ignores the receiver's wish, except after
+ * a first success: that holds back its URLs by itself (DE1), so a round before the earliest of them would ask nobody.
+ */
+const isHeldBack = (honours: boolean, failure: Failure): boolean => honours || failure._tag === 'EachOf'
+
+/** When a held-back item may be tried. Sinks of others write that number too, so it is made whole and finite here. */
+const heldUntil = (failure: Failure, now: number): number =>
+  Math.min(Math.ceil(earliestRetry(failure) ?? 0), now + LONGEST_DELAY)
+
+/** When the next attempt starts, and why then. */
+const next = (
+  policy: RetryPolicy,
+  honours: boolean,
+  failures: number,
+  failure: Failure,
+  now: number,
+  random: Random,
+): { readonly due: number; readonly because: string } => {
+  const given = backoff(policy, failures, random())
+  const rested = now + Math.max(1, given?.delay ?? 0)
+  const held = isHeldBack(honours, failure) ? heldUntil(failure, now) : 0
+  if (held > rested) return { due: held, because: 'Retry-After' }
+  return { due: rested, because: given === undefined ? 'no backoff' : show(given.by) }
+}
+
+/**
+ * What to do after a verdict. Draws from `random` exactly once when the failure is retryable, and not at all otherwise.
+ *
+ * - A success is delivered, and a failure of which no part is retryable is rejected, whatever the policy says.
+ * - Else the next attempt is due after the backoff, or when the receiver wants it, whichever is later. If that is at or after
+ *   `since` + deadline, or if the retries are used up, the item expires now: nothing is gained by waiting for it.
+ *
+ * @param progress what `step` answered the last time; undefined after the first attempt
+ * @param since when the first attempt started, milliseconds since 1970
+ * @param now when the verdict came, whole milliseconds since 1970
+ */
+export const step = (
+  policy: RetryPolicy,
+  progress: Progress | undefined,
+  since: number,
+  verdict: Verdict,
+  now: number,
+  random: Random,
+): Step => {
+  const attempts = (progress?.attempts ?? 0) + 1
+  if (isRight(verdict)) return { _tag: 'Deliver', attempts, receipt: verdict.right }
+  const failure = verdict.left
+  if (!isRetryable(failure)) return { _tag: 'Reject', attempts, failure }
+  const { retries, within, honours } = limitsOf(policy)
+  const { due, because } = next(policy, honours, attempts, failure, now, random)
+  if (attempts > retries || due >= since + within) {
+    return { _tag: 'Expire', attempts, failure: expired(attempts, since, failure) }
+  }
+  return { _tag: 'Wait', due, delay: due - now, because, progress: { attempts, last: failure } }
+}
