@@ -1,0 +1,258 @@
+/**
+ * The moments that the laws of `step` look at. A policy is described by a plain record, and what it should say is computed
+ * from that record here, by another road than the one of src. Everything is placed relative to the limits: the deadline falls
+ * just before, on or just after the next due time, and `Retry-After` just before, on or just after the backoff and the deadline.
+ */
+import * as fc from 'fast-check'
+import { left } from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import { eachOf, expired, refused, retryable, someOf } from '../../src/outcome/Failure.ts'
+import type { Failure } from '../../src/outcome/Failure.ts'
+import type { Progress } from '../../src/outcome/Progress.ts'
+import {
+  always,
+  both,
+  capDelay,
+  deadline,
+  exponential,
+  fullJitter,
+  limitRetries,
+  notBefore,
+} from '../../src/policy/RetryPolicy.ts'
+import type { RetryPolicy } from '../../src/policy/RetryPolicy.ts'
+import type { Step, Wait, step } from '../../src/policy/step.ts'
+
+/** What is tested: `step`, or a mutant of it. */
+export type StepFunction = typeof step
+
+/** A delay-giving part. */
+export interface Curve {
+  readonly base: number
+  readonly factor: number
+  readonly cap: number | undefined
+  readonly jitter: 'none' | 'outside the cap' | 'inside the cap'
+}
+
+/** A policy as a record: several curves, and limits. */
+export interface Shape {
+  readonly curves: ReadonlyArray<Curve>
+  readonly retries: number | undefined
+  readonly within: number | undefined
+  readonly honours: boolean
+  /** Reverses the order of the parts. */
+  readonly reversed: boolean
+}
+
+/** The largest draw below 1. */
+export const ALMOST_ONE: number = 1 - 2 ** -53
+
+const policyOfCurve = ({ base, factor, cap, jitter }: Curve): RetryPolicy => {
+  const capped = cap === undefined ? (policy: RetryPolicy) => policy : capDelay(cap)
+  const inner = exponential({ base, factor })
+  switch (jitter) {
+    case 'none':
+      return capped(inner)
+    case 'outside the cap':
+      return pipe(inner, capped, fullJitter)
+    case 'inside the cap':
+      return pipe(inner, fullJitter, capped)
+  }
+}
+
+export const policyOf = (shape: Shape): RetryPolicy => {
+  const parts = [
+    ...shape.curves.map(policyOfCurve),
+    ...(shape.retries === undefined ? [] : [limitRetries(shape.retries)]),
+    ...(shape.within === undefined ? [] : [deadline(shape.within)]),
+    ...(shape.honours ? [notBefore] : []),
+  ]
+  return (shape.reversed ? parts.toReversed() : parts).reduce(both, always)
+}
+
+/** The most that a curve may give after so many failures, in whole milliseconds. */
+export const mostOf = (curve: Curve, failures: number): number => {
+  let most = curve.base
+  for (let i = 1; i < failures && most < 1e15; i++) most *= curve.factor
+  return Math.floor(Math.min(most, curve.cap ?? Infinity))
+}
+
+/** What a curve gives for a draw: each whole number from 0 to its most is equally likely. */
+const delayOf = (curve: Curve, failures: number, draw: number): number => {
+  const most = mostOf(curve, failures)
+  if (curve.jitter === 'none') return most
+  if (curve.jitter === 'outside the cap') return Math.floor(draw * (most + 1))
+  const uncapped = mostOf({ ...curve, cap: undefined }, failures)
+  return Math.min(Math.floor(draw * (uncapped + 1)), curve.cap ?? Infinity)
+}
+
+/** The backoff of a shape: the longest delay, at least 1 ms. */
+export const backoffOf = (shape: Shape, failures: number, draw: number): number =>
+  Math.max(1, ...shape.curves.map((curve) => delayOf(curve, failures, draw)))
+
+/** One part of a failure. `at` is a moment, as `Retry-After` gives it. */
+export type Leaf = { readonly final: true } | { readonly final: false; readonly at: number | undefined }
+
+/** How the leaves of a failure are held together. */
+export type Nest = 'alone' | 'each' | 'some' | 'some of each' | 'each of some'
+
+const failureOfLeaf = (leaf: Leaf): Failure => {
+  if (leaf.final) return refused('status', { status: 404 })
+  return retryable('status', leaf.at === undefined ? { status: 500 } : { status: 429, notBefore: leaf.at })
+}
+
+export const failureOf = (nest: Nest, leaves: ReadonlyArray<Leaf>): Failure => {
+  const failures = leaves.map(failureOfLeaf)
+  const each = (of: ReadonlyArray<Failure>): Failure =>
+    eachOf(of.map((failure, i) => ({ sink: `sink ${i}`, failure })))
+  const some = (of: ReadonlyArray<Failure>): Failure =>
+    someOf([{ _tag: 'Right', right: { sink: 'x' } }, ...of.map((failure) => left(failure))])
+  const [first = refused('status')] = failures
+  switch (nest) {
+    case 'alone':
+      return first
+    case 'each':
+      return each(failures)
+    case 'some':
+      return some(failures)
+    case 'some of each':
+      return some([first, each(failures)])
+    case 'each of some':
+      return each([first, some(failures)])
+  }
+}
+
+/** The earliest moment at which some leaf may be tried; 0 for any time. */
+const earliestOf = (leaves: ReadonlyArray<Leaf>): number =>
+  Math.min(...leaves.flatMap((leaf) => (leaf.final ? [] : [leaf.at ?? 0])))
+
+/** A moment after a failed attempt. */
+export interface Moment {
+  readonly shape: Shape
+  /** Attempts that failed before this one. */
+  readonly before: number
+  readonly since: number
+  readonly now: number
+  readonly draw: number
+  readonly nest: Nest
+  readonly leaves: ReadonlyArray<Leaf>
+}
+
+/** What a moment should lead to, from the record alone. */
+export interface Expected {
+  readonly retryable: boolean
+  readonly backoff: number
+  /** Whether `Retry-After` set the due time. */
+  readonly held: boolean
+  readonly due: number
+  readonly deadline: number
+  readonly exhausted: boolean
+}
+
+export const expectedOf = ({ shape, before, since, now, draw, nest, leaves }: Moment): Expected => {
+  const counted = nest === 'alone' ? leaves.slice(0, 1) : leaves
+  const backoff = backoffOf(shape, before + 1, draw)
+  const asked = shape.honours || nest.startsWith('each') ? earliestOf(counted) : 0
+  return {
+    retryable: counted.some((leaf) => !leaf.final),
+    backoff,
+    held: asked > now + backoff,
+    due: Math.max(now + backoff, asked),
+    deadline: since + (shape.within ?? Infinity),
+    exhausted: before >= (shape.retries ?? Infinity),
+  }
+}
+
+/** Asks for the step of a moment. */
+export const stepAt = (decide: StepFunction, moment: Moment): Step =>
+  decide(
+    policyOf(moment.shape),
+    progressOf(moment.before),
+    moment.since,
+    left(failureOf(moment.nest, moment.leaves)),
+    moment.now,
+    () => moment.draw,
+  )
+
+export const progressOf = (before: number): Progress | undefined =>
+  before === 0 ? undefined : { attempts: before, last: expired(1, 0, refused('status')) }
+
+export const waits = (after: Step): after is Wait => after._tag === 'Wait'
+
+const curve: fc.Arbitrary<Curve> = fc.record({
+  base: fc.oneof(fc.constantFrom(1, 1_000), fc.integer({ min: 1, max: 100_000 })),
+  factor: fc.constantFrom(1, 1.5, 2, 3),
+  cap: fc.option(fc.oneof(fc.constantFrom(1, 600_000), fc.integer({ min: 1, max: 1_000_000 })), {
+    nil: undefined,
+  }),
+  jitter: fc.constantFrom('none', 'outside the cap', 'inside the cap'),
+})
+
+const draw: fc.Arbitrary<number> = fc.oneof(
+  fc.constantFrom(0, ALMOST_ONE, 0.5),
+  fc.double({ min: 0, max: ALMOST_ONE, noNaN: true }),
+)
+
+/** -1, 0 and 1 mostly; else further away. */
+const nearby: fc.Arbitrary<number> = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom(-1, 0, 1) },
+  { weight: 1, arbitrary: fc.integer({ min: -5_000, max: 3_000_000_000 }) },
+)
+
+/** Where a limit is placed, and how far beside it. */
+interface Aim {
+  readonly at: 'due' | 'now' | 'since'
+  readonly offset: number
+}
+
+const seed = fc.record({
+  curves: fc.array(curve, { maxLength: 3, size: 'max' }),
+  retriesLeft: fc.option(fc.constantFrom(-1, 0, 1, 5), { nil: undefined }),
+  deadline: fc.option(
+    fc.record({ at: fc.constantFrom<Aim['at']>('due', 'due', 'now', 'since'), offset: nearby }),
+    { nil: undefined, freq: 8 },
+  ),
+  honours: fc.boolean(),
+  reversed: fc.boolean(),
+  before: fc.oneof(fc.constantFrom(0, 1, 2), fc.nat({ max: 12 })),
+  since: fc.constantFrom(0, 1_767_225_600_000),
+  elapsed: fc.oneof(fc.constantFrom(0, 5_000), fc.nat({ max: 20_000_000 })),
+  draw,
+  nest: fc.constantFrom<Nest>('alone', 'alone', 'each', 'some', 'some of each', 'each of some'),
+  leaves: fc.array(
+    fc.oneof(
+      { weight: 1, arbitrary: fc.constant({ final: true } as const) },
+      {
+        weight: 3,
+        arbitrary: fc.record({
+          final: fc.constant(false as const),
+          asked: fc.option(fc.record({ at: fc.constantFrom('now', 'backoff', 'deadline'), offset: nearby }), {
+            nil: undefined,
+            freq: 3,
+          }),
+        }),
+      },
+    ),
+    { minLength: 1, maxLength: 4, size: 'max' },
+  ),
+})
+
+/** The deadline is chosen last, when it is known what it should be near to. */
+export const moment: fc.Arbitrary<Moment> = seed.map((chosen) => {
+  const { before, since, curves, honours, reversed, nest } = chosen
+  const now = since + chosen.elapsed
+  const retries = chosen.retriesLeft === undefined ? undefined : Math.max(0, before + chosen.retriesLeft)
+  const endless: Shape = { curves, retries, within: undefined, honours, reversed }
+  const rested = now + backoffOf(endless, before + 1, chosen.draw)
+  const aimed = chosen.deadline
+  const places = { due: rested, now, since }
+  const limit = aimed && Math.max(since + 1, places[aimed.at] + aimed.offset)
+  const leaves = chosen.leaves.map((leaf): Leaf => {
+    if (leaf.final) return leaf
+    const { asked } = leaf
+    if (asked === undefined) return { final: false, at: undefined }
+    const anchor = { now, backoff: rested, deadline: limit ?? rested }[asked.at]
+    return { final: false, at: anchor + asked.offset }
+  })
+  const shape = { ...endless, within: limit && limit - since }
+  return { shape, before, since, now, draw: chosen.draw, nest, leaves }
+})
