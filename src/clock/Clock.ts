@@ -46,11 +46,18 @@ export const systemClock: Clock = {
   schedule,
 }
 
+const readings = new WeakMap<Clock, () => number>()
+
 /**
  * A reading of the wall clock that cannot step: the wall time at the first call, carried on by the monotonic clock.
  * Deadlines and due times are kept in it, so setting the machine's clock neither lengthens nor skips a retry (webhooks/S43).
+ * A clock has one reading, however often it is asked for: a deadline set in one place is compared in another.
  */
 export const steady = (clock: Clock): (() => number) => {
+  const known = readings.get(clock)
+  if (known !== undefined) return known
   const offset = clock.now() - clock.monotonic()
-  return () => Math.floor(offset + clock.monotonic())
+  const reading = (): number => Math.floor(offset + clock.monotonic())
+  readings.set(clock, reading)
+  return reading
 }

@@ -44,13 +44,34 @@ export const fromRun = <A>(name: string, run: Run<A>, close: (within: number) =>
   return sink
 }
 
+const WITHOUT_VERDICT = 'the sink completed without a verdict'
+
+/** Holds a sink that is not ours to the contract: a second verdict is ignored, and none at all is a defect. */
+const guarded = (receiver: Receiver): Receiver => {
+  let told = false
+  return {
+    next: (verdict) => {
+      if (told) return
+      told = true
+      receiver.next(verdict)
+    },
+    complete: () => {
+      if (told) receiver.complete()
+      else receiver.error(new Error(WITHOUT_VERDICT))
+    },
+    error: (defect) => {
+      receiver.error(defect)
+    },
+  }
+}
+
 /** The run of a sink: its own when we made it, else its Observable, subscribed. A `deliver` that throws is a defect. */
 export const runOf = <A>(sink: Sink<A>): Run<A> =>
   hasRun(sink)
     ? sink[RUN]
     : (item, attempt, receiver) => {
         try {
-          const subscription = sink.deliver(item, attempt).subscribe(receiver)
+          const subscription = sink.deliver(item, attempt).subscribe(guarded(receiver))
           return () => {
             subscription.unsubscribe()
           }
