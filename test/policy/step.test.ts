@@ -1,0 +1,165 @@
+import { left, right } from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { eachOf, expired, refused, retryable } from '../../src/outcome/Failure.ts'
+import type { Expired, Failure } from '../../src/outcome/Failure.ts'
+import type { Progress } from '../../src/outcome/Progress.ts'
+import {
+  always,
+  both,
+  capDelay,
+  deadline,
+  exponential,
+  fullJitter,
+  limitRetries,
+  notBefore,
+  standard,
+} from '../../src/policy/RetryPolicy.ts'
+import type { RetryPolicy } from '../../src/policy/RetryPolicy.ts'
+import { step } from '../../src/policy/step.ts'
+import type { Step } from '../../src/policy/step.ts'
+
+const SINCE = 1_000_000
+const half = (): number => 0.5
+const timeout = retryable('timeout')
+
+/** The step after `attempts` attempts that all failed, `elapsed` after the start of the first. */
+const after = (
+  policy: RetryPolicy,
+  attempts: number,
+  elapsed: number,
+  failure: Failure = timeout,
+  random = half,
+): Step => {
+  const progress: Progress | undefined =
+    attempts === 1 ? undefined : { attempts: attempts - 1, last: timeout }
+  return step(policy, progress, SINCE, left(failure), SINCE + elapsed, random)
+}
+
+describe('step', () => {
+  it('delivers a success, counted', () => {
+    const receipt = { sink: 'https://a.example', status: 204 }
+    const progress = { attempts: 2, last: timeout }
+    expect(step(limitRetries(0), progress, SINCE, right(receipt), SINCE, half)).toEqual({
+      _tag: 'Deliver',
+      attempts: 3,
+      receipt,
+    })
+  })
+
+  it('delivers a success that came after the deadline: what runs may finish (DE4)', () => {
+    const receipt = { sink: 'one' }
+    expect(step(deadline(1), undefined, 0, right(receipt), 4_000, half)._tag).toBe('Deliver')
+  })
+
+  it('rejects a final refusal with the failure as it is', () => {
+    const failure = eachOf([{ sink: 'a', failure: refused('certificate') }])
+    expect(after(standard, 1, 10, failure)).toEqual({ _tag: 'Reject', attempts: 1, failure })
+  })
+
+  it('rejects what a nested retry gave up on', () => {
+    const failure = expired(3, SINCE, timeout)
+    expect(after(standard, 1, 10, failure)).toEqual({ _tag: 'Reject', attempts: 1, failure })
+  })
+
+  it('waits for the backoff, and says why', () => {
+    const failure = retryable('status', { status: 503 })
+    expect(after(standard, 3, 60_000, failure)).toEqual({
+      _tag: 'Wait',
+      due: SINCE + 62_000,
+      delay: 2_000,
+      because: 'exponential from 1s x2, at most 10m, full jitter',
+      progress: { attempts: 3, last: failure },
+    })
+  })
+
+  it('waits for as long as the receiver asked, beyond the cap', () => {
+    const failure = retryable('status', { status: 429, notBefore: SINCE + 3_600_000 })
+    expect(after(standard, 1, 100, failure)).toMatchObject({ due: SINCE + 3_600_000, because: 'Retry-After' })
+  })
+
+  it('waits for the backoff when that is longer', () => {
+    const failure = retryable('status', { status: 429, notBefore: SINCE + 100 })
+    const because = 'exponential from 1s x2, at most 10m, full jitter'
+    expect(after(standard, 1, 100, failure)).toMatchObject({ delay: 500, because })
+  })
+
+  it('does not obey the receiver without notBefore', () => {
+    const failure = retryable('status', { notBefore: SINCE + 9_000 })
+    expect(after(always, 1, 100, failure)).toMatchObject({ delay: 1, because: 'no backoff' })
+  })
+
+  it('waits for the earliest URL of a first success in any case: a round before it would ask nobody (DE1)', () => {
+    const asks = (sink: string, at: number) => ({
+      sink,
+      failure: retryable('status', { notBefore: SINCE + at }),
+    })
+    const gone = { sink: 'c', failure: refused('status', { status: 410 }) }
+    const failure = eachOf([asks('a', 9_000), asks('b', 5_000), gone])
+    expect(after(always, 1, 0, failure)).toMatchObject({ delay: 5_000, because: 'Retry-After' })
+    const oneIsFree = eachOf([...failure.causes, { sink: 'd', failure: timeout }])
+    expect(after(always, 1, 0, oneIsFree)).toMatchObject({ delay: 1 })
+  })
+
+  it('expires when the next attempt would reach the deadline, and not before', () => {
+    const policy = both(exponential({ base: 1_000, factor: 1 }), deadline(10_000))
+    expect(after(policy, 4, 8_999)).toMatchObject({ _tag: 'Wait', due: SINCE + 9_999 })
+    expect(after(policy, 4, 9_000)).toEqual({
+      _tag: 'Expire',
+      attempts: 4,
+      failure: expired(4, SINCE, timeout),
+    })
+  })
+
+  it('expires at once when the receiver asks for more than is left', () => {
+    const at = (notBefore: number) => after(standard, 1, 0, retryable('status', { notBefore }))._tag
+    expect(at(SINCE + 14_400_000)).toBe('Expire')
+    expect(at(SINCE + 14_399_999)).toBe('Wait')
+  })
+
+  it('expires when the retries are used up', () => {
+    const tags = [1, 2, 3].map((attempts) => after(limitRetries(2), attempts, 0)._tag)
+    expect(tags).toEqual(['Wait', 'Wait', 'Expire'])
+    expect(after(limitRetries(0), 1, 0)._tag).toBe('Expire')
+  })
+
+  it('names the part that set the delay', () => {
+    const slow = exponential({ base: 60_000, factor: 1 })
+    const policy = both(slow, pipe(exponential(), fullJitter, capDelay(600_000)))
+    const [early, late] = [1, 9].map((attempts) => after(policy, attempts, 0))
+    expect(early).toMatchObject({ delay: 60_000, because: 'exponential from 1m x1' })
+    expect(late).toMatchObject({
+      delay: 128_000,
+      because: 'exponential from 1s x2, full jitter, at most 10m',
+    })
+  })
+
+  it('reaches both ends of the jitter', () => {
+    const delays = [0, 1 - 2 ** -53].map((draw) => after(standard, 20, 0, timeout, () => draw))
+    expect(delays).toMatchObject([{ delay: 1 }, { delay: 600_000 }])
+  })
+
+  it.each([
+    ['NaN', NaN, 1],
+    ['a past moment', -5, 1],
+    ['a fraction', SINCE + 10.5, 11],
+    ['infinity', Infinity, 1e15],
+  ])('bears a notBefore of %s', (_name, at, delay) => {
+    expect(after(notBefore, 1, 0, retryable('own words', { notBefore: at }))).toMatchObject({ delay })
+  })
+
+  it('bears a thousand attempts without a cap', () => {
+    expect(after(exponential(), 5_000, 0)).toMatchObject({ delay: 1e15 })
+    expect(after(fullJitter(exponential()), 5_000, 0, timeout, () => 0)).toMatchObject({ delay: 1 })
+    expect(after(fullJitter(exponential()), 5_000, 0, timeout, () => 1)).toMatchObject({ delay: 1e15 })
+  })
+
+  it('has one type for each end', () => {
+    const ended = after(standard, 1, 0)
+    if (ended._tag === 'Expire') expectTypeOf(ended.failure).toEqualTypeOf<Expired>()
+    if (ended._tag === 'Wait') expectTypeOf(ended.progress).toEqualTypeOf<Progress>()
+    // @ts-expect-error: a delivered item has no failure
+    if (ended._tag === 'Deliver') expect(ended.failure).toBeUndefined()
+    expect(ended._tag).toBe('Wait')
+  })
+})
