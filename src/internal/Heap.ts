@@ -96,7 +96,7 @@ export const heap = <A>(): Heap<A> => {
       const last = items[count]
       items.length = count
       if (count > 0) siftDown(keys[count] ?? 0, order[count] ?? 0, last)
-      else reset()
+      else if (keys.length > SMALLEST) reset()
       return top
     },
     drain: () => {
