@@ -1,0 +1,98 @@
+import type { Cancel, Clock } from '../clock/Clock.ts'
+import type { TooLarge } from '../outcome/Refusal.ts'
+import { tooLarge } from '../outcome/Refusal.ts'
+import type { BatchLimits, OpenBatch } from './OpenBatch.ts'
+import { closed, fullBy, hasRoomFor, opened, put, sizeAlone } from './OpenBatch.ts'
+import type { Closing, Payload } from './Payload.ts'
+
+/** Limits, and the time. */
+export interface BatcherSettings extends BatchLimits {
+  /** Milliseconds; `Infinity` for none. */
+  readonly maxDelay: number
+  readonly delayFrom: 'firstItem' | 'lastFlush'
+  readonly clock: Clock
+  readonly newId: () => string
+}
+
+/** Who is told what a batcher decided. None of them may call back before the decision is over. */
+export interface BatcherTarget<A> {
+  readonly batch: (batch: Payload<A>) => void
+  readonly refuse: (refusal: TooLarge) => void
+  /** Runs the decision that the timer brings. */
+  readonly due: (decision: () => void) => void
+}
+
+/** Gathers payloads, one open batch at a time. */
+export interface Batcher<A> {
+  readonly offer: (payload: Payload<A>) => void
+  /** Sends off what is there; does nothing if that is nothing. */
+  readonly close: (closedBy: Closing) => void
+  /** Stops the timer and hands out what is in the open batch. */
+  readonly abandon: () => ReadonlyArray<Payload<A>>
+}
+
+/**
+ * The decisions of batching in time (BA1, BA3, BA4), without streams. The timer belongs to the open batch: it is armed by its
+ * first member and gone when it closes, so there is one at most, and none while nothing waits.
+ */
+export const batcher = <A>(settings: BatcherSettings, target: BatcherTarget<A>): Batcher<A> => {
+  const { clock, delayFrom, frame, maxBytes, maxDelay, newId } = settings
+  let open: OpenBatch<A> | undefined
+  let cancelTimer: Cancel | undefined
+  let lastFlush = clock.monotonic()
+
+  const stopTimer = (): void => {
+    cancelTimer?.()
+    cancelTimer = undefined
+  }
+
+  const close = (closedBy: Closing): void => {
+    if (open === undefined) return
+    const batch = closed(open, frame, newId(), closedBy)
+    open = undefined
+    stopTimer()
+    lastFlush = clock.monotonic()
+    target.batch(batch)
+  }
+
+  const onTimer = (): void => {
+    cancelTimer = undefined
+    target.due(() => {
+      close('delay')
+    })
+  }
+
+  const waitForMore = (): void => {
+    if (cancelTimer !== undefined || maxDelay === Infinity) return
+    const wait = delayFrom === 'firstItem' ? maxDelay : lastFlush + maxDelay - clock.monotonic()
+    if (wait > 0) cancelTimer = clock.schedule(wait, onTimer)
+    else close('delay')
+  }
+
+  const add = (payload: Payload<A>): OpenBatch<A> => {
+    if (open !== undefined && !hasRoomFor(open, payload, settings)) close('bytes')
+    if (open === undefined) open = opened(payload, frame)
+    else put(open, payload)
+    return open
+  }
+
+  return {
+    offer: (payload) => {
+      const alone = sizeAlone(payload, frame)
+      if (alone > maxBytes) {
+        target.refuse(tooLarge(payload, maxBytes, alone, payload.id))
+        return
+      }
+      const full = fullBy(add(payload), settings)
+      if (full === undefined) waitForMore()
+      else close(full)
+    },
+    close,
+    abandon: () => {
+      const members = open?.members ?? []
+      open = undefined
+      stopTimer()
+      return members
+    },
+  }
+}

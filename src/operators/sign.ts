@@ -1,0 +1,28 @@
+import { map } from 'rxjs'
+import { right } from 'fp-ts/lib/Either.js'
+import type { Payload } from '../event/Payload.ts'
+import type { Rail } from '../outcome/Rail.ts'
+import type { Secret } from '../signing/Secret.ts'
+import { signerOf } from '../signing/signerOf.ts'
+
+/**
+ * Lets the payloads be signed. The signature itself is made when a payload is sent, once for each body and secret, and is
+ * never stored (DE10); here each payload only gets the signer. Sign after `batch`: what is signed is the body that goes out.
+ * A secret that is empty or padded throws a `TypeError` here, when the pipeline is put together.
+ *
+ * @example
+ * import { sign } from 'headrace'
+ * import { right } from 'fp-ts/lib/Either.js'
+ * import { of } from 'rxjs'
+ * const payload = { id: 'm1', items: [{ type: 'track' }], text: '{"type":"track"}', byteLength: 16 }
+ * of(right(payload)).pipe(sign('correct horse')).subscribe((each) => {
+ *   if (each._tag === 'Right') console.log(each.right.signer?.(each.right.text).length) // 40
+ * })
+ */
+export const sign = (
+  secret: Secret | string,
+): (<L, A>(source: Rail<L, Payload<A>>) => Rail<L, Payload<A>>) => {
+  const signer = signerOf(secret)
+  return (source) =>
+    source.pipe(map((each) => (each._tag === 'Left' ? each : right({ ...each.right, signer }))))
+}

@@ -1,0 +1,26 @@
+import type { Signer } from '../event/Payload.ts'
+import { digest } from './digest.ts'
+import { keyOf, type Secret, secretOrThrow } from './Secret.ts'
+
+const signers = new WeakMap<Secret, Signer>()
+
+/**
+ * The function that signs with a secret: `X-Signature` is what it answers (DE10). One `Secret` has one signer, so sinks that
+ * were given the same secret can see that they share it, and make one signature for all (performance: once per body, not per
+ * URL). Text makes a new secret, and so a new signer, at each call. Throws a `TypeError` if the secret is wrong.
+ *
+ * @example
+ * import { signerOf } from 'headrace/signing'
+ * const signer = signerOf('correct horse')
+ * console.log(signer('{"type":"track"}') === signer(Buffer.from('{"type":"track"}'))) // true
+ */
+export const signerOf = (secret: Secret | string): Signer => {
+  const known = secretOrThrow(secret)
+  const made = signers.get(known)
+  if (made !== undefined) return made
+  const key = keyOf(known)
+  if (key === undefined) throw new TypeError('not a secret')
+  const signer: Signer = (body) => digest(key, body)
+  signers.set(known, signer)
+  return signer
+}
