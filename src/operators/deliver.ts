@@ -1,0 +1,164 @@
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { Observable, Subject, defer, take, takeUntil } from 'rxjs'
+import { systemClock } from '../clock/Clock.ts'
+import type { Clock } from '../clock/Clock.ts'
+import { systemRandom } from '../clock/Random.ts'
+import type { Random } from '../clock/Random.ts'
+import { whenSettled } from '../internal/awaitable.ts'
+import type { Tell } from '../observe/Happening.ts'
+import type { Outcome } from '../outcome/Outcome.ts'
+import type { Rail } from '../outcome/Rail.ts'
+import type { Refusal } from '../outcome/Refusal.ts'
+import { memoryOutbox } from '../outbox/memoryOutbox.ts'
+import { relay } from '../outbox/relay.ts'
+import { standard } from '../policy/RetryPolicy.ts'
+import type { RetryPolicy } from '../policy/RetryPolicy.ts'
+import type { Outbox } from '../sink/Outbox.ts'
+import type { Sink } from '../sink/Sink.ts'
+
+/** How `deliver` goes about it. */
+export interface DeliverOptions {
+  /** When to try again; default `standard`: exponential from 1 s, at most 10 min, full jitter, until 4 h (DE4, DE5). */
+  readonly retry?: RetryPolicy
+  /** Its first value cancels what runs; what has not ended comes out as abandoned, and the stream completes. */
+  readonly stop?: Observable<unknown>
+  /** How many items may be in a round at once; the others wait in the outbox. Default 1,000 (DE8). */
+  readonly inRound?: number
+  /** Is told what happens. */
+  readonly tell?: Tell
+  /** Default the machine's clock. */
+  readonly clock?: Clock
+  /** Default the machine's chance. */
+  readonly random?: Random
+}
+
+/** The two faces of `deliver`: with its own memory it takes any item that the sink takes, with your outbox what that holds. */
+export interface Deliver {
+  <S>(
+    sink: Sink<S>,
+    options?: DeliverOptions,
+  ): <L, P extends S>(source: Rail<L, P>) => Observable<L | Refusal | Outcome<P>>
+  <P>(
+    sink: Sink<P>,
+    options: DeliverOptions & { readonly outbox: Outbox<P> },
+  ): <L>(source: Rail<L, P>) => Observable<L | Refusal | Outcome<P>>
+}
+
+const delivering = <L, P>(
+  source: Rail<L, P>,
+  sink: Sink<P>,
+  outbox: Outbox<P>,
+  options: DeliverOptions,
+): Observable<L | Refusal | Outcome<P>> =>
+  new Observable((subscriber) => {
+    const { clock = systemClock, random = systemRandom, retry = standard, inRound = 1_000, tell } = options
+    const cut = new Subject<void>()
+    let source$: 'open' | 'complete' | { readonly failed: unknown } = 'open'
+    let deciding = 0
+    const work = relay<P>({
+      sink,
+      outbox,
+      retry,
+      clock,
+      random,
+      inRound,
+      tell,
+      ended: (outcome) => {
+        subscriber.next(outcome)
+      },
+    })
+    const endAtRest = (): void => {
+      if (source$ === 'open' || deciding > 0 || work.active(Infinity) || work.running() > 0) return
+      if (source$ === 'complete') subscriber.complete()
+      else subscriber.error(source$.failed)
+    }
+    const ended = (how: typeof source$): void => {
+      source$ = how
+      endAtRest()
+    }
+    const refuse = (refusal: Refusal): void => {
+      work.report({ _tag: 'RefusedAtDoor', at: work.now(), refusal })
+      subscriber.next(refusal)
+    }
+    const offer = (item: P): void => {
+      deciding++
+      whenSettled(
+        work.offer(item),
+        (kept) => {
+          deciding--
+          if (isLeft(kept)) refuse(kept.left)
+          endAtRest()
+        },
+        (error) => {
+          // The store could not say whether it has the item: a defect that the host must see.
+          deciding--
+          ended({ failed: error })
+        },
+      )
+    }
+    const brake = (): void => {
+      cut.next()
+      work.brake(() => {
+        subscriber.complete()
+      })
+    }
+
+    work.onChange(endAtRest)
+    subscriber.add(() => {
+      cut.next()
+      work.brake(() => undefined)
+    })
+    options.stop?.pipe(take(1), takeUntil(cut)).subscribe({
+      next: brake,
+      error: (error: unknown) => {
+        work.report({ _tag: 'Defect', at: work.now(), where: 'stop', error })
+      },
+    })
+    source.pipe(takeUntil(cut)).subscribe({
+      next: (rail) => {
+        if (isLeft(rail)) subscriber.next(rail.left)
+        else offer(rail.right)
+      },
+      error: (error: unknown) => {
+        ended({ failed: error })
+      },
+      complete: () => {
+        ended('complete')
+      },
+    })
+  })
+
+/**
+ * Delivers each item to a sink, tries again as the policy says, and emits exactly one outcome for each: delivered, rejected,
+ * expired or abandoned. What cannot be kept because the bound is reached comes out at once as a refusal. Lefts pass.
+ *
+ * The source's end is the drain: the stream completes when everything has its outcome and nothing runs any more (an error of
+ * the source is passed on then, too). `stop` is the emergency brake. Bare unsubscription cancels as well, but can report
+ * what was abandoned only to `tell`.
+ *
+ * What waits is bounded by the outbox (100,000 items and 256 MiB by default, DE9), never the number of attempts; how many
+ * requests run at once is the business of `limiting`, around the sink and so below retry.
+ *
+ * ```
+ * source   --a----b---|
+ * sink       a✗ a✓  b✓
+ * deliver  ------A--B-|
+ * ```
+ *
+ * @example
+ * import { deliver, memory } from 'headrace'
+ * import { right } from 'fp-ts/lib/Either.js'
+ * import { of } from 'rxjs'
+ *
+ * of(right('a'), right('b')).pipe(deliver(memory<string>()))
+ *   .subscribe((ended) => console.log(ended._tag))
+ * // => Delivered
+ * // => Delivered
+ */
+export const deliver: Deliver =
+  <S>(sink: Sink<S>, options: DeliverOptions & { readonly outbox?: Outbox<S> } = {}) =>
+  <L, P extends S>(source: Rail<L, P>): Observable<L | Refusal | Outcome<P>> => {
+    // `Deliver` lets an outbox be given only where P is S.
+    const given = options.outbox as Outbox<P> | undefined
+    return defer(() => delivering(source, sink, given ?? memoryOutbox<P>(), options))
+  }

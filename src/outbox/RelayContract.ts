@@ -1,0 +1,50 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../clock/Clock.ts'
+import type { Random } from '../clock/Random.ts'
+import type { Awaitable } from '../internal/awaitable.ts'
+import type { Tell } from '../observe/Happening.ts'
+import type { Outcome } from '../outcome/Outcome.ts'
+import type { Closed, Full } from '../outcome/Refusal.ts'
+import type { Totals } from '../outcome/Totals.ts'
+import type { RetryPolicy } from '../policy/RetryPolicy.ts'
+import type { DeadLetter, Entry, Outbox } from '../sink/Outbox.ts'
+import type { Sink } from '../sink/Sink.ts'
+
+/** What a relay works with. */
+export interface RelayOptions<A> {
+  readonly sink: Sink<A>
+  readonly outbox: Outbox<A>
+  readonly retry: RetryPolicy
+  readonly clock: Clock
+  readonly random: Random
+  /** How many items may be in a round at once; the others wait in the outbox (DE8). */
+  readonly inRound: number
+  readonly tell?: Tell | undefined
+  /** Is told each outcome, once it is as durable as the outbox. */
+  readonly ended: (outcome: Outcome<A>) => void
+}
+
+/** A relay at work. */
+export interface Relay<A> {
+  /** Takes an item into keeping: from here on it will have exactly one outcome. */
+  readonly offer: (item: A) => Awaitable<Either<Full | Closed, Entry<A>>>
+  /** Refuses new items from now on. */
+  readonly refuse: () => void
+  /** Starts no new round from now on. */
+  readonly rest: () => void
+  /** Cancels what runs and hands back what has not ended. A durable outbox keeps it, and nothing is handed back. */
+  readonly brake: (then: (items: ReadonlyArray<A>) => void) => void
+  /** Whether a round is under way or could start before `instant` (by `now`). */
+  readonly active: (instant: number) => boolean
+  /** Deliveries of which something still runs, siblings of ended ones included. */
+  readonly running: () => number
+  /** Is called after each change that could bring the relay to rest; a second call replaces the first. */
+  readonly onChange: (listener: () => void) => void
+  /** Puts dead letters back to wait; they count as accepted anew. Answers how many. */
+  readonly redrive: (matches: (letter: DeadLetter<A>) => boolean) => Promise<number>
+  /** Tells whoever listens; never throws. */
+  readonly report: Tell
+  readonly totals: () => Totals
+  /** The time in which due times and deadlines are kept. */
+  readonly now: () => number
+}

@@ -1,0 +1,98 @@
+import { left } from 'fp-ts/lib/Either.js'
+import type { Cancel } from '../clock/Clock.ts'
+import { retryable } from '../outcome/Failure.ts'
+import type { Verdict } from '../outcome/Verdict.ts'
+import type { Entry } from '../sink/Outbox.ts'
+import { nothingToCancel, runOf } from '../sink/Run.ts'
+import type { Sink } from '../sink/Sink.ts'
+
+/** Who is told how rounds go. */
+export interface RoundsListener<A> {
+  /** The verdict of a round, exactly once for each that is not cancelled. `since`: when the entry's first attempt started. */
+  readonly settled: (entry: Entry<A>, since: number, verdict: Verdict) => void
+  /** A delivery has come to rest: nothing of it runs any more. */
+  readonly rested: () => void
+  readonly defect: (where: string, error: unknown) => void
+}
+
+/** The rounds that are under way. */
+export interface Rounds<A> {
+  /** Starts a round. `until`: no attempt may start at or after it. */
+  readonly start: (entry: Entry<A>, since: number, until: number) => void
+  /** Entries whose verdict is still out. */
+  readonly inRound: () => number
+  /** Those of them that were tried before. */
+  readonly retries: () => number
+  /** Deliveries of which something still runs, siblings of ended ones included. */
+  readonly running: () => number
+  /** Cancels everything, and answers the entries whose verdict was still out. */
+  readonly cancelAll: () => ReadonlyArray<Entry<A>>
+}
+
+interface Delivery<A> {
+  readonly entry: Entry<A>
+  readonly since: number
+  settled: boolean
+  cancel: Cancel
+}
+
+/** Runs a sink for entries, and keeps count. A defect of the sink is a retryable failure of that entry alone. */
+export const rounds = <A>(sink: Sink<A>, listener: RoundsListener<A>): Rounds<A> => {
+  const run = runOf(sink)
+  const running = new Set<Delivery<A>>()
+  let inRound = 0
+  let retries = 0
+
+  const settle = (delivery: Delivery<A>, verdict: Verdict): void => {
+    if (delivery.settled) return
+    delivery.settled = true
+    inRound--
+    if (delivery.entry.progress !== undefined) retries--
+    listener.settled(delivery.entry, delivery.since, verdict)
+  }
+
+  const rest = (delivery: Delivery<A>): void => {
+    if (!running.delete(delivery)) return
+    settle(delivery, left(retryable('defect', { detail: 'the sink ended without a verdict' })))
+    listener.rested()
+  }
+
+  return {
+    start: (entry, since, until) => {
+      const { progress } = entry
+      const delivery: Delivery<A> = { entry, since, settled: false, cancel: nothingToCancel }
+      inRound++
+      if (progress !== undefined) retries++
+      running.add(delivery)
+      const attempt = { number: (progress?.attempts ?? 0) + 1, until, prior: progress?.last }
+      delivery.cancel = run(entry.item, attempt, {
+        next: (verdict) => {
+          settle(delivery, verdict)
+        },
+        complete: () => {
+          rest(delivery)
+        },
+        error: (error) => {
+          listener.defect(sink.name, error)
+          rest(delivery)
+        },
+      })
+    },
+    inRound: () => inRound,
+    retries: () => retries,
+    running: () => running.size,
+    cancelAll: () => {
+      const cancelled = [...running]
+      running.clear()
+      inRound = 0
+      retries = 0
+      const cut = cancelled.filter((delivery) => !delivery.settled).map((delivery) => delivery.entry)
+      for (const delivery of cancelled) {
+        // A sink that speaks after its cancel is not listened to.
+        delivery.settled = true
+        delivery.cancel()
+      }
+      return cut
+    },
+  }
+}

@@ -1,0 +1,52 @@
+/** Relays that are wrong on purpose. Each must break a law. */
+import { retryable } from '../../src/outcome/Failure.ts'
+import type { RelayOptions } from '../../src/outbox/RelayContract.ts'
+import { relay } from '../../src/outbox/relay.ts'
+import { both, deadline, exponential, standard } from '../../src/policy/RetryPolicy.ts'
+import type { Outbox } from '../../src/sink/Outbox.ts'
+import type { MakeRelay } from '../laws/relay.ts'
+
+const over =
+  (change: (outbox: Outbox<number>) => Partial<Outbox<number>>): MakeRelay =>
+  (options) =>
+    relay({ ...options, outbox: { ...options.outbox, ...change(options.outbox) } })
+
+const withOptions =
+  (change: (options: RelayOptions<number>) => Partial<RelayOptions<number>>): MakeRelay =>
+  (options) =>
+    relay({ ...options, ...change(options) })
+
+export const relayMutants: Readonly<Record<string, MakeRelay>> = {
+  'forgets who refused': over(({ park }) => ({
+    park: (entry, due) =>
+      park(
+        { ...entry, progress: { attempts: entry.progress?.attempts ?? 1, last: retryable('status') } },
+        due,
+      ),
+  })),
+  'a restart extends the deadline': over(({ park }) => ({
+    park: (entry, due) => park({ ...entry, since: undefined }, due),
+  })),
+  'ends twice': over(({ end }) => ({
+    end: async (entry, outcome) => {
+      await end(entry, outcome)
+      await end(entry, outcome)
+    },
+  })),
+  'loses what it parks': over(({ park, end }) => ({
+    park: (entry, due) =>
+      entry.progress?.attempts === 2
+        ? end(entry, { _tag: 'Dropped', item: -1, attempts: 2, reason: 'dropOldest' })
+        : park(entry, due),
+  })),
+  'bounds no rounds': withOptions(() => ({ inRound: 100 })),
+  'gives up early': withOptions(({ retry }) => ({ retry: both(retry, deadline(500)) })),
+  'goes on after the deadline': withOptions(() => ({ retry: standard })),
+  'tries a final no again': withOptions(({ sink }) => ({
+    retry: exponential({ base: 100 }),
+    sink: {
+      ...sink,
+      deliver: (item, attempt) => sink.deliver(item, { ...attempt, prior: undefined, until: Infinity }),
+    },
+  })),
+}

@@ -1,0 +1,122 @@
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { Subject } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { firstSuccess } from '../../src/layers/firstSuccess.ts'
+import { timingOut } from '../../src/layers/timingOut.ts'
+import { retryable } from '../../src/outcome/Failure.ts'
+import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
+import { relay } from '../../src/outbox/relay.ts'
+import { standard } from '../../src/policy/RetryPolicy.ts'
+import { deliver } from '../../src/operators/deliver.ts'
+import { fromRun } from '../../src/sink/Run.ts'
+import { seededRandom } from '../../src/testing/seededRandom.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+
+const HOUR = 3_600_000
+const MESSAGES = 10_000
+const nothing = () => () => Promise.resolve()
+
+describe('four hours of a dead receiver', () => {
+  it('10,000 messages: the accounting holds at every minute, and each expires in its time', () => {
+    const clock = virtualClock()
+    let requests = 0
+    let late = 0
+    const dead = fromRun<number>(
+      'dead',
+      (_, attempt, receiver) => {
+        requests++
+        if (clock.now() >= attempt.until) late++
+        return clock.schedule(30, () => {
+          receiver.next(left(retryable('status', { status: 503 })))
+          receiver.complete()
+        })
+      },
+      nothing,
+    )
+    const ended: Array<{ readonly _tag: string; readonly attempts: number }> = []
+    const outbox = memoryOutbox<number>()
+    const work = relay<number>({
+      sink: firstSuccess([timingOut(5_000, { clock })(dead)], { clock }),
+      outbox,
+      retry: standard,
+      clock,
+      random: seededRandom(7),
+      inRound: 1_000,
+      ended: (outcome) => ended.push(outcome),
+    })
+    for (let n = 0; n < MESSAGES; n++) void work.offer(n)
+    let samples = 0
+    for (let minute = 0; minute < 4 * 60 + 2; minute++) {
+      clock.tick(60_000)
+      const totals = work.totals()
+      const sum = totals.delivered + totals.rejected + totals.expired + totals.dropped + totals.abandoned
+      expect(sum + totals.waiting).toBe(totals.accepted)
+      expect(totals.waiting).toBe(outbox.stats().waiting)
+      expect(totals.expired).toBe(ended.length)
+      samples++
+    }
+    expect(samples).toBe(242)
+    expect(work.totals()).toEqual({
+      accepted: MESSAGES,
+      delivered: 0,
+      rejected: 0,
+      expired: MESSAGES,
+      dropped: 0,
+      abandoned: 0,
+      waiting: 0,
+    })
+    expect(late).toBe(0)
+    expect(requests / MESSAGES).toBeGreaterThan(30)
+    expect(requests / MESSAGES).toBeLessThan(90)
+    expect(clock.pending()).toBe(0)
+  })
+
+  it('a receiver that comes back after three hours gets what still waits', () => {
+    const clock = virtualClock()
+    const items = new Subject<Either<never, number>>()
+    let delivered = 0
+    let ended = 0
+    const sleeper = fromRun<number>(
+      'sleeper',
+      (_, __, receiver) =>
+        clock.schedule(30, () => {
+          const awake = clock.monotonic() > 3 * HOUR
+          receiver.next(awake ? right({ sink: 'sleeper' }) : left(retryable('status', { status: 503 })))
+          receiver.complete()
+        }),
+      nothing,
+    )
+    items.pipe(deliver(sleeper, { clock, random: seededRandom(7) })).subscribe((outcome) => {
+      ended++
+      if (outcome._tag === 'Delivered') delivered++
+    })
+    for (let n = 0; n < 1_000; n++) items.next(right(n))
+    clock.tick(4 * HOUR)
+    expect([ended, delivered]).toEqual([1_000, 1_000])
+    expect(clock.pending()).toBe(0)
+  })
+
+  it('a machine whose clock is set back five hours keeps its deadlines', () => {
+    const clock = virtualClock()
+    const items = new Subject<Either<never, number>>()
+    const ended: string[] = []
+    const dead = fromRun<number>(
+      'dead',
+      (_, __, receiver) => {
+        receiver.next(left(retryable('network')))
+        receiver.complete()
+        return () => undefined
+      },
+      nothing,
+    )
+    items
+      .pipe(deliver(dead, { clock, random: seededRandom(7) }))
+      .subscribe((outcome) => ended.push(outcome._tag))
+    items.next(right(1))
+    clock.tick(HOUR)
+    clock.wall(-5 * HOUR)
+    clock.tick(3 * HOUR)
+    expect(ended).toEqual(['Expired'])
+  })
+})

@@ -1,0 +1,86 @@
+/**
+ * A durable outbox as a test needs it: what was committed survives a crash of the process, and a write takes `latency`
+ * milliseconds of the virtual clock until it is committed (0: at once, without a promise).
+ */
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../../src/clock/Clock.ts'
+import type { Awaitable } from '../../src/internal/awaitable.ts'
+import { isDead } from '../../src/outcome/Outcome.ts'
+import type { Outcome } from '../../src/outcome/Outcome.ts'
+import { full } from '../../src/outcome/Refusal.ts'
+import type { DeadLetter, Entry, Outbox } from '../../src/sink/Outbox.ts'
+
+export interface Disk<A> {
+  readonly entries: Map<string, { entry: Entry<A>; due: number }>
+  readonly dead: Array<DeadLetter<A>>
+  readonly ended: Array<Outcome<A>>
+  appended: number
+  /** Crashes so far: a write that was started before one never commits. */
+  generation: number
+}
+
+export const disk = <A>(): Disk<A> => ({
+  entries: new Map(),
+  dead: [],
+  ended: [],
+  appended: 0,
+  generation: 0,
+})
+
+export const survivingOutbox = <A>(
+  on: Disk<A>,
+  clock: Clock,
+  { latency = 0, maxCount = Infinity }: { latency?: number; maxCount?: number } = {},
+): Outbox<A> => {
+  const born = on.generation
+  const taken = new Set<string>()
+
+  const commit = <T>(write: () => T): Awaitable<T> =>
+    latency === 0
+      ? write()
+      : new Promise((resolve) => {
+          clock.schedule(latency, () => {
+            if (on.generation === born) resolve(write())
+          })
+        })
+
+  const ready = (): ReadonlyArray<{ entry: Entry<A>; due: number }> =>
+    [...on.entries.values()].filter(({ entry }) => !taken.has(entry.id)).sort((a, b) => a.due - b.due)
+
+  return {
+    durable: true,
+    append: (item) =>
+      on.entries.size >= maxCount
+        ? left(full(item, 'count', maxCount))
+        : commit(() => {
+            const entry: Entry<A> = { id: String(++on.appended), item, since: undefined, progress: undefined }
+            on.entries.set(entry.id, { entry, due: 0 })
+            return right(entry)
+          }),
+    take: (now, limit, parked) => {
+      const due = ready().filter((row) => row.due <= now)
+      const retries = due.filter((row) => row.entry.progress !== undefined).slice(0, Math.min(limit, parked))
+      const fresh = due.filter((row) => row.entry.progress === undefined).slice(0, limit - retries.length)
+      const rows = [...retries, ...fresh].map((row) => row.entry)
+      for (const entry of rows) taken.add(entry.id)
+      return rows
+    },
+    park: (entry, due) =>
+      commit(() => {
+        on.entries.set(entry.id, { entry, due })
+        taken.delete(entry.id)
+      }),
+    end: (entry, outcome) =>
+      commit(() => {
+        on.entries.delete(entry.id)
+        taken.delete(entry.id)
+        on.ended.push(outcome)
+        if (isDead(outcome)) on.dead.push({ entry, outcome })
+      }),
+    nextDue: () => ready()[0]?.due,
+    abandon: () => [],
+    dead: { list: () => on.dead, redrive: () => 0, purge: () => 0 },
+    stats: () => ({ waiting: on.entries.size, bytes: 0, dead: on.dead.length, maxCount, maxBytes: Infinity }),
+    close: () => Promise.resolve(),
+  }
+}
