@@ -1,0 +1,43 @@
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { checkExamples } from './examples/check.ts'
+import { collect } from './examples/collect.ts'
+import { checkCommands } from './examples/commands.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const fences = collect(root)
+const isCode = (language: string): boolean => language === 'ts'
+const isConsole = (language: string): boolean => language === 'sh' || language === 'console'
+const placeOf = ({ file, line }: { file: string; line: number }): string => `${file}:${line}`
+
+const code = fences.filter(({ language }) => isCode(language))
+const consoles = fences.filter(({ language, flags }) => isConsole(language) && !flags.includes('no-run'))
+
+describe('what the docs show is true', () => {
+  let faults: ReadonlyArray<ReadonlyArray<string>> = []
+
+  beforeAll(async () => {
+    expect(existsSync(`${root}dist/index.js`), 'the package is built: npm run build').toBe(true)
+    faults = await checkExamples(code, { limit: 20_000, children: 2 })
+  }, 300_000)
+
+  test('every fence is of a kind that is checked, or is not code', () => {
+    const data = ['json', 'ndjson', 'http', 'text', 'mermaid', '']
+    const others = fences.filter(({ language }) => !isCode(language) && !isConsole(language))
+    expect(others.filter(({ language }) => !data.includes(language)).map(placeOf)).toEqual([])
+  })
+
+  test('every example has a verdict', () => {
+    expect(code.length).toBeGreaterThan(0)
+    expect(faults).toHaveLength(code.length)
+  })
+
+  test.each(code.map((fence, at) => [placeOf(fence), at] as const))('%s', (_, at) => {
+    expect(faults[at]).toEqual([])
+  })
+
+  test.each(consoles.map((fence) => [placeOf(fence), fence.text] as const))('%s', async (_, text) => {
+    expect(await checkCommands(text, 50_000)).toEqual([])
+  })
+})
