@@ -3,9 +3,12 @@
  *
  * @module
  */
+import { left } from 'fp-ts/lib/Either.js'
 import type { Cancel } from '../clock/Clock.ts'
 import { type Chain, chain, type Link } from '../internal/Chain.ts'
-import type { Receiver } from '../sink/Run.ts'
+import { retryable } from '../outcome/Failure.ts'
+import type { Verdict } from '../outcome/Verdict.ts'
+import { nothingToCancel, type Receiver, type Run } from '../sink/Run.ts'
 import type { Attempt } from '../sink/Sink.ts'
 
 /** A delivery in its lane: it waits, or it runs. */
@@ -33,6 +36,8 @@ export interface Lanes<A> {
   readonly of: (item: A) => Lane<A>
   /** Lets go of a lane that nothing uses. */
   readonly forget: (lane: Lane<A>) => void
+  /** How many lanes there are. */
+  readonly size: () => number
 }
 
 const emptyLane = <A>(key: unknown): Lane<A> => ({
@@ -45,7 +50,7 @@ const emptyLane = <A>(key: unknown): Lane<A> => ({
 /** The same lane for all. */
 export const oneLane = <A>(): Lanes<A> => {
   const lane = emptyLane<A>(undefined)
-  return { of: () => lane, forget: () => undefined }
+  return { of: () => lane, forget: () => undefined, size: () => 1 }
 }
 
 /** A lane for each key, as long as something is in it. */
@@ -63,5 +68,131 @@ export const lanesBy = <A>(by: (item: A) => unknown): Lanes<A> => {
     forget: (lane) => {
       if (lane.running === 0 && lane.waiting.size() === 0 && !lane.draining) lanes.delete(lane.key)
     },
+    size: () => lanes.size,
+  }
+}
+
+const FULL: Verdict = left(retryable('laneFull'))
+const LATE: Verdict = left(retryable('late', { detail: 'the deadline came while it waited in its lane' }))
+
+/** The bounds of each lane, and the time by which it is judged what is late: milliseconds since 1970. */
+export interface LaneLimits {
+  readonly concurrency: number
+  readonly queue: number
+  readonly now: () => number
+}
+
+/** A run of which at most so many go on at a time in each lane. `limiting` says what that means. */
+export const laneRun = <A>(
+  runInner: Run<A>,
+  lanes: Lanes<A>,
+  { concurrency, queue, now }: LaneLimits,
+): Run<A> => {
+  const complete = (held: Held<A>): void => {
+    const { to } = held
+    held.to = undefined
+    to?.complete()
+  }
+
+  const start = (held: Held<A>): void => {
+    const { lane } = held
+    lane.running++
+    held.cancelInner = nothingToCancel
+    const cancel = runInner(held.item, held.attempt, {
+      next: (verdict) => {
+        held.to?.next(verdict)
+      },
+      complete: () => {
+        if (held.to === undefined) return
+        lane.running--
+        complete(held)
+        drain(lane)
+      },
+      error: (defect) => {
+        const { to } = held
+        if (to === undefined) return
+        held.to = undefined
+        lane.running--
+        to.error(defect)
+        drain(lane)
+      },
+    })
+    if (held.to === undefined) cancel()
+    else held.cancelInner = cancel
+  }
+
+  const begin = (held: Held<A>): void => {
+    held.lane.waiting.remove(held)
+    if (now() < held.attempt.until) {
+      start(held)
+      return
+    }
+    held.to?.next(LATE)
+    complete(held)
+  }
+
+  // A loop and not a recursion: a sink may end at once, and so may everything that waits behind it.
+  const drain = (lane: Lane<A>): void => {
+    if (lane.draining) return
+    lane.draining = true
+    for (
+      let oldest = lane.waiting.oldest();
+      oldest !== undefined && lane.running < concurrency;
+      oldest = lane.waiting.oldest()
+    ) {
+      begin(oldest)
+    }
+    lane.draining = false
+    lanes.forget(lane)
+  }
+
+  const cancel = (held: Held<A>): void => {
+    if (held.to === undefined) return
+    held.to = undefined
+    const { lane, cancelInner } = held
+    if (cancelInner === undefined) {
+      lane.waiting.remove(held)
+      lanes.forget(lane)
+      return
+    }
+    cancelInner()
+    lane.running--
+    // Not at once: who stops a whole pipeline cancels one delivery after the other, and would find the next ones just started.
+    if (lane.waiting.size() > 0) {
+      queueMicrotask(() => {
+        drain(lane)
+      })
+    } else {
+      lanes.forget(lane)
+    }
+  }
+
+  return (item, attempt, receiver) => {
+    let lane: Lane<A>
+    try {
+      lane = lanes.of(item)
+    } catch (defect) {
+      receiver.error(defect)
+      return nothingToCancel
+    }
+    if (lane.running + lane.waiting.size() >= concurrency + queue) {
+      receiver.next(FULL)
+      receiver.complete()
+      return nothingToCancel
+    }
+    const held: Held<A> = {
+      older: undefined,
+      newer: undefined,
+      item,
+      attempt,
+      lane,
+      to: receiver,
+      cancelInner: undefined,
+    }
+    lane.waiting.push(held)
+    drain(lane)
+    return () => {
+      cancel(held)
+    }
   }
 }

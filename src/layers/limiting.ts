@@ -1,10 +1,7 @@
-import { left } from 'fp-ts/lib/Either.js'
 import { type Clock, steady, systemClock } from '../clock/Clock.ts'
-import { retryable } from '../outcome/Failure.ts'
-import type { Verdict } from '../outcome/Verdict.ts'
-import { fromRun, nothingToCancel, type Run, runOf } from '../sink/Run.ts'
+import { fromRun, runOf } from '../sink/Run.ts'
 import type { Sink } from '../sink/Sink.ts'
-import { type Held, type Lane, type Lanes, lanesBy, oneLane } from './Lane.ts'
+import { laneRun, lanesBy, oneLane } from './Lane.ts'
 
 /** What a lane is like, and which lane an item takes. */
 export interface LimitingOptions<in A> {
@@ -17,130 +14,11 @@ export interface LimitingOptions<in A> {
   readonly clock?: Clock
 }
 
-const FULL: Verdict = left(retryable('laneFull'))
-const LATE: Verdict = left(retryable('late', { detail: 'the deadline came while it waited in its lane' }))
-
 const checked = (name: string, value: number, least: number): number => {
   if (Number.isSafeInteger(value) && value >= least) return value
   throw new RangeError(
     `limiting: ${name} must be a whole number of at least ${String(least)}, not ${String(value)}`,
   )
-}
-
-const laneRun = <A>(
-  runInner: Run<A>,
-  lanes: Lanes<A>,
-  concurrency: number,
-  queue: number,
-  now: () => number,
-): Run<A> => {
-  const complete = (held: Held<A>): void => {
-    const { to } = held
-    held.to = undefined
-    to?.complete()
-  }
-
-  const start = (held: Held<A>): void => {
-    const { lane } = held
-    lane.running++
-    held.cancelInner = nothingToCancel
-    const cancel = runInner(held.item, held.attempt, {
-      next: (verdict) => {
-        held.to?.next(verdict)
-      },
-      complete: () => {
-        if (held.to === undefined) return
-        lane.running--
-        complete(held)
-        drain(lane)
-      },
-      error: (defect) => {
-        const { to } = held
-        if (to === undefined) return
-        held.to = undefined
-        lane.running--
-        to.error(defect)
-        drain(lane)
-      },
-    })
-    if (held.to === undefined) cancel()
-    else held.cancelInner = cancel
-  }
-
-  const begin = (held: Held<A>): void => {
-    held.lane.waiting.remove(held)
-    if (now() < held.attempt.until) {
-      start(held)
-      return
-    }
-    held.to?.next(LATE)
-    complete(held)
-  }
-
-  // A loop and not a recursion: a sink may end at once, and so may everything that waits behind it.
-  const drain = (lane: Lane<A>): void => {
-    if (lane.draining) return
-    lane.draining = true
-    for (
-      let oldest = lane.waiting.oldest();
-      oldest !== undefined && lane.running < concurrency;
-      oldest = lane.waiting.oldest()
-    ) {
-      begin(oldest)
-    }
-    lane.draining = false
-    lanes.forget(lane)
-  }
-
-  const cancel = (held: Held<A>): void => {
-    if (held.to === undefined) return
-    held.to = undefined
-    const { lane, cancelInner } = held
-    if (cancelInner === undefined) {
-      lane.waiting.remove(held)
-      lanes.forget(lane)
-      return
-    }
-    cancelInner()
-    lane.running--
-    // Not at once: who stops a whole pipeline cancels one delivery after the other, and would find the next ones just started.
-    if (lane.waiting.size() > 0) {
-      queueMicrotask(() => {
-        drain(lane)
-      })
-    } else {
-      lanes.forget(lane)
-    }
-  }
-
-  return (item, attempt, receiver) => {
-    let lane: Lane<A>
-    try {
-      lane = lanes.of(item)
-    } catch (defect) {
-      receiver.error(defect)
-      return nothingToCancel
-    }
-    if (lane.running + lane.waiting.size() >= concurrency + queue) {
-      receiver.next(FULL)
-      receiver.complete()
-      return nothingToCancel
-    }
-    const held: Held<A> = {
-      older: undefined,
-      newer: undefined,
-      item,
-      attempt,
-      lane,
-      to: receiver,
-      cancelInner: undefined,
-    }
-    lane.waiting.push(held)
-    drain(lane)
-    return () => {
-      cancel(held)
-    }
-  }
 }
 
 /**
@@ -169,6 +47,6 @@ export const limiting = <B>(options: LimitingOptions<B>): (<A extends B>(sink: S
 
   return <A extends B>(sink: Sink<A>) => {
     const lanes = by === undefined ? oneLane<A>() : lanesBy<A>(by)
-    return fromRun(sink.name, laneRun(runOf(sink), lanes, concurrency, queue, now), sink.close)
+    return fromRun(sink.name, laneRun(runOf(sink), lanes, { concurrency, queue, now }), sink.close)
   }
 }

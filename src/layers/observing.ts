@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../clock/Clock.ts'
 import type { Happening, Tell } from '../observe/Happening.ts'
+import { isolate } from '../observe/isolate.ts'
 import type { Verdict } from '../outcome/Verdict.ts'
 import { fromRun, type Receiver, runOf } from '../sink/Run.ts'
 import type { Attempt, Layer } from '../sink/Sink.ts'
@@ -14,19 +15,13 @@ export interface ObservingOptions {
 const isLaneFull = (verdict: Verdict): boolean =>
   verdict._tag === 'Left' && verdict.left._tag === 'Retryable' && verdict.left.reason === 'laneFull'
 
-/** A `tell` that throws harms nobody. It is told so, once, and if it throws again there is nobody left to tell. */
+/** A `tell` that throws harms nobody. It is told so, once; at a defect it is not, or it could go on for ever. */
 const carefully =
   (tell: Tell, clock: Clock): Tell =>
   (happening) => {
-    try {
-      tell(happening)
-    } catch (error) {
-      try {
-        tell({ _tag: 'Defect', at: clock.now(), where: 'observing', error })
-      } catch {
-        // Nobody is left to tell.
-      }
-    }
+    isolate(tell, happening, (error) => {
+      if (happening._tag !== 'Defect') tell({ _tag: 'Defect', at: clock.now(), where: 'tell', error })
+    })
   }
 
 /**
