@@ -72,6 +72,12 @@ export default defineConfig(
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
       // `void` stands for "nothing" in Either<Failure, void> and Task<void>, which is how fp-ts writes it.
       '@typescript-eslint/no-invalid-void-type': ['error', { allowInGenericTypeArguments: true }],
+      '@typescript-eslint/no-confusing-void-expression': [
+        'error',
+        { ignoreArrowShorthand: true, ignoreVoidReturningFunctions: true },
+      ],
+      // Its advice is the `!` that another rule forbids.
+      '@typescript-eslint/non-nullable-type-assertion-style': 'off',
       eqeqeq: 'error',
       'no-console': 'error',
       'no-param-reassign': 'error',
@@ -118,7 +124,6 @@ export default defineConfig(
       'no-restricted-imports': ['error', { patterns: byFile.filter((each) => each.regex !== '^rxjs/') }],
       'no-console': 'off',
       '@typescript-eslint/ban-ts-comment': ['error', { 'ts-expect-error': false }],
-      '@typescript-eslint/no-confusing-void-expression': 'off',
       '@typescript-eslint/restrict-template-expressions': [
         'error',
         { allowNumber: true, allowBoolean: true },
@@ -126,6 +131,8 @@ export default defineConfig(
       '@typescript-eslint/no-empty-function': 'off',
       '@typescript-eslint/require-await': 'off',
       '@typescript-eslint/unbound-method': 'off',
+      '@typescript-eslint/no-invalid-void-type': 'off',
+      'rxjs-x/no-implicit-any-catch': 'off',
       'rxjs-x/no-ignored-error': 'off',
       'rxjs-x/no-nested-subscribe': 'off',
       'rxjs-x/no-floating-observables': 'off',

@@ -55,6 +55,7 @@ export const thirdParties: ReadonlyArray<Place> = [
   { package: /^node:crypto$/, places: ['signing/', 'event/', 'operators/batch.ts'] },
   { package: /^node:https?$/, places: ['collector/', 'testing/', 'cli/'], types: ['signing/'] },
   { package: /^node:(net|tls)$/, places: ['transport/', 'testing/', 'cli/'] },
+  { package: /^node:buffer$/, places: ['*'] },
   { package: /^node:dns(\/promises)?$/, places: ['transport/'] },
   { package: /^node:diagnostics_channel$/, places: ['observe/'] },
   { package: /^node:util$/, places: ['signing/', 'transport/', 'observe/', 'destination/', 'cli/'] },
