@@ -1,4 +1,4 @@
-import type { Payload } from '../event/Payload.ts'
+import type { Payload, Signer } from '../event/Payload.ts'
 
 /**
  * A place where the sinks of one round keep what they can share: the body's bytes and its signature are made once, not once
@@ -13,6 +13,6 @@ export interface Wire {
   readonly payload: Payload<unknown>
   readonly body: string
   bytes: Uint8Array | undefined
-  signer: object | undefined
-  signature: string | undefined
+  /** By signer, for a URL may have a secret of its own: one signature for each body and secret (DE10). */
+  signatures: Map<Signer, string> | undefined
 }

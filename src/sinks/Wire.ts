@@ -1,0 +1,35 @@
+/**
+ * A payload as it is sent. The sinks of one round share it, so that a body is written, turned into bytes and signed once, not
+ * once for each URL (for five URLs that is 15 to 30 % of the whole cost).
+ *
+ * @module
+ */
+import { bodyOf, type Payload, type Signer } from '../event/Payload.ts'
+import type { Round, Wire } from '../sink/Round.ts'
+
+const made = (payload: Payload<unknown>, now: number): Wire => ({
+  payload,
+  body: bodyOf(payload, now),
+  bytes: undefined,
+  signatures: undefined,
+})
+
+/** A payload as it is sent at `now` (milliseconds since 1970): the round's own if there is one. */
+export const wireOf = (payload: Payload<unknown>, round: Round | undefined, now: number): Wire => {
+  if (round === undefined) return made(payload, now)
+  if (round.wire?.payload !== payload) round.wire = made(payload, now)
+  return round.wire
+}
+
+/** The bytes of the body. */
+export const bytesOf = (wire: Wire): Uint8Array => (wire.bytes ??= Buffer.from(wire.body))
+
+/** The signature of those bytes. */
+export const signatureOf = (wire: Wire, signer: Signer): string => {
+  const known = wire.signatures?.get(signer)
+  if (known !== undefined) return known
+  const signature = signer(bytesOf(wire))
+  wire.signatures ??= new Map()
+  wire.signatures.set(signer, signature)
+  return signature
+}

@@ -1,0 +1,231 @@
+import { left } from 'fp-ts/lib/Either.js'
+import type { Task } from 'fp-ts/lib/Task.js'
+import { type Cancel, type Clock, steady, systemClock } from '../clock/Clock.ts'
+import { retryable } from '../outcome/Failure.ts'
+import type { Failure } from '../outcome/Failure.ts'
+import type { Verdict } from '../outcome/Verdict.ts'
+import { type Connection, type Post, openConnection } from './Connection.ts'
+import { dialer } from './dialer.ts'
+import { type Egress, guardOf } from './Egress.ts'
+import { type Lookup, guardedLookup } from './guardedLookup.ts'
+import { type StatusTable, statusTable, verdictOf } from './StatusTable.ts'
+import { secureContextOf, type TlsOptions } from './Tls.ts'
+
+/** Where a lane leads, and what it obeys. Nothing of it is checked here: see `targetFaults` and its siblings. */
+export interface LaneOptions {
+  /** Stands in the receipts. */
+  readonly name: string
+  readonly url: URL
+  /** Requests at a time, each on a connection of its own. Default 16. */
+  readonly connections?: number
+  /** Milliseconds to connect: name look-up, TCP and TLS. Default 5,000. */
+  readonly connectWithin?: number
+  readonly tls?: TlsOptions
+  readonly statuses?: StatusTable
+  readonly egress?: Egress
+  readonly clock?: Clock
+  /** Finds the addresses of a name. Default: what the operating system finds. */
+  readonly lookup?: Lookup
+}
+
+/** A POST, and until when it may start: milliseconds since 1970 (DE4). */
+export interface LanePost extends Post {
+  readonly until: number
+}
+
+/** Who hears of a POST: the verdict at the status line, then the end, when nothing of it is left running. */
+export interface LaneReceiver {
+  readonly next: (verdict: Verdict) => void
+  readonly complete: () => void
+}
+
+/** The way to one receiver, with connections of its own, so that a receiver that hangs holds back no other (DE8). */
+export interface Lane {
+  /** Sends. Cancelled, it tells nothing more, and its socket is destroyed in whatever phase it is. */
+  readonly post: (post: LanePost, receiver: LaneReceiver) => Cancel
+  /** Takes nothing more, lets what runs end within so many milliseconds, then cuts it off. Afterwards no socket is left. */
+  readonly close: (within: number) => Task<void>
+}
+
+interface Job {
+  readonly post: LanePost
+  readonly receiver: LaneReceiver
+  seat: Seat | undefined
+  told: boolean
+  over: boolean
+}
+
+/** A connection, and the job on it. */
+interface Seat {
+  readonly connection: Connection
+  job: Job | undefined
+}
+
+const CLOSED = retryable('network', { detail: 'the sink was closed' })
+const LATE = retryable('late', { detail: 'the deadline came before the request could start' })
+
+/** A receiver that throws is reported as RxJS reports a subscriber that throws: out of line, where it can harm nobody here. */
+const outOfLine = (defect: unknown): void => {
+  queueMicrotask(() => {
+    throw defect
+  })
+}
+
+const tell = (job: Job, verdict: Verdict): void => {
+  if (job.told || job.over) return
+  job.told = true
+  try {
+    job.receiver.next(verdict)
+  } catch (defect) {
+    outOfLine(defect)
+  }
+}
+
+const finish = (job: Job): void => {
+  if (job.over) return
+  job.over = true
+  job.seat = undefined
+  try {
+    job.receiver.complete()
+  } catch (defect) {
+    outOfLine(defect)
+  }
+}
+
+const fail = (job: Job, failure: Failure): void => {
+  tell(job, left(failure))
+  finish(job)
+}
+
+/** Opens a lane. It connects when the first request comes, and keeps idle connections for some seconds. */
+export const openLane = (options: LaneOptions): Lane => {
+  const { name, url, connections = 16, connectWithin = 5_000, tls, clock = systemClock } = options
+  const statuses = options.statuses ?? statusTable
+  const guard = guardOf(options.egress)
+  const now = steady(clock)
+  let context: ReturnType<typeof secureContextOf> | undefined
+  const dial = dialer({
+    url,
+    guard,
+    lookup: guardedLookup(guard, options.lookup),
+    secureContext: () => (context ??= secureContextOf(tls ?? {})),
+    within: connectWithin,
+    clock,
+  })
+
+  const idle: Seat[] = []
+  const busy = new Set<Seat>()
+  const waiting = new Set<Job>()
+  const leaving = new Set<Seat>()
+  const quietListeners = new Set<() => void>()
+  let starting = false
+  let closed = false
+
+  const drop = (seat: Seat, gone?: () => void): void => {
+    seat.job = undefined
+    busy.delete(seat)
+    leaving.add(seat)
+    seat.connection.destroy(() => {
+      leaving.delete(seat)
+      gone?.()
+      whenQuiet()
+    })
+  }
+
+  const openSeat = (): Seat => {
+    const seat: Seat = {
+      job: undefined,
+      connection: openConnection(url, dial, {
+        answered: (answer) => {
+          if (seat.job !== undefined) tell(seat.job, verdictOf(statuses, name, answer, clock.now(), now()))
+        },
+        ended: (failure, reusable) => {
+          const { job } = seat
+          if (job === undefined) return
+          seat.job = undefined
+          busy.delete(seat)
+          if (reusable) idle.push(seat)
+          else drop(seat)
+          startWaiting()
+          if (failure === undefined) finish(job)
+          else fail(job, failure)
+          whenQuiet()
+        },
+      }),
+    }
+    return seat
+  }
+
+  const start = (job: Job): void => {
+    if (now() >= job.post.until) {
+      fail(job, LATE)
+      return
+    }
+    const seat = idle.pop() ?? openSeat()
+    seat.job = job
+    job.seat = seat
+    busy.add(seat)
+    seat.connection.send(job.post)
+  }
+
+  /** A request can fail while it starts and so come back here: the loop that runs already takes its place. */
+  const startWaiting = (): void => {
+    if (starting) return
+    starting = true
+    for (const job of waiting) {
+      if (busy.size >= connections) break
+      waiting.delete(job)
+      start(job)
+    }
+    starting = false
+  }
+
+  const cancel = (job: Job): void => {
+    if (job.over) return
+    job.over = true
+    waiting.delete(job)
+    const { seat } = job
+    job.seat = undefined
+    if (seat === undefined) return
+    drop(seat)
+    startWaiting()
+  }
+
+  const whenQuiet = (): void => {
+    if (!closed || busy.size + waiting.size > 0) return
+    for (const seat of idle.splice(0)) drop(seat)
+    if (leaving.size > 0) return
+    for (const listener of quietListeners) listener()
+    quietListeners.clear()
+  }
+
+  const cutOff = (): void => {
+    const jobs = [...waiting, ...[...busy].flatMap(({ job }) => job ?? [])]
+    waiting.clear()
+    for (const seat of busy) drop(seat)
+    for (const job of jobs) fail(job, CLOSED)
+    whenQuiet()
+  }
+
+  return {
+    post: (post, receiver) => {
+      const job: Job = { post, receiver, seat: undefined, told: false, over: false }
+      if (closed) fail(job, CLOSED)
+      else if (busy.size < connections) start(job)
+      else waiting.add(job)
+      return () => {
+        cancel(job)
+      }
+    },
+    close: (within) => () =>
+      new Promise((resolve) => {
+        closed = true
+        const stop = clock.schedule(within, cutOff)
+        quietListeners.add(() => {
+          stop()
+          resolve()
+        })
+        whenQuiet()
+      }),
+  }
+}
