@@ -8,11 +8,11 @@ import { right } from 'fp-ts/lib/Either.js'
 import { expired } from '../../src/outcome/Failure.ts'
 import { holds, law, same } from './policyLaw.ts'
 import type { Law } from './policyLaw.ts'
+import { moment } from './policyMoments.ts'
 import {
   ALMOST_ONE,
   expectedOf,
   failureOf,
-  moment,
   mostOf,
   policyOf,
   progressOf,
