@@ -57,10 +57,14 @@ export const thirdParties: ReadonlyArray<Place> = [
   { package: /^node:(net|tls)$/, places: ['transport/', 'testing/', 'cli/'] },
   { package: /^node:buffer$/, places: ['*'] },
   { package: /^node:dns(\/promises)?$/, places: ['transport/'] },
+  { package: /^node:zlib$/, places: ['testing/'] },
   { package: /^node:diagnostics_channel$/, places: ['observe/'] },
   { package: /^node:util$/, places: ['signing/', 'transport/', 'observe/', 'destination/', 'cli/'] },
-  { package: /^node:fs(\/promises)?$/, places: ['sinks/ndjson.ts', 'sources/ndjson.ts', 'cli/'] },
-  { package: /^node:(stream|readline|string_decoder)(\/promises)?$/, places: ['sources/ndjson.ts', 'cli/'] },
+  { package: /^node:fs(\/promises)?$/, places: ['sinks/LineFile.ts', 'sources/ndjson.ts', 'cli/'] },
+  {
+    package: /^node:(stream|readline|string_decoder)(\/promises)?$/,
+    places: ['sinks/LineFile.ts', 'sinks/ndjson.ts', 'sources/ndjson.ts', 'cli/'],
+  },
   { package: /^node:(path|url|os|process|tty|events)$/, places: ['cli/'] },
 ]
 
