@@ -81,7 +81,8 @@ const next = (
 /**
  * What to do after a verdict. Draws from `random` exactly once when the failure is retryable, and not at all otherwise.
  *
- * - A success is delivered, and a failure of which no part is retryable is rejected, whatever the policy says.
+ * - A success is delivered, and a failure of which no part is retryable is rejected, whatever the policy says. If it is the
+ *   `Expired` of a retry inside this one, it stays that: time was over, nobody refused.
  * - Else the next attempt is due after the backoff, or when the receiver wants it, whichever is later. If that is at or after
  *   `since` + deadline, or if the retries are used up, the item expires now: nothing is gained by waiting for it.
  *
@@ -100,6 +101,8 @@ export const step = (
   const attempts = (progress?.attempts ?? 0) + 1
   if (isRight(verdict)) return { _tag: 'Deliver', attempts, receipt: verdict.right }
   const failure = verdict.left
+  // A retry inside this one gave up: that is an end of time, not a refusal.
+  if (failure._tag === 'Expired') return { _tag: 'Expire', attempts: failure.attempts, failure }
   if (!isRetryable(failure)) return { _tag: 'Reject', attempts, failure }
   const { retries, within, honours } = limitsOf(policy)
   const { due, because } = next(policy, honours, attempts, failure, now, random)

@@ -4,7 +4,7 @@
  * way to DE4 (an attempt that runs may finish).
  */
 import * as fc from 'fast-check'
-import { right } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
 import { expired } from '../../src/outcome/Failure.ts'
 import { holds, law, same } from './policyLaw.ts'
 import type { Law } from './policyLaw.ts'
@@ -86,6 +86,20 @@ const R7final: Check = (step, at) => {
   same(stepAt(step, final), { _tag: 'Reject', attempts: at.before + 1, failure })
 }
 
+/** What a retry inside gave up on has ended, and ended in time, not by a refusal. */
+const R7expired: Check = (step, at) => {
+  const failure = expired(at.before + 3, at.since, failureOf(at.nest, at.leaves))
+  const after = step(
+    policyOf(at.shape),
+    progressOf(at.before),
+    at.since,
+    left(failure),
+    at.now,
+    () => at.draw,
+  )
+  same(after, { _tag: 'Expire', attempts: failure.attempts, failure })
+}
+
 const R7retryable: Check = (step, at) => {
   const { _tag } = stepAt(step, at)
   same(_tag === 'Wait' || _tag === 'Expire', expectedOf(at).retryable)
@@ -146,12 +160,25 @@ const pure: Check = (step, at) => {
 
 /** The laws, over an implementation of `step`. */
 export const stepLaws = (step: StepFunction): ReadonlyArray<Law> =>
-  Object.entries({ R2, R3, R5, R6, R6because, R7success, R7final, R7retryable, R8, R9, R10, pure }).map(
-    ([id, check]) =>
-      law(
-        id,
-        fc.property(moment, (at) => {
-          check(step, at)
-        }),
-      ),
+  Object.entries({
+    R2,
+    R3,
+    R5,
+    R6,
+    R6because,
+    R7success,
+    R7final,
+    R7expired,
+    R7retryable,
+    R8,
+    R9,
+    R10,
+    pure,
+  }).map(([id, check]) =>
+    law(
+      id,
+      fc.property(moment, (at) => {
+        check(step, at)
+      }),
+    ),
   )

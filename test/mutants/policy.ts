@@ -27,6 +27,7 @@ interface Parts {
   readonly because: (rested: number, asked: number) => string
   readonly last: (failure: Failure, before: Failure | undefined) => Failure
   readonly draws: number
+  readonly passesExpired: boolean
 }
 
 const has = (policy: RetryPolicy): boolean =>
@@ -52,6 +53,7 @@ const right: Parts = {
   because: (rested, asked) => (asked > rested ? 'Retry-After' : 'backoff'),
   last: (failure) => failure,
   draws: 1,
+  passesExpired: true,
 }
 
 const momentsOf = (failure: Failure): ReadonlyArray<number> => {
@@ -97,6 +99,9 @@ const stepWith = (fault: Partial<Parts>): StepFunction => {
     const attempts = parts.count(progress?.attempts ?? 0)
     if (isRight(verdict)) return { _tag: 'Deliver', attempts, receipt: verdict.right }
     const failure = verdict.left
+    if (failure._tag === 'Expired' && parts.passesExpired) {
+      return { _tag: 'Expire', attempts: failure.attempts, failure }
+    }
     if (parts.isFinal(failure)) return { _tag: 'Reject', attempts, failure }
     let draw = 0
     for (let i = 0; i < parts.draws; i++) draw = random()
@@ -149,6 +154,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   mutant('takes one final part for a final failure', 'R7retryable', {
     isFinal: (failure) => !isRetryable(failure) || JSON.stringify(failure).includes('"Refused"'),
   }),
+  mutant('rejects what a retry inside gave up on', 'R7expired', { passesExpired: false }),
   mutant('ignores Retry-After', 'R6', { honours: () => false }),
   mutant('ignores it after a first success', 'R6', { honours: has }),
   mutant('obeys it against the policy', 'R6', { honours: () => true }),

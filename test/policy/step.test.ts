@@ -57,9 +57,9 @@ describe('step', () => {
     expect(after(standard, 1, 10, failure)).toEqual({ _tag: 'Reject', attempts: 1, failure })
   })
 
-  it('rejects what a nested retry gave up on', () => {
+  it('lets what a retry inside it gave up on be expired, with its attempts', () => {
     const failure = expired(3, SINCE, timeout)
-    expect(after(standard, 1, 10, failure)).toEqual({ _tag: 'Reject', attempts: 1, failure })
+    expect(after(standard, 1, 10, failure)).toEqual({ _tag: 'Expire', attempts: 3, failure })
   })
 
   it('waits for the backoff, and says why', () => {
