@@ -190,6 +190,24 @@ const planted: ReadonlyArray<Planted> = [
     reported: ['sink/Sink.ts and sink/sink.ts differ only by case'],
   },
   {
+    rule: 'camelCaseIsOneFunction',
+    because: 'a second function, another name, and no function at all',
+    files: {
+      'sink/a.ts': 'export const a = 1\nexport function b() {}',
+      'sink/c.ts': 'export const d = 1',
+      'sink/e.ts': "export type E = 1\nexport { f } from './f.ts'",
+      'sink/g.ts':
+        "export const MOST = 1\nexport interface G {}\nconst h = 1\nexport const g = h\nexport { a } from './a.ts'",
+      'sink/Pascal.ts': 'export const a = 1\nexport const b = 1',
+      'sink/index.ts': '',
+    },
+    reported: [
+      'sink/a.ts exports a, b, not the one function a',
+      'sink/c.ts exports d, not the one function c',
+      'sink/e.ts exports nothing, not the one function e',
+    ],
+  },
+  {
     rule: 'indexesOnlyReExport',
     because: 'code, a star and an import in an index',
     files: {

@@ -104,6 +104,32 @@ const namesDifferByMoreThanCase: Rule = ({ files }) => {
 
 const isIndex = (path: string): boolean => /(^|\/)index\.ts$/.test(path)
 
+const isExported = (node: ts.Statement): boolean =>
+  ts.canHaveModifiers(node) &&
+  ts.getModifiers(node)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true
+
+/** The values that a file makes and exports: functions and constants, no types and no re-exports. */
+const exportedValues = (path: string, source: string): ReadonlyArray<string> =>
+  parse(path, source)
+    .statements.filter(isExported)
+    .flatMap((node) => {
+      if (ts.isVariableStatement(node))
+        return node.declarationList.declarations.map(({ name }) => name.getText())
+      const named = ts.isFunctionDeclaration(node) || ts.isClassDeclaration(node)
+      return named ? [node.name?.text ?? 'default'] : []
+    })
+
+const camelCaseIsOneFunction: Rule = ({ files }) =>
+  Object.entries(files).flatMap(([path, source]) => {
+    const stem = path.slice(path.lastIndexOf('/') + 1).replace(/\.ts$/, '')
+    if (!/^[a-z]/.test(stem) || isIndex(path) || path === 'cli/main.ts') return []
+    // A constant in capitals may stand beside the function whose number it is.
+    const names = exportedValues(path, source).filter((name) => !/^[A-Z][A-Z0-9_]*$/.test(name))
+    return names.length === 1 && names[0] === stem
+      ? []
+      : [`${path} exports ${names.join(', ') || 'nothing'}, not the one function ${stem}`]
+  })
+
 const isExplicitReExport = (statement: ts.Statement): boolean =>
   ts.isExportDeclaration(statement) &&
   statement.moduleSpecifier !== undefined &&
@@ -157,6 +183,7 @@ export const rules = {
   smallFolders,
   namesThatSaySomething,
   namesDifferByMoreThanCase,
+  camelCaseIsOneFunction,
   indexesOnlyReExport,
   noBarrelImports,
   lightEntriesStayLight,
