@@ -1,0 +1,200 @@
+/** A second, plainer batch, written to be broken: each bug below is one mistake that somebody has made or could make. */
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { Observable } from 'rxjs'
+import { systemClock } from '../../src/clock/Clock.ts'
+import { jsonArrayFrame } from '../../src/event/Frame.ts'
+import type { Closing, Payload } from '../../src/event/Payload.ts'
+import type { Rail } from '../../src/outcome/Rail.ts'
+import { tooLarge } from '../../src/outcome/Refusal.ts'
+import type { TooLarge } from '../../src/outcome/Refusal.ts'
+import type { BatchUnderTest } from '../laws/batchPlay.ts'
+
+/** The law that each one breaks, and how. The first twelve are those of pipelines, part 3. */
+export const bugs = {
+  oversizeIn: ['B2', 'lets a single item over the limit in'],
+  emptyTick: ['B3', 'emits an empty batch when a timer finds nothing'],
+  noTimer: ['B6', 'has no timer'],
+  noFinalFlush: ['B7', 'loses the rest on completion'],
+  oversizeDrops: ['B1', 'drops the open batch when an item is too large'],
+  silentTeardown: ['B7', 'hands nothing back at unsubscribing'],
+  lostOnError: ['B7', 'loses the rest on an error'],
+  overBytes: ['B5', 'looks at the bytes after adding'],
+  reordered: ['B1', 'puts items in front'],
+  overCount: ['B4', 'is off by one in the count'],
+  slidingTimer: ['B10', 'starts the delay anew with each item'],
+  staleTimer: ['B10', 'leaves the timer of a closed batch to the next'],
+  deadTimer: ['B6', 'takes the timer of a closed batch for its own, which then does nothing'],
+  oversizeFlushes: ['B2', 'sends the open batch off when an item is too large'],
+  commaForgotten: ['B5', 'counts no commas'],
+  frameForgotten: ['B5', 'counts no envelope'],
+  oneEach: ['B10', 'sends each item by itself'],
+  leftsWait: ['L1', 'keeps back what has ended until a batch leaves'],
+  emitFirst: ['B12', 'emits before it has decided'],
+  nested: ['B12', 'emits from within an emission'],
+  timerLeft: ['B9', 'leaves its timer behind at the end'],
+  delayFromIgnored: ['B10', 'always counts the delay from the first item'],
+  pauseWaits: ['B10', 'lets what comes after a long pause wait'],
+  wallClock: ['B11', 'measures by the wall clock'],
+  flushIgnored: ['B7', 'ignores the flush'],
+  flushAsEnd: ['B10', 'gives a flush as the end'],
+  errorSwallowed: ['B8', 'completes instead of failing'],
+  handedBackTwice: ['B7', 'hands the rest back twice'],
+  copies: ['B1', 'copies the items'],
+  charsCounted: ['B5', 'counts characters for bytes'],
+  sameId: ['L2', 'gives every batch one id'],
+} as const
+
+export type Bug = keyof typeof bugs
+
+/** With no bug it keeps every law, which shows that it is the bug that breaks them. */
+export const batchWith =
+  (bug: Bug | undefined): BatchUnderTest =>
+  (given) => {
+    const options = given ?? {}
+    const { maxCount = 20, maxBytes = 500_000, maxDelay = 5_000, delayFrom = 'firstItem' } = options
+    const { frame = jsonArrayFrame, clock = systemClock, newId = String } = options
+    const is = (...those: ReadonlyArray<Bug>): boolean => bug !== undefined && those.includes(bug)
+    const envelope = is('frameForgotten') ? 0 : frame.size
+    const limit = is('overCount') ? maxCount + 1 : maxCount
+    const comma = is('commaForgotten') ? 0 : 1
+    const time = (): number => (is('wallClock') ? clock.now() : clock.monotonic())
+
+    return <L, A>(source: Rail<L, Payload<A>>) =>
+      new Observable<Either<L | TooLarge, Payload<A>>>((subscriber) => {
+        const waiting: Array<{ readonly batch?: Payload<A>; readonly run: () => void }> = []
+        const lefts: L[] = []
+        let open: Array<Payload<A>> = []
+        let cancel: (() => void) | undefined
+        let last = time()
+        let busy = false
+
+        const sizeOf = (payload: Payload<A>): number =>
+          is('charsCounted') ? payload.text.length : payload.byteLength
+        const bytes = (): number =>
+          envelope + open.reduce((sum, each) => sum + sizeOf(each), 0) + comma * Math.max(0, open.length - 1)
+        const drain = (): void => {
+          if (busy && !is('nested')) return
+          busy = true
+          for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) next.run()
+          busy = false
+        }
+        const batchOf = (members: ReadonlyArray<Payload<A>>, closedBy: Closing): Payload<A> => ({
+          id: is('sameId') ? 'id' : newId(),
+          items: members.flatMap((each) =>
+            is('copies') ? each.items.map((item) => ({ ...item })) : each.items,
+          ),
+          text: members.map((each) => each.text).join(','),
+          byteLength: bytes(),
+          frame,
+          closedBy,
+        })
+        const pass = (value: Either<L | TooLarge, Payload<A>>): void => {
+          waiting.push({
+            run: () => {
+              subscriber.next(value)
+            },
+          })
+        }
+        const send = (payload: Payload<A>): void => {
+          const run = (): void => {
+            subscriber.next(right(payload))
+          }
+          waiting.push({ batch: payload, run })
+        }
+        const close = (closedBy: Closing): void => {
+          if (open.length === 0 && !is('emptyTick')) return
+          send(batchOf(open, closedBy))
+          open = []
+          last = time()
+          if (!is('staleTimer', 'deadTimer', 'emptyTick')) {
+            cancel?.()
+            cancel = undefined
+          }
+          for (const each of lefts.splice(0)) pass(left(each))
+        }
+        const onTimer = (owner: Payload<A> | undefined): void => {
+          cancel = undefined
+          if (is('deadTimer') && owner !== open[0]) return
+          close('delay')
+          drain()
+        }
+        const arm = (): void => {
+          if (is('slidingTimer')) {
+            cancel?.()
+            cancel = undefined
+          }
+          if (cancel !== undefined || maxDelay === Infinity || is('noTimer')) return
+          const fromFirst = delayFrom === 'firstItem' || is('delayFromIgnored')
+          const wait = fromFirst ? maxDelay : last + maxDelay - time()
+          if (wait <= 0 && !is('pauseWaits')) {
+            close('delay')
+            return
+          }
+          const owner = open[0]
+          cancel = clock.schedule(wait > 0 ? wait : maxDelay, () => {
+            onTimer(owner)
+          })
+        }
+        const turnAway = (payload: Payload<A>, alone: number): void => {
+          if (is('oversizeDrops')) open = []
+          if (is('oversizeFlushes')) close('bytes')
+          pass(left(tooLarge(payload, maxBytes, alone, payload.id)))
+        }
+        const offer = (payload: Payload<A>): void => {
+          const alone = envelope + sizeOf(payload)
+          if (alone > maxBytes && !is('oversizeIn')) {
+            turnAway(payload, alone)
+            return
+          }
+          if (open.length > 0 && bytes() + comma + sizeOf(payload) > maxBytes && !is('overBytes')) {
+            close('bytes')
+            if (is('emitFirst')) drain()
+          }
+          if (is('reordered')) open.unshift(payload)
+          else open.push(payload)
+          if (open.length >= limit || is('oneEach')) close('count')
+          else if (bytes() >= maxBytes) close('bytes')
+          else arm()
+        }
+        const end = (lose: Bug, run: () => void): void => {
+          if (is(lose)) open = []
+          close('end')
+          waiting.push({ run })
+          drain()
+        }
+
+        subscriber.add(() => {
+          if (!is('timerLeft')) cancel?.()
+          const rest = [...waiting.splice(0).flatMap(({ batch }) => batch ?? []), ...open]
+          open = []
+          if (rest.length === 0 || is('silentTeardown')) return
+          options.abandoned?.(rest)
+          if (is('handedBackTwice')) options.abandoned?.(rest)
+        })
+        const flush = (): void => {
+          if (!is('flushIgnored')) close(is('flushAsEnd') ? 'end' : 'flush')
+          drain()
+        }
+        subscriber.add(options.flush?.subscribe(flush))
+        return source.subscribe({
+          next: (each) => {
+            if (each._tag === 'Right') offer(each.right)
+            else if (is('leftsWait')) lefts.push(each.left)
+            else pass(each)
+            drain()
+          },
+          error: (defect: unknown) => {
+            end('lostOnError', () => {
+              if (is('errorSwallowed')) subscriber.complete()
+              else subscriber.error(defect)
+            })
+          },
+          complete: () => {
+            end('noFinalFlush', () => {
+              subscriber.complete()
+            })
+          },
+        })
+      })
+  }
