@@ -109,7 +109,7 @@ describe('ring', () => {
   })
 
   it('can hold undefined and count it', () => {
-    const queue = ring<undefined>()
+    const queue = ring<string | undefined>()
     queue.push(undefined)
     expect([queue.size(), queue.shift(), queue.size()]).toEqual([1, undefined, 0])
   })
