@@ -143,7 +143,9 @@ export { push, type NotTaken, type Push, type PushOptions, type PushStats } from
 
 // What happens inside.
 export { channel } from './observe/channel.ts'
+export { debugTell } from './observe/debugTell.ts'
 export { tellAll } from './observe/tellAll.ts'
+export { toLogger } from './observe/toLogger.ts'
 export type {
   Accepted,
   Attempted,

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { checkExamples } from './examples/check.ts'
@@ -39,5 +39,22 @@ describe('what the docs show is true', () => {
 
   test.each(consoles.map((fence) => [placeOf(fence), fence.text] as const))('%s', async (_, text) => {
     expect(await checkCommands(text, 50_000)).toEqual([])
+  })
+})
+
+describe('what the README tells people to type', () => {
+  const typed = fences
+    .filter(({ file, language }) => file === 'README.md' && isConsole(language))
+    .flatMap(({ text }) => text.split(/\n|&&/))
+    .map((line) => line.replace(/#.*$/, '').trim())
+    .filter((line) => /^npm (ci|test|run)\b/.test(line))
+  const ci = readFileSync(`${root}.ci/run`, 'utf8')
+
+  test('is two set-up commands: one for the main job, one for the tests', () => {
+    expect(typed).toEqual(expect.arrayContaining(['npm ci', 'npm run demo', 'npm test']))
+  })
+
+  test.each([...new Set(typed)])('is run in CI: %s', (line) => {
+    expect(ci).toContain(line)
   })
 })

@@ -57,6 +57,8 @@ export const thirdParties: ReadonlyArray<Place> = [
   { package: /^node:(net|tls)$/, places: ['transport/', 'testing/', 'cli/'] },
   { package: /^node:buffer$/, places: ['*'] },
   { package: /^node:dns(\/promises)?$/, places: ['transport/'] },
+  // A log that is loaded only when somebody asked for it, at once, which `import()` cannot do.
+  { package: /^node:module$/, places: ['observe/debugTell.ts'] },
   { package: /^node:zlib$/, places: ['testing/'] },
   { package: /^node:diagnostics_channel$/, places: ['observe/'] },
   { package: /^node:util$/, places: ['signing/', 'transport/', 'observe/', 'destination/', 'cli/'] },

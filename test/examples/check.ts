@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import type { Fence } from './collect.ts'
-import { SHOW, instrument } from './expectations.ts'
+import { MARK_HERE, SHOW, instrument } from './expectations.ts'
 import { faultsOf, runAll } from './run.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -38,7 +38,10 @@ const makeScratch = (): string => {
   mkdirSync(`${scratch}/node_modules`)
   symlinkSync(root, `${scratch}/node_modules/headrace`, 'dir')
   writeFileSync(`${scratch}/package.json`, '{ "type": "module" }')
-  writeFileSync(`${scratch}/show.d.ts`, `declare const ${SHOW}: (value: unknown) => void\n`)
+  writeFileSync(
+    `${scratch}/show.d.ts`,
+    `declare const ${SHOW}: (value: unknown) => void\ndeclare const ${MARK_HERE}: () => void\n`,
+  )
   const child = readFileSync(`${root}test/examples/child.ts`, 'utf8')
   writeFileSync(
     `${scratch}/child.js`,

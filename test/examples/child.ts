@@ -16,6 +16,8 @@ export type Report =
 
 const paths = process.argv.slice(2)
 let settled = true
+let printed = 0
+let mark = 0
 
 const report = (message: Report): void => {
   writeSync(3, `${JSON.stringify(message)}\n`)
@@ -31,6 +33,7 @@ const write = (value: unknown): string =>
   })
 
 const print = (...values: ReadonlyArray<unknown>): void => {
+  printed++
   const raw = values.map((value) => (typeof value === 'string' ? value : write(value))).join(' ')
   report({ _tag: 'Printed', forms: [...new Set([raw, values.map(write).join(' ')])] })
 }
@@ -54,7 +57,12 @@ const next = (): void => {
 }
 
 console.log = print
-Object.assign(globalThis, { __show: print })
+Object.assign(globalThis, {
+  __mark: () => (mark = printed),
+  __show: (value: unknown) => {
+    if (printed === mark) print(value)
+  },
+})
 process.on('uncaughtException', threw)
 process.on('unhandledRejection', threw)
 // The loop has run dry: the example has ended. Starting the next one keeps the process alive.

@@ -4,8 +4,9 @@ import ts from 'typescript'
 
 const MARK = /^\/\/ ?=> ?(.*)$/
 
-/** Printed by an expression or a constant that does not print itself. */
+/** Prints the value of a statement, unless the statement has printed something itself since the mark. */
 export const SHOW = '__show'
+export const MARK_HERE = '__mark'
 
 /** Code that prints what its comments speak of, and what they say, in order. Lines stay where they were. */
 export interface Instrumented {
@@ -76,14 +77,17 @@ const editsFor = (statement: ts.Statement): ReadonlyArray<Edit> => {
     const { expression } = statement
     if (printsItself(expression)) return []
     return [
-      { at: expression.getStart(), insert: `;${SHOW}(` },
+      { at: expression.getStart(), insert: `;${MARK_HERE}();${SHOW}(` },
       { at: expression.getEnd(), insert: ')' },
     ]
   }
   if (ts.isVariableStatement(statement)) {
     const [declaration] = statement.declarationList.declarations
     if (declaration === undefined || !ts.isIdentifier(declaration.name)) return []
-    return [{ at: statement.getEnd(), insert: `;${SHOW}(${declaration.name.text})` }]
+    return [
+      { at: statement.getStart(), insert: `;${MARK_HERE}();` },
+      { at: statement.getEnd(), insert: `;${SHOW}(${declaration.name.text})` },
+    ]
   }
   return []
 }

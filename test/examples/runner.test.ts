@@ -29,6 +29,11 @@ const planted: ReadonlyArray<readonly [because: string, fence: Fence, fault: Reg
   ],
   ['what is not known beforehand is left open', example('Math.random() // => 0.…'), undefined],
   ['it prints later', example("setTimeout(() => console.log('late'), 1)\n// => late"), undefined],
+  [
+    'a statement that prints by itself does not show its value',
+    example("const f = async () => console.log('a')\nawait f() // => a\nconst b = await f() // => a"),
+    undefined,
+  ],
   ['without expectations it may print', example("console.log('anything')"), undefined],
   [
     'it subscribes to rxjs',
