@@ -1,0 +1,58 @@
+import { map } from 'rxjs'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left } from 'fp-ts/lib/Either.js'
+import type { Payload } from '../event/Payload.ts'
+import { bodyBytes } from '../event/Limits.ts'
+import { encodePayload } from '../event/encodePayload.ts'
+import { newId } from '../event/newId.ts'
+import type { Rail } from '../outcome/Rail.ts'
+import type { Refusal } from '../outcome/Refusal.ts'
+import { invalid } from '../outcome/Refusal.ts'
+
+/** What `encode` may be told. */
+export interface EncodeOptions<in A> {
+  /** The most bytes of UTF-8 JSON that a body may have. Default: 64,000 (BY2). */
+  readonly limit?: number
+  /** The payload's id. Default: the item's own `messageId`, else a random UUID. */
+  readonly idOf?: (item: A) => string
+}
+
+const messageIdOf = (item: unknown): string =>
+  typeof item === 'object' && item !== null && 'messageId' in item && typeof item.messageId === 'string'
+    ? item.messageId
+    : newId()
+
+const THREW = [{ path: '', message: 'could not be encoded: toBody or idOf throws an error' }]
+
+/**
+ * Writes each item once as the bytes that are measured, stored, signed and sent, and sent again (BY1). An item whose body is
+ * no JSON goes left as `Invalid`, one with too many bytes as `TooLarge` with limit, size and id (BY3); its neighbours are
+ * untouched. A `toBody` or `idOf` that throws costs that item only. What is left already passes.
+ *
+ *     in:   R(a)  L(x)  R(huge)
+ *     out:  R(pa) L(x)  L(TooLarge)
+ *
+ * @example
+ * import { encode, Event, toWebhookBody, validate } from 'headrace'
+ * import { of } from 'rxjs'
+ * of({ type: 'delete', userId: 'u1', timestamp: '2024-02-29T12:00:00Z' })
+ *   .pipe(validate(Event), encode(toWebhookBody))
+ *   .subscribe((each) => {
+ *     if (each._tag === 'Right') console.log(each.right.text)
+ *   })
+ * // {"type":"delete","userId":"u1","timestamp":"2024-02-29T12:00:00.000Z"}
+ */
+export const encode = <A>(
+  toBody: (item: A) => unknown,
+  options: EncodeOptions<A> = {},
+): (<B extends A, L = never>(rail: Rail<L, B>) => Rail<L | Refusal, Payload<B>>) => {
+  const { limit = bodyBytes, idOf = messageIdOf } = options
+  const encodeOne = <B extends A>(item: B): Either<Refusal, Payload<B>> => {
+    try {
+      return encodePayload(idOf(item), item, toBody(item), limit)
+    } catch {
+      return left(invalid(item, THREW))
+    }
+  }
+  return (rail) => rail.pipe(map((each) => (each._tag === 'Left' ? each : encodeOne(each.right))))
+}
