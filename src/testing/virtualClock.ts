@@ -44,6 +44,8 @@ interface Timers {
   readonly cancel: (timer: Timer) => void
   /** The first timer that is due at `target` or before, taken out. */
   readonly takeUntil: (target: number) => Timer | undefined
+  /** Puts one that was taken back to its place. */
+  readonly putBack: (timer: Timer) => void
   readonly size: () => number
 }
 
@@ -82,20 +84,24 @@ const timersByDue = (): Timers => {
       }
       return undefined
     },
+    putBack: (timer) => {
+      waiting.push(timer.due, timer)
+      sweep()
+    },
     size: () => waiting.size() - shells,
   }
 }
 
 /** Counts the timers of one call. */
-const stepBudget = (most: number): (() => void) => {
-  let left = most
-  return () => {
-    if (left-- > 0) return
-    throw new Error(
-      `livelock: ${String(most)} timers ran in one call and more are due; raise \`most\` if that is right`,
-    )
-  }
+interface Budget {
+  readonly most: number
+  ran: number
 }
+
+const livelock = (most: number): Error =>
+  new Error(
+    `livelock: ${String(most)} timers ran in one call and more are due; raise \`most\` if that is right`,
+  )
 
 /** How far `advance` and `tick` may be told to move. */
 const checked = (ms: number): number => {
@@ -129,13 +135,16 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
     elapsed = Math.max(elapsed, time)
   }
 
-  const runNext = (target: number, count: () => void): boolean => {
+  const runNext = (target: number, budget: Budget): boolean => {
     const timer = timers.takeUntil(target)
     if (timer === undefined) return false
+    if (budget.ran++ >= budget.most) {
+      timers.putBack(timer)
+      throw livelock(budget.most)
+    }
     const task = timer.task
     timer.task = undefined
     moveTo(timer.due)
-    count()
     task?.()
     return true
   }
@@ -146,10 +155,9 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
       nextTurn(resolve)
     })
 
-  const advanceTo = async (target: number, budget: number): Promise<void> => {
-    const count = stepBudget(budget)
+  const advanceTo = async (target: number, budget: Budget): Promise<void> => {
     do await settle()
-    while (runNext(target, count))
+    while (runNext(target, budget))
   }
 
   return {
@@ -163,17 +171,17 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
     },
     tick: (ms) => {
       const target = elapsed + checked(ms)
-      const count = stepBudget(most)
-      while (runNext(target, count));
+      const budget = { most, ran: 0 }
+      while (runNext(target, budget));
       moveTo(target)
     },
     advance: async (ms) => {
       const target = elapsed + checked(ms)
-      await advanceTo(target, most)
+      await advanceTo(target, { most, ran: 0 })
       moveTo(target)
     },
     settle,
-    runAll: ({ most: budget = most } = {}) => advanceTo(ALWAYS, budget),
+    runAll: (call = {}) => advanceTo(ALWAYS, { most: call.most ?? most, ran: 0 }),
     pending: timers.size,
     wall: (shift) => {
       shifted += shift

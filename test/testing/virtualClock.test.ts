@@ -1,0 +1,191 @@
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import { bufferTime, interval, map, Subject, take, timer } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { toScheduler } from '../../src/clock/toScheduler.ts'
+import { systemClock } from '../../src/clock/Clock.ts'
+import type { Clock } from '../../src/clock/Clock.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+
+const HOUR = 3_600_000
+
+const sleep = (clock: Clock, ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    clock.schedule(ms, resolve)
+  })
+
+describe('virtualClock', () => {
+  it('starts in 2026, and where it is told', () => {
+    expect(virtualClock().now()).toBe(Date.UTC(2026, 0, 1))
+    expect(virtualClock({ start: 5 }).now()).toBe(5)
+  })
+
+  it('plays a TaskEither that retries for four hours', async () => {
+    const clock = virtualClock()
+    const attempts: number[] = []
+    const attempt: TE.TaskEither<string, never> = () => {
+      attempts.push(clock.monotonic())
+      return sleep(clock, 5_000).then(() => ({ _tag: 'Left', left: 'timeout' }))
+    }
+    const retried = (delay: number): TE.TaskEither<string, never> =>
+      TE.orElse<string, never, string>((error) =>
+        clock.monotonic() + delay >= 4 * HOUR
+          ? TE.left(error)
+          : () => sleep(clock, delay).then(() => retried(Math.min(delay * 2, 600_000))()),
+      )(attempt)
+    const beats: number[] = []
+    const beat = interval(60_000, toScheduler(clock)).subscribe(() => beats.push(clock.monotonic()))
+
+    const result = retried(1_000)()
+    await clock.advance(4 * HOUR)
+
+    expect(await result).toEqual({ _tag: 'Left', left: 'timeout' })
+    expect(attempts.slice(0, 4)).toEqual([0, 6_000, 13_000, 22_000])
+    expect(attempts.length).toBe(33)
+    expect(beats.length).toBe(240)
+    beat.unsubscribe()
+    expect(clock.pending()).toBe(0)
+  })
+
+  it('has a timer that it started run at once if it is due, and not before it returned', () => {
+    const clock = virtualClock()
+    const log: string[] = []
+    clock.schedule(10, () => {
+      clock.schedule(0, () => log.push(`inner ${String(clock.monotonic())}`))
+      clock.schedule(1, () => log.push('too late'))
+      log.push('outer')
+    })
+    clock.tick(10)
+    expect(log).toEqual(['outer', 'inner 10'])
+    expect(clock.pending()).toBe(1)
+  })
+
+  it('lets a timer move the time', () => {
+    const clock = virtualClock()
+    const log: number[] = []
+    clock.schedule(5, () => {
+      clock.tick(20)
+    })
+    clock.schedule(10, () => log.push(clock.monotonic()))
+    clock.tick(6)
+    expect([log, clock.monotonic()]).toEqual([[10], 25])
+  })
+
+  it('hands out what a timer throws, and goes on from there', async () => {
+    const clock = virtualClock()
+    const log: number[] = []
+    const oops = (): never => {
+      throw new Error('oops')
+    }
+    clock.schedule(1, oops)
+    clock.schedule(2, () => log.push(clock.monotonic()))
+    clock.schedule(3, oops)
+    expect(() => {
+      clock.tick(5)
+    }).toThrow('oops')
+    expect(clock.monotonic()).toBe(1)
+    await expect(clock.advance(5)).rejects.toThrow('oops')
+    expect([log, clock.pending()]).toEqual([[2], 0])
+  })
+
+  it('reports a livelock instead of running for ever', async () => {
+    const clock = virtualClock({ most: 50 })
+    let runs = 0
+    const again = (): void => {
+      runs++
+      clock.schedule(0, again)
+    }
+    again()
+    expect(() => {
+      clock.tick(0)
+    }).toThrow('livelock: 50 timers')
+    expect(runs).toBe(51)
+    await expect(clock.advance(1)).rejects.toThrow('livelock')
+    await expect(clock.runAll({ most: 7 })).rejects.toThrow('livelock: 7 timers')
+  })
+
+  it('never comes to a timer at infinity', async () => {
+    const clock = virtualClock()
+    clock.schedule(Infinity, () => expect.unreachable())
+    await clock.runAll()
+    expect(clock.pending()).toBe(1)
+  })
+
+  it.each([-1, NaN, Infinity])('does not move by %s', async (ms) => {
+    const clock = virtualClock()
+    expect(() => {
+      clock.tick(ms)
+    }).toThrow(RangeError)
+    await expect(clock.advance(ms)).rejects.toThrow(RangeError)
+  })
+
+  it('settles promises without moving', async () => {
+    const clock = virtualClock()
+    let settled = false
+    void Promise.resolve()
+      .then(() => undefined)
+      .then(() => {
+        settled = true
+      })
+    await clock.settle()
+    expect([settled, clock.monotonic()]).toEqual([true, 0])
+  })
+
+  it('lets go of the task of a timer that was cancelled or ran', () => {
+    const clock = virtualClock()
+    const cancels = Array.from({ length: 100_000 }, (_, i) =>
+      clock.schedule(1_000 + i, () => expect.unreachable()),
+    )
+    for (const cancel of cancels) cancel()
+    expect(clock.pending()).toBe(0)
+    clock.tick(200_000)
+  })
+
+  it('runs 100,000 timers among 100,000 that wait', () => {
+    const clock = virtualClock()
+    let runs = 0
+    for (let i = 0; i < 100_000; i++) {
+      clock.schedule(4 * HOUR, () => runs++)
+      clock.schedule((i * 7919) % HOUR, () => runs++)
+    }
+    clock.tick(HOUR)
+    expect([runs, clock.pending()]).toEqual([100_000, 100_000])
+  })
+
+  it('drives operators, promises and timers on one line of time', async () => {
+    const clock = virtualClock()
+    const log: string[] = []
+    const say = (what: string) => () => log.push(`${String(clock.monotonic())} ${what}`)
+    const items = new Subject<number>()
+    items
+      .pipe(bufferTime(100, null, 2, toScheduler(clock)), take(2))
+      .subscribe((batch) => say(`batch ${batch.join()}`)())
+    timer(30, 30, toScheduler(clock))
+      .pipe(
+        take(3),
+        map((n) => {
+          items.next(n)
+        }),
+      )
+      .subscribe()
+    clock.schedule(30, say('timer'))
+    void sleep(clock, 60).then(say('promise'))
+    await clock.advance(1_000)
+    expect(log).toEqual(['30 timer', '60 promise', '60 batch 0,1', '160 batch 2'])
+  })
+})
+
+describe('systemClock', () => {
+  it('never runs a task within schedule, and not when cancelled', async () => {
+    const log: string[] = []
+    const done = new Promise<void>((resolve) => {
+      systemClock.schedule(1, () => log.push('cancelled'))()
+      systemClock.schedule(1, () => {
+        log.push('ran')
+        resolve()
+      })
+    })
+    log.push('scheduled')
+    await done
+    expect(log).toEqual(['scheduled', 'ran'])
+  })
+})
