@@ -1,0 +1,269 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import type { FaultScript } from '../../src/testing/Fault.ts'
+import { loopbackReceiver, type Receiver, type Received } from '../../src/testing/loopbackReceiver.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+import type { Fault } from '../../src/testing/Fault.ts'
+import { type Lane, type LaneOptions, openLane } from '../../src/transport/openLane.ts'
+import { mute, post, socketsOpen, tell, until } from './laneKit.ts'
+
+const receivers: Receiver[] = []
+const lanes: Lane[] = []
+
+const receive = async (script?: FaultScript | ((received: Received) => Fault)): Promise<Receiver> => {
+  const receiver = await loopbackReceiver(script)
+  receivers.push(receiver)
+  return receiver
+}
+
+const laneTo = (url: string, options: Partial<LaneOptions> = {}): Lane => {
+  const lane = openLane({ name: 'lane', url: new URL(url), ...options })
+  lanes.push(lane)
+  return lane
+}
+
+afterEach(async () => {
+  for (const lane of lanes.splice(0)) await lane.close(0)()
+  await until(() => receivers.every((receiver) => receiver.connections() === 0))
+  for (const receiver of receivers.splice(0)) await receiver.close()
+  await until(() => socketsOpen() === 0)
+})
+
+describe('a lane', () => {
+  it('tells the verdict at the status line and the end after the drain', async () => {
+    const receiver = await receive([{ do: 'headersOnly', code: 200 }])
+    const told = tell(laneTo(receiver.url))
+    await told.decided
+    expect(told.events).toMatchObject([{ _tag: 'Right', right: { sink: 'lane', status: 200 } }])
+    told.cancel()
+    await until(() => receiver.connections() === 0)
+    expect(told.events).toHaveLength(1)
+  })
+
+  it('uses a connection again', async () => {
+    const receiver = await receive([
+      { do: 'status', code: 503 },
+      { do: 'status', code: 404 },
+    ])
+    const lane = laneTo(receiver.url)
+    for (let i = 0; i < 5; i++) await tell(lane).completed
+    expect(receiver.received).toHaveLength(5)
+    expect(receiver.accepted()).toBe(1)
+  })
+
+  it('sends so many at a time, and the others in the order of their coming', async () => {
+    let most = 0
+    const receiver = await receive(() => {
+      most = Math.max(most, receiver.connections())
+      return { do: 'status', code: 200, after: 2 }
+    })
+    const lane = laneTo(receiver.url, { connections: 3 })
+    const order: string[] = []
+    const all = Array.from({ length: 20 }, (_, i) => tell(lane, post(String(i)), () => order.push(String(i))))
+    await Promise.all(all.map(({ completed }) => completed))
+    expect(most).toBe(3)
+    expect(receiver.accepted()).toBe(3)
+    expect(
+      receiver.received
+        .slice(3, 6)
+        .map(({ body }) => Number(body))
+        .every((i) => i >= 3 && i <= 6),
+    ).toBe(true)
+    expect(order).toHaveLength(20)
+  })
+
+  it('starts nothing at or after the deadline: at once, and from the queue (DE4)', async () => {
+    const receiver = await receive([{ do: 'status', code: 200, after: 5 }])
+    const clock = virtualClock()
+    const lane = laneTo(receiver.url, { connections: 1, clock })
+    const late = tell(lane, post('{}', clock.now()))
+    expect(late.events).toMatchObject([
+      { _tag: 'Left', left: { _tag: 'Retryable', reason: 'late' } },
+      'complete',
+    ])
+    const first = tell(lane, post('{}', clock.now() + 1))
+    const second = tell(lane, post('{}', clock.now() + 1_000))
+    await receiver.arrived(1)
+    clock.tick(1_000)
+    await second.completed
+    expect(first.events).toMatchObject([{ _tag: 'Right' }, 'complete'])
+    expect(second.events).toMatchObject([{ left: { reason: 'late' } }, 'complete'])
+    expect(receiver.received).toHaveLength(1)
+  })
+
+  it('reads 16 KiB of an answer and keeps the connection; one byte more, and it drops it (webhooks/S26)', async () => {
+    const sized = (bytes: number): Fault => ({ do: 'hugeBody', code: 200, bytes })
+    const receiver = await receive([sized(16_384), sized(16_384), sized(16_385), sized(1)])
+    const lane = laneTo(receiver.url)
+    const accepted: number[] = []
+    for (let i = 0; i < 4; i++) {
+      const told = tell(lane)
+      await told.completed
+      expect(told.events).toMatchObject([{ _tag: 'Right' }, 'complete'])
+      accepted.push(receiver.accepted())
+    }
+    expect(accepted).toEqual([1, 1, 1, 2])
+  })
+
+  it('fails a thousand waiting requests to a blocked address without a deep stack', () => {
+    const lane = laneTo('http://169.254.1.1/', { connections: 1 })
+    let told = 0
+    const again = (): void => {
+      lane.post(post(), { next: () => told++, complete: () => {} })
+    }
+    for (let i = 0; i < 5_000; i++) again()
+    expect(told).toBe(5_000)
+  })
+
+  it('a receiver that throws harms no other', async () => {
+    const receiver = await receive()
+    const lane = laneTo(receiver.url, { connections: 1 })
+    const thrown: unknown[] = []
+    const before = process.listeners('uncaughtException')
+    process.removeAllListeners('uncaughtException').on('uncaughtException', (error) => thrown.push(error))
+    lane.post(post(), {
+      next: () => {
+        throw new Error('next')
+      },
+      complete: () => {
+        throw new Error('complete')
+      },
+    })
+    const told = tell(lane)
+    await told.completed
+    await until(() => thrown.length === 2)
+    process.removeAllListeners('uncaughtException')
+    for (const listener of before) process.on('uncaughtException', listener)
+    expect(thrown.map(String)).toEqual(['Error: next', 'Error: complete'])
+    expect(told.events).toMatchObject([{ _tag: 'Right' }, 'complete'])
+    expect(receiver.accepted()).toBe(1)
+  })
+})
+
+describe('cancelling a POST leaves no socket, in whatever phase', () => {
+  it('while it waits for a connection: it is never sent, and the next one is', async () => {
+    const receiver = await receive([{ do: 'status', code: 200, after: 5 }])
+    const lane = laneTo(receiver.url, { connections: 1 })
+    const [first, second, third] = ['a', 'b', 'c'].map((body) => tell(lane, post(body)))
+    second?.cancel()
+    await first?.completed
+    await third?.completed
+    expect(receiver.received.map(({ body }) => String(body))).toEqual(['a', 'c'])
+    expect(second?.events).toEqual([])
+  })
+
+  it('during the look-up of the name', async () => {
+    const lane = laneTo('http://a.example/', { lookup: () => {} })
+    const told = tell(lane)
+    told.cancel()
+    await until(() => socketsOpen() === 0)
+    expect(told.events).toEqual([])
+  })
+
+  it('during TLS', async () => {
+    const server = await mute()
+    const told = tell(laneTo(`https://127.0.0.1:${server.port}/`))
+    await until(() => server.sockets.size === 1)
+    told.cancel()
+    await until(() => server.sockets.size === 0)
+    expect(told.events).toEqual([])
+    await server.close()
+  })
+
+  it('while no answer comes', async () => {
+    const receiver = await receive([{ do: 'silence' }])
+    const told = tell(laneTo(receiver.url))
+    await receiver.arrived(1)
+    told.cancel()
+    await until(() => receiver.connections() === 0)
+    expect(told.events).toEqual([])
+    expect(receiver.accepted()).toBe(1)
+  })
+
+  it('while the body drips (webhooks/S25)', async () => {
+    const receiver = await receive([{ do: 'slowBody', code: 200, bytesPerSecond: 200 }])
+    const told = tell(laneTo(receiver.url))
+    await told.decided
+    told.cancel()
+    await until(() => receiver.connections() === 0)
+    expect(told.events).toHaveLength(1)
+  })
+
+  it('at its verdict, from inside', async () => {
+    const receiver = await receive([{ do: 'headersOnly', code: 200 }])
+    const lane = laneTo(receiver.url)
+    const told = tell(lane, post(), () => {
+      told.cancel()
+    })
+    await told.decided
+    await until(() => receiver.connections() === 0)
+    expect(told.events).toHaveLength(1)
+  })
+
+  it('does nothing after the end: the connection lives on', async () => {
+    const receiver = await receive()
+    const lane = laneTo(receiver.url)
+    const first = tell(lane)
+    await first.completed
+    const second = tell(lane)
+    first.cancel()
+    await second.completed
+    expect(second.events).toMatchObject([{ _tag: 'Right' }, 'complete'])
+    expect(receiver.accepted()).toBe(1)
+  })
+
+  it('opens no new connection for the one that was cancelled, and gives its place to the next', async () => {
+    const receiver = await receive([{ do: 'silence' }])
+    const lane = laneTo(receiver.url, { connections: 1 })
+    const first = tell(lane)
+    const second = tell(lane)
+    await receiver.arrived(1)
+    first.cancel()
+    await second.completed
+    expect(receiver.received).toHaveLength(2)
+    expect(receiver.accepted()).toBe(2)
+  })
+})
+
+describe('closing a lane', () => {
+  it('lets what runs and waits end, and leaves no socket', async () => {
+    const receiver = await receive([{ do: 'status', code: 200, after: 10 }])
+    const lane = laneTo(receiver.url, { connections: 1 })
+    const all = [tell(lane), tell(lane)]
+    await lane.close(10_000)()
+    expect(all.map(({ events }) => events)).toMatchObject([
+      [{ _tag: 'Right' }, 'complete'],
+      [{ _tag: 'Right' }, 'complete'],
+    ])
+    await until(() => receiver.connections() === 0)
+  })
+
+  it('cuts off at its limit, on its clock; what was cut off may be retried', async () => {
+    const receiver = await receive([{ do: 'silence' }])
+    const clock = virtualClock()
+    const lane = laneTo(receiver.url, { connections: 1, clock })
+    const all = [tell(lane), tell(lane)]
+    await receiver.arrived(1)
+    let closed = 0
+    const closing = [lane.close(30_000)(), lane.close(20_000)()].map((each) => each.then(() => closed++))
+    clock.tick(19_999)
+    await clock.settle()
+    expect([closed, ...all.flatMap(({ events }) => events)]).toEqual([0])
+    clock.tick(1)
+    await Promise.all(closing)
+    for (const { events } of all)
+      expect(events).toMatchObject([
+        { left: { _tag: 'Retryable', reason: 'network', detail: 'the sink was closed' } },
+        'complete',
+      ])
+    expect(clock.pending()).toBe(0)
+    await lane.close(0)()
+  })
+
+  it('takes nothing afterwards', async () => {
+    const receiver = await receive()
+    const lane = laneTo(receiver.url)
+    await lane.close(1_000)()
+    expect(tell(lane).events).toMatchObject([{ left: { _tag: 'Retryable', reason: 'network' } }, 'complete'])
+    expect(receiver.accepted()).toBe(0)
+  })
+})
