@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { type Failure, refused, retryable } from '../../src/outcome/Failure.ts'
 import { runOf } from '../../src/sink/Run.ts'
-import type { Attempt, Layer } from '../../src/sink/Sink.ts'
+import type { Attempt, Layer, Sink } from '../../src/sink/Sink.ts'
 import { type Reply, type ScriptedSink, scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { type VirtualClock, virtualClock } from '../../src/testing/virtualClock.ts'
 
@@ -41,23 +41,23 @@ const attempt: fc.Arbitrary<Attempt> = fc.record({
 
 interface Trial {
   readonly inner: ScriptedSink<number>
-  readonly outer: ReturnType<Layer>
+  readonly outer: Sink<number>
   readonly clock: VirtualClock
 }
 
 const heardFrom = (
-  sink: Trial['outer'],
+  sink: Sink<number>,
   clock: VirtualClock,
   asked: Attempt,
   cancelAt: number | null,
 ): string[] => {
   const heard: string[] = []
   const say = (what: string, value: unknown): void => {
-    heard.push(`${clock.monotonic()} ${what} ${JSON.stringify(value) ?? ''}`)
+    heard.push(`${clock.monotonic()} ${what} ${JSON.stringify(value)}`)
   }
   const cancel = runOf(sink)(7, asked, {
     next: (verdict) => say('next', verdict),
-    complete: () => say('complete', undefined),
+    complete: () => say('complete', null),
     error: (defect) => say('error', String(defect)),
   })
   if (cancelAt !== null) {

@@ -31,9 +31,9 @@ describe('the laws', () => {
   })
 
   test.each(firstSuccessMutants)('kill a first success that $name', ({ make }) => {
-    const kills = firstSuccessLaws(make).filter(
+    const killer = firstSuccessLaws(make).find(
       ({ property }) => fc.check(property, { numRuns: 1000, endOnFailure: true }).failed,
     )
-    expect(kills).not.toEqual([])
+    expect(killer).toBeDefined()
   })
 })

@@ -92,7 +92,7 @@ const plain =
           if (!over && told < most && found !== undefined && (told === 0 || found._tag === 'Right')) {
             told++
             receiver.next(found)
-            if (mistake === 'completes at the verdict' && !over) {
+            if (mistake === 'completes at the verdict') {
               over = true
               receiver.complete()
             }

@@ -1,0 +1,96 @@
+/** Stacks of layers in any order, for the laws that must hold whatever stands around what. */
+import * as fc from 'fast-check'
+import { right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../../src/clock/Clock.ts'
+import { contramap } from '../../src/layers/contramap.ts'
+import { firstSuccess } from '../../src/layers/firstSuccess.ts'
+import { limiting } from '../../src/layers/limiting.ts'
+import { observing } from '../../src/layers/observing.ts'
+import { timingOut } from '../../src/layers/timingOut.ts'
+import type { Layer, Sink } from '../../src/sink/Sink.ts'
+import { type Reply, type ScriptedSink, scriptedSink } from '../../src/testing/scriptedSink.ts'
+import { type VirtualClock, virtualClock } from '../../src/testing/virtualClock.ts'
+import { anyReply } from '../laws/layer.ts'
+import type { SinkWorlds } from '../laws/sink.ts'
+
+/** A sink as a host would write it: without a run of ours. */
+const foreign: Layer = ({ name, deliver, close }) => ({ name, deliver, close })
+
+const silent = (): void => {}
+
+/** Each as it is when it has no reason to interfere. */
+export const passiveLayers: Readonly<Record<string, (clock: Clock) => Layer>> = {
+  'timingOut, with time enough': (clock) => timingOut(1_000_000, { clock }),
+  'limiting, with room enough': (clock) => limiting({ concurrency: 100, clock }),
+  'limiting by key, with room enough': (clock) => limiting({ concurrency: 100, by: (item) => item, clock }),
+  observing: (clock) => observing(silent, { clock }),
+  'observing what was passed over': (clock) => observing(silent, { clock, only: 'PassedOver' }),
+  'contramap of the identity':
+    () =>
+    <A>(sink: Sink<A>) =>
+      contramap((item: A): A => item)(sink),
+  'a sink that is not ours': () => foreign,
+}
+
+const beside = (clock: Clock, others: Array<ScriptedSink<number>>, reply: Reply) => (sink: Sink<number>) => {
+  const other = scriptedSink<number>({ name: 'other', clock, reply: () => reply })
+  others.push(other)
+  return firstSuccess([sink, other], { name: sink.name, clock })
+}
+
+type Wrap = (sink: Sink<number>) => Sink<number>
+
+/** Each as it is when it does interfere. `others` collects the scripted sinks that a layer brings with it. */
+const busyLayers: Readonly<Record<string, (clock: Clock, others: Array<ScriptedSink<number>>) => Wrap>> = {
+  timingOut: (clock) => timingOut(25, { clock }),
+  limiting: (clock) => limiting({ concurrency: 2, queue: 2, clock }),
+  'limiting by key': (clock) => limiting({ concurrency: 1, by: (item: number) => item, clock }),
+  observing: (clock) => observing(silent, { clock }),
+  'observing carelessly': (clock) =>
+    observing(
+      () => {
+        throw new Error('planted')
+      },
+      { clock },
+    ),
+  'first success alone': (clock) => (sink) => firstSuccess([sink], { clock }),
+  'first success beside one that wins': (clock, others) =>
+    beside(clock, others, { verdict: right({ sink: 'other' }), after: 10, rest: 40 }),
+  'first success beside one that throws': (clock, others) =>
+    beside(clock, others, { defect: new Error('planted'), after: 5 }),
+  contramap: () => contramap((item: number) => item + 1),
+  foreign: () => foreign,
+}
+
+export interface StackWorld {
+  /** From the inside out. */
+  readonly layers: ReadonlyArray<string>
+  readonly replies: ReadonlyArray<Reply>
+}
+
+export const stackWorld: fc.Arbitrary<StackWorld> = fc.record({
+  layers: fc.array(fc.constantFrom(...Object.keys(busyLayers)), { maxLength: 5, size: 'max' }),
+  replies: fc.array(anyReply, { minLength: 1, maxLength: 8, size: 'max' }),
+})
+
+export const openStack =
+  (
+    outermost: (sink: Sink<number>, clock: VirtualClock) => Sink<number> = (sink) => sink,
+  ): SinkWorlds<StackWorld>['open'] =>
+  ({ layers, replies }) => {
+    const clock = virtualClock()
+    const replyAt = (index: number): Reply => replies[index % replies.length] ?? {}
+    const inner = scriptedSink<number>({ clock, reply: (_item, _attempt, index) => replyAt(index) })
+    const scripted = [inner]
+    const sink = layers.reduce<Sink<number>>(
+      (wrapped, name) => busyLayers[name]?.(clock, scripted)(wrapped) ?? wrapped,
+      inner,
+    )
+    return {
+      sink: outermost(sink, clock),
+      started: () => scripted.reduce((sum, each) => sum + each.calls.length, 0),
+      running: () => scripted.reduce((sum, each) => sum + each.running(), 0),
+      pass: (ms) => clock.advance(ms),
+      settle: () => clock.runAll(),
+    }
+  }
