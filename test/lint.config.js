@@ -108,6 +108,11 @@ export default defineConfig(
     },
   },
   {
+    // Warnings and errors reach a person even when the host gave no logger.
+    files: ['src/destination/listeners.ts'],
+    rules: { 'no-console': ['error', { allow: ['warn', 'error'] }] },
+  },
+  {
     // The virtual clock lets the event loop turn once, so that the promises of the code under test get their turn.
     files: ['src/testing/**/*.ts'],
     rules: {
