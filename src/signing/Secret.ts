@@ -14,6 +14,8 @@ declare const OPAQUE: unique symbol
 /** A shared secret. It signs and verifies, and shows nothing. */
 export interface Secret {
   readonly [OPAQUE]: 'Secret'
+  /** `[secret]`, as in JSON and in `util.inspect`. */
+  toString(): string
 }
 
 const keys = new WeakMap<object, KeyObject>()

@@ -1,0 +1,195 @@
+/** Wrong ways to sign and verify, each of which somebody has shipped. */
+import { createHmac } from 'node:crypto'
+import { left, right } from 'fp-ts/lib/Either.js'
+import { mismatch, verified } from '../../src/signing/Mismatch.ts'
+import type { Secrets } from '../../src/signing/Mismatch.ts'
+import { sign } from '../../src/signing/sign.ts'
+import { verifyParsed } from '../../src/signing/verifyParsed.ts'
+import { verifyRaw } from '../../src/signing/verifyRaw.ts'
+import type { Signing } from '../laws/signing.ts'
+
+const real: Signing = { sign, verifyRaw, verifyParsed }
+
+const hmac = (secret: string, body: string | Uint8Array): string =>
+  createHmac('sha1', secret).update(body).digest('hex')
+
+const textOf = (body: string | Uint8Array): string =>
+  typeof body === 'string' ? body : Buffer.from(body).toString()
+
+/** Verifies by a rule of its own, in place of the whole of `verifyRaw`. */
+const by = (rule: (secret: string, body: string | Uint8Array, signature: string) => boolean): Signing => ({
+  ...real,
+  verifyRaw: (secrets, body, signature) => {
+    const honest = verifyRaw(secrets, body, signature)
+    if (honest._tag === 'Left' && ['badSecret', 'badBody', 'missing'].includes(honest.left.reason))
+      return honest
+    const all = (Array.isArray(secrets) ? secrets : [secrets]) as ReadonlyArray<string>
+    const position = all.findIndex((secret) => rule(secret, body, String(signature)))
+    return position < 0 ? left(mismatch('mismatch', 'no')) : right(verified(position))
+  },
+})
+
+/** Changes the signature before the real one sees it. */
+const seeing = (change: (signature: unknown) => unknown): Signing => ({
+  ...real,
+  verifyRaw: (secrets, body, signature) => verifyRaw(secrets, body, change(signature)),
+})
+
+const asText = (change: (signature: string) => unknown): Signing =>
+  seeing((signature) => (typeof signature === 'string' ? change(signature) : signature))
+
+const firstOf = (secrets: Secrets): Secrets =>
+  Array.isArray(secrets) ? (secrets.slice(0, 1) as Secrets) : secrets
+
+const lastOf = (secrets: Secrets): Secrets =>
+  Array.isArray(secrets) ? (secrets.slice(-1) as Secrets) : secrets
+
+export const mutants: ReadonlyArray<{
+  readonly name: string
+  readonly law: string
+  readonly signing: Signing
+}> = [
+  { name: 'accepts upper case', law: 'S7', signing: asText((signature) => signature.toLowerCase()) },
+  {
+    name: 'compares a prefix',
+    law: 'S7',
+    signing: by((secret, body, signature) => signature !== '' && hmac(secret, body).startsWith(signature)),
+  },
+  {
+    name: 'compares only the first digits',
+    law: 'S2',
+    signing: by((secret, body, signature) => hmac(secret, body).slice(0, 16) === signature.slice(0, 16)),
+  },
+  {
+    name: 'hashes the decoded text',
+    law: 'S2',
+    signing: by((secret, body, signature) => hmac(secret, textOf(body)) === signature),
+  },
+  {
+    name: 'pads what is too short',
+    law: 'S7',
+    signing: asText((signature) => signature.trim().padEnd(40, '0').slice(0, 40)),
+  },
+  {
+    name: 'decodes the hex, which drops a bad tail',
+    law: 'S7',
+    signing: by((secret, body, signature) =>
+      Buffer.from(signature, 'hex').equals(Buffer.from(hmac(secret, body), 'hex')),
+    ),
+  },
+  {
+    name: 'takes the first of several headers',
+    law: 'S7',
+    signing: seeing((all) => (Array.isArray(all) ? (all[0] as unknown) : all)),
+  },
+  {
+    name: 'accepts what prints as the signature',
+    law: 'S7',
+    signing: by((secret, body, signature) => hmac(secret, body) === signature),
+  },
+  {
+    name: 'takes a scheme in front',
+    law: 'S7',
+    signing: asText((signature) => signature.replace('sha1=', '')),
+  },
+  {
+    name: 'tries the first secret only',
+    law: 'S8',
+    signing: {
+      ...real,
+      verifyRaw: (secrets, body, signature) => verifyRaw(firstOf(secrets), body, signature),
+    },
+  },
+  {
+    name: 'tries the last secret only',
+    law: 'S8',
+    signing: {
+      ...real,
+      verifyRaw: (secrets, body, signature) => verifyRaw(lastOf(secrets), body, signature),
+    },
+  },
+  {
+    name: 'leaves out bad secrets',
+    law: 'S4',
+    signing: {
+      ...real,
+      verifyRaw: (secrets, body, signature) =>
+        verifyRaw(Array.isArray(secrets) ? secrets.filter((each) => each !== '') : secrets, body, signature),
+    },
+  },
+  { name: 'signs with an empty secret', law: 'S4', signing: { ...real, sign: hmac } },
+  {
+    name: 'trims the secret',
+    law: 'S4',
+    signing: { ...real, sign: (secret, body) => sign(secret.trim(), body) },
+  },
+  {
+    name: 'normalises the secret',
+    law: 'S1',
+    signing: { ...real, sign: (secret, body) => sign(secret.normalize('NFD'), body) },
+  },
+  {
+    name: 'answers in upper case',
+    law: 'S3',
+    signing: { ...real, sign: (secret, body) => sign(secret, body).toUpperCase() },
+  },
+  {
+    name: 'uses another hash',
+    law: 'S3',
+    signing: { ...real, sign: (secret, body) => createHmac('sha256', secret).update(body).digest('hex') },
+  },
+  {
+    name: 'takes text as latin-1',
+    law: 'S1',
+    signing: {
+      ...real,
+      sign: (secret, body) => sign(secret, typeof body === 'string' ? Buffer.from(body, 'latin1') : body),
+    },
+  },
+  {
+    name: 'verifies the re-serialised body as raw',
+    law: 'S5',
+    signing: {
+      ...real,
+      verifyRaw: (secrets, body, signature) => {
+        const honest = verifyRaw(secrets, body, signature)
+        if (honest._tag === 'Right') return honest
+        try {
+          return verifyParsed(secrets, JSON.parse(textOf(body)), signature)
+        } catch {
+          return honest
+        }
+      },
+    },
+  },
+  {
+    name: 'writes the parsed body with spaces',
+    law: 'S5',
+    signing: {
+      ...real,
+      verifyParsed: (secrets, body, signature) =>
+        verifyRaw(secrets, JSON.stringify(body, null, 1), signature),
+    },
+  },
+  {
+    name: 'writes the parsed body with its keys in order',
+    law: 'S5',
+    signing: {
+      ...real,
+      verifyParsed: (secrets, body, signature) => {
+        const keys = typeof body === 'object' && body !== null ? Object.keys(body).sort() : []
+        return Array.isArray(body)
+          ? verifyParsed(secrets, body, signature)
+          : verifyRaw(secrets, JSON.stringify(body, keys), signature)
+      },
+    },
+  },
+  {
+    name: 'throws at what is no text',
+    law: 'S7',
+    signing: by((secret, body, signature) => {
+      if (signature.length !== 40) throw new RangeError('Input buffers must have the same byte length')
+      return hmac(secret, body) === signature
+    }),
+  },
+]

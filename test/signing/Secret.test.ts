@@ -1,0 +1,165 @@
+import { format, inspect } from 'node:util'
+import * as fc from 'fast-check'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import type { Payload, Signer } from '../../src/event/Payload.ts'
+import type { Fault } from '../../src/outcome/Refusal.ts'
+import type { Secret } from '../../src/signing/Secret.ts'
+import { secretFrom, secretOrThrow } from '../../src/signing/Secret.ts'
+import { sign } from '../../src/signing/sign.ts'
+import { signerOf } from '../../src/signing/signerOf.ts'
+import { verifyRaw } from '../../src/signing/verifyRaw.ts'
+
+const secretOf = (text: string): Secret => {
+  const made = secretFrom(text)
+  if (made._tag === 'Left') throw new Error(made.left.message)
+  return made.right
+}
+
+/** Text that is found nowhere by chance, and that no printer escapes. */
+const text = fc
+  .string({ unit: fc.constantFrom('a', 'B', '7', '-'), maxLength: 20 })
+  .map((middle) => `Zq7${middle}Wk3`)
+
+const thrown = (call: () => unknown): unknown => {
+  try {
+    return call()
+  } catch (error) {
+    return error
+  }
+}
+
+/** Every way in which a value gets into a log. */
+const printed = (value: unknown): string =>
+  [
+    inspect(value, { depth: null, showHidden: true, showProxy: true, getters: true }),
+    inspect([value, { value }, new Map([[value, value]]), new Error('e', { cause: value })], {
+      depth: null,
+      showHidden: true,
+    }),
+    format('%s %o %O %j %d', value, value, value, value, value),
+    JSON.stringify([value, { value }]),
+    String(value),
+    Object.entries(value as object).join(),
+    Reflect.ownKeys(value as object).join(),
+    inspect({ ...(value as object) }, { showHidden: true }),
+    inspect(Object.getOwnPropertyDescriptors(value), { depth: null, showHidden: true }),
+  ].join('\n')
+
+describe('a secret', () => {
+  it('is in nothing that can be printed', () => {
+    fc.assert(
+      fc.property(text, (secret) => {
+        const known = secretOf(secret)
+        const payload: Payload<string> = {
+          id: 'm',
+          items: ['i'],
+          text: '{}',
+          byteLength: 2,
+          signer: signerOf(known),
+        }
+        const seen = [
+          printed(known),
+          printed(signerOf(known)),
+          printed(payload),
+          inspect(secretFrom(secret), { depth: null, showHidden: true }),
+          inspect(verifyRaw(known, '{}', sign('other', '{}')), { depth: null, showHidden: true }),
+        ].join('\n')
+        expect(seen).not.toContain(secret)
+        expect(seen).not.toContain(Buffer.from(secret).toString('hex'))
+        expect(seen).not.toContain(Buffer.from(secret).toString('base64'))
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('would be seen if it were there', () => {
+    expect(printed({ leak: 'Zq7Wk3' })).toContain('Zq7Wk3')
+  })
+
+  it('is in no error about a wrong one', () => {
+    fc.assert(
+      fc.property(text, fc.constantFrom(' ', '\n', '\ud800 '), (secret, pad) => {
+        const bad = secret + pad
+        const errors = [
+          secretFrom(bad),
+          thrown(() => sign(bad, '{}')),
+          thrown(() => signerOf(bad)),
+          verifyRaw(bad, '{}', 'a'.repeat(40)),
+        ]
+        for (const error of errors)
+          expect(inspect(error, { depth: null, showHidden: true })).not.toContain(secret)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('shows itself as [secret]', () => {
+    const secret = secretOf('correct horse')
+    expect(String(secret)).toBe('[secret]')
+    expect(JSON.stringify({ secret })).toBe('{"secret":"[secret]"}')
+    expect(inspect({ secret })).toBe('{ secret: [secret] }')
+    expect(Object.keys(secret)).toEqual([])
+    expect(Object.isFrozen(secret)).toBe(true)
+  })
+
+  it('cannot be copied: a copy is no secret', () => {
+    const secret = secretOf('correct horse')
+    const copy = { ...secret }
+    expect(() => signerOf(copy)).toThrow(TypeError)
+    expect(verifyRaw(copy, '{}', sign(secret, '{}'))).toMatchObject({ left: { reason: 'badSecret' } })
+    expect(verifyRaw(structuredClone({}) as Secret, '{}', sign(secret, '{}'))._tag).toBe('Left')
+  })
+
+  it.each([
+    ['', 'must not be empty'],
+    [' x', /white space/],
+    ['x ', /white space/],
+    ['x\n', /white space/],
+    ['x\r\n', /white space/],
+    ['\ufeffx', /white space/],
+    ['x\ud800', /surrogate/],
+    [undefined, 'must be a string'],
+    [null, 'must be a string'],
+    [42, 'must be a string'],
+    [['x'], 'must be a string'],
+    [Buffer.from('x'), 'must be a string'],
+  ])('is refused: %j', (input, message) => {
+    expect(secretFrom(input)).toEqual({
+      _tag: 'Left',
+      left: { path: '', message: expect.stringMatching(message) as string },
+    })
+  })
+
+  it.each(['x', 'two words', 'tab\tinside', 'é', 'e\u0301', '日本', '😀', '0'])(
+    'is taken as it is: %s',
+    (input) => {
+      expect(secretFrom(input)._tag).toBe('Right')
+    },
+  )
+
+  it('is its bytes: two ways to write an accent are two secrets', () => {
+    expect(sign('caf\u00e9', '{}')).not.toBe(sign('cafe\u0301', '{}'))
+  })
+})
+
+describe('signerOf', () => {
+  it('gives one secret one signer, so that work can be shared by identity', () => {
+    const secret = secretOf('a')
+    expect(signerOf(secret)).toBe(signerOf(secret))
+    expect(signerOf(secretOf('a'))).not.toBe(signerOf(secret))
+    expect(signerOf('a')('{}')).toBe(sign(secret, '{}'))
+  })
+})
+
+describe('the types', () => {
+  it('let a secret be made by secretFrom alone', () => {
+    expectTypeOf(secretFrom).toEqualTypeOf<(text: unknown) => Either<Fault, Secret>>()
+    expectTypeOf(signerOf('a')).toEqualTypeOf<Signer>()
+    expectTypeOf(secretOrThrow('a')).toEqualTypeOf<Secret>()
+    // @ts-expect-error an object that looks like nothing is no secret
+    expect(() => signerOf({})).toThrow()
+    // @ts-expect-error nothing in a secret can be read
+    expect(secretOf('a').key).toBeUndefined()
+  })
+})
