@@ -87,6 +87,8 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
 
   const run: Run<A> = (item, attempt, receiver) => {
     let to: Receiver | undefined = receiver
+    /** The handler is done: there is nothing left to abort, even if its receiver cancels now. */
+    let settled = false
     let cancelled = false
     let controller: AbortController | undefined
 
@@ -106,6 +108,8 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
     }
 
     const end = (judge: (value: unknown) => Verdict, value: unknown): void => {
+      settled = true
+      if (to === undefined) return
       let verdict: Verdict
       try {
         verdict = judge(value)
@@ -134,8 +138,8 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
     }
 
     return () => {
-      if (to === undefined) return
       to = undefined
+      if (settled) return
       cancelled = true
       controller?.abort()
     }

@@ -1,0 +1,47 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { chain, type Link } from '../../src/internal/Chain.ts'
+
+interface Item extends Link<Item> {
+  readonly id: number
+}
+
+const item = (id: number): Item => ({ id, older: undefined, newer: undefined })
+
+test('a chain is a queue out of whose middle one may leave, as an array would have it', () => {
+  const commands = fc.array(
+    fc.oneof(fc.constant('push' as const), fc.nat(30), fc.constant('shift' as const)),
+    {
+      maxLength: 60,
+      size: 'max',
+    },
+  )
+  fc.assert(
+    fc.property(commands, (all) => {
+      const queue = chain<Item>()
+      const items: Item[] = []
+      let model: Item[] = []
+      for (const command of all) {
+        const target =
+          command === 'shift' ? model[0] : typeof command === 'number' ? items[command] : undefined
+        if (command === 'push') {
+          const next = item(items.length)
+          items.push(next)
+          model.push(next)
+          queue.push(next)
+        } else if (target !== undefined) {
+          queue.remove(target)
+          model = model.filter((each) => each !== target)
+        }
+        expect([queue.size(), queue.oldest()?.id]).toEqual([model.length, model[0]?.id])
+        for (const left of items.filter((each) => !model.includes(each))) {
+          expect([left.older, left.newer]).toEqual([undefined, undefined])
+        }
+      }
+      const order: number[] = []
+      for (let each = queue.oldest(); each !== undefined; each = each.newer) order.push(each.id)
+      expect(order).toEqual(model.map((each) => each.id))
+    }),
+    { numRuns: 1000 },
+  )
+})
