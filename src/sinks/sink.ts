@@ -108,8 +108,6 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
     }
 
     const end = (judge: (value: unknown) => Verdict, value: unknown): void => {
-      settled = true
-      if (to === undefined) return
       let verdict: Verdict
       try {
         verdict = judge(value)
@@ -124,10 +122,12 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
     }
 
     const fulfilled = (value: unknown): void => {
-      end(verdictOf, value)
+      settled = true
+      if (to !== undefined) end(verdictOf, value)
     }
     const rejected = (error: unknown): void => {
-      end(failed, error)
+      settled = true
+      if (to !== undefined) end(failed, error)
     }
 
     try {
