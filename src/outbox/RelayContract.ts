@@ -1,5 +1,5 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Clock } from '../clock/Clock.ts'
+import type { Cancel, Clock } from '../clock/Clock.ts'
 import type { Random } from '../clock/Random.ts'
 import type { Awaitable } from '../internal/awaitable.ts'
 import type { Tell } from '../observe/Happening.ts'
@@ -38,8 +38,8 @@ export interface Relay<A> {
   readonly active: (instant: number) => boolean
   /** Deliveries of which something still runs, siblings of ended ones included. */
   readonly running: () => number
-  /** Is called after each change that could bring the relay to rest; a second call replaces the first. */
-  readonly onChange: (listener: () => void) => void
+  /** Has `listener` called after each change that could bring the relay to rest. Answers how to take it away. */
+  readonly onChange: (listener: () => void) => Cancel
   /** Puts dead letters back to wait; they count as accepted anew. Answers how many. */
   readonly redrive: (matches: (letter: DeadLetter<A>) => boolean) => Promise<number>
   /** Tells whoever listens; never throws. */

@@ -36,6 +36,7 @@ export const closeRelay = <A>(
       ended = true
       timeIsUp()
       lastCall()
+      unwatch()
       relay.brake((abandoned) => {
         resolve({ totals: relay.totals(), abandoned })
       })
@@ -54,6 +55,6 @@ export const closeRelay = <A>(
       check()
     })
     relay.refuse()
-    relay.onChange(check)
+    const unwatch = relay.onChange(check)
     check()
   })

@@ -32,7 +32,7 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
   const window = deadlineOf(retry)
   const books = ledger(outbox.stats().waiting)
   const retrySlots = Math.max(1, Math.floor(options.inRound / 2))
-  let changed: () => void = () => undefined
+  const watchers = new Set<() => void>()
   let mode: 'open' | 'refusing' | 'resting' = 'open'
   let pumping = false
   let taking = false
@@ -48,6 +48,9 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
   }
   const defect = (where: string, error: unknown): void => {
     tell({ _tag: 'Defect', at: now(), where, error })
+  }
+  const changed = (): void => {
+    for (const watcher of watchers) watcher()
   }
   const store = writes(clock, (error) => {
     defect('outbox', error)
@@ -98,9 +101,7 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
 
   const round = rounds(options.sink, {
     settled,
-    rested: () => {
-      changed()
-    },
+    rested: changed,
     defect,
   })
 
@@ -230,7 +231,10 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
       (mode !== 'resting' && (outbox.nextDue() ?? Infinity) < instant),
     running: round.running,
     onChange: (listener) => {
-      changed = listener
+      watchers.add(listener)
+      return () => {
+        watchers.delete(listener)
+      }
     },
     redrive: async (matches) => {
       const count = await outbox.dead.redrive(matches)

@@ -1,6 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { NEVER, Observable, Subject, concat, from, of, throwError } from 'rxjs'
+import { NEVER, Subject, concat, from, of, throwError } from 'rxjs'
+import type { Observable } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import type { Happening } from '../../src/observe/Happening.ts'
 import { deliver } from '../../src/operators/deliver.ts'

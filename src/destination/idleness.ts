@@ -1,0 +1,21 @@
+import type { Totals } from '../outcome/Totals.ts'
+import type { Relay } from '../outbox/RelayContract.ts'
+
+/** Resolves with the totals when nothing waits any more. All who ask meanwhile share one promise. */
+export const idleness = (relay: Pick<Relay<never>, 'totals' | 'onChange'>): (() => Promise<Totals>) => {
+  let shared: Promise<Totals> | undefined
+
+  const settle = (resolve: (totals: Totals) => void): void => {
+    const check = (): void => {
+      const totals = relay.totals()
+      if (totals.waiting > 0) return
+      unwatch()
+      shared = undefined
+      resolve(totals)
+    }
+    const unwatch = relay.onChange(check)
+    check()
+  }
+
+  return () => (shared ??= new Promise(settle))
+}

@@ -1,0 +1,116 @@
+import * as fc from 'fast-check'
+import { inspect } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { ConfigError } from '../../src/destination/ConfigError.ts'
+import { decodeSettings } from '../../src/destination/Settings.ts'
+import type { Settings } from '../../src/destination/Settings.ts'
+import { webhookDestination } from '../../src/destination/webhookDestination.ts'
+
+const url = 'https://a.example/hook'
+
+const pathsOf = (input: unknown): ReadonlyArray<string> => {
+  const decoded = decodeSettings(input)
+  return decoded._tag === 'Left' ? decoded.left.map((fault) => fault.path) : []
+}
+
+describe('decodeSettings', () => {
+  it('takes what the source describes', () => {
+    const decoded = decodeSettings({
+      sharedSecret: 'correct horse',
+      webhooks: [
+        { url },
+        { url: 'http://b.example:8080/x?y=1', headers: { 'X-Team': 'blue' }, secret: 'own' },
+      ],
+    })
+    expect(decoded._tag).toBe('Right')
+  })
+
+  it.each<[string, unknown, ReadonlyArray<string>]>([
+    ['no object', 7, ['']],
+    ['an array', [], ['']],
+    ['nothing', {}, ['webhooks']],
+    ['no URL', { webhooks: [] }, ['webhooks']],
+    ['six URLs', { webhooks: [1, 2, 3, 4, 5, 6].map((n) => ({ url: `${url}${String(n)}` })) }, ['webhooks']],
+    ['a URL that is no entry', { webhooks: [url] }, ['webhooks[0]']],
+    ['an entry without a URL', { webhooks: [{}] }, ['webhooks[0].url']],
+    ['a misspelt scheme', { webhooks: [{ url: 'htps://a.example' }] }, ['webhooks[0].url']],
+    ['credentials', { webhooks: [{ url: 'https://user:pw@a.example' }] }, ['webhooks[0].url']],
+    ['a backslash', { webhooks: [{ url: 'https://a.example\\@evil' }] }, ['webhooks[0].url']],
+    ['a tab', { webhooks: [{ url: 'https://exa\tmple.com' }] }, ['webhooks[0].url']],
+    ['a metadata address', { webhooks: [{ url: 'http://169.254.169.254/latest' }] }, ['webhooks[0].url']],
+    [
+      'the same URL twice',
+      { webhooks: [{ url: 'https://A.example:443/' }, { url: 'https://a.example' }] },
+      ['webhooks[1].url'],
+    ],
+    ['an empty secret', { sharedSecret: '', webhooks: [{ url }] }, ['sharedSecret']],
+    ['a padded secret', { sharedSecret: 's\n', webhooks: [{ url }] }, ['sharedSecret']],
+    ['a misspelt setting', { sharedsecret: 's', webhooks: [{ url }] }, ['sharedsecret']],
+    ['a misspelt entry', { webhooks: [{ url, header: {} }] }, ['webhooks[0].header']],
+    ['enabled in words', { enabled: 'yes', webhooks: [{ url }] }, ['enabled']],
+    [
+      'a reserved header',
+      { webhooks: [{ url, headers: { 'content-type': 'x' } }] },
+      ['webhooks[0].headers.content-type'],
+    ],
+  ])('refuses %s', (_, input, paths) => {
+    expect(pathsOf(input)).toEqual(paths)
+  })
+
+  it('names every fault at once', () => {
+    const input = { sharedSecret: ' ', enabled: 1, webhooks: [{ url: 'x' }, { url: 'ftp://a' }], other: 1 }
+    expect(pathsOf(input)).toEqual(['sharedSecret', 'enabled', 'webhooks[0].url', 'webhooks[1].url', 'other'])
+  })
+
+  it('is total, and never says a value', () => {
+    const marked = fc.constant('s3cr3t-v4lue ')
+    const anything = fc.anything({ values: [fc.boolean(), fc.nat(), marked, fc.constant(undefined)] })
+    const settings = fc.record(
+      { sharedSecret: anything, enabled: anything, webhooks: fc.oneof(anything, fc.array(anything)) },
+      { requiredKeys: [] },
+    )
+    fc.assert(
+      fc.property(fc.oneof(anything, settings), (input) => {
+        const decoded = decodeSettings(input)
+        if (decoded._tag === 'Left') {
+          expect(decoded.left.length).toBeGreaterThan(0)
+          for (const { message } of decoded.left) expect(message).not.toContain('s3cr3t')
+        }
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('hides the secrets', () => {
+    const decoded = decodeSettings({ sharedSecret: 's3cr3t', webhooks: [{ url, secret: 'an0ther' }] })
+    for (const text of [inspect(decoded, { depth: 9 }), JSON.stringify(decoded)]) {
+      expect(text).not.toContain('s3cr3t')
+      expect(text).not.toContain('an0ther')
+    }
+  })
+
+  it('an array that lies about its entries is a fault, not a crash', () => {
+    const hostile = new Proxy([], {
+      get: (target, key) => {
+        if (key === 'length') throw new Error('hostile')
+        return Reflect.get(target, key) as unknown
+      },
+    })
+    expect(() => decodeSettings({ webhooks: hostile })).not.toThrow()
+  })
+})
+
+describe('webhookDestination', () => {
+  it('throws one ConfigError with a stable code and every fault', () => {
+    const wrong: Settings = { sharedSecret: '', webhooks: [{ url: 'x' }] }
+    try {
+      webhookDestination(wrong)
+      expect.unreachable()
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error
+      expect(error.code).toBe('HEADRACE_CONFIG')
+      expect(error.faults.map((fault) => fault.path)).toEqual(['sharedSecret', 'webhooks[0].url'])
+      expect(error.message).toContain('webhooks[0].url is no URL')
+    }
+  })
+})
