@@ -87,7 +87,7 @@ it('measures durations although somebody sets the wall clock', () => {
 it('gives work its state, its own schedule and one timer at a time, as RxJS does', () => {
   const { clock, scheduler, say, log } = world()
   const action = scheduler.schedule<number>(
-    function (count = 0) {
+    function (count) {
       say(count)
       if (count < 2) {
         this.schedule(9, 50)

@@ -1,0 +1,207 @@
+/** The laws of reading NDJSON: how the input is cut into chunks changes nothing, and a bad line costs itself. */
+import { Buffer } from 'node:buffer'
+import type { Either } from 'fp-ts/lib/Either.js'
+import * as fc from 'fast-check'
+import type { BadLine, Line } from '../../src/sources/Line.ts'
+import { holds, same } from './policyLaw.ts'
+
+export type Chunk = Uint8Array | string
+export type ReadNdjson = (
+  readable: AsyncIterable<Chunk>,
+  options: { readonly maxLineBytes: number },
+) => AsyncIterable<Either<BadLine, Line>>
+
+/** A file of good lines, as it is written, and how it is cut. Plain data. */
+export interface File {
+  readonly values: ReadonlyArray<unknown>
+  /** After each line: its line break, and empty lines. */
+  readonly breaks: ReadonlyArray<string>
+  readonly bom: boolean
+  readonly lastBreak: boolean
+  /** Sizes of the chunks, over and over. */
+  readonly cuts: ReadonlyArray<number>
+  /** Whether a chunk is a string, over and over. */
+  readonly strings: ReadonlyArray<boolean>
+}
+
+/** In every bad line, so that a message that quotes the line is noticed. */
+export const SECRET = 'zqSECRETqz'
+
+const text = fc.oneof(
+  fc.string({ maxLength: 12, unit: 'grapheme' }),
+  fc.constantFrom('', '\ud83d\ude00', 'é', '\ufeff', '\u2028', '\r\n', '\u0000', '中文', '\udbff\udfff'),
+)
+const value = fc.oneof(
+  fc.record({
+    type: fc.constant('track'),
+    event: text,
+    properties: fc.dictionary(text, text, { maxKeys: 3 }),
+  }),
+  text,
+  fc.jsonValue({ maxDepth: 2 }),
+)
+
+export const file: fc.Arbitrary<File> = fc.record({
+  values: fc.array(value, { maxLength: 8 }),
+  breaks: fc.array(fc.constantFrom('\n', '\r\n', '\n\n', '\r\n \t\r\n', '\n\r\n'), {
+    minLength: 1,
+    maxLength: 4,
+  }),
+  bom: fc.boolean(),
+  lastBreak: fc.boolean(),
+  cuts: fc.array(fc.oneof(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 60 })), {
+    minLength: 1,
+    maxLength: 5,
+  }),
+  strings: fc.array(fc.boolean(), { minLength: 1, maxLength: 3 }),
+})
+
+/** The lines, each with its number and the text of it. */
+const written = (
+  { values, breaks, bom, lastBreak }: File,
+  change: (text: string, index: number) => Buffer,
+) => {
+  const parts: Buffer[] = bom ? [Buffer.from('\ufeff')] : []
+  const lines: Array<{ readonly line: number; readonly value: unknown; readonly text: string }> = []
+  let line = 1
+  values.forEach((each, i) => {
+    const json = JSON.stringify(each)
+    const after = i === values.length - 1 && !lastBreak ? '' : (breaks[i % breaks.length] ?? '\n')
+    lines.push({ line, value: JSON.parse(json) as unknown, text: json })
+    parts.push(change(json, i), Buffer.from(after))
+    line += after.split('\n').length - 1
+  })
+  return { bytes: Buffer.concat(parts), lines }
+}
+
+const asIs = (json: string): Buffer => Buffer.from(json)
+
+/** Cuts the bytes, or the text of them, into chunks; a string is cut between UTF-16 units. */
+const chunksOf = async function* (
+  bytes: Buffer,
+  { cuts, strings }: File,
+  mayBeText: boolean,
+): AsyncIterable<Chunk> {
+  const allText = mayBeText && (strings[0] ?? false)
+  const whole = bytes.toString('utf8')
+  const length = allText ? whole.length : bytes.length
+  let from = 0
+  for (let i = 0; from < length; i++) {
+    const to = from + (cuts[i % cuts.length] ?? 1)
+    if (allText) yield whole.slice(from, to)
+    // A copy that is wiped afterwards, as a reader that uses its buffer again would do.
+    else {
+      const chunk = Uint8Array.from(bytes.subarray(from, to))
+      const ascii = chunk.every((byte) => byte < 0x80)
+      yield mayBeText && ascii && (strings[i % strings.length] ?? false)
+        ? Buffer.from(chunk).toString('latin1')
+        : chunk
+      chunk.fill(0x58)
+    }
+    from = to
+  }
+}
+
+export const readAll = async (
+  read: ReadNdjson,
+  chunks: AsyncIterable<Chunk>,
+  maxLineBytes = 10_000,
+): Promise<ReadonlyArray<Either<BadLine, Line>>> => {
+  const all: Array<Either<BadLine, Line>> = []
+  for await (const line of read(chunks, { maxLineBytes })) all.push(line)
+  return all
+}
+
+/** One way to spoil a line; the result is never a line of JSON. */
+export type Spoil = 'cutOff' | 'quote' | 'nul' | 'notUtf8' | 'halfAChar' | 'tooLong' | 'twoValues' | 'deep'
+const spoils: ReadonlyArray<Spoil> = [
+  'cutOff',
+  'quote',
+  'nul',
+  'notUtf8',
+  'halfAChar',
+  'tooLong',
+  'twoValues',
+  'deep',
+]
+const LIMIT = 2_000
+
+const spoil = (how: Spoil): Buffer => {
+  const good = JSON.stringify({ secret: SECRET })
+  switch (how) {
+    case 'cutOff':
+      return Buffer.from(good.slice(0, -1))
+    case 'quote':
+      return Buffer.from(`{"a":${SECRET}}`)
+    case 'nul':
+      return Buffer.from(`{"a":"${SECRET}\u0000"}`)
+    case 'notUtf8':
+      return Buffer.concat([Buffer.from(`"${SECRET}`), Buffer.from([0xc0, 0x80]), Buffer.from('"')])
+    case 'halfAChar':
+      return Buffer.concat([Buffer.from(`"${SECRET}`), Buffer.from([0xf0, 0x9f])])
+    case 'tooLong':
+      return Buffer.from(`"${SECRET.repeat(LIMIT / 10)}"`)
+    case 'twoValues':
+      return Buffer.from(`${good}{"${SECRET}":1}`)
+    case 'deep':
+      return Buffer.from('['.repeat(LIMIT))
+  }
+}
+
+export interface NdjsonLaw {
+  readonly id: string
+  readonly property: fc.IAsyncProperty<unknown>
+}
+
+const right = (line: Line): unknown => ({ _tag: 'Right', right: line })
+
+export const ndjsonLaws = (read: ReadNdjson): ReadonlyArray<NdjsonLaw> => [
+  {
+    id: 'N1 any cutting of any good file gives its values, with their lines and texts',
+    property: fc.asyncProperty(file, async (asked) => {
+      const { bytes, lines } = written(asked, asIs)
+      same(await readAll(read, chunksOf(bytes, asked, true)), lines.map(right))
+    }),
+  },
+  {
+    id: 'N2 a bad line costs itself: it comes out at its place with its number',
+    property: fc.asyncProperty(
+      file.filter(({ values }) => values.length > 0),
+      fc.nat(),
+      fc.constantFrom(...spoils),
+      async (asked, where, how) => {
+        const index = where % asked.values.length
+        const { bytes, lines } = written(asked, (json, i) => (i === index ? spoil(how) : asIs(json)))
+        const all = await readAll(read, chunksOf(bytes, asked, false), LIMIT)
+        const bad = all[index]
+        same(all.length, lines.length)
+        holds(bad?._tag === 'Left' && bad.left.line === lines[index]?.line, 'the bad line is not on the left')
+        same(
+          all.filter((_, i) => i !== index),
+          lines.filter((_, i) => i !== index).map(right),
+        )
+      },
+    ),
+  },
+  {
+    id: 'N3 what is said of a bad line never has anything of the line in it',
+    property: fc.asyncProperty(file, fc.constantFrom(...spoils), async (asked, how) => {
+      const { bytes } = written({ ...asked, values: [1] }, () => spoil(how))
+      const all = await readAll(read, chunksOf(bytes, asked, false), LIMIT)
+      holds(all.length === 1 && all[0]?._tag === 'Left', 'no bad line')
+      holds(!JSON.stringify(all).includes(SECRET.slice(2, 6)), `it says ${JSON.stringify(all)}`)
+    }),
+  },
+  {
+    id: 'N4 a line of the limit is taken and one byte more is not, with any line break',
+    property: fc.asyncProperty(file, fc.integer({ min: 8, max: 200 }), async (asked, limit) => {
+      const values = [limit, limit + 1, limit, limit + 5, limit - 1].map((length) => 'x'.repeat(length - 2))
+      const { bytes } = written({ ...asked, values }, asIs)
+      const all = await readAll(read, chunksOf(bytes, asked, true), limit)
+      same(
+        all.map((line) => (line._tag === 'Left' ? line.left.reason : 'taken')),
+        ['taken', 'tooLong', 'taken', 'tooLong', 'taken'],
+      )
+    }),
+  },
+]

@@ -1,0 +1,108 @@
+import { Buffer } from 'node:buffer'
+import { Readable } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import { show } from '../../src/sources/Line.ts'
+import { ndjson } from '../../src/sources/ndjson.ts'
+import type { Chunk } from '../laws/ndjson.ts'
+import { readAll } from '../laws/ndjson.ts'
+
+const of = (...chunks: ReadonlyArray<Chunk>): AsyncIterable<Chunk> =>
+  Readable.from(chunks, { objectMode: true })
+
+const said = async (...chunks: ReadonlyArray<Chunk>): Promise<ReadonlyArray<unknown>> =>
+  (await readAll(ndjson, of(...chunks), 100)).map((line) =>
+    line._tag === 'Left' ? show(line.left) : line.right.value,
+  )
+
+describe('ndjson', () => {
+  it('says for people what is wrong and where', async () => {
+    expect(
+      await said('{"a":1}\n{"a" 1}\n\n[1,]\ntrue\n', Buffer.from([0xff, 0x0a]), '"', 'x'.repeat(100)),
+    ).toEqual([
+      { a: 1 },
+      'line 2: not JSON: expected a colon at character 6',
+      'line 4: not JSON: expected a value at character 4',
+      true,
+      'line 6: not UTF-8: save the file in that encoding',
+      'line 7: longer than 100 bytes',
+    ])
+  })
+
+  it('gives nothing for nothing', async () => {
+    expect(await said()).toEqual([])
+    expect(await said('')).toEqual([])
+    expect(await said('\ufeff')).toEqual([])
+    expect(await said('\n\r\n \n')).toEqual([])
+  })
+
+  it('takes a pair of surrogates apart and together again, and refuses half of one', async () => {
+    expect(await said('"\ud83d', '\ude00"\n')).toEqual(['\u{1f600}'])
+    expect(await said('"\ud83d', '"\n1')).toEqual(['line 1: not UTF-8: save the file in that encoding', 1])
+    expect(await said('"\ude00"\n1')).toEqual(['line 1: not UTF-8: save the file in that encoding', 1])
+    expect(await said('1\n"\ud83d')).toEqual([1, 'line 2: not UTF-8: save the file in that encoding'])
+    expect(await said('"\ud83d', Buffer.from('"\n1'))).toEqual([
+      'line 1: not UTF-8: save the file in that encoding',
+      1,
+    ])
+  })
+
+  it('keeps a byte order mark that is not at the beginning', async () => {
+    expect(await said('\n\ufeff1\n"\ufeff"')).toEqual([
+      'line 2: not JSON: expected a value at character 1',
+      '\ufeff',
+    ])
+  })
+
+  it('passes over a line of gigabytes without holding it', async () => {
+    const chunk = Buffer.alloc(64 * 1024, 0x78)
+    const huge = async function* (): AsyncIterable<Chunk> {
+      yield '1\n'
+      for (let i = 0; i < 100_000; i++) yield chunk
+      yield '\n2'
+    }
+    // 6.5 GB: more than a Buffer can be.
+    expect((await readAll(ndjson, huge(), 1_000)).map(({ _tag }) => _tag)).toEqual(['Right', 'Left', 'Right'])
+  })
+
+  it('reads no further than it is asked to, and lets the readable go', async () => {
+    let given = 0
+    let released = false
+    const endless = async function* (): AsyncIterable<Chunk> {
+      try {
+        for (;;) {
+          given++
+          yield '1\n2\n3\n'
+        }
+      } finally {
+        released = true
+      }
+    }
+    const seen: unknown[] = []
+    for await (const line of ndjson(endless())) {
+      seen.push(line)
+      if (seen.length === 4) break
+    }
+    expect([given, released]).toEqual([2, true])
+  })
+
+  it('gives the whole lines of a readable that fails, and not the half one', async () => {
+    const failing = async function* (): AsyncIterable<Chunk> {
+      yield '1\n2\n[3'
+      throw new Error('EIO')
+    }
+    const seen: unknown[] = []
+    await expect(async () => {
+      for await (const line of ndjson(failing())) seen.push(line._tag)
+    }).rejects.toThrow('EIO')
+    expect(seen).toEqual(['Right', 'Right'])
+  })
+
+  it('takes a line nested as deep as the line allows', async () => {
+    const deep = '['.repeat(500_000) + ']'.repeat(500_000)
+    expect((await readAll(ndjson, of(deep), 1_000_000)).map(({ _tag }) => _tag)).toEqual(['Right'])
+  })
+
+  it.each([0, 1.5, NaN])('refuses a limit of %s', (maxLineBytes) => {
+    expect(() => ndjson(of(), { maxLineBytes })).toThrow(RangeError)
+  })
+})
