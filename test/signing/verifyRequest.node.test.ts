@@ -1,0 +1,196 @@
+import { once } from 'node:events'
+import { Agent, createServer, request as post } from 'node:http'
+import type { IncomingMessage, RequestListener, Server } from 'node:http'
+import { connect } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import express from 'express'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { afterEach, describe, expect, expectTypeOf, it } from 'vitest'
+import type { NodeRequest } from '../../src/signing/Incoming.ts'
+import type { Mismatch, VerifiedRequest } from '../../src/signing/Mismatch.ts'
+import { sign } from '../../src/signing/sign.ts'
+import { verifyRequest } from '../../src/signing/verifyRequest.ts'
+
+const text = '{"type":"track","userId":"ü1"}'
+const signed = { 'x-signature': sign('s', text) }
+
+type Answer = Either<Mismatch, VerifiedRequest>
+
+const servers: Server[] = []
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.close()
+    server.closeAllConnections()
+  }
+})
+
+const listening = async (listener: RequestListener): Promise<number> => {
+  const server = createServer(listener)
+  servers.push(server)
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  // It listens on a port, not on a pipe.
+  return (server.address() as AddressInfo).port
+}
+
+interface Sent {
+  readonly headers?: Readonly<Record<string, string | string[]>>
+  readonly parts?: ReadonlyArray<string | Buffer>
+  readonly agent?: Agent
+}
+
+/** Sends a body in parts; with more than one it is chunked. */
+const send = (port: number, { headers = signed, parts = [text], agent }: Sent): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const length = parts.length === 1 ? { 'content-length': Buffer.byteLength(parts[0] ?? '') } : {}
+    const options = { port, host: '127.0.0.1', method: 'POST', headers: { ...length, ...headers } }
+    const outgoing = post(agent === undefined ? options : { ...options, agent }, (response) => {
+      response.resume()
+      response.on('end', () => {
+        resolve(response.statusCode ?? 0)
+      })
+    })
+    outgoing.on('error', reject)
+    for (const part of parts) outgoing.write(part)
+    outgoing.end()
+  })
+
+/** What a receiver finds in one request. */
+const received = async (
+  sent: Sent,
+  options: Parameters<typeof verifyRequest>[2] = {},
+  before: (request: IncomingMessage) => Promise<unknown> = () => Promise.resolve(),
+): Promise<Answer> => {
+  let answered: (answer: Answer) => void = () => undefined
+  const answer = new Promise<Answer>((resolve) => {
+    answered = resolve
+  })
+  const port = await listening((request, response) => {
+    void before(request).then(async () => {
+      answered(await verifyRequest('s', request, options))
+      response.end()
+    })
+  })
+  await send(port, sent).catch(() => 0)
+  return answer
+}
+
+describe('verifyRequest on a node server', () => {
+  it('gives the bytes as they came, with the verdict', async () => {
+    const answer = await received({})
+    expect(answer).toMatchObject({ right: { _tag: 'Verified', secret: 0, text } })
+    expect(answer._tag === 'Right' && Buffer.from(answer.right.body).equals(Buffer.from(text))).toBe(true)
+  })
+
+  it('puts together what comes in pieces, letters in two halves included', async () => {
+    const bytes = Buffer.from(text)
+    const cut = bytes.indexOf('ü') + 1
+    const answer = await received({ parts: [bytes.subarray(0, cut), bytes.subarray(cut)] })
+    expect(answer).toMatchObject({ right: { text } })
+  })
+
+  it.each([
+    [{}, 'missing'],
+    [{ 'x-signature': sign('other', text) }, 'mismatch'],
+    [{ 'x-signature': sign('s', text).toUpperCase() }, 'malformed'],
+    [{ 'x-signature': [sign('s', text), sign('s', text)] }, 'malformed'],
+  ])('answers the headers %j with %s', async (headers, reason) => {
+    expect(await received({ headers })).toMatchObject({ left: { reason } })
+  })
+
+  it('accepts an empty body', async () => {
+    expect(await received({ headers: { 'x-signature': sign('s', '') }, parts: [''] })).toMatchObject({
+      right: { text: '' },
+    })
+  })
+
+  it('refuses a body over the bound, announced or not, and the connection stays good', async () => {
+    const seen: string[] = []
+    const port = await listening((request, response) => {
+      void verifyRequest('s', request, { maxBytes: 100_000 }).then((answer) => {
+        seen.push(answer._tag === 'Left' ? answer.left.reason : 'verified')
+        response.statusCode = answer._tag === 'Left' ? 413 : 200
+        response.end()
+      })
+    })
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const large = 'x'.repeat(70_000)
+    expect(await send(port, { parts: [large + large], agent })).toBe(413)
+    expect(await send(port, { parts: [large, large, large], agent })).toBe(413)
+    expect(await send(port, { agent })).toBe(200)
+    expect(seen).toEqual(['tooLarge', 'tooLarge', 'verified'])
+    agent.destroy()
+  })
+
+  it('takes a body of exactly the bound', async () => {
+    const maxBytes = Buffer.byteLength(text)
+    expect(await received({}, { maxBytes })).toMatchObject({ right: { text } })
+    expect(await received({}, { maxBytes: maxBytes - 1 })).toMatchObject({ left: { reason: 'tooLarge' } })
+    expect(await received({}, { maxBytes: NaN })).toMatchObject({ left: { reason: 'tooLarge' } })
+  })
+
+  it('says that a sender broke off', async () => {
+    let sender: Socket | undefined
+    const answer = await new Promise<Answer>((resolve) => {
+      void listening((request) => {
+        void verifyRequest('s', request).then(resolve)
+        sender?.destroy()
+      }).then((port) => {
+        sender = connect(port, '127.0.0.1')
+        sender.write(
+          `POST / HTTP/1.1\r\nHost: x\r\nX-Signature: ${'a'.repeat(40)}\r\nContent-Length: 9\r\n\r\n{`,
+        )
+      })
+    })
+    expect(answer).toMatchObject({ left: { reason: 'unreadable' } })
+  })
+
+  it('says that somebody read the body before, and what to do', async () => {
+    const readAll = async (request: IncomingMessage): Promise<void> => {
+      request.resume()
+      await once(request, 'end')
+    }
+    const answer = await received({}, {}, readAll)
+    expect(answer).toMatchObject({ left: { reason: 'bodyConsumed' } })
+    expect(answer._tag === 'Left' && answer.left.explanation).toMatch(/express\.raw.*verifyParsed/)
+  })
+
+  it('refuses text that was decoded before it came here', async () => {
+    const decode = (request: IncomingMessage): Promise<void> => {
+      request.setEncoding('utf8')
+      return Promise.resolve()
+    }
+    expect(await received({}, {}, decode)).toMatchObject({ left: { reason: 'badBody' } })
+  })
+})
+
+describe('verifyRequest in Express', () => {
+  const answerOf = async (use: ReadonlyArray<express.RequestHandler>): Promise<string> => {
+    const app = express()
+    let found = ''
+    app.post('/', ...use, async (request, response) => {
+      const answer = await verifyRequest(['s'], request)
+      found = answer._tag === 'Left' ? answer.left.reason : answer.right.text
+      response.end()
+    })
+    const port = await listening(app)
+    await send(port, { headers: { ...signed, 'content-type': 'application/json' } })
+    return found
+  }
+
+  it('reads what no parser has read', async () => {
+    expect(await answerOf([])).toBe(text)
+  })
+
+  it('says so behind a parser', async () => {
+    expect(await answerOf([express.json()])).toBe('bodyConsumed')
+  })
+})
+
+describe('the types', () => {
+  it('take what Node gives', () => {
+    expectTypeOf<IncomingMessage>().toExtend<NodeRequest>()
+    expectTypeOf<express.Request>().toExtend<NodeRequest>()
+  })
+})
