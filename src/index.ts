@@ -92,6 +92,7 @@ export {
   type Disabled,
   type Fault,
   type Full,
+  type NotKept,
   type Invalid,
   type Refusal,
   type TooLarge,

@@ -11,9 +11,10 @@ import { faultsOf } from '../event/faultsOf.ts'
 import { bodyBytes } from '../event/Limits.ts'
 import type { Payload } from '../event/Payload.ts'
 import { toWebhookBody } from '../event/WebhookBody.ts'
+import { messageOf } from '../internal/messageOf.ts'
 import type { Attempted, Tell } from '../observe/Happening.ts'
 import type { Outcome } from '../outcome/Outcome.ts'
-import { disabled, invalid } from '../outcome/Refusal.ts'
+import { disabled, invalid, notKept } from '../outcome/Refusal.ts'
 import type { Refusal } from '../outcome/Refusal.ts'
 import { closeRelay } from '../outbox/closeRelay.ts'
 import type { Closing } from '../outbox/closeRelay.ts'
@@ -123,8 +124,12 @@ export const webhookDestination = (given: Settings, options: DestinationOptions 
     const encoded = encode(input)
     if (isLeft(encoded)) return refuse(encoded.left)
     gate.used()
-    const kept = await work.offer(encoded.right)
-    return isLeft(kept) ? refuse({ ...kept.left, input }) : right({ id: encoded.right.id })
+    try {
+      const kept = await work.offer(encoded.right)
+      return isLeft(kept) ? refuse({ ...kept.left, input }) : right({ id: encoded.right.id })
+    } catch (error) {
+      return refuse(notKept(input, messageOf(error)))
+    }
   }
 
   const close = async (within: number): Promise<Closing<Payload<Event>>> => {

@@ -16,3 +16,19 @@ export const whenSettled = <T>(
   if (isPromiseLike(value)) value.then(use, fail)
   else use(value)
 }
+
+/** Asks, and goes on as `whenSettled` does; what `ask` throws goes to `fail` too. What `use` throws is nobody's but its own. */
+export const whenAnswered = <T>(
+  ask: () => Awaitable<T>,
+  use: (value: T) => void,
+  fail: (error: unknown) => void,
+): void => {
+  let answer: Awaitable<T>
+  try {
+    answer = ask()
+  } catch (error) {
+    fail(error)
+    return
+  }
+  whenSettled(answer, use, fail)
+}

@@ -4,10 +4,12 @@ import { systemClock } from '../clock/Clock.ts'
 import type { Clock } from '../clock/Clock.ts'
 import { systemRandom } from '../clock/Random.ts'
 import type { Random } from '../clock/Random.ts'
-import { whenSettled } from '../internal/awaitable.ts'
+import { messageOf } from '../internal/messageOf.ts'
+import { whenAnswered } from '../internal/awaitable.ts'
 import type { Tell } from '../observe/Happening.ts'
 import type { Outcome } from '../outcome/Outcome.ts'
 import type { Rail } from '../outcome/Rail.ts'
+import { notKept } from '../outcome/Refusal.ts'
 import type { Refusal } from '../outcome/Refusal.ts'
 import { memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { relay } from '../outbox/relay.ts'
@@ -82,17 +84,17 @@ const delivering = <L, P>(
     }
     const offer = (item: P): void => {
       deciding++
-      whenSettled(
-        work.offer(item),
+      whenAnswered(
+        () => work.offer(item),
         (kept) => {
           deciding--
           if (isLeft(kept)) refuse(kept.left)
           endAtRest()
         },
         (error) => {
-          // The store could not say whether it has the item: a defect that the host must see.
           deciding--
-          ended({ failed: error })
+          refuse(notKept(item, messageOf(error)))
+          endAtRest()
         },
       )
     }

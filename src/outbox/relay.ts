@@ -7,7 +7,7 @@
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { steady } from '../clock/Clock.ts'
 import type { Cancel } from '../clock/Clock.ts'
-import { whenSettled } from '../internal/awaitable.ts'
+import { whenAnswered } from '../internal/awaitable.ts'
 import type { Happening } from '../observe/Happening.ts'
 import * as Failure from '../outcome/Failure.ts'
 import * as Outcome from '../outcome/Outcome.ts'
@@ -124,8 +124,8 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
     if (mode === 'resting' || taking || free <= 0 || (outbox.nextDue() ?? Infinity) > at) return 0
     let started = 0
     taking = true
-    whenSettled(
-      outbox.take(at, free, Math.max(0, retrySlots - round.retries())),
+    whenAnswered(
+      () => outbox.take(at, free, Math.max(0, retrySlots - round.retries())),
       (entries) => {
         started = entries.length
         for (const entry of entries) start(entry)
@@ -180,8 +180,8 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
         () => outbox.end(entry, abandonedOf(entry)),
         () => undefined,
       )
-    whenSettled(
-      outbox.abandon(),
+    whenAnswered(
+      outbox.abandon,
       (waiting) => {
         const all = [...cut, ...waiting]
         for (const entry of all) announce(abandonedOf(entry))

@@ -1,5 +1,5 @@
 import type { Cancel, Clock } from '../clock/Clock.ts'
-import { whenSettled } from '../internal/awaitable.ts'
+import { whenAnswered } from '../internal/awaitable.ts'
 import type { Awaitable } from '../internal/awaitable.ts'
 
 /** Writes to a store that are not committed yet. */
@@ -33,15 +33,14 @@ export const writes = (clock: Clock, failed: (error: unknown) => void): Writes =
       })
       again.add(cancel)
     }
-    const done = (): void => {
-      pending--
-      then()
-    }
-    try {
-      whenSettled(write(), done, retry)
-    } catch (error) {
-      retry(error)
-    }
+    whenAnswered(
+      write,
+      () => {
+        pending--
+        then()
+      },
+      retry,
+    )
   }
 
   return {

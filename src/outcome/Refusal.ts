@@ -49,8 +49,16 @@ export interface Closed {
   readonly input: unknown
 }
 
+/** The outbox failed to say that it keeps the item, so it may or may not have it: offering it again may deliver it twice. */
+export interface NotKept {
+  readonly _tag: 'NotKept'
+  /** What the outbox said, for people. */
+  readonly detail: string
+  readonly input: unknown
+}
+
 /** Why something was turned away at the door. */
-export type Refusal = Invalid | TooLarge | Full | Disabled | Closed
+export type Refusal = Invalid | TooLarge | Full | Disabled | Closed | NotKept
 
 export const invalid = (input: unknown, faults: ReadonlyArray<Fault>): Invalid => ({
   _tag: 'Invalid',
@@ -71,6 +79,7 @@ export const full = (input: unknown, bound: Full['bound'], limit: number): Full 
   input,
 })
 export const disabled = (input: unknown): Disabled => ({ _tag: 'Disabled', input })
+export const notKept = (input: unknown, detail: string): NotKept => ({ _tag: 'NotKept', detail, input })
 export const closed = (input: unknown): Closed => ({ _tag: 'Closed', input })
 
 /** One line for people. */
@@ -86,6 +95,8 @@ export const show = (refusal: Refusal): string => {
       return `${String(refusal.limit)} ${refusal.bound === 'count' ? 'items' : 'bytes'} are waiting, which is the bound: await ready() before sending more`
     case 'Disabled':
       return 'switched off: call enable() first'
+    case 'NotKept':
+      return `the outbox could not store it: ${refusal.detail}`
     case 'Closed':
       return 'closed: nothing more is taken'
   }

@@ -1,0 +1,98 @@
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { Subject } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import type { Happening } from '../../src/observe/Happening.ts'
+import { deliver } from '../../src/operators/deliver.ts'
+import { retryable } from '../../src/outcome/Failure.ts'
+import type { Verdict } from '../../src/outcome/Verdict.ts'
+import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
+import { exponential } from '../../src/policy/RetryPolicy.ts'
+import { fromRun } from '../../src/sink/Run.ts'
+import type { Outbox } from '../../src/sink/Outbox.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+
+const busy: Verdict = left(retryable('status', { status: 503 }))
+const yes: Verdict = right({ sink: 's' })
+
+/** A store of which one operation fails the first `times` times, by throwing or by rejecting. */
+const failing = (operation: 'append' | 'take' | 'park' | 'end', times: number, how: 'throws' | 'rejects') => {
+  const outbox = memoryOutbox<string>()
+  let left = times
+  const fail = <T>(): Promise<T> => {
+    const error = new Error('disk full')
+    if (how === 'throws') throw error
+    return Promise.reject(error)
+  }
+  const flaky: Outbox<string> = {
+    ...outbox,
+    [operation]: (...args: never[]) => {
+      if (left-- > 0) return fail()
+      // The operation is called with its own arguments.
+      return (outbox[operation] as (...same: never[]) => unknown)(...args)
+    },
+  }
+  return flaky
+}
+
+const play = (outbox: Outbox<string>) => {
+  const clock = virtualClock()
+  const told: Happening[] = []
+  const seen: string[] = []
+  const items = new Subject<Either<never, string>>()
+  let calls = 0
+  const sink = fromRun<string>(
+    's',
+    (_, attempt, receiver) => {
+      calls++
+      receiver.next(attempt.number === 1 ? busy : yes)
+      receiver.complete()
+      return () => undefined
+    },
+    () => () => Promise.resolve(),
+  )
+  items
+    .pipe(deliver(sink, { clock, outbox, retry: exponential(), tell: (happening) => told.push(happening) }))
+    .subscribe({
+      next: (ended) => seen.push(ended._tag),
+      error: () => seen.push('error'),
+      complete: () => seen.push('complete'),
+    })
+  return {
+    clock,
+    items,
+    seen,
+    defects: () => told.filter(({ _tag }) => _tag === 'Defect').length,
+    calls: () => calls,
+  }
+}
+
+describe('a store that fails', () => {
+  it.each(['throws', 'rejects'] as const)(
+    'an append that %s costs that item, which is told so',
+    async (how) => {
+      const { clock, items, seen } = play(failing('append', 1, how))
+      items.next(right('a'))
+      items.next(right('b'))
+      items.complete()
+      await clock.advance(60_000)
+      expect(seen).toEqual(['NotKept', 'Delivered', 'complete'])
+    },
+  )
+
+  it.each(['take', 'park', 'end'] as const)(
+    'a %s that fails is made again, and nothing is lost',
+    async (operation) => {
+      for (const how of ['throws', 'rejects'] as const) {
+        const { clock, items, seen, defects, calls } = play(failing(operation, 2, how))
+        items.next(right('a'))
+        items.complete()
+        await clock.advance(60_000)
+        expect(seen).toEqual(['Delivered', 'complete'])
+        expect(defects()).toBe(2)
+        expect(calls()).toBe(2)
+        expect(clock.pending()).toBe(0)
+      }
+    },
+  )
+})
