@@ -165,7 +165,8 @@ export const loopbackReceiver = async (
     server.close()
     stopRefusing = clock.schedule(fault.lasting ?? REFUSAL, () => {
       if (peek()?.do === 'refuse') shut()
-      else if (!closed) void listen(server, port)
+      // If somebody else has taken the port meanwhile, it just goes on refusing.
+      else if (!closed) listen(server, port).catch(() => undefined)
     })
   }
   shut()

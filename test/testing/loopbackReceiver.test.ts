@@ -1,0 +1,182 @@
+import { connect } from 'node:net'
+import { gunzipSync } from 'node:zlib'
+import { request } from 'undici'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { FaultScript } from '../../src/testing/Fault.ts'
+import { loopbackReceiver, type Receiver } from '../../src/testing/loopbackReceiver.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { socketsOpen, until } from '../transport/laneKit.ts'
+
+const receivers: Receiver[] = []
+afterEach(async () => {
+  for (const receiver of receivers.splice(0)) await receiver.close()
+  await until(() => socketsOpen() === 0)
+})
+
+const open = async (...[script, options]: Parameters<typeof loopbackReceiver>): Promise<Receiver> => {
+  const receiver = await loopbackReceiver(script, options)
+  receivers.push(receiver)
+  return receiver
+}
+
+/** What comes back over a raw socket, until the other side is done or so many bytes are there. */
+const raw = (url: string, enough = Infinity): Promise<{ text: string; error: string | undefined }> =>
+  new Promise((resolve) => {
+    let text = ''
+    let error: string | undefined
+    const socket = connect({ host: '127.0.0.1', port: Number(new URL(url).port) })
+    socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}')
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString('latin1')
+      if (text.length >= enough) socket.destroy()
+    })
+    socket.on('error', (reason: NodeJS.ErrnoException) => (error = reason.code))
+    socket.on('close', () => resolve({ text, error }))
+  })
+
+const statusOf = async (url: string): Promise<number | string> => {
+  try {
+    const { statusCode, body } = await request(url, { method: 'POST', body: '{}' })
+    await body.dump()
+    return statusCode
+  } catch (error) {
+    return String((error as NodeJS.ErrnoException).code)
+  }
+}
+
+describe('a loopback receiver', () => {
+  it('keeps every request as it came, byte for byte', async () => {
+    const receiver = await open()
+    const body = Buffer.from([0x7b, 0xff, 0xfe, 0x00, 0x7d])
+    await (
+      await request(`${receiver.url}a?b=c`, { method: 'POST', headers: { 'X-Key': 'K' }, body })
+    ).body.dump()
+    expect(receiver.received).toHaveLength(1)
+    expect(receiver.received[0]).toMatchObject({ method: 'POST', path: '/a?b=c', headers: { 'x-key': 'K' } })
+    expect(receiver.received[0]?.body.equals(body)).toBe(true)
+    expect(receiver.received[0]?.rawHeaders).toContain('X-Key')
+  })
+
+  it('plays its script in order, and is healthy when it is used up', async () => {
+    const receiver = await open([
+      { do: 'status', code: 503 },
+      { do: 'status', code: 404 },
+    ])
+    const seen: Array<number | string> = []
+    for (let i = 0; i < 4; i++) seen.push(await statusOf(receiver.url))
+    expect(seen).toEqual([503, 404, 200, 200])
+  })
+
+  it('asks a function about each request', async () => {
+    const receiver = await open(({ path }) => ({ do: 'status', code: path === '/a' ? 201 : 500 }))
+    expect([await statusOf(`${receiver.url}a`), await statusOf(`${receiver.url}b`)]).toEqual([201, 500])
+  })
+
+  it('waits on its clock', async () => {
+    const clock = virtualClock()
+    const receiver = await open([{ do: 'status', code: 200, after: 60_000 }], { clock })
+    const answer = statusOf(receiver.url)
+    await receiver.arrived(1)
+    await until(() => clock.pending() === 1)
+    clock.tick(60_000)
+    expect(await answer).toBe(200)
+    expect(receiver.received[0]?.at).toBe(clock.now() - 60_000)
+  })
+
+  it('refuses connections for as long as the script says, at the beginning and in the middle', async () => {
+    const clock = virtualClock()
+    const script: FaultScript = [
+      { do: 'refuse', lasting: 10 },
+      { do: 'refuse', lasting: 10 },
+      { do: 'status', code: 201 },
+      { do: 'refuse' },
+      { do: 'status', code: 202 },
+    ]
+    const receiver = await open(script, { clock })
+    const reopened = async (): Promise<number | string> => {
+      let status: number | string = 'ECONNREFUSED'
+      while (status === 'ECONNREFUSED') status = await statusOf(receiver.url)
+      return status
+    }
+    expect(await statusOf(receiver.url)).toBe('ECONNREFUSED')
+    clock.tick(10)
+    expect(await statusOf(receiver.url)).toBe('ECONNREFUSED')
+    clock.tick(10)
+    expect(await reopened()).toBe(201)
+    expect(await statusOf(receiver.url)).toBe('ECONNREFUSED')
+    clock.tick(50)
+    expect(await reopened()).toBe(202)
+    expect(receiver.received).toHaveLength(2)
+  })
+
+  it('breaks in the way that it is told', async () => {
+    const receiver = await open([
+      { do: 'reset' },
+      { do: 'hangUp' },
+      { do: 'garbage' },
+      { do: 'truncate', code: 200, at: 7 },
+      { do: 'truncate', code: 200, at: 99_999 },
+    ])
+    expect(await raw(receiver.url)).toEqual({ text: '', error: 'ECONNRESET' })
+    expect(await raw(receiver.url)).toEqual({ text: '', error: undefined })
+    expect((await raw(receiver.url)).text).toMatch(/not HTTP/)
+    expect((await raw(receiver.url)).text).toMatch(/content-length: 1000\r\n[^]*\r\n\r\nx{7}$/i)
+    expect((await raw(receiver.url)).text).toMatch(/\r\n\r\nx{999}$/)
+  })
+
+  it('stalls in the way that it is told', async () => {
+    const receiver = await open([
+      { do: 'silence' },
+      { do: 'early' },
+      { do: 'headersOnly', code: 200 },
+      { do: 'slowBody', code: 200, bytesPerSecond: 1_000 },
+    ])
+    const silent = raw(receiver.url)
+    expect((await raw(receiver.url, 20)).text).toMatch(/^HTTP\/1\.1 103 /)
+    expect((await raw(receiver.url, 100)).text).toMatch(/^HTTP\/1\.1 200 [^]*\r\n\r\n$/)
+    expect((await raw(receiver.url, 250)).text).toMatch(/\.\r\n[^]*\.\r\n/)
+    await receiver.close()
+    expect((await silent).text).toBe('')
+  })
+
+  it('answers too much in the way that it is told', async () => {
+    const receiver = await open([
+      { do: 'hugeBody', code: 200, bytes: 200_000 },
+      { do: 'hugeBody', code: 200 },
+      { do: 'hugeHeader', bytes: 9_000 },
+      { do: 'gzipBomb', code: 200 },
+    ])
+    const huge = await request(receiver.url, { method: 'POST' })
+    expect((await huge.body.text()).length).toBe(200_000)
+    const before = process.memoryUsage().arrayBuffers
+    expect((await raw(receiver.url, 5_000_000)).text.length).toBeGreaterThanOrEqual(5_000_000)
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(100_000_000)
+    const header = await request(receiver.url, { method: 'POST' })
+    expect(header.headers['x-huge']).toHaveLength(9_000)
+    await header.body.dump()
+    const bomb = await request(receiver.url, { method: 'POST' })
+    const packed = Buffer.from(await bomb.body.arrayBuffer())
+    expect(bomb.headers['content-encoding']).toBe('gzip')
+    expect([packed.length < 100_000, gunzipSync(packed).length]).toEqual([true, 50_000_000])
+  })
+
+  it('redirects to itself and elsewhere', async () => {
+    const receiver = await open([
+      { do: 'redirect', to: 'self' },
+      { do: 'redirect', to: 'other', code: 302 },
+    ])
+    const [self, other] = [await request(receiver.url), await request(receiver.url)]
+    await self.body.dump()
+    await other.body.dump()
+    expect([self.statusCode, self.headers['location']]).toEqual([307, `${receiver.url}redirected`])
+    expect(other.statusCode).toBe(302)
+    expect(String(other.headers['location'])).not.toContain(receiver.url)
+  })
+
+  it('closes while a refusal lasts, and leaves no timer', async () => {
+    const clock = virtualClock()
+    const receiver = await open([{ do: 'refuse' }], { clock })
+    await receiver.close()
+    expect(clock.pending()).toBe(0)
+  })
+})
