@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest'
+import { jsonArrayFrame } from '../../src/event/Frame.ts'
+import { closed, fullBy, hasRoomFor, opened, put, sizeAlone } from '../../src/event/OpenBatch.ts'
+import type { Payload } from '../../src/event/Payload.ts'
+import { bodyOf } from '../../src/event/Payload.ts'
+
+const payload = (text: string): Payload<string> => ({
+  id: text,
+  items: [text],
+  text,
+  byteLength: Buffer.byteLength(text),
+})
+const limits = { maxCount: 3, maxBytes: 10, frame: jsonArrayFrame }
+
+describe('an open batch', () => {
+  it('counts its envelope and its commas', () => {
+    const batch = opened(payload('"é"'), jsonArrayFrame)
+    expect(batch.byteLength).toBe(6)
+    put(batch, payload('12'))
+    expect(batch.byteLength).toBe(9)
+    expect(batch.byteLength).toBe(Buffer.byteLength(bodyOf(closed(batch, jsonArrayFrame, 'b', 'end'), 0)))
+  })
+
+  it('has room up to the last byte and the last member', () => {
+    const batch = opened(payload('123'), jsonArrayFrame)
+    expect(hasRoomFor(batch, payload('1234'), limits)).toBe(true)
+    expect(hasRoomFor(batch, payload('12345'), limits)).toBe(false)
+    expect(hasRoomFor(batch, payload('1'), { ...limits, maxCount: 1 })).toBe(false)
+  })
+
+  it('is full by its count first, then by its bytes', () => {
+    const batch = opened(payload('12345678'), jsonArrayFrame)
+    expect(fullBy(batch, { ...limits, maxCount: 1 })).toBe('count')
+    expect(fullBy(batch, limits)).toBe('bytes')
+    expect(fullBy(batch, { ...limits, maxBytes: 11 })).toBeUndefined()
+  })
+
+  it('lets go of the envelope of a batch that is batched again', () => {
+    const inner = opened(payload('1'), jsonArrayFrame)
+    put(inner, payload('2'))
+    const outer = opened(closed(inner, jsonArrayFrame, 'inner', 'count'), jsonArrayFrame)
+    put(outer, payload('3'))
+    const whole = closed(outer, jsonArrayFrame, 'outer', 'end')
+    expect(whole).toMatchObject({ items: ['1', '2', '3'], text: '1,2,3', byteLength: 7 })
+    expect(sizeAlone(whole, jsonArrayFrame)).toBe(7)
+  })
+})

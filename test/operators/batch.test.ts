@@ -1,0 +1,220 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { NEVER, Subject, concat, from, map, of, range, take, throwError } from 'rxjs'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import type { Frame, Payload } from '../../src/event/Payload.ts'
+import { bodyOf } from '../../src/event/Payload.ts'
+import { batch } from '../../src/operators/batch.ts'
+import type { BatchOptions } from '../../src/operators/batch.ts'
+import { sign } from '../../src/operators/sign.ts'
+import type { Rail } from '../../src/outcome/Rail.ts'
+import type { TooLarge } from '../../src/outcome/Refusal.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+
+const payload = (text: string): Payload<string> => ({
+  id: `id of ${text}`,
+  items: [text],
+  text,
+  byteLength: Buffer.byteLength(text),
+})
+
+/** What a stream says, in short: `a,b by count`, `too large: c`, `left x`. */
+const inWords = (each: Either<TooLarge | string, Payload<string>>): string => {
+  if (each._tag === 'Right') return `${each.right.text} by ${String(each.right.closedBy)}`
+  return typeof each.left === 'string' ? `left ${each.left}` : `too large: ${String(each.left.id)}`
+}
+
+const words = (source: Rail<string, Payload<string>>, options: BatchOptions = {}): ReadonlyArray<string> => {
+  const seen: string[] = []
+  source.pipe(batch(options), map(inWords)).subscribe({
+    next: (each) => seen.push(each),
+    error: (error: unknown) => seen.push(`error ${String(error)}`),
+    complete: () => seen.push('complete'),
+  })
+  return seen
+}
+
+const rail = (...texts: ReadonlyArray<string>): Rail<never, Payload<string>> =>
+  from(texts.map((text) => right(payload(text))))
+
+describe('batch', () => {
+  it('turns away what is too large by itself, with limit, size and id, and the open batch does not notice', () => {
+    const results: unknown[] = []
+    rail('1', '1234567', '2')
+      .pipe(batch({ maxBytes: 8 }))
+      .subscribe((each) => results.push(each))
+    expect(results).toMatchObject([
+      { left: { _tag: 'TooLarge', limit: 8, size: 9, id: 'id of 1234567', input: { text: '1234567' } } },
+      { right: { items: ['1', '2'], text: '1,2', byteLength: 5, closedBy: 'end' } },
+    ])
+  })
+
+  it('gives each batch an id of its own', () => {
+    const ids = new Set<string>()
+    rail('1', '2', '3')
+      .pipe(batch({ maxCount: 1 }))
+      .subscribe((each) => each._tag === 'Right' && ids.add(each.right.id))
+    expect(ids.size).toBe(3)
+    for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9._-]{1,64}$/)
+  })
+
+  it('knows the bytes of an envelope that is written anew at every sending, as long as its width is fixed', () => {
+    const written = (members: string, now: number): string =>
+      `{"batch":[${members}],"sentAt":"${new Date(now).toISOString()}"}`
+    const tracking: Frame = { size: written('', 0).length, wrap: written }
+    const batches: Array<Payload<string>> = []
+    rail('{"a":1}', '{"é":2}', '{"c":3}')
+      .pipe(batch({ frame: tracking, maxBytes: tracking.size + 16 }))
+      .subscribe((each) => each._tag === 'Right' && batches.push(each.right))
+    expect(batches.map(({ items }) => items.length)).toEqual([2, 1])
+    for (const each of batches)
+      for (const now of [0, 951_782_400_000, Date.UTC(9999, 11, 31)])
+        expect(Buffer.byteLength(bodyOf(each, now))).toBe(each.byteLength)
+    expect(bodyOf(batches[1] ?? payload(''), 0)).toBe(
+      '{"batch":[{"c":3}],"sentAt":"1970-01-01T00:00:00.000Z"}',
+    )
+  })
+
+  it('keeps a signer that was given before', () => {
+    const seen: unknown[] = []
+    rail('1', '2')
+      .pipe(sign('s'), batch())
+      .subscribe(
+        (each) => each._tag === 'Right' && seen.push(each.right.signer?.(bodyOf(each.right, 0)).length),
+      )
+    expect(seen).toEqual([40])
+  })
+
+  it('stops an endless synchronous source as soon as nobody listens', () => {
+    let pulled = 0
+    const endless = range(0, 1e9).pipe(map((n) => right(payload(String((pulled = n))))))
+    endless.pipe(batch({ maxCount: 10 }), take(2)).subscribe()
+    expect(pulled).toBe(19)
+  })
+
+  it('fails as its flush fails, after emitting the rest', () => {
+    const flush = new Subject<void>()
+    const source = new Subject<Either<never, Payload<string>>>()
+    const seen = words(source, { flush })
+    source.next(right(payload('1')))
+    flush.error('broken')
+    source.next(right(payload('2')))
+    expect(seen).toEqual(['1 by end', 'error broken'])
+    expect(source.observed).toBe(false)
+    expect(words(NEVER, { flush: throwError(() => 'at once') })).toEqual(['error at once'])
+  })
+
+  it('goes on when its flush completes', () => {
+    expect(words(rail('1'), { flush: of('now') })).toEqual(['1 by end', 'complete'])
+  })
+
+  it('fails when what it was given throws, and hands back what is there', () => {
+    const back: unknown[] = []
+    const newId = (): string => {
+      throw new Error('no id')
+    }
+    const seen = words(rail('1', '2'), {
+      maxCount: 2,
+      newId,
+      abandoned: (payloads) => back.push(...payloads),
+    })
+    expect(seen).toEqual(['error Error: no id'])
+    expect(back).toMatchObject([{ text: '1' }, { text: '2' }])
+  })
+
+  it.each([
+    [{ maxCount: 0 }, /maxCount.*whole number.*not 0/],
+    [{ maxCount: -1 }, /maxCount/],
+    [{ maxCount: NaN }, /maxCount/],
+    [{ maxCount: 1.5 }, /maxCount/],
+    [{ maxBytes: 0 }, /maxBytes.*2 bytes of the envelope/],
+    [{ maxBytes: -1 }, /maxBytes/],
+    [{ maxBytes: NaN }, /maxBytes/],
+    [{ maxBytes: 2 }, /maxBytes/],
+    [{ maxDelay: 0 }, /maxDelay.*not 0/],
+    [{ maxDelay: -5 }, /maxDelay/],
+    [{ maxDelay: NaN }, /maxDelay/],
+  ])('throws for %j when the pipeline is put together', (options, message) => {
+    expect(() => batch(options)).toThrow(RangeError)
+    expect(() => batch(options)).toThrow(message)
+  })
+
+  it('takes Infinity for no limit, and then has no timer', () => {
+    const clock = virtualClock()
+    const texts = Array.from({ length: 100 }, (_, n) => String(n))
+    const source = concat(rail(...texts), NEVER)
+    const subscription = source
+      .pipe(batch({ maxCount: Infinity, maxBytes: Infinity, maxDelay: Infinity, clock }))
+      .subscribe()
+    expect(clock.pending()).toBe(0)
+    subscription.unsubscribe()
+  })
+})
+
+describe('what batch hands back at unsubscribing', () => {
+  const open = (options: BatchOptions): void => {
+    concat(rail('1', '2'), NEVER)
+      .pipe(batch({ clock: virtualClock({ start: 7 }), ...options }))
+      .subscribe()
+      .unsubscribe()
+  }
+
+  const published = (name: string, act: () => void): ReadonlyArray<unknown> => {
+    const seen: unknown[] = []
+    const listener = (message: unknown): void => {
+      seen.push(message)
+    }
+    subscribe(name, listener)
+    act()
+    unsubscribe(name, listener)
+    return seen
+  }
+
+  it('goes to whom it may concern', () => {
+    const back: unknown[] = []
+    const abandoned = (payloads: ReadonlyArray<Payload<unknown>>): void => {
+      back.push(payloads.map(({ text }) => text))
+    }
+    expect(
+      published('headrace:refusedAtDoor', () => {
+        open({ abandoned })
+      }),
+    ).toEqual([])
+    expect(back).toEqual([['1', '2']])
+  })
+
+  it('is published when nobody was named', () => {
+    expect(
+      published('headrace:refusedAtDoor', () => {
+        open({})
+      }),
+    ).toMatchObject([
+      { _tag: 'RefusedAtDoor', at: 7, refusal: { _tag: 'Closed', input: { text: '1' } } },
+      { _tag: 'RefusedAtDoor', at: 7, refusal: { _tag: 'Closed', input: { text: '2' } } },
+    ])
+  })
+
+  it('harms nobody when the one who is told throws', () => {
+    const abandoned = (): void => {
+      throw new Error('not now')
+    }
+    const defects = published('headrace:defect', () => {
+      open({ abandoned })
+    })
+    expect(defects).toMatchObject([
+      { _tag: 'Defect', at: 7, where: 'abandoned', error: new Error('not now') },
+    ])
+  })
+})
+
+describe('the types of batch', () => {
+  it('keep the left side and the item', () => {
+    const source: Rail<'ended', Payload<{ readonly n: number }>> = NEVER
+    expectTypeOf(source.pipe(batch())).toEqualTypeOf<
+      Rail<'ended' | TooLarge, Payload<{ readonly n: number }>>
+    >()
+    // @ts-expect-error what is batched has been encoded
+    expectTypeOf(batch()).toBeCallableWith(of(right(5)))
+  })
+})
