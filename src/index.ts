@@ -131,7 +131,7 @@ export { plan, type PlanOptions, type PlannedAttempt } from './policy/plan.ts'
 export { show as showPolicy } from './policy/show.ts'
 export { memoryOutbox, type MemoryOutboxOptions } from './outbox/memoryOutbox.ts'
 export type { DeadLetter, DeadLetters, Entry, Outbox, OutboxStats } from './sink/Outbox.ts'
-export type { Awaitable } from './internal/awaitable.ts'
+export type { Awaitable } from './internal/Awaitable.ts'
 
 // Operators and sources.
 export { batch, type BatchOptions } from './operators/batch.ts'

@@ -1,4 +1,4 @@
-import { whenSettled } from '../internal/awaitable.ts'
+import { whenSettled } from '../internal/Awaitable.ts'
 
 /**
  * Calls somebody else's function with `input`, so that nothing it does wrong harms us: what it throws, and what a promise it answers

@@ -1,7 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Cancel, Clock } from '../clock/Clock.ts'
 import type { Random } from '../clock/Random.ts'
-import type { Awaitable } from '../internal/awaitable.ts'
+import type { Awaitable } from '../internal/Awaitable.ts'
 import type { Tell } from '../observe/Happening.ts'
 import type { Outcome } from '../outcome/Outcome.ts'
 import type { Closed, Full } from '../outcome/Refusal.ts'

@@ -7,7 +7,7 @@
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { steady } from '../clock/Clock.ts'
 import type { Cancel } from '../clock/Clock.ts'
-import { whenAnswered } from '../internal/awaitable.ts'
+import { whenAnswered } from '../internal/Awaitable.ts'
 import type { Happening } from '../observe/Happening.ts'
 import * as Failure from '../outcome/Failure.ts'
 import * as Outcome from '../outcome/Outcome.ts'

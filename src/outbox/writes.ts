@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from '../clock/Clock.ts'
-import { whenAnswered } from '../internal/awaitable.ts'
-import type { Awaitable } from '../internal/awaitable.ts'
+import { whenAnswered } from '../internal/Awaitable.ts'
+import type { Awaitable } from '../internal/Awaitable.ts'
 
 /** Writes to a store that are not committed yet. */
 export interface Writes {

@@ -1,6 +1,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { whenSettled } from '../internal/awaitable.ts'
+import { whenSettled } from '../internal/Awaitable.ts'
 import { messageOf } from '../internal/messageOf.ts'
 import { type Failure, retryable } from '../outcome/Failure.ts'
 import type { Receipt } from '../outcome/Receipt.ts'

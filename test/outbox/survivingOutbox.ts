@@ -4,7 +4,7 @@
  */
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../src/clock/Clock.ts'
-import type { Awaitable } from '../../src/internal/awaitable.ts'
+import type { Awaitable } from '../../src/internal/Awaitable.ts'
 import { isDead } from '../../src/outcome/Outcome.ts'
 import type { Outcome } from '../../src/outcome/Outcome.ts'
 import { full } from '../../src/outcome/Refusal.ts'

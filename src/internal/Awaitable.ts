@@ -1,0 +1,34 @@
+/**
+ * A value that is here already, or a promise of it. A store in memory answers at once and costs no microtask; one on
+ * disk answers when the write has been committed.
+ */
+export type Awaitable<T> = T | PromiseLike<T>
+
+const isPromiseLike = <T>(value: Awaitable<T>): value is PromiseLike<T> =>
+  typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+
+/** Goes on with `use` at once when the value is here, else when its promise is fulfilled; `fail` gets what it rejects with. */
+export const whenSettled = <T>(
+  value: Awaitable<T>,
+  use: (value: T) => void,
+  fail: (error: unknown) => void,
+): void => {
+  if (isPromiseLike(value)) value.then(use, fail)
+  else use(value)
+}
+
+/** Asks, and goes on as `whenSettled` does; what `ask` throws goes to `fail` too. What `use` throws is nobody's but its own. */
+export const whenAnswered = <T>(
+  ask: () => Awaitable<T>,
+  use: (value: T) => void,
+  fail: (error: unknown) => void,
+): void => {
+  let answer: Awaitable<T>
+  try {
+    answer = ask()
+  } catch (error) {
+    fail(error)
+    return
+  }
+  whenSettled(answer, use, fail)
+}
