@@ -5,7 +5,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from 'fp-ts/lib/Task.js'
-import type { Awaitable } from '../internal/awaitable.ts'
+import type { Awaitable } from '../internal/Awaitable.ts'
 import type { Outcome } from '../outcome/Outcome.ts'
 import type { Progress } from '../outcome/Progress.ts'
 import type { Full } from '../outcome/Refusal.ts'
