@@ -2,7 +2,8 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { layerLaws } from '../laws/layer.ts'
 import { nothingReached, sinkLaws } from '../laws/sink.ts'
-import { layerMutants, sinkMutants } from '../mutants/sink.ts'
+import { layerMutants } from '../mutants/layer.ts'
+import { sinkMutants } from '../mutants/sink.ts'
 import { openStack, passiveLayers, stackWorld } from './stack.ts'
 
 describe('layers in any order keep the contract of a sink:', () => {

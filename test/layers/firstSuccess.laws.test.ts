@@ -1,7 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { firstSuccess } from '../../src/layers/firstSuccess.ts'
-import { firstSuccessLaws, firstSuccessWorld, type MakeFirstSuccess, reachOf } from '../laws/firstSuccess.ts'
+import { firstSuccessLaws } from '../laws/firstSuccess.ts'
+import { firstSuccessWorld, type MakeFirstSuccess, reachOf } from '../laws/firstSuccessWorld.ts'
 import { firstSuccessMutants, plainFirstSuccess } from '../mutants/firstSuccess.ts'
 
 const real: MakeFirstSuccess = (sinks, clock) => firstSuccess(sinks, { clock })

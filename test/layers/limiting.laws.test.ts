@@ -4,7 +4,8 @@ import { steady } from '../../src/clock/Clock.ts'
 import { laneRun, lanesBy, oneLane } from '../../src/layers/Lane.ts'
 import { limiting } from '../../src/layers/limiting.ts'
 import { fromRun, runOf } from '../../src/sink/Run.ts'
-import { type Item, limitingLaws, type MakeLimiting, type Trace } from '../laws/limiting.ts'
+import { limitingLaws } from '../laws/limiting.ts'
+import type { Item, MakeLimiting, Trace } from '../laws/limitingWorld.ts'
 import { limitingMutants, plainLimiting } from '../mutants/limiting.ts'
 
 const published: MakeLimiting = (inner, { concurrency, queue, by }, clock) => ({

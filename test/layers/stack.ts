@@ -90,7 +90,16 @@ export const openStack =
       sink: outermost(sink, clock),
       started: () => scripted.reduce((sum, each) => sum + each.calls.length, 0),
       running: () => scripted.reduce((sum, each) => sum + each.running(), 0),
-      pass: (ms) => clock.advance(ms),
-      settle: () => clock.runAll(),
+      pass: async (ms) => {
+        clock.tick(ms)
+        await Promise.resolve()
+      },
+      // What a cancel set free starts in a promise job, and may set timers again.
+      settle: async () => {
+        do {
+          clock.tick(1_000)
+          await Promise.resolve()
+        } while (clock.pending() > 0)
+      },
     }
   }

@@ -3,7 +3,7 @@ import { left } from 'fp-ts/lib/Either.js'
 import { type Cause, eachOf, type Failure, retryable } from '../../src/outcome/Failure.ts'
 import type { Verdict } from '../../src/outcome/Verdict.ts'
 import { fromRun, runOf } from '../../src/sink/Run.ts'
-import type { MakeFirstSuccess } from '../laws/firstSuccess.ts'
+import type { MakeFirstSuccess } from '../laws/firstSuccessWorld.ts'
 
 const mistakes = [
   'aborts the siblings at a success',

@@ -3,7 +3,7 @@ import { left } from 'fp-ts/lib/Either.js'
 import { retryable } from '../../src/outcome/Failure.ts'
 import { fromRun, type Receiver, runOf } from '../../src/sink/Run.ts'
 import type { Attempt } from '../../src/sink/Sink.ts'
-import type { Item, MakeLimiting } from '../laws/limiting.ts'
+import type { Item, MakeLimiting } from '../laws/limitingWorld.ts'
 
 const mistakes = [
   'frees the place at the verdict',
