@@ -95,6 +95,8 @@ export const failureOf = (error: unknown, sent: boolean): Refused | Retryable =>
   if (certificate !== undefined) return refused('certificate', { detail: certificate })
   if (OTHER_CERTIFICATE.test(code))
     return refused('certificate', { detail: `the certificate does not verify (${code})` })
+  if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_NOT_SUPPORTED')
+    return refused('badRequest', { detail: 'the request cannot be written as HTTP; nothing was sent' })
   if (code === NOT_CONNECTED || code === 'ETIMEDOUT')
     return retryable('timeout', { detail: 'no connection in time; no request was sent' })
   const detail = networkDetail(error, code)

@@ -64,6 +64,10 @@ describe('what an error of the network means (DE2)', () => {
       reason: 'blockedAddress',
       detail: '10.0.0.1 is …',
     })
+    expect(failureOf(coded('UND_ERR_INVALID_ARG'), false)).toMatchObject({
+      _tag: 'Refused',
+      reason: 'badRequest',
+    })
     const parser = Object.assign(new Error('Response does not match'), { name: 'HTTPParserError' })
     expect(failureOf(parser, true)).toMatchObject({ _tag: 'Retryable', reason: 'network' })
   })
