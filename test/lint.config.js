@@ -136,6 +136,9 @@ export default defineConfig(
       '@typescript-eslint/no-empty-function': 'off',
       '@typescript-eslint/require-await': 'off',
       '@typescript-eslint/unbound-method': 'off',
+      // `expect.any(String)` is an any.
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-misused-spread': 'off',
       '@typescript-eslint/no-invalid-void-type': 'off',
       'rxjs-x/no-implicit-any-catch': 'off',
       'rxjs-x/no-ignored-error': 'off',
