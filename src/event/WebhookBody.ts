@@ -85,9 +85,11 @@ const rest = ({ context, timestamp, messageId }: Rest): Rest => ({ context, time
  *
  * @example
  * import { toWebhookBody } from 'headrace'
- * const moment = '2024-02-29T12:00:00.000Z'
- * console.log(JSON.stringify(toWebhookBody({ type: 'delete', userId: 'u1', timestamp: moment, messageId: 'm1' })))
- * // {"type":"delete","userId":"u1","timestamp":"2024-02-29T12:00:00.000Z"}
+ * import type { Event } from 'headrace'
+ *
+ * const event: Event = { type: 'delete', userId: 'u1', timestamp: '2024-02-29T12:00:00.000Z', messageId: 'm1' }
+ * console.log(JSON.stringify(toWebhookBody(event)))
+ * // => {"type":"delete","userId":"u1","timestamp":"2024-02-29T12:00:00.000Z"}
  */
 export const toWebhookBody = (event: Forwarded): WireBody => {
   switch (event.type) {
