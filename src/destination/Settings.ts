@@ -70,9 +70,11 @@ const repeated = (entries: ReadonlyArray<unknown>): ReadonlyArray<Fault> => {
   return entries.flatMap((entry, index) => {
     const url = isRecord(entry) ? entry['url'] : undefined
     if (typeof url !== 'string' || !URL.canParse(url)) return []
-    const { href } = new URL(url)
-    const first = seen.get(href)
-    if (first === undefined) seen.set(href, index)
+    const target = new URL(url)
+    // A fragment is never sent.
+    target.hash = ''
+    const first = seen.get(target.href)
+    if (first === undefined) seen.set(target.href, index)
     return first === undefined
       ? []
       : [

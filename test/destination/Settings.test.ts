@@ -43,6 +43,7 @@ describe('decodeSettings', () => {
       { webhooks: [{ url: 'https://A.example:443/' }, { url: 'https://a.example' }] },
       ['webhooks[1].url'],
     ],
+    ['the same URL but for its fragment', { webhooks: [{ url }, { url: `${url}#2` }] }, ['webhooks[1].url']],
     ['an empty secret', { sharedSecret: '', webhooks: [{ url }] }, ['sharedSecret']],
     ['a padded secret', { sharedSecret: 's\n', webhooks: [{ url }] }, ['sharedSecret']],
     ['a misspelt setting', { sharedsecret: 's', webhooks: [{ url }] }, ['sharedsecret']],
