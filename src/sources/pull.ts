@@ -81,14 +81,23 @@ const feed = <T>(source: Puller<T>, inlet: Inlet<T>): Feed => {
     })
   }
 
+  const act = (step: Step<T>): void => {
+    if (step.done === true) once(inlet.end)
+    else if (over) inlet.late(step.value)
+    else inlet.item(step.value)
+  }
+
   const receive = (step: Step<T>): void => {
     // Busy as long as the item makes its way, so that an output of it does not bring in the next one underneath.
     const before = busy
     busy = true
     waiting = false
-    if (step.done === true) once(inlet.end)
-    else if (over) inlet.late(step.value)
-    else inlet.item(step.value)
+    try {
+      act(step)
+    } catch (error) {
+      // An iterator that is none: its answer cannot be read.
+      fail(error)
+    }
     busy = before
     resume()
   }

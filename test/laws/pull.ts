@@ -1,0 +1,233 @@
+/** The laws of feeding a pipeline by credit. */
+import * as fc from 'fast-check'
+import { bufferCount, map, mergeMap, Observable, of, timer } from 'rxjs'
+import type { OperatorFunction } from 'rxjs'
+import { toScheduler } from '../../src/clock/toScheduler.ts'
+import type { PullOptions } from '../../src/sources/pull.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+import type { VirtualClock } from '../../src/testing/virtualClock.ts'
+import { holds, same } from './policyLaw.ts'
+
+export type MakePull = <T, R>(
+  iterable: AsyncIterable<T> | Iterable<T>,
+  pipeline: OperatorFunction<T, R>,
+  options: PullOptions<R>,
+) => Observable<R>
+
+export interface World {
+  readonly window: number
+  readonly total: number
+  /** How the source answers: at once, with a promise, or after some time. */
+  readonly source: 'sync' | 'promise' | 'timer'
+  /** How long each item is under way, over and over; 0 is at once. */
+  readonly delays: ReadonlyArray<number>
+  /** Outputs are arrays of so many items; 0 for the items themselves. */
+  readonly group: number
+  readonly fails: boolean
+  /** Unsubscribe at this time. */
+  readonly stopAt: number | null
+}
+
+export const world: fc.Arbitrary<World> = fc.record({
+  window: fc.oneof(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 5, max: 300 })),
+  total: fc.oneof(fc.nat({ max: 20 }), fc.integer({ min: 250, max: 600 })),
+  source: fc.constantFrom('sync' as const, 'promise' as const, 'timer' as const),
+  delays: fc.oneof(fc.constant([0]), fc.array(fc.nat({ max: 5 }), { minLength: 1, maxLength: 6 })),
+  group: fc.constantFrom(0, 0, 1, 3),
+  fails: fc.boolean(),
+  stopAt: fc.option(fc.nat({ max: 60 }), { freq: 3 }),
+})
+
+export interface Trace {
+  readonly pulled: number
+  readonly came: ReadonlyArray<number>
+  readonly end: 'complete' | 'error' | undefined
+  readonly returned: number
+  /** The largest number of items under way, and the largest number that came when there was no credit. */
+  readonly most: number
+  readonly beyond: number
+  /** Items that were under way when the result ended. */
+  readonly left: number
+  readonly nested: boolean
+  readonly pending: number
+  readonly pulledAtStop: number | undefined
+  /** Whether the source had ended or failed before the stop. */
+  readonly wasOver: boolean
+}
+
+const iterableOf = (
+  { total, source, fails }: World,
+  clock: VirtualClock,
+  on: { readonly pull: () => number; readonly over: () => void; readonly returned: () => void },
+): AsyncIterable<number> | Iterable<number> => {
+  const answer = (n: number): IteratorResult<number, undefined> => {
+    if (n < total) return { done: false, value: n }
+    on.over()
+    if (fails) throw new Error('source')
+    return { done: true, value: undefined }
+  }
+  const stop = (): IteratorResult<number, undefined> => {
+    on.returned()
+    return { done: true, value: undefined }
+  }
+  if (source === 'sync') return { [Symbol.iterator]: () => ({ next: () => answer(on.pull()), return: stop }) }
+  const next = async (): Promise<IteratorResult<number, undefined>> => {
+    const n = on.pull()
+    if (source === 'timer') {
+      await new Promise<void>((resolve) => {
+        clock.schedule(1, resolve)
+      })
+    }
+    return answer(n)
+  }
+  return { [Symbol.asyncIterator]: () => ({ next, return: () => Promise.resolve(stop()) }) }
+}
+
+/** Tells how deep items are within one another: an output must not bring in the next item underneath. */
+const watched =
+  (depth: (change: number) => void): OperatorFunction<number, number> =>
+  (items) =>
+    new Observable((subscriber) =>
+      items.subscribe({
+        next: (n) => {
+          depth(1)
+          subscriber.next(n)
+          depth(-1)
+        },
+        error: (error: unknown) => {
+          subscriber.error(error)
+        },
+        complete: () => {
+          subscriber.complete()
+        },
+      }),
+    )
+
+/** As `deliver` does it: many at once, out of order, one output for each; or one for each few. */
+const pipelineOf = (
+  { delays, group }: World,
+  clock: VirtualClock,
+  depth: (change: number) => void,
+): OperatorFunction<number, ReadonlyArray<number>> => {
+  const scheduler = toScheduler(clock)
+  const deliver = mergeMap((n: number) => {
+    const delay = delays[n % delays.length] ?? 0
+    return delay === 0 ? of(n) : timer(delay, scheduler).pipe(map(() => n))
+  })
+  return (items) => items.pipe(watched(depth), deliver, bufferCount(Math.max(1, group)))
+}
+
+export const play = async (make: MakePull, asked: World): Promise<Trace> => {
+  const clock = virtualClock()
+  const came: number[] = []
+  const seen = {
+    pulled: 0,
+    given: 0,
+    returned: 0,
+    over: false,
+    most: 0,
+    beyond: 0,
+    depth: 0,
+    nested: false,
+    left: 0,
+  }
+  const window = Math.max(asked.window, asked.group)
+  let end: Trace['end']
+
+  const source = iterableOf(asked, clock, {
+    pull: () => {
+      const underWay = seen.given - came.length
+      if (underWay >= window) seen.beyond = Math.max(seen.beyond, underWay - window + 1)
+      if (seen.depth > 0) seen.nested = true
+      seen.pulled++
+      if (seen.given < asked.total) seen.given++
+      seen.most = Math.max(seen.most, seen.given - came.length)
+      return seen.pulled - 1
+    },
+    over: () => {
+      seen.over = true
+    },
+    returned: () => {
+      seen.returned++
+    },
+  })
+  const pipeline = pipelineOf(asked, clock, (change) => {
+    seen.depth += change
+  })
+  const finish = (how: 'complete' | 'error') => () => {
+    end = how
+    seen.left = seen.given - came.length
+  }
+  const subscription = make(source, pipeline, { window, creditOf: (output) => output.length }).subscribe({
+    next: (output) => came.push(...output),
+    error: finish('error'),
+    complete: finish('complete'),
+  })
+  for (let i = 0; i < 3; i++) await clock.settle()
+
+  let pulledAtStop: number | undefined
+  let wasOver = false
+  if (asked.stopAt !== null) {
+    await clock.advance(asked.stopAt)
+    if (end === undefined) {
+      subscription.unsubscribe()
+      pulledAtStop = seen.pulled
+      wasOver = seen.over
+    }
+  }
+  for (let i = 0; i < 5; i++) await clock.runAll()
+  subscription.unsubscribe()
+  return { ...seen, came, end, pending: clock.pending(), pulledAtStop, wasOver }
+}
+
+export interface PullLaw {
+  readonly id: string
+  readonly property: fc.IAsyncProperty<unknown>
+}
+
+const upTo = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, i) => i)
+const inOrder = (numbers: ReadonlyArray<number>): ReadonlyArray<number> => [...numbers].sort((a, b) => a - b)
+
+export const pullLaws = (make: MakePull): ReadonlyArray<PullLaw> => {
+  const all = (id: string, check: (trace: Trace, asked: World) => void): PullLaw => ({
+    id,
+    property: fc.asyncProperty(world, async (asked) => {
+      check(await play(make, asked), asked)
+    }),
+  })
+  return [
+    all('U1 the next item is asked for only while fewer than the window are under way', ({ beyond }) => {
+      same(beyond, 0)
+    }),
+    all('U2 every item comes out exactly once; after an unsubscribe, none twice', (trace, { total }) => {
+      const came = inOrder(trace.came)
+      if (trace.pulledAtStop === undefined) same(came, upTo(total))
+      else
+        holds(
+          new Set(came).size === came.length && came.every((n) => n < total),
+          'came twice or from nowhere',
+        )
+    }),
+    all('U3 it ends as its source does, and when the pipeline has drained', (trace, { fails }) => {
+      if (trace.pulledAtStop !== undefined) return
+      same([trace.end, trace.left], [fails ? 'error' : 'complete', 0])
+    }),
+    all('U4 an unsubscribe lets a source go that is not over, once, and asks for nothing more', (trace) => {
+      same(trace.returned, trace.pulledAtStop === undefined || trace.wasOver ? 0 : 1)
+      if (trace.pulledAtStop !== undefined) same(trace.pulled, trace.pulledAtStop)
+    }),
+    all('U5 the window is used: so many are under way if the pipeline is the slow part', (trace, asked) => {
+      const isSlow = asked.source !== 'timer' && asked.delays.every((delay) => delay > 0)
+      if (isSlow && trace.pulledAtStop === undefined) {
+        same(trace.most, Math.min(Math.max(asked.window, asked.group), asked.total))
+      }
+    }),
+    all('U6 no item comes in within another, and what takes no time keeps its order', (trace, { delays }) => {
+      holds(!trace.nested, 'an item came in within another')
+      if (delays.every((delay) => delay === 0)) same(trace.came, inOrder(trace.came))
+    }),
+    all('U7 no timer is left', ({ pending }) => {
+      same(pending, 0)
+    }),
+  ]
+}

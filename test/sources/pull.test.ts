@@ -1,0 +1,234 @@
+import { concatMap, EMPTY, map, mergeMap, Subject, take, tap, throwError, timer, toArray } from 'rxjs'
+import type { Observable } from 'rxjs'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { toScheduler } from '../../src/clock/toScheduler.ts'
+import type { Happening } from '../../src/observe/Happening.ts'
+import { pull } from '../../src/sources/pull.ts'
+import { push } from '../../src/sources/push.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+
+const turn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+
+const all = <T>(items: Observable<T>): Promise<ReadonlyArray<T>> =>
+  new Promise((resolve, reject) => {
+    items.pipe(toArray()).subscribe({ next: resolve, error: reject })
+  })
+
+describe('pull', () => {
+  it('takes the next item when one has come out', async () => {
+    const clock = virtualClock()
+    const log: string[] = []
+    const letters = function* (): Iterable<string> {
+      for (const letter of 'abcd') {
+        log.push(`${String(clock.monotonic())} in ${letter}`)
+        yield letter
+      }
+    }
+    const slow = mergeMap((letter: string) => timer(10, toScheduler(clock)).pipe(map(() => letter)))
+    pull(letters(), slow, { window: 2 }).subscribe({
+      next: (letter) => log.push(`${String(clock.monotonic())} out ${letter}`),
+      complete: () => log.push('done'),
+    })
+    await clock.runAll()
+    expect(log).toEqual([
+      ...['0 in a', '0 in b', '10 out a', '10 in c', '10 out b', '10 in d'],
+      ...['20 out c', '20 out d', 'done'],
+    ])
+  })
+
+  it('takes a million items at once from a source and through a pipeline that never wait, and lets I/O in between', async () => {
+    let last = 0
+    let turns = 0
+    const counted = setInterval(() => turns++)
+    const numbers = function* (): Iterable<number> {
+      for (let n = 1; n <= 1_000_000; n++) yield n
+    }
+    await new Promise<void>((resolve, reject) => {
+      pull(
+        numbers(),
+        map((n: number) => n),
+      ).subscribe({ next: (n) => (last = n), complete: resolve, error: reject })
+    })
+    clearInterval(counted)
+    expect(last).toBe(1_000_000)
+    expect(turns).toBeGreaterThan(10)
+  })
+
+  it('does not starve I/O with an async generator that never really waits', async () => {
+    let over = false
+    const endless = async function* (): AsyncIterable<number> {
+      for (let n = 0; !over; n++) yield n
+    }
+    let items = 0
+    const subscription = pull(
+      endless(),
+      map((n: number) => n),
+    ).subscribe(() => items++)
+    for (let i = 0; i < 5; i++) await turn()
+    expect(items).toBeGreaterThan(256)
+    over = true
+    subscription.unsubscribe()
+  })
+
+  it('reads a push source without losing or holding more than the window', async () => {
+    const source = push<number>({ capacity: 3 })
+    const gate = new Subject<void>()
+    const came = all(
+      pull(
+        source,
+        concatMap((n: number) =>
+          gate.pipe(
+            take(1),
+            map(() => n),
+          ),
+        ),
+        { window: 2 },
+      ),
+    )
+    const sent: number[] = []
+    for (let n = 0; n < 9; n++) {
+      await turn()
+      if (source.offer(n)._tag === 'Right') sent.push(n)
+    }
+    // Two under way, three waiting.
+    expect(sent).toEqual([0, 1, 2, 3, 4])
+    source.end()
+    for (let i = 0; i < 9; i++) {
+      gate.next()
+      await turn()
+    }
+    expect(await came).toEqual(sent)
+  })
+
+  it('stops when the pipeline has enough, and lets the source go', async () => {
+    let released = false
+    const endless = function* (): Iterable<number> {
+      try {
+        for (let n = 0; ; n++) yield n
+      } finally {
+        released = true
+      }
+    }
+    expect(await all(pull(endless(), take(3)))).toEqual([0, 1, 2])
+    expect(released).toBe(true)
+  })
+
+  it('fails with the pipeline, with what its parts throw, and with a source that cannot start', async () => {
+    const oops = new Error('oops')
+    const throws = (): never => {
+      throw oops
+    }
+    const broken: Iterable<number> = { [Symbol.iterator]: throws }
+    await expect(all(pull([1], () => throwError(() => oops)))).rejects.toBe(oops)
+    await expect(all(pull([1], map(throws)))).rejects.toBe(oops)
+    await expect(all(pull([1], throws))).rejects.toBe(oops)
+    await expect(
+      all(
+        pull(
+          [1],
+          map((n: number) => n),
+          { creditOf: throws },
+        ),
+      ),
+    ).rejects.toBe(oops)
+    await expect(
+      all(
+        pull(
+          broken,
+          map((n: number) => n),
+        ),
+      ),
+    ).rejects.toBe(oops)
+    // A result that is none.
+    const odd = {
+      [Symbol.asyncIterator]: () => ({ next: () => Promise.resolve(undefined) }),
+    } as unknown as AsyncIterable<number>
+    await expect(
+      all(
+        pull(
+          odd,
+          map((n: number) => n),
+        ),
+      ),
+    ).rejects.toThrow(TypeError)
+  })
+
+  it('ends with a pipeline that ends at once', async () => {
+    expect(await all(pull([1, 2, 3], () => EMPTY))).toEqual([])
+  })
+
+  it('tells of a source that fails to let go, and of an item that came too late', async () => {
+    const told: Happening[] = []
+    const clock = virtualClock({ start: 5 })
+    let answer: (step: IteratorResult<string>) => void = () => undefined
+    const source: AsyncIterable<string> = {
+      [Symbol.asyncIterator]: () => ({
+        next: () =>
+          new Promise((resolve) => {
+            answer = resolve
+          }),
+        return: () => Promise.reject(new Error('oops')),
+      }),
+    }
+    const options = { clock, tell: (happening: Happening) => told.push(happening) }
+    pull(
+      source,
+      map((item: string) => item),
+      options,
+    )
+      .subscribe()
+      .unsubscribe()
+    answer({ done: false, value: 'late' })
+    await turn()
+    expect(told).toMatchObject([
+      { _tag: 'Defect', at: 5, where: 'pull: letting the source go' },
+      { _tag: 'Ended', at: 5, outcome: { _tag: 'Abandoned', item: 'late' } },
+    ])
+  })
+
+  it('reads anew for each subscription', async () => {
+    const pulled = pull([1, 2], tap<number>())
+    expect([await all(pulled), await all(pulled)]).toEqual([
+      [1, 2],
+      [1, 2],
+    ])
+  })
+
+  it('stops within an output', async () => {
+    const came: number[] = []
+    const numbers = async function* (): AsyncIterable<number> {
+      for (let n = 1; n < 9; n++) yield n
+    }
+    const ofAll = map((n: number) => n)
+    const subscription = pull(numbers(), ofAll).subscribe((n) => {
+      came.push(n)
+      if (n === 3) subscription.unsubscribe()
+    })
+    await turn()
+    expect(came).toEqual([1, 2, 3])
+  })
+
+  it.each([0, -1, 2.5, NaN])('refuses a window of %s', (window) => {
+    expect(() =>
+      pull(
+        [1],
+        map((n: number) => n),
+        { window },
+      ),
+    ).toThrow(RangeError)
+  })
+
+  it('is typed from the source to the output', () => {
+    const lengths = pull(
+      ['a'],
+      map((text) => text.length),
+    )
+    expectTypeOf(lengths).toEqualTypeOf<Observable<number>>()
+    const ofTexts = map((text: string) => text)
+    // @ts-expect-error a pipeline for other items
+    pull([1], ofTexts)
+  })
+})
