@@ -61,9 +61,11 @@ const signerOf = (members: ReadonlyArray<Payload<unknown>>): Signer | undefined 
 export const closed = <A>(batch: OpenBatch<A>, frame: Frame, id: string, closedBy: Closing): Payload<A> => {
   const items: A[] = []
   let text = ''
+  let comma = ''
   for (const member of batch.members) {
-    text += items.length === 0 ? member.text : ',' + member.text
-    items.push(...member.items)
+    text += comma + member.text
+    comma = ','
+    for (const item of member.items) items.push(item)
   }
   const signer = signerOf(batch.members)
   const payload: Payload<A> = { id, items, text, byteLength: batch.byteLength, frame, closedBy }

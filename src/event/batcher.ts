@@ -14,12 +14,12 @@ export interface BatcherSettings extends BatchLimits {
   readonly newId: () => string
 }
 
-/** Who is told what a batcher decided. None of them may call back before the decision is over. */
+/** Who is told what a batcher decided. `batch` and `refuse` must not call back before the decision is over. */
 export interface BatcherTarget<A> {
   readonly batch: (batch: Payload<A>) => void
   readonly refuse: (refusal: TooLarge) => void
-  /** Runs the decision that the timer brings. */
-  readonly due: (decision: () => void) => void
+  /** The delay is over: it is for whoever owns the batcher to close it. */
+  readonly due: () => void
 }
 
 /** Gathers payloads, one open batch at a time. */
@@ -57,9 +57,7 @@ export const batcher = <A>(settings: BatcherSettings, target: BatcherTarget<A>):
 
   const onTimer = (): void => {
     cancelTimer = undefined
-    target.due(() => {
-      close('delay')
-    })
+    target.due()
   }
 
   const waitForMore = (): void => {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { Observable, Subject, takeUntil } from 'rxjs'
@@ -8,6 +7,7 @@ import type { Clock } from '../clock/Clock.ts'
 import { batcher } from '../event/batcher.ts'
 import type { BatcherSettings } from '../event/batcher.ts'
 import { jsonArrayFrame } from '../event/Frame.ts'
+import { newId as freshId } from '../event/newId.ts'
 import type { Frame, Payload } from '../event/Payload.ts'
 import { ring } from '../internal/Ring.ts'
 import { channel } from '../observe/channel.ts'
@@ -55,7 +55,7 @@ const settingsOf = (options: BatchOptions): BatcherSettings => {
       `batch: maxBytes must be more than the ${String(frame.size)} bytes of the envelope, not ${String(maxBytes)}`,
     )
   if (!(maxDelay > 0)) throw new RangeError(`batch: maxDelay must be above 0 ms, not ${String(maxDelay)}`)
-  const { delayFrom = 'firstItem', clock = systemClock, newId = randomUUID } = options
+  const { delayFrom = 'firstItem', clock = systemClock, newId = freshId } = options
   return { maxCount, maxBytes, maxDelay, frame, delayFrom, clock, newId }
 }
 
@@ -71,7 +71,8 @@ const passOn = <T>(notification: ObservableNotification<T>, observer: Observer<T
  */
 interface Exit<T> {
   readonly say: (notification: ObservableNotification<T>) => void
-  readonly decide: (decision: () => void) => void
+  /** Decides, then emits. It takes the input apart, because a closure for each item can be felt. */
+  readonly decide: <I>(decision: (input: I) => void, input: I) => void
   /** Takes out the values that have not left. */
   readonly unsaid: () => ReadonlyArray<T>
 }
@@ -81,14 +82,14 @@ const exitTo = <T>(observer: Observer<T>): Exit<T> => {
   let busy = false
   return {
     say: waiting.push,
-    decide: (decision) => {
+    decide: (decision, input) => {
       try {
-        decision()
+        decision(input)
       } catch (defect) {
         // Only what the caller brought can throw here: the clock, or the maker of ids.
         waiting.push({ kind: 'E', error: defect })
       }
-      if (busy) return
+      if (busy || waiting.size() === 0) return
       busy = true
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) passOn(next, observer)
       busy = false
@@ -148,16 +149,20 @@ export const batch = (
         refuse: (refusal) => {
           say({ kind: 'N', value: left(refusal) })
         },
-        due: decide,
+        due: () => {
+          decide(close, 'delay')
+        },
       })
-      const endWith = (end: ObservableNotification<never>): void => {
-        decide(() => {
-          close('end')
-          say(end)
-        })
+      const take = (each: Either<L, Payload<A>>): void => {
+        if (each._tag === 'Left') say({ kind: 'N', value: each })
+        else offer(each.right)
+      }
+      const end = (notification: ObservableNotification<never>): void => {
+        close('end')
+        say(notification)
       }
       const error = (defect: unknown): void => {
-        endWith({ kind: 'E', error: defect })
+        decide(end, { kind: 'E', error: defect })
       }
       subscriber.add(() => {
         const batches = unsaid().flatMap((each) => (each._tag === 'Right' ? [each.right] : []))
@@ -167,23 +172,18 @@ export const batch = (
       })
       options.flush?.pipe(takeUntil(unsubscribed)).subscribe({
         next: () => {
-          decide(() => {
-            close('flush')
-          })
+          decide(close, 'flush')
         },
         error,
       })
       if (subscriber.closed) return
       source.pipe(takeUntil(unsubscribed)).subscribe({
         next: (each) => {
-          decide(() => {
-            if (each._tag === 'Left') say({ kind: 'N', value: each })
-            else offer(each.right)
-          })
+          decide(take, each)
         },
         error,
         complete: () => {
-          endWith({ kind: 'C' })
+          decide(end, { kind: 'C' })
         },
       })
     })
