@@ -34,13 +34,21 @@ const nesting: MakePull = (source, pipeline, { window = 1 }) =>
       items.next(step.value as never)
       ask()
     }
+    const fail = (error: unknown): void => {
+      over = true
+      subscriber.error(error)
+    }
     const ask = (): void => {
       if (waiting || over || underWay >= window) return
       waiting = true
-      const step = iterator.next()
-      if (step instanceof Promise) void step.then(receive, () => undefined)
-      // Not a promise, so the result of an iterator.
-      else receive(step as IteratorResult<unknown, unknown>)
+      try {
+        const step = iterator.next()
+        if (step instanceof Promise) void step.then(receive, fail)
+        // Not a promise, so the result of an iterator.
+        else receive(step as IteratorResult<unknown, unknown>)
+      } catch (error) {
+        fail(error)
+      }
     }
     items.pipe(pipeline).subscribe((output) => {
       subscriber.next(output)
