@@ -39,14 +39,14 @@ export const lineOf = (report: Report, { paint, nameOf = (url) => url }: LineSty
     }
     case 'waiting': {
       const { n, ms, causes } = report
-      return `${word('waiting')} ${event(report)}  attempt ${String(n)} failed: ${showCauses(causes, nameOf)}; again in ${showMillis(ms)}`
+      return `${word('waiting')} ${event(report)}  attempt ${String(n)} failed: ${showCauses(causes, { nameOf, short: true })}; again in ${showMillis(ms)}`
     }
     case 'outcome': {
       const { outcome, n, url, status, causes } = report
-      const tries = n === 1 ? '' : `, after ${times(n)}`
+      const tries = n <= 1 ? '' : `, after ${times(n)}`
       if (url !== undefined)
         return `${word(outcome)} ${event(report)}  ${nameOf(url)} ${String(status ?? '')}`.trimEnd() + tries
-      const why = causes.length === 0 ? 'never attempted' : showCauses(causes, nameOf)
+      const why = causes.length === 0 ? 'never attempted' : showCauses(causes, { nameOf })
       return `${word(outcome)} ${event(report)}  ${why}${tries}`
     }
     case 'attempt':

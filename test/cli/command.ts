@@ -1,0 +1,113 @@
+/** The built command, as a person or a script would start it. */
+import { spawn } from 'node:child_process'
+import type { ChildProcessWithoutNullStreams } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+
+const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+
+/** How a command ended. */
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** What a command is started with. */
+export interface Surroundings {
+  readonly env?: Readonly<Record<string, string>>
+  /** What it reads from stdin; without it stdin is empty. */
+  readonly input?: string
+  readonly cwd?: string
+}
+
+/** A command that runs. */
+export interface Started {
+  readonly child: ChildProcessWithoutNullStreams
+  readonly ended: Promise<Ended>
+  /** Resolves with all of stdout as soon as it matches. */
+  readonly says: (pattern: RegExp) => Promise<string>
+  /** The same of stderr. */
+  readonly complains: (pattern: RegExp) => Promise<string>
+}
+
+const watch = (stream: NodeJS.ReadableStream, over: Promise<unknown>) => {
+  let text = ''
+  const waiting = new Set<() => void>()
+  stream.on('data', (chunk: Buffer) => {
+    text += chunk.toString()
+    for (const look of waiting) look()
+  })
+  return {
+    text: () => text,
+    matches: (pattern: RegExp): Promise<string> =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          if (!pattern.test(text)) return
+          waiting.delete(look)
+          resolve(text)
+        }
+        waiting.add(look)
+        look()
+        void over.then(() => reject(new Error(`it ended without ${pattern}, after: ${text}`)))
+      }),
+  }
+}
+
+/** Starts the command, and leaves its stdin open. It ends with the test at the latest. */
+export const start = (args: ReadonlyArray<string>, { env = {}, cwd }: Surroundings = {}): Started => {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+    ...(cwd === undefined ? {} : { cwd }),
+  })
+  const closed = new Promise<number | null>((resolve) => child.on('close', resolve))
+  const out = watch(child.stdout, closed)
+  const err = watch(child.stderr, closed)
+  child.stdin.on('error', () => undefined)
+  onTestFinished(() => {
+    child.kill('SIGKILL')
+  })
+  return {
+    child,
+    says: out.matches,
+    complains: err.matches,
+    ended: closed.then((code) => ({ code, stdout: out.text(), stderr: err.text() })),
+  }
+}
+
+/** Runs the command to its end. */
+export const headrace = (args: ReadonlyArray<string>, surroundings: Surroundings = {}): Promise<Ended> => {
+  const { child, ended } = start(args, surroundings)
+  child.stdin.end(surroundings.input ?? '')
+  return ended
+}
+
+/** A folder that is gone after the test. */
+export const scratch = (): string => {
+  const folder = mkdtempSync(`${tmpdir()}/headrace-cli-`)
+  onTestFinished(() => {
+    rmSync(folder, { recursive: true, force: true })
+  })
+  return folder
+}
+
+/** What differs from run to run, replaced by its name. */
+export const steady = (text: string): string =>
+  text
+    .replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:PORT')
+    .replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'ID')
+    .replaceAll(/again in \S+( \d+s)?/g, 'again in TIME')
+    .replaceAll(/"ms":\d+/g, '"ms":MS')
+
+/** The lines of a text, without the empty one at its end. */
+export const linesOf = (text: string): ReadonlyArray<string> => text.split('\n').slice(0, -1)
+
+/** NDJSON, parsed. */
+export const recordsOf = (text: string): ReadonlyArray<Record<string, unknown>> =>
+  linesOf(text).map((line) => JSON.parse(line) as Record<string, unknown>)
+
+/** A track call as a line. */
+export const track = (event: string, more: object = {}): string =>
+  `${JSON.stringify({ type: 'track', userId: 'u1', event, messageId: event, ...more })}\n`
