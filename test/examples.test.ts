@@ -28,6 +28,12 @@ describe('what the docs show is true', () => {
     expect(others.filter(({ language }) => !data.includes(language)).map(placeOf)).toEqual([])
   })
 
+  test('what a line is said to print is said with =>, so that it is compared', () => {
+    const unproved = /\bconsole\.log\(.*\/\/ (?!=>)/
+    const lines = code.flatMap((fence) => fence.text.split('\n').map((line) => `${placeOf(fence)} ${line}`))
+    expect(lines.filter((line) => unproved.test(line))).toEqual([])
+  })
+
   test('every example has a verdict', () => {
     expect(code.length).toBeGreaterThan(0)
     expect(faults).toHaveLength(code.length)

@@ -85,7 +85,7 @@ const isEmpty = (data: object): boolean => Object.keys(data).length === 0
  * import { callOf, Event } from 'headrace'
  * import { isRight } from 'fp-ts/lib/Either.js'
  * const decoded = Event.decode({ type: 'alias', previousId: 'anon-1', userId: 'u1', timestamp: '2024-02-29T12:00:00Z' })
- * if (isRight(decoded)) console.log(callOf(decoded.right).timestamp) // 2024-02-29T12:00:00.000Z
+ * if (isRight(decoded)) console.log(callOf(decoded.right).timestamp) // => 2024-02-29T12:00:00.000Z
  */
 export const callOf = (event: Event): Call => {
   if (event.type === 'delete') return event

@@ -11,7 +11,7 @@ import type { Frame } from './Payload.ts'
  *
  * @example
  * import { envelope } from 'headrace'
- * console.log(envelope({ before: '{"batch":[', after: ']}' }).wrap('1,2', Date.now())) // {"batch":[1,2]}
+ * console.log(envelope({ before: '{"batch":[', after: ']}' }).wrap('1,2', Date.now())) // => {"batch":[1,2]}
  */
 export const envelope = (text: { readonly before: string; readonly after: string }): Frame => ({
   size: Buffer.byteLength(text.before) + Buffer.byteLength(text.after),

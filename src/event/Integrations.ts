@@ -19,9 +19,9 @@ export type Integrations = Readonly<Record<string, boolean | JsonObject>>
  *
  * @example
  * import { allows } from 'headrace'
- * console.log(allows({ All: false, Warehouse: true }, 'Warehouse')) // true
- * console.log(allows({ All: false, Warehouse: true }, 'warehouse')) // false
- * console.log(allows(undefined, 'Warehouse')) // true
+ * console.log(allows({ All: false, Warehouse: true }, 'Warehouse')) // => true
+ * console.log(allows({ All: false, Warehouse: true }, 'warehouse')) // => false
+ * console.log(allows(undefined, 'Warehouse')) // => true
  */
 export const allows = (integrations: Integrations | undefined, destinationName: string): boolean => {
   if (integrations === undefined) return true

@@ -40,7 +40,7 @@ const textOf = (body: unknown): string | undefined => {
  * import { encodePayload } from 'headrace'
  * import { isRight } from 'fp-ts/lib/Either.js'
  * const payload = encodePayload('m1', { any: 'item' }, { hello: 'wörld' })
- * if (isRight(payload)) console.log(payload.right.text, payload.right.byteLength) // {"hello":"wörld"} 18
+ * if (isRight(payload)) console.log(payload.right.text, payload.right.byteLength) // => {"hello":"wörld"} 18
  */
 export const encodePayload = <A>(
   id: string,

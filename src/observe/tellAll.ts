@@ -13,7 +13,7 @@ const ignore = (): void => undefined
  * const seen: string[] = []
  * const tell = tellAll((happening) => seen.push(happening._tag), undefined)
  * tell({ _tag: 'Accepted', at: 0, item: 'a' })
- * console.log(seen) // [ 'Accepted' ]
+ * console.log(seen) // => [ 'Accepted' ]
  */
 export const tellAll = (...tells: ReadonlyArray<Tell | undefined>): Tell => {
   const all = tells.filter((tell) => tell !== undefined)

@@ -130,8 +130,10 @@ const reporting =
  *     batch({ maxCount: 2 }),
  *   )
  *   .subscribe((each) => {
- *     if (each._tag === 'Right') console.log(each.right.text, each.right.closedBy) // 1,2 count, then 3 end
+ *     if (each._tag === 'Right') console.log(each.right.text, each.right.closedBy)
  *   })
+ * // => 1,2 count
+ * // => 3 end
  */
 export const batch = (
   options: BatchOptions = {},

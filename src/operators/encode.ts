@@ -40,7 +40,7 @@ const THREW = [{ path: '', message: 'could not be encoded: toBody or idOf throws
  *   .subscribe((each) => {
  *     if (each._tag === 'Right') console.log(each.right.text)
  *   })
- * // {"type":"delete","userId":"u1","timestamp":"2024-02-29T12:00:00.000Z"}
+ * // => {"type":"delete","userId":"u1","timestamp":"2024-02-29T12:00:00.000Z"}
  */
 export const encode = <A>(
   toBody: (item: A) => unknown,

@@ -16,7 +16,7 @@ import { signerOf } from '../signing/signerOf.ts'
  * import { of } from 'rxjs'
  * const payload = { id: 'm1', items: [{ type: 'track' }], text: '{"type":"track"}', byteLength: 16 }
  * of(right(payload)).pipe(sign('correct horse')).subscribe((each) => {
- *   if (each._tag === 'Right') console.log(each.right.signer?.(each.right.text).length) // 40
+ *   if (each._tag === 'Right') console.log(each.right.signer?.(each.right.text).length) // => 40
  * })
  */
 export const sign = (

@@ -43,7 +43,7 @@ const decoding = <A>(codec: t.Type<A, unknown>): ((input: unknown) => Either<Ref
  * of({ type: 'track', userId: 7 }).pipe(validate(Event)).subscribe((each) => {
  *   if (each._tag === 'Left' && each.left._tag === 'Invalid') console.log(each.left.faults.map(({ path }) => path))
  * })
- * // [ 'event', 'userId' ]
+ * // => [ 'event', 'userId' ]
  */
 export const validate = <A>(
   codec: t.Type<A, unknown>,

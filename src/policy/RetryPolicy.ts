@@ -41,7 +41,7 @@ export const always: RetryPolicy = { _tag: 'Always' }
  * import { exponential, plan } from 'headrace'
  *
  * const delays = plan(exponential({ base: 500 }), { most: 4, random: () => 0 }).map((attempt) => attempt.delay)
- * console.log(delays) // [0, 500, 1000, 2000]
+ * console.log(delays) // => [ 0, 500, 1000, 2000 ]
  */
 export const exponential = ({ base = 1_000, factor = 2 }: ExponentialOptions = {}): RetryPolicy => {
   if (!(factor >= 1 && factor < Infinity)) {
@@ -103,7 +103,7 @@ export const notBefore: RetryPolicy = { _tag: 'NotBefore' }
  * import { both, exponential, limitRetries, plan } from 'headrace'
  *
  * const policy = both(exponential(), limitRetries(2))
- * console.log(plan(policy, { random: () => 0 }).map((attempt) => attempt.at)) // [0, 1000, 3000]
+ * console.log(plan(policy, { random: () => 0 }).map((attempt) => attempt.at)) // => [ 0, 1000, 3000 ]
  */
 export const both = (left: RetryPolicy, right: RetryPolicy): RetryPolicy => ({ _tag: 'Both', left, right })
 

@@ -41,8 +41,8 @@ const mayPass: Verdict = left(retryable('network'))
  * import { plan, standard } from 'headrace'
  *
  * const attempts = plan(standard, { duration: 5_000, random: () => 0.5 })
- * console.log(attempts.length) // 56
- * console.log(attempts[3]) // { number: 4, at: 18500, delay: 2000, because: 'exponential from 1s x2, at most 10m, full jitter' }
+ * console.log(attempts.length) // => 56
+ * console.log(attempts[3]) // => { number: 4, at: 18500, delay: 2000, because: 'exponential from 1s x2, at most 10m, full jitter' }
  */
 export const plan = (policy: RetryPolicy, options: PlanOptions): ReadonlyArray<PlannedAttempt> => {
   const duration = wholeNumber('plan: duration', 'ms', 0, options.duration ?? 0)

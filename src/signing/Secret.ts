@@ -48,7 +48,7 @@ const faultOf = (text: string): string | undefined => {
  * @example
  * import { secretFrom, sign } from 'headrace/signing'
  * const secret = secretFrom('correct horse')
- * if (secret._tag === 'Right') console.log(String(secret.right), sign(secret.right, '{}').length) // [secret] 40
+ * if (secret._tag === 'Right') console.log(String(secret.right), sign(secret.right, '{}').length) // => [secret] 40
  */
 export const secretFrom = (text: unknown): Either<Fault, Secret> => {
   if (typeof text !== 'string') return left({ path: '', message: 'must be a string' })

@@ -7,6 +7,6 @@ import { signerOf } from './signerOf.ts'
  *
  * @example
  * import { sign } from 'headrace/signing'
- * console.log(sign('Jefe', 'what do ya want for nothing?')) // effcdf6ae5eb2fa2d27416d5f184df9c259a7c79
+ * console.log(sign('Jefe', 'what do ya want for nothing?')) // => effcdf6ae5eb2fa2d27416d5f184df9c259a7c79
  */
 export const sign = (secret: Secret | string, body: string | Uint8Array): string => signerOf(secret)(body)

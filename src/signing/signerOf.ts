@@ -12,7 +12,7 @@ const signers = new WeakMap<Secret, Signer>()
  * @example
  * import { signerOf } from 'headrace/signing'
  * const signer = signerOf('correct horse')
- * console.log(signer('{"type":"track"}') === signer(Buffer.from('{"type":"track"}'))) // true
+ * console.log(signer('{"type":"track"}') === signer(Buffer.from('{"type":"track"}'))) // => true
  */
 export const signerOf = (secret: Secret | string): Signer => {
   const known = secretOrThrow(secret)

@@ -28,7 +28,7 @@ const explain = (body: unknown): string =>
  * @example
  * import { sign, verifyParsed } from 'headrace/signing'
  * const body: unknown = JSON.parse('{"type":"track","userId":"u1"}')
- * console.log(verifyParsed('correct horse', body, sign('correct horse', JSON.stringify(body)))._tag) // Right
+ * console.log(verifyParsed('correct horse', body, sign('correct horse', JSON.stringify(body)))._tag) // => Right
  */
 export const verifyParsed = (
   secrets: Secrets,

@@ -36,7 +36,7 @@ const explain = (keys: ReadonlyArray<KeyObject>, body: string | Uint8Array, sign
  * import { sign, verifyRaw } from 'headrace/signing'
  * const body = Buffer.from('{"type":"track"}')
  * const result = verifyRaw(['new secret', 'old secret'], body, sign('old secret', body))
- * console.log(result._tag === 'Right' ? result.right.secret : result.left.explanation) // 1
+ * console.log(result._tag === 'Right' ? result.right.secret : result.left.explanation) // => 1
  */
 export const verifyRaw = (
   secrets: Secrets,

@@ -58,7 +58,7 @@ const verify = async (
  * const body = '{"type":"track","userId":"u1"}'
  * const request = new Request('http://localhost/', { method: 'POST', body, headers: { 'x-signature': sign('correct horse', body) } })
  * const result = await verifyRequest('correct horse', request)
- * console.log(result._tag === 'Right' ? result.right.text : result.left.explanation) // {"type":"track","userId":"u1"}
+ * console.log(result._tag === 'Right' ? result.right.text : result.left.explanation) // => {"type":"track","userId":"u1"}
  */
 export const verifyRequest = async (
   secrets: Secrets,

@@ -28,7 +28,7 @@ export interface MemorySink<A> extends Sink<A> {
  *
  * const sink = memory<string>()
  * sink.deliver('a', onlyAttempt).subscribe()
- * console.log(sink.items()) // [ 'a' ]
+ * console.log(sink.items()) // => [ 'a' ]
  */
 export const memory = <A>(options: MemoryOptions = {}): MemorySink<A> => {
   const { name = 'memory' } = options

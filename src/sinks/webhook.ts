@@ -53,7 +53,7 @@ const inHeader = (id: string): string =>
  * @example
  * import { webhook } from 'headrace/sinks/webhook'
  * const sink = webhook({ url: 'https://receiver.example/hook?token=1', headers: { 'X-Api-Key': 'k' }, secret: 'correct horse' })
- * console.log(sink.name) // https://receiver.example/hook?b35c04b9
+ * console.log(sink.name) // => https://receiver.example/hook?b35c04b9
  */
 export const webhook = (target: string | WebhookOptions): Sink<Payload<unknown>> => {
   const options = checked(target)

@@ -50,7 +50,9 @@ const read = async function* (
  * import { Readable } from 'node:stream'
  *
  * const input = Readable.from(['{"type":"track"}\n', 'oops\n'])
- * for await (const line of ndjson(input)) console.log(line._tag) // Right, Left
+ * for await (const line of ndjson(input)) console.log(line._tag)
+ * // => Right
+ * // => Left
  */
 export const ndjson = (
   readable: AsyncIterable<Uint8Array | string>,

@@ -85,9 +85,12 @@ const TAKEN: Either<never, void> = E.right(undefined)
  * const clicks = push<string>({ capacity: 2 })
  * clicks.offer('a')
  * clicks.offer('b')
- * console.log(clicks.offer('c')._tag) // Left: it is full; await clicks.ready()
+ * console.log(clicks.offer('c')._tag) // => Left
+ * // It is full: await clicks.ready().
  * clicks.end()
- * for await (const click of clicks) console.log(click) // a, b
+ * for await (const click of clicks) console.log(click)
+ * // => a
+ * // => b
  */
 export const push = <T>(options: PushOptions<T> = {}): Push<T> => {
   const { sizeOf = () => 0, overflow = 'error', onDropped, tell, clock = systemClock } = options

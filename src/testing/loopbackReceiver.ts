@@ -98,7 +98,7 @@ const bodyOf = (request: IncomingMessage, use: (body: Buffer) => void): void => 
  * const receiver = await loopbackReceiver([{ do: 'status', code: 503 }])
  * const first = await fetch(receiver.url, { method: 'POST', body: '{}' })
  * const second = await fetch(receiver.url, { method: 'POST', body: '{}' })
- * console.log(first.status, second.status, receiver.received.length) // 503 200 2
+ * console.log(first.status, second.status, receiver.received.length) // => 503 200 2
  * await receiver.close()
  */
 export const loopbackReceiver = async (

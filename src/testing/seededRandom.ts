@@ -7,7 +7,7 @@ import type { Random } from '../clock/Random.ts'
  * @example
  * import { seededRandom } from 'headrace/testing'
  *
- * console.log(seededRandom(7)() === seededRandom(7)()) // true
+ * console.log(seededRandom(7)() === seededRandom(7)()) // => true
  */
 export const seededRandom = (seed: number): Random => {
   let state = seed | 0

@@ -123,7 +123,7 @@ const ALWAYS = Number.MAX_VALUE
  * const rang: string[] = []
  * clock.schedule(4 * 3_600_000, () => rang.push('four hours later'))
  * clock.tick(4 * 3_600_000)
- * console.log(rang, clock.pending()) // [ 'four hours later' ] 0
+ * console.log(rang, clock.pending()) // => [ 'four hours later' ] 0
  */
 export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock => {
   const { start = Date.UTC(2026, 0, 1), most = 1_000_000 } = options

@@ -34,7 +34,7 @@ const rule = (from: number, to: number, means: StatusMeaning): StatusRule => ({ 
  *   url: 'http://127.0.0.1:9/hook',
  *   statuses: [{ from: 409, to: 409, means: 'delivered' }, ...statusTable],
  * })
- * console.log(sink.name) // http://127.0.0.1:9/hook
+ * console.log(sink.name) // => http://127.0.0.1:9/hook
  */
 export const statusTable: StatusTable = [
   rule(200, 299, 'delivered'),
