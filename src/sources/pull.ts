@@ -163,7 +163,8 @@ const feed = <T>(source: Puller<T>, inlet: Inlet<T>): Feed => {
  * import { pull } from 'headrace'
  * import { map } from 'rxjs'
  *
- * pull(['a', 'b'], map((item: string) => item.toUpperCase())).subscribe((item) => console.log(item)) // A, B
+ * pull(['a', 'b'], map((item: string) => item.toUpperCase())).subscribe((item) => console.log(item)) // => A
+ * // => B
  */
 export const pull = <T, R>(
   iterable: AsyncIterable<T> | Iterable<T>,
