@@ -1,0 +1,157 @@
+// What `deliver` costs an event, by how many wait: a sink holds everything back until all are queued, then lets go. It should
+// cost the same at any depth. Beside it the least that can keep and hand out, an array with an index, which pays for the same
+// memory; and what RxJS has for it. The parked ones fail once, wait for their retry all together, and are delivered then.
+import { left, right } from 'fp-ts/lib/Either.js'
+import { deliver, exponential, memoryOutbox, retryable } from 'headrace'
+import { mergeMap, Observable, Subject } from 'rxjs'
+import { rowsOf, takeTurns } from './measure.js'
+
+const DELIVERED = right({ sink: 'held', status: 200 })
+const FAILED = left(retryable('status', { status: 503 }))
+const AT_A_TIME = 1_000
+const MINUTE = 60_000
+
+const payloadOf = (at) => right({ id: `m${at}`, items: [at], text: '{"type":"track"}', byteLength: 16 })
+
+/** A sink that answers when it is let go, then each as soon as it is asked. */
+const holding = (verdictOf) => {
+  const held = []
+  let open = false
+  return {
+    letGo: () => {
+      open = true
+      for (const answer of held.splice(0)) answer()
+    },
+    sink: {
+      name: 'held',
+      close: () => () => Promise.resolve(),
+      deliver: (_item, attempt) =>
+        new Observable((subscriber) => {
+          const answer = () => {
+            subscriber.next(verdictOf(attempt))
+            subscriber.complete()
+          }
+          if (open) queueMicrotask(answer)
+          else held.push(answer)
+        }),
+    },
+  }
+}
+
+/** Time that passes when it is told to. */
+const handClock = () => {
+  const tasks = new Set()
+  let now = 0
+  return {
+    pass: (ms) => {
+      now += ms
+      for (const task of [...tasks]) {
+        tasks.delete(task)
+        task()
+      }
+    },
+    clock: {
+      now: () => now,
+      monotonic: () => now,
+      schedule: (_delay, task) => {
+        tasks.add(task)
+        return () => tasks.delete(task)
+      },
+    },
+  }
+}
+
+/** An array with an index and a callback for each. */
+const byHand = (depth) =>
+  new Promise((resolve) => {
+    const waiting = []
+    for (let i = 0; i < depth; i++) waiting.push({ id: String(i), item: payloadOf(i) })
+    let head = 0
+    let ended = 0
+    const next = () => {
+      const entry = waiting[head]
+      waiting[head++] = undefined
+      if (entry !== undefined) queueMicrotask(() => end({ _tag: 'Delivered', item: entry.item, attempts: 1 }))
+    }
+    const end = (outcome) => {
+      if (outcome._tag === 'Delivered' && ++ended === depth) resolve()
+      else next()
+    }
+    for (let i = 0; i < Math.min(AT_A_TIME, depth); i++) next()
+  })
+
+/** Queues as many as `depth` before an operator, then lets them go. */
+const through = (depth, operator, letGo) =>
+  new Promise((resolve) => {
+    const events = new Subject()
+    events.pipe(operator).subscribe({ complete: resolve })
+    for (let i = 0; i < depth; i++) events.next(payloadOf(i))
+    events.complete()
+    letGo()
+  })
+
+const kinds = {
+  'an array by hand': byHand,
+  'headrace, deliver': (depth) => {
+    const { sink, letGo } = holding(() => DELIVERED)
+    return through(depth, deliver(sink, { outbox: memoryOutbox({ maxCount: Infinity }) }), letGo)
+  },
+  'headrace, deliver, parked once': (depth) => {
+    const { sink, letGo } = holding(({ number }) => (number === 1 ? FAILED : DELIVERED))
+    const { clock, pass } = handClock()
+    const outbox = memoryOutbox({ maxCount: Infinity })
+    const passTime = () => {
+      if (outbox.stats().waiting === 0) return
+      pass(MINUTE)
+      setImmediate(passTime)
+    }
+    const operator = deliver(sink, { outbox, retry: exponential({ base: MINUTE }), clock })
+    return through(depth, operator, () => {
+      letGo()
+      setImmediate(passTime)
+    })
+  },
+  'rxjs mergeMap': (depth) => {
+    const { sink, letGo } = holding(() => DELIVERED)
+    const attempt = { number: 1, until: Infinity, prior: undefined }
+    return through(
+      depth,
+      mergeMap((each) => sink.deliver(each.right, attempt), AT_A_TIME),
+      letGo,
+    )
+  },
+}
+
+const atDepth =
+  (depth) =>
+  ({ kind }) =>
+  async (units) => {
+    for (let done = 0; done < units; done += depth) await kinds[kind](depth)
+  }
+
+const DEPTHS = [1_000, 10_000, 100_000, 1_000_000]
+const nameOf = (depth) => `${depth.toLocaleString('en')} queued`
+
+export const cases = Object.fromEntries(DEPTHS.map((depth) => [nameOf(depth), atDepth(depth)]))
+
+/** RxJS takes seconds for 100,000 and half an hour for a million. */
+const MERGE_MAP_DEPTHS = DEPTHS.slice(0, 3)
+
+export const run = async ({ rounds }) => {
+  const rows = []
+  for (const kind of Object.keys(kinds)) {
+    const depths = kind === 'rxjs mergeMap' ? MERGE_MAP_DEPTHS : DEPTHS
+    const results = await takeTurns(import.meta.url, {
+      cases: depths.map(nameOf),
+      given: { kind },
+      units: { default: depths.at(-1) < 1_000_000 ? 100_000 : 200_000, [nameOf(1_000_000)]: 1_000_000 },
+      rounds: Math.min(rounds, 7),
+      warmUp: 1,
+    })
+    const targets = kind.startsWith('headrace') ? { [nameOf(1_000_000)]: 2 } : {}
+    rows.push(
+      ...rowsOf(results, 'µs CPU an event', targets).map((row) => ({ ...row, what: `${kind}: ${row.what}` })),
+    )
+  }
+  return rows
+}

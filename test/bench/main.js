@@ -1,0 +1,57 @@
+// `npm run bench [NAME ...] [-- --json FILE] [--rounds N] [--nightly]`: runs the benches and prints what they found.
+import { writeFile } from 'node:fs/promises'
+import { cpus } from 'node:os'
+import { parseArgs } from 'node:util'
+
+/** In the order of docs/performance.md. */
+const benches = ['forwarding', 'fiveUrls', 'batchBuilding', 'deliverDepth', 'parkedMemory', 'coldImport']
+const longOnes = []
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    json: { type: 'string' },
+    rounds: { type: 'string', default: '9' },
+    nightly: { type: 'boolean', default: false },
+  },
+})
+
+const number = (value) =>
+  value === undefined ? '' : value.toLocaleString('en', { maximumSignificantDigits: value < 1 ? 2 : 4 })
+
+const lineOf = ({ what, figure, unit, ratio, low, high, target, met }) => {
+  const spread = low === undefined ? '' : ` (${low.toFixed(2)}-${high.toFixed(2)})`
+  const times = ratio === undefined ? '' : `${ratio.toFixed(2)}x${spread}`
+  const verdict = met === undefined ? '' : met ? 'met' : 'MISSED'
+  return [
+    what.padEnd(46),
+    number(figure).padStart(9),
+    unit.padEnd(22),
+    times.padEnd(20),
+    (target ?? '').padEnd(14),
+    verdict,
+  ]
+    .join(' ')
+    .trimEnd()
+}
+
+const all = [...benches, ...longOnes]
+const unknown = positionals.filter((name) => !all.includes(name))
+if (unknown.length > 0) {
+  console.error(`no such bench: ${unknown.join(', ')}; there are ${all.join(', ')}`)
+  process.exit(2)
+}
+const chosen = positionals.length > 0 ? positionals : values.nightly ? all : benches
+
+const found = {}
+for (const name of chosen) {
+  const { run } = await import(`./${name}.js`)
+  console.log(`\n${name}`)
+  found[name] = await run({ rounds: Number(values.rounds) })
+  for (const row of found[name]) console.log(`  ${lineOf(row)}`)
+}
+
+if (values.json !== undefined) {
+  const machine = { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length }
+  await writeFile(values.json, `${JSON.stringify({ machine, found }, null, 2)}\n`)
+}

@@ -1,0 +1,117 @@
+// What a message costs that waits for its retry, beside its payload: heap and external memory of 100,000 that failed once at
+// real receivers, through the whole pipeline, against the same payloads in an array.
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { flow } from 'fp-ts/lib/function.js'
+import { right } from 'fp-ts/lib/Either.js'
+import {
+  deliver,
+  encodePayload,
+  Event,
+  exponential,
+  firstSuccess,
+  limiting,
+  memoryOutbox,
+  timingOut,
+} from 'headrace'
+import { toWebhookBody } from 'headrace'
+import { webhook } from 'headrace/sinks/webhook'
+import { Subject } from 'rxjs'
+import { calls } from './events.js'
+import { median, startReceiver } from './measure.js'
+
+const PARKED = 100_000
+const MOST_BYTES = 256
+const AN_HOUR = 3_600_000
+
+const settled = async () => {
+  for (let i = 0; i < 4; i++) {
+    globalThis.gc()
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+const payloads = () => {
+  const inputs = calls('small')
+  return Array.from({ length: PARKED }, (_, at) => {
+    const event = Event.decode({ ...inputs[at % inputs.length], messageId: `message-${at}` }).right
+    return right(encodePayload(event.messageId, event, toWebhookBody(event)).right)
+  })
+}
+
+/** Lets everything fail once, and answers what the waiting adds to each. */
+const bytesAParkedMessage = async (urls) => {
+  const guarded = flow(webhook, timingOut(5_000), limiting({ concurrency: 16 }))
+  const sink = firstSuccess(urls.map((url) => guarded(url)))
+  const outbox = memoryOutbox()
+  const retry = exponential({ base: AN_HOUR })
+  let parked = 0
+  const work = { stop: new Subject(), all: [] }
+
+  /** The same pipeline for some more; the first ones only warm it up. */
+  const park = async (payloads, into) => {
+    const events = new Subject()
+    const allParked = new Promise((resolve) => {
+      const tell = (happening) => {
+        if (happening._tag === 'Waiting' && ++parked === payloads.length) resolve()
+      }
+      const operator = deliver(sink, { outbox: into, retry, stop: work.stop, tell })
+      events.pipe(operator).subscribe()
+    })
+    parked = 0
+    for (const payload of payloads) events.next(payload)
+    await allParked
+  }
+
+  await park(payloads().slice(0, 2_000), memoryOutbox())
+  work.stop.next()
+  work.all = payloads()
+  const before = await settled()
+  await park(work.all, outbox)
+  const after = await settled()
+  if (outbox.stats().waiting !== PARKED) throw new Error('not all of them are parked')
+  return (after - before) / work.all.length
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  process.send(await bytesAParkedMessage(process.argv.slice(2)))
+  process.disconnect()
+  process.exit()
+}
+
+const inAChild = async (urls) => {
+  const child = fork(fileURLToPath(import.meta.url), urls, { execArgv: ['--expose-gc'] })
+  const [bytes] = await once(child, 'message')
+  return bytes
+}
+
+export const run = async () => {
+  const receiver = await startReceiver({ status: 503, ports: 5 })
+  const elsewhere = await startReceiver()
+  elsewhere.stop()
+  const situations = [
+    ['one URL, 503', receiver.urls.slice(0, 1), true],
+    ['one URL, connection refused', elsewhere.urls, true],
+    ['five URLs, 503 each', receiver.urls, false],
+  ]
+  const rows = []
+  try {
+    for (const [what, urls, isTarget] of situations) {
+      const figures = []
+      for (let i = 0; i < 3; i++) figures.push(await inAChild(urls))
+      const figure = median(figures)
+      rows.push({
+        what,
+        figure,
+        unit: 'bytes a message',
+        ...(isTarget ? { target: `<= ${MOST_BYTES}`, met: figure <= MOST_BYTES } : {}),
+      })
+    }
+  } finally {
+    receiver.stop()
+  }
+  return rows
+}
