@@ -7,6 +7,8 @@ import type { BadLine, Line } from './Line.ts'
 import { lineSplitter } from './lineSplitter.ts'
 import type { TextLine } from './lineSplitter.ts'
 
+export type { BadLine, Line } from './Line.ts'
+
 /** What a line may be. */
 export interface NdjsonOptions {
   /** The longest line, in bytes without its line break. A longer one is passed over and not kept in memory. Default 1,048,576. */
