@@ -68,7 +68,7 @@ const tellDropped = (
  * import { eventCodec } from 'headrace'
  * const codec = eventCodec({ clock: { now: () => 0 }, newId: () => 'm-1' })
  * console.log(codec.decode({ type: 'track', userId: 'u1', event: 'Signed Up' }))
- * // right({ type: 'track', messageId: 'm-1', timestamp: '1970-01-01T00:00:00.000Z', event: 'Signed Up', … })
+ * // => { _tag: 'Right', right: { type: 'track', … timestamp: '1970-01-01T00:00:00.000Z', … } }
  */
 export const eventCodec = (options: EventCodecOptions = {}): t.Type<Event, Call> => {
   const { clock = systemClock, newId = randomId, onDropped } = options

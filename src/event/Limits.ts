@@ -29,5 +29,8 @@ export const nesting = 256
  */
 export const values = 250_000
 
+/** Faults that are named at once (EV7). Nobody reads more, and an object without end has faults without end. */
+export const findings = 1_000
+
 /** Characters of a message id that is brought along (CO4). */
 export const messageIdLength = 256

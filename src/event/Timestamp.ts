@@ -20,8 +20,9 @@ const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
 const isLeap = (year: number): boolean => year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
 
+/** Whether there is such a day; NaN is none. */
 const isDay = (year: number, month: number, day: number): boolean =>
-  day >= 1 && (day <= (DAYS[month - 1] ?? 0) || (month === 2 && day === 29 && isLeap(year)))
+  year >= 0 && day >= 1 && (day <= (DAYS[month - 1] ?? 0) || (month === 2 && day === 29 && isLeap(year)))
 
 /** Two digits as a number; NaN if one of them is none. */
 const twoDigits = (text: string, at: number): number => {
@@ -71,25 +72,27 @@ const fromText = (text: string): string | undefined => {
   return fromMillis(moment.getTime())
 }
 
+/** The instant of a `Date`, NaN if it has none; undefined for everything else, even for what only looks like a Date. */
+const millisOf = (value: unknown): number | undefined => {
+  try {
+    return value instanceof Date ? Date.prototype.getTime.call(value) : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** The one form of a `Date` or of an ISO 8601 string with a zone; undefined for everything else. Never throws. */
 export const toTimestamp = (value: unknown): string | undefined => {
   if (typeof value === 'string') return isCanonical(value) ? value : fromText(value)
-  return value instanceof Date ? fromMillis(millisOf(value)) : undefined
-}
-
-const millisOf = (date: Date): number => {
-  try {
-    return Date.prototype.getTime.call(date)
-  } catch {
-    // Only looks like a Date: made with Date's prototype, without what is inside.
-    return Number.NaN
-  }
+  const millis = millisOf(value)
+  return millis === undefined ? undefined : fromMillis(millis)
 }
 
 /** What is wrong with a value that is no timestamp, in plain words. */
 export const notATimestamp = (value: unknown): string => {
-  if (value instanceof Date) {
-    return Number.isNaN(millisOf(value)) ? 'is an invalid Date' : 'is a Date outside the years 0000 to 9999'
+  const millis = millisOf(value)
+  if (millis !== undefined) {
+    return Number.isNaN(millis) ? 'is an invalid Date' : 'is a Date outside the years 0000 to 9999'
   }
   const wanted = 'must be a Date or an ISO 8601 date and time with a zone, such as 2024-02-29T12:00:00.000Z'
   if (value === undefined) return `is missing: it ${wanted}`

@@ -16,7 +16,7 @@ interface Leaf {
   readonly value: unknown
 }
 
-/** An error, with what is left of the way to its place. */
+/** An error, and the way to its place. */
 interface Descent {
   readonly way: ReadonlyArray<Step | Choice>
   readonly leaf: Leaf
@@ -33,20 +33,25 @@ const LISTS: ReadonlySet<string> = new Set(['ArrayType', 'ReadonlyArrayType', 'T
 const isSamePlace = (above: t.ContextEntry, entry: t.ContextEntry): boolean =>
   /^\d+$/.test(entry.key) && entry.actual === above.actual && entry.actual !== undefined
 
-const stepOf = (above: t.ContextEntry, entry: t.ContextEntry): ReadonlyArray<Step | Choice> => {
+/** Where an entry of a path leads; undefined if it stays where it is. */
+const stepOf = (above: t.ContextEntry, entry: t.ContextEntry): Step | Choice | undefined => {
   const tag = tagOf(unwrapped(above.type))
-  if (tag === 'IntersectionType') return []
-  if (tag === 'UnionType') return [{ choice: entry.key }]
-  if (tag !== undefined && LISTS.has(tag)) return [Number(entry.key)]
-  return tag === undefined && isSamePlace(above, entry) ? [{ choice: entry.key }] : [entry.key]
+  if (tag === 'IntersectionType') return undefined
+  if (tag === 'UnionType') return { choice: entry.key }
+  if (tag !== undefined && LISTS.has(tag)) return Number(entry.key)
+  // A pipe does not say what is inside it, so it is not known whether this is a union: every fault counts.
+  return tag === undefined && isSamePlace(above, entry) ? undefined : entry.key
 }
 
 const descentOf = ({ context, message, value }: t.ValidationError): Descent => {
-  const way = context.flatMap((entry, at) => {
-    const above = context[at - 1]
-    return above === undefined ? [] : stepOf(above, entry)
-  })
-  const codec = context.at(-1)?.type
+  const way: Array<Step | Choice> = []
+  let above: t.ContextEntry | undefined
+  for (const entry of context) {
+    const step = above === undefined ? undefined : stepOf(above, entry)
+    if (step !== undefined) way.push(step)
+    above = entry
+  }
+  const codec = above?.type
   const kinds = kindsOf(unwrapped(codec))
   if (message !== undefined || kinds === undefined || typeof value !== 'object' || value === null) {
     return { way, leaf: { message, expected: describe(codec), value } }
@@ -67,43 +72,58 @@ const messageOf = (leaves: ReadonlyArray<Leaf>): string => {
     : `must be ${expected}, not ${kind}`
 }
 
+/** The errors by what comes next on their way; those for which `keyOf` knows no key are left out. */
 const grouped = <K>(
   descents: ReadonlyArray<Descent>,
-  keyOf: (head: Step | Choice) => K | undefined,
+  at: number,
+  keyOf: (next: Step | Choice) => K | undefined,
 ): Map<K, Descent[]> => {
   const groups = new Map<K, Descent[]>()
-  for (const { way, leaf } of descents) {
-    const [head, ...rest] = way
-    const key = head === undefined ? undefined : keyOf(head)
+  for (const descent of descents) {
+    const next = descent.way[at]
+    const key = next === undefined ? undefined : keyOf(next)
     if (key === undefined) continue
-    const group = groups.get(key) ?? []
-    groups.set(key, group)
-    group.push({ way: rest, leaf })
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [descent])
+    else group.push(descent)
   }
   return groups
 }
 
-const faultsAt = (descents: ReadonlyArray<Descent>, steps: ReadonlyArray<Step>): ReadonlyArray<Found> => {
-  const tried = grouped(descents, (head) => (typeof head === 'object' ? head.choice : undefined))
-  const alternatives = [...tried.values()].map((each) => faultsAt(each, steps))
-  // Of several alternatives the one that came furthest is what was meant; the faults of the others would only mislead.
-  const meant = alternatives
-    .filter((faults) => faults.some(({ depth }) => depth > steps.length))
+/** Of several alternatives the one that came furthest is what was meant; the faults of the others would only mislead. */
+const closest = (
+  alternatives: ReadonlyArray<ReadonlyArray<Found>>,
+  depth: number,
+): ReadonlyArray<Found> | undefined =>
+  alternatives
+    .filter((faults) => faults.some((fault) => fault.depth > depth))
     .reduce<ReadonlyArray<Found> | undefined>(
       (best, each) => (best === undefined || each.length < best.length ? each : best),
       undefined,
     )
-  const leaves = [
-    ...descents.filter(({ way }) => way.length === 0),
-    ...(meant === undefined ? [...tried.values()].flat() : []),
+
+/** The faults of errors that have come the same way, of which `at` steps are behind them. */
+const faultsAt = (
+  descents: ReadonlyArray<Descent>,
+  at: number,
+  steps: ReadonlyArray<Step>,
+): ReadonlyArray<Found> => {
+  const tried = [
+    ...grouped(descents, at, (next) => (typeof next === 'object' ? next.choice : undefined)).values(),
+  ]
+  const meant = closest(
+    tried.map((each) => faultsAt(each, at + 1, steps)),
+    steps.length,
+  )
+  const here = [
+    ...descents.filter(({ way }) => way.length === at),
+    ...(meant === undefined ? tried.flat() : []),
   ].map(({ leaf }) => leaf)
-  const here =
-    leaves.length === 0 ? [] : [{ path: showPath(steps), message: messageOf(leaves), depth: steps.length }]
-  const below = grouped(descents, (head) => (typeof head === 'object' ? undefined : head))
+  const below = grouped(descents, at, (next) => (typeof next === 'object' ? undefined : next))
   return [
-    ...here,
+    ...(here.length === 0 ? [] : [{ path: showPath(steps), message: messageOf(here), depth: steps.length }]),
     ...(meant ?? []),
-    ...[...below].flatMap(([step, each]) => faultsAt(each, [...steps, step])),
+    ...[...below].flatMap(([step, each]) => faultsAt(each, at + 1, [...steps, step])),
   ]
 }
 
@@ -118,7 +138,7 @@ const faultsAt = (descents: ReadonlyArray<Descent>, steps: ReadonlyArray<Step>):
  * import * as t from 'io-ts'
  * const decoded = t.type({ port: t.number, hosts: t.array(t.string) }).decode({ port: '80', hosts: ['a', 1] })
  * if (isLeft(decoded)) console.log(faultsOf(decoded.left).map(({ path, message }) => `${path}: ${message}`))
- * // [ 'port: must be a number, not a string', 'hosts[1]: must be a string, not a number' ]
+ * // => [ 'port: must be a number, not a string', 'hosts[1]: must be a string, not a number' ]
  */
 export const faultsOf = (errors: t.Errors): ReadonlyArray<Fault> =>
-  faultsAt(errors.map(descentOf), []).map(({ path, message }) => ({ path, message }))
+  faultsAt(errors.map(descentOf), 0, []).map(({ path, message }) => ({ path, message }))

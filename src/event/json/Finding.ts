@@ -42,12 +42,11 @@ const showStep = (step: Step): string => {
 
 /** A path for people: `properties.list[3].url`; keys that would be misread are quoted, very long paths lose their middle. */
 export const showPath = (steps: ReadonlyArray<Step>): string => {
-  const shown = steps.map(showStep)
   const half = LONGEST_PATH / 2
   const path =
-    shown.length > LONGEST_PATH
-      ? [...shown.slice(0, half), '.…', ...shown.slice(-half)].join('')
-      : shown.join('')
+    steps.length > LONGEST_PATH
+      ? [...steps.slice(0, half).map(showStep), '.…', ...steps.slice(-half).map(showStep)].join('')
+      : steps.map(showStep).join('')
   return path.startsWith('.') ? path.slice(1) : path
 }
 

@@ -8,14 +8,17 @@ const UNREADABLE = 'could not be read: looking at it throws an error'
 const CYCLE = 'contains itself: JSON has no cycles'
 const TOO_DEEP = `is nested deeper than ${String(Limits.nesting)} levels: flatten it`
 
+/** Ends the look: whatever comes now is neither copied nor complained about. */
+const giveUp = (look: Inspection, message: string): void => {
+  look.left = -1
+  look.findings.push({ steps: [], message })
+}
+
 /** Notes what is wrong there; in its place stands nothing. */
-const find = (
-  look: Inspection,
-  up: Trail | undefined,
-  step: Step | undefined,
-  message: string,
-): Json | undefined => {
-  look.findings.push({ steps: stepsOf(up, step), message })
+const find = (look: Inspection, up: Trail | undefined, step: Step, message: string): Json | undefined => {
+  if (look.left < 0) return undefined
+  if (look.findings.length < Limits.findings) look.findings.push({ steps: stepsOf(up, step), message })
+  else giveUp(look, `has more than ${String(Limits.findings)} faults: only the first ones are named`)
   return undefined
 }
 
@@ -24,12 +27,7 @@ const takeRoom = (look: Inspection, count: number): boolean => {
   if (look.left < 0) return false
   look.left -= count
   if (look.left >= 0) return true
-  find(
-    look,
-    undefined,
-    undefined,
-    `holds more than ${String(Limits.values)} values: send less with the event`,
-  )
+  giveUp(look, `holds more than ${String(Limits.values)} values: send less with the event`)
   return false
 }
 

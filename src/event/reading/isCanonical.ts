@@ -23,12 +23,12 @@ const sameMembers = (input: object, event: object): boolean => {
 /** Whether a value is an event in its canonical form already; `read` makes one of the fields. Never throws. */
 export const isCanonical = (input: unknown, read: (look: Reading) => object | undefined): boolean => {
   if (typeof input !== 'object' || input === null) return false
-  const look = reading(modelForm)
-  if (!gather(look, input)) return false
-  const event = read(look)
   try {
+    const look = reading(modelForm)
+    const event = gather(look, input) ? read(look) : undefined
     return event !== undefined && look.findings.length === 0 && sameMembers(input, event)
   } catch {
+    // An object that answers differently when it is asked again is no event.
     return false
   }
 }

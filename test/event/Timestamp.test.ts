@@ -1,0 +1,113 @@
+import * as fc from 'fast-check'
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { expect, it } from 'vitest'
+import { Timestamp, fromMillis, isCanonical, toTimestamp } from '../../src/event/Timestamp.ts'
+import { faultsOf } from '../../src/event/faultsOf.ts'
+import { timestamp } from '../arbitraries/event.ts'
+
+const taken: ReadonlyArray<readonly [unknown, string]> = [
+  [new Date(0), '1970-01-01T00:00:00.000Z'],
+  ['2024-02-29T13:14:15.678Z', '2024-02-29T13:14:15.678Z'],
+  ['2024-02-29T13:14:15Z', '2024-02-29T13:14:15.000Z'],
+  ['2024-02-29T13:14Z', '2024-02-29T13:14:00.000Z'],
+  ['2024-02-29t13:14:15z', '2024-02-29T13:14:15.000Z'],
+  ['2024-02-29T13:14:15.6789999Z', '2024-02-29T13:14:15.678Z'],
+  ['2024-02-29T13:14:15,6Z', '2024-02-29T13:14:15.600Z'],
+  ['2024-03-01T00:30:00+01:00', '2024-02-29T23:30:00.000Z'],
+  ['2024-02-29T23:30:00-0130', '2024-03-01T01:00:00.000Z'],
+  ['2024-02-29T23:30:00+05', '2024-02-29T18:30:00.000Z'],
+  ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
+  ['0000-02-29T00:00:00Z', '0000-02-29T00:00:00.000Z'],
+  ['2000-02-29T00:00:00Z', '2000-02-29T00:00:00.000Z'],
+]
+
+it.each(taken)('takes in %s', (value, expected) => {
+  expect(toTimestamp(value)).toBe(expected)
+  expect(isCanonical(expected)).toBe(true)
+})
+
+const refused: ReadonlyArray<unknown> = [
+  0,
+  1_700_000_000_000,
+  null,
+  {},
+  '',
+  'now',
+  '2024-02-29',
+  '2024-02-29T13:14:15',
+  '2024-02-29 13:14:15Z',
+  '2023-02-29T00:00:00Z',
+  '1900-02-29T00:00:00Z',
+  '2024-04-31T00:00:00Z',
+  '2024-00-01T00:00:00Z',
+  '2024-01-00T00:00:00Z',
+  '2024-01-01T24:00:00Z',
+  '2024-01-01T00:60:00Z',
+  '2024-01-01T00:00:60Z',
+  '2024-01-01T00:00:00+24:00',
+  '2024-01-01T00:00:00+00:60',
+  '+002024-01-01T00:00:00Z',
+  '-000001-01-01T00:00:00Z',
+  '10000-01-01T00:00:00Z',
+  '0000-01-01T00:00:00+00:01',
+  '9999-12-31T23:59:00-00:01',
+  ' 2024-01-01T00:00:00Z',
+  '2024-01-01T00:00:00Z\n',
+  '２０24-01-01T00:00:00Z',
+  '2024-01-01T00:00:00.000é',
+  new Date(Number.NaN),
+  new Date(Date.UTC(10_000, 0)),
+]
+
+it.each(refused.map((each) => [each]))('refuses %j', (value) => {
+  expect(toTimestamp(value)).toBeUndefined()
+  const decoded = Timestamp.decode(value)
+  expect(isLeft(decoded) && faultsOf(decoded.left)).toHaveLength(1)
+})
+
+it('refuses what only looks like a Date', () => {
+  expect(toTimestamp(Object.create(Date.prototype))).toBeUndefined()
+})
+
+it('says apart what is wrong', () => {
+  const say = (value: unknown): string | undefined => {
+    const decoded = Timestamp.decode(value)
+    return isLeft(decoded) ? faultsOf(decoded.left)[0]?.message : undefined
+  }
+  expect(say(new Date(Number.NaN))).toBe('is an invalid Date')
+  expect(say(new Date(Date.UTC(10_000, 0)))).toBe('is a Date outside the years 0000 to 9999')
+  expect(say(1_700_000_000_000)).toMatch(/^must be a Date or an ISO 8601 .*, not a number$/)
+  expect(say(undefined)).toMatch(/^is missing: it must be a Date/)
+})
+
+it('knows the one form', () => {
+  fc.assert(
+    fc.property(
+      timestamp,
+      fc.nat({ max: 23 }),
+      fc.oneof(
+        fc.constantFrom(...'0123456789:-TZ.+ é٣'),
+        fc.string({ minLength: 1, maxLength: 1, unit: 'binary' }),
+      ),
+      (text, at, other) => {
+        expect(isCanonical(text)).toBe(true)
+        const decoded = Timestamp.decode(text)
+        expect(isRight(decoded) && decoded.right).toBe(text)
+        const spoilt = text.slice(0, at) + other + text.slice(at + 1)
+        // The machine's own reading is the judge; it takes 24:00 for the next day.
+        const read = new Date(spoilt)
+        const canonical = !Number.isNaN(read.getTime()) && read.toISOString() === spoilt
+        expect(isCanonical(spoilt)).toBe(canonical)
+      },
+    ),
+    { numRuns: 1_000 },
+  )
+})
+
+it('writes no moment outside the years 0000 to 9999', () => {
+  expect(fromMillis(-62_167_219_200_000)).toBe('0000-01-01T00:00:00.000Z')
+  expect(fromMillis(253_402_300_799_999)).toBe('9999-12-31T23:59:59.999Z')
+  for (const millis of [-62_167_219_200_001, 253_402_300_800_000, Number.NaN, Infinity]) {
+    expect(fromMillis(millis)).toBeUndefined()
+  }
+})

@@ -1,0 +1,85 @@
+import { readFileSync, readdirSync } from 'node:fs'
+import { isRight } from 'fp-ts/lib/Either.js'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import type { TypeOf } from 'io-ts'
+import { eventCodec } from '../../src/event/Event.ts'
+import type { Event } from '../../src/event/Event.ts'
+import type { Delete, Forwarded } from '../../src/event/Kinds.ts'
+import { WebhookBody, toWebhookBody } from '../../src/event/WebhookBody.ts'
+import { faultsOf } from '../../src/event/faultsOf.ts'
+
+interface Golden {
+  readonly about: string
+  readonly call: unknown
+  readonly body: unknown
+}
+
+const folder = new URL('../fixtures/wire/', import.meta.url)
+
+const goldens = readdirSync(folder).flatMap((file) => {
+  // The fixtures are ours, and a test below fails for what is not as it should be.
+  const found = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as ReadonlyArray<Golden>
+  return found.map((golden) => [`${file}: ${golden.about}`, golden] as const)
+})
+
+const codec = eventCodec({ clock: { now: () => Date.UTC(2024, 5, 1) }, newId: () => 'new-id' })
+
+const eventOf = (call: unknown): Event => {
+  const decoded = codec.decode(call)
+  if (isRight(decoded)) return decoded.right
+  throw new Error(JSON.stringify(faultsOf(decoded.left)))
+}
+
+const pathsOf = (body: unknown): ReadonlyArray<string> => {
+  const decoded = WebhookBody.decode(body)
+  return isRight(decoded) ? [] : faultsOf(decoded.left).map(({ path }) => path)
+}
+
+describe('golden bodies', () => {
+  it('are there for all seven kinds', () => {
+    expect(readdirSync(folder).sort()).toEqual(
+      ['alias', 'delete', 'group', 'identify', 'page', 'screen', 'track'].map((kind) => `${kind}.json`),
+    )
+  })
+
+  it.each(goldens)('%s', (_, { call, body }) => {
+    // As text, so that the order of the keys is golden too.
+    expect(JSON.stringify(toWebhookBody(eventOf(call)))).toBe(JSON.stringify(body))
+  })
+
+  it.each(goldens)('read again: %s', (_, { body }) => {
+    const decoded = WebhookBody.decode(body)
+    expect(isRight(decoded) && WebhookBody.encode(decoded.right)).toEqual(body)
+  })
+})
+
+describe('a body that is wrong', () => {
+  const track = { version: 1, type: 'track', userId: 'u', event: 'e', properties: {}, context: {} }
+  const stamped = { timestamp: '2024-02-29T00:00:00.000Z', messageId: 'm' }
+
+  it('names what is missing by its name on the wire', () => {
+    expect(pathsOf({ ...track, ...stamped })).toEqual([])
+    expect(pathsOf({ ...track, version: '1' })).toEqual(['messageId', 'timestamp', 'version'])
+    expect(
+      pathsOf({ ...stamped, version: 1, type: 'alias', previousId: 'a', userId: 'u', context: {} }),
+    ).toEqual(['Previous ID', 'User ID'])
+    expect(pathsOf({ ...stamped, version: 1, type: 'identify', userId: 'u' })).toEqual(['traits', 'context'])
+  })
+
+  it('is a delete with a version', () => {
+    const deletion = { type: 'delete', userId: 'u', timestamp: stamped.timestamp }
+    expect(pathsOf(deletion)).toEqual([])
+    expect(pathsOf({ ...deletion, version: 1 })).toEqual(['version'])
+  })
+})
+
+it('knows the model of what a body carries', () => {
+  expectTypeOf<TypeOf<typeof WebhookBody>>().toEqualTypeOf<Forwarded>()
+  expectTypeOf<Event>().toExtend<Forwarded>()
+  expectTypeOf<Extract<Forwarded, { type: 'delete' }>>().not.toHaveProperty('messageId')
+  expectTypeOf<Extract<Forwarded, { type: 'track' }>>().not.toHaveProperty('integrations')
+  expectTypeOf<Delete>().toHaveProperty('messageId')
+  const deletion = { type: 'delete', userId: 'u', timestamp: '2024-02-29T00:00:00.000Z' }
+  expect(WebhookBody.is(deletion)).toBe(true)
+  expect(WebhookBody.is({ ...deletion, timestamp: '2024-02-29T00:00:00Z' })).toBe(false)
+})

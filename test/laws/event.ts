@@ -1,0 +1,149 @@
+/**
+ * The laws of events on their way in and out: EV1 to EV10 and the fixed point of BY1. They are laws over a whole road (take a
+ * call in, write a body, read it again), so that a mutant may be wrong at any point of it.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import * as fc from 'fast-check'
+import type { Fault } from '../../src/outcome/Refusal.ts'
+import type { Event, Forwarded } from '../../src/event/Kinds.ts'
+import * as arbitrary from '../arbitraries/event.ts'
+import { anyCall, faulty, momentText, mutated } from '../arbitraries/call.ts'
+import { holds, law, same } from './policyLaw.ts'
+import type { Law } from './policyLaw.ts'
+
+/** What taking something in gives: the event, or what is wrong. */
+export type Taken<E> = { readonly event: E } | { readonly faults: ReadonlyArray<Fault> }
+
+/** A road from calls to bodies and back. */
+export interface Road {
+  /** A call becomes an event. The clock stands still at `NOW`, a new id is `NEW_ID`. */
+  readonly take: (call: unknown) => Taken<Event>
+  /** The event as a call again. */
+  readonly callOf: (event: Event) => unknown
+  readonly toBody: (event: Forwarded) => unknown
+  readonly fromBody: (body: unknown) => Taken<Forwarded>
+  /** The text that is sent. */
+  readonly write: (body: unknown) => string
+}
+
+export const NOW = Date.UTC(2024, 1, 29, 12)
+export const NEW_ID = 'new-id'
+
+const taken = <E>(result: Taken<E>): E => {
+  if ('event' in result) return result.event
+  throw new Error(`refused: ${result.faults.map(({ path, message }) => `${path} ${message}`).join('; ')}`)
+}
+
+const refused = (result: Taken<unknown>): ReadonlyArray<Fault> => {
+  if ('faults' in result) return result.faults
+  throw new Error('taken in, though it is wrong')
+}
+
+const clone = (value: unknown): unknown => structuredClone(value)
+
+export const eventLaws = (road: Road): ReadonlyArray<Law> => [
+  law(
+    'EV6 an event is what its body says',
+    fc.property(arbitrary.forwarded, (event) => same(taken(road.fromBody(road.toBody(event))), event)),
+  ),
+  law(
+    'EV6 a body is what its event says',
+    fc.property(arbitrary.body, (body) => same(road.toBody(taken(road.fromBody(body))), body)),
+  ),
+  law(
+    'EV2 a body has these members and no others',
+    fc.property(arbitrary.event, (event) =>
+      same(road.toBody(event), arbitrary.bodyOfForwarded(arbitrary.forwardedOf(event))),
+    ),
+  ),
+  law(
+    'a canonical event is a call, and loses nothing on its way in',
+    fc.property(arbitrary.event, (event) => {
+      same(taken(road.take(clone(event))), event)
+      same(taken(road.take(road.callOf(event))), event)
+    }),
+  ),
+  law(
+    'BY1 the text is a fixed point',
+    fc.property(arbitrary.event, (event) => {
+      const text = road.write(road.toBody(event))
+      same(JSON.stringify(JSON.parse(text)), text)
+      same(taken(road.fromBody(JSON.parse(text))), arbitrary.forwardedOf(event))
+    }),
+  ),
+  law(
+    'a call becomes the canonical event that the rules say',
+    fc.property(anyCall, ({ call, event }) => same(taken(road.take(call)), { ...event(NOW, NEW_ID) })),
+  ),
+  law(
+    'EV5 a moment keeps its instant, cut to milliseconds',
+    fc.property(momentText, ({ text, millis }) => {
+      const call = { type: 'track', userId: 'u', event: 'e', timestamp: text }
+      const expected = millis < -62_167_219_200_000 || millis > 253_402_300_799_999 ? undefined : millis
+      if (expected === undefined)
+        same(
+          refused(road.take(call)).map(({ path }) => path),
+          ['timestamp'],
+        )
+      else same(taken(road.take(call)).timestamp, new Date(expected).toISOString())
+    }),
+  ),
+  law(
+    'EV7 every fault is named at once, with its path and without its value',
+    fc.property(faulty, ({ call, paths, secrets }) => {
+      const faults = refused(road.take(call))
+      same([...new Set(faults.map(({ path }) => path))].sort(byText), [...paths].sort(byText))
+      same(faults.length, paths.length)
+      const said = faults.map(({ path, message }) => `${path} ${message}`).join('\n')
+      holds(!secrets.some((secret) => said.includes(secret)), `says the value: ${said}`)
+      holds(
+        faults.every(({ message }) => /^(must|is|has|holds|contains|could)\b/.test(message)),
+        said,
+      )
+    }),
+  ),
+  law(
+    'EV8 what the caller changes afterwards changes nothing',
+    fc.property(arbitrary.event, fc.nat(), (event, seed) => {
+      const call = clone(event)
+      const got = taken(road.take(call))
+      const body = road.toBody(got)
+      const text = road.write(body)
+      mutated(call, seed)
+      same(got, event)
+      same(road.write(body), text)
+    }),
+  ),
+  law(
+    'EV9 what is taken in is what JSON would have made of it',
+    fc.property(
+      fc.object({
+        key: arbitrary.key,
+        withBoxedValues: true,
+        withDate: true,
+        withNullPrototype: true,
+        maxDepth: 4,
+      }),
+      (properties) => {
+        const result = road.take({ type: 'track', userId: 'u', event: 'e', properties })
+        if (!('event' in result)) {
+          holds(!isLossless(properties), 'refused, though JSON keeps it')
+          return
+        }
+        const event = result.event
+        same(event.type === 'track' ? event.properties : undefined, JSON.parse(JSON.stringify(properties)))
+      },
+    ),
+  ),
+]
+
+const byText = (a: string, b: string): number => (a < b ? -1 : Number(a > b))
+
+/** Whether JSON gives back the value itself. */
+const isLossless = (value: unknown): boolean => {
+  try {
+    return isDeepStrictEqual(JSON.parse(JSON.stringify(value)), value)
+  } catch {
+    return false
+  }
+}
