@@ -19,7 +19,14 @@ const speaking = (command: Command, { out, err }: Terminal, name: string): void 
       err.line(text.trimEnd())
     },
     outputError: (text) => {
-      err.line(`${name}: ${withoutValue(text.trim().replace(/^error: |\.$/g, ''))}; see ${name} --help`)
+      err.line(
+        `${name}: ${withoutValue(
+          text
+            .trim()
+            .replaceAll(/^error: |\.$/g, '')
+            .replaceAll(/\s+/g, ' '),
+        )}; see ${name} --help`,
+      )
     },
   })
   for (const each of command.commands)

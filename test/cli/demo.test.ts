@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { moodOf } from '../../src/cli/demo/moodOf.ts'
+import { sample } from '../../src/cli/demo/sample.ts'
+import { headrace, linesOf, recordsOf } from './command.ts'
+
+const isRight = (line: string): boolean => {
+  try {
+    return typeof (JSON.parse(line) as { userId?: unknown }).userId !== 'number'
+  } catch {
+    return false
+  }
+}
+
+describe('the demo', () => {
+  it('has events of all seven kinds, and two mistakes', () => {
+    const lines = sample()
+    const events = lines
+      .filter(isRight)
+      .map((line) => JSON.parse(line) as { type: string; messageId: string })
+    expect(lines.length - events.length).toBe(2)
+    expect(events.length).toBe(60)
+    expect(new Set(events.map(({ type }) => type)).size).toBe(7)
+    expect(new Set(events.map(({ messageId }) => messageId)).size).toBe(60)
+  })
+
+  it('has receivers with the moods that it says, the same in every demo', () => {
+    const ids = Array.from({ length: 2_000 }, (_, at) => `id-${at}`)
+    const share = (of: (id: string) => boolean): number => ids.filter(of).length / ids.length
+    expect(share((id) => moodOf('flaky', id, 1, false).status === 503)).toBeCloseTo(0.4, 1)
+    expect(share((id) => moodOf('slow', id, 1, false).status === 'silence')).toBeCloseTo(0.3, 1)
+    expect(moodOf('slow', 'id-1', 1, false)).toEqual(moodOf('slow', 'id-1', 1, false))
+    expect(ids.every((id) => moodOf('flaky', id, 1, true).status !== 200)).toBe(true)
+  })
+
+  it('tells what happened in words, and the sums add up', async () => {
+    const [{ code, stdout, stderr }, json] = await Promise.all([
+      headrace(['demo']),
+      headrace(['demo', '--output', 'json']),
+    ])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^ready http:\/\/127\.0\.0\.1:\d+\/flaky http:\/\/127\.0\.0\.1:\d+\/slow\n/)
+    expect(linesOf(stderr)).toEqual([
+      'refused    line 10   userId must be a string, not a number',
+      'refused    line 31   not JSON: expected a comma or } at character 66',
+    ])
+    expect(stdout).toMatch(/\nwaiting .*flaky 503; slow no verdict within 500 ms; again in/)
+    expect(stdout).toMatch(/\ndelivered .* after [23] attempts\n/)
+    expect(stdout).toMatch(/\nrejected .*flaky 422; slow 422/)
+    for (const word of ['validate', 'sign', 'fan out', 'retry', 'give up', 'account'])
+      expect(stdout).toMatch(new RegExp(`^${word} +\\S`, 'm'))
+    expect(stdout).toContain(
+      'account   62 read = 60 accepted + 2 refused; 60 accepted = 59 delivered + 1 rejected\n',
+    )
+    expect(stdout).toMatch(/^sign +(\d+) requests, of which the receivers verified \1$/m)
+
+    expect(json.code).toBe(0)
+    const records = recordsOf(json.stdout)
+    expect(records[0]).toMatchObject({ v: 1, t: 'ready' })
+    expect(records.at(-1)).toEqual({
+      ...{ v: 1, t: 'summary', read: 62, refused: 2, accepted: 60, delivered: 59, rejected: 1 },
+      ...{ expired: 0, dropped: 0, abandoned: 0, waiting: 0 },
+    })
+  })
+})
+
+describe('help', () => {
+  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    readonly version: string
+  }
+
+  it('teaches: every command has an example, and exit codes are in it', async () => {
+    const commands = ['send', 'listen', 'sign', 'verify', 'demo']
+    const texts = await Promise.all(commands.map((command) => headrace([command, '--help'])))
+    texts.forEach(({ code, stdout, stderr }, at) => {
+      expect([code, stderr]).toEqual([0, ''])
+      expect(stdout).toMatch(/Exit codes/)
+      if (commands[at] !== 'demo')
+        expect(stdout).toMatch(new RegExp(`^ {2}\\$ .*headrace ${String(commands[at])}`, 'm'))
+    })
+    const send = texts[0]?.stdout ?? ''
+    for (const code of [0, 1, 2, 3, 4, 5, 7]) expect(send).toMatch(new RegExp(`^ {2}${code} {2}\\S`, 'm'))
+    for (const line of send.split('\n').filter((each) => each.startsWith('  {"type"')))
+      expect(() => JSON.parse(line) as unknown).not.toThrow()
+    const whole = await headrace(['--help'])
+    for (const command of commands) expect(whole.stdout).toMatch(new RegExp(`^ {2}${command} `, 'm'))
+  })
+
+  it('has the version of the package', async () => {
+    expect(await headrace(['--version'])).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' })
+  })
+
+  it('is what is shown to who types nothing, or something else', async () => {
+    const nothing = await headrace([])
+    expect([nothing.code, nothing.stdout]).toEqual([2, ''])
+    expect(nothing.stderr).toMatch(/^Usage: headrace/)
+    const unknown = await headrace(['sned'])
+    expect(unknown.code).toBe(2)
+    expect(unknown.stderr).toMatch(/^headrace: unknown command 'sned'/)
+  })
+})

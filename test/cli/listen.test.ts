@@ -1,0 +1,198 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it, test } from 'vitest'
+import { sign } from '../../src/signing/sign.ts'
+import { headrace, linesOf, recordsOf, scratch, start, steady, track } from './command.ts'
+
+const env = { SECRET: 'correct horse' }
+const body = '{"type":"track","messageId":"m1"}'
+
+const opened = async (args: ReadonlyArray<string>) => {
+  const command = start(['listen', '0', ...args], { env })
+  const text = await command.says(/\n/)
+  const url = /http:[^"\s]+/.exec(text)?.[0] ?? ''
+  const post = async (path: string, content: string, signature?: string): Promise<number> => {
+    const headers = signature === undefined ? {} : { 'X-Signature': signature }
+    const answer = await fetch(new URL(path, url), { method: 'POST', body: content, headers })
+    await answer.text()
+    return answer.status
+  }
+  return { ...command, url, post }
+}
+
+describe('listen', () => {
+  it('says that it is ready, and where, in its first line', async () => {
+    const { ended, child, says } = await opened([])
+    expect(steady(await says(/\n/))).toBe('ready http://127.0.0.1:PORT/\n')
+    child.kill('SIGINT')
+    expect(await ended).toMatchObject({
+      code: 0,
+      stderr: 'headrace: 0 requests = 0 authentic + 0 not authentic + 0 not checked\n',
+    })
+  })
+
+  it('verifies, prints, and ends after so many', async () => {
+    const { ended, post } = await opened(['--secret-env', 'SECRET', '--once', '4'])
+    const formatted = JSON.stringify(JSON.parse(body), null, 2)
+    const statuses = [
+      await post('/hook?token=hunter2', body, sign(env.SECRET, body)),
+      await post('/hook', body),
+      await post('/hook', body, sign('wrong horse', body)),
+      await post('/hook', formatted, sign(env.SECRET, body)),
+    ]
+    expect(statuses).toEqual([200, 401, 401, 401])
+    const { code, stdout, stderr } = await ended
+    expect(linesOf(stdout).slice(1)).toEqual([
+      'authentic     POST /hook  track m1  33 bytes  answered 200',
+      'not authentic POST /hook  track m1  33 bytes  answered 401  there is no signature: the sender has no secret, or a proxy removed the header',
+      'not authentic POST /hook  track m1  33 bytes  answered 401  the signature belongs to another body or another secret: compare the secrets, and see that nothing changes the body on the way',
+      expect.stringContaining('the raw body does not match, but its re-serialised form does'),
+    ])
+    expect(stderr).toBe('headrace: 4 requests = 1 authentic + 3 not authentic + 0 not checked\n')
+    expect(code).toBe(1)
+  })
+
+  it('0 if all were authentic; 1 if it was stopped before so many came', async () => {
+    const fine = await opened(['--secret-env', 'SECRET', '--once', '1'])
+    await fine.post('/', body, sign(env.SECRET, body))
+    expect((await fine.ended).code).toBe(0)
+    const early = await opened(['--once', '2'])
+    await early.post('/', body)
+    early.child.kill('SIGINT')
+    expect((await early.ended).code).toBe(1)
+  })
+
+  it('speaks NDJSON', async () => {
+    const { ended, post, url } = await opened(['--output', 'json', '--once', '1'])
+    await post('/a', body, 'x')
+    const { stdout, stderr } = await ended
+    expect(stderr).toBe('')
+    expect(recordsOf(stdout)).toEqual([
+      { v: 1, t: 'ready', url },
+      {
+        ...{ v: 1, t: 'request', n: 1, path: '/a', type: 'track', id: 'm1', bytes: 33, status: 200 },
+        ...{
+          verdict: 'not checked',
+          why: 'it is signed, and no secret was given: give --secret-env to verify',
+        },
+      },
+      { v: 1, t: 'summary', requests: 1, authentic: 0, notAuthentic: 0, notChecked: 1 },
+    ])
+  })
+
+  it('misbehaves on purpose, and keeps only what it took', async () => {
+    const out = `${scratch()}/received`
+    const failing = await opened(['--fail', '100%', '--out', out, '--once', '1'])
+    expect(await failing.post('/', body)).toBe(503)
+    await failing.ended
+    const teapot = await opened(['--respond', '418', '--out', out, '--once', '1'])
+    expect(await teapot.post('/', body)).toBe(418)
+    await teapot.ended
+    const slow = await opened(['--delay', '150ms', '--out', out, '--once', '3'])
+    const before = performance.now()
+    expect(await slow.post('/', body)).toBe(200)
+    expect(performance.now() - before).toBeGreaterThan(140)
+    await slow.post('/', 'two\nlines')
+    await slow.post('/', '{"a":\n1}')
+    await slow.ended
+    expect(readFileSync(out, 'utf8')).toBe(`${body}\n"two\\nlines"\n"{\\"a\\":\\n1}"\n`)
+  })
+
+  it('takes POST and nothing too long', async () => {
+    const { url, post } = await opened([])
+    expect((await fetch(url)).status).toBe(405)
+    expect(await post('/', 'x'.repeat(1_100_000))).toBe(413)
+  })
+
+  it('cannot have a port that is taken', async () => {
+    const { url } = await opened([])
+    const { code, stdout, stderr } = await headrace(['listen', new URL(url).port])
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toMatch(
+      /^headrace listen: port \d+ cannot be had: something else listens on that port; give another PORT, or 0 for any\n$/,
+    )
+  })
+
+  it('says everything that is wrong', async () => {
+    const flags = '--fail 2 --respond 99 --delay 5 --once 0 --output x --secret-env NOPE'.split(' ')
+    const { code, stderr } = await headrace(['listen', '70000', ...flags])
+    expect(code).toBe(2)
+    expect(linesOf(stderr).map((line) => line.split(' ')[2])).toEqual([
+      ...['PORT', '--secret-env', '--respond', '--fail', '--delay', '--once', '--output'],
+    ])
+  })
+
+  it('ends when whoever reads its output has gone', async () => {
+    const { child, ended, post } = await opened([])
+    child.stdout.destroy()
+    // The line of this request is the first that cannot be written.
+    await post('/', body).catch(() => undefined)
+    expect((await ended).code).toBe(0)
+  })
+
+  it('understands send', async () => {
+    const { ended, url } = await opened(['--secret-env', 'SECRET', '--once', '2', '--fail', '0'])
+    const flags = ['--to', `${url}hook`, '--secret-env', 'SECRET']
+    const sent = await headrace(['send', ...flags], { env, input: track('A') + track('B') })
+    expect([sent.code, (await ended).code]).toEqual([0, 0])
+  })
+})
+
+describe('sign and verify', () => {
+  const vector = { env: { SECRET: 'Jefe' }, input: 'what do ya want for nothing?' }
+  const signature = 'effcdf6ae5eb2fa2d27416d5f184df9c259a7c79'
+
+  it('signs as RFC 2202 says', async () => {
+    expect(await headrace(['sign', '--secret-env', 'SECRET'], vector)).toEqual({
+      code: 0,
+      stdout: `${signature}\n`,
+      stderr: '',
+    })
+    const withBreak = await headrace(['sign', '-', '--secret-env', 'SECRET'], { ...vector, input: 'a\n' })
+    expect(withBreak.stderr).toBe('headrace sign: the body ends with a line break, which is signed with it\n')
+  })
+
+  test.each([
+    ['authentic', vector.input, signature, 0, /^authentic\n$/],
+    [
+      'another body',
+      `${vector.input}!`,
+      signature,
+      1,
+      /^not authentic: the signature belongs to another body or/,
+    ],
+    [
+      'a line break more',
+      `${vector.input}\n`,
+      signature,
+      1,
+      /^not authentic: it was signed without the line break/,
+    ],
+    [
+      'upper case',
+      vector.input,
+      signature.toUpperCase(),
+      1,
+      /^not authentic: .*it has upper-case letters\n$/,
+    ],
+    ['cut', vector.input, signature.slice(1), 1, /^not authentic: .*it has 39 characters\n$/],
+    ['empty', vector.input, '', 1, /^not authentic: there is no signature/],
+    ['re-serialised', '{ "a": 1 }', sign('Jefe', '{"a":1}'), 1, /but its re-serialised form does/],
+  ] as const)('verifies: %s', async (_, input, given, code, says) => {
+    const flags = ['--secret-env', 'SECRET', '--signature', given]
+    const ended = await headrace(['verify', ...flags], { ...vector, input })
+    expect(ended.stdout).toMatch(says)
+    expect(ended).toMatchObject({ code, stderr: '' })
+  })
+
+  test.each([
+    [['sign'], /^headrace sign: --secret-env is missing: name the variable/],
+    [['sign', '--secret-env', 'NOPE'], /^headrace sign: --secret-env must name a variable/],
+    [['sign', '/nowhere', '--secret-env', 'SECRET'], /^headrace sign: '\/nowhere' cannot be read/],
+    [['verify', '--secret-env', 'SECRET'], /^headrace verify: --signature is missing: give the value of/],
+    [['verify', '--signature', 'x'], /^headrace verify: --secret-env is missing/],
+  ])('%j is wrong usage', async (args, says) => {
+    const { code, stdout, stderr } = await headrace(args, vector)
+    expect(stderr).toMatch(says)
+    expect([code, stdout]).toEqual([2, ''])
+  })
+})
