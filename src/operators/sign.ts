@@ -1,9 +1,14 @@
 import { map } from 'rxjs'
 import { right } from 'fp-ts/lib/Either.js'
-import type { Payload } from '../event/Payload.ts'
+import type { Payload, Signer } from '../event/Payload.ts'
 import type { Rail } from '../outcome/Rail.ts'
 import type { Secret } from '../signing/Secret.ts'
 import { signerOf } from '../signing/signerOf.ts'
+
+const signed = <A>(payload: Payload<A>, signer: Signer): Payload<A> => {
+  const { id, items, text, byteLength, frame } = payload
+  return frame === undefined ? { id, items, text, byteLength, signer } : { ...payload, signer }
+}
 
 /**
  * Lets the payloads be signed. The signature itself is made when a payload is sent, once for each body and secret, and is
@@ -24,5 +29,5 @@ export const sign = (
 ): (<L, A>(source: Rail<L, Payload<A>>) => Rail<L, Payload<A>>) => {
   const signer = signerOf(secret)
   return (source) =>
-    source.pipe(map((each) => (each._tag === 'Left' ? each : right({ ...each.right, signer }))))
+    source.pipe(map((each) => (each._tag === 'Left' ? each : right(signed(each.right, signer)))))
 }
