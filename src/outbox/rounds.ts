@@ -1,5 +1,6 @@
 import { left } from 'fp-ts/lib/Either.js'
 import type { Cancel } from '../clock/Clock.ts'
+import { messageOf } from '../internal/messageOf.ts'
 import { retryable } from '../outcome/Failure.ts'
 import type { Verdict } from '../outcome/Verdict.ts'
 import type { Entry } from '../sink/Outbox.ts'
@@ -51,9 +52,9 @@ export const rounds = <A>(sink: Sink<A>, listener: RoundsListener<A>): Rounds<A>
     listener.settled(delivery.entry, delivery.since, verdict)
   }
 
-  const rest = (delivery: Delivery<A>): void => {
+  const rest = (delivery: Delivery<A>, without: string): void => {
     if (!running.delete(delivery)) return
-    settle(delivery, left(retryable('defect', { detail: 'the sink ended without a verdict' })))
+    settle(delivery, left(retryable('defect', { detail: without })))
     listener.rested()
   }
 
@@ -65,18 +66,27 @@ export const rounds = <A>(sink: Sink<A>, listener: RoundsListener<A>): Rounds<A>
       if (progress !== undefined) retries++
       running.add(delivery)
       const attempt = { number: (progress?.attempts ?? 0) + 1, until, prior: progress?.last }
-      delivery.cancel = run(entry.item, attempt, {
-        next: (verdict) => {
-          settle(delivery, verdict)
-        },
-        complete: () => {
-          rest(delivery)
-        },
-        error: (error) => {
-          listener.defect(sink.name, error)
-          rest(delivery)
-        },
-      })
+      const fail = (error: unknown): void => {
+        if (!running.has(delivery)) return
+        listener.defect(sink.name, error)
+        rest(delivery, messageOf(error))
+      }
+      try {
+        const cancel = run(entry.item, attempt, {
+          next: (verdict) => {
+            settle(delivery, verdict)
+          },
+          complete: () => {
+            rest(delivery, 'the sink ended without a verdict')
+          },
+          error: fail,
+        })
+        // Its verdict may come before its cancel, and who hears the verdict may cancel everything.
+        if (running.has(delivery)) delivery.cancel = cancel
+        else cancel()
+      } catch (error) {
+        fail(error)
+      }
     },
     inRound: () => inRound,
     retries: () => retries,
@@ -87,11 +97,9 @@ export const rounds = <A>(sink: Sink<A>, listener: RoundsListener<A>): Rounds<A>
       inRound = 0
       retries = 0
       const cut = cancelled.filter((delivery) => !delivery.settled).map((delivery) => delivery.entry)
-      for (const delivery of cancelled) {
-        // A sink that speaks after its cancel is not listened to.
-        delivery.settled = true
-        delivery.cancel()
-      }
+      // First all of them: the cancel of one may make another speak, and neither is listened to any more.
+      for (const delivery of cancelled) delivery.settled = true
+      for (const delivery of cancelled) delivery.cancel()
       return cut
     },
   }

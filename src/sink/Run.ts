@@ -8,6 +8,7 @@
  */
 import type { Task } from 'fp-ts/lib/Task.js'
 import { Observable } from 'rxjs'
+import type { Unsubscribable } from 'rxjs'
 import type { Cancel } from '../clock/Clock.ts'
 import type { Verdict } from '../outcome/Verdict.ts'
 import type { Attempt, Sink } from './Sink.ts'
@@ -46,37 +47,54 @@ export const fromRun = <A>(name: string, run: Run<A>, close: (within: number) =>
 
 const WITHOUT_VERDICT = 'the sink completed without a verdict'
 
-/** Holds a sink that is not ours to the contract: a second verdict is ignored, and none at all is a defect. */
+/** Holds a sink that is not ours to the contract: one verdict, one end, nothing after it; no verdict at all is a defect. */
 const guarded = (receiver: Receiver): Receiver => {
   let told = false
+  let ended = false
+  const fail = (defect: unknown): void => {
+    if (ended) return
+    ended = true
+    receiver.error(defect)
+  }
   return {
     next: (verdict) => {
-      if (told) return
+      if (told || ended) return
       told = true
       receiver.next(verdict)
     },
     complete: () => {
-      if (told) receiver.complete()
-      else receiver.error(new Error(WITHOUT_VERDICT))
+      if (!told) {
+        fail(new Error(WITHOUT_VERDICT))
+      } else if (!ended) {
+        ended = true
+        receiver.complete()
+      }
     },
-    error: (defect) => {
-      receiver.error(defect)
-    },
+    error: fail,
   }
 }
+
+/** Its clean-up may throw. Who cancels has stopped listening, and may have others to cancel: so that ends here. */
+const cancelOf =
+  (subscription: Unsubscribable): Cancel =>
+  () => {
+    try {
+      subscription.unsubscribe()
+    } catch {
+      // Nobody is left to tell.
+    }
+  }
 
 /** The run of a sink: its own when we made it, else its Observable, subscribed. A `deliver` that throws is a defect. */
 export const runOf = <A>(sink: Sink<A>): Run<A> =>
   hasRun(sink)
     ? sink[RUN]
     : (item, attempt, receiver) => {
+        const to = guarded(receiver)
         try {
-          const subscription = sink.deliver(item, attempt).subscribe(guarded(receiver))
-          return () => {
-            subscription.unsubscribe()
-          }
+          return cancelOf(sink.deliver(item, attempt).subscribe(to))
         } catch (defect) {
-          receiver.error(defect)
+          to.error(defect)
           return nothingToCancel
         }
       }

@@ -1,9 +1,11 @@
 import { systemClock } from '../clock/Clock.ts'
 import type { Payload, Signer } from '../event/Payload.ts'
 import { signerOf } from '../signing/signerOf.ts'
-import { fromRun } from '../sink/Run.ts'
+import { fromRun, nothingToCancel } from '../sink/Run.ts'
+import type { Wire } from '../sink/Round.ts'
 import type { Sink } from '../sink/Sink.ts'
 import { openLane } from '../transport/openLane.ts'
+import type { LanePost } from '../transport/openLane.ts'
 import { type WebhookOptions, webhookFaults } from './WebhookOptions.ts'
 import { bytesOf, signatureOf, wireOf } from './Wire.ts'
 
@@ -67,15 +69,27 @@ export const webhook = (target: string | WebhookOptions): Sink<Payload<unknown>>
     ...Object.entries(headers).flat(),
   ]
 
+  const headersOf = (payload: Payload<unknown>, wire: Wire): string[] => {
+    const signer = own ?? payload.signer
+    const all = [...fixed]
+    if (signer !== undefined) all.push('X-Signature', signatureOf(wire, signer))
+    if (messageIdHeader !== undefined) all.push(messageIdHeader, inHeader(payload.id))
+    return all
+  }
+
   return fromRun(
     name,
     (payload, attempt, receiver) => {
-      const wire = wireOf(payload, attempt.round, clock.now())
-      const signer = own ?? payload.signer
-      const all = [...fixed]
-      if (signer !== undefined) all.push('X-Signature', signatureOf(wire, signer))
-      if (messageIdHeader !== undefined) all.push(messageIdHeader, inHeader(payload.id))
-      return lane.post({ headers: all, body: bytesOf(wire), until: attempt.until }, receiver)
+      let post: LanePost
+      try {
+        const wire = wireOf(payload, attempt.round, clock.now())
+        post = { headers: headersOf(payload, wire), body: bytesOf(wire), until: attempt.until }
+      } catch (defect) {
+        // A frame or a signer may be somebody else's.
+        receiver.error(defect)
+        return nothingToCancel
+      }
+      return lane.post(post, receiver)
     },
     lane.close,
   )

@@ -47,6 +47,16 @@ describe('a sink that is not ours is held to the contract:', () => {
       ),
     ).toEqual(['thrown'])
   })
+  test('a clean-up that throws after the end is not heard', () => {
+    const messy = new Observable<Verdict>((subscriber) => {
+      subscriber.next(taken)
+      subscriber.complete()
+      return () => {
+        throw new Error('thrown')
+      }
+    })
+    expect(heard(() => messy)).toEqual([taken, 'complete'])
+  })
   test('one that says nothing is waited for', () => {
     expect(heard(() => NEVER)).toEqual([])
   })

@@ -1,0 +1,25 @@
+import { describe, expect, test } from 'vitest'
+import { firstSuccess } from '../../src/layers/firstSuccess.ts'
+import type { Payload } from '../../src/event/Payload.ts'
+import { onlyAttempt } from '../../src/sink/Sink.ts'
+import { webhook } from '../../src/sinks/webhook.ts'
+
+const broken = (): never => {
+  throw new Error('broken')
+}
+const payload: Payload<string> = { id: 'm1', items: ['a'], text: '{}', byteLength: 2 }
+
+describe('a payload that cannot be written', () => {
+  test.each([
+    ['its signer throws', { ...payload, signer: broken }],
+    ['its frame throws', { ...payload, frame: { size: 2, wrap: broken } }],
+  ])('is a defect of that delivery when %s, and leaves no sibling running', (_, item) => {
+    const told: unknown[] = []
+    const [a, b] = [webhook('http://127.0.0.1:9/a'), webhook('http://127.0.0.1:9/b')]
+    firstSuccess([a, b])
+      .deliver(item, onlyAttempt)
+      .subscribe({ next: (verdict) => told.push(verdict), complete: () => told.push('complete') })
+    const failure = { _tag: 'Retryable', reason: 'defect', detail: 'broken' }
+    expect(told).toMatchObject([{ left: { causes: [{ failure }, { failure }] } }, 'complete'])
+  })
+})
