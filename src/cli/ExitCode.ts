@@ -21,9 +21,9 @@ export const NOTHING = 5
 export const STOPPED = 7
 
 /** What the codes of `send` mean, for its help. */
-export const MEANINGS = `Exit codes (they will not change):
+export const MEANINGS = `Exit codes (frozen: scripts may depend on them):
   0  all delivered, or the input held no events
-  1  something went wrong inside: the input, the output or the dead file failed on the way
+  1  something failed inside: the input, the output or --dead on the way
   2  wrong usage or settings: nothing was sent
   3  finished, but some events were rejected or expired
   4  finished, but some lines were refused

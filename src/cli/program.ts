@@ -18,55 +18,67 @@ export interface Actions {
 
 const START = `
 Start here:
-  $ headrace demo                        watch it work: nothing leaves this machine
-  $ headrace listen 7412                 a receiver to try things out with, and in another terminal:
+  $ headrace demo             watch it work: nothing leaves this machine
+  $ headrace listen 7412      a receiver to try things out with
   $ headrace send events.ndjson --to http://127.0.0.1:7412/hook
 
 'headrace help COMMAND' says more about a command.`
 
 const SEND = `
 An event is one JSON object on a line. There are seven kinds:
-  {"type":"page","userId":"u1","name":"Home","properties":{"url":"https://shop.example/"}}
+  {"type":"page","userId":"u1","name":"Home","properties":{"path":"/"}}
   {"type":"screen","userId":"u1","name":"Cart"}
   {"type":"identify","userId":"u1","traits":{"plan":"pro"}}
-  {"type":"track","userId":"u1","event":"Order Completed","properties":{"total":9.5}}
+  {"type":"track","userId":"u1","event":"Sold","properties":{"total":9.5}}
   {"type":"alias","previousId":"anon-7","userId":"u1"}
   {"type":"group","userId":"u1","groupId":"acme","traits":{"seats":40}}
   {"type":"delete","userId":"u1"}
-anonymousId may stand in for userId in all but alias and delete. messageId, timestamp (ISO 8601) and context may be added. A line that
-is wrong is told on stderr with its number and costs that line only.
+anonymousId may stand in for userId in all but alias and delete. messageId,
+timestamp (ISO 8601) and context may be added. A line that is wrong is told on
+stderr with its number, and costs that line only.
 
-An event is delivered when one of the URLs has answered 2xx. 5xx, 408, 425, 429, timeouts and broken connections are tried again, with
-growing pauses, until --retry-for is over; other answers are final.
+An event is delivered when one of the URLs has answered 2xx. 5xx, 408, 425,
+429, timeouts and broken connections are tried again, with growing pauses,
+until --retry-for is over. All other answers are final.
 
 Examples:
   $ export WEBHOOK_SECRET=…
-  $ headrace send events.ndjson --to https://a.example/hook --to https://b.example/hook --secret-env WEBHOOK_SECRET
-  $ tail -f app.log | headrace send - --to http://127.0.0.1:7412/hook --output json
-  $ headrace send events.ndjson --to https://a.example/hook --retry-for 10m --dead dead.ndjson
-  $ headrace send dead.ndjson --to https://a.example/hook        once it is well again
+  $ headrace send events.ndjson --secret-env WEBHOOK_SECRET \\
+      --to https://a.example/hook --to https://b.example/hook
+  $ tail -f app.log | headrace send --to http://127.0.0.1:7412/hook
+  $ headrace send events.ndjson --to https://a.example/hook \\
+      --retry-for 10m --dead dead.ndjson
+  $ headrace send dead.ndjson --to https://a.example/hook
 
-stdout has one line for each event that ended or waits for its next attempt; stderr has refused lines, the account at the end and, on a
-terminal, a progress bar. With --output json stdout has NDJSON: t is attempt, refused, waiting, outcome, url, and at last summary.
-If whoever reads stdout goes away, delivery goes on.
+stdout has a line for each event that has ended, or waits for its next attempt.
+stderr has the refused lines, the account at the end, and on a terminal a
+progress bar. With --output json stdout is NDJSON: t is refused, attempt,
+waiting, outcome, url, and at last summary; with quiet it is empty. If whoever
+reads stdout goes away, delivery goes on.
 
-Ctrl-C stops reading and lets what is on its way end, for at most --grace and one --timeout; a second one stops at once.
+Ctrl-C stops reading and lets what is on its way end, for at most --grace and
+one --timeout. A second one stops at once.
 
 ${MEANINGS}`
 
 const LISTEN = `
-The first line on stdout is 'ready URL'. Then there is one line for each request: whether its signature is authentic, what came, and
-what was answered. A request that is not authentic is answered 401. Ctrl-C ends it.
+The first line on stdout is 'ready URL'. Then there is a line for each request:
+whether its signature is authentic, what came, and what was answered. A request
+that is not authentic is answered 401. Ctrl-C ends it.
 
 Examples:
   $ headrace listen 7412 --secret-env WEBHOOK_SECRET
-  $ headrace listen 7412 --fail 30% --delay 200ms          a receiver that is slow and sometimes down
-  $ headrace listen 0 --once 10 --out received.ndjson      any free port, ends after ten requests
+  $ headrace listen 7412 --fail 30% --delay 200ms
+  $ headrace listen 0 --once 10 --out received.ndjson
 
-Exit codes: 0 ended; 1 with --once: a request was not authentic, or fewer came; 2 wrong usage, or the port is taken.`
+Exit codes:
+  0  ended; with --once: so many requests came, and none was not authentic
+  1  with --once: a request was not authentic, or fewer came
+  2  wrong usage, or the port is taken`
 
 const SIGN = `
-The signature is the lower-case hex HMAC-SHA1 of the bytes as they are: what receivers find in X-Signature.
+The signature is the lower-case hex HMAC-SHA1 of the bytes as they are, which
+is what receivers find in X-Signature.
 
 Example:
   $ printf '{"type":"track"}' | headrace sign --secret-env WEBHOOK_SECRET
@@ -75,20 +87,31 @@ Exit codes: 0 signed; 2 wrong usage, or the body cannot be read.`
 
 const VERIFY = `
 Example:
-  $ headrace verify body.json --secret-env WEBHOOK_SECRET --signature 5d61605c3feea9799210ddcb71307d4ba264225f
+  $ headrace verify body.json --secret-env WEBHOOK_SECRET \\
+      --signature 5d61605c3feea9799210ddcb71307d4ba264225f
 
-Exit codes: 0 authentic; 1 not authentic, and a sentence says why; 2 wrong usage, or the body cannot be read.`
+Exit codes:
+  0  authentic
+  1  not authentic, and a sentence says why
+  2  wrong usage, or the body cannot be read`
 
 const DEMO = `
-Two receivers are opened on 127.0.0.1. One answers 503 now and then, the other is slow and sometimes does not answer. Some sixty events
-of all seven kinds are validated, signed, sent to both, tried again, and accounted for. It takes about five seconds.
+Two receivers are opened on 127.0.0.1. One answers 503 now and then, the other
+is slow and sometimes does not answer. Sixty events of all seven kinds are
+validated, signed, sent to both, tried again, and accounted for. It takes about
+five seconds.
 
-Exit codes: 0 every event is accounted for and every signature was verified; 1 not so, or stopped.`
+Exit codes:
+  0  every event is accounted for, and every signature was verified
+  1  not so, or it was stopped`
 
 const SECRET = 'the variable of the environment that holds the shared secret'
 const OUTPUT = 'lines, json or quiet'
 
-const collect = (value: string, before: ReadonlyArray<string>): ReadonlyArray<string> => [...before, value]
+const collect = (value: string, before: ReadonlyArray<string> = []): ReadonlyArray<string> => [
+  ...before,
+  value,
+]
 
 /** The command line: names, flags, help. */
 export const program = (actions: Actions): Command => {
@@ -108,8 +131,8 @@ export const program = (actions: Actions): Command => {
     .command('send')
     .description('send events to one to five URLs')
     .argument('[FILE]', 'NDJSON, one event a line; - is stdin', '-')
-    .option('--to <url>', 'where to; give it one to five times', collect, [])
-    .option('--header <header>', "'Name: value', sent to every URL; may be repeated", collect, [])
+    .option('--to <url>', 'where to; give it one to five times', collect)
+    .option('--header <header>', "'Name: value', sent to every URL; may be repeated", collect)
     .option('--secret-env <name>', `${SECRET}; requests are then signed`)
     .option('--timeout <duration>', 'for one attempt in total', '5s')
     .option('--retry-for <duration>', 'from the first attempt on; 0s for no retry', '4h')

@@ -65,7 +65,7 @@ export const tell = (
   return [
     [
       'validate',
-      `${String(read)} lines read: ${String(accepted)} are events, ${String(refused)} were refused and say what would be right`,
+      `${String(read)} lines read: ${String(accepted)} are events, ${String(refused)} were refused, each with what would be right`,
     ],
     ['sign', `${String(story.requests)} requests, of which the receivers verified ${String(story.verified)}`],
     ['fan out', `each event to both; the first 2xx delivers it: ${first.join(', ')}`],

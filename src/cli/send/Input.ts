@@ -17,6 +17,8 @@ export interface Input {
   readonly stream: Readable
   /** How much of it has been read, from 0 to 1; undefined if nobody knows where it ends. */
   readonly share: () => number | undefined
+  /** Somebody types it. */
+  readonly isKeyboard: boolean
   /** Whether it is the file at this place, under whatever name. */
   readonly is: (file: Pick<BigIntStats, 'dev' | 'ino'>) => boolean
 }
@@ -30,7 +32,12 @@ const standardInput = (): Checked<Input> => {
   const stats = fstatSync(0, { bigint: true })
   return stats.isDirectory()
     ? wrong('stdin is a folder: give a file of events, one JSON object a line')
-    : right({ stream: process.stdin, share: () => undefined, is: sameAs(stats) })
+    : right({
+        stream: process.stdin,
+        share: () => undefined,
+        isKeyboard: process.stdin.isTTY,
+        is: sameAs(stats),
+      })
 }
 
 const file = async (path: string): Promise<Checked<Input>> => {
@@ -45,6 +52,7 @@ const file = async (path: string): Promise<Checked<Input>> => {
   return right({
     stream,
     share: () => (stats.isFile() && size > 0 ? Math.min(1, stream.bytesRead / size) : undefined),
+    isKeyboard: false,
     is: sameAs(stats),
   })
 }

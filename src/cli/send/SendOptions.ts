@@ -19,8 +19,8 @@ import { flagFaults } from './flagFaults.ts'
 
 /** Flags as commander hands them over. */
 export interface SendFlags {
-  readonly to: ReadonlyArray<string>
-  readonly header: ReadonlyArray<string>
+  readonly to?: ReadonlyArray<string>
+  readonly header?: ReadonlyArray<string>
   readonly secretEnv?: string
   readonly timeout: string
   readonly retryFor: string
@@ -57,8 +57,8 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 const parse = (flags: SendFlags, env: Environment) =>
   all({
-    urls: toUrls(flags.to),
-    headers: parseHeaders('--header', flags.header),
+    urls: toUrls(flags.to ?? []),
+    headers: parseHeaders('--header', flags.header ?? []),
     secret: ifGiven(flags.secretEnv, (name) => readSecret('--secret-env', name, env)),
     timeout: parseDuration('--timeout', flags.timeout),
     retryFor: parseDuration('--retry-for', flags.retryFor, 0),

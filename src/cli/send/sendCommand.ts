@@ -33,7 +33,7 @@ const drawProgress = async (
   { options, input, terminal }: Parts,
   run: Run,
 ): Promise<ProgressBar | undefined> => {
-  if (!terminal.err.isTTY || options.output === 'quiet') return undefined
+  if (!terminal.err.isTTY || options.output === 'quiet' || input.isKeyboard) return undefined
   return progressBar(process.stderr, terminal, () => {
     const summary = run.summary()
     const { accepted, waiting, delivered, rejected, expired } = summary
@@ -142,7 +142,7 @@ export const sendCommand = async (file: string, flags: SendFlags, terminal: Term
   const { dead: path } = options.right
   const dead = path === undefined ? undefined : openDeadFile(path, input.right)
   if (dead?._tag === 'Left') return complain(dead.left)
-  if (file === '-' && process.stdin.isTTY)
+  if (input.right.isKeyboard)
     terminal.err.line('headrace: reading events from the keyboard, one JSON object a line; Ctrl-D ends')
   const stop = stopSignals()
   const code = await run({ options: options.right, input: input.right, dead: dead?.right, stop, terminal })
