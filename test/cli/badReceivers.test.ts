@@ -5,12 +5,12 @@ import type { Fault } from '../../src/testing/Fault.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import { headrace, linesOf, steady, track } from './command.ts'
 
-const LIMIT = '2s'
+const LIMIT = '4s'
 
 /** By the event that meets it: what the receiver does, and how the event ends. */
 const faults: Readonly<Record<string, readonly [fault: Fault, outcome: string, why: string]>> = {
-  Hangs: [{ do: 'silence' }, 'expired', 'timeout (no verdict within 2000 ms)'],
-  Announces: [{ do: 'early' }, 'expired', 'timeout (no verdict within 2000 ms)'],
+  Hangs: [{ do: 'silence' }, 'expired', 'timeout (no verdict within 4000 ms)'],
+  Announces: [{ do: 'early' }, 'expired', 'timeout (no verdict within 4000 ms)'],
   Resets: [{ do: 'reset' }, 'expired', 'network (the connection was reset before an answer came)'],
   HangsUp: [{ do: 'hangUp' }, 'expired', 'network (the connection was closed before an answer came)'],
   Babbles: [{ do: 'garbage' }, 'expired', 'network (the answer is not HTTP: is it https, or another port?)'],

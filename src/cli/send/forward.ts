@@ -22,9 +22,11 @@ import { register } from './register.ts'
 export interface ForwardOptions {
   readonly lines: AsyncIterable<Either<BadLine, Line>>
   readonly settings: Settings
-  readonly destination: Omit<DestinationOptions, 'outbox' | 'tell' | 'maxCount'>
+  readonly destination: Omit<DestinationOptions, 'outbox' | 'tell' | 'maxCount' | 'maxBytes'>
   /** Accepted and not ended, at most: beyond it nothing is read. */
   readonly maxWaiting: number
+  /** The same in bytes of body; default 268,435,456, that is 256 MiB (DE9). */
+  readonly maxBytes?: number
   /** Milliseconds in which retries may still start after a stop. */
   readonly grace: number
   readonly stop: Pick<Stop, 'gently' | 'now'>
@@ -50,6 +52,8 @@ export interface Run {
   /** The account so far. */
   readonly summary: () => Summary
 }
+
+const MOST_BYTES = 268_435_456
 
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
@@ -104,11 +108,13 @@ export const forward = (options: ForwardOptions): Run => {
     if (happening._tag === 'Ended') ended(happening.outcome)
   }
 
+  const { maxWaiting: maxCount, maxBytes = MOST_BYTES } = options
   const destination: Destination = webhookDestination(options.settings, {
     ...options.destination,
-    maxCount: options.maxWaiting,
+    maxCount,
+    maxBytes,
     // Dead events are reported and handed over, not kept.
-    outbox: memoryOutbox({ maxCount: options.maxWaiting, keepDead: 0 }),
+    outbox: memoryOutbox({ maxCount, maxBytes, keepDead: 0 }),
     tell,
   })
 

@@ -1,0 +1,127 @@
+import * as fc from 'fast-check'
+import { Readable } from 'node:stream'
+import { expect, it, onTestFinished } from 'vitest'
+import type { Report } from '../../src/cli/output/Report.ts'
+import { forward } from '../../src/cli/send/forward.ts'
+import type { ForwardOptions } from '../../src/cli/send/forward.ts'
+import { addsUp } from '../../src/cli/Summary.ts'
+import { limitRetries } from '../../src/policy/RetryPolicy.ts'
+import { ndjson } from '../../src/sources/ndjson.ts'
+import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
+import { track } from './command.ts'
+
+/** A run over these lines, to a receiver that answers with the status that the event is named after. */
+const running = async (lines: ReadonlyArray<string>, more: Partial<ForwardOptions> = {}) => {
+  const receiver = await loopbackReceiver(({ body }) => ({
+    do: 'status',
+    code: Number((JSON.parse(body.toString()) as { event: string }).event),
+  }))
+  onTestFinished(receiver.close)
+  const reports: Report[] = []
+  const lost: string[] = []
+  const { done } = forward({
+    lines: ndjson(Readable.from(lines)),
+    settings: { webhooks: [{ url: receiver.url }] },
+    destination: { logger: false, retry: limitRetries(0) },
+    maxWaiting: 50,
+    grace: 0,
+    stop: { gently: new AbortController().signal, now: new AbortController().signal },
+    report: (report) => reports.push(report),
+    undelivered: (_event, reason) => lost.push(reason),
+    caughtUp: () => Promise.resolve(),
+    ...more,
+  })
+  return { receiver, reports, lost, account: await done }
+}
+
+it('accounts for each of a thousand lines, whatever becomes of it', async () => {
+  const kinds = {
+    delivered: track('200'),
+    rejected: track('404'),
+    expired: track('503'),
+    refused: 'oops\n',
+    invalid: track('200', { userId: 7 }),
+    blank: ' \n',
+  }
+  const names = Object.keys(kinds) as ReadonlyArray<keyof typeof kinds>
+  const drawn = fc.sample(fc.constantFrom(...names), 1_000)
+  const count = (...which: ReadonlyArray<keyof typeof kinds>): number =>
+    drawn.filter((name) => which.includes(name)).length
+  expect(Math.min(...names.map((name) => count(name)))).toBeGreaterThan(50)
+
+  const { account, receiver, reports, lost } = await running(drawn.map((name) => kinds[name]))
+  const { summary } = account
+  expect(summary).toEqual({
+    read: count('delivered', 'rejected', 'expired', 'refused', 'invalid'),
+    refused: count('refused', 'invalid'),
+    accepted: count('delivered', 'rejected', 'expired'),
+    delivered: count('delivered'),
+    rejected: count('rejected'),
+    expired: count('expired'),
+    dropped: 0,
+    abandoned: 0,
+    waiting: 0,
+  })
+  expect(addsUp(summary)).toBe(true)
+  expect(account).toMatchObject({ cut: false, inputError: undefined })
+  expect(receiver.received.length).toBe(summary.accepted)
+  expect(lost.length).toBe(summary.rejected + summary.expired)
+
+  // Each line is reported with its own number, and with what became of it.
+  const told = new Map(
+    reports.flatMap((report): ReadonlyArray<[number, string]> => {
+      if (report.t === 'outcome') return [[report.line, report.outcome]]
+      return report.t === 'refused' ? [[report.line, report.reason]] : []
+    }),
+  )
+  const expected = drawn.flatMap((name, at): ReadonlyArray<[number, string]> => {
+    if (name === 'blank') return []
+    return [[at + 1, name === 'refused' ? 'notJson' : name]]
+  })
+  expect(told).toEqual(new Map(expected))
+})
+
+it('waits for room in bytes, where there is room in count', async () => {
+  const events = Array.from({ length: 20 }, (_, at) => track('200', { messageId: `m${at}` }))
+  let most = 0
+  let begun = 0
+  const { account } = await running(events, {
+    // One body has some 150 bytes, so one fits and two do not.
+    maxBytes: 250,
+    report: ({ t }) => {
+      if (t === 'attempt') begun++
+      if (t === 'outcome') begun--
+      most = Math.max(most, begun)
+    },
+  })
+  expect(account.summary).toMatchObject({ delivered: 20, refused: 0 })
+  expect(most).toBe(1)
+})
+
+it('reads nothing before its reports have been taken', async () => {
+  let taken = 0
+  let asked = 0
+  const { account } = await running([track('200'), 'oops\n', track('200')], {
+    caughtUp: () => {
+      asked++
+      return Promise.resolve().then(() => {
+        taken++
+      })
+    },
+    report: () => {
+      expect(taken).toBe(asked)
+    },
+  })
+  expect([asked, account.summary.read]).toEqual([3, 3])
+})
+
+it('delivers what it has when its input fails, and says why', async () => {
+  const failing = async function* (): AsyncGenerator<string> {
+    yield await Promise.resolve(track('200'))
+    throw new Error('torn')
+  }
+  const { account } = await running([], { lines: ndjson(Readable.from(failing())) })
+  expect(account.summary.delivered).toBe(1)
+  expect(account.cut).toBe(true)
+  expect(account.inputError).toEqual(new Error('torn'))
+})
