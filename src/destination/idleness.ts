@@ -1,14 +1,19 @@
 import type { Totals } from '../outcome/Totals.ts'
 import type { Relay } from '../outbox/RelayContract.ts'
 
-/** Resolves with the totals when nothing waits any more. All who ask meanwhile share one promise. */
-export const idleness = (relay: Pick<Relay<never>, 'totals' | 'onChange'>): (() => Promise<Totals>) => {
+/**
+ * Resolves with the totals when nothing waits any more, or when nothing more will end: a durable outbox keeps things beyond the
+ * close. All who ask meanwhile share one promise.
+ */
+export const idleness = (
+  relay: Pick<Relay<never>, 'totals' | 'onChange' | 'isOver'>,
+): (() => Promise<Totals>) => {
   let shared: Promise<Totals> | undefined
 
   const settle = (resolve: (totals: Totals) => void): void => {
     const check = (): void => {
       const totals = relay.totals()
-      if (totals.waiting > 0) return
+      if (totals.waiting > 0 && !relay.isOver()) return
       unwatch()
       shared = undefined
       resolve(totals)

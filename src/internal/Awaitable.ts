@@ -4,7 +4,8 @@
  */
 export type Awaitable<T> = T | PromiseLike<T>
 
-const isPromiseLike = <T>(value: Awaitable<T>): value is PromiseLike<T> =>
+/** Whether the value is still to come. */
+export const isPromiseLike = <T>(value: Awaitable<T>): value is PromiseLike<T> =>
   typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 
 /** Goes on with `use` at once when the value is here, else when its promise is fulfilled; `fail` gets what it rejects with. */

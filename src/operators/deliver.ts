@@ -55,7 +55,7 @@ const delivering = <L, P>(
   new Observable((subscriber) => {
     const { clock = systemClock, random = systemRandom, retry = standard, inRound = 1_000, tell } = options
     const cut = new Subject<void>()
-    let source$: 'open' | 'complete' | { readonly failed: unknown } = 'open'
+    let feed: 'open' | 'complete' | 'braked' | { readonly failed: unknown } = 'open'
     let deciding = 0
     const work = relay<P>({
       sink,
@@ -69,13 +69,15 @@ const delivering = <L, P>(
         subscriber.next(outcome)
       },
     })
+    const isBraked = (): boolean => feed === 'braked'
     const endAtRest = (): void => {
-      if (source$ === 'open' || deciding > 0 || work.active(Infinity) || work.running() > 0) return
-      if (source$ === 'complete') subscriber.complete()
-      else subscriber.error(source$.failed)
+      if (feed === 'open' || feed === 'braked') return
+      if (deciding > 0 || work.active(Infinity) || work.running() > 0) return
+      if (feed === 'complete') subscriber.complete()
+      else subscriber.error(feed.failed)
     }
-    const ended = (how: typeof source$): void => {
-      source$ = how
+    const ended = (how: typeof feed): void => {
+      if (!isBraked()) feed = how
       endAtRest()
     }
     const refuse = (refusal: Refusal): void => {
@@ -99,6 +101,8 @@ const delivering = <L, P>(
       )
     }
     const brake = (): void => {
+      if (isBraked()) return
+      feed = 'braked'
       cut.next()
       work.brake(() => {
         subscriber.complete()
@@ -106,16 +110,15 @@ const delivering = <L, P>(
     }
 
     work.onChange(endAtRest)
-    subscriber.add(() => {
-      cut.next()
-      work.brake(() => undefined)
-    })
+    subscriber.add(brake)
     options.stop?.pipe(take(1), takeUntil(cut)).subscribe({
       next: brake,
       error: (error: unknown) => {
         work.report({ _tag: 'Defect', at: work.now(), where: 'stop', error })
       },
     })
+    // A stop may be there from the start, and then nobody asks the source.
+    if (isBraked()) return
     source.pipe(takeUntil(cut)).subscribe({
       next: (rail) => {
         if (isLeft(rail)) subscriber.next(rail.left)

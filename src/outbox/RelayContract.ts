@@ -20,7 +20,7 @@ export interface RelayOptions<A> {
   /** How many items may be in a round at once; the others wait in the outbox (DE8). */
   readonly inRound: number
   readonly tell?: Tell | undefined
-  /** Is told each outcome, once it is as durable as the outbox. */
+  /** Is told each outcome, once it is as durable as the outbox; never of one while it is told of another. */
   readonly ended: (outcome: Outcome<A>) => void
 }
 
@@ -32,15 +32,20 @@ export interface Relay<A> {
   readonly refuse: () => void
   /** Starts no new round from now on. */
   readonly rest: () => void
-  /** Cancels what runs and hands back what has not ended. A durable outbox keeps it, and nothing is handed back. */
+  /**
+   * Cancels what runs and hands back what has not ended, as soon as the store has answered all that it was asked. A durable
+   * outbox keeps it, and nothing is handed back.
+   */
   readonly brake: (then: (items: ReadonlyArray<A>) => void) => void
   /** Whether a round is under way or could start before `instant` (by `now`). */
   readonly active: (instant: number) => boolean
   /** Deliveries of which something still runs, siblings of ended ones included. */
   readonly running: () => number
+  /** Whether it was braked and everything was handed back: nothing will change any more. */
+  readonly isOver: () => boolean
   /** Has `listener` called after each change that could bring the relay to rest. Answers how to take it away. */
   readonly onChange: (listener: () => void) => Cancel
-  /** Puts dead letters back to wait; they count as accepted anew. Answers how many. */
+  /** Puts dead letters back to wait; they count as accepted anew. Answers how many: none once new items are refused. */
   readonly redrive: (matches: (letter: DeadLetter<A>) => boolean) => Promise<number>
   /** Tells whoever listens; never throws. */
   readonly report: Tell

@@ -37,9 +37,15 @@ export const closeRelay = <A>(
       timeIsUp()
       lastCall()
       unwatch()
-      relay.brake((abandoned) => {
+      const close = (abandoned: ReadonlyArray<A>): void => {
+        enough()
         resolve({ totals: relay.totals(), abandoned })
+      }
+      // A store that never answers must not keep a process from its end.
+      const enough = clock.schedule(lastAttempt, () => {
+        close([])
       })
+      relay.brake(close)
     }
     const giveLastCall = (): void => {
       if (!ended && lastCall === nothingToCancel) lastCall = clock.schedule(lastAttempt, end)

@@ -5,20 +5,22 @@
  * @module
  */
 import { isLeft, left } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
 import { steady } from '../clock/Clock.ts'
-import type { Cancel } from '../clock/Clock.ts'
 import { whenAnswered } from '../internal/Awaitable.ts'
-import type { Happening } from '../observe/Happening.ts'
 import * as Failure from '../outcome/Failure.ts'
 import * as Outcome from '../outcome/Outcome.ts'
 import { closed } from '../outcome/Refusal.ts'
-import { ledger } from '../outcome/Totals.ts'
+import type { Full } from '../outcome/Refusal.ts'
 import type { Verdict } from '../outcome/Verdict.ts'
 import { deadlineOf } from '../policy/deadlineOf.ts'
 import { step } from '../policy/step.ts'
 import type { Entry } from '../sink/Outbox.ts'
-import { nothingToCancel } from '../sink/Run.ts'
+import { alarm } from './alarm.ts'
+import { handBack } from './handBack.ts'
+import { questions } from './questions.ts'
 import type { Relay, RelayOptions } from './RelayContract.ts'
+import { reporting } from './reporting.ts'
 import { rounds } from './rounds.ts'
 import { ASK_AGAIN_AFTER, writes } from './writes.ts'
 
@@ -30,55 +32,57 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
   const { outbox, retry, clock, random } = options
   const now = steady(clock)
   const window = deadlineOf(retry)
-  const books = ledger(outbox.stats().waiting)
+  const say = reporting(options, now, outbox.stats().waiting)
   const retrySlots = Math.max(1, Math.floor(options.inRound / 2))
   const watchers = new Set<() => void>()
-  let mode: 'open' | 'refusing' | 'resting' = 'open'
+  /** Taken or given up by the store, and not to be started because the relay rests. */
+  const stranded: Array<Entry<A>> = []
+  let mode: 'open' | 'refusing' | 'resting' | 'over' = 'open'
   let pumping = false
+  /** A `take` is not answered yet, or what it brought is being started. */
   let taking = false
-  let timer: Cancel = nothingToCancel
-  let timerAt = Infinity
 
-  const tell = (happening: Happening): void => {
-    try {
-      options.tell?.(happening)
-    } catch {
-      // Who listens must not harm who delivers (CL5), and there is nobody left to tell.
-    }
-  }
-  const defect = (where: string, error: unknown): void => {
-    tell({ _tag: 'Defect', at: now(), where, error })
-  }
+  const rests = (): boolean => mode === 'resting' || mode === 'over'
   const changed = (): void => {
     for (const watcher of watchers) watcher()
   }
-  const store = writes(clock, (error) => {
-    defect('outbox', error)
-  })
-
-  const announce = (outcome: Outcome.Outcome<A>): void => {
-    books.end(outcome)
-    tell({ _tag: 'Ended', at: now(), outcome })
-    try {
-      options.ended(outcome)
-    } catch (error) {
-      defect('outcome listener', error)
-    }
+  const storeFailed = (error: unknown): void => {
+    say.defect('outbox', error)
   }
+  const store = { ...writes(clock, storeFailed), ...questions(changed) }
 
   const finish = (entry: Entry<A>, outcome: Outcome.Outcome<A>): void => {
-    store.commit(
-      () => outbox.end(entry, outcome),
-      () => {
-        announce(outcome)
+    store.commit({
+      make: () => outbox.end(entry, outcome),
+      then: () => {
+        say.ended(outcome)
         pump()
       },
-    )
+      otherwise: () => {
+        // A durable store brings it back one day; of another one this is all that will ever be known.
+        if (!outbox.durable) say.ended(outcome)
+        changed()
+      },
+    })
   }
 
-  const settled = (entry: Entry<A>, since: number, verdict: Verdict): void => {
+  const park = (entry: Entry<A>, due: number): void => {
+    store.commit({
+      make: () => outbox.park(entry, due),
+      then: pump,
+      otherwise: () => {
+        stranded.push(entry)
+        changed()
+      },
+    })
+  }
+
+  const settled = (entry: Entry<A>, startedAt: number, verdict: Verdict): void => {
     const at = now()
-    const { item } = entry
+    const { id, item } = entry
+    // DE4: a round in which nothing was started is no first attempt, and the deadline does not count from it.
+    const untried = entry.since === undefined && isLeft(verdict) && !Failure.wasStarted(verdict.left)
+    const since = untried ? at : startedAt
     const next = step(retry, entry.progress, since, verdict, at, random)
     switch (next._tag) {
       case 'Deliver':
@@ -92,24 +96,22 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
         return
       case 'Wait': {
         const { progress, due, delay, because } = next
-        const { attempts, last: failure } = progress
-        tell({ _tag: 'Waiting', at, item, attempts, failure, delay, because })
-        store.commit(() => outbox.park({ id: entry.id, item, since, progress }, due), pump)
+        const attempts = untried ? 0 : progress.attempts
+        say.tell({ _tag: 'Waiting', at, item, attempts, failure: progress.last, delay, because })
+        park(untried ? entry : { id, item, since, progress }, due)
       }
     }
   }
 
-  const round = rounds(options.sink, {
-    settled,
-    rested: changed,
-    defect,
-  })
+  const round = rounds(options.sink, { settled, rested: changed, defect: say.defect })
 
   const start = (entry: Entry<A>): void => {
     const at = now()
     const since = entry.since ?? at
-    // DE4: what was never attempted does not expire; what waited beyond its deadline (while nobody ran) does.
-    if (entry.progress !== undefined && at >= since + window) {
+    if (rests()) {
+      stranded.push(entry)
+    } else if (entry.progress !== undefined && at >= since + window) {
+      // DE4: what was never attempted does not expire; what waited beyond its deadline (while nobody ran) does.
       const { attempts, last } = entry.progress
       finish(entry, Outcome.expired(entry.item, Failure.expired(attempts, since, last)))
     } else {
@@ -119,9 +121,10 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
 
   /** Takes up to `most` entries that are due and starts them. Answers how many; 0 too when the store answers later. */
   const startDue = (most: number): number => {
-    const free = Math.min(options.inRound - round.inRound(), most)
+    // What the store has not let go of counts as in a round: else we would hold all that a failing store has.
+    const free = Math.min(options.inRound - round.inRound() - store.pending(), most)
     const at = now()
-    if (mode === 'resting' || taking || free <= 0 || (outbox.nextDue() ?? Infinity) > at) return 0
+    if (rests() || taking || free <= 0 || (outbox.nextDue() ?? Infinity) > at) return 0
     let started = 0
     taking = true
     whenAnswered(
@@ -131,12 +134,16 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
         for (const entry of entries) start(entry)
         // Only now: what was taken and not yet started must not look like rest.
         taking = false
-        if (!pumping && started > 0) pump()
+        if (pumping) return
+        // Once more, for as long as there was something.
+        if (started > 0) pump()
+        else changed()
       },
       (error) => {
         taking = false
-        defect('outbox', error)
-        wakeAt(now() + ASK_AGAIN_AFTER)
+        storeFailed(error)
+        if (!rests()) timer.atLatest(now() + ASK_AGAIN_AFTER)
+        changed()
       },
     )
     return started
@@ -145,53 +152,60 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
   const pump = (): void => {
     if (pumping) return
     pumping = true
-    let left = STARTS_A_TURN
-    for (let started = startDue(left); started > 0; started = startDue(left)) left -= started
+    let most = STARTS_A_TURN
+    for (let started = startDue(most); started > 0; started = startDue(most)) most -= started
     pumping = false
-    const due = outbox.nextDue()
-    if (left <= 0) wakeAt(now())
-    else if (due !== undefined && due > now()) wakeAt(due)
+    if (!rests()) setTimer(most <= 0)
     changed()
   }
 
   /** One timer for all that is parked. */
-  const wakeAt = (due: number): void => {
-    if (due >= timerAt || mode === 'resting') return
-    timer()
-    timerAt = due
-    timer = clock.schedule(due - now(), () => {
-      timerAt = Infinity
+  const timer = alarm(clock, now, pump)
+  const setTimer = (atOnce: boolean): void => {
+    const due = outbox.nextDue()
+    if (atOnce) timer.atLatest(now())
+    else if (due !== undefined && due > now()) timer.atLatest(due)
+  }
+
+  const admit = (answer: Either<Full, Entry<A>>): Either<Full, Entry<A>> => {
+    if (!isLeft(answer)) {
+      say.accepted(answer.right.item)
       pump()
-    })
+    }
+    return answer
   }
 
-  const accept = (entry: Entry<A>): void => {
-    books.accept()
-    tell({ _tag: 'Accepted', at: now(), item: entry.item })
+  const readmit = (count: number): number => {
+    say.acceptedUnseen(count)
     pump()
+    return count
   }
 
-  /** Ends as abandoned what was cut off in a round and what still waited. */
-  const handBack = (cut: ReadonlyArray<Entry<A>>, then: (items: ReadonlyArray<A>) => void): void => {
-    const abandonedOf = ({ item, progress }: Entry<A>): Outcome.Outcome<A> =>
-      Outcome.abandoned(item, progress?.attempts ?? 0, progress?.last)
-    for (const entry of cut)
-      store.commit(
-        () => outbox.end(entry, abandonedOf(entry)),
-        () => undefined,
-      )
-    whenAnswered(
-      outbox.abandon,
-      (waiting) => {
-        const all = [...cut, ...waiting]
-        for (const entry of all) announce(abandonedOf(entry))
-        then(all.map((entry) => entry.item))
-      },
-      (error) => {
-        defect('outbox', error)
-        then([])
-      },
-    )
+  const isBusy = (): boolean => taking || store.open() + store.pending() > 0
+
+  /** Calls back once the store has answered everything: what it had in hand is somewhere then. */
+  const whenQuiet = (task: () => void): void => {
+    const check = (): void => {
+      if (isBusy()) return
+      watchers.delete(check)
+      task()
+    }
+    watchers.add(check)
+    check()
+  }
+
+  const brake: Relay<A>['brake'] = (then) => {
+    if (!rests()) mode = 'resting'
+    timer.clear()
+    store.giveUp()
+    const cut = round.cancelAll()
+    whenQuiet(() => {
+      handBack({ outbox, store, say }, [...cut, ...stranded.splice(0)], (items) => {
+        mode = 'over'
+        then(items)
+        changed()
+      })
+    })
   }
 
   pump()
@@ -199,51 +213,33 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
   return {
     offer: (item) => {
       if (mode !== 'open') return left(closed(item))
-      const kept = outbox.append(item)
-      if ('then' in kept) {
-        return kept.then((answer) => {
-          if (!isLeft(answer)) accept(answer.right)
-          return answer
-        })
-      }
-      if (!isLeft(kept)) accept(kept.right)
-      return kept
+      return store.ask(() => outbox.append(item), admit)
     },
     refuse: () => {
       if (mode === 'open') mode = 'refusing'
     },
     rest: () => {
-      mode = 'resting'
-      timer()
+      if (!rests()) mode = 'resting'
+      timer.clear()
     },
-    brake: (then) => {
-      mode = 'resting'
-      timer()
-      store.giveUp()
-      const cut = round.cancelAll()
-      if (outbox.durable) then([])
-      else handBack(cut, then)
-    },
+    brake,
     active: (instant) =>
       round.inRound() > 0 ||
-      store.pending() > 0 ||
-      taking ||
-      (mode !== 'resting' && (outbox.nextDue() ?? Infinity) < instant),
+      isBusy() ||
+      say.speaking() ||
+      (!rests() && (outbox.nextDue() ?? Infinity) < instant),
     running: round.running,
+    isOver: () => mode === 'over',
     onChange: (listener) => {
       watchers.add(listener)
       return () => {
         watchers.delete(listener)
       }
     },
-    redrive: async (matches) => {
-      const count = await outbox.dead.redrive(matches)
-      for (let i = 0; i < count; i++) books.accept()
-      pump()
-      return count
-    },
-    report: tell,
-    totals: books.totals,
+    redrive: async (matches) =>
+      mode === 'open' ? store.ask(() => outbox.dead.redrive(matches), readmit) : 0,
+    report: say.tell,
+    totals: say.totals,
     now,
   }
 }

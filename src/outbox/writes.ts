@@ -2,12 +2,21 @@ import type { Cancel, Clock } from '../clock/Clock.ts'
 import { whenAnswered } from '../internal/Awaitable.ts'
 import type { Awaitable } from '../internal/Awaitable.ts'
 
+/** Something to be written to a store. */
+export interface Write {
+  readonly make: () => Awaitable<void>
+  /** Goes on when the store has it. */
+  readonly then: () => void
+  /** Goes on when it was given up, and the store may or may not have it. */
+  readonly otherwise: () => void
+}
+
 /** Writes to a store that are not committed yet. */
 export interface Writes {
-  /** Writes, again and again until the store has it, and then goes on with `then`. */
-  readonly commit: (write: () => Awaitable<void>, then: () => void) => void
+  /** Writes, again and again until the store has it or all is given up. */
+  readonly commit: (write: Write) => void
   readonly pending: () => number
-  /** Tries no failed write again. */
+  /** From now on no failed write is tried again. */
   readonly giveUp: () => void
 }
 
@@ -16,44 +25,51 @@ export const ASK_AGAIN_AFTER = 1_000
 
 /** Nothing ends or parks before its store has it, so a failing store holds its items and loses none. */
 export const writes = (clock: Clock, failed: (error: unknown) => void): Writes => {
-  const again = new Set<Cancel>()
+  const again = new Map<Write, Cancel>()
   let pending = 0
   let givenUp = false
 
-  const attempt = (write: () => Awaitable<void>, then: () => void): void => {
-    const retry = (error: unknown): void => {
-      failed(error)
-      if (givenUp) {
-        pending--
-        return
-      }
-      const cancel = clock.schedule(ASK_AGAIN_AFTER, () => {
-        again.delete(cancel)
-        attempt(write, then)
-      })
-      again.add(cancel)
-    }
+  const drop = (write: Write): void => {
+    pending--
+    write.otherwise()
+  }
+
+  const attempt = (write: Write): void => {
     whenAnswered(
-      write,
+      write.make,
       () => {
         pending--
-        then()
+        write.then()
       },
-      retry,
+      (error) => {
+        failed(error)
+        if (givenUp) drop(write)
+        else
+          again.set(
+            write,
+            clock.schedule(ASK_AGAIN_AFTER, () => {
+              again.delete(write)
+              attempt(write)
+            }),
+          )
+      },
     )
   }
 
   return {
-    commit: (write, then) => {
+    commit: (write) => {
       pending++
-      attempt(write, then)
+      attempt(write)
     },
     pending: () => pending,
     giveUp: () => {
       givenUp = true
-      for (const cancel of again) cancel()
-      pending -= again.size
+      const dropped = [...again]
       again.clear()
+      for (const [write, cancel] of dropped) {
+        cancel()
+        drop(write)
+      }
     },
   }
 }

@@ -137,6 +137,23 @@ export const earliestRetry = (failure: Failure): number | undefined => {
   }
 }
 
+/** Reasons that say that nothing was started: there was no room in the lane, or no time left when there was. */
+const NOT_STARTED: ReadonlySet<string> = new Set<RetryableReason>(['laneFull', 'late'])
+
+/** Whether anything was started in the attempt that failed so, as far as its failure tells. */
+export const wasStarted = (failure: Failure): boolean => {
+  switch (failure._tag) {
+    case 'Retryable':
+      return !NOT_STARTED.has(failure.reason)
+    case 'EachOf':
+      return failure.causes.some((cause) => wasStarted(cause.failure))
+    case 'Refused':
+    case 'Expired':
+    case 'SomeOf':
+      return true
+  }
+}
+
 /** One line for people: `https://a.example: 503 (status); https://b.example: certificate, self-signed`. */
 export const show = (failure: Failure): string => {
   switch (failure._tag) {

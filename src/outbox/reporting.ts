@@ -1,0 +1,65 @@
+import { turns } from '../internal/turns.ts'
+import { isolate } from '../observe/isolate.ts'
+import type { Tell } from '../observe/Happening.ts'
+import type { Outcome } from '../outcome/Outcome.ts'
+import { ledger } from '../outcome/Totals.ts'
+import type { Totals } from '../outcome/Totals.ts'
+import type { RelayOptions } from './RelayContract.ts'
+
+/** All that a relay says, and its books. */
+export interface Reporting<A> {
+  /** Tells whoever listens; never throws. */
+  readonly tell: Tell
+  readonly defect: (where: string, error: unknown) => void
+  readonly accepted: (item: A) => void
+  /** Items that were accepted though nobody here has seen them. */
+  readonly acceptedUnseen: (count: number) => void
+  readonly ended: (outcome: Outcome<A>) => void
+  /** Runs `task` when all that was said before it has been heard. */
+  readonly afterwards: (task: () => void) => void
+  /** Whether somebody is being told of an outcome. */
+  readonly speaking: () => boolean
+  readonly totals: () => Totals
+}
+
+const ignore = (): void => undefined
+
+/** `stored` is what the outbox held already. Who listens cannot harm who delivers (CL5). */
+export const reporting = <A>(
+  options: Pick<RelayOptions<A>, 'tell' | 'ended'>,
+  now: () => number,
+  stored: number,
+): Reporting<A> => {
+  const books = ledger(stored)
+  const outcomes = turns()
+  const tell: Tell = (happening) => {
+    if (options.tell !== undefined) isolate(options.tell, happening, ignore)
+  }
+  const defect = (where: string, error: unknown): void => {
+    tell({ _tag: 'Defect', at: now(), where, error })
+  }
+  return {
+    tell,
+    defect,
+    accepted: (item) => {
+      books.accept()
+      tell({ _tag: 'Accepted', at: now(), item })
+    },
+    acceptedUnseen: (count) => {
+      for (let i = 0; i < count; i++) books.accept()
+    },
+    ended: (outcome) => {
+      // The books and what was told agree at every moment, for they change in the same turn.
+      outcomes.take(() => {
+        books.end(outcome)
+        tell({ _tag: 'Ended', at: now(), outcome })
+        isolate(options.ended, outcome, (error) => {
+          defect('outcome listener', error)
+        })
+      })
+    },
+    afterwards: outcomes.take,
+    speaking: outcomes.busy,
+    totals: books.totals,
+  }
+}
