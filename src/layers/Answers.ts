@@ -35,21 +35,38 @@ export const opening = (
     return remembered === undefined || isLive(remembered, now) ? undefined : left(remembered)
   })
 
+/** Whether a verdict is an `EachOf` of the very failures that the answers have. */
+const saysTheSame = (verdict: Verdict, answers: Answers): boolean =>
+  verdict._tag === 'Left' &&
+  verdict.left._tag === 'EachOf' &&
+  verdict.left.causes.length === answers.length &&
+  verdict.left.causes.every(({ failure }, at) => {
+    const answer = answers[at]
+    return answer?._tag === 'Left' && answer.left === failure
+  })
+
 /**
  * The verdict so far: a success as soon as there is one, every sink's cause in the order of the sinks when all have failed,
- * and undefined as long as neither is known.
+ * and undefined as long as neither is known. If all have failed as they did the `last` time, it is that verdict itself: what
+ * waits by the thousand for receivers that are down shares one failure.
  */
-export const combine = (names: ReadonlyArray<string>, answers: Answers): Verdict | undefined => {
+export const combine = (
+  names: ReadonlyArray<string>,
+  answers: Answers,
+  last?: Verdict,
+): Verdict | undefined => {
   let awaited = false
   for (const answer of answers) {
     if (answer?._tag === 'Right') return answer
     if (answer === undefined) awaited = true
   }
   if (awaited) return undefined
+  if (last !== undefined && saysTheSame(last, answers)) return last
   const causes: Cause[] = []
   answers.forEach((answer, at) => {
     const sink = names[at]
     if (sink !== undefined && answer?._tag === 'Left') causes.push({ sink, failure: answer.left })
   })
-  return left(eachOf(causes))
+  // A list that grew has room for more, and what waits is kept in great numbers.
+  return left(eachOf(causes.slice()))
 }

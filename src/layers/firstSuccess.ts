@@ -84,6 +84,7 @@ export const firstSuccess = <A>(
   const names = checkedNames(sinks)
   const now = steady(options.clock ?? systemClock)
   const children = sinks.map((sink) => ({ name: sink.name, run: runOf(sink) }))
+  let lastFailed: Verdict | undefined
 
   const run: Run<A> = (item, attempt, receiver) => {
     const answers = opening(names, attempt.prior, attempt.prior === undefined ? 0 : now())
@@ -94,8 +95,9 @@ export const firstSuccess = <A>(
 
     const proceed = (): void => {
       if (!delivery.started) return
-      const verdict = delivery.told ? undefined : combine(names, answers)
+      const verdict = delivery.told ? undefined : combine(names, answers, lastFailed)
       if (verdict !== undefined) {
+        if (verdict._tag === 'Left') lastFailed = verdict
         delivery.told = true
         delivery.to?.next(verdict)
       }

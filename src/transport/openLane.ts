@@ -8,8 +8,9 @@ import { type Connection, type Post, openConnection } from './Connection.ts'
 import { dialer } from './dialer.ts'
 import { type Egress, guardOf } from './Egress.ts'
 import { type Lookup, guardedLookup } from './guardedLookup.ts'
-import { type StatusTable, statusTable, verdictOf } from './StatusTable.ts'
+import { type StatusTable, statusTable } from './StatusTable.ts'
 import { secureContextOf, type TlsOptions } from './Tls.ts'
+import { verdictsOf } from './verdictsOf.ts'
 
 /** Where a lane leads, and what it obeys. Nothing of it is checked here: see `targetFaults` and its siblings. */
 export interface LaneOptions {
@@ -100,7 +101,7 @@ const fail = (job: Job, failure: Failure): void => {
 /** Opens a lane. It connects when the first request comes, and keeps idle connections for some seconds. */
 export const openLane = (options: LaneOptions): Lane => {
   const { name, url, connections = 16, connectWithin = 5_000, tls, clock = systemClock } = options
-  const statuses = options.statuses ?? statusTable
+  const verdicts = verdictsOf(name, options.statuses ?? statusTable, clock)
   const guard = guardOf(options.egress)
   const now = steady(clock)
   let context: ReturnType<typeof secureContextOf> | undefined
@@ -137,7 +138,7 @@ export const openLane = (options: LaneOptions): Lane => {
       job: undefined,
       connection: openConnection(url, dial, {
         answered: (answer) => {
-          if (seat.job !== undefined) tell(seat.job, verdictOf(statuses, name, answer, clock.now(), now()))
+          if (seat.job !== undefined) tell(seat.job, verdicts.ofAnswer(answer))
         },
         ended: (failure, reusable) => {
           const { job } = seat
@@ -148,7 +149,7 @@ export const openLane = (options: LaneOptions): Lane => {
           else drop(seat)
           startWaiting()
           if (failure === undefined) finish(job)
-          else fail(job, failure)
+          else fail(job, verdicts.ofFailure(failure))
           whenQuiet()
         },
       }),

@@ -160,6 +160,27 @@ describe('answers', () => {
       { numRuns: 1000 },
     )
   })
+  test('who knows the last verdict says the same, and gives it back when all failed as they did then', () => {
+    let again = 0
+    fc.assert(
+      fc.property(
+        fc.array(failure, { minLength: 1, maxLength: 5 }),
+        answers,
+        fc.boolean(),
+        (before, given, same) => {
+          const mine = names.slice(0, before.length)
+          const last = combine(mine, before.map(left))
+          const now = same ? before.map(left) : given
+          const verdictNow = combine(names.slice(0, now.length), now, last)
+          if (same && verdictNow === last) again++
+          expect(verdictNow).toEqual(of(now))
+          return !same || verdictNow === last
+        },
+      ),
+      { numRuns: 1000 },
+    )
+    expect(again).toBeGreaterThan(300)
+  })
   test('a round that nobody is asked in changes nothing: its verdict is its prior', () => {
     fc.assert(
       fc.property(fc.array(failure, { minLength: 1, maxLength: 5 }), (failures) => {
