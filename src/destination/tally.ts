@@ -39,6 +39,7 @@ export const tally = (): Tally => {
           countsOf(happening.sink).passedOver++
           return
         case 'Accepted':
+        case 'KeysDropped':
         case 'Waiting':
         case 'Ended':
         case 'Defect':

@@ -70,7 +70,6 @@ export const webhookDestination = (given: Settings, options: DestinationOptions 
   const { retry = standard, random = systemRandom, inRound = 1_000, timeout = 5_000 } = options
   const signer = settings.sharedSecret === undefined ? undefined : signerOf(settings.sharedSecret)
   const outbox = options.outbox ?? memoryOutbox<Payload<Event>>({ maxCount, maxBytes })
-  const codec = eventCodec({ clock, ...(options.newId === undefined ? {} : { newId: options.newId }) })
   const outcomes = new Subject<Outcome<Payload<Event>>>()
   const attempts = new Subject<Attempted>()
   let enabled = settings.enabled ?? true
@@ -105,6 +104,14 @@ export const webhookDestination = (given: Settings, options: DestinationOptions 
     },
   })
   const rest = idleness(work)
+
+  const codec = eventCodec({
+    clock,
+    onDropped: (keys) => {
+      work.report({ _tag: 'KeysDropped', at: work.now(), keys })
+    },
+    ...(options.newId === undefined ? {} : { newId: options.newId }),
+  })
 
   const refuse = (refusal: Refusal): Either<Refusal, never> => {
     work.report({ _tag: 'RefusedAtDoor', at: work.now(), refusal })

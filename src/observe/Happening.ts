@@ -66,6 +66,13 @@ export interface Ended {
   readonly outcome: Outcome<unknown>
 }
 
+/** An event had top-level keys that no event has; they were left out (EV3). */
+export interface KeysDropped {
+  readonly _tag: 'KeysDropped'
+  readonly at: number
+  readonly keys: ReadonlyArray<string>
+}
+
 /** Something threw that should not have: a sink, a store, a callback, a subscriber. Nothing was lost by it. */
 export interface Defect {
   readonly _tag: 'Defect'
@@ -75,7 +82,8 @@ export interface Defect {
 }
 
 /** What happens inside a pipeline. `at` is milliseconds since 1970. */
-export type Happening = RefusedAtDoor | Accepted | Attempted | PassedOver | Waiting | Ended | Defect
+export type Happening =
+  RefusedAtDoor | KeysDropped | Accepted | Attempted | PassedOver | Waiting | Ended | Defect
 
 /** Is told what happens. It must be quick; if it throws, nobody is harmed. */
 export type Tell = (happening: Happening) => void

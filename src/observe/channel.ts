@@ -5,6 +5,7 @@ import { isolate } from './isolate.ts'
 
 const names = {
   RefusedAtDoor: 'headrace:refusedAtDoor',
+  KeysDropped: 'headrace:keysDropped',
   Accepted: 'headrace:accepted',
   Attempted: 'headrace:attempted',
   PassedOver: 'headrace:passedOver',
@@ -78,6 +79,7 @@ const guarded = (tag: Exclude<Happening['_tag'], 'Defect'>): Channel =>
 
 const channels: Readonly<Record<Happening['_tag'], Channel>> = {
   RefusedAtDoor: guarded('RefusedAtDoor'),
+  KeysDropped: guarded('KeysDropped'),
   Accepted: guarded('Accepted'),
   Attempted: guarded('Attempted'),
   PassedOver: guarded('PassedOver'),
@@ -87,7 +89,7 @@ const channels: Readonly<Record<Happening['_tag'], Channel>> = {
 }
 
 /**
- * Publishes what happens on `node:diagnostics_channel`, one channel for each kind: `headrace:refusedAtDoor`, `headrace:accepted`,
+ * Publishes what happens on `node:diagnostics_channel`, one channel for each kind: `headrace:refusedAtDoor`, `headrace:keysDropped`, `headrace:accepted`,
  * `headrace:attempted`, `headrace:passedOver`, `headrace:waiting`, `headrace:ended`, `headrace:defect`. The message is the
  * `Happening` itself, items included: a subscriber decides what of it may be seen. It costs one look when nobody listens.
  *

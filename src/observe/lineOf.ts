@@ -40,6 +40,8 @@ const textOf = (happening: Happening): string => {
   switch (happening._tag) {
     case 'RefusedAtDoor':
       return `refused: ${showRefusal(happening.refusal)}`
+    case 'KeysDropped':
+      return `left out, for no event has it: ${happening.keys.map((key) => key.slice(0, LONGEST_ID)).join(', ')}`
     case 'Accepted':
       return `${nameOf(happening.item)}: accepted`
     case 'Attempted': {

@@ -152,6 +152,7 @@ export const toLogger = (logger: Logger, options: ToLoggerOptions = {}): Tell =>
         return
       }
       case 'Accepted':
+      case 'KeysDropped':
       case 'RefusedAtDoor':
       case 'Waiting':
     }

@@ -120,6 +120,19 @@ headrace: 2 read = 1 accepted + 1 refused; 1 accepted = 1 delivered
   })
 })
 
+test('a misspelt key is told once, with its line, and the reason of a dead letter is not', async () => {
+  const { url } = await picky()
+  const misspelt = (n: number): string =>
+    `${JSON.stringify({ type: 'track', userId: 'u', event: 'A', messageId: String(n), propertis: {}, reason: 'r' })}\n`
+  const { code, stderr } = await headrace(['send', '--to', url], {
+    input: track('A') + misspelt(1) + misspelt(2),
+  })
+  expect(code).toBe(0)
+  expect(linesOf(stderr).filter((line) => line.startsWith('left out'))).toEqual([
+    'left out   line 2    propertis: no event has it (told once)',
+  ])
+})
+
 describe('--output', () => {
   const input = `oops\n${track('A')}${track('Bad')}`
 

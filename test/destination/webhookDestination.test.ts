@@ -296,6 +296,21 @@ describe('webhookDestination', () => {
     expect(of(1)).toEqual([1, 3, 5, 7, 9])
   })
 
+  it('names the keys that it leaves out (EV3)', async () => {
+    const receiver = await receive()
+    const dropped: ReadonlyArray<string>[] = []
+    const { destination } = open(to(receiver), {
+      tell: (happening) => {
+        if (happening._tag === 'KeysDropped') dropped.push(happening.keys)
+      },
+    })
+    const call: TrackCall & { propertis: object } = { ...track(1), propertis: {} }
+    expect((await destination.send(call))._tag).toBe('Right')
+    await destination.idle()
+    expect(dropped).toEqual([['propertis']])
+    expect(receiver.received[0]?.body.toString()).not.toContain('propertis')
+  })
+
   it('tells of attempts, and gives outcomes to an async iterator', async () => {
     const receiver = await receive([status(503)])
     const opened = open(to(receiver))

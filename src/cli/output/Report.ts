@@ -32,6 +32,13 @@ export interface Refused {
   readonly faults: ReadonlyArray<Fault>
 }
 
+/** Keys that no event has, at the line where each was seen first. */
+export interface Dropped {
+  readonly t: 'dropped'
+  readonly line: number
+  readonly keys: ReadonlyArray<string>
+}
+
 /** One request to one URL has its verdict. */
 export interface Attempt extends Subject, Partial<Cause> {
   readonly t: 'attempt'
@@ -80,7 +87,7 @@ export interface Closing extends Summary {
 }
 
 /** What a run of `send` or `demo` reports. */
-export type Report = Refused | Attempt | Waiting | Outcome | UrlTotals | Closing
+export type Report = Refused | Dropped | Attempt | Waiting | Outcome | UrlTotals | Closing
 
 /** One line of NDJSON, of any command. */
 export const toJson = (report: object): string => JSON.stringify({ v: 1, ...report })

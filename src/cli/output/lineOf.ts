@@ -11,7 +11,7 @@ export interface LineStyle {
   readonly nameOf?: (url: string) => string
 }
 
-const COLOURS: Readonly<Record<Outcome['outcome'] | 'waiting' | 'refused', Style>> = {
+const COLOURS: Readonly<Record<Outcome['outcome'] | 'waiting' | 'refused' | 'left out', Style>> = {
   delivered: 'green',
   waiting: 'yellow',
   rejected: 'red',
@@ -19,6 +19,7 @@ const COLOURS: Readonly<Record<Outcome['outcome'] | 'waiting' | 'refused', Style
   dropped: 'red',
   refused: 'red',
   abandoned: 'yellow',
+  'left out': 'yellow',
 }
 
 const times = (count: number): string => (count === 1 ? '1 attempt' : `${String(count)} attempts`)
@@ -37,6 +38,8 @@ export const lineOf = (report: Report, { paint, nameOf = (url) => url }: LineSty
       const faults = report.faults.map(({ path, message }) => (path === '' ? message : `${path} ${message}`))
       return `${word('refused')} line ${String(report.line).padEnd(4)} ${plain(faults.join('; '), 2_000)}`
     }
+    case 'dropped':
+      return `${word('left out')} line ${String(report.line).padEnd(4)} ${plain(report.keys.join(', '), 2_000)}: no event has it (told once)`
     case 'waiting': {
       const { n, ms, causes } = report
       return `${word('waiting')} ${event(report)}  attempt ${String(n)} failed: ${showCauses(causes, { nameOf, short: true })}; again in ${showMillis(ms)}`

@@ -63,6 +63,7 @@ export const reportOf = (happening: Happening, subjectOf: SubjectOf): Report | u
       return subject && endOf(happening.outcome, subject)
     }
     case 'RefusedAtDoor':
+    case 'KeysDropped':
     case 'Accepted':
     case 'Defect':
       return undefined

@@ -16,7 +16,7 @@ export const reporter =
   ): ((report: Report) => void) =>
   (report) => {
     if (output === 'json') out.line(toJson(report))
-    if (report.t === 'refused') err.line(lineOf(report, err) ?? '')
+    if (report.t === 'refused' || report.t === 'dropped') err.line(lineOf(report, err) ?? '')
     else if (output === 'lines') {
       const line = lineOf(report, { paint: out.paint, nameOf })
       if (line !== undefined) out.line(line)

@@ -16,6 +16,7 @@ import type { Stop } from '../stopSignals.ts'
 import { summaryOf } from '../Summary.ts'
 import type { Summary } from '../Summary.ts'
 import { refusalReport } from './refusalReport.ts'
+import { newlyDropped } from './newlyDropped.ts'
 import { register } from './register.ts'
 
 /** What a run works with. */
@@ -88,6 +89,7 @@ const reasonOf = (outcome: Outcome<unknown>): string | undefined => {
 export const forward = (options: ForwardOptions): Run => {
   const { stop, report } = options
   const events = register()
+  const unseen = newlyDropped()
   let line = 0
   let refused = 0
   let cut = false
@@ -103,6 +105,10 @@ export const forward = (options: ForwardOptions): Run => {
 
   const tell: Tell = (happening) => {
     if (happening._tag === 'Accepted') events.accepted(happening.item, line)
+    if (happening._tag === 'KeysDropped') {
+      const keys = unseen(happening.keys)
+      if (keys.length > 0) report({ t: 'dropped', line, keys })
+    }
     const told = reportOf(happening, events.subjectOf)
     if (told !== undefined) report(told)
     if (happening._tag === 'Ended') ended(happening.outcome)
