@@ -41,7 +41,16 @@ export type {
   Track,
 } from './event/Kinds.ts'
 export * as Limits from './event/Limits.ts'
-export { bodyOf, type Closing, type Frame, type Payload, type Signer } from './event/Payload.ts'
+export { bytesOf } from './event/bytesOf.ts'
+export {
+  bodyOf,
+  type BatchPayload,
+  type Closing,
+  type EventPayload,
+  type Frame,
+  type Payload,
+  type Signer,
+} from './event/Payload.ts'
 export {
   WebhookBody,
   toWebhookBody,
@@ -153,6 +162,7 @@ export type {
   Defect,
   Ended,
   Happening,
+  KeysDropped,
   PassedOver,
   RefusedAtDoor,
   Tell,

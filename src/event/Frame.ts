@@ -11,11 +11,12 @@ import type { Frame } from './Payload.ts'
  *
  * @example
  * import { envelope } from 'headrace'
- * console.log(envelope({ before: '{"batch":[', after: ']}' }).wrap('1,2', Date.now())) // => {"batch":[1,2]}
+ * console.log(envelope({ before: '{"batch":[', after: ']}' }).size) // => 12
  */
 export const envelope = (text: { readonly before: string; readonly after: string }): Frame => ({
   size: Buffer.byteLength(text.before) + Buffer.byteLength(text.after),
-  wrap: (members) => text.before + members + text.after,
+  before: () => text.before,
+  after: () => text.after,
 })
 
 /** `[…]`: the body is a JSON array of the members. */

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Closing, Frame, Payload, Signer } from './Payload.ts'
+import type { BatchPayload, Closing, EventPayload, Frame, Payload, Signer } from './Payload.ts'
 
 /** How large a batch may become. */
 export interface BatchLimits {
@@ -51,23 +51,27 @@ export const fullBy = (batch: OpenBatch<unknown>, limits: BatchLimits): 'count' 
   return batch.byteLength >= limits.maxBytes ? 'bytes' : undefined
 }
 
-const signerOf = (members: ReadonlyArray<Payload<unknown>>): Signer | undefined =>
-  members.find((member) => member.signer !== undefined)?.signer
-
 /**
- * The batch as one payload. Its text is built by adding, which costs the engine one copy when the text is encoded, and no
- * member is serialised again. If its members were signed one by one, the first one's signer signs the batch.
+ * The batch as one payload. No text is joined and no member is serialised again. If its members were signed one by one, the
+ * first one's signer signs the batch. A batch in it gives its members.
  */
-export const closed = <A>(batch: OpenBatch<A>, frame: Frame, id: string, closedBy: Closing): Payload<A> => {
+export const closed = <A>(
+  batch: OpenBatch<A>,
+  frame: Frame,
+  id: string,
+  closedBy: Closing,
+): BatchPayload<A> => {
   const items: A[] = []
-  let text = ''
-  let comma = ''
-  for (const member of batch.members) {
-    text += comma + member.text
-    comma = ','
-    for (const item of member.items) items.push(item)
+  const members: Array<EventPayload<A>> = []
+  let signer: Signer | undefined
+  for (const payload of batch.members) {
+    signer ??= payload.signer
+    if (payload.members === undefined) members.push(payload)
+    else members.push(...payload.members)
+    for (const item of payload.items) items.push(item)
   }
-  const signer = signerOf(batch.members)
-  const payload: Payload<A> = { id, items, text, byteLength: batch.byteLength, frame, closedBy }
-  return signer === undefined ? payload : { ...payload, signer }
+  const { byteLength } = batch
+  return signer === undefined
+    ? { id, items, members, byteLength, frame, closedBy }
+    : { id, items, members, byteLength, frame, closedBy, signer }
 }

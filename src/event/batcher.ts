@@ -3,7 +3,7 @@ import type { TooLarge } from '../outcome/Refusal.ts'
 import { tooLarge } from '../outcome/Refusal.ts'
 import type { BatchLimits, OpenBatch } from './OpenBatch.ts'
 import { closed, fullBy, hasRoomFor, opened, put, sizeAlone } from './OpenBatch.ts'
-import type { Closing, Payload } from './Payload.ts'
+import type { BatchPayload, Closing, Payload } from './Payload.ts'
 
 /** Limits, and the time. */
 export interface BatcherSettings extends BatchLimits {
@@ -16,7 +16,7 @@ export interface BatcherSettings extends BatchLimits {
 
 /** Who is told what a batcher decided. `batch` and `refuse` must not call back before the decision is over. */
 export interface BatcherTarget<A> {
-  readonly batch: (batch: Payload<A>) => void
+  readonly batch: (batch: BatchPayload<A>) => void
   readonly refuse: (refusal: TooLarge) => void
   /** The delay is over: it is for whoever owns the batcher to close it. */
   readonly due: () => void

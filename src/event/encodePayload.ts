@@ -5,8 +5,11 @@ import { invalid, tooLarge } from '../outcome/Refusal.ts'
 import { inspection } from './json/Json.ts'
 import { copyJson } from './json/copyJson.ts'
 import { showPath } from './json/Finding.ts'
-import type { Payload } from './Payload.ts'
+import type { EventPayload } from './Payload.ts'
 import * as Limits from './Limits.ts'
+
+const BRACE = 0x7b
+const BRACKET = 0x5b
 
 const fault = (message: string): ReadonlyArray<Fault> => [{ path: '', message }]
 
@@ -47,12 +50,12 @@ export const encodePayload = <A>(
   item: A,
   body: unknown,
   limit: number = Limits.bodyBytes,
-): Either<Refusal, Payload<A>> => {
+): Either<Refusal, EventPayload<A>> => {
   const text = textOf(body)
   if (text === undefined) return left(invalid(item, whyNot(body)))
-  if (!text.startsWith('{') && !text.startsWith('[')) {
+  const start = text.charCodeAt(0)
+  if (start !== BRACE && start !== BRACKET)
     return left(invalid(item, fault('the body must be an object or an array')))
-  }
   const byteLength = Buffer.byteLength(text)
   return byteLength > limit
     ? left(tooLarge(item, limit, byteLength, id))

@@ -8,7 +8,7 @@ import { batcher } from '../event/batcher.ts'
 import type { BatcherSettings } from '../event/batcher.ts'
 import { jsonArrayFrame } from '../event/Frame.ts'
 import { newId as freshId } from '../event/newId.ts'
-import type { Frame, Payload } from '../event/Payload.ts'
+import type { BatchPayload, Frame, Payload } from '../event/Payload.ts'
 import { ring } from '../internal/Ring.ts'
 import { channel } from '../observe/channel.ts'
 import { isolate } from '../observe/isolate.ts'
@@ -120,28 +120,28 @@ const reporting =
  * An item offered while a batch is going out lands behind it. Limits of zero, below zero or NaN throw a `RangeError` (BA2).
  *
  * @example
- * import { batch } from 'headrace'
+ * import { batch, bodyOf } from 'headrace'
  * import { right } from 'fp-ts/lib/Either.js'
  * import { from, map } from 'rxjs'
  *
  * from([1, 2, 3])
  *   .pipe(
- *     map((n) => right({ id: `m${n}`, items: [n], text: String(n), byteLength: 1 })),
+ *     map((n) => right({ id: `m${n}`, items: [n] as const, text: String(n), byteLength: 1 })),
  *     batch({ maxCount: 2 }),
  *   )
  *   .subscribe((each) => {
- *     if (each._tag === 'Right') console.log(each.right.text, each.right.closedBy)
+ *     if (each._tag === 'Right') console.log(bodyOf(each.right, 0), each.right.closedBy)
  *   })
- * // => 1,2 count
- * // => 3 end
+ * // => [1,2] count
+ * // => [3] end
  */
 export const batch = (
   options: BatchOptions = {},
-): (<L, A>(source: Rail<L, Payload<A>>) => Rail<L | TooLarge, Payload<A>>) => {
+): (<L, A>(source: Rail<L, Payload<A>>) => Rail<L | TooLarge, BatchPayload<A>>) => {
   const settings = settingsOf(options)
   const report = reporting(options, settings.clock)
   return <L, A>(source: Rail<L, Payload<A>>) =>
-    new Observable<Either<L | TooLarge, Payload<A>>>((subscriber) => {
+    new Observable<Either<L | TooLarge, BatchPayload<A>>>((subscriber) => {
       const unsubscribed = new Subject<void>()
       const { say, decide, unsaid } = exitTo(subscriber)
       const { offer, close, abandon } = batcher<A>(settings, {
@@ -167,7 +167,9 @@ export const batch = (
         decide(end, { kind: 'E', error: defect })
       }
       subscriber.add(() => {
-        const batches = unsaid().flatMap((each) => (each._tag === 'Right' ? [each.right] : []))
+        const batches: ReadonlyArray<Payload<A>> = unsaid().flatMap((each) =>
+          each._tag === 'Right' ? [each.right] : [],
+        )
         const remainder = [...batches, ...abandon()]
         unsubscribed.next()
         if (remainder.length > 0) report(remainder)

@@ -1,7 +1,7 @@
 import { map } from 'rxjs'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left } from 'fp-ts/lib/Either.js'
-import type { Payload } from '../event/Payload.ts'
+import type { EventPayload } from '../event/Payload.ts'
 import { bodyBytes } from '../event/Limits.ts'
 import { encodePayload } from '../event/encodePayload.ts'
 import { newId } from '../event/newId.ts'
@@ -45,9 +45,9 @@ const THREW = [{ path: '', message: 'could not be encoded: toBody or idOf throws
 export const encode = <A>(
   toBody: (item: A) => unknown,
   options: EncodeOptions<A> = {},
-): (<B extends A, L = never>(rail: Rail<L, B>) => Rail<L | Refusal, Payload<B>>) => {
+): (<B extends A, L = never>(rail: Rail<L, B>) => Rail<L | Refusal, EventPayload<B>>) => {
   const { limit = bodyBytes, idOf = messageIdOf } = options
-  const encodeOne = <B extends A>(item: B): Either<Refusal, Payload<B>> => {
+  const encodeOne = <B extends A>(item: B): Either<Refusal, EventPayload<B>> => {
     try {
       return encodePayload(idOf(item), item, toBody(item), limit)
     } catch {

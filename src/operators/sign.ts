@@ -5,9 +5,13 @@ import type { Rail } from '../outcome/Rail.ts'
 import type { Secret } from '../signing/Secret.ts'
 import { signerOf } from '../signing/signerOf.ts'
 
+/** Spread, it costs four times as much. */
 const signed = <A>(payload: Payload<A>, signer: Signer): Payload<A> => {
-  const { id, items, text, byteLength, frame } = payload
-  return frame === undefined ? { id, items, text, byteLength, signer } : { ...payload, signer }
+  const { id, byteLength } = payload
+  if (payload.members === undefined)
+    return { id, items: payload.items, text: payload.text, byteLength, signer }
+  const { items, members, frame, closedBy } = payload
+  return { id, items, members, byteLength, frame, closedBy, signer }
 }
 
 /**

@@ -11,8 +11,8 @@ export interface Round {
 /** A payload as it is on the wire in this round. */
 export interface Wire {
   readonly payload: Payload<unknown>
-  readonly body: string
-  bytes: Uint8Array | undefined
+  /** Its body. */
+  readonly bytes: Uint8Array
   /** By signer, for a URL may have a secret of its own: one signature for each body and secret (DE10). */
   signatures: Map<Signer, string> | undefined
 }

@@ -7,7 +7,7 @@ import type { Sink } from '../sink/Sink.ts'
 import { openLane } from '../transport/openLane.ts'
 import type { LanePost } from '../transport/openLane.ts'
 import { type WebhookOptions, webhookFaults } from './WebhookOptions.ts'
-import { bytesOf, signatureOf, wireOf } from './Wire.ts'
+import { signatureOf, wireOf } from './Wire.ts'
 
 export type { Egress, EgressRules } from '../transport/Egress.ts'
 export { statusTable } from '../transport/StatusTable.ts'
@@ -83,7 +83,7 @@ export const webhook = (target: string | WebhookOptions): Sink<Payload<unknown>>
       let post: LanePost
       try {
         const wire = wireOf(payload, attempt.round, clock.now())
-        post = { headers: headersOf(payload, wire), body: bytesOf(wire), until: attempt.until }
+        post = { headers: headersOf(payload, wire), body: wire.bytes, until: attempt.until }
       } catch (defect) {
         // A frame or a signer may be somebody else's.
         receiver.error(defect)

@@ -3,10 +3,10 @@ import { envelope, jsonArrayFrame } from '../../src/event/Frame.ts'
 
 it('an envelope puts text around the members and knows its bytes', () => {
   const frame = envelope({ before: '{"é":[', after: ']}' })
-  expect(frame.wrap('1,2', 0)).toBe('{"é":[1,2]}')
-  expect(frame.size).toBe(Buffer.byteLength(frame.wrap('', 0)))
+  expect([frame.before(0), frame.after(0)]).toEqual(['{"é":[', ']}'])
+  expect(frame.size).toBe(Buffer.byteLength('{"é":[]}'))
 })
 
 it('a JSON array is an envelope of two bytes', () => {
-  expect([jsonArrayFrame.size, jsonArrayFrame.wrap('1,2', 0)]).toEqual([2, '[1,2]'])
+  expect([jsonArrayFrame.size, jsonArrayFrame.before(0), jsonArrayFrame.after(0)]).toEqual([2, '[', ']'])
 })

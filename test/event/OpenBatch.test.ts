@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { jsonArrayFrame } from '../../src/event/Frame.ts'
 import { closed, fullBy, hasRoomFor, opened, put, sizeAlone } from '../../src/event/OpenBatch.ts'
-import type { Payload } from '../../src/event/Payload.ts'
+import type { EventPayload } from '../../src/event/Payload.ts'
 import { bodyOf } from '../../src/event/Payload.ts'
 
-const payload = (text: string): Payload<string> => ({
+const payload = (text: string): EventPayload<string> => ({
   id: text,
   items: [text],
   text,
@@ -41,7 +41,9 @@ describe('an open batch', () => {
     const outer = opened(closed(inner, jsonArrayFrame, 'inner', 'count'), jsonArrayFrame)
     put(outer, payload('3'))
     const whole = closed(outer, jsonArrayFrame, 'outer', 'end')
-    expect(whole).toMatchObject({ items: ['1', '2', '3'], text: '1,2,3', byteLength: 7 })
+    expect(whole).toMatchObject({ items: ['1', '2', '3'], byteLength: 7 })
+    expect(whole.members.map(({ text }) => text)).toEqual(['1', '2', '3'])
+    expect(bodyOf(whole, 0)).toBe('[1,2,3]')
     expect(sizeAlone(whole, jsonArrayFrame)).toBe(7)
   })
 })

@@ -5,7 +5,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { encodePayload } from '../../src/event/encodePayload.ts'
 import * as Limits from '../../src/event/Limits.ts'
 import { bodyOf } from '../../src/event/Payload.ts'
-import type { Payload } from '../../src/event/Payload.ts'
+import type { EventPayload } from '../../src/event/Payload.ts'
 import { toWebhookBody } from '../../src/event/WebhookBody.ts'
 import { show } from '../../src/outcome/Refusal.ts'
 import type { Refusal } from '../../src/outcome/Refusal.ts'
@@ -18,7 +18,7 @@ const said = (body: unknown): string => {
 
 it('writes a body once, and measures it', () => {
   const item = { any: 'item' }
-  expectTypeOf(encodePayload('m', item, {})).toEqualTypeOf<Either<Refusal, Payload<{ any: string }>>>()
+  expectTypeOf(encodePayload('m', item, {})).toEqualTypeOf<Either<Refusal, EventPayload<{ any: string }>>>()
   const payload = encodePayload('m', item, { hello: 'wörld 😀' })
   expect(isRight(payload) && payload.right).toStrictEqual({
     id: 'm',

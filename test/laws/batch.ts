@@ -39,8 +39,6 @@ const mayClose = (
       return command === 'flush'
     case 'end':
       return command === 'complete' || command === 'error'
-    case undefined:
-      return false
   }
 }
 
@@ -199,10 +197,7 @@ export const batchLaws = (make: BatchUnderTest): ReadonlyArray<Law> => {
       let taken = 0
       for (const batch of batchesOf(trace)) {
         taken += batch.items.length
-        holds(
-          mayClose(batch, before, items[taken], asked),
-          `closed by ${String(batch.closedBy)} with no right to`,
-        )
+        holds(mayClose(batch, before, items[taken], asked), `closed by ${batch.closedBy} with no right to`)
         before = batch.at
       }
     }),

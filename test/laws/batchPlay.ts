@@ -3,7 +3,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { Subject } from 'rxjs'
 import { bodyOf } from '../../src/event/Payload.ts'
-import type { Closing, Payload } from '../../src/event/Payload.ts'
+import type { BatchPayload, Closing, EventPayload, Payload } from '../../src/event/Payload.ts'
 import type { Refusal, TooLarge } from '../../src/outcome/Refusal.ts'
 import type { BatchOptions, batch } from '../../src/operators/batch.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
@@ -33,7 +33,7 @@ export interface Batched extends Told {
   readonly byteLength: number
   /** The bytes of the body as it would be sent now, and much later. */
   readonly bodies: readonly [number, number]
-  readonly closedBy: Closing | undefined
+  readonly closedBy: Closing
   /** Items offered so far: what is larger was offered within this emission or later. */
   readonly offered: number
 }
@@ -57,7 +57,7 @@ export interface Trace {
 const textOf = (n: number, size: number): string =>
   n % 2 === 0 ? 'x'.repeat(size) : 'é'.repeat(size >> 1) + 'x'.repeat(size & 1)
 
-const payloadOf = (item: Item): Payload<Item> => ({
+const payloadOf = (item: Item): EventPayload<Item> => ({
   id: `m${String(item.n)}`,
   items: [item],
   text: textOf(item.n, item.size),
@@ -149,7 +149,7 @@ export const play = (make: BatchUnderTest, { settings, commands }: World): Trace
     depth--
   }
 
-  const onNext = (value: Either<string | TooLarge, Payload<Item>>): void => {
+  const onNext = (value: Either<string | TooLarge, BatchPayload<Item>>): void => {
     if (value._tag === 'Left') {
       if (typeof value.left === 'string') tell({ kind: 'left', value: value.left, ...told() })
       else tell({ kind: 'refused', refusal: value.left, ...told() })

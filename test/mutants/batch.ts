@@ -4,7 +4,8 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { Observable } from 'rxjs'
 import { systemClock } from '../../src/clock/Clock.ts'
 import { jsonArrayFrame } from '../../src/event/Frame.ts'
-import type { Closing, Payload } from '../../src/event/Payload.ts'
+import { bodyOf } from '../../src/event/Payload.ts'
+import type { BatchPayload, Closing, Payload } from '../../src/event/Payload.ts'
 import type { Rail } from '../../src/outcome/Rail.ts'
 import { tooLarge } from '../../src/outcome/Refusal.ts'
 import type { TooLarge } from '../../src/outcome/Refusal.ts'
@@ -61,8 +62,8 @@ export const batchWith =
     const time = (): number => (is('wallClock') ? clock.now() : clock.monotonic())
 
     return <L, A>(source: Rail<L, Payload<A>>) =>
-      new Observable<Either<L | TooLarge, Payload<A>>>((subscriber) => {
-        const waiting: Array<{ readonly batch?: Payload<A>; readonly run: () => void }> = []
+      new Observable<Either<L | TooLarge, BatchPayload<A>>>((subscriber) => {
+        const waiting: Array<{ readonly batch?: BatchPayload<A>; readonly run: () => void }> = []
         const lefts: L[] = []
         let open: Array<Payload<A>> = []
         let cancel: (() => void) | undefined
@@ -70,7 +71,7 @@ export const batchWith =
         let busy = false
 
         const sizeOf = (payload: Payload<A>): number =>
-          is('charsCounted') ? payload.text.length : payload.byteLength
+          is('charsCounted') ? bodyOf(payload, 0).length : payload.byteLength
         const bytes = (): number =>
           envelope + open.reduce((sum, each) => sum + sizeOf(each), 0) + comma * Math.max(0, open.length - 1)
         const drain = (): void => {
@@ -79,24 +80,24 @@ export const batchWith =
           for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) next.run()
           busy = false
         }
-        const batchOf = (members: ReadonlyArray<Payload<A>>, closedBy: Closing): Payload<A> => ({
+        const batchOf = (members: ReadonlyArray<Payload<A>>, closedBy: Closing): BatchPayload<A> => ({
           id: is('sameId') ? 'id' : newId(),
           items: members.flatMap((each) =>
             is('copies') ? each.items.map((item) => ({ ...item })) : each.items,
           ),
-          text: members.map((each) => each.text).join(','),
+          members: members.flatMap((each) => each.members ?? [each]),
           byteLength: bytes(),
           frame,
           closedBy,
         })
-        const pass = (value: Either<L | TooLarge, Payload<A>>): void => {
+        const pass = (value: Either<L | TooLarge, BatchPayload<A>>): void => {
           waiting.push({
             run: () => {
               subscriber.next(value)
             },
           })
         }
-        const send = (payload: Payload<A>): void => {
+        const send = (payload: BatchPayload<A>): void => {
           const run = (): void => {
             subscriber.next(right(payload))
           }

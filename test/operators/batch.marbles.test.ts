@@ -6,12 +6,12 @@ import type { Observable } from 'rxjs'
 import { TestScheduler } from 'rxjs/testing'
 import { describe, expect, it } from 'vitest'
 import type { Clock } from '../../src/clock/Clock.ts'
-import type { Payload } from '../../src/event/Payload.ts'
+import type { BatchPayload, EventPayload } from '../../src/event/Payload.ts'
 import { batch } from '../../src/operators/batch.ts'
 import type { BatchOptions } from '../../src/operators/batch.ts'
 import type { TooLarge } from '../../src/outcome/Refusal.ts'
 
-const payload = (text: string): Payload<string> => ({
+const payload = (text: string): EventPayload<string> => ({
   id: `id of ${text}`,
   items: [text],
   text,
@@ -31,8 +31,8 @@ const clockOf = (scheduler: TestScheduler): Clock => ({
 })
 
 /** What a stream says, in short: `a,b by count`, `too large: c`, `left x`. */
-const inWords = (each: Either<TooLarge | string, Payload<string>>): string => {
-  if (each._tag === 'Right') return `${each.right.text} by ${String(each.right.closedBy)}`
+const inWords = (each: Either<TooLarge | string, BatchPayload<string>>): string => {
+  if (each._tag === 'Right') return `${each.right.items.join()} by ${each.right.closedBy}`
   return typeof each.left === 'string' ? `left ${each.left}` : `too large: ${String(each.left.id)}`
 }
 

@@ -3,7 +3,8 @@ import { right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { NEVER, Subject, concat, from, map, of, range, take, throwError } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import type { Frame, Payload } from '../../src/event/Payload.ts'
+import type { BatchPayload, EventPayload, Frame, Payload } from '../../src/event/Payload.ts'
+import { bytesOf } from '../../src/event/bytesOf.ts'
 import { bodyOf } from '../../src/event/Payload.ts'
 import { batch } from '../../src/operators/batch.ts'
 import type { BatchOptions } from '../../src/operators/batch.ts'
@@ -12,7 +13,7 @@ import type { Rail } from '../../src/outcome/Rail.ts'
 import type { TooLarge } from '../../src/outcome/Refusal.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
-const payload = (text: string): Payload<string> => ({
+const payload = (text: string): EventPayload<string> => ({
   id: `id of ${text}`,
   items: [text],
   text,
@@ -20,8 +21,8 @@ const payload = (text: string): Payload<string> => ({
 })
 
 /** What a stream says, in short: `a,b by count`, `too large: c`, `left x`. */
-const inWords = (each: Either<TooLarge | string, Payload<string>>): string => {
-  if (each._tag === 'Right') return `${each.right.text} by ${String(each.right.closedBy)}`
+const inWords = (each: Either<TooLarge | string, BatchPayload<string>>): string => {
+  if (each._tag === 'Right') return `${each.right.items.join()} by ${each.right.closedBy}`
   return typeof each.left === 'string' ? `left ${each.left}` : `too large: ${String(each.left.id)}`
 }
 
@@ -46,7 +47,9 @@ describe('batch', () => {
       .subscribe((each) => results.push(each))
     expect(results).toMatchObject([
       { left: { _tag: 'TooLarge', limit: 8, size: 9, id: 'id of 1234567', input: { text: '1234567' } } },
-      { right: { items: ['1', '2'], text: '1,2', byteLength: 5, closedBy: 'end' } },
+      {
+        right: { items: ['1', '2'], members: [{ text: '1' }, { text: '2' }], byteLength: 5, closedBy: 'end' },
+      },
     ])
   })
 
@@ -60,17 +63,18 @@ describe('batch', () => {
   })
 
   it('knows the bytes of an envelope that is written anew at every sending, as long as its width is fixed', () => {
-    const written = (members: string, now: number): string =>
-      `{"batch":[${members}],"sentAt":"${new Date(now).toISOString()}"}`
-    const tracking: Frame = { size: written('', 0).length, wrap: written }
-    const batches: Array<Payload<string>> = []
+    const before = (): string => '{"batch":['
+    const after = (now: number): string => `],"sentAt":"${new Date(now).toISOString()}"}`
+    const tracking: Frame = { size: before().length + after(0).length, before, after }
+    const batches: Array<BatchPayload<string>> = []
     rail('{"a":1}', '{"é":2}', '{"c":3}')
       .pipe(batch({ frame: tracking, maxBytes: tracking.size + 16 }))
       .subscribe((each) => each._tag === 'Right' && batches.push(each.right))
     expect(batches.map(({ items }) => items.length)).toEqual([2, 1])
     for (const each of batches)
       for (const now of [0, 951_782_400_000, Date.UTC(9999, 11, 31)])
-        expect(Buffer.byteLength(bodyOf(each, now))).toBe(each.byteLength)
+        expect(bytesOf(each, now)).toEqual(Buffer.from(bodyOf(each, now)))
+    for (const each of batches) expect(bytesOf(each, 1).length).toBe(each.byteLength)
     expect(bodyOf(batches[1] ?? payload(''), 0)).toBe(
       '{"batch":[{"c":3}],"sentAt":"1970-01-01T00:00:00.000Z"}',
     )
@@ -212,7 +216,7 @@ describe('the types of batch', () => {
   it('keep the left side and the item', () => {
     const source: Rail<'ended', Payload<{ readonly n: number }>> = NEVER
     expectTypeOf(source.pipe(batch())).toEqualTypeOf<
-      Rail<'ended' | TooLarge, Payload<{ readonly n: number }>>
+      Rail<'ended' | TooLarge, BatchPayload<{ readonly n: number }>>
     >()
     // @ts-expect-error what is batched has been encoded
     expectTypeOf(batch()).toBeCallableWith(of(right(5)))

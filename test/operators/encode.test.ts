@@ -6,7 +6,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { expect, expectTypeOf, it } from 'vitest'
 import { Event } from '../../src/event/Event.ts'
-import type { Payload } from '../../src/event/Payload.ts'
+import type { EventPayload } from '../../src/event/Payload.ts'
 import { callBytes } from '../../src/event/Limits.ts'
 import { callOf } from '../../src/event/Call.ts'
 import { toWebhookBody } from '../../src/event/WebhookBody.ts'
@@ -20,7 +20,7 @@ import * as arbitrary from '../arbitraries/event.ts'
 const all = <A>(rail: Observable<A>): Promise<ReadonlyArray<A>> =>
   lastValueFrom(rail.pipe(toArray()), { defaultValue: [] })
 
-const shown = (each: Either<Refusal | 'gone', Payload<unknown>>): string => {
+const shown = (each: Either<Refusal | 'gone', EventPayload<unknown>>): string => {
   if (each._tag === 'Right') return `${each.right.id} ${each.right.text}`
   return each.left === 'gone' ? 'gone' : show(each.left)
 }
@@ -124,10 +124,10 @@ it('EV8: neither the bytes nor the item change with the call that they came from
 
 it('infers what comes out', () => {
   const rail = of(1).pipe(validate(Event), encode(toWebhookBody))
-  expectTypeOf(rail).toEqualTypeOf<Rail<Refusal, Payload<Event>>>()
+  expectTypeOf(rail).toEqualTypeOf<Rail<Refusal, EventPayload<Event>>>()
   expectTypeOf(of(right<'gone', Event>).pipe).toBeFunction()
   const other = of<Either<'gone', { a: string }>>(left('gone')).pipe(encode((item: { a: string }) => item.a))
-  expectTypeOf(other).toEqualTypeOf<Rail<'gone' | Refusal, Payload<{ a: string }>>>()
+  expectTypeOf(other).toEqualTypeOf<Rail<'gone' | Refusal, EventPayload<{ a: string }>>>()
   // @ts-expect-error what comes in is no event
   from([right<never, { a: string }>({ a: '' })]).pipe(encode(toWebhookBody))
 })

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Payload } from '../../src/event/Payload.ts'
+import type { EventPayload } from '../../src/event/Payload.ts'
 import type { Verdict } from '../../src/outcome/Verdict.ts'
 import { type Attempt, onlyAttempt, type Sink } from '../../src/sink/Sink.ts'
 import type { TestCertificate } from '../../src/testing/loopbackReceiver.ts'
@@ -42,7 +42,10 @@ export const deliverOnce = <A>(
   })
 
 /** A payload with one member. */
-export const payloadOf = (text: string, more: Partial<Payload<unknown>> = {}): Payload<unknown> => ({
+export const payloadOf = (
+  text: string,
+  more: Partial<EventPayload<unknown>> = {},
+): EventPayload<unknown> => ({
   id: 'm-1',
   items: [text],
   text,

@@ -288,7 +288,7 @@ test('types: the item is inferred, and a forgotten return does not compile', () 
   )
   // @ts-expect-error a delivery that nobody can wait for would count as delivered
   sink('forgotten', (p: Payload<Event>, { signal }) => {
-    void producer.send(p.text, { signal })
+    void producer.send(bodyOf(p, 0), { signal })
   })
   // @ts-expect-error an Either on the spot must be a verdict
   sink('wrong', () => left('no'))

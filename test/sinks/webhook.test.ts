@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { inspect } from 'node:util'
 import { afterEach, describe, expect, it } from 'vitest'
 import { secretFrom } from '../../src/signing/Secret.ts'
+import { envelope } from '../../src/event/Frame.ts'
 import { signerOf } from '../../src/signing/signerOf.ts'
 import type { Round } from '../../src/sink/Round.ts'
 import { onlyAttempt } from '../../src/sink/Sink.ts'
@@ -129,8 +130,10 @@ describe('what a webhook sends', () => {
 
   it('writes the envelope of a batch when it is sent', async () => {
     const receiver = await receive()
-    const frame = { size: 13, wrap: (members: string) => `{"batch":[${members}]}` }
-    await deliverOnce(sinkTo(receiver.url), payloadOf('{"a":1},{"a":2}', { frame }))
+    const frame = envelope({ before: '{"batch":[', after: ']}' })
+    const members = [payloadOf('{"a":1}'), payloadOf('{"a":2}')]
+    const payload = { id: 'b-1', items: [1, 2], members, byteLength: 27, frame, closedBy: 'count' } as const
+    await deliverOnce(sinkTo(receiver.url), payload)
     expect(String(receiver.received[0]?.body)).toBe('{"batch":[{"a":1},{"a":2}]}')
   })
 })
