@@ -15,6 +15,7 @@ import { memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { relay } from '../outbox/relay.ts'
 import { standard } from '../policy/RetryPolicy.ts'
 import type { RetryPolicy } from '../policy/RetryPolicy.ts'
+import { wholeNumber } from '../policy/wholeNumber.ts'
 import type { Outbox } from '../sink/Outbox.ts'
 import type { Sink } from '../sink/Sink.ts'
 
@@ -24,7 +25,10 @@ export interface DeliverOptions {
   readonly retry?: RetryPolicy
   /** Its first value cancels what runs; what has not ended comes out as abandoned, and the stream completes. */
   readonly stop?: Observable<unknown>
-  /** How many items may be in a round at once; the others wait in the outbox. Default 1,000 (DE8). */
+  /**
+   * How many items may be in a round at once; the others wait in the outbox. Default 1,000 (DE8). Retries take half of these
+   * places at most; where there is only one, a retry that is due goes first.
+   */
   readonly inRound?: number
   /** Is told what happens. */
   readonly tell?: Tell
@@ -46,6 +50,9 @@ export interface Deliver {
   ): <L>(source: Rail<L, P>) => Observable<L | Refusal | Outcome<P>>
 }
 
+const placesOf = ({ inRound = 1_000 }: DeliverOptions): number =>
+  wholeNumber('deliver: inRound', 'items', 1, inRound)
+
 const delivering = <L, P>(
   source: Rail<L, P>,
   sink: Sink<P>,
@@ -53,7 +60,8 @@ const delivering = <L, P>(
   options: DeliverOptions,
 ): Observable<L | Refusal | Outcome<P>> =>
   new Observable((subscriber) => {
-    const { clock = systemClock, random = systemRandom, retry = standard, inRound = 1_000, tell } = options
+    const { clock = systemClock, random = systemRandom, retry = standard, tell } = options
+    const inRound = placesOf(options)
     const cut = new Subject<void>()
     let feed: 'open' | 'complete' | 'braked' | { readonly failed: unknown } = 'open'
     let deciding = 0
@@ -144,6 +152,11 @@ const delivering = <L, P>(
  * What waits is bounded by the outbox (100,000 items and 256 MiB by default, DE9), never the number of attempts; how many
  * requests run at once is the business of `limiting`, around the sink and so below retry.
  *
+ * A subscriber may send, stop or unsubscribe inside `next`; what that causes is emitted after it. As in all of RxJS, what a
+ * subscriber throws ends as an uncaught exception; the delivery itself goes on.
+ *
+ * @throws RangeError when `inRound` is not a whole number from 1.
+ *
  * ```
  * source   --a----b---|
  * sink       a✗ a✓  b✓
@@ -160,10 +173,14 @@ const delivering = <L, P>(
  * // => Delivered
  * // => Delivered
  */
-export const deliver: Deliver =
-  <S>(sink: Sink<S>, options: DeliverOptions & { readonly outbox?: Outbox<S> } = {}) =>
-  <L, P extends S>(source: Rail<L, P>): Observable<L | Refusal | Outcome<P>> => {
+export const deliver: Deliver = <S>(
+  sink: Sink<S>,
+  options: DeliverOptions & { readonly outbox?: Outbox<S> } = {},
+) => {
+  placesOf(options)
+  return <L, P extends S>(source: Rail<L, P>): Observable<L | Refusal | Outcome<P>> => {
     // `Deliver` lets an outbox be given only where P is S.
     const given = options.outbox as Outbox<P> | undefined
     return defer(() => delivering(source, sink, given ?? memoryOutbox<P>(), options))
   }
+}

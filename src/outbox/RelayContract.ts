@@ -37,6 +37,8 @@ export interface Relay<A> {
    * outbox keeps it, and nothing is handed back.
    */
   readonly brake: (then: (items: ReadonlyArray<A>) => void) => void
+  /** Ends as abandoned what was withdrawn from the outbox, and waits for it no longer. */
+  readonly withdrawn: (entries: ReadonlyArray<Entry<A>>) => void
   /** Whether a round is under way or could start before `instant` (by `now`). */
   readonly active: (instant: number) => boolean
   /** Deliveries of which something still runs, siblings of ended ones included. */

@@ -1,6 +1,6 @@
 import { whenAnswered } from '../internal/Awaitable.ts'
-import * as Outcome from '../outcome/Outcome.ts'
 import type { Entry, Outbox } from '../sink/Outbox.ts'
+import { abandonedOf } from './abandonedOf.ts'
 import type { Reporting } from './reporting.ts'
 import type { Writes } from './writes.ts'
 
@@ -12,9 +12,6 @@ export interface HandBackOptions<A> {
 }
 
 const ignore = (): void => undefined
-
-const abandonedOf = <A>({ item, progress }: Entry<A>): Outcome.Outcome<A> =>
-  Outcome.abandoned(item, progress?.attempts ?? 0, progress?.last)
 
 /**
  * Ends as abandoned what was cut off, and what still waits in the outbox; `then` gets their items when all have been told. A

@@ -4,11 +4,11 @@
  * @module
  */
 import { left, right } from 'fp-ts/lib/Either.js'
-import { heap } from '../internal/Heap.ts'
-import { ring } from '../internal/Ring.ts'
 import { isDead } from '../outcome/Outcome.ts'
 import { full } from '../outcome/Refusal.ts'
+import { wholeNumber } from '../policy/wholeNumber.ts'
 import type { DeadLetter, Entry, Outbox } from '../sink/Outbox.ts'
+import { waitingLine } from './waitingLine.ts'
 
 /** The bounds of a memory outbox. */
 export interface MemoryOutboxOptions<A> {
@@ -33,6 +33,8 @@ const done: Promise<void> = Promise.resolve()
  * An outbox in memory. Append and take are O(1), park is O(log n); a waiting entry costs about 100 bytes beside its item.
  * Everything it holds is lost with the process, so close the pipeline before you exit.
  *
+ * @throws RangeError when `maxCount` or `maxBytes` is not a whole number from 1, or `keepDead` one from 0.
+ *
  * @example
  * import { memoryOutbox } from 'headrace'
  *
@@ -41,24 +43,27 @@ const done: Promise<void> = Promise.resolve()
  * outbox.append('b')
  * console.log(outbox.append('c')) // => { _tag: 'Left', left: { _tag: 'Full', bound: 'count', limit: 2, input: 'c' } }
  */
-export const memoryOutbox = <A>({
-  maxCount = 100_000,
-  maxBytes = 268_435_456,
-  sizeOf = byteLengthOf,
-  keepDead = 1_000,
-}: MemoryOutboxOptions<A> = {}): Outbox<A> => {
-  const fresh = ring<Entry<A>>()
-  const parked = heap<Entry<A>>()
+export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A> => {
+  const maxCount = wholeNumber('memoryOutbox: maxCount', 'items', 1, options.maxCount ?? 100_000)
+  const maxBytes = wholeNumber('memoryOutbox: maxBytes', 'bytes', 1, options.maxBytes ?? 268_435_456)
+  const keepDead = wholeNumber('memoryOutbox: keepDead', 'items', 0, options.keepDead ?? 1_000)
+  const { sizeOf = byteLengthOf } = options
+  const line = waitingLine<A>()
   let dead: Array<DeadLetter<A>> = []
   let waiting = 0
   let bytes = 0
   let appended = 0
 
+  const boundFor = (item: A): 'count' | 'bytes' | undefined => {
+    if (waiting >= maxCount) return 'count'
+    return bytes + sizeOf(item) > maxBytes ? 'bytes' : undefined
+  }
+
   const enter = (item: A): Entry<A> => {
     const entry: Entry<A> = { id: String(++appended), item, since: undefined, progress: undefined }
     waiting++
     bytes += sizeOf(item)
-    fresh.push(entry)
+    line.enter(entry)
     return entry
   }
 
@@ -77,44 +82,35 @@ export const memoryOutbox = <A>({
   return {
     durable: false,
     append: (item) => {
-      if (waiting >= maxCount) return left(full(item, 'count', maxCount))
-      if (bytes + sizeOf(item) > maxBytes) return left(full(item, 'bytes', maxBytes))
-      return right(enter(item))
+      const bound = boundFor(item)
+      if (bound === undefined) return right(enter(item))
+      return left(full(item, bound, bound === 'count' ? maxCount : maxBytes))
     },
-    take: (now, limit, mostParked) => {
-      const taken: Array<Entry<A>> = []
-      const parkedLimit = Math.min(limit, mostParked)
-      while (taken.length < parkedLimit && (parked.peekKey() ?? Infinity) <= now) {
-        const entry = parked.pop()
-        if (entry !== undefined) taken.push(entry)
-      }
-      while (taken.length < limit) {
-        const entry = fresh.shift()
-        if (entry === undefined) break
-        taken.push(entry)
-      }
-      return taken
-    },
-    park: (entry, due) => {
-      parked.push(due, entry)
-    },
+    take: line.take,
+    park: line.park,
     end: (entry, outcome) => {
       leave(entry)
       if (isDead(outcome) && keepDead > 0) bury({ entry, outcome })
     },
-    nextDue: () => (fresh.size() > 0 ? 0 : parked.peekKey()),
+    nextDue: line.nextDue,
     abandon: () => {
-      const all = [...parked.drain(), ...fresh.drain()]
+      const all = line.drain()
       for (const entry of all) leave(entry)
       return all
     },
     dead: {
       list: kept,
       redrive: (matches) => {
-        const again = kept().filter(matches)
-        dead = kept().filter((letter) => !again.includes(letter))
-        for (const letter of again) enter(letter.entry.item)
-        return again.length
+        const wanted = new Set(kept().filter(matches))
+        let count = 0
+        // What there is no room for stays dead: nothing is lost by asking again later.
+        dead = kept().filter((letter) => {
+          if (!wanted.has(letter) || boundFor(letter.entry.item) !== undefined) return true
+          enter(letter.entry.item)
+          count++
+          return false
+        })
+        return count
       },
       purge: (matches) => {
         const before = kept()

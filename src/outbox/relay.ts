@@ -16,6 +16,7 @@ import type { Verdict } from '../outcome/Verdict.ts'
 import { deadlineOf } from '../policy/deadlineOf.ts'
 import { step } from '../policy/step.ts'
 import type { Entry } from '../sink/Outbox.ts'
+import { abandonedOf } from './abandonedOf.ts'
 import { alarm } from './alarm.ts'
 import { handBack } from './handBack.ts'
 import { questions } from './questions.ts'
@@ -46,10 +47,7 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
   const changed = (): void => {
     for (const watcher of watchers) watcher()
   }
-  const storeFailed = (error: unknown): void => {
-    say.defect('outbox', error)
-  }
-  const store = { ...writes(clock, storeFailed), ...questions(changed) }
+  const store = { ...writes(clock, say.defect), ...questions(changed) }
 
   const finish = (entry: Entry<A>, outcome: Outcome.Outcome<A>): void => {
     store.commit({
@@ -141,7 +139,7 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
       },
       (error) => {
         taking = false
-        storeFailed(error)
+        say.defect('outbox', error)
         if (!rests()) timer.atLatest(now() + ASK_AGAIN_AFTER)
         changed()
       },
@@ -159,12 +157,13 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
     changed()
   }
 
-  /** One timer for all that is parked. */
+  /** One timer for all that is parked, and none when nothing is. */
   const timer = alarm(clock, now, pump)
   const setTimer = (atOnce: boolean): void => {
     const due = outbox.nextDue()
     if (atOnce) timer.atLatest(now())
-    else if (due !== undefined && due > now()) timer.atLatest(due)
+    else if (due === undefined) timer.clear()
+    else if (due > now()) timer.atLatest(due)
   }
 
   const admit = (answer: Either<Full, Entry<A>>): Either<Full, Entry<A>> => {
@@ -223,6 +222,10 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
       timer.clear()
     },
     brake,
+    withdrawn: (entries) => {
+      for (const entry of entries) say.ended(abandonedOf(entry))
+      pump()
+    },
     active: (instant) =>
       round.inRound() > 0 ||
       isBusy() ||

@@ -1,4 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Task } from 'fp-ts/lib/Task.js'
 import { steady, systemClock } from '../clock/Clock.ts'
 import type { Cancel, Clock } from '../clock/Clock.ts'
 import { systemRandom } from '../clock/Random.ts'
@@ -6,14 +7,14 @@ import type { Random } from '../clock/Random.ts'
 import { whenSettled } from '../internal/Awaitable.ts'
 import type { Tell } from '../observe/Happening.ts'
 import { expired, refused, retryable } from '../outcome/Failure.ts'
-import type { Failure } from '../outcome/Failure.ts'
 import type { Outcome } from '../outcome/Outcome.ts'
 import type { Verdict } from '../outcome/Verdict.ts'
 import type { RetryPolicy } from '../policy/RetryPolicy.ts'
+import { wholeNumber } from '../policy/wholeNumber.ts'
 import { fromRun, nothingToCancel, runOf } from '../sink/Run.ts'
 import type { Receiver } from '../sink/Run.ts'
-import type { Attempt, Sink } from '../sink/Sink.ts'
-import { memoryOutbox } from './memoryOutbox.ts'
+import type { Attempt, Layer, Sink } from '../sink/Sink.ts'
+import { jobOutbox } from './jobOutbox.ts'
 import { relay } from './relay.ts'
 
 /** How a retrying layer goes about it. */
@@ -33,12 +34,24 @@ interface Job<A> {
   readonly item: A
   readonly outer: Attempt
   readonly since: number
-  readonly receiver: Receiver
-  running: number
-  verdict: Verdict | undefined
-  /** Ends the round under way, for a delivery that was cancelled. */
-  cut: () => void
-  cancelled: boolean
+  /** Who is told; undefined when the delivery is over or cancelled. */
+  to: Receiver | undefined
+  told: boolean
+  /** Cuts off each round of which something runs. */
+  readonly rounds: Set<Cancel>
+}
+
+/** So many cancelled jobs may stand among those that wait; above it, never more than there are others. */
+const FEW = 64
+
+const CANCELLED: Verdict = left(refused('cancelled'))
+const CLOSED: Verdict = left(retryable('closed'))
+const FULL: Verdict = left(retryable('full'))
+
+const over = (receiver: Receiver, verdict: Verdict): Cancel => {
+  receiver.next(verdict)
+  receiver.complete()
+  return nothingToCancel
 }
 
 const verdictOf = (outcome: Outcome<unknown>): Verdict => {
@@ -50,13 +63,73 @@ const verdictOf = (outcome: Outcome<unknown>): Verdict => {
       return left(outcome.failure)
     case 'Dropped':
     case 'Abandoned':
-      return left(refused('cancelled'))
+      return CLOSED
   }
+}
+
+const completeAtRest = <A>(job: Job<A>): void => {
+  if (!job.told || job.rounds.size > 0) return
+  const { to } = job
+  job.to = undefined
+  to?.complete()
+}
+
+/** The sink of jobs: one delivery is one round of a job. */
+const roundsOf = <A>(inner: Sink<A>, now: () => number): Sink<Job<A>> => {
+  const run = runOf(inner)
+  return fromRun<Job<A>>(
+    inner.name,
+    (job, attempt, receiver) => {
+      if (job.to === undefined) return over(receiver, CANCELLED)
+      const { item, outer } = job
+      const prior = attempt.prior ?? outer.prior
+      if (now() >= outer.until) {
+        return over(receiver, left(expired(attempt.number - 1, job.since, prior ?? retryable('late'))))
+      }
+      const cut = (): void => {
+        job.rounds.delete(cut)
+        cancel()
+        over(receiver, CANCELLED)
+      }
+      const ended = (tell: () => void): void => {
+        job.rounds.delete(cut)
+        tell()
+        completeAtRest(job)
+      }
+      let cancel = nothingToCancel
+      job.rounds.add(cut)
+      cancel = run(
+        item,
+        { number: attempt.number, until: Math.min(attempt.until, outer.until), prior },
+        {
+          next: receiver.next,
+          complete: () => {
+            ended(receiver.complete)
+          },
+          error: (defect) => {
+            ended(() => {
+              receiver.error(defect)
+            })
+          },
+        },
+      )
+      // It may have been cut off by who heard a verdict that came at once.
+      if (!job.rounds.has(cut)) cancel()
+      return () => {
+        job.rounds.delete(cut)
+        cancel()
+      }
+    },
+    inner.close,
+  )
 }
 
 /**
  * A layer that tries a sink again as a policy says, for nesting and for use outside a stream: the relay of `deliver`, over a
- * memory of its own. Use one of the two, never both around one sink: attempts would multiply.
+ * memory of its own. Use one of the two, never both around one sink: attempts would multiply. Cancelling a delivery cancels its
+ * wait too. After a close what waited or ran, and whatever comes later, fails at once as retryable, `closed`.
+ *
+ * @throws RangeError when `maxCount` is not a whole number from 1.
  *
  * @example
  * import { exponential, both, limitRetries, onlyAttempt, retryable, retrying, sink } from 'headrace'
@@ -69,64 +142,22 @@ const verdictOf = (outcome: Outcome<unknown>): Verdict => {
  *   console.log(verdict._tag, calls) // => Right 3
  * })
  */
-export const retrying =
-  (
-    policy: RetryPolicy,
-    { clock = systemClock, random = systemRandom, maxCount = 100_000, tell }: RetryingOptions = {},
-  ): (<A>(sink: Sink<A>) => Sink<A>) =>
-  <A>(inner: Sink<A>): Sink<A> => {
-    const run = runOf(inner)
-    const now = steady(clock)
+export const retrying = (
+  policy: RetryPolicy,
+  { clock = systemClock, random = systemRandom, maxCount = 100_000, tell }: RetryingOptions = {},
+): Layer => {
+  wholeNumber('retrying: maxCount', 'items', 1, maxCount)
+  const now = steady(clock)
 
-    const rest = (job: Job<A>): void => {
-      if (job.verdict !== undefined && job.running === 0 && !job.cancelled) job.receiver.complete()
-    }
-
-    const over = (receiver: Receiver, failure: Failure): Cancel => {
-      receiver.next(left(failure))
-      receiver.complete()
-      return nothingToCancel
-    }
-
-    const rounds = fromRun<Job<A>>(
-      inner.name,
-      (job, attempt, receiver) => {
-        if (job.cancelled) return over(receiver, refused('cancelled'))
-        if (now() >= job.outer.until) {
-          const last = attempt.prior ?? retryable('late')
-          return over(receiver, expired(attempt.number - 1, job.since, last))
-        }
-        job.running++
-        const ended = (tellRelay: () => void) => (): void => {
-          job.running--
-          tellRelay()
-          rest(job)
-        }
-        const cancel = run(
-          job.item,
-          { ...attempt, until: Math.min(attempt.until, job.outer.until) },
-          {
-            next: receiver.next,
-            complete: ended(receiver.complete),
-            error: (defect) => {
-              ended(() => {
-                receiver.error(defect)
-              })()
-            },
-          },
-        )
-        job.cut = () => {
-          cancel()
-          over(receiver, refused('cancelled'))
-        }
-        return cancel
-      },
-      inner.close,
-    )
+  return <A>(inner: Sink<A>): Sink<A> => {
+    const outbox = jobOutbox<Job<A>>(maxCount)
+    /** Jobs that somebody waits for, and jobs that nobody does and that may still stand in the outbox. */
+    let live = 0
+    let gone = 0
 
     const work = relay<Job<A>>({
-      sink: rounds,
-      outbox: memoryOutbox<Job<A>>({ maxCount, keepDead: 0 }),
+      sink: roundsOf(inner, now),
+      outbox,
       retry: policy,
       clock,
       random,
@@ -134,39 +165,57 @@ export const retrying =
       tell,
       ended: (outcome) => {
         const job = outcome.item
-        if (job.cancelled) return
-        job.verdict = verdictOf(outcome)
-        job.receiver.next(job.verdict)
-        rest(job)
+        if (job.to === undefined) return
+        live--
+        job.told = true
+        job.to.next(verdictOf(outcome))
+        completeAtRest(job)
       },
     })
+
+    /** Not at each cancel: to go through all that wait, for each of many, would take for ever. */
+    const sweep = (): void => {
+      if (live > 0 && (gone < FEW || gone < live)) return
+      gone = 0
+      work.withdrawn(outbox.withdraw((job) => job.to === undefined))
+    }
+
+    const cancel = (job: Job<A>): void => {
+      if (job.to === undefined) return
+      job.to = undefined
+      if (!job.told) live--
+      for (const cut of [...job.rounds]) cut()
+      if (job.told) return
+      gone++
+      sweep()
+    }
+
+    const close = (within: number): Task<void> => {
+      work.refuse()
+      work.brake(() => undefined)
+      return inner.close(within)
+    }
 
     return fromRun<A>(
       inner.name,
       (item, outer, receiver) => {
-        const job: Job<A> = {
-          item,
-          outer,
-          since: now(),
-          receiver,
-          running: 0,
-          verdict: undefined,
-          cut: nothingToCancel,
-          cancelled: false,
-        }
+        const job: Job<A> = { item, outer, since: now(), to: receiver, told: false, rounds: new Set() }
+        live++
         whenSettled(
           work.offer(job),
           (kept) => {
-            if (isLeft(kept)) over(receiver, retryable('full'))
+            if (!isLeft(kept)) return
+            live--
+            job.to = undefined
+            over(receiver, kept.left._tag === 'Full' ? FULL : CLOSED)
           },
           receiver.error,
         )
         return () => {
-          if (job.cancelled) return
-          job.cancelled = true
-          job.cut()
+          cancel(job)
         }
       },
-      inner.close,
+      (within) => () => close(within)(),
     )
   }
+}

@@ -24,7 +24,7 @@ export interface Writes {
 export const ASK_AGAIN_AFTER = 1_000
 
 /** Nothing ends or parks before its store has it, so a failing store holds its items and loses none. */
-export const writes = (clock: Clock, failed: (error: unknown) => void): Writes => {
+export const writes = (clock: Clock, defect: (where: string, error: unknown) => void): Writes => {
   const again = new Map<Write, Cancel>()
   let pending = 0
   let givenUp = false
@@ -42,7 +42,7 @@ export const writes = (clock: Clock, failed: (error: unknown) => void): Writes =
         write.then()
       },
       (error) => {
-        failed(error)
+        defect('outbox', error)
         if (givenUp) drop(write)
         else
           again.set(

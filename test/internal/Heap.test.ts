@@ -7,6 +7,7 @@ import type { Heap } from '../../src/internal/Heap.ts'
 type Command =
   | { readonly do: 'push'; readonly keys: ReadonlyArray<number> }
   | { readonly do: 'pop'; readonly times: number }
+  | { readonly do: 'remove'; readonly every: number }
   | { readonly do: 'drain' }
 
 const key = fc.oneof(
@@ -28,6 +29,10 @@ const commands: fc.Arbitrary<ReadonlyArray<Command>> = fc.array(
         do: fc.constant('pop' as const),
         times: fc.oneof(fc.nat({ max: 5 }), fc.nat({ max: 500 })),
       }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({ do: fc.constant('remove' as const), every: fc.integer({ min: 1, max: 4 }) }),
     },
     { weight: 1, arbitrary: fc.constant({ do: 'drain' as const }) },
   ),
@@ -52,11 +57,18 @@ const model = (): Heap<number> & { readonly most: () => number; readonly emptied
       if (top !== undefined && held.length === 0 && most > 64) emptied++
       return top
     },
+    remove: (matches) => {
+      const all = held.splice(0)
+      held.push(...all.filter(({ item }) => !matches(item)))
+      return all.map(({ item }) => item).filter(matches)
+    },
     drain: () => held.splice(0).map(({ item }) => item),
     most: () => most,
     emptied: () => emptied,
   }
 }
+
+const inOrder = (items: ReadonlyArray<number>): ReadonlyArray<number> => items.toSorted((a, b) => a - b)
 
 /** Does the same to both, and says how they answer. Items are numbered in the order of their push. */
 const compare = (real: Heap<number>, wanted: Heap<number>, all: ReadonlyArray<Command>): void => {
@@ -75,8 +87,13 @@ const compare = (real: Heap<number>, wanted: Heap<number>, all: ReadonlyArray<Co
       case 'pop':
         for (let i = 0; i < command.times; i++) expect(real.pop()).toBe(wanted.pop())
         break
+      case 'remove': {
+        const matches = (item: number): boolean => item % command.every === 0
+        expect(inOrder(real.remove(matches))).toEqual(inOrder(wanted.remove(matches)))
+        break
+      }
       case 'drain':
-        expect(real.drain().toSorted((a, b) => a - b)).toEqual(wanted.drain().toSorted((a, b) => a - b))
+        expect(inOrder(real.drain())).toEqual(inOrder(wanted.drain()))
     }
     look()
   }
@@ -86,7 +103,7 @@ const compare = (real: Heap<number>, wanted: Heap<number>, all: ReadonlyArray<Co
 
 describe('heap', () => {
   it('hands out what a sorted array hands out', () => {
-    const reached = { grown: 0, twice: 0, emptied: 0, drained: 0 }
+    const reached = { grown: 0, twice: 0, emptied: 0, drained: 0, removed: 0 }
     fc.assert(
       fc.property(commands, (all) => {
         const wanted = model()
@@ -94,6 +111,7 @@ describe('heap', () => {
         if (wanted.most() > 64) reached.grown++
         if (wanted.most() > 128) reached.twice++
         if (wanted.emptied() > 1) reached.emptied++
+        if (all.some((command) => command.do === 'remove' && command.every > 1)) reached.removed++
         if (all.some((command, i) => command.do === 'drain' && all[i + 1]?.do === 'push')) reached.drained++
       }),
       { numRuns: 1_000, endOnFailure: true },
@@ -102,6 +120,7 @@ describe('heap', () => {
     expect(reached.twice).toBeGreaterThan(500)
     expect(reached.emptied).toBeGreaterThan(100)
     expect(reached.drained).toBeGreaterThan(100)
+    expect(reached.removed).toBeGreaterThan(300)
   })
 
   it.each([
@@ -128,6 +147,19 @@ describe('heap', () => {
         pop: () => (inner.size() > 128 ? (inner.pop(), inner.pop()) : inner.pop()),
       }),
     ],
+    [
+      'forgets the order of equal keys when some are removed',
+      (inner: Heap<number>) => ({
+        ...inner,
+        remove: (matches: (n: number) => boolean) => {
+          const gone = inner.remove(matches)
+          const top = inner.peekKey()
+          const first = inner.pop()
+          if (top !== undefined && first !== undefined) inner.push(top, first)
+          return gone
+        },
+      }),
+    ],
   ])('would be caught if it %s', (_name, spoil) => {
     const law = fc.property(commands, (all) => {
       compare(spoil(heap<number>()), model(), all)
@@ -141,6 +173,16 @@ describe('heap', () => {
     queue.pop()
     for (const item of ['b', 'c', 'd']) queue.push(7, item)
     expect([queue.pop(), queue.pop(), queue.pop()]).toEqual(['b', 'c', 'd'])
+  })
+
+  it('stays as it was when what is asked of each throws', () => {
+    const queue = heap<string>()
+    for (const item of ['a', 'b']) queue.push(1, item)
+    const boom = (): never => {
+      throw new Error('boom')
+    }
+    expect(() => queue.remove(boom)).toThrow('boom')
+    expect([queue.pop(), queue.pop()]).toEqual(['a', 'b'])
   })
 
   it('holds a hundred thousand', () => {

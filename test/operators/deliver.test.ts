@@ -299,6 +299,25 @@ describe('deliver', () => {
     expect([calls, seen.values.length, seen.end]).toEqual([100_000, 100_000, 'complete'])
   })
 
+  it.each([0, -1, NaN, 1.5, Infinity])('refuses inRound: %s where it is written', (inRound) => {
+    const sink = scripted<string>(virtualClock(), () => yes)
+    expect(() => deliver(sink, { inRound })).toThrow(RangeError)
+    expect(() => deliver(sink, { inRound })).toThrow('deliver: inRound must be a whole number')
+  })
+
+  it('with one slot new items and retries share it', () => {
+    const clock = virtualClock()
+    const sink = scripted<string>(clock, (item) => (item === 'sick' ? busy : yes), 10)
+    const items = new Subject<Either<never, string>>()
+    const seen = record(
+      items.pipe(deliver(sink, { clock, inRound: 1, retry: exponential({ base: 5, factor: 1 }) })),
+    )
+    items.next(right('sick'))
+    for (let n = 0; n < 20; n++) items.next(right(`well ${String(n)}`))
+    clock.tick(1_000)
+    expect(seen.values).toHaveLength(20)
+  })
+
   it('keeps the types of the item and of what came before', () => {
     interface Order {
       readonly id: string

@@ -129,4 +129,30 @@ describe('memoryOutbox', () => {
     expect(now(outbox.dead.purge(() => true))).toBe(1)
     expect(outbox.stats()).toMatchObject({ waiting: 1, dead: 0 })
   })
+
+  it('redrives only what there is room for; the rest stays dead', () => {
+    const outbox = memoryOutbox<string>({ maxCount: 2 })
+    for (const item of ['a', 'b', 'c']) {
+      const entry = appended(outbox, item)
+      now(outbox.take(0, 1, 0))
+      now(outbox.end(entry, expired(item, expiredFailure(1, 0, retryable('busy')))))
+    }
+    expect(now(outbox.dead.redrive(() => true))).toBe(2)
+    expect(outbox.stats()).toMatchObject({ waiting: 2, dead: 1 })
+    expect(now(outbox.dead.list()).map((letter) => letter.entry.item)).toEqual(['c'])
+  })
+
+  it.each([
+    ['maxCount', 0],
+    ['maxCount', NaN],
+    ['maxCount', -1],
+    ['maxCount', 1.5],
+    ['maxBytes', 0],
+    ['maxBytes', Infinity],
+    ['keepDead', -1],
+    ['keepDead', NaN],
+  ])('refuses %s: %s, and says so', (name, value) => {
+    expect(() => memoryOutbox({ [name]: value })).toThrow(RangeError)
+    expect(() => memoryOutbox({ [name]: value })).toThrow(`memoryOutbox: ${name}`)
+  })
 })

@@ -1,12 +1,16 @@
 import { left, right } from 'fp-ts/lib/Either.js'
+import { take } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { refused, retryable } from '../../src/outcome/Failure.ts'
+import { firstSuccess } from '../../src/layers/firstSuccess.ts'
+import { refused, retryable, show as showFailure } from '../../src/outcome/Failure.ts'
+import type { Failure } from '../../src/outcome/Failure.ts'
 import type { Verdict } from '../../src/outcome/Verdict.ts'
 import { retrying } from '../../src/outbox/retrying.ts'
 import { both, deadline, exponential } from '../../src/policy/RetryPolicy.ts'
 import { fromRun } from '../../src/sink/Run.ts'
 import { onlyAttempt } from '../../src/sink/Sink.ts'
 import type { Sink } from '../../src/sink/Sink.ts'
+import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const nothing = () => () => Promise.resolve()
@@ -114,5 +118,106 @@ describe('retrying', () => {
     expect(seen).toEqual([left(retryable('full'))])
     clock.tick(10)
     expect(seen).toHaveLength(2)
+  })
+
+  it('cancels the siblings of an answer that came at once and made its hearer cancel', () => {
+    const clock = virtualClock()
+    const quick = scriptedSink<string>({ name: 'quick', clock, reply: () => ({ verdict: yes }) })
+    const slow = scriptedSink<string>({ name: 'slow', clock, reply: () => ({ verdict: yes, after: 1_000 }) })
+    const layered = retrying(exponential(), { clock })(firstSuccess([quick, slow], { clock }))
+    layered.deliver('a', onlyAttempt).pipe(take(1)).subscribe()
+    expect([slow.running(), clock.pending()]).toEqual([0, 0])
+  })
+
+  it('cancels the drain of an earlier round too', () => {
+    const clock = virtualClock()
+    const draining = scriptedSink<string>({
+      clock,
+      reply: () => ({ verdict: busy, after: 10, rest: 60_000 }),
+    })
+    const layered = retrying(exponential(), { clock })(draining)
+    const subscription = layered.deliver('a', onlyAttempt).subscribe()
+    clock.tick(1_015)
+    expect(draining.running()).toBe(2)
+    subscription.unsubscribe()
+    expect([draining.running(), clock.pending()]).toEqual([0, 0])
+  })
+
+  it('a cancel in a wait ends it at once: no timer, no place taken (pipelines/R12)', () => {
+    const clock = virtualClock()
+    const { sink } = scripted(clock, [busy])
+    const layered = retrying(exponential({ base: 600_000 }), { clock, maxCount: 1 })(sink)
+    for (let round = 0; round < 3; round++) {
+      const seen: Verdict[] = []
+      const subscription = layered.deliver('a', onlyAttempt).subscribe((verdict) => seen.push(verdict))
+      clock.tick(10)
+      expect(seen).toEqual([])
+      subscription.unsubscribe()
+      expect(clock.pending()).toBe(0)
+    }
+  })
+
+  it('keeps little of the cancelled while others wait', () => {
+    const clock = virtualClock()
+    const { sink } = scripted(clock, [busy])
+    const most = 300
+    const layered = retrying(exponential({ base: 600_000 }), { clock, maxCount: most })(sink)
+    layered.deliver('stays', onlyAttempt).subscribe()
+    const full: Verdict[] = []
+    for (let n = 0; n < 5 * most; n++) {
+      const subscription = layered.deliver('goes', onlyAttempt).subscribe((verdict) => full.push(verdict))
+      clock.tick(10)
+      subscription.unsubscribe()
+    }
+    expect(full).toEqual([])
+  })
+
+  it('a close gives back what waits and what runs, and leaves no timer', async () => {
+    const clock = virtualClock()
+    const { sink, running } = scripted(clock, [busy])
+    const layered = retrying(exponential({ base: 600_000 }), { clock })(sink)
+    const seen: string[] = []
+    const hear = (name: string): void => {
+      layered.deliver(name, onlyAttempt).subscribe({
+        next: (verdict) =>
+          seen.push(`${name} ${verdict._tag === 'Left' ? showFailure(verdict.left) : 'taken'}`),
+        complete: () => seen.push(`${name} complete`),
+      })
+    }
+    hear('waits')
+    clock.tick(10)
+    hear('runs')
+    await layered.close(0)()
+    hear('late')
+    expect(seen).toEqual([
+      'runs closed',
+      'runs complete',
+      'waits closed',
+      'waits complete',
+      'late closed',
+      'late complete',
+    ])
+    expect([running(), clock.pending()]).toEqual([0, 0])
+  })
+
+  it('passes on what the outer retry knows of the last attempt', () => {
+    const clock = virtualClock()
+    const priors: Array<Failure | undefined> = []
+    const sink = scriptedSink<string>({
+      clock,
+      reply: (_, { prior }) => {
+        priors.push(prior)
+        return { verdict: yes }
+      },
+    })
+    const prior = retryable('before')
+    retrying(exponential(), { clock })(sink).deliver('a', { number: 2, until: Infinity, prior }).subscribe()
+    expect(priors).toEqual([prior])
+  })
+
+  it('refuses a bound that is none', () => {
+    for (const maxCount of [0, -1, NaN, 1.5, Infinity]) {
+      expect(() => retrying(exponential(), { maxCount })).toThrow(RangeError)
+    }
   })
 })
