@@ -4,27 +4,37 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { median } from './measure.js'
 
-const ROUNDS = 15
 const MORE_THAN_RXJS = 30
 const here = fileURLToPath(new URL('.', import.meta.url))
 const inAProcess = promisify(execFile)
 
 /** Milliseconds that one import takes in a fresh process: by the clock, and CPU time. */
-const importOnce = async (name) => {
+const importOnce = async (names) => {
+  const imports = names.split(' + ').map((name) => `await import('${name}')`)
   const script = `
     const cpu = process.cpuUsage(), start = performance.now()
-    await import('${name}')
+    ${imports.join('\n')}
     const wall = performance.now() - start, { user, system } = process.cpuUsage(cpu)
     console.log(JSON.stringify({ wall, cpu: (user + system) / 1000 }))`
   const { stdout } = await inAProcess(process.execPath, ['--input-type=module', '-e', script], { cwd: here })
   return JSON.parse(stdout)
 }
 
-const NAMES = ['rxjs', 'headrace', 'headrace/signing', 'headrace/sinks/webhook', 'headrace/destination']
+/** The peers that headrace stands on come into every program that uses it. */
+const PEERS = 'rxjs + io-ts + fp-ts/lib/Either.js'
 
-export const run = async () => {
+const NAMES = [
+  'rxjs',
+  PEERS,
+  'headrace',
+  'headrace/signing',
+  'headrace/sinks/webhook',
+  'headrace/destination',
+]
+
+export const run = async ({ rounds = 15 }) => {
   const figures = new Map(NAMES.map((name) => [name, []]))
-  for (let round = -1; round < ROUNDS; round++) {
+  for (let round = -1; round < rounds; round++) {
     for (const name of NAMES) {
       const figure = await importOnce(name)
       if (round >= 0) figures.get(name).push(figure)

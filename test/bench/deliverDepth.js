@@ -137,7 +137,7 @@ export const cases = Object.fromEntries(DEPTHS.map((depth) => [nameOf(depth), at
 /** RxJS takes seconds for 100,000 and half an hour for a million. */
 const MERGE_MAP_DEPTHS = DEPTHS.slice(0, 3)
 
-export const run = async ({ rounds }) => {
+export const run = async ({ rounds = 5 }) => {
   const rows = []
   for (const kind of Object.keys(kinds)) {
     const depths = kind === 'rxjs mergeMap' ? MERGE_MAP_DEPTHS : DEPTHS
@@ -145,8 +145,9 @@ export const run = async ({ rounds }) => {
       cases: depths.map(nameOf),
       given: { kind },
       units: { default: depths.at(-1) < 1_000_000 ? 100_000 : 200_000, [nameOf(1_000_000)]: 1_000_000 },
-      rounds: Math.min(rounds, 7),
+      rounds,
       warmUp: 1,
+      apart: true,
     })
     const targets = kind.startsWith('headrace') ? { [nameOf(1_000_000)]: 2 } : {}
     rows.push(

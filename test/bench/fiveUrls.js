@@ -18,7 +18,7 @@ import { webhook } from 'headrace/sinks/webhook'
 import { Subject } from 'rxjs'
 import { Pool } from 'undici'
 import { calls } from './events.js'
-import { rowsOf, startReceiver, takeTurns } from './measure.js'
+import { checkArrived, rowsOf, startReceiver, takeTurns } from './measure.js'
 
 const SECRET = 'correct horse'
 const IN_FLIGHT = 32
@@ -94,17 +94,17 @@ export const cases = {
   'headrace, validate(ParsedEvent)': byPipeline(ParsedEvent),
 }
 
-export const run = async ({ rounds, units = 2_000 }) => {
+export const run = async ({ rounds = 120 }) => {
   const receiver = await startReceiver({ ports: 5 })
   try {
     const results = await takeTurns(import.meta.url, {
       cases: Object.keys(cases),
       given: { urls: receiver.urls },
-      units,
+      units: 200,
       rounds,
-      expected: 5 * units,
-      receiver,
+      warmUp: 30,
     })
+    await checkArrived(receiver, results, receiver.urls.length)
     return rowsOf(results, 'µs CPU an event', {
       'headrace, validate(Event)': 1.1,
       'headrace, validate(ParsedEvent)': 1.1,

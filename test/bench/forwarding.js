@@ -22,7 +22,7 @@ import { webhook } from 'headrace/sinks/webhook'
 import { Subject } from 'rxjs'
 import { Pool } from 'undici'
 import { calls } from './events.js'
-import { rowsOf, startReceiver, takeTurns } from './measure.js'
+import { checkArrived, rowsOf, startReceiver, takeTurns } from './measure.js'
 
 const SECRET = 'correct horse'
 const IN_FLIGHT = 64
@@ -134,26 +134,33 @@ export const cases = {
     )(),
 }
 
-export const run = async ({ rounds, units = 6_000 }) => {
-  const receiver = await startReceiver()
-  const slow = Math.ceil(units / 4)
-  try {
-    const results = await takeTurns(import.meta.url, {
-      cases: Object.keys(cases),
-      given: { url: receiver.urls[0] },
-      units: {
-        default: units,
-        'node fetch': slow,
-        'axios, keep-alive agent': slow,
-        'got, keep-alive agent': slow,
-      },
-      rounds,
-    })
-    return rowsOf(results, 'µs CPU an event', {
-      'headrace, validate(Event)': 1.15,
-      'headrace, validate(ParsedEvent)': 1.15,
-    })
-  } finally {
-    receiver.stop()
+const BASE = 'bare Pool.request'
+const OWN = Object.keys(cases).filter((name) => name.startsWith('headrace'))
+const OTHERS = Object.keys(cases).filter((name) => name !== BASE && !OWN.includes(name))
+
+export const run = async ({ rounds = 120 }) => {
+  const measured = async (names, plan) => {
+    const receiver = await startReceiver()
+    try {
+      const results = await takeTurns(import.meta.url, {
+        cases: [BASE, ...names],
+        given: { url: receiver.urls[0] },
+        ...plan,
+      })
+      await checkArrived(receiver, results)
+      return results
+    } finally {
+      receiver.stop()
+    }
   }
+  const results = await measured(OWN, { units: 500, rounds, warmUp: 30 })
+  // Each of them alone with the base: what they leave to the garbage collector would be paid by their neighbours.
+  for (const name of OTHERS) {
+    const [, other] = await measured([name], { units: 500, rounds: Math.ceil(rounds / 6), warmUp: 8 })
+    results.push(other)
+  }
+  return rowsOf(results, 'µs CPU an event', {
+    'headrace, validate(Event)': 1.15,
+    'headrace, validate(ParsedEvent)': 1.15,
+  })
 }

@@ -1,9 +1,8 @@
 /**
  * How the benches measure. The machine may be shared, so what counts is CPU time and how it compares with hand-written code
- * measured beside it: every case runs in a process of its own, and the cases take turns, round after round.
+ * measured beside it: the cases take turns, round after round.
  */
 import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
 const here = (file) => fileURLToPath(new URL(file, import.meta.url))
@@ -23,14 +22,20 @@ export const cpuNow = () => {
   return user + system
 }
 
-const ask = async (child, message) => {
-  const answer = once(child, 'message')
-  const gone = once(child, 'exit').then(([code]) => {
-    throw new Error(`a child process of the bench ended with ${code}`)
+/** The next message of a child; rejects if it ends instead. */
+const answerOf = (child) =>
+  new Promise((resolve, reject) => {
+    const gone = (code) => reject(new Error(`a child process of the bench ended with ${code}`))
+    child.once('exit', gone)
+    child.once('message', (value) => {
+      child.off('exit', gone)
+      resolve(value)
+    })
   })
+
+const ask = (child, message) => {
   child.send(message)
-  const [value] = await Promise.race([answer, gone])
-  return value
+  return answerOf(child)
 }
 
 /**
@@ -39,7 +44,7 @@ const ask = async (child, message) => {
  */
 export const startReceiver = async ({ ports = 1, status = 200, delay = 0 } = {}) => {
   const child = fork(here('./receiver.js'), [ports, status, delay].map(String))
-  const [numbers] = await once(child, 'message')
+  const numbers = await answerOf(child)
   return {
     urls: numbers.map((port) => `http://127.0.0.1:${port}/hook`),
     /** What has come so far: `{ requests, bytes }`. */
@@ -48,33 +53,36 @@ export const startReceiver = async ({ ports = 1, status = 200, delay = 0 } = {})
   }
 }
 
-/** Starts a case: `cases[name](given)` of a bench file, alone in a process. */
-const startCase = async (file, name, given) => {
-  const child = fork(here('./caseProcess.js'), [file, name, JSON.stringify(given)], {
-    execArgv: ['--expose-gc'],
-  })
-  await once(child, 'message')
-  return { name, round: (units) => ask(child, units), stop: () => child.kill() }
+/** Starts `cases[name](given)` of a bench file, several of them in one process. */
+const startCases = async (file, names, given) => {
+  const child = fork(here('./caseProcess.js'), [file, JSON.stringify(given), ...names])
+  await answerOf(child)
+  return { round: (name, units) => ask(child, { name, units }), stop: () => child.kill() }
 }
 
 /**
  * Plays the cases of a bench file in turns. The first one is what the others are compared with, round by round.
  * Answers for each case the CPU microseconds a unit, the ratio to the first, and how far the ratios lie apart (quartiles).
  *
+ * They share one process, so that whatever disturbs the machine meets neighbours alike; rounds are short for the same reason.
+ * With `apart` each has a process of its own: for cases that leave something behind, such as a large heap.
+ *
  * @param {string} file `import.meta.url` of the bench
- * @param {{ cases: string[], given?: unknown, units: number | Record<string, number>, rounds?: number, warmUp?: number }} plan
+ * @param {{ cases: string[], given?: unknown, units: number | Record<string, number>, rounds: number, warmUp?: number,
+ *   apart?: boolean }} plan
  */
-export const takeTurns = async (file, { cases, given = {}, units, rounds = 9, warmUp = 2 }) => {
+export const takeTurns = async (file, { cases, given = {}, units, rounds, warmUp = 2, apart = false }) => {
   const unitsOf = (name) => (typeof units === 'number' ? units : (units[name] ?? units.default))
-  const running = await Promise.all(cases.map((name) => startCase(file, name, given)))
+  const groups = apart ? cases.map((name) => [name]) : [cases]
+  const running = await Promise.all(groups.map((names) => startCases(file, names, given)))
+  const playerOf = (name) => running[apart ? cases.indexOf(name) : 0]
   const figures = new Map(cases.map((name) => [name, []]))
   try {
     for (let round = -warmUp; round < rounds; round++) {
       // Back and forth, so that nobody always comes after the same neighbour.
-      for (const each of round % 2 === 0 ? running : [...running].reverse()) {
-        const { cpu, wall } = await each.round(unitsOf(each.name))
-        if (round >= 0)
-          figures.get(each.name).push({ cpu: cpu / unitsOf(each.name), wall: wall / unitsOf(each.name) })
+      for (const name of round % 2 === 0 ? cases : [...cases].reverse()) {
+        const { cpu } = await playerOf(name).round(name, unitsOf(name))
+        if (round >= 0) figures.get(name).push(cpu / unitsOf(name))
       }
     }
   } finally {
@@ -83,16 +91,23 @@ export const takeTurns = async (file, { cases, given = {}, units, rounds = 9, wa
   const base = figures.get(cases[0])
   return cases.map((name) => {
     const own = figures.get(name)
-    const ratios = own.map(({ cpu }, at) => cpu / base[at].cpu)
+    const ratios = own.map((cpu, at) => cpu / base[at])
     return {
       name,
-      cpu: median(own.map(({ cpu }) => cpu)),
-      wall: median(own.map(({ wall }) => wall)),
+      units: (rounds + warmUp) * unitsOf(name),
+      cpu: median(own),
       ratio: median(ratios),
       low: quantile(0.25, ratios),
       high: quantile(0.75, ratios),
     }
   })
+}
+
+/** A case that loses requests would be quick: every unit must have come, as so many requests. */
+export const checkArrived = async (receiver, results, requestsAUnit = 1) => {
+  const expected = results.reduce((sum, { units }) => sum + units, 0) * requestsAUnit
+  const { requests } = await receiver.counts()
+  if (requests !== expected) throw new Error(`${requests} requests arrived, and not ${expected}`)
 }
 
 /**
