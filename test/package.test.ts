@@ -97,7 +97,7 @@ describe('the packed package', () => {
       'internal/Heap.js',
       'dist/index.js',
       'src/index.ts',
-      'outbox/relay',
+      'outbox/relay/relay',
       'sinks',
       'x',
     ]

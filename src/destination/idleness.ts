@@ -1,5 +1,5 @@
 import type { Totals } from '../outcome/Totals.ts'
-import type { Relay } from '../outbox/RelayContract.ts'
+import type { Relay } from '../outbox/relay/RelayContract.ts'
 
 /**
  * Resolves with the totals when nothing waits any more, or when nothing more will end: a durable outbox keeps things beyond the

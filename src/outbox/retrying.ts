@@ -15,7 +15,7 @@ import { fromRun, nothingToCancel, runOf } from '../sink/Run.ts'
 import type { Receiver } from '../sink/Run.ts'
 import type { Attempt, Layer, Sink } from '../sink/Sink.ts'
 import { jobOutbox } from './jobOutbox.ts'
-import { relay } from './relay.ts'
+import { relay } from './relay/relay.ts'
 
 /** How a retrying layer goes about it. */
 export interface RetryingOptions {

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import type { Relay, RelayOptions } from '../../src/outbox/RelayContract.ts'
+import type { Relay, RelayOptions } from '../../src/outbox/relay/RelayContract.ts'
 import { play, world } from '../outbox/world.ts'
 import type { Ask, Trace, World } from '../outbox/world.ts'
 

@@ -1,7 +1,7 @@
 /** Relays that are wrong on purpose. Each must break a law. */
 import { retryable } from '../../src/outcome/Failure.ts'
-import type { RelayOptions } from '../../src/outbox/RelayContract.ts'
-import { relay } from '../../src/outbox/relay.ts'
+import type { RelayOptions } from '../../src/outbox/relay/RelayContract.ts'
+import { relay } from '../../src/outbox/relay/relay.ts'
 import { both, deadline, exponential, standard } from '../../src/policy/RetryPolicy.ts'
 import type { Outbox } from '../../src/sink/Outbox.ts'
 import type { MakeRelay } from '../laws/relay.ts'

@@ -1,5 +1,5 @@
-import type { Cancel, Clock } from '../clock/Clock.ts'
-import { nothingToCancel } from '../sink/Run.ts'
+import type { Cancel, Clock } from '../../clock/Clock.ts'
+import { nothingToCancel } from '../../sink/Run.ts'
 
 /** One timer for all that waits. */
 export interface Alarm {

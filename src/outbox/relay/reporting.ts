@@ -1,9 +1,9 @@
-import { turns } from '../internal/turns.ts'
-import { isolate } from '../observe/isolate.ts'
-import type { Tell } from '../observe/Happening.ts'
-import type { Outcome } from '../outcome/Outcome.ts'
-import { ledger } from '../outcome/Totals.ts'
-import type { Totals } from '../outcome/Totals.ts'
+import { turns } from '../../internal/turns.ts'
+import { isolate } from '../../observe/isolate.ts'
+import type { Tell } from '../../observe/Happening.ts'
+import type { Outcome } from '../../outcome/Outcome.ts'
+import { ledger } from '../../outcome/Totals.ts'
+import type { Totals } from '../../outcome/Totals.ts'
 import type { RelayOptions } from './RelayContract.ts'
 
 /** All that a relay says, and its books. */

@@ -1,5 +1,5 @@
-import { isPromiseLike } from '../internal/Awaitable.ts'
-import type { Awaitable } from '../internal/Awaitable.ts'
+import { isPromiseLike } from '../../internal/Awaitable.ts'
+import type { Awaitable } from '../../internal/Awaitable.ts'
 
 /** Questions to a store. */
 export interface Questions {

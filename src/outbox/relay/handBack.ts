@@ -1,5 +1,5 @@
-import { whenAnswered } from '../internal/Awaitable.ts'
-import type { Entry, Outbox } from '../sink/Outbox.ts'
+import { whenAnswered } from '../../internal/Awaitable.ts'
+import type { Entry, Outbox } from '../../sink/Outbox.ts'
 import { abandonedOf } from './abandonedOf.ts'
 import type { Reporting } from './reporting.ts'
 import type { Writes } from './writes.ts'

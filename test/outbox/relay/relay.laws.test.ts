@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { relay } from '../../src/outbox/relay.ts'
-import { nothingReached, relayLaws } from '../laws/relay.ts'
-import { relayMutants } from '../mutants/relay.ts'
+import { relay } from '../../../src/outbox/relay/relay.ts'
+import { nothingReached, relayLaws } from '../../laws/relay.ts'
+import { relayMutants } from '../../mutants/relay.ts'
 
 describe('relay, over an outbox that survives crashes', () => {
   it('keeps its laws in 1,000 worlds, and the worlds reach what matters', async () => {

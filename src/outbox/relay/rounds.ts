@@ -1,11 +1,11 @@
 import { left } from 'fp-ts/lib/Either.js'
-import type { Cancel } from '../clock/Clock.ts'
-import { messageOf } from '../internal/messageOf.ts'
-import { retryable } from '../outcome/Failure.ts'
-import type { Verdict } from '../outcome/Verdict.ts'
-import type { Entry } from '../sink/Outbox.ts'
-import { nothingToCancel, runOf } from '../sink/Run.ts'
-import type { Sink } from '../sink/Sink.ts'
+import type { Cancel } from '../../clock/Clock.ts'
+import { messageOf } from '../../internal/messageOf.ts'
+import { retryable } from '../../outcome/Failure.ts'
+import type { Verdict } from '../../outcome/Verdict.ts'
+import type { Entry } from '../../sink/Outbox.ts'
+import { nothingToCancel, runOf } from '../../sink/Run.ts'
+import type { Sink } from '../../sink/Sink.ts'
 
 /** Who is told how rounds go. */
 export interface RoundsListener<A> {

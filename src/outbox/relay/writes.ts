@@ -1,6 +1,6 @@
-import type { Cancel, Clock } from '../clock/Clock.ts'
-import { whenAnswered } from '../internal/Awaitable.ts'
-import type { Awaitable } from '../internal/Awaitable.ts'
+import type { Cancel, Clock } from '../../clock/Clock.ts'
+import { whenAnswered } from '../../internal/Awaitable.ts'
+import type { Awaitable } from '../../internal/Awaitable.ts'
 
 /** Something to be written to a store. */
 export interface Write {

@@ -1,6 +1,6 @@
-import { nothingToCancel } from '../sink/Run.ts'
-import type { Clock } from '../clock/Clock.ts'
-import type { Totals } from '../outcome/Totals.ts'
+import { nothingToCancel } from '../../sink/Run.ts'
+import type { Clock } from '../../clock/Clock.ts'
+import type { Totals } from '../../outcome/Totals.ts'
 import type { Relay } from './RelayContract.ts'
 
 /** What a close resolves with. */

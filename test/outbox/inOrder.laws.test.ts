@@ -1,0 +1,21 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { inOrder } from '../../src/outbox/inOrder.ts'
+import { inOrderLaw, nothingReached } from '../laws/inOrder.ts'
+import { inOrderMutants } from '../mutants/inOrder.ts'
+
+describe('inOrder', () => {
+  it('keeps its law in 1,000 worlds, and they reach what matters', () => {
+    const reached = nothingReached()
+    const law = inOrderLaw((outbox, keyOf) => inOrder(outbox, { keyOf, defect: () => undefined }), reached)
+    fc.assert(law, { numRuns: 1_000 })
+    expect(reached.worlds).toBe(1_000)
+    expect(reached.heldBack).toBeGreaterThan(1_000)
+    expect(reached.parkedHead).toBeGreaterThan(300)
+    expect(reached.handedBack).toBeGreaterThan(300)
+  })
+
+  it.each(Object.entries(inOrderMutants))('an outbox that %s is caught', (_, mutant) => {
+    expect(fc.check(inOrderLaw(mutant), { numRuns: 1_000, endOnFailure: true }).failed).toBe(true)
+  })
+})
