@@ -298,7 +298,7 @@ describe('webhookDestination', () => {
 
   it('names the keys that it leaves out (EV3)', async () => {
     const receiver = await receive()
-    const dropped: ReadonlyArray<string>[] = []
+    const dropped: Array<ReadonlyArray<string>> = []
     const { destination } = open(to(receiver), {
       tell: (happening) => {
         if (happening._tag === 'KeysDropped') dropped.push(happening.keys)

@@ -53,7 +53,7 @@ export const keyedLaw = (make: BatchUnderTest): Law =>
       const options = { maxCount: 3, maxDelay: 10 }
       const together = play(steps, (source, clock) =>
         source.pipe(
-          groupBy((each) => (each._tag === 'Right' ? each.right.items[0]?.key : undefined)),
+          groupBy((each) => (each._tag === 'Right' ? each.right.items[0].key : undefined)),
           mergeMap((group) => group.pipe(make({ ...options, clock }))),
         ),
       )
