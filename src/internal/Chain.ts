@@ -9,6 +9,8 @@ export interface Chain<L> {
   readonly push: (item: L) => void
   /** Takes an item out; does nothing if it is not in. */
   readonly remove: (item: L) => void
+  /** Takes everything out, oldest first. */
+  readonly drain: () => ReadonlyArray<L>
 }
 
 /** What an item needs to stand in a chain. Both are undefined at first. */
@@ -23,6 +25,18 @@ export const chain = <L extends Link<L>>(): Chain<L> => {
   let newest: L | undefined
   let count = 0
 
+  const remove = (item: L): void => {
+    const { older, newer } = item
+    if (older === undefined && oldest !== item) return
+    if (older === undefined) oldest = newer
+    else older.newer = newer
+    if (newer === undefined) newest = older
+    else newer.older = older
+    item.older = undefined
+    item.newer = undefined
+    count--
+  }
+
   return {
     size: () => count,
     oldest: () => oldest,
@@ -33,16 +47,14 @@ export const chain = <L extends Link<L>>(): Chain<L> => {
       newest = item
       count++
     },
-    remove: (item) => {
-      const { older, newer } = item
-      if (older === undefined && oldest !== item) return
-      if (older === undefined) oldest = newer
-      else older.newer = newer
-      if (newer === undefined) newest = older
-      else newer.older = older
-      item.older = undefined
-      item.newer = undefined
-      count--
+    remove,
+    drain: () => {
+      const all: L[] = []
+      for (let item = oldest; item !== undefined; item = oldest) {
+        remove(item)
+        all.push(item)
+      }
+      return all
     },
   }
 }

@@ -1,6 +1,7 @@
 import { left } from 'fp-ts/lib/Either.js'
 import type { Task } from 'fp-ts/lib/Task.js'
 import { type Cancel, type Clock, steady, systemClock } from '../clock/Clock.ts'
+import { chain, type Link } from '../internal/Chain.ts'
 import { retryable } from '../outcome/Failure.ts'
 import type { Failure } from '../outcome/Failure.ts'
 import type { Verdict } from '../outcome/Verdict.ts'
@@ -48,7 +49,7 @@ export interface Lane {
   readonly close: (within: number) => Task<void>
 }
 
-interface Job {
+interface Job extends Link<Job> {
   readonly post: LanePost
   readonly receiver: LaneReceiver
   seat: Seat | undefined
@@ -116,7 +117,7 @@ export const openLane = (options: LaneOptions): Lane => {
 
   const idle: Seat[] = []
   const busy = new Set<Seat>()
-  const waiting = new Set<Job>()
+  const waiting = chain<Job>()
   const leaving = new Set<Seat>()
   const quietListeners = new Set<() => void>()
   let starting = false
@@ -173,9 +174,8 @@ export const openLane = (options: LaneOptions): Lane => {
   const startWaiting = (): void => {
     if (starting) return
     starting = true
-    for (const job of waiting) {
-      if (busy.size >= connections) break
-      waiting.delete(job)
+    for (let job = waiting.oldest(); job !== undefined && busy.size < connections; job = waiting.oldest()) {
+      waiting.remove(job)
       start(job)
     }
     starting = false
@@ -184,7 +184,7 @@ export const openLane = (options: LaneOptions): Lane => {
   const cancel = (job: Job): void => {
     if (job.over) return
     job.over = true
-    waiting.delete(job)
+    waiting.remove(job)
     const { seat } = job
     job.seat = undefined
     if (seat === undefined) return
@@ -193,7 +193,7 @@ export const openLane = (options: LaneOptions): Lane => {
   }
 
   const whenQuiet = (): void => {
-    if (!closed || busy.size + waiting.size > 0) return
+    if (!closed || busy.size + waiting.size() > 0) return
     for (const seat of idle.splice(0)) drop(seat)
     if (leaving.size > 0) return
     for (const listener of quietListeners) listener()
@@ -201,8 +201,7 @@ export const openLane = (options: LaneOptions): Lane => {
   }
 
   const cutOff = (): void => {
-    const jobs = [...waiting, ...[...busy].flatMap(({ job }) => job ?? [])]
-    waiting.clear()
+    const jobs = [...waiting.drain(), ...[...busy].flatMap(({ job }) => job ?? [])]
     for (const seat of busy) drop(seat)
     for (const job of jobs) fail(job, CLOSED)
     whenQuiet()
@@ -210,10 +209,18 @@ export const openLane = (options: LaneOptions): Lane => {
 
   return {
     post: (post, receiver) => {
-      const job: Job = { post, receiver, seat: undefined, told: false, over: false }
+      const job: Job = {
+        older: undefined,
+        newer: undefined,
+        post,
+        receiver,
+        seat: undefined,
+        told: false,
+        over: false,
+      }
       if (closed) fail(job, CLOSED)
       else if (busy.size < connections) start(job)
-      else waiting.add(job)
+      else waiting.push(job)
       return () => {
         cancel(job)
       }

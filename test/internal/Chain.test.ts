@@ -41,6 +41,9 @@ test('a chain is a queue out of whose middle one may leave, as an array would ha
       const order: number[] = []
       for (let each = queue.oldest(); each !== undefined; each = each.newer) order.push(each.id)
       expect(order).toEqual(model.map((each) => each.id))
+      expect(queue.drain().map((each) => each.id)).toEqual(order)
+      expect([queue.size(), queue.oldest()]).toEqual([0, undefined])
+      for (const each of items) expect([each.older, each.newer]).toEqual([undefined, undefined])
     }),
     { numRuns: 1000 },
   )

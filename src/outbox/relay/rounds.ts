@@ -1,5 +1,6 @@
 import { left } from 'fp-ts/lib/Either.js'
 import type { Cancel } from '../../clock/Clock.ts'
+import { chain, type Link } from '../../internal/Chain.ts'
 import { messageOf } from '../../internal/messageOf.ts'
 import { retryable } from '../../outcome/Failure.ts'
 import type { Verdict } from '../../outcome/Verdict.ts'
@@ -30,17 +31,21 @@ export interface Rounds<A> {
   readonly cancelAll: () => ReadonlyArray<Entry<A>>
 }
 
-interface Delivery<A> {
+interface Delivery<A> extends Link<Delivery<A>> {
   readonly entry: Entry<A>
   readonly since: number
   settled: boolean
+  /** Nothing of it runs any more, or it was cancelled. */
+  over: boolean
   cancel: Cancel
 }
 
 /** Runs a sink for entries, and keeps count. A defect of the sink is a retryable failure of that entry alone. */
 export const rounds = <A>(sink: Sink<A>, listener: RoundsListener<A>): Rounds<A> => {
   const run = runOf(sink)
-  const running = new Set<Delivery<A>>()
+  // Not a Set: one that is filled and emptied leaves tables behind, each with what was in it and a link to the next one, so that all
+  // that ended can live until the next full garbage collection (a quarter more CPU for each event).
+  const running = chain<Delivery<A>>()
   let inRound = 0
   let retries = 0
 
@@ -53,7 +58,9 @@ export const rounds = <A>(sink: Sink<A>, listener: RoundsListener<A>): Rounds<A>
   }
 
   const rest = (delivery: Delivery<A>, without: string): void => {
-    if (!running.delete(delivery)) return
+    if (delivery.over) return
+    delivery.over = true
+    running.remove(delivery)
     settle(delivery, left(retryable('defect', { detail: without })))
     listener.rested()
   }
@@ -61,13 +68,21 @@ export const rounds = <A>(sink: Sink<A>, listener: RoundsListener<A>): Rounds<A>
   return {
     start: (entry, since, until) => {
       const { progress } = entry
-      const delivery: Delivery<A> = { entry, since, settled: false, cancel: nothingToCancel }
+      const delivery: Delivery<A> = {
+        older: undefined,
+        newer: undefined,
+        entry,
+        since,
+        settled: false,
+        over: false,
+        cancel: nothingToCancel,
+      }
       inRound++
       if (progress !== undefined) retries++
-      running.add(delivery)
+      running.push(delivery)
       const attempt = { number: (progress?.attempts ?? 0) + 1, until, prior: progress?.last }
       const fail = (error: unknown): void => {
-        if (!running.has(delivery)) return
+        if (delivery.over) return
         listener.defect(sink.name, error)
         rest(delivery, messageOf(error))
       }
@@ -82,23 +97,22 @@ export const rounds = <A>(sink: Sink<A>, listener: RoundsListener<A>): Rounds<A>
           error: fail,
         })
         // Its verdict may come before its cancel, and who hears the verdict may cancel everything.
-        if (running.has(delivery)) delivery.cancel = cancel
-        else cancel()
+        if (delivery.over) cancel()
+        else delivery.cancel = cancel
       } catch (error) {
         fail(error)
       }
     },
     inRound: () => inRound,
     retries: () => retries,
-    running: () => running.size,
+    running: running.size,
     cancelAll: () => {
-      const cancelled = [...running]
-      running.clear()
+      const cancelled = running.drain()
       inRound = 0
       retries = 0
       const cut = cancelled.filter((delivery) => !delivery.settled).map((delivery) => delivery.entry)
       // First all of them: the cancel of one may make another speak, and neither is listened to any more.
-      for (const delivery of cancelled) delivery.settled = true
+      for (const delivery of cancelled) delivery.settled = delivery.over = true
       for (const delivery of cancelled) delivery.cancel()
       return cut
     },
