@@ -41,7 +41,7 @@ const textOf = (happening: Happening): string => {
     case 'RefusedAtDoor':
       return `refused: ${showRefusal(happening.refusal)}`
     case 'KeysDropped':
-      return `left out, for no event has it: ${happening.keys.map((key) => key.slice(0, LONGEST_ID)).join(', ')}`
+      return `left out, for no field of this kind of event: ${happening.keys.map((key) => key.slice(0, LONGEST_ID)).join(', ')}`
     case 'Accepted':
       return `${nameOf(happening.item)}: accepted`
     case 'Attempted': {

@@ -20,12 +20,12 @@ const signed = <A>(payload: Payload<A>, signer: Signer): Payload<A> => {
  * A secret that is empty or padded throws a `TypeError` here, when the pipeline is put together.
  *
  * @example
- * import { sign } from 'headrace'
+ * import { bodyOf, sign } from 'headrace'
  * import { right } from 'fp-ts/lib/Either.js'
  * import { of } from 'rxjs'
- * const payload = { id: 'm1', items: [{ type: 'track' }], text: '{"type":"track"}', byteLength: 16 }
+ * const payload = { id: 'm1', items: [{ type: 'track' }] as const, text: '{"type":"track"}', byteLength: 16 }
  * of(right(payload)).pipe(sign('correct horse')).subscribe((each) => {
- *   if (each._tag === 'Right') console.log(each.right.signer?.(each.right.text).length) // => 40
+ *   if (each._tag === 'Right') console.log(each.right.signer?.(bodyOf(each.right, 0)).length) // => 40
  * })
  */
 export const sign = (

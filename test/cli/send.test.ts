@@ -129,7 +129,7 @@ test('a misspelt key is told once, with its line, and the reason of a dead lette
   })
   expect(code).toBe(0)
   expect(linesOf(stderr).filter((line) => line.startsWith('left out'))).toEqual([
-    'left out   line 2    propertis: no event has it (told once)',
+    'left out   line 2    propertis: not a field of this kind of event (told once)',
   ])
 })
 

@@ -39,7 +39,7 @@ export const lineOf = (report: Report, { paint, nameOf = (url) => url }: LineSty
       return `${word('refused')} line ${String(report.line).padEnd(4)} ${plain(faults.join('; '), 2_000)}`
     }
     case 'dropped':
-      return `${word('left out')} line ${String(report.line).padEnd(4)} ${plain(report.keys.join(', '), 2_000)}: no event has it (told once)`
+      return `${word('left out')} line ${String(report.line).padEnd(4)} ${plain(report.keys.join(', '), 2_000)}: not a field of this kind of event (told once)`
     case 'waiting': {
       const { n, ms, causes } = report
       return `${word('waiting')} ${event(report)}  attempt ${String(n)} failed: ${showCauses(causes, { nameOf, short: true })}; again in ${showMillis(ms)}`
