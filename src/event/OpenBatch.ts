@@ -1,10 +1,10 @@
 /**
- * A batch while it is being filled: what still goes in, when it is full, and what becomes of it. Decisions only; time and
- * streams are in `operators/batch.ts`.
+ * A batch while it is being filled: what still goes in, when it is full, and what becomes of it. Decisions only; time is in
+ * `batcher.ts`, streams are in `operators/batch.ts`.
  *
  * @module
  */
-import type { BatchPayload, Closing, EventPayload, Frame, Payload, Signer } from './Payload.ts'
+import type { BatchPayload, Closing, EventPayload, Frame, Signer } from './Payload.ts'
 
 /** How large a batch may become. */
 export interface BatchLimits {
@@ -16,33 +16,39 @@ export interface BatchLimits {
 
 /** Has at least one member. */
 export interface OpenBatch<A> {
-  readonly members: Array<Payload<A>>
+  readonly members: Array<EventPayload<A>>
+  /** Taken along member by member: to visit all of them again at the end can be felt. */
+  readonly items: A[]
   /** The body's bytes so far, envelope and commas included. */
   byteLength: number
+  /** The first that a member came with. */
+  signer: Signer | undefined
 }
 
 const COMMA = 1
 
-/** The bytes that a payload adds to a body, without its comma. A batch that is batched again leaves its envelope behind. */
-const sizeOf = (payload: Payload<unknown>): number => payload.byteLength - (payload.frame?.size ?? 0)
-
 /** The bytes of the body if this were its only member. */
-export const sizeAlone = (payload: Payload<unknown>, frame: Frame): number => frame.size + sizeOf(payload)
+export const sizeAlone = (payload: EventPayload<unknown>, frame: Frame): number =>
+  frame.size + payload.byteLength
 
 /** A batch with its first member. */
-export const opened = <A>(first: Payload<A>, frame: Frame): OpenBatch<A> => ({
+export const opened = <A>(first: EventPayload<A>, frame: Frame, signer?: Signer): OpenBatch<A> => ({
   members: [first],
+  items: [first.items[0]],
   byteLength: sizeAlone(first, frame),
+  signer,
 })
 
 /** Whether one more goes in without breaking a limit. */
-export const hasRoomFor = <A>(batch: OpenBatch<A>, payload: Payload<A>, limits: BatchLimits): boolean =>
-  batch.members.length < limits.maxCount && batch.byteLength + COMMA + sizeOf(payload) <= limits.maxBytes
+export const hasRoomFor = <A>(batch: OpenBatch<A>, payload: EventPayload<A>, limits: BatchLimits): boolean =>
+  batch.members.length < limits.maxCount && batch.byteLength + COMMA + payload.byteLength <= limits.maxBytes
 
 /** Puts one more in. The batch is its maker's own, so it is changed in place. */
-export const put = <A>(batch: OpenBatch<A>, payload: Payload<A>): void => {
+export const put = <A>(batch: OpenBatch<A>, payload: EventPayload<A>, signer?: Signer): void => {
   batch.members.push(payload)
-  batch.byteLength += COMMA + sizeOf(payload)
+  batch.items.push(payload.items[0])
+  batch.byteLength += COMMA + payload.byteLength
+  batch.signer ??= signer
 }
 
 /** The limit that has been reached, so that nothing more could go in (BA4); the count comes first. */
@@ -52,26 +58,15 @@ export const fullBy = (batch: OpenBatch<unknown>, limits: BatchLimits): 'count' 
 }
 
 /**
- * The batch as one payload. No text is joined and no member is serialised again. If its members were signed one by one, the
- * first one's signer signs the batch. A batch in it gives its members.
+ * The batch as one payload: nothing is joined, copied or serialised again. If its members were signed one by one, the first
+ * one's signer signs the batch.
  */
 export const closed = <A>(
-  batch: OpenBatch<A>,
+  { items, members, byteLength, signer }: OpenBatch<A>,
   frame: Frame,
   id: string,
   closedBy: Closing,
-): BatchPayload<A> => {
-  const items: A[] = []
-  const members: Array<EventPayload<A>> = []
-  let signer: Signer | undefined
-  for (const payload of batch.members) {
-    signer ??= payload.signer
-    if (payload.members === undefined) members.push(payload)
-    else members.push(...payload.members)
-    for (const item of payload.items) items.push(item)
-  }
-  const { byteLength } = batch
-  return signer === undefined
+): BatchPayload<A> =>
+  signer === undefined
     ? { id, items, members, byteLength, frame, closedBy }
     : { id, items, members, byteLength, frame, closedBy, signer }
-}

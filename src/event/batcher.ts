@@ -3,7 +3,7 @@ import type { TooLarge } from '../outcome/Refusal.ts'
 import { tooLarge } from '../outcome/Refusal.ts'
 import type { BatchLimits, OpenBatch } from './OpenBatch.ts'
 import { closed, fullBy, hasRoomFor, opened, put, sizeAlone } from './OpenBatch.ts'
-import type { BatchPayload, Closing, Payload } from './Payload.ts'
+import type { BatchPayload, Closing, EventPayload, Payload, Signer } from './Payload.ts'
 
 /** Limits, and the time. */
 export interface BatcherSettings extends BatchLimits {
@@ -24,11 +24,12 @@ export interface BatcherTarget<A> {
 
 /** Gathers payloads, one open batch at a time. */
 export interface Batcher<A> {
+  /** A batch is taken apart: its members go in one by one. */
   readonly offer: (payload: Payload<A>) => void
   /** Sends off what is there; does nothing if that is nothing. */
   readonly close: (closedBy: Closing) => void
   /** Stops the timer and hands out what is in the open batch. */
-  readonly abandon: () => ReadonlyArray<Payload<A>>
+  readonly abandon: () => ReadonlyArray<EventPayload<A>>
 }
 
 /**
@@ -67,23 +68,28 @@ export const batcher = <A>(settings: BatcherSettings, target: BatcherTarget<A>):
     else close('delay')
   }
 
-  const add = (payload: Payload<A>): OpenBatch<A> => {
+  const add = (payload: EventPayload<A>, signer: Signer | undefined): OpenBatch<A> => {
     if (open !== undefined && !hasRoomFor(open, payload, settings)) close('bytes')
-    if (open === undefined) open = opened(payload, frame)
-    else put(open, payload)
+    if (open === undefined) open = opened(payload, frame, signer)
+    else put(open, payload, signer)
     return open
+  }
+
+  const offerOne = (payload: EventPayload<A>, signer: Signer | undefined): void => {
+    const alone = sizeAlone(payload, frame)
+    if (alone > maxBytes) {
+      target.refuse(tooLarge(payload, maxBytes, alone, payload.id))
+      return
+    }
+    const full = fullBy(add(payload, signer), settings)
+    if (full === undefined) waitForMore()
+    else close(full)
   }
 
   return {
     offer: (payload) => {
-      const alone = sizeAlone(payload, frame)
-      if (alone > maxBytes) {
-        target.refuse(tooLarge(payload, maxBytes, alone, payload.id))
-        return
-      }
-      const full = fullBy(add(payload), settings)
-      if (full === undefined) waitForMore()
-      else close(full)
+      if (payload.members === undefined) offerOne(payload, payload.signer)
+      else for (const member of payload.members) offerOne(member, member.signer ?? payload.signer)
     },
     close,
     abandon: () => {

@@ -10,19 +10,23 @@ const COMMA = 0x2c
 const written = ({ byteLength, frame, members }: BatchPayload<unknown>, now: number): Buffer | undefined => {
   const before = frame.before(now)
   const after = frame.after(now)
+  const end = byteLength - Buffer.byteLength(after)
+  let at = Buffer.byteLength(before)
+  if (at + byteLength - end !== frame.size) return undefined
   const bytes = Buffer.allocUnsafe(byteLength)
-  let at = bytes.write(before)
-  if (at + Buffer.byteLength(after) !== frame.size) return undefined
+  bytes.write(before)
   let isFirst = true
   for (const { text, byteLength: size } of members) {
     if (isFirst) isFirst = false
     else bytes[at++] = COMMA
-    if (at + size > byteLength) return undefined
+    if (at + size > end) return undefined
     // As many bytes as characters: it is ASCII, which Latin-1 writes in a third of the time.
     if (bytes.write(text, at, size === text.length ? 'latin1' : 'utf8') !== size) return undefined
     at += size
   }
-  return at + bytes.write(after, at) === byteLength ? bytes : undefined
+  if (at !== end) return undefined
+  bytes.write(after, at)
+  return bytes
 }
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { jsonArrayFrame } from '../../src/event/Frame.ts'
-import { closed, fullBy, hasRoomFor, opened, put, sizeAlone } from '../../src/event/OpenBatch.ts'
+import { closed, fullBy, hasRoomFor, opened, put } from '../../src/event/OpenBatch.ts'
 import type { EventPayload } from '../../src/event/Payload.ts'
 import { bodyOf } from '../../src/event/Payload.ts'
 
@@ -35,15 +35,17 @@ describe('an open batch', () => {
     expect(fullBy(batch, { ...limits, maxBytes: 11 })).toBeUndefined()
   })
 
-  it('lets go of the envelope of a batch that is batched again', () => {
-    const inner = opened(payload('1'), jsonArrayFrame)
-    put(inner, payload('2'))
-    const outer = opened(closed(inner, jsonArrayFrame, 'inner', 'count'), jsonArrayFrame)
-    put(outer, payload('3'))
-    const whole = closed(outer, jsonArrayFrame, 'outer', 'end')
-    expect(whole).toMatchObject({ items: ['1', '2', '3'], byteLength: 7 })
-    expect(whole.members.map(({ text }) => text)).toEqual(['1', '2', '3'])
-    expect(bodyOf(whole, 0)).toBe('[1,2,3]')
-    expect(sizeAlone(whole, jsonArrayFrame)).toBe(7)
+  it('becomes one payload that has its members as they are, and the first signer', () => {
+    const [first, second] = [payload('1'), payload('2')]
+    const [one, another] = [() => 'one', () => 'another']
+    const batch = opened(first, jsonArrayFrame)
+    put(batch, second, one)
+    put(batch, payload('3'), another)
+    const whole = closed(batch, jsonArrayFrame, 'b', 'end')
+    expect(whole).toMatchObject({ id: 'b', items: ['1', '2', '3'], byteLength: 7, closedBy: 'end' })
+    expect(whole.members[0]).toBe(first)
+    expect(whole.members[1]).toBe(second)
+    expect(whole.signer).toBe(one)
+    expect(closed(opened(first, jsonArrayFrame), jsonArrayFrame, 'b', 'end')).not.toHaveProperty('signer')
   })
 })

@@ -1,9 +1,10 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { NEVER, Subject, concat, from, map, of, range, take, throwError } from 'rxjs'
+import { NEVER, Subject, concat, from, map, of, range, take, tap, throwError } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import type { BatchPayload, EventPayload, Frame, Payload } from '../../src/event/Payload.ts'
+import { envelope } from '../../src/event/Frame.ts'
 import { bytesOf } from '../../src/event/bytesOf.ts'
 import { bodyOf } from '../../src/event/Payload.ts'
 import { batch } from '../../src/operators/batch.ts'
@@ -88,6 +89,28 @@ describe('batch', () => {
         (each) => each._tag === 'Right' && seen.push(each.right.signer?.(bodyOf(each.right, 0)).length),
       )
     expect(seen).toEqual([40])
+  })
+
+  it('takes a batch apart: its members are batched as if they had come one by one, without its envelope', () => {
+    const seen: unknown[] = []
+    const given: unknown[] = []
+    rail('1', '2', '3', '1234567', '4')
+      .pipe(
+        batch({ maxCount: 5, frame: envelope({ before: '{"batch":[', after: ']}' }) }),
+        sign('s'),
+        tap((each) => each._tag === 'Right' && given.push(...(each.right.members ?? []))),
+        batch({ maxCount: 2, maxBytes: 8 }),
+      )
+      .subscribe((each) => seen.push(each._tag === 'Left' ? each.left.id : each.right))
+    expect(seen).toMatchObject([
+      { items: ['1', '2'], byteLength: 5, closedBy: 'count' },
+      'id of 1234567',
+      { items: ['3', '4'], byteLength: 5, closedBy: 'count' },
+    ])
+    const batches = seen.filter((each): each is BatchPayload<string> => typeof each === 'object')
+    expect(batches.map((each) => bodyOf(each, 0))).toEqual(['[1,2]', '[3,4]'])
+    for (const each of batches) expect(each.signer?.(bodyOf(each, 0))).toHaveLength(40)
+    expect(batches.flatMap(({ members }) => members)).toEqual(given.filter((_, at) => at !== 3))
   })
 
   it('stops an endless synchronous source as soon as nobody listens', () => {
