@@ -16,7 +16,7 @@ import type { DeadLetter, Outbox } from '../sink/Outbox.ts'
 import type { Egress, StatusTable } from '../sinks/webhook.ts'
 import type { UrlStats } from './tally.ts'
 
-/** What may be set beside the settings. All numbers have the defaults of the decisions. */
+/** What may be set beside the settings. All numbers have the defaults of the decisions, and must be whole numbers from 1. */
 export interface DestinationOptions {
   /** When to try again; default `standard`: exponential from 1 s, at most 10 min, full jitter, until 4 h (DE4, DE5). */
   readonly retry?: RetryPolicy
@@ -24,7 +24,10 @@ export interface DestinationOptions {
   readonly timeout?: number
   /** Requests at a time to one URL; default 16 (DE8). */
   readonly concurrency?: number
-  /** Keeps the order of events with the same key, each key one at a time and outside retry (DE7). Default: no order is kept. */
+  /**
+   * Keeps the order of events with the same key: each is started when the one before it has its outcome (DE7). An event for which it
+   * throws waits for none. What waits behind another is held in memory. Default: no order is kept.
+   */
   readonly orderBy?: (event: Event) => string
   /** Accepted and not ended, in items; default 100,000 (DE9). */
   readonly maxCount?: number
@@ -71,7 +74,7 @@ export interface DestinationStats extends Totals {
 
 /** How long a close may take. */
 export interface CloseOptions {
-  /** Milliseconds in which retries may still start; default 30,000 (DE15). */
+  /** Milliseconds in which retries may still start, 0 for none, `Infinity` to wait for every outcome; default 30,000 (DE15). */
   readonly timeout?: number
 }
 
@@ -79,28 +82,31 @@ export interface CloseOptions {
 export interface Destination extends AsyncDisposable {
   /**
    * Takes an event in the public call form into keeping, or says why not. Never rejects. Accepted means: kept by the outbox; its
-   * one outcome comes later, out of `outcomes$`.
+   * one outcome comes out of `outcomes$`, mostly later, but where it is known at once even before this answer.
    */
   readonly send: (event: Call) => Promise<Either<Refusal, Accepted>>
-  /** Resolves when there is room for one more; those who wait are let through in their order. */
+  /** Resolves when there is room for one more, or it is closed; those who wait are let through in their order. */
   readonly ready: () => Promise<void>
-  /** Each accepted event's one outcome. Hot: subscribe before sending. Completes when the destination is closed. */
+  /**
+   * Each accepted event's one outcome. Hot: subscribe before sending. Completes when the destination is closed. A subscriber may
+   * send and close inside `next`. What it throws, or rejects with, is told as a `Defect` and logged, and harms nobody (CL5).
+   */
   readonly outcomes$: Observable<Outcome<Payload<Event>>>
   /**
    * The same as an async iterable, from this call on. It keeps what was not asked for yet, up to 100,000 outcomes; a reader
    * that falls further behind gets an error, rather than a gap.
    */
   readonly outcomes: () => AsyncIterableIterator<Outcome<Payload<Event>>>
-  /** Each attempt at a URL as it has its verdict. Hot. */
+  /** Each attempt at a URL as it has its verdict. Hot, and as careful with its subscribers. */
   readonly attempts$: Observable<Attempted>
   readonly stats: () => DestinationStats
   /** Switches it on. */
   readonly enable: () => void
   /** Switches it off: `send` answers `Disabled`, and what was accepted before goes on (DE14). */
   readonly disable: () => void
-  /** Resolves with the totals when everything accepted so far and until then has ended. Shortens no delay. */
+  /** Resolves with the totals when everything accepted so far and until then has ended, or it is closed. Shortens no delay. */
   readonly idle: () => Promise<Totals>
-  /** Puts dead letters back to wait, with a new deadline. Answers how many. */
+  /** Puts dead letters back to wait, as many as there is room for, with a new deadline. Answers how many; 0 once it is closed. */
   readonly redrive: (matches?: (letter: DeadLetter<Payload<Event>>) => boolean) => Promise<number>
   /**
    * Refuses new events, lets retries that are due in time and requests in flight end, and resolves with the totals and what is

@@ -71,8 +71,9 @@ const repeated = (entries: ReadonlyArray<unknown>): ReadonlyArray<Fault> => {
     const url = isRecord(entry) ? entry['url'] : undefined
     if (typeof url !== 'string' || !URL.canParse(url)) return []
     const target = new URL(url)
-    // A fragment is never sent.
+    // A fragment is never sent, and an empty query names no other receiver: `https://a.example/x?`.
     target.hash = ''
+    if (target.search === '') target.search = ''
     const first = seen.get(target.href)
     if (first === undefined) seen.set(target.href, index)
     return first === undefined

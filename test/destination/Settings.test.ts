@@ -44,6 +44,7 @@ describe('decodeSettings', () => {
       ['webhooks[1].url'],
     ],
     ['the same URL but for its fragment', { webhooks: [{ url }, { url: `${url}#2` }] }, ['webhooks[1].url']],
+    ['the same URL but for an empty query', { webhooks: [{ url }, { url: `${url}?` }] }, ['webhooks[1].url']],
     ['an empty secret', { sharedSecret: '', webhooks: [{ url }] }, ['sharedSecret']],
     ['a padded secret', { sharedSecret: 's\n', webhooks: [{ url }] }, ['sharedSecret']],
     ['a misspelt setting', { sharedsecret: 's', webhooks: [{ url }] }, ['sharedsecret']],
@@ -113,5 +114,21 @@ describe('webhookDestination', () => {
       expect(error.faults.map((fault) => fault.path)).toEqual(['sharedSecret', 'webhooks[0].url'])
       expect(error.message).toContain('webhooks[0].url is no URL')
     }
+  })
+
+  it('throws a ConfigError for options of the requests too, each fault once', () => {
+    const webhooks = [{ url: 'https://a.example' }, { url: 'https://b.example' }]
+    const faultsWith = (options: object): ReadonlyArray<string> => {
+      try {
+        webhookDestination({ webhooks }, { logger: false, ...options })
+        return []
+      } catch (error) {
+        if (!(error instanceof ConfigError)) throw error
+        return error.faults.map(({ path }) => path)
+      }
+    }
+    expect(faultsWith({ messageIdHeader: 'Content-Type' })).toEqual(['messageIdHeader'])
+    expect(faultsWith({ messageIdHeader: 'no header', statuses: 7 })).toEqual(['statuses', 'messageIdHeader'])
+    expect(() => webhookDestination({ webhooks }, { concurrency: 0 })).toThrow(RangeError)
   })
 })

@@ -1,5 +1,5 @@
 import type { Observable } from 'rxjs'
-import { ring } from '../internal/Ring.ts'
+import { ring } from '../../internal/Ring.ts'
 
 interface Waiting<T> {
   readonly resolve: (result: IteratorResult<T, undefined>) => void

@@ -1,0 +1,30 @@
+import type { OutboxStats } from '../sink/Outbox.ts'
+import { turnstile } from '../sources/Turnstile.ts'
+import type { Turnstile } from '../sources/Turnstile.ts'
+
+/** A turnstile before an outbox. */
+export interface Doorway extends Turnstile {
+  /** To be called when somebody was turned away, because the outbox was full. */
+  readonly turnedAway: () => void
+}
+
+/** Lets through as many as an outbox has room for, by its own bounds. */
+export const doorway = (stats: () => OutboxStats): Doorway => {
+  let tooMany = false
+  const gate = turnstile(() => {
+    const { waiting, bytes, maxCount, maxBytes } = stats()
+    // Whoever was turned away for the size of it would be so again, at once and for ever, until something has left.
+    if (bytes >= maxBytes || (tooMany && waiting > 0)) return 0
+    return maxCount - waiting
+  })
+  return {
+    ...gate,
+    turnedAway: () => {
+      tooMany = true
+    },
+    freed: () => {
+      tooMany = false
+      gate.freed()
+    },
+  }
+}

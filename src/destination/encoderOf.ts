@@ -1,0 +1,54 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../clock/Clock.ts'
+import type { Call } from '../event/Call.ts'
+import { eventCodec } from '../event/Event.ts'
+import type { Event } from '../event/Event.ts'
+import { encodePayload } from '../event/encodePayload.ts'
+import { faultsOf } from '../event/faultsOf.ts'
+import type { Payload } from '../event/Payload.ts'
+import { toWebhookBody } from '../event/WebhookBody.ts'
+import { messageOf } from '../internal/messageOf.ts'
+import { invalid } from '../outcome/Refusal.ts'
+import type { Refusal } from '../outcome/Refusal.ts'
+import { signerOf } from '../signing/signerOf.ts'
+import type { Secret } from '../signing/Secret.ts'
+
+/** How events become payloads. */
+export interface EncoderOptions {
+  readonly clock: Clock
+  readonly maxBody: number
+  readonly sharedSecret?: Secret | string | undefined
+  readonly newId?: (() => string) | undefined
+  /** Is told the keys that a call lost (EV3). */
+  readonly onDropped: (keys: ReadonlyArray<string>) => void
+}
+
+/** Makes the payload of a call once (BY1), with the signer that will sign it, or says why not. Never throws. */
+export const encoderOf = ({
+  clock,
+  maxBody,
+  sharedSecret,
+  newId,
+  onDropped,
+}: EncoderOptions): ((call: Call) => Either<Refusal, Payload<Event>>) => {
+  const codec = eventCodec({ clock, onDropped, ...(newId === undefined ? {} : { newId }) })
+  const signer = sharedSecret === undefined ? undefined : signerOf(sharedSecret)
+
+  const encode = (call: Call): Either<Refusal, Payload<Event>> => {
+    const decoded = codec.decode(call)
+    if (isLeft(decoded)) return left(invalid(call, faultsOf(decoded.left)))
+    const event = decoded.right
+    const encoded = encodePayload(event.messageId, event, toWebhookBody(event), maxBody)
+    return isLeft(encoded) || signer === undefined ? encoded : right({ ...encoded.right, signer })
+  }
+
+  return (call) => {
+    try {
+      return encode(call)
+    } catch (error) {
+      // The clock and the maker of ids are the host's.
+      return left(invalid(call, [{ path: '', message: `could not be encoded: ${messageOf(error)}` }]))
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import { Subject } from 'rxjs'
+import type { Observable } from 'rxjs'
+import { turns } from '../../internal/turns.ts'
+import { contained } from './contained.ts'
+import type { Report } from './contained.ts'
+
+/** A stream that flows whether anybody listens or not. */
+export interface Hot<T> {
+  readonly next: (value: T) => void
+  readonly complete: () => void
+  /** For strangers. */
+  readonly values$: Observable<T>
+}
+
+/**
+ * A hot stream. Every subscriber hears every value, all in the same order: also a value that a subscriber causes. What a subscriber
+ * throws goes to `report`.
+ */
+export const hot = <T>(report: Report): Hot<T> => {
+  const subject = new Subject<T>()
+  const order = turns()
+  return {
+    next: (value) => {
+      order.take(() => {
+        subject.next(value)
+      })
+    },
+    complete: () => {
+      order.take(() => {
+        subject.complete()
+      })
+    },
+    values$: contained(subject, report),
+  }
+}

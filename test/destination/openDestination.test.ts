@@ -1,0 +1,276 @@
+import { firstValueFrom, map } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import type { Closing } from '../../src/outbox/relay/closeRelay.ts'
+import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
+import { both, deadline, exponential, notBefore } from '../../src/policy/RetryPolicy.ts'
+import { retryable } from '../../src/outcome/Failure.ts'
+import { disk, survivingOutbox } from '../outbox/survivingOutbox.ts'
+import type { Event } from '../../src/event/Event.ts'
+import type { Payload } from '../../src/event/Payload.ts'
+import { busy, gone, open, track, yes } from './virtual.ts'
+
+const HOUR = 3_600_000
+
+describe('a subscriber of a destination', () => {
+  it.each<[string, () => unknown]>([
+    ['throws', () => expect.unreachable()],
+    ['answers a promise that rejects', () => Promise.reject(new Error('subscriber'))],
+  ])('that %s harms nobody, piped or not, and is told as a defect', async (_, act) => {
+    const { clock, destination, ended, defects } = open([() => ({ verdict: yes, after: 10 })])
+    const seen: string[] = []
+    destination.outcomes$.subscribe(() => void seen.push('before'))
+    destination.outcomes$.subscribe(act)
+    destination.outcomes$.subscribe({ next: act, complete: act })
+    destination.outcomes$.pipe(map((outcome) => outcome.item.id)).subscribe(act)
+    destination.attempts$.subscribe(act)
+    destination.outcomes$.pipe(map(({ item }) => item.id)).subscribe((id) => seen.push(id))
+    await destination.send(track('m1'))
+    await clock.advance(10)
+    expect(ended()).toEqual(['Delivered m1'])
+    expect(seen).toEqual(['before', 'm1'])
+    expect(defects()).toEqual([
+      'a subscriber of attempts$',
+      'a subscriber of outcomes$',
+      'a subscriber of outcomes$',
+      'a subscriber of outcomes$',
+    ])
+    await destination.close()
+    expect(defects()).toHaveLength(5)
+  })
+
+  it('whose operator throws has its own stream ended, and nobody else’s', async () => {
+    const { clock, destination, ended, defects } = open([() => ({ verdict: yes, after: 10 })])
+    destination.outcomes$.pipe(map(() => expect.unreachable())).subscribe()
+    for (const id of ['m1', 'm2']) await destination.send(track(id))
+    await clock.advance(10)
+    expect(ended()).toEqual(['Delivered m1', 'Delivered m2'])
+    expect(defects()).toEqual(['a subscriber of outcomes$'])
+  })
+
+  it('can wait for one with a promise, and unsubscribe', async () => {
+    const { clock, destination } = open([() => ({ verdict: yes, after: 10 })])
+    const first = firstValueFrom(destination.outcomes$, { defaultValue: undefined })
+    let heard = 0
+    const subscription = destination.outcomes$.subscribe(() => heard++)
+    subscription.unsubscribe()
+    await destination.send(track('m1'))
+    await clock.advance(10)
+    expect((await first)?._tag).toBe('Delivered')
+    expect(heard).toBe(0)
+  })
+
+  it('that sends inside next turns the order round for nobody', async () => {
+    const { clock, destination, ended } = open([
+      (id) => (id === 'm1' ? { verdict: gone, after: 10 } : { verdict: gone }),
+    ])
+    const seen: string[] = []
+    destination.outcomes$.subscribe(({ item }) => {
+      if (item.id === 'm1') void destination.send(track('m2'))
+    })
+    destination.outcomes$.subscribe(({ item }) => seen.push(item.id))
+    await destination.send(track('m1'))
+    await clock.advance(10)
+    expect(ended()).toEqual(['Rejected m1', 'Rejected m2'])
+    expect(seen).toEqual(['m1', 'm2'])
+  })
+
+  it('sees accounts that add up, with its outcome in them', async () => {
+    const { clock, destination } = open([(id) => ({ verdict: id === 'm2' ? gone : yes, after: 10 })])
+    const sums: Array<readonly [number, number]> = []
+    destination.outcomes$.subscribe(() => {
+      const { accepted, delivered, rejected, expired, dropped, abandoned, waiting } = destination.stats()
+      sums.push([accepted - (delivered + rejected + expired + dropped + abandoned + waiting), waiting])
+    })
+    for (const id of ['m1', 'm2', 'm3']) void destination.send(track(id))
+    await clock.advance(10)
+    expect(sums).toEqual([
+      [0, 2],
+      [0, 1],
+      [0, 0],
+    ])
+  })
+})
+
+describe('the close of a destination', () => {
+  it('answers one promise, also to who closes inside a callback of the close', async () => {
+    const { clock, destination } = open([() => ({ verdict: busy })])
+    const inside: Array<Promise<Closing<Payload<Event>>>> = []
+    destination.outcomes$.subscribe(() => inside.push(destination.close()))
+    await destination.send(track('m1'))
+    const closing = destination.close({ timeout: 0 })
+    await clock.advance(10_000)
+    expect(inside).toEqual([closing])
+    expect((await closing).abandoned.map(({ id }) => id)).toEqual(['m1'])
+  })
+
+  it('inside an outcome lets that request end', async () => {
+    const { clock, destination, urls } = open([() => ({ verdict: yes, after: 10, rest: 20 })])
+    let closed = false
+    destination.outcomes$.subscribe(() => {
+      void destination.close().then(() => (closed = true))
+    })
+    await destination.send(track('m1'))
+    await clock.advance(29)
+    expect(closed).toBe(false)
+    await clock.advance(1)
+    expect(closed).toBe(true)
+    expect(urls[0]?.calls[0]?.ended).toBe('completed')
+  })
+
+  it('is not kept up by a sink or an outbox that fails to close', async () => {
+    const fail = (): Promise<never> => Promise.reject(new Error('stuck'))
+    const outbox = { ...memoryOutbox<Payload<Event>>(), close: fail }
+    const { clock, destination, defects } = open([() => ({ verdict: yes })], { outbox }, fail)
+    let completed = false
+    destination.outcomes$.subscribe({ complete: () => (completed = true) })
+    await destination.send(track('m1'))
+    const closing = destination.close()
+    await clock.advance(10)
+    expect((await closing).totals).toMatchObject({ delivered: 1 })
+    expect(completed).toBe(true)
+    expect(defects()).toEqual(['the close of the sink', 'the close of the outbox'])
+    expect(clock.pending()).toBe(0)
+  })
+
+  it('lets those go who wait for room or for rest, and answers Closed', async () => {
+    const { clock, destination } = open([() => ({ verdict: busy })], { maxCount: 1 })
+    await destination.send(track('m1'))
+    const waited: string[] = []
+    void destination.ready().then(() => waited.push('room'))
+    void destination.idle().then(() => waited.push('rest'))
+    await clock.advance(0)
+    expect(waited).toEqual([])
+    const closing = destination.close({ timeout: 0 })
+    expect(await destination.send(track('m2'))).toMatchObject({ left: { _tag: 'Closed' } })
+    await clock.advance(0)
+    await closing
+    expect(waited.toSorted()).toEqual(['rest', 'room'])
+    await destination.idle()
+    await destination.ready()
+    expect(await destination.redrive()).toBe(0)
+  })
+
+  it('leaves to a durable outbox what has not ended, and idle says so', async () => {
+    const on = disk<Payload<Event>>()
+    const { clock, destination } = open([() => ({ verdict: busy })], (time) => ({
+      outbox: survivingOutbox(on, time),
+    }))
+    await destination.send(track('m1'))
+    const closing = destination.close({ timeout: 0 })
+    await clock.advance(0)
+    expect(await closing).toMatchObject({ totals: { accepted: 1, abandoned: 0, waiting: 1 }, abandoned: [] })
+    expect(await destination.idle()).toMatchObject({ waiting: 1 })
+    expect(on.entries.size).toBe(1)
+  })
+
+  it('gives siblings at most the time of one attempt, and cuts the rest', async () => {
+    const { clock, destination, urls } = open([
+      () => ({ verdict: yes, after: 10 }),
+      () => ({ verdict: yes, after: 4_999 }),
+      () => ({ verdict: yes, after: 1_000_000 }),
+    ])
+    for (let n = 0; n < 20; n++) void destination.send(track(`m${String(n)}`))
+    await clock.advance(20)
+    const closing = destination.close()
+    await clock.advance(5_000)
+    expect((await closing).totals).toMatchObject({ delivered: 20 })
+    expect(urls.map((url) => url.running())).toEqual([0, 0, 0])
+    expect(urls[1]?.calls.filter(({ ended }) => ended === 'completed')).toHaveLength(16)
+    expect(clock.pending()).toBe(0)
+  })
+})
+
+describe('room in a destination', () => {
+  it('is that of the outbox that it was given', async () => {
+    const { clock, destination } = open([() => ({ verdict: yes, after: 10 })], {
+      outbox: memoryOutbox<Payload<Event>>({ maxCount: 1 }),
+    })
+    await destination.send(track('m1'))
+    let through = false
+    void destination.ready().then(() => (through = true))
+    await clock.advance(9)
+    expect(through).toBe(false)
+    await clock.advance(1)
+    expect(through).toBe(true)
+  })
+
+  it('who was turned away for its bytes waits until something has left, and does not spin', async () => {
+    const { clock, destination } = open([() => ({ verdict: yes, after: 10 })], { maxBytes: 200 })
+    await destination.send(track('m1'))
+    let tries = 0
+    const insist = async (): Promise<void> => {
+      for (;;) {
+        tries++
+        if ((await destination.send(track('m2')))._tag === 'Right') return
+        if (tries > 1_000) throw new Error('it spins')
+        await destination.ready()
+      }
+    }
+    const insisting = insist()
+    await clock.advance(10)
+    await insisting
+    expect(tries).toBe(2)
+  })
+})
+
+describe('time in a destination', () => {
+  it('counts four hours from the first attempt; no attempt starts then or later, and a wait in a lane counts', async () => {
+    const { clock, destination, outcomes, urls } = open([() => ({ verdict: busy, after: 4_000 })], {
+      retry: both(exponential({ base: 60_000, factor: 1 }), deadline(4 * HOUR)),
+      concurrency: 1,
+    })
+    for (let n = 0; n < 30; n++) void destination.send(track(`m${String(n)}`))
+    await clock.advance(5 * HOUR)
+    expect(outcomes).toHaveLength(30)
+    for (const { item } of outcomes) {
+      const mine = (urls[0]?.calls ?? [])
+        .filter((call) => call.item === item)
+        .map(({ startedAt }) => startedAt)
+      expect(Math.max(...mine) - Math.min(...mine)).toBeLessThan(4 * HOUR)
+    }
+    expect(outcomes.every(({ _tag }) => _tag === 'Expired')).toBe(true)
+    expect(clock.pending()).toBe(0)
+  })
+
+  it('a Retry-After beyond the deadline ends it at once', async () => {
+    const { clock, destination, ended } = open(
+      [
+        () => ({
+          verdict: {
+            _tag: 'Left',
+            left: retryable('status', { status: 429, notBefore: Date.UTC(2026, 0, 1, 4) }),
+          },
+        }),
+      ],
+      { retry: both(exponential(), both(deadline(4 * HOUR), notBefore)) },
+    )
+    await destination.send(track('m1'))
+    expect(ended()).toEqual(['Expired m1'])
+    expect(clock.pending()).toBe(0)
+  })
+})
+
+describe('what a host gives a destination', () => {
+  it.each(['timeout', 'concurrency', 'maxCount', 'maxBytes', 'inRound', 'maxBody'])(
+    'the number %s is refused when it is none, by its name',
+    (name) => {
+      for (const value of [0, -1, NaN, 1.5]) {
+        expect(() => open([() => ({ verdict: yes })], { [name]: value })).toThrow(RangeError)
+        expect(() => open([() => ({ verdict: yes })], { [name]: value })).toThrow(
+          `webhookDestination: ${name}`,
+        )
+      }
+    },
+  )
+
+  it('an id maker that throws costs that event, which is refused', async () => {
+    const newId = (): never => {
+      throw new Error('no ids today')
+    }
+    const { destination } = open([() => ({ verdict: yes })], { newId })
+    const { messageId, ...without } = track('m1')
+    expect(await destination.send(without)).toMatchObject({ left: { _tag: 'Invalid', input: without } })
+    expect((await destination.send({ ...without, messageId: 'm2' }))._tag).toBe('Right')
+    expect(messageId).toBe('m1')
+  })
+})

@@ -1,0 +1,79 @@
+/** A destination on a virtual clock, whose URLs are scripted sinks: everything but HTTP is what hosts get. */
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Destination, DestinationOptions } from '../../src/destination/Destination.ts'
+import { openDestination } from '../../src/destination/openDestination.ts'
+import type { TrackCall } from '../../src/event/Call.ts'
+import type { Event } from '../../src/event/Event.ts'
+import type { Payload } from '../../src/event/Payload.ts'
+import type { Happening } from '../../src/observe/Happening.ts'
+import { refused, retryable } from '../../src/outcome/Failure.ts'
+import type { Outcome } from '../../src/outcome/Outcome.ts'
+import type { Verdict } from '../../src/outcome/Verdict.ts'
+import { exponential } from '../../src/policy/RetryPolicy.ts'
+import { scriptedSink } from '../../src/testing/scriptedSink.ts'
+import type { Reply, ScriptedSink } from '../../src/testing/scriptedSink.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+import type { VirtualClock } from '../../src/testing/virtualClock.ts'
+
+export const yes: Verdict = right({ sink: 'url', status: 200 })
+export const busy: Verdict = left(retryable('status', { status: 503 }))
+export const gone: Verdict = left(refused('status', { status: 410 }))
+
+export const track = (id: string, userId = 'u'): TrackCall => ({
+  type: 'track',
+  userId,
+  event: 'Seen',
+  messageId: id,
+})
+
+export type Answer = (id: string, number: number, index: number) => Reply
+
+export interface World {
+  readonly clock: VirtualClock
+  readonly destination: Destination
+  readonly urls: ReadonlyArray<ScriptedSink<Payload<Event>>>
+  readonly outcomes: Array<Outcome<Payload<Event>>>
+  readonly told: Happening[]
+  /** The kinds and ids of the outcomes. */
+  readonly ended: () => ReadonlyArray<string>
+  readonly defects: () => ReadonlyArray<string>
+}
+
+export const open = (
+  answers: ReadonlyArray<Answer>,
+  options: DestinationOptions | ((clock: VirtualClock) => DestinationOptions) = {},
+  close?: () => Promise<void>,
+): World => {
+  const clock = virtualClock()
+  const outcomes: Array<Outcome<Payload<Event>>> = []
+  const told: Happening[] = []
+  const urls = answers.map((answer, at) => {
+    const sink = scriptedSink<Payload<Event>>({
+      name: `url${String(at)}`,
+      clock,
+      reply: ({ id }, { number }, index) => answer(id, number, index),
+    })
+    return close === undefined ? sink : Object.assign(sink, { close: () => close })
+  })
+  const destination = openDestination(
+    { urls, sharedSecret: undefined, enabled: true },
+    {
+      clock,
+      random: () => 0,
+      logger: false,
+      retry: exponential(),
+      tell: (happening) => told.push(happening),
+      ...(typeof options === 'function' ? options(clock) : options),
+    },
+  )
+  destination.outcomes$.subscribe((outcome) => outcomes.push(outcome))
+  return {
+    clock,
+    destination,
+    urls,
+    outcomes,
+    told,
+    ended: () => outcomes.map(({ _tag, item }) => `${_tag} ${item.id}`),
+    defects: () => told.flatMap((happening) => (happening._tag === 'Defect' ? [happening.where] : [])),
+  }
+}
