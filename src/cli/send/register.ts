@@ -34,7 +34,7 @@ export const register = (): Register => {
     subjectOf: (item) => {
       if (!isPayload(item)) return undefined
       const { id, items } = item
-      return { line: lines.get(item) ?? 0, id, type: items[0]?.type ?? '' }
+      return { line: lines.get(item) ?? 0, id, type: items[0].type }
     },
     outstanding: () => [...waiting].flatMap(({ items }) => items),
   }
