@@ -19,7 +19,7 @@ import { toWebhookBody } from 'headrace'
 import { webhook } from 'headrace/sinks/webhook'
 import { Subject } from 'rxjs'
 import { calls } from './events.js'
-import { median, startReceiver } from './measure.js'
+import { startReceiver } from './measure.js'
 
 const PARKED = 100_000
 const MOST_BYTES = 256
@@ -100,9 +100,7 @@ export const run = async () => {
   const rows = []
   try {
     for (const [what, urls, isTarget] of situations) {
-      const figures = []
-      for (let i = 0; i < 3; i++) figures.push(await inAChild(urls))
-      const figure = median(figures)
+      const figure = await inAChild(urls)
       rows.push({
         what,
         figure,
