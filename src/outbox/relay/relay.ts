@@ -40,6 +40,7 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
   const stranded: Array<Entry<A>> = []
   let mode: 'open' | 'refusing' | 'resting' | 'over' = 'open'
   let pumping = false
+  let looked = -Infinity
   /** A `take` is not answered yet, or what it brought is being started. */
   let taking = false
 
@@ -122,6 +123,7 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
     // What the store has not let go of counts as in a round: else we would hold all that a failing store has.
     const free = Math.min(options.inRound - round.inRound() - store.pending(), most)
     const at = now()
+    looked = at
     if (rests() || taking || free <= 0 || (outbox.nextDue() ?? Infinity) > at) return 0
     let started = 0
     taking = true
@@ -157,13 +159,13 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
     changed()
   }
 
-  /** One timer for all that is parked, and none when nothing is. */
+  /** One timer for all that is parked. What falls due after the last look must not be forgotten, so `due` is held against that look. */
   const timer = alarm(clock, now, pump)
   const setTimer = (atOnce: boolean): void => {
     const due = outbox.nextDue()
     if (atOnce) timer.atLatest(now())
     else if (due === undefined) timer.clear()
-    else if (due > now()) timer.atLatest(due)
+    else if (due > looked) timer.atLatest(due)
   }
 
   const admit = (answer: Either<Full, Entry<A>>): Either<Full, Entry<A>> => {
