@@ -43,8 +43,8 @@ interface Delivery<A> extends Link<Delivery<A>> {
 /** Runs a sink for entries, and keeps count. A defect of the sink is a retryable failure of that entry alone. */
 export const rounds = <A>(sink: Sink<A>, listener: RoundsListener<A>): Rounds<A> => {
   const run = runOf(sink)
-  // Not a Set: one that is filled and emptied leaves tables behind, each with what was in it and a link to the next one, so that all
-  // that ended can live until the next full garbage collection (a quarter more CPU for each event).
+  // Not a Set: with one, what had ended lived on until the next full garbage collection (65 instead of 92 µs for `destination.send`
+  // in a long run). Probably its emptied tables, each of which links to the next one; that part was not traced.
   const running = chain<Delivery<A>>()
   let inRound = 0
   let retries = 0
