@@ -10,13 +10,13 @@ describe('a destination', () => {
     await fc.assert(destinationLaws(openDestination, reached), { numRuns: 1_000 })
     const share = (count: number): number => count / reached.worlds
     expect(reached.worlds).toBe(1_000)
-    expect(share(reached.delivered)).toBeGreaterThan(0.3)
-    expect(share(reached.rejected)).toBeGreaterThan(0.05)
-    expect(share(reached.expired)).toBeGreaterThan(0.2)
-    expect(share(reached.abandoned)).toBeGreaterThan(0.2)
-    expect(share(reached.refused)).toBeGreaterThan(0.2)
-    expect(share(reached.orderedPairs)).toBeGreaterThan(0.2)
-    expect(share(reached.timedOut)).toBeGreaterThan(0.1)
+    expect(share(reached.delivered)).toBeGreaterThan(0.2)
+    expect(share(reached.rejected)).toBeGreaterThan(0.02)
+    expect(share(reached.expired)).toBeGreaterThan(0.1)
+    expect(share(reached.abandoned)).toBeGreaterThan(0.1)
+    expect(share(reached.refused)).toBeGreaterThan(0.1)
+    expect(share(reached.orderedPairs)).toBeGreaterThan(0.1)
+    expect(share(reached.timedOut)).toBeGreaterThan(0.05)
   }, 60_000)
 
   it.each(Object.entries(destinationMutants))(
