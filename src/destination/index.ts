@@ -3,7 +3,7 @@
  *
  * @module
  */
-export { ConfigError } from './ConfigError.ts'
+export { ConfigError } from '../outcome/ConfigError.ts'
 export type {
   Accepted,
   CloseOptions,

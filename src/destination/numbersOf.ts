@@ -1,5 +1,5 @@
 import { bodyBytes } from '../event/Limits.ts'
-import { wholeNumber } from '../policy/wholeNumber.ts'
+import { wholeNumber } from '../internal/wholeNumber.ts'
 import type { DestinationOptions } from './Destination.ts'
 
 /** The numbers of a destination, each with its default where none was given. */

@@ -15,7 +15,7 @@ import { memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { relay } from '../outbox/relay/relay.ts'
 import { standard } from '../policy/RetryPolicy.ts'
 import type { RetryPolicy } from '../policy/RetryPolicy.ts'
-import { wholeNumber } from '../policy/wholeNumber.ts'
+import { wholeNumber } from '../internal/wholeNumber.ts'
 import type { Outbox } from '../sink/Outbox.ts'
 import type { Sink } from '../sink/Sink.ts'
 

@@ -6,7 +6,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { isDead } from '../outcome/Outcome.ts'
 import { full } from '../outcome/Refusal.ts'
-import { wholeNumber } from '../policy/wholeNumber.ts'
+import { wholeNumber } from '../internal/wholeNumber.ts'
 import type { DeadLetter, Entry, Outbox } from '../sink/Outbox.ts'
 import { waitingLine } from './waitingLine.ts'
 

@@ -9,7 +9,7 @@
  * @module
  */
 import type * as M from 'fp-ts/lib/Monoid.js'
-import { wholeNumber } from './wholeNumber.ts'
+import { wholeNumber } from '../internal/wholeNumber.ts'
 
 /** What a policy is made of. Plain data; make it with the constructors, which check their numbers. */
 export type RetryPolicy =

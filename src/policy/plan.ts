@@ -5,7 +5,7 @@ import type { Progress } from '../outcome/Progress.ts'
 import type { Verdict } from '../outcome/Verdict.ts'
 import type { RetryPolicy } from './RetryPolicy.ts'
 import { step } from './step.ts'
-import { wholeNumber } from './wholeNumber.ts'
+import { wholeNumber } from '../internal/wholeNumber.ts'
 
 /** One attempt of a plan. */
 export interface PlannedAttempt {

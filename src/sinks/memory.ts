@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { refused } from '../outcome/Failure.ts'
-import { wholeNumber } from '../policy/wholeNumber.ts'
+import { wholeNumber } from '../internal/wholeNumber.ts'
 import { fromRun, nothingToCancel } from '../sink/Run.ts'
 import type { Sink } from '../sink/Sink.ts'
 

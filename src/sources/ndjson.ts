@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { jsonFault } from '../internal/jsonFault.ts'
-import { wholeNumber } from '../policy/wholeNumber.ts'
+import { wholeNumber } from '../internal/wholeNumber.ts'
 import { notJson } from './Line.ts'
 import type { BadLine, Line } from './Line.ts'
 import { lineSplitter } from './lineSplitter.ts'

@@ -8,7 +8,7 @@ import type { Awaitable } from '../internal/Awaitable.ts'
 import type { Tell } from '../observe/Happening.ts'
 import { isolate } from '../observe/isolate.ts'
 import { abandoned } from '../outcome/Outcome.ts'
-import { wholeNumber } from '../policy/wholeNumber.ts'
+import { wholeNumber } from '../internal/wholeNumber.ts'
 
 /** How much may be under way in a pipeline that is fed by `pull`. */
 export interface PullOptions<R> {

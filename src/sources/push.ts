@@ -9,7 +9,7 @@ import { abandoned, dropped } from '../outcome/Outcome.ts'
 import type { Abandoned, Dropped } from '../outcome/Outcome.ts'
 import { closed, full, tooLarge } from '../outcome/Refusal.ts'
 import type { Closed, Full, TooLarge } from '../outcome/Refusal.ts'
-import { wholeNumber } from '../policy/wholeNumber.ts'
+import { wholeNumber } from '../internal/wholeNumber.ts'
 import { turnstile } from './Turnstile.ts'
 
 /** What a push source holds at most, and what it does beyond that. */

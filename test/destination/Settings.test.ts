@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { ConfigError } from '../../src/destination/ConfigError.ts'
+import { ConfigError } from '../../src/outcome/ConfigError.ts'
 import { decodeSettings } from '../../src/destination/Settings.ts'
 import type { Settings } from '../../src/destination/Settings.ts'
 import { webhookDestination } from '../../src/destination/webhookDestination.ts'

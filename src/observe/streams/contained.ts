@@ -1,6 +1,6 @@
 import { Observable, Subscriber } from 'rxjs'
 import type { Observer, OperatorFunction, Subscription } from 'rxjs'
-import { isolate } from '../../observe/isolate.ts'
+import { isolate } from '../isolate.ts'
 
 /** Is told what a subscriber threw, or what the promise that it answered rejected with. */
 export type Report = (error: unknown) => void

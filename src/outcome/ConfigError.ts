@@ -1,4 +1,4 @@
-import type { Fault } from '../outcome/Refusal.ts'
+import type { Fault } from './Refusal.ts'
 
 /**
  * Thrown by the façades when they are given wrong settings, before anything runs. `code` is stable; `faults` names everything that

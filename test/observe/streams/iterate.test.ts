@@ -1,6 +1,6 @@
 import { Subject } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { iterate } from '../../../src/destination/streams/iterate.ts'
+import { iterate } from '../../../src/observe/streams/iterate.ts'
 
 const open = (limit = 3) => {
   const source = new Subject<number>()
