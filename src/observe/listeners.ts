@@ -28,7 +28,5 @@ export interface Listening {
 }
 
 /** Everybody who is told what happens in a façade: the host's diagnostics, its logger, and the façade itself. */
-export const listeners = (
-  { logger = toConsole, tell }: Listening,
-  ...own: ReadonlyArray<Tell>
-): Tell => tellAll(...own, channel, debugTell(), logger === false ? undefined : toLogger(logger), tell)
+export const listeners = ({ logger = toConsole, tell }: Listening, ...own: ReadonlyArray<Tell>): Tell =>
+  tellAll(...own, channel, debugTell(), logger === false ? undefined : toLogger(logger), tell)
