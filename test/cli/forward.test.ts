@@ -2,8 +2,10 @@ import * as fc from 'fast-check'
 import { Readable } from 'node:stream'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Report } from '../../src/cli/output/Report.ts'
-import { forward } from '../../src/cli/send/forward.ts'
-import type { ForwardOptions } from '../../src/cli/send/forward.ts'
+import { forward } from '../../src/cli/forward/forward.ts'
+import type { ForwardOptions } from '../../src/cli/forward/forward.ts'
+import { toWebhooks } from '../../src/cli/send/toWebhooks.ts'
+import type { ToWebhooks } from '../../src/cli/send/toWebhooks.ts'
 import { addsUp } from '../../src/cli/Summary.ts'
 import { limitRetries } from '../../src/policy/RetryPolicy.ts'
 import { ndjson } from '../../src/sources/ndjson.ts'
@@ -11,7 +13,10 @@ import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import { track } from './command.ts'
 
 /** A run over these lines, to a receiver that answers with the status that the event is named after. */
-const running = async (lines: ReadonlyArray<string>, more: Partial<ForwardOptions> = {}) => {
+const running = async (
+  lines: ReadonlyArray<string>,
+  { maxBytes, ...more }: Partial<ForwardOptions & Pick<ToWebhooks, 'maxBytes'>> = {},
+) => {
   const receiver = await loopbackReceiver(({ body }) => ({
     do: 'status',
     code: Number((JSON.parse(body.toString()) as { event: string }).event),
@@ -21,9 +26,12 @@ const running = async (lines: ReadonlyArray<string>, more: Partial<ForwardOption
   const lost: string[] = []
   const { done } = forward({
     lines: ndjson(Readable.from(lines)),
-    settings: { webhooks: [{ url: receiver.url }] },
-    destination: { logger: false, retry: limitRetries(0) },
-    maxWaiting: 50,
+    open: toWebhooks({
+      settings: { webhooks: [{ url: receiver.url }] },
+      destination: { logger: false, retry: limitRetries(0) },
+      maxWaiting: 50,
+      ...(maxBytes === undefined ? {} : { maxBytes }),
+    }),
     grace: 0,
     stop: { gently: new AbortController().signal, now: new AbortController().signal },
     report: (report) => reports.push(report),

@@ -15,7 +15,8 @@ import type { Output } from '../output/Output.ts'
 import { toJson } from '../output/Report.ts'
 import { reporter } from '../output/reporter.ts'
 import { packageVersion } from '../packageVersion.ts'
-import { forward } from '../send/forward.ts'
+import { forward } from '../forward/forward.ts'
+import { toWebhooks } from '../send/toWebhooks.ts'
 import { stopSignals } from '../stopSignals.ts'
 import { show } from '../Summary.ts'
 import type { Summary } from '../Summary.ts'
@@ -132,14 +133,16 @@ const play = async (output: Output, terminal: Terminal): Promise<number> => {
     terminal.out.line(toJson({ t: 'ready', urls: stage.settings.webhooks.map(({ url }) => url) }))
   const { done } = forward({
     lines: ndjson(Readable.from(atAPace(lines))),
-    settings: stage.settings,
-    destination: {
-      timeout: TIMEOUT,
-      retry: both(fullJitter(exponential({ base: 600 })), deadline(8_000)),
-      random: seededRandom(20),
-      logger: false,
-    },
-    maxWaiting: 1_000,
+    open: toWebhooks({
+      settings: stage.settings,
+      destination: {
+        timeout: TIMEOUT,
+        retry: both(fullJitter(exponential({ base: 600 })), deadline(8_000)),
+        random: seededRandom(20),
+        logger: false,
+      },
+      maxWaiting: 1_000,
+    }),
     grace: 2_000,
     stop,
     report: (report) => {

@@ -12,7 +12,10 @@ export interface Subject {
   /** Its line in the input, from 1. */
   readonly line: number
   readonly id: string
+  /** Its kind; `batch` for many that were sent as one. */
   readonly type: string
+  /** How many events, of a batch. `line` is then that of the first. */
+  readonly count?: number
 }
 
 /** Why one URL did not take an event. */

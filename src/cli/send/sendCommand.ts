@@ -1,152 +1,21 @@
-import { addAbortSignal } from 'node:stream'
-import { ndjson } from '../../sources/ndjson.ts'
-import { exitCodeOf, FAULT, USAGE } from '../ExitCode.ts'
-import { progressBar } from '../output/progressBar.ts'
-import type { ProgressBar } from '../output/progressBar.ts'
-import type { Report, UrlTotals } from '../output/Report.ts'
-import { toJson } from '../output/Report.ts'
-import { reporter } from '../output/reporter.ts'
-import { whyNot } from '../output/whyNot.ts'
-import { stopSignals } from '../stopSignals.ts'
-import type { Stop } from '../stopSignals.ts'
-import { show, undelivered } from '../Summary.ts'
+import { retryFor } from '../forward/retryFor.ts'
+import { runErrand } from '../forward/runErrand.ts'
+import { USAGE } from '../ExitCode.ts'
 import type { Terminal } from '../Terminal.ts'
-import { openDeadFile } from './DeadFile.ts'
-import type { DeadFile } from './DeadFile.ts'
-import { forward } from './forward.ts'
-import type { Account, Run } from './forward.ts'
-import { openInput } from './Input.ts'
-import type { Input } from './Input.ts'
-import { retryFor } from './retryFor.ts'
 import { sendOptions } from './SendOptions.ts'
-import type { SendFlags, SendOptions } from './SendOptions.ts'
-
-interface Parts {
-  readonly options: SendOptions
-  readonly input: Input
-  readonly dead: DeadFile | undefined
-  readonly stop: Stop
-  readonly terminal: Terminal
-}
-
-const drawProgress = async (
-  { options, input, terminal }: Parts,
-  run: Run,
-): Promise<ProgressBar | undefined> => {
-  if (!terminal.err.isTTY || options.output === 'quiet' || input.isKeyboard) return undefined
-  return progressBar(process.stderr, terminal, () => {
-    const summary = run.summary()
-    const { accepted, waiting, delivered, rejected, expired } = summary
-    const ended = accepted === 0 ? 1 : (accepted - waiting) / accepted
-    const read = input.share()
-    return {
-      share: read === undefined ? undefined : read * ended,
-      text: `${String(delivered)} delivered, ${String(waiting)} waiting, ${String(rejected + expired)} dead`,
-    }
-  })
-}
-
-/** What a person should know at the end, beside the numbers. */
-const notesOf = ({ options, dead, terminal }: Parts, account: Account): ReadonlyArray<string> => {
-  const { summary, cut, inputError } = account
-  const notes: string[] = []
-  if (inputError !== undefined)
-    notes.push(`the input could not be read to its end: ${whyNot(inputError)}; all before was taken`)
-  if (cut && inputError === undefined) notes.push('stopped: the input was not read to its end')
-  if (summary.read === 0) notes.push('the input holds no events, so there was nothing to send')
-  const lost = undelivered(summary)
-  if (dead === undefined) {
-    if (lost > 0)
-      notes.push(`${String(lost)} not delivered; with --dead FILE they are kept, to be sent again`)
-  } else {
-    const failure = dead.failure()
-    if (failure !== undefined)
-      notes.push(
-        `--dead '${String(options.dead)}' could not be written: ${failure}; ${String(lost - dead.kept())} events are not in it`,
-      )
-    if (dead.kept() > 0)
-      notes.push(
-        `${String(dead.kept())} not delivered, now in ${String(options.dead)}; send them again with: headrace send ${String(options.dead)} …`,
-      )
-  }
-  const output = terminal.out.failure()
-  if (output !== undefined) notes.push(`the output could not be written: ${output}`)
-  return notes
-}
-
-const conclude = (parts: Parts, account: Account, urls: ReadonlyArray<UrlTotals>): number => {
-  const { terminal, options, dead } = parts
-  const { summary, cut, inputError } = account
-  if (options.output === 'json') terminal.out.line(toJson({ t: 'summary', ...summary }))
-  else {
-    for (const { url, delivered, failed, passedOver } of urls) {
-      const over = passedOver === 0 ? '' : `, ${String(passedOver)} passed over`
-      terminal.err.line(
-        `headrace: ${url}  ${String(delivered)} requests taken, ${String(failed)} failed${over}`,
-      )
-    }
-    terminal.err.line(`headrace: ${show(summary)}`)
-  }
-  for (const note of notesOf(parts, account)) terminal.err.line(`headrace: ${note}`)
-  const faulty =
-    inputError !== undefined || dead?.failure() !== undefined || terminal.out.failure() !== undefined
-  return faulty ? FAULT : exitCodeOf(summary, cut)
-}
-
-const run = async (parts: Parts): Promise<number> => {
-  const { options, input, dead, stop, terminal } = parts
-  const write = reporter(terminal, options.output)
-  const urls: UrlTotals[] = []
-  const report = (each: Report): void => {
-    if (each.t === 'url') urls.push(each)
-    write(each)
-  }
-  stop.gently.addEventListener('abort', () => {
-    terminal.err.line('headrace: stopping: what is on its way may end; once more to stop at once')
-  })
-  addAbortSignal(stop.gently, input.stream)
-  const work = forward({
-    lines: ndjson(input.stream),
-    settings: options.settings,
-    destination: {
-      retry: retryFor(options.retryFor),
-      timeout: options.timeout,
-      concurrency: options.concurrency,
-      egress: options.egress,
-      logger: false,
-    },
-    maxWaiting: options.maxWaiting,
-    grace: options.grace,
-    stop,
-    report,
-    undelivered: (event, reason) => dead?.keep(event, reason),
-    caughtUp: terminal.out.caughtUp,
-  })
-  const bar = await drawProgress(parts, work)
-  const account = await work.done
-  bar?.stop()
-  await dead?.close()
-  return conclude(parts, account, urls)
-}
+import type { SendFlags } from './SendOptions.ts'
+import { toWebhooks } from './toWebhooks.ts'
 
 /** `headrace send`: forwards NDJSON events to one to five URLs. Answers the exit code. */
 export const sendCommand = async (file: string, flags: SendFlags, terminal: Terminal): Promise<number> => {
-  const complain = (sentences: ReadonlyArray<string>): number => {
-    for (const sentence of sentences) terminal.err.line(`headrace send: ${sentence}`)
+  const options = sendOptions(flags, process.env)
+  if (options._tag === 'Left') {
+    for (const sentence of options.left) terminal.err.line(`headrace send: ${sentence}`)
     return USAGE
   }
-  const options = sendOptions(flags, process.env)
-  if (options._tag === 'Left') return complain(options.left)
-  const input = await openInput(file)
-  if (input._tag === 'Left') return complain(input.left)
-  const { dead: path } = options.right
-  const dead = path === undefined ? undefined : openDeadFile(path, input.right)
-  if (dead?._tag === 'Left') return complain(dead.left)
-  if (input.right.isKeyboard)
-    terminal.err.line('headrace: reading events from the keyboard, one JSON object a line; Ctrl-D ends')
-  const stop = stopSignals()
-  const code = await run({ options: options.right, input: input.right, dead: dead?.right, stop, terminal })
-  stop.release()
-  if (stop.now.aborted) process.exit(code)
-  return code
+  const { settings, timeout, concurrency, egress, maxWaiting, dead, grace, output } = options.right
+  const retry = retryFor(options.right.retryFor)
+  const destination = { retry, timeout, concurrency, egress, logger: false } as const
+  const open = toWebhooks({ settings, destination, maxWaiting })
+  return runErrand({ command: 'send', file, open, dead, grace, output }, terminal)
 }

@@ -1,5 +1,5 @@
 import type { Secret } from '../../signing/Secret.ts'
-import { openInput } from '../send/Input.ts'
+import { openInput } from '../forward/Input.ts'
 import { all, wrong } from '../values/Checked.ts'
 import type { Checked } from '../values/Checked.ts'
 import { readSecret } from '../values/readSecret.ts'

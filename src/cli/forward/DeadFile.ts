@@ -6,8 +6,6 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { right } from 'fp-ts/lib/Either.js'
-import { callOf } from '../../event/Call.ts'
-import type { Event } from '../../event/Event.ts'
 import { lineFile } from '../../sinks/LineFile.ts'
 import { whyNot } from '../output/whyNot.ts'
 import { wrong } from '../values/Checked.ts'
@@ -16,7 +14,8 @@ import type { Input } from './Input.ts'
 
 /** Keeps events. Nothing is written before the first of them. */
 export interface DeadFile {
-  readonly keep: (event: Event, reason: string) => void
+  /** In the form in which it was read. */
+  readonly keep: (call: object, reason: string) => void
   /** How many are in the file. */
   readonly kept: () => number
   /** Why some are not, if some are not. */
@@ -48,8 +47,8 @@ const deadFile = (path: string): DeadFile => {
   let kept = 0
   let failure: string | undefined
   return {
-    keep: (event, reason) => {
-      file.write(JSON.stringify({ ...callOf(event), reason }), (error) => {
+    keep: (call, reason) => {
+      file.write(JSON.stringify({ ...call, reason }), (error) => {
         if (error instanceof Error) failure ??= whyNot(error)
         else kept++
       })

@@ -1,12 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Destination, DestinationOptions } from '../../destination/Destination.ts'
-import type { Settings } from '../../destination/Settings.ts'
-import { webhookDestination } from '../../destination/webhookDestination.ts'
-import type { Call } from '../../event/Call.ts'
-import type { Event } from '../../event/Event.ts'
 import type { Tell } from '../../observe/Happening.ts'
 import type { Outcome } from '../../outcome/Outcome.ts'
-import { memoryOutbox } from '../../outbox/memoryOutbox.ts'
 import type { BadLine, Line } from '../../sources/Line.ts'
 import type { Report } from '../output/Report.ts'
 import { reportOf } from '../output/reportOf.ts'
@@ -15,6 +9,7 @@ import { causesOf } from '../output/causesOf.ts'
 import type { Stop } from '../stopSignals.ts'
 import { summaryOf } from '../Summary.ts'
 import type { Summary } from '../Summary.ts'
+import type { OpenCarrier } from './Carrier.ts'
 import { refusalReport } from './refusalReport.ts'
 import { newlyDropped } from './newlyDropped.ts'
 import { register } from './register.ts'
@@ -22,18 +17,14 @@ import { register } from './register.ts'
 /** What a run works with. */
 export interface ForwardOptions {
   readonly lines: AsyncIterable<Either<BadLine, Line>>
-  readonly settings: Settings
-  readonly destination: Omit<DestinationOptions, 'outbox' | 'tell' | 'maxCount' | 'maxBytes'>
-  /** Accepted and not ended, at most: beyond it nothing is read. */
-  readonly maxWaiting: number
-  /** The same in bytes of body; default 268,435,456, that is 256 MiB (DE9). */
-  readonly maxBytes?: number
+  /** Where they go. Nothing is read while it has no room. */
+  readonly open: OpenCarrier
   /** Milliseconds in which retries may still start after a stop. */
   readonly grace: number
   readonly stop: Pick<Stop, 'gently' | 'now'>
   readonly report: (report: Report) => void
-  /** Is given each event that was not delivered, with why. */
-  readonly undelivered: (event: Event, reason: string) => void
+  /** Is given each event that was not delivered, in the form in which it can be read again, with why. */
+  readonly undelivered: (call: object, reason: string) => void
   /** Resolves when reports have been taken; nothing is read before. */
   readonly caughtUp: () => Promise<void>
 }
@@ -53,8 +44,6 @@ export interface Run {
   /** The account so far. */
   readonly summary: () => Summary
 }
-
-const MOST_BYTES = 268_435_456
 
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
@@ -83,8 +72,8 @@ const reasonOf = (outcome: Outcome<unknown>): string | undefined => {
 }
 
 /**
- * Forwards lines to a destination: reads on only as fast as events end, and ends when every one of them has. The memory it takes is
- * bounded by `maxWaiting`, however long the input is.
+ * Forwards lines to a carrier: reads on only as fast as events end, and ends when every one of them has. The memory it takes is
+ * bounded by the carrier's bounds, however long the input is.
  */
 export const forward = (options: ForwardOptions): Run => {
   const { stop, report } = options
@@ -98,8 +87,8 @@ export const forward = (options: ForwardOptions): Run => {
 
   const ended = (outcome: Outcome<unknown>): void => {
     const reason = reasonOf(outcome)
-    for (const event of events.ended(outcome.item))
-      if (reason !== undefined) options.undelivered(event, reason)
+    const calls = events.ended(outcome.item)
+    if (reason !== undefined) for (const call of calls()) options.undelivered(call, reason)
     wake()
   }
 
@@ -114,17 +103,8 @@ export const forward = (options: ForwardOptions): Run => {
     if (happening._tag === 'Ended') ended(happening.outcome)
   }
 
-  const { maxWaiting: maxCount, maxBytes = MOST_BYTES } = options
-  const destination: Destination = webhookDestination(options.settings, {
-    ...options.destination,
-    maxCount,
-    maxBytes,
-    // Dead events are reported and handed over, not kept.
-    outbox: memoryOutbox({ maxCount, maxBytes, keepDead: 0 }),
-    tell,
-  })
-
-  const summary = (): Summary => summaryOf(refused, destination.stats())
+  const carrier = options.open(tell)
+  const summary = (): Summary => summaryOf(refused, carrier.totals())
   const somethingEnds = (): Promise<void> =>
     new Promise((resolve) => {
       wake = resolve
@@ -133,10 +113,9 @@ export const forward = (options: ForwardOptions): Run => {
   /** Offers a value until it is taken or refused. False if it was neither, because we are stopping. */
   const offer = async (value: unknown): Promise<boolean> => {
     for (;;) {
-      await destination.ready()
+      await carrier.ready()
       if (stop.gently.aborted) return false
-      // Whatever it is: `send` looks at it, and answers `Invalid` for what is no call.
-      const sent = await destination.send(value as Call)
+      const sent = await carrier.offer(value)
       if (sent._tag === 'Right') return true
       if (sent.left._tag === 'Closed') return false
       if (sent.left._tag !== 'Full') {
@@ -177,18 +156,18 @@ export const forward = (options: ForwardOptions): Run => {
 
   const toTheEnd = async (): Promise<void> => {
     await readAll()
-    await Promise.race([destination.idle(), aborted(stop.gently)])
+    await Promise.race([carrier.idle(), aborted(stop.gently)])
     // If it was stopped, this is the close that began then.
-    await destination.close({ timeout: 0 })
+    await carrier.close(0)
   }
 
   const run = async (): Promise<Account> => {
     // It lets `ready` go, so whoever waits for room goes on too.
-    void aborted(stop.gently).then(() => destination.close({ timeout: options.grace }))
+    void aborted(stop.gently).then(() => carrier.close(options.grace))
     await Promise.race([toTheEnd(), aborted(stop.now)])
     if (stop.now.aborted)
-      for (const event of events.outstanding()) options.undelivered(event, 'abandoned: stopped at once')
-    for (const [url, counts] of Object.entries(destination.stats().urls)) report({ t: 'url', url, ...counts })
+      for (const call of events.outstanding()) options.undelivered(call, 'abandoned: stopped at once')
+    for (const [url, counts] of Object.entries(carrier.urls())) report({ t: 'url', url, ...counts })
     return { summary: summary(), cut, inputError }
   }
 
