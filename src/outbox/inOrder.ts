@@ -123,6 +123,8 @@ export const inOrder = <A>(outbox: Outbox<A>, { keyOf, defect }: InOrderOptions<
 
   return {
     durable: outbox.durable,
+    // It was never let in, so nobody waits behind it.
+    ...(outbox.bury === undefined ? {} : { bury: outbox.bury.bind(outbox) }),
     append: (item) => outbox.append(item),
     take,
     park: (entry, due) => outbox.park(entry, due),

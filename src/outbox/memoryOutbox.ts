@@ -73,6 +73,7 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
   }
 
   const bury = (letter: DeadLetter<A>): void => {
+    if (keepDead === 0) return
     dead.push(letter)
     // Cut in halves, so that each letter is moved once on average.
     if (dead.length >= 2 * keepDead) dead = dead.slice(-keepDead)
@@ -90,7 +91,10 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
     park: line.park,
     end: (entry, outcome) => {
       leave(entry)
-      if (isDead(outcome) && keepDead > 0) bury({ entry, outcome })
+      if (isDead(outcome)) bury({ entry, outcome })
+    },
+    bury: (item, outcome) => {
+      bury({ entry: { id: String(++appended), item, since: undefined, progress: undefined }, outcome })
     },
     nextDue: line.nextDue,
     abandon: () => {

@@ -64,6 +64,11 @@ export interface Outbox<A> {
   readonly park: (entry: Entry<A>, due: number) => Awaitable<void>
   /** Ends an entry that was taken. A rejected or expired one goes to the dead letters. */
   readonly end: (entry: Entry<A>, outcome: Outcome<A>) => Awaitable<void>
+  /**
+   * Puts an item that was never let in among the dead letters: there was no room for it, and it shall not be lost (CO1). An outbox
+   * without this keeps none: then its outcome is all that is left of it.
+   */
+  readonly bury?: (item: A, outcome: Outcome<A>) => Awaitable<void>
   /** When `take` will next have something: 0 for now, undefined for never. */
   readonly nextDue: () => number | undefined
   /** Takes out all that is neither taken nor ended: what a close hands back. A durable outbox keeps it and answers nothing. */

@@ -3,6 +3,7 @@ import type { Cancel, Clock } from '../../clock/Clock.ts'
 import type { Random } from '../../clock/Random.ts'
 import type { Awaitable } from '../../internal/Awaitable.ts'
 import type { Tell } from '../../observe/Happening.ts'
+import type { Failure } from '../../outcome/Failure.ts'
 import type { Outcome } from '../../outcome/Outcome.ts'
 import type { Closed, Full } from '../../outcome/Refusal.ts'
 import type { Totals } from '../../outcome/Totals.ts'
@@ -28,6 +29,11 @@ export interface RelayOptions<A> {
 export interface Relay<A> {
   /** Takes an item into keeping: from here on it will have exactly one outcome. */
   readonly offer: (item: A) => Awaitable<Either<Full | Closed, Entry<A>>>
+  /**
+   * Takes an item into keeping that the outbox has no room for, and ends it at once as rejected, without an attempt: it is a dead letter
+   * as soon as the outbox has it.
+   */
+  readonly bury: (item: A, failure: Failure) => Awaitable<Either<Closed, void>>
   /** Refuses new items from now on. */
   readonly refuse: () => void
   /** Starts no new round from now on. */

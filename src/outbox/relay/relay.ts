@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { isLeft, left } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { steady } from '../../clock/Clock.ts'
 import { whenAnswered } from '../../internal/Awaitable.ts'
@@ -23,6 +23,7 @@ import { questions } from './questions.ts'
 import type { Relay, RelayOptions } from './RelayContract.ts'
 import { reporting } from './reporting.ts'
 import { rounds } from './rounds.ts'
+import { watchers } from './watchers.ts'
 import { ASK_AGAIN_AFTER, writes } from './writes.ts'
 
 /** After so many starts the event loop has its turn, so that many retries due at once are no stall. */
@@ -35,7 +36,6 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
   const window = deadlineOf(retry)
   const say = reporting(options, now, outbox.stats().waiting)
   const retrySlots = Math.max(1, Math.floor(options.inRound / 2))
-  const watchers = new Set<() => void>()
   /** Taken or given up by the store, and not to be started because the relay rests. */
   const stranded: Array<Entry<A>> = []
   let mode: 'open' | 'refusing' | 'resting' | 'over' = 'open'
@@ -45,9 +45,7 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
   let taking = false
 
   const rests = (): boolean => mode === 'resting' || mode === 'over'
-  const changed = (): void => {
-    for (const watcher of watchers) watcher()
-  }
+  const { changed, onChange, whenever } = watchers()
   const store = { ...writes(clock, say.defect), ...questions(changed) }
 
   const finish = (entry: Entry<A>, outcome: Outcome.Outcome<A>): void => {
@@ -184,29 +182,22 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
 
   const isBusy = (): boolean => taking || store.open() + store.pending() > 0
 
-  /** Calls back once the store has answered everything: what it had in hand is somewhere then. */
-  const whenQuiet = (task: () => void): void => {
-    const check = (): void => {
-      if (isBusy()) return
-      watchers.delete(check)
-      task()
-    }
-    watchers.add(check)
-    check()
-  }
-
   const brake: Relay<A>['brake'] = (then) => {
     if (!rests()) mode = 'resting'
     timer.clear()
     store.giveUp()
     const cut = round.cancelAll()
-    whenQuiet(() => {
-      handBack({ outbox, store, say }, [...cut, ...stranded.splice(0)], (items) => {
-        mode = 'over'
-        then(items)
-        changed()
-      })
-    })
+    // Once the store has answered everything: what it had in hand is somewhere then.
+    whenever(
+      () => !isBusy(),
+      () => {
+        handBack({ outbox, store, say }, [...cut, ...stranded.splice(0)], (items) => {
+          mode = 'over'
+          then(items)
+          changed()
+        })
+      },
+    )
   }
 
   pump()
@@ -215,6 +206,14 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
     offer: (item) => {
       if (mode !== 'open') return left(closed(item))
       return store.ask(() => outbox.append(item), admit)
+    },
+    bury: (item, failure) => {
+      if (mode !== 'open') return left(closed(item))
+      const outcome = Outcome.rejected(item, 0, failure)
+      return store.ask(
+        () => outbox.bury?.(item, outcome),
+        () => right(say.stillborn(outcome)),
+      )
     },
     refuse: () => {
       if (mode === 'open') mode = 'refusing'
@@ -235,12 +234,7 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
       (!rests() && (outbox.nextDue() ?? Infinity) < instant),
     running: round.running,
     isOver: () => mode === 'over',
-    onChange: (listener) => {
-      watchers.add(listener)
-      return () => {
-        watchers.delete(listener)
-      }
-    },
+    onChange,
     redrive: async (matches) =>
       mode === 'open' ? store.ask(() => outbox.dead.redrive(matches), readmit) : 0,
     report: say.tell,

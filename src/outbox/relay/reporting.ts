@@ -15,6 +15,8 @@ export interface Reporting<A> {
   /** Items that were accepted though nobody here has seen them. */
   readonly acceptedUnseen: (count: number) => void
   readonly ended: (outcome: Outcome<A>) => void
+  /** Of an item that was accepted only to end. */
+  readonly stillborn: (outcome: Outcome<A>) => void
   /** Runs `task` when all that was said before it has been heard. */
   readonly afterwards: (task: () => void) => void
   /** Whether somebody is being told of an outcome. */
@@ -38,25 +40,31 @@ export const reporting = <A>(
   const defect = (where: string, error: unknown): void => {
     tell({ _tag: 'Defect', at: now(), where, error })
   }
+  const accepted = (item: A): void => {
+    books.accept()
+    tell({ _tag: 'Accepted', at: now(), item })
+  }
+  // The books and what was told agree at every moment, for they change in the same turn.
+  const ended = (outcome: Outcome<A>): void => {
+    outcomes.take(() => {
+      books.end(outcome)
+      tell({ _tag: 'Ended', at: now(), outcome })
+      isolate(options.ended, outcome, (error) => {
+        defect('outcome listener', error)
+      })
+    })
+  }
   return {
     tell,
     defect,
-    accepted: (item) => {
-      books.accept()
-      tell({ _tag: 'Accepted', at: now(), item })
-    },
+    accepted,
     acceptedUnseen: (count) => {
       for (let i = 0; i < count; i++) books.accept()
     },
-    ended: (outcome) => {
-      // The books and what was told agree at every moment, for they change in the same turn.
-      outcomes.take(() => {
-        books.end(outcome)
-        tell({ _tag: 'Ended', at: now(), outcome })
-        isolate(options.ended, outcome, (error) => {
-          defect('outcome listener', error)
-        })
-      })
+    ended,
+    stillborn: (outcome) => {
+      accepted(outcome.item)
+      ended(outcome)
     },
     afterwards: outcomes.take,
     speaking: outcomes.busy,
