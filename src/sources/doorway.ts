@@ -1,6 +1,6 @@
 import type { OutboxStats } from '../sink/Outbox.ts'
-import { turnstile } from '../sources/Turnstile.ts'
-import type { Turnstile } from '../sources/Turnstile.ts'
+import { turnstile } from './Turnstile.ts'
+import type { Turnstile } from './Turnstile.ts'
 
 /** A turnstile before an outbox. */
 export interface Doorway extends Turnstile {
