@@ -1,12 +1,11 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../clock/Clock.ts'
-import type { Call } from '../event/Call.ts'
 import { eventCodec } from '../event/Event.ts'
 import type { Event } from '../event/Event.ts'
 import { encodePayload } from '../event/encodePayload.ts'
 import { faultsOf } from '../event/faultsOf.ts'
-import type { Payload } from '../event/Payload.ts'
+import type { EventPayload } from '../event/Payload.ts'
 import { toWebhookBody } from '../event/WebhookBody.ts'
 import { messageOf } from '../internal/messageOf.ts'
 import { invalid } from '../outcome/Refusal.ts'
@@ -21,7 +20,9 @@ export interface EncoderOptions {
   readonly sharedSecret?: Secret | string | undefined
   readonly newId?: (() => string) | undefined
   /** Is told the keys that a call lost (EV3). */
-  readonly onDropped: (keys: ReadonlyArray<string>) => void
+  readonly onDropped?: ((keys: ReadonlyArray<string>) => void) | undefined
+  /** Whether calls come straight from `JSON.parse`, and nobody else holds them. Default: false. */
+  readonly owned?: boolean
 }
 
 /** Makes the payload of a call once (BY1), with the signer that will sign it, or says why not. Never throws. */
@@ -31,11 +32,17 @@ export const encoderOf = ({
   sharedSecret,
   newId,
   onDropped,
-}: EncoderOptions): ((call: Call) => Either<Refusal, Payload<Event>>) => {
-  const codec = eventCodec({ clock, onDropped, ...(newId === undefined ? {} : { newId }) })
+  owned = false,
+}: EncoderOptions): ((call: unknown) => Either<Refusal, EventPayload<Event>>) => {
+  const codec = eventCodec({
+    clock,
+    owned,
+    ...(onDropped === undefined ? {} : { onDropped }),
+    ...(newId === undefined ? {} : { newId }),
+  })
   const signer = sharedSecret === undefined ? undefined : signerOf(sharedSecret)
 
-  const encode = (call: Call): Either<Refusal, Payload<Event>> => {
+  const encode = (call: unknown): Either<Refusal, EventPayload<Event>> => {
     const decoded = codec.decode(call)
     if (isLeft(decoded)) return left(invalid(call, faultsOf(decoded.left)))
     const event = decoded.right

@@ -16,10 +16,10 @@ const DEFAULTS: Numbers = {
   maxBody: bodyBytes,
 }
 
-/** Reads the numbers. @throws RangeError naming the option that is not a whole number from 1. */
-export const numbersOf = (options: DestinationOptions): Numbers => {
+/** Reads the numbers of `whose` options. @throws RangeError naming the option that is not a whole number from 1. */
+export const numbersOf = (options: DestinationOptions, whose = 'webhookDestination'): Numbers => {
   const read = (name: keyof Numbers, unit: string): number =>
-    wholeNumber(`webhookDestination: ${name}`, unit, 1, options[name] ?? DEFAULTS[name])
+    wholeNumber(`${whose}: ${name}`, unit, 1, options[name] ?? DEFAULTS[name])
   return {
     timeout: read('timeout', 'ms'),
     concurrency: read('concurrency', 'requests'),

@@ -1,14 +1,12 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { systemClock } from '../clock/Clock.ts'
 import type { Fault } from '../outcome/Refusal.ts'
 import { ConfigError } from '../outcome/ConfigError.ts'
 import type { Destination, DestinationOptions } from './Destination.ts'
-import { numbersOf } from './numbersOf.ts'
 import { openDestination } from './openDestination.ts'
+import { partsOf } from './partsOf.ts'
 import { decodeSettings } from './Settings.ts'
 import type { Settings } from './Settings.ts'
-import { webhooksOf } from './webhooksOf.ts'
 
 const orThrow = <A>(what: string, checked: Either<ReadonlyArray<Fault>, A>): A => {
   if (isLeft(checked)) throw new ConfigError(`the ${what} of a webhook destination are wrong`, checked.left)
@@ -36,10 +34,6 @@ const orThrow = <A>(what: string, checked: Either<ReadonlyArray<Fault>, A>): A =
  * // => Abandoned m1
  */
 export const webhookDestination = (given: Settings, options: DestinationOptions = {}): Destination => {
-  const { clock = systemClock, egress, statuses, messageIdHeader } = options
-  const settings = orThrow('settings', decodeSettings(given, egress))
-  const { enabled = true, sharedSecret } = settings
-  const shared = { clock, egress, statuses, messageIdHeader, connections: numbersOf(options).concurrency }
-  const urls = orThrow('options', webhooksOf(settings, shared))
-  return openDestination({ urls, sharedSecret, enabled }, options)
+  const settings = orThrow('settings', decodeSettings(given, options.egress))
+  return openDestination(orThrow('options', partsOf(settings, options)), options)
 }

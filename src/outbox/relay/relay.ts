@@ -212,7 +212,10 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
       const outcome = Outcome.rejected(item, 0, failure)
       return store.ask(
         () => outbox.bury?.(item, outcome),
-        () => right(say.stillborn(outcome)),
+        () => {
+          say.stillborn(outcome)
+          return right(undefined)
+        },
       )
     },
     refuse: () => {
