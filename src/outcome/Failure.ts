@@ -8,10 +8,12 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { Receipt } from './Receipt.ts'
 
 /** Reasons that headrace itself gives for a final no. A sink of your own may use words of its own. */
-export type RefusedReason = 'status' | 'redirect' | 'certificate' | 'blockedAddress' | 'badRequest'
+export type RefusedReason =
+  'status' | 'redirect' | 'certificate' | 'blockedAddress' | 'badRequest' | 'rejected'
 
 /** Reasons that headrace itself gives for a failure that may pass. A sink of your own may use words of its own. */
-export type RetryableReason = 'status' | 'timeout' | 'network' | 'laneFull' | 'late' | 'threw' | 'defect'
+export type RetryableReason =
+  'status' | 'timeout' | 'network' | 'laneFull' | 'late' | 'held' | 'halved' | 'threw' | 'defect'
 
 /** Any other word, without losing the completions for ours. */
 type OwnWord = string & Record<never, never>
@@ -113,7 +115,8 @@ export const isRetryable = (failure: Failure): boolean => {
 
 /**
  * The earliest moment at which some part of the failure may be tried again; 0 if one may be tried at any time.
- * Undefined if no part is retryable. `Retry-After` holds back one URL only, so the earliest wins (DE1).
+ * Undefined if no part is retryable. `Retry-After` holds back one URL only, so the earliest wins (DE1). Sinks of others write that
+ * number too: one that is NaN names no moment.
  */
 export const earliestRetry = (failure: Failure): number | undefined => {
   const earliest = (failures: ReadonlyArray<Failure>): number | undefined => {
@@ -129,7 +132,7 @@ export const earliestRetry = (failure: Failure): number | undefined => {
     case 'Expired':
       return undefined
     case 'Retryable':
-      return failure.notBefore ?? 0
+      return failure.notBefore === undefined || Number.isNaN(failure.notBefore) ? 0 : failure.notBefore
     case 'EachOf':
       return earliest(failure.causes.map((cause) => cause.failure))
     case 'SomeOf':
@@ -137,8 +140,26 @@ export const earliestRetry = (failure: Failure): number | undefined => {
   }
 }
 
-/** Reasons that say that nothing was started: there was no room in the lane, or no time left when there was. */
-const NOT_STARTED: ReadonlySet<string> = new Set<RetryableReason>(['laneFull', 'late'])
+/** Whether nothing would change if it were tried again: it was taken, or no part of its failure is retryable. */
+export const isFinal = (verdict: Either<Failure, Receipt>): boolean =>
+  verdict._tag === 'Right' || !isRetryable(verdict.left)
+
+/**
+ * A failure that speaks of a whole batch, after attempts that settled some of its members: what was taken stays taken, and
+ * what was refused for good stays refused. So neither is forgotten when a later attempt did not get as far as those members
+ * (it was held back, its lane was full, its time was over). All other failures stand as they are.
+ *
+ * @param prior how the last attempt failed
+ */
+export const carried = (prior: Failure | undefined, failure: Failure): Failure => {
+  if (prior?._tag !== 'SomeOf' || (failure._tag !== 'Refused' && failure._tag !== 'Retryable')) return failure
+  if (!prior.members.some(isFinal)) return failure
+  const rest: Either<Failure, Receipt> = { _tag: 'Left', left: failure }
+  return someOf(prior.members.map((member) => (isFinal(member) ? member : rest)))
+}
+
+/** Reasons that say that nothing was started: no room in the lane, no time left when there was, or a gate that was closed. */
+const NOT_STARTED: ReadonlySet<string> = new Set<RetryableReason>(['laneFull', 'late', 'held'])
 
 /** Whether anything was started in the attempt that failed so, as far as its failure tells. */
 export const wasStarted = (failure: Failure): boolean => {
@@ -147,9 +168,10 @@ export const wasStarted = (failure: Failure): boolean => {
       return !NOT_STARTED.has(failure.reason)
     case 'EachOf':
       return failure.causes.some((cause) => wasStarted(cause.failure))
+    case 'SomeOf':
+      return failure.members.some((member) => member._tag === 'Right' || wasStarted(member.left))
     case 'Refused':
     case 'Expired':
-    case 'SomeOf':
       return true
   }
 }

@@ -5,7 +5,7 @@
  */
 import { isRight } from 'fp-ts/lib/Either.js'
 import type { Random } from '../clock/Random.ts'
-import { earliestRetry, expired, isRetryable } from '../outcome/Failure.ts'
+import { carried, earliestRetry, expired, isFinal, isRetryable } from '../outcome/Failure.ts'
 import type { Expired, Failure } from '../outcome/Failure.ts'
 import type { Progress } from '../outcome/Progress.ts'
 import type { Receipt } from '../outcome/Receipt.ts'
@@ -52,11 +52,18 @@ export interface Wait {
   readonly progress: Progress
 }
 
+/** Whether a gate stands before whatever may be tried again. */
+const isGated = (failure: Failure): boolean =>
+  failure._tag === 'SomeOf'
+    ? failure.members.every((member) => isFinal(member) || (member._tag === 'Left' && isGated(member.left)))
+    : failure._tag === 'Retryable' && failure.reason === 'held'
+
 /**
  * Whether to wait for the moment that the failure names. A policy without `notBefore` ignores the receiver's wish, except after
- * a first success: that holds back its URLs by itself (DE1), so a round before the earliest of them would ask nobody.
+ * a first success and before a gate (CL4): those hold back by themselves (DE1), so a round before that moment would ask nobody.
  */
-const isHeldBack = (honours: boolean, failure: Failure): boolean => honours || failure._tag === 'EachOf'
+const isHeldBack = (honours: boolean, failure: Failure): boolean =>
+  honours || failure._tag === 'EachOf' || isGated(failure)
 
 /** When a held-back item may be tried. Sinks of others write that number too, so it is made whole and finite here. */
 const heldUntil = (failure: Failure, now: number): number =>
@@ -83,6 +90,8 @@ const next = (
  *
  * - A success is delivered, and a failure of which no part is retryable is rejected, whatever the policy says. If it is the
  *   `Expired` of a retry inside this one, it stays that: time was over, nobody refused.
+ * - What earlier attempts settled of a batch's members stays settled (`carried`), so a batch of which the rest is refused is rejected
+ *   with what was taken of it in its failure.
  * - Else the next attempt is due after the backoff, or when the receiver wants it, whichever is later. If that is at or after
  *   `since` + deadline, or if the retries are used up, the item expires now: nothing is gained by waiting for it.
  *
@@ -100,7 +109,7 @@ export const step = (
 ): Step => {
   const attempts = (progress?.attempts ?? 0) + 1
   if (isRight(verdict)) return { _tag: 'Deliver', attempts, receipt: verdict.right }
-  const failure = verdict.left
+  const failure = carried(progress?.last, verdict.left)
   // A retry inside this one gave up: that is an end of time, not a refusal.
   if (failure._tag === 'Expired') return { _tag: 'Expire', attempts: failure.attempts, failure }
   if (!isRetryable(failure)) return { _tag: 'Reject', attempts, failure }
