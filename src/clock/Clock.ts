@@ -24,27 +24,36 @@ export interface Clock {
 /** The longest delay that `setTimeout` keeps: a longer one would fire at once. */
 const LONGEST_TIMER = 2_147_483_647
 
-const schedule = (delay: number, task: () => void): Cancel => {
-  const wanted = delay > 0 ? Math.ceil(delay) : 0
-  let left = wanted
-  let timer: NodeJS.Timeout
-  const arm = (): void => {
-    const part = Math.min(left, LONGEST_TIMER)
-    left -= part
-    timer = setTimeout(left > 0 ? arm : task, part)
+const scheduling =
+  (holds: boolean): Clock['schedule'] =>
+  (delay, task) => {
+    const wanted = delay > 0 ? Math.ceil(delay) : 0
+    let left = wanted
+    let timer: NodeJS.Timeout
+    const arm = (): void => {
+      const part = Math.min(left, LONGEST_TIMER)
+      left -= part
+      timer = setTimeout(left > 0 ? arm : task, part)
+      if (!holds) timer.unref()
+    }
+    arm()
+    return () => {
+      clearTimeout(timer)
+    }
   }
-  arm()
-  return () => {
-    clearTimeout(timer)
-  }
-}
 
 /** The machine's own time. Its timers keep the process alive, because somebody waits for what they will do. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  schedule,
+  schedule: scheduling(true),
 }
+
+/**
+ * The machine's own time with timers that do not keep the process alive: for who has another way to finish its work when the
+ * program ends (CL7).
+ */
+export const backgroundClock: Clock = { ...systemClock, schedule: scheduling(false) }
 
 const readings = new WeakMap<Clock, () => number>()
 

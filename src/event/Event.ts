@@ -3,6 +3,8 @@
  *
  * @module
  */
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import { systemClock } from '../clock/Clock.ts'
 import type { Clock } from '../clock/Clock.ts'
@@ -12,6 +14,7 @@ import { callOf } from './Call.ts'
 import { fromMillis } from './Timestamp.ts'
 import { newId as randomId } from './newId.ts'
 import { toErrors } from './json/Finding.ts'
+import type { Finding } from './json/Finding.ts'
 import { isField, messageIdOf, reading } from './reading/Reading.ts'
 import type { Form, Reading } from './reading/Reading.ts'
 import { droppedKeys } from './reading/droppedKeys.ts'
@@ -58,6 +61,64 @@ const tellDropped = (
   }
 }
 
+/** How a reader of calls is made. */
+export interface EventReaderOptions extends EventCodecOptions {
+  /** Whether anybody wants to hear of dropped keys just now; looking for them can be felt. Default: always, with an `onDropped`. */
+  readonly hearsDropped?: () => boolean
+}
+
+/**
+ * Reads a call that was made by the name of its kind, so that the call need not say it again; `undefined`: the call must say it.
+ * What is wrong comes as findings.
+ */
+export type ReadEvent = (
+  input: unknown,
+  kind: Kinds.Kind | undefined,
+) => Either<ReadonlyArray<Finding>, Event>
+
+/** The time, written once for each millisecond. */
+const stampsOf = ({ now }: Pick<Clock, 'now'>): (() => string | undefined) => {
+  let at = Number.NaN
+  let text: string | undefined
+  return () => {
+    const millis = now()
+    if (millis !== at) {
+      at = millis
+      text = fromMillis(millis)
+    }
+    return text
+  }
+}
+
+const nameKind = ({ fields, findings }: Reading, kind: Kinds.Kind): void => {
+  if (fields.type !== undefined && fields.type !== kind)
+    findings.push({ steps: ['type'], message: `must be ${kind} or left out: it is ${kind} that was called` })
+  fields.type = kind
+}
+
+/** What `eventCodec` does when it decodes, for who has no use for a codec. */
+export const eventReader = (options: EventReaderOptions = {}): ReadEvent => {
+  const { clock = systemClock, newId = randomId, onDropped, hearsDropped } = options
+  const form: Form = {
+    fieldOf: (key) => (isField(key) ? key : undefined),
+    label: (field) => field,
+    timestamp: stampsOf(clock),
+    messageId: newId,
+    complete: false,
+    pageNeedsUserId: options.pageNeedsUserId ?? false,
+    owned: options.owned ?? false,
+  }
+  return (input, kind) => {
+    const look = reading(form)
+    const readable = gather(look, input)
+    if (kind !== undefined) nameKind(look, kind)
+    const event = readable ? complete(look) : undefined
+    if (event === undefined || look.findings.length > 0) return left(look.findings)
+    if (onDropped !== undefined && hearsDropped?.() !== false) tellDropped(look, event, input, onDropped)
+    return right(event)
+  }
+}
+
 /**
  * A codec from the public call form to events and back. Decoding reports every fault at once, each with its path and in plain
  * words, and never says the value itself (EV7). It fills in what may be absent, so it needs to know the time and how to
@@ -71,22 +132,10 @@ const tellDropped = (
  * // => { _tag: 'Right', right: { type: 'track', … timestamp: '1970-01-01T00:00:00.000Z', … } }
  */
 export const eventCodec = (options: EventCodecOptions = {}): t.Type<Event, Call> => {
-  const { clock = systemClock, newId = randomId, onDropped } = options
-  const form: Form = {
-    fieldOf: (key) => (isField(key) ? key : undefined),
-    label: (field) => field,
-    timestamp: () => fromMillis(clock.now()),
-    messageId: newId,
-    complete: false,
-    pageNeedsUserId: options.pageNeedsUserId ?? false,
-    owned: options.owned ?? false,
-  }
+  const read = eventReader(options)
   const decode = (input: unknown, context: t.Context): t.Validation<Event> => {
-    const look = reading(form)
-    const event = gather(look, input) ? complete(look) : undefined
-    if (event === undefined || look.findings.length > 0) return t.failures(toErrors(look.findings, context))
-    if (onDropped !== undefined) tellDropped(look, event, input, onDropped)
-    return t.success(event)
+    const event = read(input, undefined)
+    return isLeft(event) ? t.failures(toErrors(event.left, context)) : event
   }
   const is = (input: unknown): input is Event => isCanonical(input, complete)
   return new t.Type('Event', is, decode, callOf)

@@ -7,6 +7,8 @@ export interface Heap<A> {
   readonly push: (key: number, item: A) => void
   /** The smallest key, or undefined when empty. */
   readonly peekKey: () => number | undefined
+  /** The item with the smallest key, left in; undefined when empty. */
+  readonly peek: () => A | undefined
   /** The item with the smallest key, taken out; undefined when empty. */
   readonly pop: () => A | undefined
   /** Takes out all that match, in no particular order. O(n). */
@@ -91,6 +93,7 @@ export const heap = <A>(): Heap<A> => {
       siftUp(count++, key, pushed++, item)
     },
     peekKey: () => (count === 0 ? undefined : keys[0]),
+    peek: () => items[0],
     pop: () => {
       if (count === 0) return undefined
       const top = items[0]

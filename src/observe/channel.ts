@@ -3,7 +3,8 @@ import type { Channel } from 'node:diagnostics_channel'
 import type { Defect, Happening, Tell } from './Happening.ts'
 import { isolate } from './isolate.ts'
 
-const names = {
+/** The channel of each kind of happening. */
+export const CHANNEL_NAMES = {
   RefusedAtDoor: 'headrace:refusedAtDoor',
   KeysDropped: 'headrace:keysDropped',
   Accepted: 'headrace:accepted',
@@ -65,7 +66,7 @@ const guardedChannel = (name: string, report: (error: unknown, at: number) => vo
   return Object.assign(channel, { subscribe, unsubscribe })
 }
 
-const defects: Channel = guardedChannel(names.Defect, () => undefined)
+const defects: Channel = guardedChannel(CHANNEL_NAMES.Defect, () => undefined)
 
 const reportFrom =
   (name: string) =>
@@ -75,7 +76,7 @@ const reportFrom =
   }
 
 const guarded = (tag: Exclude<Happening['_tag'], 'Defect'>): Channel =>
-  guardedChannel(names[tag], reportFrom(names[tag]))
+  guardedChannel(CHANNEL_NAMES[tag], reportFrom(CHANNEL_NAMES[tag]))
 
 const channels: Readonly<Record<Happening['_tag'], Channel>> = {
   RefusedAtDoor: guarded('RefusedAtDoor'),

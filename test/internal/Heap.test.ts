@@ -52,6 +52,7 @@ const model = (): Heap<number> & { readonly most: () => number; readonly emptied
       most = Math.max(most, held.length)
     },
     peekKey: () => held[0]?.key,
+    peek: () => held[0]?.item,
     pop: () => {
       const top = held.shift()?.item
       if (top !== undefined && held.length === 0 && most > 64) emptied++
@@ -74,7 +75,11 @@ const inOrder = (items: ReadonlyArray<number>): ReadonlyArray<number> => items.t
 const compare = (real: Heap<number>, wanted: Heap<number>, all: ReadonlyArray<Command>): void => {
   let pushed = 0
   const look = (): void => {
-    expect([real.size(), real.peekKey()]).toEqual([wanted.size(), wanted.peekKey()])
+    expect([real.size(), real.peekKey(), real.peek()]).toEqual([
+      wanted.size(),
+      wanted.peekKey(),
+      wanted.peek(),
+    ])
   }
   for (const command of all) {
     switch (command.do) {
@@ -98,7 +103,7 @@ const compare = (real: Heap<number>, wanted: Heap<number>, all: ReadonlyArray<Co
     look()
   }
   while (wanted.size() > 0) expect(real.pop()).toBe(wanted.pop())
-  expect([real.size(), real.peekKey(), real.pop()]).toEqual([0, undefined, undefined])
+  expect([real.size(), real.peekKey(), real.peek(), real.pop()]).toEqual([0, undefined, undefined, undefined])
 }
 
 describe('heap', () => {

@@ -8,6 +8,8 @@ import type { Report } from './contained.ts'
 export interface Hot<T> {
   readonly next: (value: T) => void
   readonly complete: () => void
+  /** Whether anybody listens now. */
+  readonly heard: () => boolean
   /** For strangers. */
   readonly values$: Observable<T>
 }
@@ -30,6 +32,7 @@ export const hot = <T>(report: Report): Hot<T> => {
         subject.complete()
       })
     },
+    heard: () => subject.observed,
     values$: contained(subject, report),
   }
 }
