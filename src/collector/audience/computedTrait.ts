@@ -25,8 +25,9 @@ const copyOf = <V>(value: V): V => {
 }
 
 const copied = <V>(values: TraitValues<V>): ReadonlyMap<string, V> => {
-  const copies = new Map<string, V>()
-  for (const [userId, value] of values) copies.set(userId, copyOf(value))
+  // Refuses what are no pairs, and keeps the last value of each user.
+  const copies = new Map(values)
+  for (const [userId, value] of copies) copies.set(userId, copyOf(value))
   return copies
 }
 
