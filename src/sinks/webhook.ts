@@ -7,6 +7,7 @@ import type { Sink } from '../sink/Sink.ts'
 import { openLane } from '../transport/openLane.ts'
 import type { LanePost } from '../transport/openLane.ts'
 import { type WebhookOptions, webhookFaults } from './WebhookOptions.ts'
+import { nameOf } from './nameOf.ts'
 import { signatureOf, wireOf } from './Wire.ts'
 
 export type { Egress, EgressRules } from '../transport/Egress.ts'
@@ -14,16 +15,6 @@ export { statusTable } from '../transport/StatusTable.ts'
 export type { StatusMeaning, StatusRule, StatusTable } from '../transport/StatusTable.ts'
 export type { TlsOptions } from '../transport/Tls.ts'
 export type { WebhookOptions } from './WebhookOptions.ts'
-
-/** FNV-1a, 32 bits: tells two queries apart in a name and prints neither. */
-const fingerprint = (text: string): string => {
-  let hash = 0x811c9dc5
-  for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193)
-  return (hash >>> 0).toString(16).padStart(8, '0')
-}
-
-const nameOf = ({ origin, pathname, search }: URL): string =>
-  search === '' ? origin + pathname : `${origin}${pathname}?${fingerprint(search)}`
 
 const checked = (target: string | WebhookOptions): WebhookOptions => {
   const options = typeof target === 'string' ? { url: target } : target

@@ -2,8 +2,7 @@ import { left } from 'fp-ts/lib/Either.js'
 import type { Task } from 'fp-ts/lib/Task.js'
 import { type Cancel, type Clock, steady, systemClock } from '../clock/Clock.ts'
 import { chain, type Link } from '../internal/Chain.ts'
-import { retryable } from '../outcome/Failure.ts'
-import type { Failure } from '../outcome/Failure.ts'
+import { type Failure, retryable } from '../outcome/Failure.ts'
 import type { Verdict } from '../outcome/Verdict.ts'
 import { type Connection, type Post, openConnection } from './Connection.ts'
 import { dialer } from './dialer.ts'
@@ -38,6 +37,8 @@ export interface LanePost extends Post {
 /** Who hears of a POST: the verdict at the status line, then the end, when nothing of it is left running. */
 export interface LaneReceiver {
   readonly next: (verdict: Verdict) => void
+  /** The answer's body, before the end, if `mostBody` asked for it and it came whole within so many bytes. */
+  readonly body?: (body: Buffer) => void
   readonly complete: () => void
 }
 
@@ -83,6 +84,14 @@ const tell = (job: Job, verdict: Verdict): void => {
   }
 }
 
+const tellBody = (job: Job, body: Buffer): void => {
+  try {
+    if (!job.over) job.receiver.body?.(body)
+  } catch (defect) {
+    outOfLine(defect)
+  }
+}
+
 const finish = (job: Job): void => {
   if (job.over) return
   job.over = true
@@ -123,13 +132,12 @@ export const openLane = (options: LaneOptions): Lane => {
   let starting = false
   let closed = false
 
-  const drop = (seat: Seat, gone?: () => void): void => {
+  const drop = (seat: Seat): void => {
     seat.job = undefined
     busy.delete(seat)
     leaving.add(seat)
     seat.connection.destroy(() => {
       leaving.delete(seat)
-      gone?.()
       whenQuiet()
     })
   }
@@ -141,14 +149,17 @@ export const openLane = (options: LaneOptions): Lane => {
         answered: (answer) => {
           if (seat.job !== undefined) tell(seat.job, verdicts.ofAnswer(answer))
         },
-        ended: (failure, reusable) => {
+        ended: (failure, reusable, body) => {
           const { job } = seat
           if (job === undefined) return
           seat.job = undefined
+          // The connection may carry another one from here on: a cancel of this one must not take it along.
+          job.seat = undefined
           busy.delete(seat)
           if (reusable) idle.push(seat)
           else drop(seat)
           startWaiting()
+          if (body !== undefined) tellBody(job, body)
           if (failure === undefined) finish(job)
           else fail(job, verdicts.ofFailure(failure))
           whenQuiet()
