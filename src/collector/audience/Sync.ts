@@ -7,10 +7,10 @@ import { defer, map } from 'rxjs'
 import type { Observable } from 'rxjs'
 import type { IdentifyCall } from '../../event/Call.ts'
 import { differences } from './differences.ts'
-import type { Reading, Users } from './differences.ts'
-import type { Start } from './SyncOptions.ts'
 import { paced } from './Paced.ts'
 import type { Paced } from './Paced.ts'
+import type { StateReading, Users } from './StateReading.ts'
+import type { Start } from './SyncOptions.ts'
 
 /** An identify call that tells one trait of one user. */
 export interface TraitCall<V> extends IdentifyCall {
@@ -45,7 +45,7 @@ export interface Sync<S, V> {
 }
 
 const syncOf = <S extends Users, V>(
-  reading: Reading<S, V>,
+  reading: StateReading<S, V>,
   { trait, previous, inDoubt }: Start<S>,
   current: S,
 ): Sync<S, V> => {
@@ -62,7 +62,7 @@ const NOBODY: ReadonlySet<string> = new Set()
 
 /** The syncs of successive states. It keeps the last state and nothing more; each subscription starts with what was told. */
 export const syncing =
-  <S extends Users, V, I>(reading: Reading<S, V>, start: Start<S>, keep: (state: I) => S) =>
+  <S extends Users, V, I>(reading: StateReading<S, V>, start: Start<S>, keep: (state: I) => S) =>
   (states: Observable<I>): Observable<Sync<S, V>> =>
     defer(() => {
       let last = start

@@ -1,5 +1,5 @@
 import type { Observable } from 'rxjs'
-import { membership } from './membershipChanges.ts'
+import { membership } from './StateReading.ts'
 import { syncing } from './Sync.ts'
 import type { Sync } from './Sync.ts'
 import { keeping, startOf } from './SyncOptions.ts'
@@ -39,7 +39,7 @@ const intake: Intake<Members, ReadonlySet<string>> = {
  * - nothing, or `after` too early: changes are lost.
  * The same holds for a sync of which not all calls were accepted: subscribe again with what is stored.
  *
- * Ids are checked where the calls go in, not here: an empty one is refused there, by its field. States are copied at once, about a tenth
+ * Ids are checked where the calls go in, not here: an empty one is refused there, by its field. States are copied at once, a fraction
  * of a second for a million users, unless they are `owned`; the walk over them is done with the calls, as they are asked for. It keeps
  * one state, and while a sync is carried out that has two. A state that cannot be read is an error of the stream, before anything of it is said.
  *

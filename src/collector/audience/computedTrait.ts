@@ -1,11 +1,11 @@
 import type { Observable } from 'rxjs'
 import { copyJson } from '../../event/json/copyJson.ts'
 import { inspection } from '../../event/json/Json.ts'
+import { valuesOf } from './StateReading.ts'
 import { syncing } from './Sync.ts'
 import type { Sync } from './Sync.ts'
 import { keeping, startOf } from './SyncOptions.ts'
 import type { Intake, SyncOptions } from './SyncOptions.ts'
-import { valuesOf } from './traitChanges.ts'
 
 /** Users and their values, such as a Map. Of a user who comes twice the last value counts. */
 export type TraitValues<V> = Iterable<readonly [userId: string, value: V]>

@@ -1,20 +1,9 @@
+import type { StateReading, Users } from './StateReading.ts'
+
 /** What is now the case for one user and was not before, or may not have been told. */
 export interface Change<V> {
   readonly userId: string
   readonly value: V
-}
-
-/** What a set of user ids and a map from them have in common. */
-export interface Users {
-  readonly has: (userId: string) => boolean
-  readonly keys: () => Iterable<string>
-}
-
-/** How a state is read. */
-export interface Reading<S, V> {
-  /** What a state says of a user, also of one whom it does not hold. */
-  readonly valueIn: (state: S, userId: string) => V
-  readonly same: (a: V, b: V) => boolean
 }
 
 /** After so many users a walk offers to step aside: some milliseconds. */
@@ -28,7 +17,7 @@ const NOBODY: ReadonlySet<string> = new Set()
  * In between comes an undefined now and then: a good moment to let others have a turn.
  */
 export function* differences<S extends Users, V>(
-  { valueIn, same }: Reading<S, V>,
+  { valueIn, same }: StateReading<S, V>,
   previous: S,
   current: S,
   inDoubt: ReadonlySet<string> = NOBODY,

@@ -1,13 +1,8 @@
 import { differences } from './differences.ts'
-import type { Change, Reading } from './differences.ts'
+import type { Change } from './differences.ts'
 import { paced } from './Paced.ts'
 import type { Paced } from './Paced.ts'
-
-/** Members are told apart from all others by being in the set. */
-export const membership: Reading<ReadonlySet<string>, boolean> = {
-  valueIn: (members, userId) => members.has(userId),
-  same: (a, b) => a === b,
-}
+import { membership } from './StateReading.ts'
 
 /**
  * Who joined an audience (true) and who left it (false) between two states: the pure step that `audienceSync` obeys (CO3). None for users

@@ -1,14 +1,8 @@
 import { differences } from './differences.ts'
-import type { Change, Reading } from './differences.ts'
+import type { Change } from './differences.ts'
 import { paced } from './Paced.ts'
 import type { Paced } from './Paced.ts'
-import { sameJson } from './sameJson.ts'
-
-/** Somebody whom the map does not hold has no value, which is null: JSON knows no other word for it. */
-export const valuesOf = <V>(): Reading<ReadonlyMap<string, V>, NonNullable<V> | null> => ({
-  valueIn: (values, userId) => values.get(userId) ?? null,
-  same: sameJson,
-})
+import { valuesOf } from './StateReading.ts'
 
 /**
  * Whose value of a computed trait changed between two states, and to what: the pure step that `computedTrait` obeys (CO3). Values are
