@@ -15,8 +15,8 @@ const NAMELESS = 'must hold a letter or a digit: the trait is named after it'
  * console.log(traitNamesOf(['VIP Customers', 'Trial']))
  * // => { _tag: 'Right', right: [ 'vip_customers', 'trial' ] }
  * const colliding = traitNamesOf(['VIP', 'vip!'])
- * if (colliding._tag === 'Left') console.log(colliding.left)
- * // => [ { path: '[1]', message: 'becomes the same trait as [0]: rename one of them' } ]
+ * if (colliding._tag === 'Left') for (const { path, message } of colliding.left) console.log(path, message)
+ * // => [1] becomes the same trait as [0]: rename one of them
  */
 export const traitNamesOf = (
   names: ReadonlyArray<string>,
