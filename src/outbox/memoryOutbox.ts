@@ -4,9 +4,13 @@
  * @module
  */
 import { left, right } from 'fp-ts/lib/Either.js'
+import { steady, systemClock } from '../clock/Clock.ts'
+import type { Clock } from '../clock/Clock.ts'
 import { isDead } from '../outcome/Outcome.ts'
+import type { Outcome } from '../outcome/Outcome.ts'
 import { full } from '../outcome/Refusal.ts'
 import { wholeNumber } from '../internal/wholeNumber.ts'
+import { DEAD_PAGE } from '../sink/Outbox.ts'
 import type { DeadLetter, Entry, Outbox } from '../sink/Outbox.ts'
 import { waitingLine } from './waitingLine.ts'
 
@@ -20,6 +24,8 @@ export interface MemoryOutboxOptions<A> {
   readonly sizeOf?: (item: A) => number
   /** How many dead letters are kept for a second look; the oldest makes room. Default 1,000. */
   readonly keepDead?: number
+  /** Says when a letter died; default the machine's clock. */
+  readonly clock?: Clock
 }
 
 const byteLengthOf = (item: unknown): number =>
@@ -47,12 +53,13 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
   const maxCount = wholeNumber('memoryOutbox: maxCount', 'items', 1, options.maxCount ?? 100_000)
   const maxBytes = wholeNumber('memoryOutbox: maxBytes', 'bytes', 1, options.maxBytes ?? 268_435_456)
   const keepDead = wholeNumber('memoryOutbox: keepDead', 'items', 0, options.keepDead ?? 1_000)
-  const { sizeOf = byteLengthOf } = options
+  const { sizeOf = byteLengthOf, clock = systemClock } = options
   const line = waitingLine<A>()
   let dead: Array<DeadLetter<A>> = []
   let waiting = 0
   let bytes = 0
   let appended = 0
+  let died = 0
 
   const boundFor = (item: A): 'count' | 'bytes' | undefined => {
     if (waiting >= maxCount) return 'count'
@@ -72,9 +79,9 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
     bytes -= sizeOf(entry.item)
   }
 
-  const bury = (letter: DeadLetter<A>): void => {
+  const bury = (entry: Entry<A>, outcome: Outcome<A>): void => {
     if (keepDead === 0) return
-    dead.push(letter)
+    dead.push({ id: String(++died), at: steady(clock)(), entry, outcome })
     // Cut in halves, so that each letter is moved once on average.
     if (dead.length >= 2 * keepDead) dead = dead.slice(-keepDead)
   }
@@ -91,10 +98,10 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
     park: line.park,
     end: (entry, outcome) => {
       leave(entry)
-      if (isDead(outcome)) bury({ entry, outcome })
+      if (isDead(outcome)) bury(entry, outcome)
     },
     bury: (item, outcome) => {
-      bury({ entry: { id: String(++appended), item, since: undefined, progress: undefined }, outcome })
+      bury({ id: String(++appended), item, since: undefined, progress: undefined }, outcome)
     },
     nextDue: line.nextDue,
     abandon: () => {
@@ -103,7 +110,11 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
       return all
     },
     dead: {
-      list: kept,
+      list: ({ after = '0', limit = DEAD_PAGE } = {}) =>
+        // Ids are numbers that only grow, so the place after one that is gone is known too.
+        kept()
+          .filter(({ id }) => Number(id) > Number(after))
+          .slice(0, limit),
       redrive: (matches) => {
         const wanted = new Set(kept().filter(matches))
         let count = 0

@@ -32,13 +32,29 @@ export interface OutboxStats {
 
 /** Ended badly, and kept for a second look. */
 export interface DeadLetter<out A> {
+  /** Unique among the dead letters of its outbox, for as long as it lies there. */
+  readonly id: string
+  /** When it ended, milliseconds since 1970. */
+  readonly at: number
   readonly entry: Entry<A>
   readonly outcome: Outcome<A>
 }
 
-/** The dead letters of an outbox. */
+/** Which dead letters to list. */
+export interface DeadPage {
+  /** Go on after the letter with this id, which may be gone by now; default from the first. */
+  readonly after?: string
+  /** At most so many; default 1,000. */
+  readonly limit?: number
+}
+
+/** So many dead letters are listed at once if nothing else is said. */
+export const DEAD_PAGE = 1_000
+
+/** The dead letters of an outbox, in the order in which they ended. There may be more of them than memory holds, so they come in pages. */
 export interface DeadLetters<A> {
-  readonly list: () => Awaitable<ReadonlyArray<DeadLetter<A>>>
+  /** One page. One that is shorter than its limit was the last. */
+  readonly list: (page?: DeadPage) => Awaitable<ReadonlyArray<DeadLetter<A>>>
   /** Puts those that match back to wait, with a new deadline. Answers how many. */
   readonly redrive: (matches: (letter: DeadLetter<A>) => boolean) => Awaitable<number>
   /** Forgets those that match. Answers how many. */

@@ -75,7 +75,7 @@ export const survivingOutbox = <A>(
         on.entries.delete(entry.id)
         taken.delete(entry.id)
         on.ended.push(outcome)
-        if (isDead(outcome)) on.dead.push({ entry, outcome })
+        if (isDead(outcome)) on.dead.push({ id: String(on.dead.length + 1), at: clock.now(), entry, outcome })
       }),
     nextDue: () => ready()[0]?.due,
     abandon: () => [],
