@@ -131,13 +131,14 @@ const readableFaults = (input: unknown, egress: Egress | undefined): ReadonlyArr
 }
 
 /** Text becomes a `Secret`, which cannot be printed. Called on secrets that have been checked. */
-const hidden = (secret: Secret | string): Secret | string => {
+export const hidden = (secret: Secret | string): Secret | string => {
   if (typeof secret !== 'string') return secret
   const made = secretFrom(secret)
   return made._tag === 'Right' ? made.right : secret
 }
 
-const concealed = (settings: Settings): Settings => ({
+/** The settings with their secrets made unprintable. Called on settings that have been checked. */
+export const concealed = <S extends Settings>(settings: S): S => ({
   ...settings,
   ...(settings.sharedSecret === undefined ? {} : { sharedSecret: hidden(settings.sharedSecret) }),
   webhooks: settings.webhooks.map((entry) =>

@@ -17,7 +17,10 @@ const DEFAULTS: Numbers = {
 }
 
 /** Reads the numbers of `whose` options. @throws RangeError naming the option that is not a whole number from 1. */
-export const numbersOf = (options: DestinationOptions, whose = 'webhookDestination'): Numbers => {
+export const numbersOf = (
+  options: Pick<DestinationOptions, keyof Numbers>,
+  whose = 'webhookDestination',
+): Numbers => {
   const read = (name: keyof Numbers, unit: string): number =>
     wholeNumber(`${whose}: ${name}`, unit, 1, options[name] ?? DEFAULTS[name])
   return {

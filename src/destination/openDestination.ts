@@ -31,7 +31,7 @@ export const openDestination = (
   let enabled = settings.enabled
 
   const door = doorway(() => work.waiting())
-  const work = workings({ urls, numbers, freed: door.freed, closing: door.open }, options)
+  const work = workings({ urls, numbers, ended: door.freed, closing: door.open }, options)
   const encode = encoderOf({
     clock: options.clock ?? systemClock,
     maxBody: numbers.maxBody,

@@ -52,8 +52,8 @@ export interface Workings extends Pick<
 export interface WorkingsParts {
   readonly urls: ReadonlyArray<Sink<Payload<Event>>>
   readonly numbers: Numbers
-  /** Is told each time when something has ended, before its outcome is. */
-  readonly freed?: () => void
+  /** Is told each outcome, before its subscribers are. */
+  readonly ended?: (outcome: Outcome<Payload<Event>>) => void
   /** Is told when the close begins. */
   readonly closing?: () => void
 }
@@ -73,7 +73,7 @@ const outboxOf = (
 
 /** The workings of a destination, over whatever it posts to. */
 export const workings = (
-  { urls, numbers, freed = nothing, closing: whenClosing = nothing }: WorkingsParts,
+  { urls, numbers, ended = nothing, closing: whenClosing = nothing }: WorkingsParts,
   options: DestinationOptions,
 ): Workings => {
   const { clock = systemClock, random = systemRandom, retry = standard } = options
@@ -103,7 +103,7 @@ export const workings = (
     inRound: numbers.inRound,
     tell,
     ended: (outcome) => {
-      freed()
+      ended(outcome)
       outcomes.next(outcome)
     },
   })

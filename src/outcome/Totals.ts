@@ -12,6 +12,20 @@ export interface Totals {
   readonly waiting: number
 }
 
+/** The totals of several together. */
+export const sumOf = (all: ReadonlyArray<Totals>): Totals => {
+  const sum = (of: (totals: Totals) => number): number => all.reduce((total, each) => total + of(each), 0)
+  return {
+    accepted: sum(({ accepted }) => accepted),
+    delivered: sum(({ delivered }) => delivered),
+    rejected: sum(({ rejected }) => rejected),
+    expired: sum(({ expired }) => expired),
+    dropped: sum(({ dropped }) => dropped),
+    abandoned: sum(({ abandoned }) => abandoned),
+    waiting: sum(({ waiting }) => waiting),
+  }
+}
+
 /** Counts that can only grow, and what is left between them. */
 export interface Ledger {
   readonly accept: () => void

@@ -59,7 +59,8 @@ export const thirdParties: ReadonlyArray<Place> = [
   { package: /^node:dns(\/promises)?$/, places: ['transport/'] },
   // A log that is loaded only when somebody asked for it, at once, which `import()` cannot do.
   { package: /^node:module$/, places: ['observe/debugTell.ts'] },
-  { package: /^node:zlib$/, places: ['testing/'] },
+  // Bodies that come compressed.
+  { package: /^node:zlib$/, places: ['collector/', 'testing/'] },
   { package: /^node:diagnostics_channel$/, places: ['observe/'] },
   { package: /^node:util$/, places: ['signing/', 'transport/', 'observe/', 'destination/', 'cli/'] },
   { package: /^node:fs(\/promises)?$/, places: ['sinks/LineFile.ts', 'sources/ndjson.ts', 'cli/'] },

@@ -1,0 +1,225 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { steady, systemClock } from '../clock/Clock.ts'
+import type { Accepted } from '../destination/Destination.ts'
+import { receivedBatchBytes, receivedCallBytes } from '../event/Limits.ts'
+import { wholeNumber } from '../internal/wholeNumber.ts'
+import { numbersOf } from '../destination/numbersOf.ts'
+import { hot } from '../observe/streams/hot.ts'
+import { iterate } from '../observe/streams/iterate.ts'
+import { listeners } from '../observe/listeners.ts'
+import { ConfigError } from '../outcome/ConfigError.ts'
+import { disabled, invalid, notKept } from '../outcome/Refusal.ts'
+import type { Fault, Refusal } from '../outcome/Refusal.ts'
+import { sumOf } from '../outcome/Totals.ts'
+import { messageOf } from '../internal/messageOf.ts'
+import type { Collector, CollectorClosing, CollectorOptions, DestinationOutcome } from './Collector.ts'
+import { decodeCollectorSettings } from './CollectorSettings.ts'
+import type { CollectorSettings } from './CollectorSettings.ts'
+import { encoding } from './encoding.ts'
+import { forgetting } from './forgetting.ts'
+import { authentication } from './http/Authentication.ts'
+import { nodeMount } from './http/nodeMount.ts'
+import { reception } from './http/Reception.ts'
+import { uploads } from './http/uploads.ts'
+import { webMount } from './http/webMount.ts'
+import { intake } from './intake.ts'
+import { openPlaces } from './openPlaces.ts'
+import type { Place, Source } from './Source.ts'
+import { storage } from './storage.ts'
+import { tally } from './tally.ts'
+
+/** Outcomes that an iterator keeps for its reader. */
+const KEPT_FOR_READER = 100_000
+
+const orThrow = <A>(what: string, checked: Either<ReadonlyArray<Fault>, A>): A => {
+  if (isLeft(checked)) throw new ConfigError(`the ${what} of a collector are wrong`, checked.left)
+  return checked.right
+}
+
+const numbers = (options: CollectorOptions) => {
+  const read = (
+    name: 'maxMessage' | 'maxBatch' | 'uploadTimeout' | 'maxUploading',
+    unit: string,
+    usual: number,
+  ) => wholeNumber(`createCollector: ${name}`, unit, 1, options[name] ?? usual)
+  return {
+    ...numbersOf(options, 'createCollector'),
+    maxMessage: read('maxMessage', 'bytes', receivedCallBytes),
+    maxBatch: read('maxBatch', 'bytes', receivedBatchBytes),
+    uploadTimeout: read('uploadTimeout', 'ms', 30_000),
+    maxUploading: read('maxUploading', 'bytes', 67_108_864),
+  }
+}
+
+const openSources = (
+  { sources, destinations }: CollectorSettings,
+  places: ReadonlyArray<Place>,
+): ReadonlyArray<Source> =>
+  sources.map(({ id, enabled = true, deletions = false }) => ({
+    id,
+    enabled,
+    deletions,
+    places: places.filter((_, at) => destinations[at]?.sources.includes(id)),
+    received: 0,
+    accepted: 0,
+  }))
+
+/**
+ * The receiving side: sources post events to it in the public tracking convention, and it forwards each to the destinations that are connected
+ * to its source and allowed by it (CO1, CO4). It is mounted on a server of the host's. It accounts for every message.
+ *
+ * Wrong settings, and options for webhooks that are wrong, throw one `ConfigError` that names every fault; `decodeCollectorSettings` says the
+ * same of the settings as a value. A number that is wrong throws a `RangeError` that names it.
+ *
+ * @example
+ * import { createCollector } from 'headrace/collector'
+ * import { sink } from 'headrace'
+ * import type { Event, Payload } from 'headrace'
+ *
+ * const collector = createCollector({
+ *   sources: [{ id: 'web', writeKey: 'wk' }],
+ *   destinations: [{ name: 'Log', sources: ['web'], sink: sink('log', async ({ id }: Payload<Event>) => console.log(id)) }],
+ * })
+ * const response = await collector.handle(new Request('http://localhost/v1/track', {
+ *   method: 'POST',
+ *   headers: { 'Content-Type': 'application/json' },
+ *   body: JSON.stringify({ writeKey: 'wk', userId: 'u1', event: 'Signed Up', messageId: 'm1' }),
+ * }))
+ * // => m1
+ * console.log(response.status, await response.text()) // => 200 {"ok":true,"receivedEvents":1,"okEvents":1}
+ * await collector.close()
+ */
+export const createCollector = (given: CollectorSettings, options: CollectorOptions = {}): Collector => {
+  const { clock = systemClock, whenFull = 'deadLetter', newId } = options
+  const { maxMessage, maxBatch, maxBody, uploadTimeout, maxUploading } = numbers(options)
+  const settings = orThrow('settings', decodeCollectorSettings(given, options.egress))
+  const now = steady(clock)
+  const tell = listeners(options)
+  let closing: Promise<CollectorClosing> | undefined
+  const isClosing = (): boolean => closing !== undefined
+
+  const reportFrom =
+    (where: string) =>
+    (error: unknown): void => {
+      tell({ _tag: 'Defect', at: now(), where, error })
+    }
+  const outcomes = hot<DestinationOutcome>(reportFrom('a subscriber of outcomes$'))
+  const places = orThrow('options', openPlaces(settings, options, outcomes.next))
+  const sources = openSources(settings, places)
+  const counts = tally(sources)
+
+  const encode = encoding({
+    clock,
+    maxMessage,
+    maxBody,
+    newId,
+    onDropped: (keys) => {
+      tell({ _tag: 'KeysDropped', at: now(), keys })
+    },
+  })
+  const kept = storage(whenFull)
+  const take = intake({
+    encode,
+    storage: kept,
+    tally: counts,
+    isClosing,
+    onRefused: (refusal) => {
+      tell({ _tag: 'RefusedAtDoor', at: now(), refusal })
+    },
+  })
+  const forget = forgetting({
+    sources,
+    encode,
+    storage: kept,
+    isClosing,
+    onNotified: counts.deletions,
+  })
+  const arriving = uploads(clock, uploadTimeout, maxUploading)
+  const desk = reception({
+    authentication: authentication(
+      settings.sources.flatMap(({ writeKey }, at) => {
+        const source = sources[at]
+        return source === undefined ? [] : [[writeKey, source] as const]
+      }),
+    ),
+    maxBatch,
+    isClosing,
+    uploads: arriving,
+    take,
+    forget: forget.bySource,
+    onDefect: reportFrom('the collector'),
+    onAnswer: counts.answered,
+  })
+
+  const acceptFrom = async (source: Source, message: unknown): Promise<Either<Refusal, Accepted>> => {
+    const taken = await take({ source, messages: [message], defaults: {}, owned: false, size: Infinity })
+    const [first] = taken.refused
+    return first === undefined ? right({ id: taken.id ?? '' }) : left(first.refusal)
+  }
+
+  const placeOf = (name: string): Place | undefined => places.find((place) => place.name === name)
+
+  const turn = (name: string, enabled: boolean): boolean => {
+    const place = placeOf(name)
+    if (place !== undefined) place.enabled = enabled
+    return place !== undefined
+  }
+
+  const shutDown = async (timeout: number | undefined): Promise<CollectorClosing> => {
+    const closed = await Promise.all(
+      places.map(({ work }) => work.close(timeout === undefined ? {} : { timeout })),
+    )
+    outcomes.complete()
+    return {
+      totals: sumOf(closed.map(({ totals }) => totals)),
+      abandoned: Object.fromEntries(places.map(({ name }, at) => [name, closed[at]?.abandoned ?? []])),
+    }
+  }
+
+  const close: Collector['close'] = ({ timeout } = {}) => {
+    if (closing !== undefined) return closing
+    closing = Promise.resolve().then(() => shutDown(timeout))
+    arriving.close()
+    return closing
+  }
+
+  return {
+    handle: webMount(desk),
+    listener: nodeMount(desk),
+    accept: async (id, message) => {
+      const source = sources.find((each) => each.id === id)
+      if (source === undefined)
+        return left(invalid(message, [{ path: '', message: 'no source has the id that was given' }]))
+      if (!source.enabled) return left(disabled(message))
+      try {
+        return await acceptFrom(source, message)
+      } catch (error) {
+        return left(notKept(message, messageOf(error)))
+      }
+    },
+    requestDeletion: async (userId, { sources: ids } = {}) => {
+      try {
+        return await forget.byHost(userId, ids === undefined ? {} : { sources: ids })
+      } catch (error) {
+        return left(notKept(userId, messageOf(error)))
+      }
+    },
+    enable: (name) => turn(name, true),
+    disable: (name) => turn(name, false),
+    outcomes$: outcomes.values$,
+    outcomes: () => iterate(outcomes.values$, KEPT_FOR_READER),
+    stats: () => ({
+      ...counts.counts(),
+      destinations: Object.fromEntries(
+        places.map(({ name, work, enabled }) => [name, { ...work.stats(), enabled }]),
+      ),
+    }),
+    idle: async () => sumOf(await Promise.all(places.map(({ work }) => work.idle()))),
+    redrive: async (name, matches) => (await placeOf(name)?.work.redrive(matches)) ?? 0,
+    close,
+    [Symbol.asyncDispose]: async () => {
+      await close()
+    },
+  }
+}

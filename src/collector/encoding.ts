@@ -1,0 +1,87 @@
+import { isLeft, left } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../clock/Clock.ts'
+import { encoderOf } from '../destination/encoderOf.ts'
+import type { Event } from '../event/Event.ts'
+import type { EventPayload } from '../event/Payload.ts'
+import { invalid, tooLarge } from '../outcome/Refusal.ts'
+import type { Refusal } from '../outcome/Refusal.ts'
+import { completed, withoutNulls } from './Message.ts'
+import type { Defaults } from './Message.ts'
+
+/** How messages become payloads. */
+export interface EncodingOptions {
+  readonly clock: Clock
+  /** Bytes of a message's JSON, and of the body that is forwarded (BY2). */
+  readonly maxMessage: number
+  readonly maxBody: number
+  readonly newId?: (() => string) | undefined
+  /** Is told the keys that a message lost (EV3). */
+  readonly onDropped?: ((keys: ReadonlyArray<string>) => void) | undefined
+}
+
+/** What is known of messages that came together. */
+export interface Parcel {
+  readonly defaults: Defaults
+  /** Whether they come straight from `JSON.parse`, and nobody else holds them. */
+  readonly owned: boolean
+  /** Bytes of the text in which they came; `Infinity` if they came in none. */
+  readonly size: number
+}
+
+/** Makes the payload of a message once for all destinations (BY1), without a signer; or says why not. Never throws. */
+export type EncodeMessage = (message: unknown, parcel: Parcel) => Either<Refusal, EventPayload<Event>>
+
+/** What is left of `budget` bytes after the JSON of some data; below zero if that may need more. An upper bound, and quick. */
+const leftOf = (budget: number, value: unknown): number => {
+  if (typeof value === 'string') return budget - 6 * value.length - 3
+  if (typeof value !== 'object' || value === null) return budget - 26
+  let rest = budget - 2
+  if (Array.isArray(value)) {
+    for (const each of value) {
+      rest = leftOf(rest, each)
+      if (rest < 0) return rest
+    }
+    return rest
+  }
+  for (const [key, each] of Object.entries(value)) {
+    rest = leftOf(rest - 6 * key.length - 3, each)
+    if (rest < 0) return rest
+  }
+  return rest
+}
+
+/** The bytes of a message as JSON if they may be more than `limit`, else 0. */
+const sizeBeyond = (message: unknown, limit: number, { owned, size }: Parcel): number => {
+  if (size <= limit || (owned && leftOf(limit, message) >= 0)) return 0
+  try {
+    return Buffer.byteLength(JSON.stringify(message))
+  } catch {
+    // A key that no event has cannot be written. It is left out, and what is kept has a limit of its own.
+    return 0
+  }
+}
+
+const noDeletion = (message: unknown): Refusal =>
+  invalid(message, [{ path: 'type', message: 'must not be delete here: post deletions to /v1/delete' }])
+
+/** Makes the encoder of a collector. */
+export const encoding = ({ maxMessage, ...options }: EncodingOptions): EncodeMessage => {
+  const encodeOwned = encoderOf({ ...options, owned: true })
+  const encodeForeign = encoderOf(options)
+
+  return (message, parcel) => {
+    const encode = parcel.owned ? encodeOwned : encodeForeign
+    let encoded = encode(completed(message, parcel.defaults))
+    if (isLeft(encoded)) {
+      // Only now, for it is the rare case: what is null is always refused, and means absent.
+      const known = withoutNulls(message)
+      if (known !== undefined) encoded = encode(completed(known, parcel.defaults))
+      if (isLeft(encoded)) return left({ ...encoded.left, input: message })
+    }
+    const { id, items } = encoded.right
+    if (items[0].type === 'delete' && parcel.defaults.type !== 'delete') return left(noDeletion(message))
+    const size = sizeBeyond(message, maxMessage, parcel)
+    return size > maxMessage ? left(tooLarge(message, maxMessage, size, id)) : encoded
+  }
+}

@@ -1,0 +1,86 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { closed, invalid } from '../outcome/Refusal.ts'
+import type { Fault, Refusal } from '../outcome/Refusal.ts'
+import type { Deletion, DeletionOptions } from './Collector.ts'
+import type { EncodeMessage } from './encoding.ts'
+import { route } from './route.ts'
+import type { Source } from './Source.ts'
+import type { Storage } from './storage.ts'
+
+/** How a user is forgotten. */
+export interface Forgetting {
+  /** By one source: what it posted, as it posted it. */
+  readonly bySource: (source: Source, call: unknown) => Promise<Either<Refusal, Deletion>>
+  /** By the host. */
+  readonly byHost: (userId: string, options: DeletionOptions) => Promise<Either<Refusal, Deletion>>
+}
+
+/** What forgetting works with. */
+export interface ForgettingOptions {
+  readonly sources: ReadonlyArray<Source>
+  readonly encode: EncodeMessage
+  readonly storage: Storage
+  readonly isClosing: () => boolean
+  readonly onNotified: (count: number) => void
+}
+
+const unknownSources = (ids: ReadonlyArray<string>, sources: ReadonlyArray<Source>): ReadonlyArray<Fault> =>
+  ids.flatMap((id, index) =>
+    sources.some((source) => source.id === id)
+      ? []
+      : [{ path: `sources[${String(index)}]`, message: 'is no id of a source' }],
+  )
+
+/** Deletion requests of a collector (CO2): one notification for each affected source and each enabled destination connected to it. */
+export const forgetting = ({
+  sources,
+  encode,
+  storage,
+  isClosing,
+  onNotified,
+}: ForgettingOptions): Forgetting => {
+  const parcel = { defaults: { type: 'delete' }, owned: false, size: Infinity } as const
+
+  const forget = async (
+    affected: ReadonlyArray<Source>,
+    call: unknown,
+  ): Promise<Either<Refusal, Deletion>> => {
+    // Each source has a notification, and a message id, of its own.
+    const encoded = affected.map((source) => ({ source, payload: encode(call, parcel) }))
+    const first = encoded.find(({ payload }) => isLeft(payload))
+    if (first !== undefined && isLeft(first.payload)) return first.payload
+    if (isClosing()) return left(closed(call))
+    const shares = encoded.flatMap(({ source, payload }) =>
+      isLeft(payload) ? [] : [{ source, payload: payload.right }],
+    )
+    for (const { source, payload } of shares) {
+      const lacking = storage.lacksRoom(source, [payload])
+      if (lacking !== undefined) return left({ ...lacking, input: call })
+    }
+    let notifications = 0
+    const answers = await Promise.all(
+      shares.map(async ({ source, payload }) => {
+        const places = route(source.places, payload.items[0])
+        notifications += places.length
+        return storage.store(places, payload)
+      }),
+    )
+    const failure = answers.find((answer) => answer !== undefined)
+    if (failure !== undefined) return left({ ...failure, input: call })
+    onNotified(notifications)
+    return right({ notifications })
+  }
+
+  return {
+    bySource: (source, call) => forget([source], call),
+    byHost: async (userId, { sources: ids }) => {
+      const faults = ids === undefined ? [] : unknownSources(ids, sources)
+      if (faults.length > 0) return left(invalid(userId, faults))
+      return forget(
+        sources.filter(({ id }) => ids?.includes(id) ?? true),
+        { userId },
+      )
+    },
+  }
+}

@@ -1,0 +1,65 @@
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { Defaults } from '../Message.ts'
+import { no } from './Exchange.ts'
+import type { Answer } from './Exchange.ts'
+import type { Way } from './Way.ts'
+
+/** A body, taken apart. */
+export interface Envelope {
+  readonly messages: ReadonlyArray<unknown>
+  /** What the envelope says for each of its messages. */
+  readonly defaults: Defaults
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+const isRecord = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const notAnObject = (way: Way): Answer =>
+  no(400, way._tag === 'Batch' ? 'the body must be an object with a batch' : 'the body must be an object')
+
+const noBatch: Answer = no(400, 'the body must have a batch: an array of messages')
+const emptyBatch: Answer = no(400, 'the batch is empty')
+
+/** More messages than can be right in so many bytes: the shortest is `{"type":"page","userId":"u"}` and a comma. */
+const SHORTEST = 29
+
+const tooMany = (most: number): Answer =>
+  no(413, `the batch has more than ${String(most)} messages: send fewer at a time`)
+
+const member = (body: Fields, key: string): unknown =>
+  Object.hasOwn(body, key) && body[key] !== null ? body[key] : undefined
+
+const defaultsOf = (body: Fields): Either<Answer, Defaults> => {
+  const context = member(body, 'context')
+  const integrations = member(body, 'integrations')
+  if (context !== undefined && !isRecord(context))
+    return left(no(400, "the batch's context must be an object"))
+  if (integrations !== undefined && !isRecord(integrations))
+    return left(no(400, "the batch's integrations must be an object"))
+  return right({ context, integrations })
+}
+
+/** The write key that a body brings: the second way to say who sends (CO4). */
+export const writeKeyOf = (body: unknown): string | undefined => {
+  const key = isRecord(body) ? member(body, 'writeKey') : undefined
+  return typeof key === 'string' ? key : undefined
+}
+
+/** The messages of a body, or why it has none. `limit` is what a body may have in bytes. */
+export const envelopeOf = (way: Way, body: unknown, limit: number): Either<Answer, Envelope> => {
+  if (!isRecord(body)) return left(notAnObject(way))
+  if (way._tag !== 'Batch') {
+    const type = way._tag === 'Delete' ? 'delete' : way.type
+    return right({ messages: [body], defaults: { type } })
+  }
+  const batch = member(body, 'batch')
+  if (!Array.isArray(batch)) return left(noBatch)
+  if (batch.length === 0) return left(emptyBatch)
+  const most = Math.ceil(limit / SHORTEST)
+  if (batch.length > most) return left(tooMany(most))
+  const defaults = defaultsOf(body)
+  return defaults._tag === 'Left' ? defaults : right({ messages: batch, defaults: defaults.right })
+}

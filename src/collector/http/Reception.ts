@@ -1,0 +1,145 @@
+import { isLeft } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isPromiseLike } from '../../internal/Awaitable.ts'
+import type { Awaitable } from '../../internal/Awaitable.ts'
+import { show } from '../../outcome/Refusal.ts'
+import type { Refusal } from '../../outcome/Refusal.ts'
+import type { Deletion } from '../Collector.ts'
+import type { Lot, Taken } from '../intake.ts'
+import { idOf } from '../Message.ts'
+import type { Source } from '../Source.ts'
+import { admit, checked } from './Admission.ts'
+import type { Admission, Door } from './Admission.ts'
+import { envelopeOf, writeKeyOf } from './Envelope.ts'
+import { allAccepted, deletionAccepted, later, no, tooLong, unknownKey, withComplaints } from './Exchange.ts'
+import type { Answer, Body, Complaint, Head } from './Exchange.ts'
+import { unpack } from './Unpacked.ts'
+import type { Unpacked } from './Unpacked.ts'
+import type { Uploads } from './uploads.ts'
+
+/** What both mounts ask, in the order in which a request comes. */
+export interface Reception {
+  /** Whether a request may send its body, or what it is answered at once. */
+  readonly admit: (head: Head) => Either<Answer, Admission>
+  readonly maxBatch: number
+  readonly uploads: Uploads
+  /** The answer to a request whose body is here. Never rejects. */
+  readonly take: (admission: Admission, body: Body) => Awaitable<Answer>
+  /** Something of ours threw: the request may come again. */
+  readonly defect: (error: unknown) => Answer
+  /** Is told what was answered. */
+  readonly answered: (answer: Answer) => void
+}
+
+/** What a reception works with. */
+export interface ReceptionOptions extends Door {
+  readonly uploads: Uploads
+  readonly take: (lot: Lot) => Awaitable<Taken>
+  readonly forget: (source: Source, call: unknown) => Awaitable<Either<Refusal, Deletion>>
+  readonly onDefect: (error: unknown) => void
+  readonly onAnswer: (status: number) => void
+}
+
+/** Long enough for every fault that a person would read; an answer must not be many times as large as its request. */
+const LONGEST_REASON = 500
+
+const reasonOf = (refusal: Refusal): string => {
+  const reason = show(refusal)
+  return reason.length > LONGEST_REASON ? `${reason.slice(0, LONGEST_REASON)}…` : reason
+}
+
+const noDeletions: Answer = no(
+  403,
+  'deletions may not be asked for with this write key: the source needs deletions: true',
+)
+
+const broken: Answer = { ...later('something went wrong here: try again'), status: 500 }
+
+const complaintOf = (index: number, refusal: Refusal): Complaint => {
+  const id = idOf(refusal.input)
+  return { index, ...(id === undefined ? {} : { messageId: id }), reason: reasonOf(refusal) }
+}
+
+/** The answer to messages of which some may have been refused (CO4). */
+const answerTo = (received: number, single: boolean, { refused, trouble }: Taken): Answer => {
+  if (trouble !== undefined) return later(reasonOf(trouble))
+  if (refused.length === 0) return allAccepted(received)
+  const tooLarge = single && refused[0]?.refusal._tag === 'TooLarge'
+  return withComplaints(
+    received,
+    refused.map(({ index, refusal }) => complaintOf(index, refusal)).sort((a, b) => a.index - b.index),
+    tooLarge ? 413 : 400,
+  )
+}
+
+const answerToDeletion = (result: Either<Refusal, Deletion>): Answer => {
+  if (!isLeft(result)) return deletionAccepted(result.right.notifications)
+  const { _tag } = result.left
+  return _tag === 'Invalid' || _tag === 'TooLarge'
+    ? withComplaints(1, [complaintOf(0, result.left)], 400)
+    : later(reasonOf(result.left))
+}
+
+const after = <A, B>(value: Awaitable<A>, use: (value: A) => Awaitable<B>): Awaitable<B> =>
+  isPromiseLike(value) ? value.then(use) : use(value)
+
+/** The reception of a collector: what is answered to whom (CO4). */
+export const reception = (options: ReceptionOptions): Reception => {
+  const { authentication, maxBatch } = options
+
+  const sourceOf = ({ source }: Admission, value: unknown): Either<Answer, Source> => {
+    if (source !== undefined) return checked(source)
+    const key = writeKeyOf(value)
+    const found = key === undefined ? undefined : authentication.byKey(key)
+    return found === undefined ? { _tag: 'Left', left: unknownKey } : checked(found)
+  }
+
+  const takeValue = (admission: Admission, { value, size }: Unpacked, owned: boolean): Awaitable<Answer> => {
+    const { way } = admission
+    const source = sourceOf(admission, value)
+    if (isLeft(source)) return source.left
+    const envelope = envelopeOf(way, value, maxBatch)
+    if (isLeft(envelope)) return envelope.left
+    const { messages, defaults } = envelope.right
+    if (way._tag === 'Delete') {
+      if (!source.right.deletions) return noDeletions
+      return after(options.forget(source.right, messages[0]), answerToDeletion)
+    }
+    return after(options.take({ source: source.right, messages, defaults, owned, size }), (taken) =>
+      answerTo(messages.length, way._tag === 'Single', taken),
+    )
+  }
+
+  const takeBody = (admission: Admission, body: Body): Awaitable<Answer> => {
+    if (body._tag === 'Parsed') {
+      if (body.size > maxBatch) return tooLong(maxBatch)
+      return takeValue(admission, body, false)
+    }
+    return after(unpack(body.bytes, admission.gzip, maxBatch), (unpacked) =>
+      isLeft(unpacked) ? unpacked.left : takeValue(admission, unpacked.right, true),
+    )
+  }
+
+  const defect = (error: unknown): Answer => {
+    options.onDefect(error)
+    return broken
+  }
+
+  return {
+    admit: (head) => admit(head, options),
+    maxBatch,
+    uploads: options.uploads,
+    take: (admission, body) => {
+      try {
+        const answer = takeBody(admission, body)
+        return isPromiseLike(answer) ? answer.then(undefined, defect) : answer
+      } catch (error) {
+        return defect(error)
+      }
+    },
+    defect,
+    answered: ({ status }) => {
+      options.onAnswer(status)
+    },
+  }
+}

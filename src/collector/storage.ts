@@ -1,0 +1,87 @@
+import { isLeft } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { Event } from '../event/Event.ts'
+import type { EventPayload } from '../event/Payload.ts'
+import { isPromiseLike } from '../internal/Awaitable.ts'
+import type { Awaitable } from '../internal/Awaitable.ts'
+import { messageOf } from '../internal/messageOf.ts'
+import { full, notKept } from '../outcome/Refusal.ts'
+import type { Closed, Full, NotKept } from '../outcome/Refusal.ts'
+import type { CollectorOptions } from './Collector.ts'
+import { route } from './route.ts'
+import type { Place, Source } from './Source.ts'
+
+/** Why the share of a destination is not in its keeping: then the sender must come again. */
+export type NotStored = Full | Closed | NotKept
+
+/** Brings payloads to their destinations. */
+export interface Storage {
+  /** Whether some destination has no room for its share, and is asked to say so beforehand. */
+  readonly lacksRoom: (source: Source, payloads: ReadonlyArray<EventPayload<Event>>) => Full | undefined
+  /** Hands a payload to each of its destinations. Never throws, and never rejects. */
+  readonly store: (
+    places: ReadonlyArray<Place>,
+    payload: EventPayload<Event>,
+  ) => Awaitable<NotStored | undefined>
+}
+
+const firstOf = <A>(answers: ReadonlyArray<A>): A | undefined =>
+  answers.find((answer) => answer !== undefined)
+
+/** The storage of a collector (CO1). */
+export const storage = (whenFull: NonNullable<CollectorOptions['whenFull']>): Storage => {
+  const failed =
+    (payload: EventPayload<Event>) =>
+    (error: unknown): NotKept =>
+      notKept(payload, messageOf(error))
+
+  const bury = (place: Place, payload: EventPayload<Event>): Awaitable<NotStored | undefined> => {
+    const gone = (answer: Either<Closed, void>): NotStored | undefined =>
+      isLeft(answer) ? answer.left : undefined
+    const answer = place.work.bury(payload)
+    return isPromiseLike(answer) ? answer.then(gone) : gone(answer)
+  }
+
+  const judged = (
+    place: Place,
+    payload: EventPayload<Event>,
+    answer: Either<Full | Closed, unknown>,
+  ): Awaitable<NotStored | undefined> => {
+    if (!isLeft(answer)) return undefined
+    return answer.left._tag === 'Full' && whenFull === 'deadLetter' ? bury(place, payload) : answer.left
+  }
+
+  const offer = (place: Place, given: EventPayload<Event>): Awaitable<NotStored | undefined> => {
+    const payload = place.signer === undefined ? given : { ...given, signer: place.signer }
+    try {
+      const answer = place.work.offer(payload)
+      if (!isPromiseLike(answer)) {
+        const result = judged(place, payload, answer)
+        return isPromiseLike(result) ? result.then(undefined, failed(payload)) : result
+      }
+      return answer.then((kept) => judged(place, payload, kept)).then(undefined, failed(payload))
+    } catch (error) {
+      return failed(payload)(error)
+    }
+  }
+
+  return {
+    lacksRoom: ({ places }, payloads) => {
+      if (whenFull !== 'refuse') return undefined
+      for (const place of places) {
+        const { waiting, bytes, maxCount, maxBytes } = place.work.waiting()
+        const mine = payloads.filter(({ items: [event] }) => route([place], event).length > 0)
+        if (waiting + mine.length > maxCount) return full(undefined, 'count', maxCount)
+        const more = mine.reduce((sum, { byteLength }) => sum + byteLength, 0)
+        if (bytes + more > maxBytes) return full(undefined, 'bytes', maxBytes)
+      }
+      return undefined
+    },
+    store: (places, payload) => {
+      const answers = places.map((place) => offer(place, payload))
+      return answers.some(isPromiseLike)
+        ? Promise.all(answers.map(async (answer) => answer)).then(firstOf)
+        : firstOf(answers)
+    },
+  }
+}
