@@ -1,0 +1,18 @@
+// The experiments of the lab, each in three parts: what the server answers, what the host does with the peer, and what is read from both.
+import { waiting } from './waiting.js'
+import { working } from './working.js'
+
+/**
+ * @typedef {{ id: string, title: string, ask?: object, server: (quick: boolean) => Function, play: Function, cell: Function,
+ *   alone?: boolean, seconds?: number }} Experiment
+ *
+ * - `ask`: settings that differ from the peer's own
+ * - `server(quick)`: the script of `scriptedServer`; undefined for no server at all
+ * - `play({ open, say, sleep, quick })`: runs in the player's process; `{ stays: false }` lets the process end by itself
+ * - `cell({ found, server, exit, life })`: one cell of the table, in words
+ * - `alone`: works the machine hard, so nothing else runs beside it
+ * - `seconds`: after so many the player is ended, `[whole, quick]`
+ */
+
+/** @type {Experiment[]} */
+export const experiments = [...waiting, ...working]

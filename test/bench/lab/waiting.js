@@ -1,0 +1,377 @@
+// Experiments that mostly wait: they run side by side.
+
+const ok = () => () => ({ status: 200 })
+const numbered = (count, from = 1) => Array.from({ length: count }, (_, at) => `e-${from + at}`)
+const round = (ms) => Math.round(ms)
+const secondsOf = (ms) => `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 1)} s`
+const settled = (promise) =>
+  Promise.resolve(promise).then(
+    (value) => (typeof value === 'string' ? value : 'no error'),
+    () => 'rejects',
+  )
+
+/** Calls, and says how the call went and what is told later. */
+const tracking =
+  (peer, say) =>
+  (name, more = {}) => {
+    try {
+      const refused = peer.track(name, { ...more, done: (told) => say({ told: [name, told] }) })
+      if (refused !== undefined) say({ refused: [name, refused] })
+    } catch {
+      say({ threw: name })
+    }
+  }
+
+const toldOf = (found, name) => found.told?.find(([each]) => each === name)?.[1]
+
+const bigEvent = {
+  id: 'bigEvent',
+  title: '100 KB event, flushAt 1',
+  ask: { flushAt: 1 },
+  server: ok,
+  play: async ({ open, say, sleep }) => {
+    const peer = await open()
+    tracking(peer, say)('e-1', { text: 'x'.repeat(100_000) })
+    await settled(peer.flush())
+    await sleep(1_500)
+  },
+  cell: ({ found, server }) => {
+    if (found.threw) return 'throws'
+    if (found.refused) return found.refused[0][1]
+    const told = toldOf(found, 'e-1')
+    return `${server.arrived().has('e-1') ? 'sent' : 'not sent'}${told === undefined ? '' : `, told ${told}`}`
+  },
+}
+
+const largestBody = {
+  id: 'largestBody',
+  title: '60 × 20 KB, flushAt 200: largest body',
+  ask: { flushAt: 200 },
+  server: ok,
+  play: async ({ open, say, sleep }) => {
+    const peer = await open()
+    for (const name of numbered(60)) tracking(peer, say)(name, { text: 'x'.repeat(20_000) })
+    await settled(peer.flush())
+    await sleep(2_000)
+  },
+  cell: ({ server }) => {
+    const most = Math.max(0, ...server.requests.map(({ bytes }) => bytes))
+    const missing = 60 - server.arrived().size
+    return `${most.toLocaleString('en')} B${missing === 0 ? '' : ` (${missing} did not come)`}`
+  },
+}
+
+const flushArrived = {
+  id: 'flushArrived',
+  title: '45 events, flushAt 20, arrived when `flush()` settled',
+  ask: { flushAt: 20 },
+  server: () => () => ({ status: 200, delay: 300 }),
+  play: async ({ open, say, sleep }) => {
+    const peer = await open()
+    for (const name of numbered(45)) peer.track(name)
+    await settled(peer.flush())
+    say({ flushed: true })
+    await sleep(500)
+  },
+  note: { flushed: (server) => server.arrived().size },
+  cell: ({ noted }) => String(noted.flushed ?? 'never settled'),
+}
+
+const flushTwice = {
+  id: 'flushTwice',
+  title: 'flush with a request in flight / second flush beside it (ms; the answer comes after 300 ms)',
+  ask: { flushAt: 20 },
+  server: () => () => ({ status: 200, delay: 300 }),
+  play: async ({ open, say, sleep, more = 0 }) => {
+    const peer = await open()
+    for (const name of numbered(20)) peer.track(name)
+    await sleep(50)
+    for (const name of numbered(more, 21)) peer.track(name)
+    const start = performance.now()
+    const after = async (flushed) => {
+      await settled(flushed)
+      return round(performance.now() - start)
+    }
+    say({ flushes: await Promise.all([after(peer.flush()), after(peer.flush())]) })
+    await sleep(500)
+  },
+  cell: ({ found }) => (found.flushes?.[0] ?? []).join(' / '),
+}
+
+const flushMore = {
+  ...flushTwice,
+  id: 'flushMore',
+  title: 'the same with 5 more queued behind it (their answer comes after 300 ms more)',
+  play: (given) => flushTwice.play({ ...given, more: 5 }),
+}
+
+const always500 = {
+  id: 'always500',
+  title: '500 always, 2 retries where that can be set: attempts (gaps, ms), same id',
+  ask: { flushAt: 1, retries: 2, retryDelay: 100 },
+  server: () => () => ({ status: 500 }),
+  play: async ({ open, sleep }) => {
+    const peer = await open()
+    peer.track('e-1')
+    await sleep(8_000)
+  },
+  cell: ({ server }) => {
+    const posts = server.posts()
+    const gaps = posts.slice(1).map(({ at }, index) => round(at - posts[index].at))
+    const ids = new Set(posts.map(({ events }) => events[0].id))
+    const repeated = posts.length > 1 ? `, ${ids.size === 1 ? 'yes' : 'no'}` : ''
+    return `${posts.length}${gaps.length === 0 ? '' : ` (${gaps.join(', ')})`}${repeated}`
+  },
+}
+
+const retryAfter = {
+  id: 'retryAfter',
+  title: '429 with `Retry-After: 2`, then 200: wait',
+  ask: { flushAt: 1 },
+  server: () => (_, before) =>
+    before.length === 0 ? { status: 429, headers: { 'retry-after': '2' } } : { status: 200 },
+  play: async ({ open, sleep }) => {
+    const peer = await open()
+    peer.track('e-1')
+    await sleep(6_000)
+  },
+  cell: ({ server }) => {
+    const [first, second] = server.posts()
+    return second === undefined ? 'no retry within 6 s' : secondsOf(second.at - first.at)
+  },
+}
+
+const slowAnswer = {
+  id: 'slowAnswer',
+  title: 'first answer slower than the request timeout (500 ms)',
+  ask: { flushAt: 1, timeout: 500, retryDelay: 100 },
+  server: () => (_, before) => ({ status: 200, delay: before.length === 0 ? 3_000 : 0 }),
+  play: async ({ open, say, sleep }) => {
+    const peer = await open()
+    tracking(peer, say)('e-1')
+    await sleep(4_000)
+    say({ again: true })
+    void settled(peer.flush())
+    await sleep(1_000)
+  },
+  note: { again: (server) => server.posts().length },
+  cell: ({ server, noted, exit }) => {
+    const ids = new Set(server.posts().map(({ events }) => events[0].id))
+    const same = ids.size === 1 ? 'same id' : 'another id'
+    if (noted.again > 1) return `re-sent, ${same}`
+    if (server.posts().length > 1) return `kept until the next flush, ${same}`
+    return exit === 0 ? 'lost' : 'lost, and exit 1'
+  },
+}
+
+const hostDown = {
+  id: 'hostDown',
+  title: 'host down, default Node',
+  ask: { flushEvery: 200 },
+  server: undefined,
+  play: async ({ open, sleep }) => {
+    const peer = await open()
+    for (const name of numbered(2)) peer.track(name)
+    await sleep(5_000)
+  },
+  cell: ({ exit }) => (exit === 0 ? 'lives' : `exit ${exit}`),
+}
+
+const poison = {
+  id: 'poison',
+  title: 'one event the server answers 400 to, batches of 5: good ones lost of 29',
+  ask: { flushAt: 5 },
+  server:
+    () =>
+    ({ events }) => ({ status: events.some(({ name }) => name === 'e-13') ? 400 : 200 }),
+  play: async ({ open, sleep }) => {
+    const peer = await open()
+    for (let first = 1; first <= 30; first += 5) {
+      for (const name of numbered(5, first)) peer.track(name)
+      // Some take all that is there, whatever a batch should have.
+      await sleep(150)
+    }
+    await settled(peer.flush())
+    await sleep(1_500)
+    void settled(peer.flush())
+    await sleep(1_000)
+  },
+  cell: ({ server }) => String(29 - server.taken().size),
+}
+
+const atMostFour = {
+  id: 'atMostFour',
+  title: 'server refuses more than 4 events with 413, 17 offered, flushAt 16: taken',
+  ask: { flushAt: 16 },
+  server:
+    () =>
+    ({ events }) => ({ status: events.length > 4 ? 413 : 200 }),
+  play: async ({ open, sleep }) => {
+    const peer = await open()
+    for (const name of numbered(17)) peer.track(name)
+    await settled(peer.flush())
+    await sleep(1_500)
+    void settled(peer.flush())
+    await sleep(1_000)
+  },
+  cell: ({ server }) => String(server.taken().size),
+}
+
+const toLogin = {
+  id: 'toLogin',
+  title: '302 to a page that answers 200',
+  ask: { flushAt: 1 },
+  server:
+    () =>
+    ({ path }) =>
+      path === '/login' ? { status: 200, body: 'sign in' } : { status: 302, headers: { location: '/login' } },
+  play: async ({ open, say, sleep }) => {
+    const peer = await open({ onAnswer: () => say({ told: ['e-1', 'ok'] }) })
+    tracking(peer, say)('e-1')
+    await settled(peer.flush())
+    await sleep(1_500)
+  },
+  cell: ({ found, server }) => {
+    const followed = server.requests.some(({ path }) => path === '/login') ? 'followed' : 'not followed'
+    const told = toldOf(found, 'e-1')
+    return `${followed}, ${told === undefined ? 'no error' : `told ${told}`}`
+  },
+}
+
+const saysNo = {
+  id: 'saysNo',
+  title: '200 with `ok:false` that names the 3rd of 5: told of it',
+  ask: { flushAt: 5 },
+  server:
+    () =>
+    ({ events }) => {
+      const index = events.findIndex(({ name }) => name === 'e-3')
+      const errors = index < 0 ? [] : [{ index, messageId: events[index].id, reason: 'no such plan' }]
+      const okEvents = events.length - errors.length
+      const answer = { ok: errors.length === 0, receivedEvents: events.length, okEvents, errors }
+      return { status: 200, body: JSON.stringify(answer) }
+    },
+  play: async ({ open, say, sleep }) => {
+    const peer = await open({ onAnswer: () => say({ told: ['e-3', 'ok'] }) })
+    for (const name of numbered(5)) tracking(peer, say)(name)
+    await settled(peer.flush())
+    await sleep(1_500)
+  },
+  cell: ({ found }) => {
+    const told = toldOf(found, 'e-3')
+    const others = numbered(5).filter((name) => name !== 'e-3' && toldOf(found, name) === 'ok').length
+    if (told === undefined) return 'no error'
+    return told === 'ok' ? 'ok' : `${told}, the others: ${others} ok`
+  },
+}
+
+const throwingCallback = {
+  id: 'throwingCallback',
+  title: 'throwing callback',
+  ask: { flushAt: 1 },
+  server: ok,
+  play: async ({ open, say, sleep }) => {
+    const fail = () => {
+      say({ called: true })
+      throw new Error('a mistake of the host')
+    }
+    const peer = await open({ onAnswer: fail })
+    for (const name of numbered(2)) {
+      peer.track(name, { done: fail })
+      await sleep(200)
+    }
+    await sleep(1_500)
+  },
+  cell: ({ found, exit }) => {
+    if (!found.called) return 'none offered'
+    return exit === 0 ? 'isolated' : 'crash'
+  },
+}
+
+const closeHung = {
+  id: 'closeHung',
+  title: 'close with a hung server, 0.7 s allowed',
+  ask: { flushAt: 1 },
+  server: () => () => undefined,
+  seconds: [25, 12],
+  play: async ({ open, say, sleep, quick }) => {
+    const peer = await open()
+    peer.track('e-1')
+    await sleep(200)
+    const start = performance.now()
+    const result = await Promise.race([
+      settled(peer.close === undefined ? peer.flush() : peer.close(700)),
+      sleep(quick ? 6_000 : 16_000).then(() => 'pending'),
+    ])
+    say({ closed: [peer.close === undefined ? 'no close; flush' : '', result, performance.now() - start] })
+  },
+  cell: ({ found }) => {
+    const [what, result, ms] = found.closed?.[0] ?? ['', 'ended', 0]
+    const words =
+      result === 'pending' ? `still pending after ${secondsOf(ms)}` : `${secondsOf(ms)}, ${result}`
+    return `${what} ${words}`.trim()
+  },
+}
+
+const naturalEnd = {
+  id: 'naturalEnd',
+  title: 'script ends with 2 queued: delivered; process life',
+  server: ok,
+  play: async ({ open, say }) => {
+    const peer = await open()
+    for (const name of numbered(2)) peer.track(name)
+    say({ queued: true })
+    return { stays: false }
+  },
+  cell: ({ server, life, exit }) =>
+    `${server.taken().size}; ${secondsOf(life.queued)}${exit === 0 ? '' : `, exit ${exit}`}`,
+}
+
+const OUTAGE = { whole: 30_000, quick: 10_000 }
+const outageOf = (quick) => (quick ? OUTAGE.quick : OUTAGE.whole)
+
+const outage = {
+  id: 'outage',
+  title: 'outage (503) of 30 s (quick: 10 s), defaults, 50 events before, during and after: taken',
+  server: (quick) => {
+    let first
+    return ({ at }) => {
+      first ??= at
+      return { status: at - first < outageOf(quick) ? 503 : 200 }
+    }
+  },
+  seconds: [130, 60],
+  play: async ({ open, sleep, quick }) => {
+    const peer = await open()
+    // Four fifths of them within the outage.
+    for (const name of numbered(50)) {
+      peer.track(name)
+      await sleep(outageOf(quick) / 40)
+    }
+    void settled(peer.flush())
+    await sleep(outageOf(quick) * 1.5)
+    void settled(peer.flush())
+    await sleep(5_000)
+  },
+  cell: ({ server, exit }) => `${server.taken().size}${exit === 0 ? '' : `, exit ${exit}`}`,
+}
+
+export const waiting = [
+  bigEvent,
+  largestBody,
+  flushArrived,
+  flushTwice,
+  flushMore,
+  always500,
+  retryAfter,
+  slowAnswer,
+  hostDown,
+  poison,
+  atMostFour,
+  toLogin,
+  saysNo,
+  throwingCallback,
+  closeHung,
+  naturalEnd,
+  outage,
+]
