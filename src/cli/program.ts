@@ -1,6 +1,9 @@
 import { Command, Option } from 'commander'
+import type { BatchFlags } from './batch/BatchOptions.ts'
+import type { CheckFlags } from './check/checkCommand.ts'
+import type { CollectFlags } from './collect/CollectOptions.ts'
 import type { DemoFlags } from './demo/demoCommand.ts'
-import { MEANINGS } from './ExitCode.ts'
+import * as help from './help.ts'
 import type { ListenFlags } from './listen/ListenOptions.ts'
 import { packageVersion } from './packageVersion.ts'
 import type { SendFlags } from './send/SendOptions.ts'
@@ -10,100 +13,14 @@ import type { VerifyFlags } from './sign/verifyCommand.ts'
 /** What the commands do. Each answers its exit code. */
 export interface Actions {
   readonly send: (file: string, flags: SendFlags) => Promise<void>
+  readonly batch: (file: string, flags: BatchFlags) => Promise<void>
+  readonly collect: (port: string, flags: CollectFlags) => Promise<void>
+  readonly check: (file: string, flags: CheckFlags) => Promise<void>
   readonly listen: (port: string, flags: ListenFlags) => Promise<void>
   readonly sign: (file: string, flags: SignFlags) => Promise<void>
   readonly verify: (file: string, flags: VerifyFlags) => Promise<void>
   readonly demo: (flags: DemoFlags) => Promise<void>
 }
-
-const START = `
-Start here:
-  $ headrace demo             watch it work: nothing leaves this machine
-  $ headrace listen 7412      a receiver to try things out with
-  $ headrace send events.ndjson --to http://127.0.0.1:7412/hook
-
-'headrace help COMMAND' says more about a command.`
-
-const SEND = `
-An event is one JSON object on a line. There are seven kinds:
-  {"type":"page","userId":"u1","name":"Home","properties":{"path":"/"}}
-  {"type":"screen","userId":"u1","name":"Cart"}
-  {"type":"identify","userId":"u1","traits":{"plan":"pro"}}
-  {"type":"track","userId":"u1","event":"Sold","properties":{"total":9.5}}
-  {"type":"alias","previousId":"anon-7","userId":"u1"}
-  {"type":"group","userId":"u1","groupId":"acme","traits":{"seats":40}}
-  {"type":"delete","userId":"u1"}
-anonymousId may stand in for userId in all but alias and delete. messageId,
-timestamp (ISO 8601) and context may be added. A line that is wrong is told on
-stderr with its number, and costs that line only.
-
-An event is delivered when one of the URLs has answered 2xx. 5xx, 408, 425,
-429, timeouts and broken connections are tried again, with growing pauses,
-until --retry-for is over. All other answers are final.
-
-Examples:
-  $ export WEBHOOK_SECRET=…
-  $ headrace send events.ndjson --secret-env WEBHOOK_SECRET \\
-      --to https://a.example/hook --to https://b.example/hook
-  $ tail -f app.log | headrace send --to http://127.0.0.1:7412/hook
-  $ headrace send events.ndjson --to https://a.example/hook \\
-      --retry-for 10m --dead dead.ndjson
-  $ headrace send dead.ndjson --to https://a.example/hook
-
-stdout has a line for each event that has ended, or waits for its next attempt.
-stderr has the refused lines, the account at the end, and on a terminal a
-progress bar. With --output json stdout is NDJSON: t is refused, attempt,
-waiting, outcome, url, and at last summary; with quiet it is empty. If whoever
-reads stdout goes away, delivery goes on.
-
-Ctrl-C stops reading and lets what is on its way end, for at most --grace and
-one --timeout. A second one stops at once.
-
-${MEANINGS}`
-
-const LISTEN = `
-The first line on stdout is 'ready URL'. Then there is a line for each request:
-whether its signature is authentic, what came, and what was answered. A request
-that is not authentic is answered 401. Ctrl-C ends it.
-
-Examples:
-  $ headrace listen 7412 --secret-env WEBHOOK_SECRET
-  $ headrace listen 7412 --fail 30% --delay 200ms
-  $ headrace listen 0 --once 10 --out received.ndjson
-
-Exit codes:
-  0  ended; with --once: so many requests came, and none was not authentic
-  1  with --once: a request was not authentic, or fewer came
-  2  wrong usage, or the port is taken`
-
-const SIGN = `
-The signature is the lower-case hex HMAC-SHA1 of the bytes as they are, which
-is what receivers find in X-Signature.
-
-Example:
-  $ printf '{"type":"track"}' | headrace sign --secret-env WEBHOOK_SECRET
-
-Exit codes: 0 signed; 2 wrong usage, or the body cannot be read.`
-
-const VERIFY = `
-Example:
-  $ headrace verify body.json --secret-env WEBHOOK_SECRET \\
-      --signature 5d61605c3feea9799210ddcb71307d4ba264225f
-
-Exit codes:
-  0  authentic
-  1  not authentic, and a sentence says why
-  2  wrong usage, or the body cannot be read`
-
-const DEMO = `
-Two receivers are opened on 127.0.0.1. One answers 503 now and then, the other
-is slow and sometimes does not answer. Sixty events of all seven kinds are
-validated, signed, sent to both, tried again, and accounted for. It takes about
-five seconds.
-
-Exit codes:
-  0  every event is accounted for, and every signature was verified
-  1  not so, or it was stopped`
 
 const SECRET = 'the variable of the environment that holds the shared secret'
 const OUTPUT = 'lines, json or quiet'
@@ -125,7 +42,7 @@ export const program = (actions: Actions): Command => {
         .choices(['auto', 'always', 'never'])
         .default('auto'),
     )
-    .addHelpText('after', START)
+    .addHelpText('after', help.START)
 
   headrace
     .command('send')
@@ -145,8 +62,51 @@ export const program = (actions: Actions): Command => {
     .option('--grace <duration>', 'after Ctrl-C', '10s')
     .option('--egress <where>', 'network, or public for addresses of the internet only', 'network')
     .option('--output <form>', OUTPUT, 'lines')
-    .addHelpText('after', SEND)
+    .addHelpText('after', help.SEND)
     .action((file: string, flags: SendFlags) => actions.send(file, flags))
+
+  headrace
+    .command('batch')
+    .description('post events in batches to an endpoint of the tracking convention')
+    .argument('[FILE]', 'NDJSON, one event a line; - is stdin', '-')
+    .option('--write-key-env <name>', 'the variable of the environment that holds the write key')
+    .option('--endpoint <url>', 'where to', 'http://127.0.0.1:7410/v1/batch')
+    .option('--header <header>', "'Name: value', sent with every request; may be repeated", collect)
+    .option('--flush-at <n>', 'events in a batch', '20')
+    .option('--flush-after <duration>', 'from the last batch on', '5s')
+    .option('--timeout <duration>', 'for one request in total', '10s')
+    .option('--retry-for <duration>', 'from the first attempt on; 0s for no retry', '4h')
+    .option('--concurrency <n>', 'requests at a time; with more than 1 no order is kept', '1')
+    .option('--max-waiting <n>', 'events in memory that have not ended; reading waits for them', '10000')
+    .option(
+      '--dead <file>',
+      'append what is not delivered, to be sent again; only made if there is something',
+    )
+    .option('--grace <duration>', 'after Ctrl-C', '10s')
+    .option('--egress <where>', 'network, or public for addresses of the internet only', 'network')
+    .option('--output <form>', OUTPUT, 'lines')
+    .addHelpText('after', help.BATCH)
+    .action((file: string, flags: BatchFlags) => actions.batch(file, flags))
+
+  headrace
+    .command('collect')
+    .description('receive events over HTTP and forward them to destinations')
+    .argument('[PORT]', '0 for any that is free', '7410')
+    .option('--config <file>', 'sources and destinations, as JSON')
+    .option('--host <address>', 'the address to listen at', '127.0.0.1')
+    .option('--grace <duration>', 'after Ctrl-C', '10s')
+    .option('--egress <where>', 'network, or public for addresses of the internet only', 'network')
+    .option('--output <form>', OUTPUT, 'lines')
+    .addHelpText('after', help.COLLECT)
+    .action((port: string, flags: CollectFlags) => actions.collect(port, flags))
+
+  headrace
+    .command('check')
+    .description("say what is wrong with a file for 'collect'")
+    .argument('<FILE>', 'sources and destinations, as JSON')
+    .option('--output <form>', OUTPUT, 'lines')
+    .addHelpText('after', help.CHECK)
+    .action((file: string, flags: CheckFlags) => actions.check(file, flags))
 
   headrace
     .command('listen')
@@ -159,7 +119,7 @@ export const program = (actions: Actions): Command => {
     .option('--out <file>', 'append the bodies that were answered 2xx, one a line')
     .option('--once <n>', 'end after so many requests')
     .option('--output <form>', OUTPUT, 'lines')
-    .addHelpText('after', LISTEN)
+    .addHelpText('after', help.LISTEN)
     .action((port: string, flags: ListenFlags) => actions.listen(port, flags))
 
   headrace
@@ -167,7 +127,7 @@ export const program = (actions: Actions): Command => {
     .description('print the signature of a body')
     .argument('[FILE]', '- is stdin', '-')
     .option('--secret-env <name>', SECRET)
-    .addHelpText('after', SIGN)
+    .addHelpText('after', help.SIGN)
     .action((file: string, flags: SignFlags) => actions.sign(file, flags))
 
   headrace
@@ -176,14 +136,14 @@ export const program = (actions: Actions): Command => {
     .argument('[FILE]', '- is stdin', '-')
     .option('--secret-env <name>', SECRET)
     .option('--signature <hex>', 'the value of the X-Signature header')
-    .addHelpText('after', VERIFY)
+    .addHelpText('after', help.VERIFY)
     .action((file: string, flags: VerifyFlags) => actions.verify(file, flags))
 
   headrace
     .command('demo')
     .description('watch events being validated, signed, fanned out, retried and accounted for')
     .option('--output <form>', OUTPUT, 'lines')
-    .addHelpText('after', DEMO)
+    .addHelpText('after', help.DEMO)
     .action((flags: DemoFlags) => actions.demo(flags))
 
   return headrace

@@ -45,6 +45,18 @@ export const run = async (argv: ReadonlyArray<string>): Promise<number> => {
       const { sendCommand } = await import('./send/sendCommand.ts')
       code = await sendCommand(file, flags, terminal())
     },
+    batch: async (file, flags) => {
+      const { batchCommand } = await import('./batch/batchCommand.ts')
+      code = await batchCommand(file, flags, terminal())
+    },
+    collect: async (port, flags) => {
+      const { collectCommand } = await import('./collect/collectCommand.ts')
+      code = await collectCommand(port, flags, terminal())
+    },
+    check: async (file, flags) => {
+      const { checkCommand } = await import('./check/checkCommand.ts')
+      code = checkCommand(file, flags, terminal())
+    },
     listen: async (port, flags) => {
       const { listenCommand } = await import('./listen/listenCommand.ts')
       code = await listenCommand(port, flags, terminal())

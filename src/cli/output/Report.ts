@@ -63,8 +63,8 @@ export interface Waiting extends Subject {
   readonly causes: ReadonlyArray<Cause>
 }
 
-/** An event has ended. */
-export interface Outcome extends Subject {
+/** How it ended. */
+export interface Ending {
   readonly t: 'outcome'
   readonly outcome: 'delivered' | 'rejected' | 'expired' | 'dropped' | 'abandoned'
   /** Attempts in all. */
@@ -74,6 +74,9 @@ export interface Outcome extends Subject {
   readonly status?: number
   readonly causes: ReadonlyArray<Cause>
 }
+
+/** An event has ended. */
+export interface Outcome extends Subject, Ending {}
 
 /** How one URL did, at the end. */
 export interface UrlTotals {

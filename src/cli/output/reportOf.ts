@@ -1,31 +1,10 @@
 import type { Happening } from '../../observe/Happening.ts'
-import type { Outcome } from '../../outcome/Outcome.ts'
 import { causesOf } from './causesOf.ts'
+import { endingOf } from './endingOf.ts'
 import type { Report, Subject } from './Report.ts'
 
 /** What is known about an item that a happening speaks of; undefined for one that is not ours. */
 export type SubjectOf = (item: unknown) => Subject | undefined
-
-const endOf = (outcome: Outcome<unknown>, subject: Subject): Report => {
-  const { attempts: n } = outcome
-  switch (outcome._tag) {
-    case 'Delivered': {
-      const { sink: url, status } = outcome.receipt
-      const taken = status === undefined ? { url } : { url, status }
-      return { t: 'outcome', ...subject, outcome: 'delivered', n, ...taken, causes: [] }
-    }
-    case 'Rejected':
-      return { t: 'outcome', ...subject, outcome: 'rejected', n, causes: causesOf(outcome.failure) }
-    case 'Expired':
-      return { t: 'outcome', ...subject, outcome: 'expired', n, causes: causesOf(outcome.failure) }
-    case 'Dropped':
-      return { t: 'outcome', ...subject, outcome: 'dropped', n, causes: [{ reason: outcome.reason }] }
-    case 'Abandoned': {
-      const causes = outcome.last === undefined ? [] : causesOf(outcome.last)
-      return { t: 'outcome', ...subject, outcome: 'abandoned', n, causes }
-    }
-  }
-}
 
 /** What of a happening is reported: attempts, waits and ends. A refusal is reported where the line is known. */
 export const reportOf = (happening: Happening, subjectOf: SubjectOf): Report | undefined => {
@@ -60,7 +39,7 @@ export const reportOf = (happening: Happening, subjectOf: SubjectOf): Report | u
     }
     case 'Ended': {
       const subject = subjectOf(happening.outcome.item)
-      return subject && endOf(happening.outcome, subject)
+      return subject && { ...subject, ...endingOf(happening.outcome) }
     }
     case 'RefusedAtDoor':
     case 'KeysDropped':

@@ -13,6 +13,7 @@ import type { Checked } from '../values/Checked.ts'
 import { parseChoice } from '../values/parseChoice.ts'
 import { parseCount } from '../values/parseCount.ts'
 import { parseDuration } from '../values/parseDuration.ts'
+import { parseFile } from '../values/parseFile.ts'
 import { parseHeaders } from '../values/parseHeaders.ts'
 import { readSecret } from '../values/readSecret.ts'
 import { flagFaults } from './flagFaults.ts'
@@ -50,9 +51,6 @@ const toUrls = (urls: ReadonlyArray<string>): Checked<ReadonlyArray<string>> =>
     ? wrong('--to is missing: give one to five URLs, such as --to http://127.0.0.1:7412/hook')
     : right(urls)
 
-const deadFile = (path: string): Checked<string> =>
-  path === '' ? wrong('--dead must be the name of a file') : right(path)
-
 type Environment = Readonly<Record<string, string | undefined>>
 
 const parse = (flags: SendFlags, env: Environment) =>
@@ -66,7 +64,7 @@ const parse = (flags: SendFlags, env: Environment) =>
     maxWaiting: parseCount('--max-waiting', flags.maxWaiting, 1, 1_000_000),
     grace: parseDuration('--grace', flags.grace, 0),
     egress: parseChoice('--egress', flags.egress, ['network', 'public']),
-    dead: ifGiven(flags.dead, deadFile),
+    dead: ifGiven(flags.dead, (path) => parseFile('--dead', path)),
     output: parseChoice('--output', flags.output, OUTPUTS),
   })
 
