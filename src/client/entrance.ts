@@ -1,0 +1,91 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { Happening, Tell } from '../observe/Happening.ts'
+import { closed, disabled, full } from '../outcome/Refusal.ts'
+import type { Refusal } from '../outcome/Refusal.ts'
+import type { Accepted } from './Client.ts'
+import type { Encode } from './encoderOf.ts'
+import type { CallType, Message } from './Message.ts'
+import type { Accounts } from './queue/accounts.ts'
+import type { Endings } from './queue/endings.ts'
+import type { Flushing } from './queue/flushing.ts'
+import type { ClientSettings } from './settingsOf.ts'
+
+/** What an entrance works with. */
+export interface EntranceOptions {
+  readonly settings: Pick<ClientSettings, 'enabled' | 'overflow' | 'maxCount' | 'maxBytes'>
+  readonly books: Accounts
+  readonly flushes: Pick<Flushing, 'current'>
+  readonly ends: Pick<Endings, 'dropNewcomer'>
+  readonly encode: Encode
+  readonly isClosed: () => boolean
+  /** Drops the oldest; false if there is nothing to drop. */
+  readonly dropOldest: () => boolean
+  /** Puts a message into its batch; it must not call back. */
+  readonly put: (message: Message, key: string | undefined) => void
+  /** Hands over what that has closed. */
+  readonly go: () => void
+  /** Something waits, and nothing did before. */
+  readonly busy: () => void
+  /** Room was used, or somebody was turned away for want of it. */
+  readonly door: { readonly used: () => void; readonly turnedAway: () => void }
+  readonly tell: Tell
+  readonly hears: (tag: Happening['_tag']) => boolean
+  readonly now: () => number
+}
+
+/** The one way in: checks, writes, bounds, and takes into keeping. It answers at once and never throws (CL1). */
+export const entrance = (
+  options: EntranceOptions,
+): ((call: unknown, kind: CallType | undefined) => Either<Refusal, Accepted>) => {
+  const { settings, books, flushes, ends, encode, dropOldest, put, go, door, tell, hears, now } = options
+  const { enabled, overflow, maxCount, maxBytes } = settings
+
+  const refuse = (refusal: Refusal): Either<Refusal, never> => {
+    if (refusal._tag === 'Full') door.turnedAway()
+    tell({ _tag: 'RefusedAtDoor', at: now(), refusal })
+    return left(refusal)
+  }
+
+  const accept = (message: Message): void => {
+    const first = books.waiting() === 0
+    door.used()
+    books.accept(message)
+    if (first) options.busy()
+  }
+
+  const tellAccepted = (message: Message): void => {
+    if (hears('Accepted')) tell({ _tag: 'Accepted', at: now(), item: message })
+  }
+
+  /** The bound that is in the way, after everything was done that the overflow policy allows. */
+  const boundFor = ({ byteLength }: Message): 'count' | 'bytes' | undefined => {
+    let bound = books.boundFor(byteLength)
+    if (overflow !== 'dropOldest') return bound
+    while (bound !== undefined && dropOldest()) bound = books.boundFor(byteLength)
+    return bound
+  }
+
+  return (call, kind) => {
+    if (options.isClosed()) return refuse(closed(call))
+    const encoded = encode(call, kind)
+    if (isLeft(encoded)) return refuse(encoded.left)
+    if (!enabled) return refuse(disabled(call))
+    const { message, key } = encoded.right
+    const bound = boundFor(message)
+    if (bound !== undefined && overflow === 'error')
+      return refuse(full(call, bound, bound === 'count' ? maxCount : maxBytes))
+    accept(message)
+    if (bound === undefined) {
+      flushes.current().live++
+      // First into its batch, then told: whoever hears of it may send another, which comes behind it.
+      put(message, key)
+      tellAccepted(message)
+      go()
+    } else {
+      tellAccepted(message)
+      ends.dropNewcomer(message)
+    }
+    return right({ id: message.id })
+  }
+}

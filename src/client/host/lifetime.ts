@@ -1,0 +1,68 @@
+import { nothingToCancel } from '../../sink/Run.ts'
+import { systemClock } from '../../clock/Clock.ts'
+import type { Cancel } from '../../clock/Clock.ts'
+import { isolate } from '../../observe/isolate.ts'
+import { atExit } from './atExit.ts'
+
+/** What a lifetime works with. */
+export interface LifetimeOptions {
+  readonly waitUntil: ((ended: Promise<unknown>) => void) | undefined
+  /** Is called when the program has nothing else left to do and something waits here; undefined: let it go. */
+  readonly drain: (() => void) | undefined
+  /** Whether the process is to be held while somebody waits for a promise of ours. */
+  readonly holds: boolean
+  /** Is told what `waitUntil` threw. */
+  readonly defect: (error: unknown) => void
+}
+
+/** What binds a client to its process. */
+export interface Lifetime {
+  /** A message was accepted when nothing waited. */
+  readonly busy: () => void
+  /** Nothing waits any more. */
+  readonly idle: () => void
+  /** Keeps the process alive until the promise is settled, for the timers of the client do not. */
+  readonly held: <T>(promise: Promise<T>) => Promise<T>
+  /** The same until it is undone. */
+  readonly hold: () => Cancel
+}
+
+/** Longer than anybody waits; it is cancelled long before. */
+const FOR_EVER = 2_147_483_647
+
+const nothing = (): void => undefined
+
+/**
+ * Binds a client to its process only as long as it has something in keeping: an idle client has no listener, holds nothing and can
+ * be forgotten (CL7).
+ */
+export const lifetime = ({ waitUntil, drain, holds, defect }: LifetimeOptions): Lifetime => {
+  let unregister: Cancel = nothingToCancel
+  let ended: () => void = nothing
+
+  const hold = (): Cancel => systemClock.schedule(FOR_EVER, nothing)
+
+  return {
+    busy: () => {
+      if (drain !== undefined) unregister = atExit(drain)
+      if (waitUntil === undefined) return
+      const promise = new Promise<void>((resolve) => {
+        ended = resolve
+      })
+      isolate(waitUntil, promise, defect)
+    },
+    idle: () => {
+      unregister()
+      unregister = nothingToCancel
+      ended()
+      ended = nothing
+    },
+    held: (promise) => {
+      if (!holds) return promise
+      const release = hold()
+      void promise.then(release, release)
+      return promise
+    },
+    hold,
+  }
+}

@@ -1,0 +1,96 @@
+import { abandoned, dropped } from '../../outcome/Outcome.ts'
+import type { Outcome } from '../../outcome/Outcome.ts'
+import type { Failure } from '../../outcome/Failure.ts'
+import type { Happening, Tell } from '../../observe/Happening.ts'
+import type { Hot } from '../../observe/streams/hot.ts'
+import type { Accounts } from './accounts.ts'
+import type { Flushing, Stretch } from './flushing.ts'
+import type { Message, MessageBatch } from '../Message.ts'
+import { dealOut } from './dealOut.ts'
+
+/** What endings work with. */
+export interface EndingsOptions {
+  readonly accounts: Accounts
+  readonly flushes: Flushing
+  readonly outcomes: Hot<Outcome<Message>>
+  readonly tell: Tell
+  readonly hears: (tag: Happening['_tag']) => boolean
+  readonly now: () => number
+  /** Whether the outbox may hold batches of an earlier life. */
+  readonly restores: boolean
+  /** Room was made. */
+  readonly freed: () => void
+}
+
+/** How messages end. */
+export interface Endings {
+  /** A batch was closed: from here on it ends as a whole. */
+  readonly begin: (batch: MessageBatch) => void
+  /** The outbox failed to say that it keeps the batch, so it may come to have it twice. */
+  readonly doubt: (batch: MessageBatch) => void
+  /** Of a batch, once: what comes again for the same batch is passed over. `last` as in `dealOut`. */
+  readonly end: (outcome: Outcome<MessageBatch>, last?: Failure) => void
+  /** Messages that never came into a batch. */
+  readonly drop: (messages: ReadonlyArray<Message>) => void
+  /** One that was accepted only to be dropped. */
+  readonly dropNewcomer: (message: Message) => void
+  /** Hands back every batch that has not ended. */
+  readonly abandonAll: () => void
+  /** What was abandoned. */
+  readonly abandoned: () => ReadonlyArray<Message>
+}
+
+/** Deals out the outcomes of batches to their messages: each has exactly one, and the accounts change as it is told. */
+export const endings = (options: EndingsOptions): Endings => {
+  const { accounts, flushes, outcomes, tell, hears, now, restores, freed } = options
+  const live = new Map<string, { readonly batch: MessageBatch; readonly stretch: Stretch }>()
+  const doubted = new Set<string>()
+  const back: Message[] = []
+
+  const endOne = (outcome: Outcome<Message>): void => {
+    accounts.end(outcome)
+    if (outcome._tag === 'Abandoned') back.push(outcome.item)
+    // The logger has nothing to say of a delivery.
+    if (outcome._tag !== 'Delivered' || hears('Ended')) tell({ _tag: 'Ended', at: now(), outcome })
+    outcomes.next(outcome)
+  }
+
+  const end = (outcome: Outcome<MessageBatch>, last?: Failure): void => {
+    const { id, members } = outcome.item
+    const known = live.get(id)
+    if (known === undefined) {
+      if (!restores || doubted.has(id)) return
+      // Of an earlier life: its messages were accepted there, and are counted when they end.
+      for (const message of members) accounts.accept(message)
+    }
+    live.delete(id)
+    if (outcome._tag === 'Delivered' && !outcomes.heard() && !hears('Ended')) accounts.endAll(outcome)
+    else for (const each of dealOut(outcome, last)) endOne(each)
+    if (known !== undefined) flushes.left(known.stretch, members.length)
+    freed()
+  }
+
+  return {
+    begin: (batch) => {
+      live.set(batch.id, { batch, stretch: flushes.current() })
+    },
+    doubt: ({ id }) => {
+      doubted.add(id)
+    },
+    end,
+    drop: (messages) => {
+      const stretch = flushes.current()
+      for (const message of messages) endOne(dropped(message, 0, 'dropOldest'))
+      flushes.left(stretch, messages.length)
+      freed()
+    },
+    dropNewcomer: (message) => {
+      endOne(dropped(message, 0, 'dropNewest'))
+      freed()
+    },
+    abandonAll: () => {
+      for (const { batch } of [...live.values()]) end(abandoned(batch, 0, undefined))
+    },
+    abandoned: () => back,
+  }
+}

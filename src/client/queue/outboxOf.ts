@@ -1,0 +1,28 @@
+import { inOrder } from '../../outbox/inOrder.ts'
+import type { Outbox } from '../../sink/Outbox.ts'
+import type { MessageBatch } from '../Message.ts'
+import type { ClientSettings } from '../settingsOf.ts'
+import { batchOutbox } from './batchOutbox.ts'
+import type { BatchOutbox } from './batchOutbox.ts'
+
+/** Where batches wait. */
+export interface Kept {
+  readonly outbox: Outbox<MessageBatch>
+  /** The same if it is the client's own, from which the oldest can be withdrawn; else one with nothing in it. */
+  readonly own: Pick<BatchOutbox<MessageBatch>, 'withdrawOldest'>
+}
+
+/** Which batches keep their order among themselves: all, those of a lane, whose number is in their id, or none. */
+const laneOf = ({ id }: MessageBatch): number => Number.parseInt(id, 10)
+
+/** The client's own outbox, or the host's; with the order that is due, which is none with several requests at a time and no key (DE7). */
+export const outboxOf = (
+  { concurrency, key, outbox }: Pick<ClientSettings, 'concurrency' | 'key' | 'outbox'>,
+  defect: (error: unknown) => void,
+): Kept => {
+  const several = key === undefined ? () => undefined : laneOf
+  const keyOf = concurrency === 1 ? () => 0 : several
+  const own = batchOutbox<MessageBatch>(keyOf)
+  if (outbox === undefined) return { outbox: own, own }
+  return { outbox: keyOf === several && key === undefined ? outbox : inOrder(outbox, { keyOf, defect }), own }
+}

@@ -1,0 +1,120 @@
+import type { Clock } from '../../clock/Clock.ts'
+import { batcher } from '../../event/batcher.ts'
+import type { Batcher } from '../../event/batcher.ts'
+import { newId } from '../../event/newId.ts'
+import type { Closing, Frame } from '../../event/Payload.ts'
+import type { CallType, Message, MessageBatch } from '../Message.ts'
+
+/** How batches are filled. */
+export interface ShardsOptions {
+  /** 1: one for all messages; more: each key belongs to one of them. */
+  readonly count: number
+  readonly maxCount: number
+  readonly maxBytes: number
+  readonly maxDelay: number
+  readonly frame: Frame
+  readonly clock: Clock
+}
+
+/** Who is told. */
+export interface ShardsTarget {
+  /** A batch closed. It must not call back: what it causes begins with `decided`. */
+  readonly batch: (batch: MessageBatch) => void
+  /** A timer has closed one, and the decision is over. */
+  readonly decided: () => void
+}
+
+/** The batches that are being filled. */
+export interface Shards {
+  readonly offer: (message: Message, key: string | undefined) => void
+  /** Closes all that are open. */
+  readonly close: (closedBy: Closing) => void
+  /** Empties the one that has been open for longest. */
+  readonly abandonOldest: () => ReadonlyArray<Message>
+}
+
+interface Shard {
+  readonly batcher: Batcher<CallType>
+  /** How many messages are in its open batch. */
+  open: number
+  /** The place of the first of them in the order of all messages. */
+  since: number
+}
+
+/** FNV-1a over the characters. */
+const hashOf = (key: string): number => {
+  let hash = 0x811c9dc5
+  for (let at = 0; at < key.length; at++) hash = Math.imul(hash ^ key.charCodeAt(at), 0x01000193)
+  return hash >>> 0
+}
+
+/**
+ * One batcher for all messages, or one for each lane. The number of the lane stands before the id of its batches, so that it is known
+ * wherever a batch comes from: `laneOf` reads it.
+ */
+export const shards = (
+  { count, maxCount, maxBytes, maxDelay, frame, clock }: ShardsOptions,
+  target: ShardsTarget,
+): Shards => {
+  let offered = 0
+
+  const shardFor = (lane: number): Shard => {
+    const close = (): void => {
+      shard.batcher.close('delay')
+      target.decided()
+    }
+    const shard: Shard = {
+      open: 0,
+      since: 0,
+      batcher: batcher<CallType>(
+        {
+          maxCount,
+          maxBytes,
+          maxDelay,
+          frame,
+          clock,
+          delayFrom: 'lastFlush',
+          newId: count === 1 ? newId : () => `${String(lane)}.${newId()}`,
+        },
+        {
+          batch: (batch) => {
+            shard.open -= batch.members.length
+            target.batch(batch)
+          },
+          // A message that fits no batch is refused before it comes here: the settings leave room for the largest.
+          refuse: () => undefined,
+          due: close,
+        },
+      ),
+    }
+    return shard
+  }
+
+  const first = shardFor(0)
+  const all: ReadonlyArray<Shard> = [first, ...Array.from({ length: count - 1 }, (_, at) => shardFor(at + 1))]
+
+  const shardOf = (key: string | undefined): Shard =>
+    count === 1 ? first : (all[(key === undefined ? offered : hashOf(key)) % count] ?? first)
+
+  return {
+    offer: (message, key) => {
+      offered++
+      const shard = shardOf(key)
+      shard.open++
+      shard.batcher.offer(message)
+      if (shard.open === 1) shard.since = offered
+    },
+    close: (closedBy) => {
+      for (const { batcher: each } of all) each.close(closedBy)
+    },
+    abandonOldest: () => {
+      let oldest: Shard | undefined
+      for (const shard of all) {
+        if (shard.open > 0 && shard.since < (oldest?.since ?? Infinity)) oldest = shard
+      }
+      if (oldest === undefined) return []
+      oldest.open = 0
+      return oldest.batcher.abandon()
+    },
+  }
+}

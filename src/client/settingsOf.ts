@@ -1,0 +1,244 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { backgroundClock } from '../clock/Clock.ts'
+import { systemRandom } from '../clock/Random.ts'
+import { eventReader } from '../event/Event.ts'
+import { faultsOf } from '../event/faultsOf.ts'
+import { toErrors } from '../event/json/Finding.ts'
+import * as Limits from '../event/Limits.ts'
+import { trackingFrame } from '../event/tracking/trackingFrame.ts'
+import type { Fault } from '../outcome/Refusal.ts'
+import { standard } from '../policy/RetryPolicy.ts'
+import type { IngestionSettings } from '../sinks/ingestion.ts'
+import { ingestionFaults } from '../sinks/IngestionOptions.ts'
+import * as t from 'io-ts'
+import type { ClientOptions, Overflow } from './ClientOptions.ts'
+import type { Defaults } from './encoderOf.ts'
+
+/** The options of a client, checked, each with its default where none was given. */
+export interface ClientSettings
+  extends
+    Required<
+      Pick<
+        ClientOptions,
+        | 'flushAfter'
+        | 'maxMessage'
+        | 'maxBatch'
+        | 'maxCount'
+        | 'maxBytes'
+        | 'concurrency'
+        | 'timeout'
+        | 'retry'
+        | 'enabled'
+        | 'clock'
+        | 'random'
+      >
+    >,
+    Pick<ClientOptions, 'key' | 'outbox' | 'newId' | 'logger' | 'tell' | 'waitUntil'> {
+  readonly size: number
+  readonly overflow: Overflow
+  readonly defaults: Defaults
+  /** Milliseconds for the drain at the end of the program; undefined for none. */
+  readonly drainWithin: number | undefined
+  /** Whether the process must be held while somebody waits: the clock's own timers do not. */
+  readonly holds: boolean
+}
+
+type Faults = ReadonlyArray<Fault>
+type Check = (value: unknown) => string | undefined
+
+const DEFAULT_ENDPOINT = 'http://127.0.0.1:7410/v1/batch'
+const DRAIN_WITHIN = 10_000
+const OVERFLOWS: ReadonlyArray<unknown> = ['error', 'dropNewest', 'dropOldest']
+
+const isWhole = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 1
+
+const whole: Check = (value) => (isWhole(value) ? undefined : 'must be a whole number from 1')
+
+const aFunction: Check = (value) => (typeof value === 'function' ? undefined : 'must be a function')
+
+const withMembers =
+  (what: string, ...members: ReadonlyArray<string>): Check =>
+  (value) =>
+    typeof value === 'object' && value !== null && members.every((member) => member in value)
+      ? undefined
+      : `must be ${what}`
+
+const boolean: Check = (value) => (typeof value === 'boolean' ? undefined : 'must be true or false')
+
+/** What the sink for the endpoint checks, and what the codec checks. */
+const elsewhere: Check = () => undefined
+
+const checks: Readonly<Record<keyof ClientOptions, Check>> = {
+  size: whole,
+  flushAt: whole,
+  flushAfter: (value) =>
+    isWhole(value) || value === Infinity ? undefined : 'must be a whole number of ms from 1, or Infinity',
+  endpoint: elsewhere,
+  maxMessage: whole,
+  maxBatch: whole,
+  maxCount: whole,
+  maxBytes: whole,
+  overflow: (value) =>
+    OVERFLOWS.includes(value) ? undefined : 'must be one of error, dropNewest, dropOldest',
+  concurrency: whole,
+  key: aFunction,
+  retry: withMembers('a RetryPolicy', '_tag'),
+  timeout: whole,
+  integrations: elsewhere,
+  context: elsewhere,
+  enabled: boolean,
+  outbox: withMembers('an Outbox', 'append', 'take', 'park', 'end'),
+  sink: withMembers('a Sink', 'name', 'deliver', 'close'),
+  egress: elsewhere,
+  tls: elsewhere,
+  headers: elsewhere,
+  logger: (value) =>
+    value === false ? undefined : withMembers('a Logger, or false', 'debug', 'info', 'warn', 'error')(value),
+  tell: aFunction,
+  waitUntil: aFunction,
+  drainOnExit: (value) =>
+    typeof value === 'boolean' || isWhole(value)
+      ? undefined
+      : 'must be true, false or a whole number of ms from 1',
+  clock: withMembers('a Clock', 'now', 'monotonic', 'schedule'),
+  random: aFunction,
+  newId: aFunction,
+}
+
+const own = (options: Readonly<Record<string, unknown>>): Faults =>
+  Object.entries(checks).flatMap(([path, check]) => {
+    const value = options[path]
+    const message = value === undefined ? undefined : check(value)
+    return message === undefined ? [] : [{ path, message }]
+  })
+
+const unknownKeys = (options: object): Faults =>
+  Object.keys(options)
+    .filter((key) => !Object.hasOwn(checks, key))
+    .map((path) => ({ path, message: 'is no option of a client' }))
+
+/** Where the requests go and as whom: what the sink of the endpoint says of it. With a sink of the host's only the key is asked for. */
+const requests = (writeKey: unknown, options: ClientOptions): Faults => {
+  const { endpoint = DEFAULT_ENDPOINT, egress, tls, headers } = options
+  const given = { endpoint, writeKey, egress, tls, headers }
+  const faults = ingestionFaults(
+    Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+  )
+  return options.sink === undefined ? faults : faults.filter(({ path }) => path === 'writeKey')
+}
+
+const readDefaults = eventReader()
+
+/** The defaults are copied, and held to the rules of a screen, which are those of all kinds and more (EV3, EV9, EV10). */
+const defaultsOf = ({ context, integrations }: ClientOptions): Either<Faults, Defaults> => {
+  const found = readDefaults(
+    { type: 'screen', userId: 'anybody', ...(context && { context }), ...(integrations && { integrations }) },
+    undefined,
+  )
+  if (isLeft(found)) return left(faultsOf(toErrors(found.left, [{ key: '', type: t.UnknownRecord }])))
+  // It was read as a screen, which has both.
+  if (found.right.type === 'delete') return right({ context: undefined, integrations: undefined })
+  return right({
+    context: context === undefined ? undefined : found.right.context,
+    integrations: found.right.integrations,
+  })
+}
+
+/** What each number by itself does not show (clients/21). */
+const together = ({ maxMessage, maxBatch, maxBytes, overflow, outbox }: ClientOptions): Faults => {
+  const faults: Fault[] = []
+  const most = maxMessage ?? Limits.callBytes
+  if (most + trackingFrame.size > (maxBatch ?? Limits.batchBytes))
+    faults.push({
+      path: 'maxMessage',
+      message: `must leave room for the ${String(trackingFrame.size)} bytes of the envelope in maxBatch`,
+    })
+  if (most > (maxBytes ?? MAX_BYTES))
+    faults.push({ path: 'maxBytes', message: 'must have room for one message of maxMessage' })
+  if (overflow === 'dropOldest' && outbox !== undefined)
+    faults.push({ path: 'overflow', message: 'dropOldest needs the client’s own outbox' })
+  return faults
+}
+
+const MAX_BYTES = 33_554_432
+
+const drainWithinOf = (drainOnExit: boolean | number): number | undefined => {
+  if (typeof drainOnExit === 'number') return drainOnExit
+  return drainOnExit ? DRAIN_WITHIN : undefined
+}
+
+const completed = (options: ClientOptions, defaults: Defaults): ClientSettings => {
+  const { key, outbox, newId, logger, tell, waitUntil, clock } = options
+  return {
+    size: Math.min(options.size ?? options.flushAt ?? 20, options.flushAt ?? options.size ?? 20),
+    flushAfter: options.flushAfter ?? 5_000,
+    maxMessage: options.maxMessage ?? Limits.callBytes,
+    maxBatch: options.maxBatch ?? Limits.batchBytes,
+    maxCount: options.maxCount ?? 10_000,
+    maxBytes: options.maxBytes ?? MAX_BYTES,
+    overflow: options.overflow ?? 'error',
+    concurrency: options.concurrency ?? 1,
+    timeout: options.timeout ?? 10_000,
+    retry: options.retry ?? standard,
+    enabled: options.enabled ?? true,
+    clock: clock ?? backgroundClock,
+    random: options.random ?? systemRandom,
+    holds: clock === undefined,
+    drainWithin: drainWithinOf(options.drainOnExit ?? true),
+    defaults,
+    ...(key && { key }),
+    ...(outbox && { outbox }),
+    ...(newId && { newId }),
+    ...(logger === undefined ? {} : { logger }),
+    ...(tell && { tell }),
+    ...(waitUntil && { waitUntil }),
+  }
+}
+
+/** What is needed for the requests, and the rest. */
+export interface Decoded {
+  readonly settings: ClientSettings
+  readonly requests: IngestionSettings
+}
+
+const decoded = (writeKey: unknown, options: ClientOptions): Either<Faults, Decoded> => {
+  const defaults = defaultsOf(options)
+  const faults = [
+    ...requests(writeKey, options),
+    // Every value was or is looked at by its own check; it is read by a key, and what stands there stays unknown.
+    ...own(options as Readonly<Record<string, unknown>>),
+    ...unknownKeys(options),
+    ...(isLeft(defaults) ? defaults.left : []),
+  ]
+  // Only numbers that are right can be held against each other.
+  if (faults.length === 0) faults.push(...together(options))
+  if (faults.length > 0 || isLeft(defaults)) return left(faults)
+  const settings = completed(options, defaults.right)
+  const { endpoint = DEFAULT_ENDPOINT, egress, tls, headers } = options
+  const { timeout, concurrency } = settings
+  return right({
+    settings,
+    requests: {
+      endpoint,
+      // It has no faults, so it is a string.
+      writeKey: writeKey as string,
+      timeout,
+      connections: concurrency,
+      ...(egress === undefined ? {} : { egress }),
+      ...(tls && { tls }),
+      ...(headers && { headers }),
+    },
+  })
+}
+
+/** Checks a write key and options: either everything is right, or every fault is named, and no value (EV7). Never throws. */
+export const settingsOf = (writeKey: unknown, options: ClientOptions): Either<Faults, Decoded> => {
+  try {
+    return typeof options === 'object' && (options as unknown) !== null
+      ? decoded(writeKey, options)
+      : left([{ path: '', message: 'the options must be an object' }])
+  } catch {
+    return left([{ path: '', message: 'the options could not be read: give plain data' }])
+  }
+}
