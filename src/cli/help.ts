@@ -3,9 +3,7 @@
  *
  * @module
  */
-import { MEANINGS } from './ExitCode.ts'
-
-export const START: string = `
+export const START = `
 Start here:
   $ headrace demo             watch it work: nothing leaves this machine
   $ headrace listen 7412      a receiver to try things out with
@@ -17,7 +15,7 @@ Or with a collector between, that many applications post to:
 
 'headrace help COMMAND' says more about a command.`
 
-export const SEND: string = `
+export const SEND = `
 An event is one JSON object on a line. There are seven kinds:
   {"type":"page","userId":"u1","name":"Home","properties":{"path":"/"}}
   {"type":"screen","userId":"u1","name":"Cart"}
@@ -50,11 +48,9 @@ waiting, outcome, url, and at last summary; with quiet it is empty. If whoever
 reads stdout goes away, delivery goes on.
 
 Ctrl-C stops reading and lets what is on its way end, for at most --grace and
-one --timeout. A second one stops at once.
+one --timeout. A second one stops at once.`
 
-${MEANINGS}`
-
-export const LISTEN: string = `
+export const LISTEN = `
 The first line on stdout is 'ready URL'. Then there is a line for each request:
 whether its signature is authentic, what came, and what was answered. A request
 that is not authentic is answered 401. Ctrl-C ends it.
@@ -69,7 +65,7 @@ Exit codes:
   1  with --once: a request was not authentic, or fewer came
   2  wrong usage, or the port is taken`
 
-export const SIGN: string = `
+export const SIGN = `
 The signature is the lower-case hex HMAC-SHA1 of the bytes as they are, which
 is what receivers find in X-Signature.
 
@@ -78,7 +74,7 @@ Example:
 
 Exit codes: 0 signed; 2 wrong usage, or the body cannot be read.`
 
-export const VERIFY: string = `
+export const VERIFY = `
 Example:
   $ headrace verify body.json --secret-env WEBHOOK_SECRET \\
       --signature 5d61605c3feea9799210ddcb71307d4ba264225f
@@ -88,7 +84,7 @@ Exit codes:
   1  not authentic, and a sentence says why
   2  wrong usage, or the body cannot be read`
 
-export const DEMO: string = `
+export const DEMO = `
 Two receivers are opened on 127.0.0.1. One answers 503 now and then, the other
 is slow and sometimes does not answer. Sixty events of all seven kinds are
 validated, signed, sent to both, tried again, and accounted for. It takes about
@@ -98,7 +94,7 @@ Exit codes:
   0  every event is accounted for, and every signature was verified
   1  not so, or it was stopped`
 
-export const BATCH: string = `
+export const BATCH = `
 Events are posted in batches to an endpoint that speaks the public tracking
 convention: a headrace collector, or any other. They are written as for 'send',
 in six kinds: page (with a userId), screen, identify, track, alias, group. A
@@ -119,11 +115,9 @@ Examples:
 
 stdout has a line for each event that has ended, and for each batch that waits
 for its next attempt; stderr has the refused lines and the account at the end.
---output, --dead and Ctrl-C are as for 'send'.
+--output, --dead and Ctrl-C are as for 'send'.`
 
-${MEANINGS}`
-
-export const COLLECT: string = `
+export const COLLECT = `
 Receives events over HTTP, as tracking libraries post them (POST /v1/batch,
 /v1/import, /v1/track and so on; POST /v1/delete for sources that may), and
 forwards each to the destinations that the file connects with its source.
@@ -151,7 +145,7 @@ Exit codes:
   3  some events were rejected or expired
   7  some events had not ended when it stopped`
 
-export const CHECK: string = `
+export const CHECK = `
 Reads the file as 'collect' would, and opens nothing. Every fault is told at
 once, with its place in the file and without its value.
 

@@ -3,6 +3,7 @@ import type { BatchFlags } from './batch/BatchOptions.ts'
 import type { CheckFlags } from './check/checkCommand.ts'
 import type { CollectFlags } from './collect/CollectOptions.ts'
 import type { DemoFlags } from './demo/demoCommand.ts'
+import { MEANINGS } from './ExitCode.ts'
 import * as help from './help.ts'
 import type { ListenFlags } from './listen/ListenOptions.ts'
 import { packageVersion } from './packageVersion.ts'
@@ -62,7 +63,7 @@ export const program = (actions: Actions): Command => {
     .option('--grace <duration>', 'after Ctrl-C', '10s')
     .option('--egress <where>', 'network, or public for addresses of the internet only', 'network')
     .option('--output <form>', OUTPUT, 'lines')
-    .addHelpText('after', help.SEND)
+    .addHelpText('after', `${help.SEND}\n\n${MEANINGS}`)
     .action((file: string, flags: SendFlags) => actions.send(file, flags))
 
   headrace
@@ -85,7 +86,7 @@ export const program = (actions: Actions): Command => {
     .option('--grace <duration>', 'after Ctrl-C', '10s')
     .option('--egress <where>', 'network, or public for addresses of the internet only', 'network')
     .option('--output <form>', OUTPUT, 'lines')
-    .addHelpText('after', help.BATCH)
+    .addHelpText('after', `${help.BATCH}\n\n${MEANINGS}`)
     .action((file: string, flags: BatchFlags) => actions.batch(file, flags))
 
   headrace

@@ -4,7 +4,7 @@ import type { Defect, Happening, Tell } from './Happening.ts'
 import { isolate } from './isolate.ts'
 
 /** The channel of each kind of happening. */
-export const CHANNEL_NAMES = {
+export const CHANNEL_NAMES: Readonly<Record<Happening['_tag'], string>> = {
   RefusedAtDoor: 'headrace:refusedAtDoor',
   KeysDropped: 'headrace:keysDropped',
   Accepted: 'headrace:accepted',
@@ -13,7 +13,7 @@ export const CHANNEL_NAMES = {
   Waiting: 'headrace:waiting',
   Ended: 'headrace:ended',
   Defect: 'headrace:defect',
-} as const satisfies Record<Happening['_tag'], string>
+}
 
 /** `unknown` as its result, because an async function may subscribe, and its promise may reject. */
 type Listener = (message: unknown, name: string | symbol) => unknown

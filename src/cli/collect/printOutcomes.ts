@@ -9,7 +9,7 @@ import type { Terminal } from '../Terminal.ts'
 const write = ({ destination, outcome }: DestinationOutcome, output: Output, { out }: Terminal): void => {
   const ending = endingOf(outcome)
   const { id, items } = outcome.item
-  const type = items[0]?.type ?? ''
+  const [{ type }] = items
   if (output === 'json') out.line(toJson({ ...ending, destination, id, type }))
   else
     out.line(

@@ -48,7 +48,7 @@ const eventIn = ({ line, type, id, count }: Subject): string =>
  * each single request.
  */
 export const lineOf = (report: Report, style: LineStyle): string | undefined => {
-  const { nameOf = (url) => url } = style
+  const { nameOf = (url: string) => url } = style
   switch (report.t) {
     case 'refused': {
       const faults = report.faults.map(({ path, message }) => (path === '' ? message : `${path} ${message}`))
