@@ -52,9 +52,11 @@ const names = choose(Object.keys(peers), values.peer, 'peer')
 const chosen = experiments.filter(({ id }) => ids.includes(id))
 
 /** Plays one experiment with one peer, and answers its cell. */
-const play = async ({ id, server: script, note = {}, cell, seconds = [60, 45] }, name) => {
+const play = async ({ id, server: script, note = {}, cell, seconds = [60, 45], plainNode = false }, name) => {
   const server = script === undefined ? undefined : await scriptedServer(script(quick))
   const child = fork(PLAYER, [name, id, server?.url ?? NOBODY, String(quick)], {
+    // A rejection that nobody handles ends a process of Node; but for one experiment that would end all others with it.
+    execArgv: plainNode ? [] : ['--unhandled-rejections=warn'],
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
   const limit = seconds[quick ? 1 : 0]

@@ -1,10 +1,19 @@
-// `npm run bench -- [NAME ...] [--json FILE] [--rounds N] [--nightly]`: runs the benches and prints what they found.
+// `npm run bench -- [NAME ...] [--json FILE] [--rounds N] [--nightly]`: runs the benches and prints what they found. What published clients do
+// in bad times is no figure: see labMatrix.js.
 import { writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 
 /** In the order of docs/performance.md. */
-const benches = ['forwarding', 'fiveUrls', 'batchBuilding', 'deliverDepth', 'parkedMemory', 'coldImport']
+const benches = [
+  'forwarding',
+  'fiveUrls',
+  'batchBuilding',
+  'deliverDepth',
+  'parkedMemory',
+  'coldImport',
+  'client',
+]
 /** Only when named, or with `--nightly`. */
 const longOnes = ['boundedMemory']
 

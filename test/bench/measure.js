@@ -47,7 +47,7 @@ export const startReceiver = async ({ ports = 1, status = 200, delay = 0 } = {})
   const numbers = await answerOf(child)
   return {
     urls: numbers.map((port) => `http://127.0.0.1:${port}/hook`),
-    /** What has come so far: `{ requests, bytes }`. */
+    /** What has come so far: `{ requests, bytes, sockets }`. */
     counts: () => ask(child, 'count'),
     stop: () => child.kill(),
   }

@@ -5,7 +5,9 @@ import { createServer } from 'node:net'
 
 const [ports = '1', status = '200', delay = '0'] = process.argv.slice(2)
 const answer = Buffer.from(`HTTP/1.1 ${status} X\r\nContent-Length: 2\r\n\r\nok`)
-const counts = { requests: 0, bytes: 0 }
+/** `sockets`: how many were open at the same time, at most. */
+const counts = { requests: 0, bytes: 0, sockets: 0 }
+let open = 0
 const HEAD_END = Buffer.from('\r\n\r\n')
 
 /** Where the first request in the bytes ends; undefined as long as it is not complete. */
@@ -25,6 +27,8 @@ const serve = (socket) => {
   let rest = Buffer.alloc(0)
   const reply = () => socket.writable && socket.write(answer)
   socket.setNoDelay(true)
+  counts.sockets = Math.max(counts.sockets, ++open)
+  socket.on('close', () => open--)
   socket.on('error', () => undefined)
   socket.on('data', (chunk) => {
     rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])

@@ -3,13 +3,15 @@ import { waiting } from './waiting.js'
 import { working } from './working.js'
 
 /**
- * @typedef {{ id: string, title: string, ask?: object, server: (quick: boolean) => Function, play: Function, cell: Function,
- *   alone?: boolean, seconds?: number }} Experiment
+ * @typedef {{ id: string, title: string, ask?: object, server?: (quick: boolean) => Function, play: Function, cell: Function,
+ *   note?: Record<string, Function>, alone?: boolean, plainNode?: boolean, seconds?: [number, number] }} Experiment
  *
  * - `ask`: settings that differ from the peer's own
  * - `server(quick)`: the script of `scriptedServer`; undefined for no server at all
  * - `play({ open, say, sleep, quick })`: runs in the player's process; `{ stays: false }` lets the process end by itself
  * - `cell({ found, server, exit, life })`: one cell of the table, in words
+ * - `note`: what is read from the server at the very moment when the player says so, by what it says
+ * - `plainNode`: with Node as it is, where a rejection that nobody handles ends the process; elsewhere it is a warning
  * - `alone`: works the machine hard, so nothing else runs beside it
  * - `seconds`: after so many the player is ended, `[whole, quick]`
  */

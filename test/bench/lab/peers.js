@@ -125,9 +125,8 @@ const headrace = async ({ url, flushAt, flushEvery, retries, timeout }) => {
     },
     flush: () => client.flush(),
     close: async (timeout) => {
-      const { abandoned, items } = await client.close({ timeout })
-      const back = Array.isArray(abandoned) ? abandoned : (items ?? [])
-      return `hands back ${back.length}`
+      const { abandoned } = await client.close({ timeout })
+      return `hands back ${abandoned.length}`
     },
   }
 }

@@ -169,6 +169,7 @@ const hostDown = {
   title: 'host down, default Node',
   ask: { flushEvery: 200 },
   server: undefined,
+  plainNode: true,
   play: async ({ open, sleep }) => {
     const peer = await open()
     for (const name of numbered(2)) peer.track(name)
