@@ -25,7 +25,9 @@ const headOf = ({ method, url, headers }: Request): Head => ({
   header: (name) => headers.get(name) ?? undefined,
 })
 
-const responseOf = ({ status, headers, body }: Answer): Response => new Response(body, { status, headers })
+/** With headers of its own: some servers write into what they are given. */
+const responseOf = ({ status, headers, body }: Answer): Response =>
+  new Response(body, { status, headers: { ...headers } })
 
 type Reader = ReadableStreamDefaultReader<Uint8Array>
 

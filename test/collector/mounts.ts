@@ -1,0 +1,118 @@
+/** The two mounts of a collector on real servers, and ways to speak to them. */
+import { createServer } from 'node:http'
+import type { Server } from 'node:http'
+import { connect } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import { createAdaptorServer } from '@hono/node-server'
+import type { Collector } from '../../src/collector/Collector.ts'
+
+/** A collector that listens. */
+export interface Mounted {
+  readonly port: number
+  readonly url: string
+  readonly close: () => Promise<void>
+}
+
+const listening = (server: Server): Promise<Mounted> =>
+  new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => {
+      // A server that listens on TCP has such an address.
+      const { port } = server.address() as AddressInfo
+      resolve({
+        port,
+        url: `http://127.0.0.1:${String(port)}`,
+        close: () =>
+          new Promise((closed) => {
+            server.close(() => closed())
+            server.closeAllConnections()
+          }),
+      })
+    })
+  })
+
+export const onServer = (listener: Parameters<typeof createServer>[1]): Promise<Mounted> =>
+  listening(createServer(listener))
+
+export const mounts: Readonly<Record<'listener' | 'handle', (collector: Collector) => Promise<Mounted>>> = {
+  listener: ({ listener }) => onServer(listener),
+  // It makes a node:http server unless it is told otherwise.
+  handle: ({ handle }) => listening(createAdaptorServer({ fetch: handle }) as Server),
+}
+
+export const basic = (user: string): string => `Basic ${Buffer.from(user).toString('base64')}`
+
+export interface Reply {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: unknown
+}
+
+/** Posts a body; text goes as it is, everything else as JSON. */
+export const post = async (
+  url: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+  method = 'POST',
+): Promise<Reply> => {
+  const raw = typeof body === 'string' || body instanceof Uint8Array
+  const response = await fetch(url, {
+    method,
+    ...(method === 'GET' || method === 'HEAD' ? {} : { body: raw ? body : JSON.stringify(body) }),
+    headers: { 'Content-Type': 'application/json', Authorization: basic('wk:'), ...headers },
+    redirect: 'manual',
+  })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, body: text === '' ? '' : JSON.parse(text) }
+}
+
+/** A bare socket: what is written by hand, and all that came back. */
+export interface Line {
+  readonly write: (text: string) => void
+  readonly heard: () => string
+  /** Resolves when so much has been heard that `enough` is true, or the other side is gone. */
+  readonly until: (enough: (heard: string) => boolean) => Promise<string>
+  readonly gone: () => boolean
+  readonly hangUp: () => void
+}
+
+export const dial = (port: number): Promise<Line> =>
+  new Promise((resolve) => {
+    let heard = ''
+    let gone = false
+    const waiting = new Set<() => void>()
+    const look = (): void => {
+      for (const each of waiting) each()
+    }
+    const socket: Socket = connect(port, '127.0.0.1', () => {
+      resolve({
+        write: (text) => void socket.write(text),
+        heard: () => heard,
+        until: (enough) =>
+          new Promise((done) => {
+            const check = (): void => {
+              if (!gone && !enough(heard)) return
+              waiting.delete(check)
+              done(heard)
+            }
+            waiting.add(check)
+            check()
+          }),
+        gone: () => gone,
+        hangUp: () => void socket.destroy(),
+      })
+    })
+    socket.on('data', (chunk: Buffer) => {
+      heard += chunk.toString('latin1')
+      look()
+    })
+    socket.on('error', () => undefined)
+    socket.on('close', () => {
+      gone = true
+      look()
+    })
+  })
+
+/** Lets the event loop turn until it is so; the test's own time limit ends what never comes. */
+export const eventually = async (isSo: () => boolean): Promise<void> => {
+  while (!isSo()) await new Promise((resolve) => setImmediate(resolve))
+}
