@@ -2,14 +2,17 @@
 import * as fc from 'fast-check'
 import { right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../src/clock/Clock.ts'
+import { bisecting } from '../../src/layers/bisecting.ts'
 import { contramap } from '../../src/layers/contramap.ts'
 import { firstSuccess } from '../../src/layers/firstSuccess.ts'
+import { holdingBack } from '../../src/layers/holdingBack.ts'
 import { limiting } from '../../src/layers/limiting.ts'
 import { observing } from '../../src/layers/observing.ts'
 import { timingOut } from '../../src/layers/timingOut.ts'
 import type { Layer, Sink } from '../../src/sink/Sink.ts'
 import { type Reply, type ScriptedSink, scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { type VirtualClock, virtualClock } from '../../src/testing/virtualClock.ts'
+import { batchOf, type Batch } from '../laws/bisectingWorld.ts'
 import { anyReply } from '../laws/layer.ts'
 import type { SinkWorlds } from '../laws/sink.ts'
 
@@ -18,11 +21,29 @@ const foreign: Layer = ({ name, deliver, close }) => ({ name, deliver, close })
 
 const silent = (): void => {}
 
+/** A bisection seen as a layer over numbers: a number is a batch of so many members and one more, and each part one of them. */
+const bisectingNumbers =
+  (clock: Clock, only: ReadonlyArray<number>): Layer =>
+  (sink) => {
+    // The laws know only numbers, and a layer may not: what comes in is given to the sink inside again.
+    let last: Parameters<typeof sink.deliver>[0]
+    const inside = contramap((_batch: Batch) => last)(sink)
+    return contramap((item: typeof last) => {
+      last = item
+      return batchOf((Number(item) % 5) + 1)
+    })(bisecting({ only, clock })(inside))
+  }
+
+/** Wishes in the replies are moments from 0 to 1,000: on this clock, which starts at 0, they lie ahead. */
+const fromZero = (clock: Clock): Clock => ({ ...clock, now: () => Math.floor(clock.monotonic()) })
+
 /** Each as it is when it has no reason to interfere. */
 export const passiveLayers: Readonly<Record<string, (clock: Clock) => Layer>> = {
   'timingOut, with time enough': (clock) => timingOut(1_000_000, { clock }),
   'limiting, with room enough': (clock) => limiting({ concurrency: 100, clock }),
   'limiting by key, with room enough': (clock) => limiting({ concurrency: 100, by: (item) => item, clock }),
+  'holdingBack, with nothing asked for any more': (clock) => holdingBack({ clock }),
+  'bisecting, with no status that is divided': (clock) => bisectingNumbers(clock, []),
   observing: (clock) => observing(silent, { clock }),
   'observing what was passed over': (clock) => observing(silent, { clock, only: 'PassedOver' }),
   'contramap of the identity':
@@ -45,6 +66,8 @@ const busyLayers: Readonly<Record<string, (clock: Clock, others: Array<ScriptedS
   timingOut: (clock) => timingOut(25, { clock }),
   limiting: (clock) => limiting({ concurrency: 2, queue: 2, clock }),
   'limiting by key': (clock) => limiting({ concurrency: 1, by: (item: number) => item, clock }),
+  holdingBack: (clock) => holdingBack({ clock: fromZero(clock) }),
+  bisecting: (clock) => bisectingNumbers(clock, [410]),
   observing: (clock) => observing(silent, { clock }),
   'observing carelessly': (clock) =>
     observing(
