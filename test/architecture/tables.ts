@@ -49,7 +49,7 @@ export const thirdParties: ReadonlyArray<Place> = [
   { package: /^ipaddr\.js$/, places: ['transport/'] },
   { package: /^debug$/, places: ['observe/'] },
   { package: /^(commander|cli-progress)$/, places: ['cli/'] },
-  { package: /^lmdb$/, places: ['outbox/lmdb.ts'] },
+  { package: /^lmdb$/, places: ['outbox/lmdb/'] },
   { package: /^fast-check$/, places: ['testing/'] },
   // Beside HMAC, for ids: of a message that came without one, and of a batch.
   { package: /^node:crypto$/, places: ['signing/', 'event/', 'operators/batch.ts'] },
@@ -57,18 +57,22 @@ export const thirdParties: ReadonlyArray<Place> = [
   { package: /^node:(net|tls)$/, places: ['transport/', 'testing/', 'cli/'] },
   { package: /^node:buffer$/, places: ['*'] },
   { package: /^node:dns(\/promises)?$/, places: ['transport/'] },
-  // A log that is loaded only when somebody asked for it, at once, which `import()` cannot do.
-  { package: /^node:module$/, places: ['observe/debugTell.ts'] },
+  // What is loaded only when somebody asked for it, at once, which `import()` cannot do: a log, and a store.
+  { package: /^node:module$/, places: ['observe/debugTell.ts', 'outbox/lmdb/loadLmdb.ts'] },
   // Bodies that come compressed.
-  { package: /^node:zlib$/, places: ['collector/', 'testing/'] },
+  { package: /^node:zlib$/, places: ['collector/', 'testing/', 'outbox/lmdb/'] },
   { package: /^node:diagnostics_channel$/, places: ['observe/'] },
   { package: /^node:util$/, places: ['signing/', 'transport/', 'observe/', 'destination/', 'cli/'] },
-  { package: /^node:fs(\/promises)?$/, places: ['sinks/LineFile.ts', 'sources/ndjson.ts', 'cli/'] },
+  {
+    package: /^node:fs(\/promises)?$/,
+    places: ['sinks/LineFile.ts', 'sources/ndjson.ts', 'outbox/lmdb/', 'cli/'],
+  },
   {
     package: /^node:(stream|readline|string_decoder)(\/promises)?$/,
     places: ['sinks/LineFile.ts', 'sinks/ndjson.ts', 'sources/ndjson.ts', 'cli/'],
   },
-  { package: /^node:(path|url|os|process|tty|events)$/, places: ['cli/'] },
+  { package: /^node:path$/, places: ['outbox/lmdb/', 'cli/'] },
+  { package: /^node:(url|os|process|tty|events)$/, places: ['cli/'] },
 ]
 
 /** Names that say nothing about what is inside. */

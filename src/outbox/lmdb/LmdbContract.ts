@@ -1,0 +1,58 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../../clock/Clock.ts'
+import type { Awaitable } from '../../internal/Awaitable.ts'
+import type { Full } from '../../outcome/Refusal.ts'
+import type { Entry, Outbox, OutboxStats } from '../../sink/Outbox.ts'
+
+/** How an item becomes text and comes back. The text is kept as its UTF-8 bytes, and these come back unchanged. */
+export interface ItemCodec<A> {
+  readonly toText: (item: A) => string
+  /** May throw: then that record goes aside, and only that one. */
+  readonly fromText: (text: string) => A
+  /** What the item counts for in `maxBytes`. */
+  readonly sizeOf: (item: A) => number
+}
+
+/** What a stored outbox is opened with. */
+export interface LmdbOutboxOptions<A> {
+  /** A folder of its own; made if it is not there. */
+  readonly path: string
+  readonly codec: ItemCodec<A>
+  /** How many items may wait; default 2,000,000. */
+  readonly maxCount?: number
+  /** How many bytes may wait, as the codec counts them; default 8,589,934,592, that is 8 GiB. */
+  readonly maxBytes?: number
+  /** How many dead letters are kept for a second look; the oldest makes room and is counted. Default 100,000. */
+  readonly keepDead?: number
+  /** Says when the store was opened and when a letter died; default the machine's clock. */
+  readonly clock?: Clock
+}
+
+/** A short text under a name, kept beside the items: how far an input was read, for example. */
+export interface Bookmark {
+  readonly name: string
+  readonly value: string
+}
+
+/** What may come with an item. */
+export interface AppendOptions {
+  /** Is written in the same transaction as the item: both are there or neither is. */
+  readonly bookmark?: Bookmark
+}
+
+/** The figures of a stored outbox; they outlive the process. */
+export interface LmdbOutboxStats extends OutboxStats {
+  /** Records that could not be read. They were put aside in the store, and no longer wait. */
+  readonly quarantined: number
+  /** Dead letters that made room for newer ones. */
+  readonly forgotten: number
+}
+
+/** An outbox on a disk. Every promise of it is fulfilled when its write has been synced. */
+export interface LmdbOutbox<A> extends Outbox<A> {
+  readonly append: (item: A, options?: AppendOptions) => Awaitable<Either<Full, Entry<A>>>
+  readonly bury: NonNullable<Outbox<A>['bury']>
+  /** The value that was last written under this name. */
+  readonly bookmark: (name: string) => string | undefined
+  readonly stats: () => LmdbOutboxStats
+}

@@ -1,0 +1,166 @@
+/**
+ * The trees of a stored outbox, and how they are opened.
+ *
+ * - `fresh`: what was never put back, by the number of its append;
+ * - `parked`: what waits for a retry, by due time and number;
+ * - `dead`: dead letters, by the order in which they ended;
+ * - `aside`: records that could not be read, as they were found;
+ * - `marks`: bookmarks by name; `own`: the version of this layout, and the counters.
+ *
+ * @module
+ */
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type * as Lmdb from 'lmdb'
+import { messageOf } from '../../internal/messageOf.ts'
+import { fileFault } from './fileFault.ts'
+import { outboxFault } from './OutboxError.ts'
+import type { OutboxFault } from './OutboxError.ts'
+import { noTotals, totalsFromText, totalsToText } from './StoredTotals.ts'
+import { systemFault } from './systemFault.ts'
+
+/** The version of the layout. A store that names a later one is left alone. */
+export const VERSION = 1
+
+/** Due time, and number of the append. */
+export type ParkedKey = [due: number, number: number]
+
+/** An open store. */
+export interface Store {
+  readonly env: Lmdb.RootDatabase<Buffer, string>
+  readonly fresh: Lmdb.Database<Buffer, number>
+  readonly parked: Lmdb.Database<Buffer, ParkedKey>
+  readonly dead: Lmdb.Database<Buffer, number>
+  readonly aside: Lmdb.Database<Buffer, number>
+  readonly marks: Lmdb.Database<string, string>
+  readonly own: Lmdb.Database<string, string>
+}
+
+const DATA_FILE = 'data.mdb'
+const VERSION_KEY = 'version'
+/** Where the counters stand among what is the store's own. */
+export const TOTALS_KEY = 'totals'
+
+const openEnv = (lmdb: typeof Lmdb, path: string): Store['env'] =>
+  lmdb.open<Buffer, string>(path, {
+    // Else a commit is answered before it is synced (durability 1c).
+    overlappingSync: false,
+    // With it, a commit that fails is also an unhandled rejection, which would end the host.
+    eventTurnBatching: false,
+    noSubdir: false,
+    encoding: 'binary',
+    maxDbs: 8,
+  })
+
+const openTrees = (env: Store['env']): Store => ({
+  env,
+  fresh: env.openDB<Buffer, number>('fresh', { encoding: 'binary' }),
+  parked: env.openDB<Buffer, ParkedKey>('parked', { encoding: 'binary' }),
+  dead: env.openDB<Buffer, number>('dead', { encoding: 'binary' }),
+  aside: env.openDB<Buffer, number>('aside', { encoding: 'binary' }),
+  marks: env.openDB<string, string>('marks', { encoding: 'string' }),
+  own: env.openDB<string, string>('own', { encoding: 'string' }),
+})
+
+const ignore = (): void => undefined
+
+/** Nothing is under way in it, so it is closed when this returns, whatever its promise says later. */
+const shut = (env: Store['env']): void => {
+  env.close().then(ignore, ignore)
+}
+
+/** What was synced into a file is safe only when its name is, too. Not every system lets one sync a folder. */
+const syncFolder = (path: string): void => {
+  try {
+    const folder = openSync(path, 'r')
+    fsyncSync(folder)
+    closeSync(folder)
+  } catch {
+    return
+  }
+}
+
+/** A store comes into being in one step, with all its trees: so a file that lies in its place and is not whole was damaged. */
+const create = (lmdb: typeof Lmdb, path: string): void => {
+  const draft = join(path, 'new')
+  rmSync(draft, { recursive: true, force: true })
+  const { env, own } = openTrees(openEnv(lmdb, draft))
+  env.transactionSync(() => {
+    own.putSync(VERSION_KEY, String(VERSION))
+    own.putSync(TOTALS_KEY, totalsToText(noTotals))
+  })
+  shut(env)
+  renameSync(join(draft, DATA_FILE), join(path, DATA_FILE))
+  rmSync(draft, { recursive: true, force: true })
+  syncFolder(path)
+}
+
+/** The store's own tree, if there is one: `create: false`, which the types of lmdb do not know, answers undefined then. */
+const ownOf = (env: Store['env']): Store['own'] | undefined => {
+  const options = { encoding: 'string', create: false } as const
+  return env.openDB<string, string>('own', options)
+}
+
+/** What is wrong with a store that lmdb can open. */
+const contentFault = (env: Store['env'], path: string): OutboxFault | undefined => {
+  const own = ownOf(env)
+  const version = Number(own?.get(VERSION_KEY) ?? NaN)
+  if (own === undefined || !Number.isSafeInteger(version))
+    return outboxFault('notAnOutbox', path, notAnOutbox(path, 'was not written by headrace'))
+  if (version > VERSION)
+    return outboxFault(
+      'newerVersion',
+      path,
+      `the outbox in ${path} has layout ${String(version)}, and this headrace knows up to ${String(VERSION)}: use the headrace that wrote it`,
+    )
+  return totalsFromText(own.get(TOTALS_KEY) ?? '') === undefined
+    ? outboxFault('damaged', path, damaged(path, 'has lost its counters'))
+    : undefined
+}
+
+const notAnOutbox = (path: string, what: string): string =>
+  `${join(path, DATA_FILE)} ${what}: give the outbox a folder of its own`
+
+const damaged = (path: string, what: string): string =>
+  `${join(path, DATA_FILE)} ${what}: it was left as it is; bring back a copy of the folder, or move it away to begin anew`
+
+const openExisting = (lmdb: typeof Lmdb, path: string): Either<OutboxFault, Store> => {
+  const fault = fileFault(join(path, DATA_FILE))
+  if (fault !== undefined) {
+    const say = fault.reason === 'damaged' ? damaged : notAnOutbox
+    return left(outboxFault(fault.reason, path, say(path, fault.what)))
+  }
+  const env = openEnv(lmdb, path)
+  try {
+    const wrong = contentFault(env, path)
+    if (wrong === undefined) return right(openTrees(env))
+    shut(env)
+    return left(wrong)
+  } catch (error) {
+    shut(env)
+    return left(outboxFault('damaged', path, damaged(path, `cannot be read (${messageOf(error)})`)))
+  }
+}
+
+/** Makes the folder of a store, if it is not there. */
+export const makeFolder = (path: string): Either<OutboxFault, void> => {
+  try {
+    mkdirSync(path, { recursive: true })
+    return right(undefined)
+  } catch (error) {
+    return left(systemFault(path, error))
+  }
+}
+
+/** Opens the store in a folder that is there and is ours, and makes one if there is none. */
+export const openStore = (lmdb: typeof Lmdb, path: string): Either<OutboxFault, Store> => {
+  try {
+    if (!existsSync(join(path, DATA_FILE))) create(lmdb, path)
+    const opened = openExisting(lmdb, path)
+    return isLeft(opened) ? opened : right(opened.right)
+  } catch (error) {
+    return left(systemFault(path, error))
+  }
+}

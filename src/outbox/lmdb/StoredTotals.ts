@@ -1,0 +1,65 @@
+/**
+ * The counters of a store. They are written in the transaction that changes them, so that opening counts nothing.
+ *
+ * @module
+ */
+
+/** The counters of a store. */
+export interface StoredTotals {
+  readonly waiting: number
+  readonly bytes: number
+  readonly dead: number
+  readonly quarantined: number
+  readonly forgotten: number
+  /** The number that the last item was given. Never used again, so an id is unique for as long as the store lives. */
+  readonly items: number
+  /** The number that the last dead letter was given. */
+  readonly letters: number
+}
+
+/** Counters while a transaction works on them. */
+export type Draft = { -readonly [Name in keyof StoredTotals]: StoredTotals[Name] }
+
+/** The counters of an empty store. */
+export const noTotals: StoredTotals = {
+  waiting: 0,
+  bytes: 0,
+  dead: 0,
+  quarantined: 0,
+  forgotten: 0,
+  items: 0,
+  letters: 0,
+}
+
+const isCount = (value: unknown): value is number => typeof value === 'number' && value >= 0
+
+/** An item begins to wait. */
+export const enters = (draft: Draft, size: number): void => {
+  draft.waiting++
+  draft.bytes += size
+}
+
+/** An item waits no more. A record that is damaged may not tell its size; nothing waits when nothing waits. */
+export const leaves = (draft: Draft, size: number): void => {
+  draft.waiting = Math.max(0, draft.waiting - 1)
+  draft.bytes = draft.waiting === 0 ? 0 : Math.max(0, draft.bytes - size)
+}
+
+/** The text of counters. */
+export const totalsToText = (totals: StoredTotals): string => JSON.stringify(totals)
+
+const isTotals = (found: unknown): found is StoredTotals => {
+  if (typeof found !== 'object' || found === null) return false
+  const fields = new Map<string, unknown>(Object.entries(found))
+  return Object.keys(noTotals).every((name) => isCount(fields.get(name)))
+}
+
+/** The counters in a text; undefined if it is none of ours. */
+export const totalsFromText = (text: string): StoredTotals | undefined => {
+  try {
+    const found: unknown = JSON.parse(text)
+    return isTotals(found) ? found : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,168 @@
+import { statfsSync } from 'node:fs'
+import { messageOf } from '../../internal/messageOf.ts'
+import { ring } from '../../internal/Ring.ts'
+import { TOTALS_KEY } from './Store.ts'
+import type { Store } from './Store.ts'
+import { noTotals, totalsFromText, totalsToText } from './StoredTotals.ts'
+import type { Draft, StoredTotals } from './StoredTotals.ts'
+
+/** Something to be written. */
+export interface Write<T> {
+  /** Whether the store is larger after it. Such a one is turned away while the disk is nearly full, so that the others find room. */
+  readonly grows: boolean
+  /** Writes, within a transaction. Must not throw but for the store's own reasons. */
+  readonly apply: (draft: Draft) => T
+}
+
+/** The writes of a store, many in one transaction. */
+export interface Commits {
+  /** Is fulfilled when the write has been synced, and rejects when it is not in the store. */
+  readonly commit: <T>(write: Write<T>) => Promise<T>
+  /** The counters as they were last synced. */
+  readonly totals: () => StoredTotals
+  /** Resolves when all that was asked before is answered. From now on every write rejects. */
+  readonly end: () => Promise<void>
+}
+
+interface Pending {
+  readonly grows: boolean
+  /** Applies it, and answers how to tell who asked. */
+  readonly apply: (draft: Draft) => () => void
+  readonly fail: (error: Error) => void
+}
+
+/** At most so many writes in one transaction: the event loop stands still while they are made. */
+const MOST_AT_ONCE = 1_024
+
+/** While less is free on the disk, nothing new is taken: what ends needs some pages too. */
+const RESERVE = 8 * 1_048_576
+
+const NO_SPACE = 'no space is left on the disk of the outbox: nothing new is taken until there is'
+
+/** lmdb names the cause in a promise of its own, which must not go unheard. */
+const causeOf = async (error: unknown): Promise<unknown> => {
+  if (!(error instanceof Error) || !('commitError' in error)) return error
+  try {
+    await error.commitError
+    return error
+  } catch (cause) {
+    return cause
+  }
+}
+
+const failureOf = (cause: unknown): Error =>
+  new Error(
+    `the outbox could not write, and goes on as soon as it can: is its disk full? (${messageOf(cause)})`,
+  )
+
+/** The group commit of a store: while one transaction is written and synced, what comes in waits for the next. */
+export const commits = ({ env, own }: Store, path: string): Commits => {
+  const queue = ring<Pending>()
+  const stored = (): StoredTotals => totalsFromText(own.get(TOTALS_KEY) ?? '') ?? noTotals
+  let totals = stored()
+  let running: Promise<void> | undefined
+  let closed = false
+
+  const isTight = (): boolean => {
+    try {
+      const { bavail, blocks, bsize } = statfsSync(path)
+      // Some file systems do not tell.
+      return blocks > 0 && bavail * bsize < RESERVE
+    } catch {
+      return false
+    }
+  }
+
+  /** One transaction: all of it or nothing. */
+  const transact = async (writes: () => ReadonlyArray<Pending>): Promise<void> => {
+    const draft = { ...totals }
+    const answers: Array<() => void> = []
+    // As a child, because only that is undone when something throws within.
+    await env.childTransaction(() => {
+      for (const write of writes()) answers.push(write.apply(draft))
+      if (answers.length > 0) own.putSync(TOTALS_KEY, totalsToText(draft))
+    })
+    totals = draft
+    // What is read from here on is read after this commit.
+    env.resetReadTxn()
+    for (const answer of answers) answer()
+  }
+
+  /** Takes what waits, as late as it can. What would grow a store that has no room is turned away. */
+  const gather = (batch: Pending[]): ReadonlyArray<Pending> => {
+    let tight: boolean | undefined
+    for (
+      let next = queue.shift();
+      next !== undefined;
+      next = batch.length < MOST_AT_ONCE ? queue.shift() : undefined
+    ) {
+      if (next.grows && (tight ??= isTight())) next.fail(new Error(NO_SPACE))
+      else batch.push(next)
+    }
+    return batch
+  }
+
+  /** After a transaction that failed: what ends an item may still find room, in smaller parts. Gives up at the first that finds none. */
+  const salvage = async (writes: ReadonlyArray<Pending>, error: Error): Promise<boolean> => {
+    try {
+      await transact(() => writes)
+      return true
+    } catch (again) {
+      await causeOf(again)
+    }
+    if (writes.length < 2) {
+      for (const write of writes) write.fail(error)
+      return false
+    }
+    const middle = writes.length >> 1
+    const rest = writes.slice(middle)
+    if (await salvage(writes.slice(0, middle), error)) return salvage(rest, error)
+    for (const write of rest) write.fail(error)
+    return false
+  }
+
+  const commitSome = async (): Promise<void> => {
+    const batch: Pending[] = []
+    try {
+      await transact(() => gather(batch))
+    } catch (thrown) {
+      const error = failureOf(await causeOf(thrown))
+      env.resetReadTxn()
+      totals = stored()
+      for (const write of batch) if (write.grows) write.fail(error)
+      await salvage(
+        batch.filter(({ grows }) => !grows),
+        error,
+      )
+    }
+  }
+
+  const run = async (): Promise<void> => {
+    while (queue.size() > 0) await commitSome()
+    running = undefined
+  }
+
+  return {
+    commit: (write) => {
+      if (closed) return Promise.reject(new Error('the outbox is closed'))
+      return new Promise((resolve, reject) => {
+        queue.push({
+          grows: write.grows,
+          apply: (draft) => {
+            const answer = write.apply(draft)
+            return () => {
+              resolve(answer)
+            }
+          },
+          fail: reject,
+        })
+        running ??= run()
+      })
+    },
+    totals: () => totals,
+    end: async () => {
+      closed = true
+      await running
+    },
+  }
+}

@@ -1,0 +1,125 @@
+import type { Entry } from '../../sink/Outbox.ts'
+import type { ParkedKey, Store } from './Store.ts'
+
+/** Where the record of an entry that was handed out lies. */
+export interface Place {
+  /** In the order of due times, or, if it was never put back, of appends. */
+  readonly parked: ParkedKey | undefined
+  readonly number: number
+  readonly size: number
+  /** Its end, or its way back, is being written. */
+  leaving: boolean
+}
+
+/** What a record turned out to be. */
+export interface Found<A> {
+  readonly entry: Entry<A>
+  readonly size: number
+}
+
+/** How entries are read. */
+export interface DueEntriesOptions<A> {
+  readonly store: Pick<Store, 'fresh' | 'parked'>
+  /** The number of the newest append that was synced: one that is newer may be seen, but nobody was told of it. */
+  readonly newest: () => number
+  /** What the bytes of a record say; undefined if nothing. */
+  readonly read: (number: number, bytes: Buffer) => Found<A> | undefined
+  /** Is told of a record that says nothing. It is handed out no more. */
+  readonly bad: (place: Place) => void
+}
+
+/** The entries that wait in a store, by the order in which they are handed out. In memory are only those that are out. */
+export interface DueEntries<A> {
+  /** As `Outbox.take` says. */
+  readonly take: (now: number, limit: number, mostParked: number) => ReadonlyArray<Entry<A>>
+  /** As `Outbox.nextDue` says. */
+  readonly nextDue: () => number | undefined
+  /** Where an entry lies that was handed out; undefined if it was not, or is on its way. */
+  readonly placeOf: (id: string) => Place | undefined
+  /** It is gone, or lies under `parked` from now on. */
+  readonly left: (id: string, parked?: ParkedKey) => void
+}
+
+const isBefore = ([due, number]: ParkedKey, [otherDue, other]: ParkedKey): boolean =>
+  due < otherDue || (due === otherDue && number < other)
+
+const FIRST: ParkedKey = [-Number.MAX_VALUE, 0]
+
+/** What waits in a store, from its first entry on. */
+export const dueEntries = <A>({ store, newest, read, bad }: DueEntriesOptions<A>): DueEntries<A> => {
+  const out = new Map<string, Place>()
+  /** All fresh ones below it are out or gone. */
+  let freshFrom = 0
+  /** All parked ones before it are out or gone. */
+  let parkedFrom = FIRST
+  /** The first parked one that is in; unknown after a change. */
+  let first: { readonly due: number | undefined } | undefined
+
+  const handOut = (place: Place, bytes: Buffer, into: Array<Entry<A>>): void => {
+    const found = read(place.number, bytes)
+    out.set(String(place.number), found === undefined ? place : { ...place, size: found.size })
+    if (found === undefined) bad(place)
+    else into.push(found.entry)
+  }
+
+  const takeParked = (now: number, limit: number, into: Array<Entry<A>>): void => {
+    if (limit <= 0) return
+    for (const { key, value } of store.parked.getRange({ start: parkedFrom })) {
+      const [due, number] = key
+      const isIn = !out.has(String(number))
+      if (isIn && (due > now || into.length >= limit)) {
+        parkedFrom = key
+        first = { due }
+        return
+      }
+      if (isIn) handOut({ parked: key, number, size: 0, leaving: false }, value, into)
+      parkedFrom = [due, number + 1]
+    }
+    first = { due: undefined }
+  }
+
+  const takeFresh = (limit: number, into: Array<Entry<A>>): void => {
+    const end = newest() + 1
+    if (freshFrom >= end || into.length >= limit) return
+    for (const { key, value } of store.fresh.getRange({ start: freshFrom, end })) {
+      if (into.length >= limit) {
+        freshFrom = key
+        return
+      }
+      handOut({ parked: undefined, number: key, size: 0, leaving: false }, value, into)
+    }
+    freshFrom = end
+  }
+
+  const firstParked = (): number | undefined => {
+    if (first !== undefined) return first.due
+    for (const key of store.parked.getKeys({ start: parkedFrom })) {
+      if (out.has(String(key[1]))) continue
+      parkedFrom = key
+      first = { due: key[0] }
+      return key[0]
+    }
+    first = { due: undefined }
+    return undefined
+  }
+
+  return {
+    take: (now, limit, mostParked) => {
+      const taken: Array<Entry<A>> = []
+      takeParked(now, Math.min(limit, mostParked), taken)
+      takeFresh(limit, taken)
+      return taken
+    },
+    nextDue: () => (freshFrom <= newest() ? 0 : firstParked()),
+    placeOf: (id) => {
+      const place = out.get(id)
+      return place?.leaving === true ? undefined : place
+    },
+    left: (id, parked) => {
+      out.delete(id)
+      if (parked === undefined) return
+      if (isBefore(parked, parkedFrom)) parkedFrom = parked
+      if (first?.due === undefined || parked[0] < first.due) first = undefined
+    },
+  }
+}

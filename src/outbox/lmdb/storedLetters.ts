@@ -1,0 +1,163 @@
+import type { Outcome } from '../../outcome/Outcome.ts'
+import { DEAD_PAGE } from '../../sink/Outbox.ts'
+import type { DeadLetter, DeadLetters } from '../../sink/Outbox.ts'
+import type { Commits } from './commits.ts'
+import { diedFromText } from './Known.ts'
+import type { ItemCodec } from './LmdbContract.ts'
+import type { Store } from './Store.ts'
+import { enters } from './StoredTotals.ts'
+import type { Draft } from './StoredTotals.ts'
+import { decodeRecord, sizeIn, withAbout } from './StoredRecord.ts'
+
+/** What the dead letters of a store work with. */
+export interface StoredLettersOptions<A> {
+  readonly store: Store
+  readonly commits: Commits
+  readonly codec: ItemCodec<A>
+  readonly keepDead: number
+  /** Holds room for an item that shall wait again, if there is any: without it, its letter stays dead. */
+  readonly hold: (size: number) => boolean
+  /** Lets go of what was held. */
+  readonly letGo: (size: number) => void
+}
+
+/** The dead letters of a store. */
+export interface StoredLetters<A> extends DeadLetters<A> {
+  /** Within a transaction: lays a record among them. */
+  readonly lay: (record: Buffer, draft: Draft) => void
+}
+
+/** So many letters are looked at in one go, and moved in one transaction. */
+const GULP = 500
+
+type Row = readonly [key: number, record: Buffer]
+
+/** A letter that was found, and the record that says so. */
+interface Filed<A> {
+  readonly key: number
+  readonly record: Buffer
+  readonly letter: DeadLetter<A>
+}
+
+export const storedLetters = <A>(options: StoredLettersOptions<A>): StoredLetters<A> => {
+  const { store, commits, codec, keepDead, hold, letGo } = options
+  const { dead, fresh, aside } = store
+
+  const letterIn = (key: number, bytes: Buffer): DeadLetter<A> | undefined => {
+    const record = decodeRecord(bytes)
+    if (record === undefined) return undefined
+    try {
+      const item = codec.fromText(record.text)
+      const { id, at, since, progress, outcome } = diedFromText(record.about)
+      // With its item an outcome is again the one that was taken apart.
+      const whole = { ...outcome, item } as Outcome<A>
+      return { id: String(key), at, entry: { id, item, since, progress }, outcome: whole }
+    } catch {
+      return undefined
+    }
+  }
+
+  /** A letter that cannot be read costs no other. */
+  const putAside = (rows: ReadonlyArray<Row>): Promise<void> =>
+    commits.commit({
+      grows: false,
+      apply: (draft) => {
+        for (const [key, record] of rows) {
+          if (!dead.removeSync(key)) continue
+          aside.putSync(++draft.quarantined, record)
+          draft.dead--
+        }
+      },
+    })
+
+  /** The letters after `after`, at most `limit` of them, and where the look ended. */
+  const page = (
+    after: number,
+    limit: number,
+    last = Infinity,
+  ): { found: ReadonlyArray<Filed<A>>; end: number | undefined } => {
+    const found: Array<Filed<A>> = []
+    const bad: Row[] = []
+    let end: number | undefined
+    const rows = dead.getRange({ start: after + 1, ...(last === Infinity ? {} : { end: last + 1 }) })
+    for (const { key, value } of rows) {
+      if (found.length >= limit) {
+        end = found.at(-1)?.key
+        break
+      }
+      const letter = letterIn(key, value)
+      if (letter === undefined) bad.push([key, value])
+      else found.push({ key, record: value, letter })
+    }
+    // Who lists them is not told of a store that fails: they will be found again.
+    if (bad.length > 0) putAside(bad).catch(() => undefined)
+    return { found, end }
+  }
+
+  /** Goes through all that are there now, a page in each transaction. */
+  const each = async (
+    matches: (letter: DeadLetter<A>) => boolean,
+    change: (filed: ReadonlyArray<Filed<A>>) => Promise<number>,
+  ): Promise<number> => {
+    const last = commits.totals().letters
+    let count = 0
+    for (let after: number | undefined = 0; after !== undefined;) {
+      const { found, end } = page(after, GULP, last)
+      const chosen = found.filter(({ letter }) => matches(letter))
+      if (chosen.length > 0) count += await change(chosen)
+      after = end
+    }
+    return count
+  }
+
+  /** Within a transaction: copied first, then removed, with nothing known of it any more, so that its deadline is a new one. */
+  const revive = ({ key, record }: Filed<A>, draft: Draft): boolean => {
+    if (!dead.doesExist(key)) return false
+    fresh.putSync(++draft.items, withAbout(record, ''), { append: true })
+    dead.removeSync(key)
+    enters(draft, sizeIn(record))
+    draft.dead--
+    return true
+  }
+
+  const redrive = async (filed: ReadonlyArray<Filed<A>>): Promise<number> => {
+    const chosen = filed.filter(({ record }) => hold(sizeIn(record)))
+    const apply = (draft: Draft): number => chosen.filter((each) => revive(each, draft)).length
+    try {
+      return chosen.length === 0 ? 0 : await commits.commit({ grows: false, apply })
+    } finally {
+      for (const { record } of chosen) letGo(sizeIn(record))
+    }
+  }
+
+  const purge = (filed: ReadonlyArray<Filed<A>>): Promise<number> => {
+    const apply = (draft: Draft): number => {
+      const gone = filed.filter(({ key }) => dead.removeSync(key)).length
+      draft.dead -= gone
+      return gone
+    }
+    return commits.commit({ grows: false, apply })
+  }
+
+  const makeRoom = (draft: Draft): void => {
+    const tooMany = draft.dead - keepDead
+    if (tooMany <= 0) return
+    for (const oldest of [...dead.getKeys({ limit: tooMany })]) {
+      dead.removeSync(oldest)
+      draft.dead--
+      draft.forgotten++
+    }
+  }
+
+  return {
+    list: ({ after = '0', limit = DEAD_PAGE } = {}) =>
+      page(Number(after), limit).found.map(({ letter }) => letter),
+    redrive: (matches) => each(matches, redrive),
+    purge: (matches) => each(matches, purge),
+    lay: (record, draft) => {
+      dead.putSync(++draft.letters, record, { append: true })
+      draft.dead++
+      makeRoom(draft)
+    },
+  }
+}

@@ -1,0 +1,203 @@
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isDead } from '../../outcome/Outcome.ts'
+import type { Outcome } from '../../outcome/Outcome.ts'
+import { full } from '../../outcome/Refusal.ts'
+import type { Full } from '../../outcome/Refusal.ts'
+import type { Entry } from '../../sink/Outbox.ts'
+import { commits } from './commits.ts'
+import { dueEntries } from './dueEntries.ts'
+import type { Found, Place } from './dueEntries.ts'
+import { diedToText, triedFromText, triedToText } from './Known.ts'
+import type { Bookmark, ItemCodec, LmdbOutbox } from './LmdbContract.ts'
+import type { ParkedKey, Store } from './Store.ts'
+import { storedLetters } from './storedLetters.ts'
+import { decodeRecord, encodeRecord, sizeIn, withAbout } from './StoredRecord.ts'
+import { enters, leaves } from './StoredTotals.ts'
+import type { Draft } from './StoredTotals.ts'
+
+/** What an outbox over an open store works with. */
+export interface StoredOutboxOptions<A> {
+  readonly path: string
+  readonly store: Store
+  readonly codec: ItemCodec<A>
+  readonly maxCount: number
+  readonly maxBytes: number
+  readonly keepDead: number
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  /** Gives the folder back. */
+  readonly release: () => void
+}
+
+const done: Promise<void> = Promise.resolve()
+
+/** A moment that has an order: all numbers have one but NaN, and a key holds no infinity. */
+const orderly = (due: number): number =>
+  Number.isNaN(due) ? 0 : Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, due))
+
+/** The outbox over an open store. */
+export const storedOutbox = <A>(options: StoredOutboxOptions<A>): LmdbOutbox<A> => {
+  const { store, codec, maxCount, maxBytes, keepDead, now, release } = options
+  const { fresh, parked, aside, marks, env } = store
+  const { commit, totals, end: endCommits } = commits(store, options.path)
+  /** Asked for, and not in the counters yet. */
+  const coming = { count: 0, bytes: 0 }
+  let closing: Promise<void> | undefined
+
+  const boundFor = (size: number): Full['bound'] | undefined => {
+    const { waiting, bytes } = totals()
+    if (waiting + coming.count >= maxCount) return 'count'
+    return bytes + coming.bytes + size > maxBytes ? 'bytes' : undefined
+  }
+  const hold = (size: number): void => {
+    coming.count++
+    coming.bytes += size
+  }
+  const letGo = (size: number): void => {
+    coming.count--
+    coming.bytes -= size
+  }
+
+  const letters = storedLetters({
+    store,
+    commits: { commit, totals, end: endCommits },
+    codec,
+    keepDead,
+    hold: (size) => {
+      if (boundFor(size) !== undefined) return false
+      hold(size)
+      return true
+    },
+    letGo,
+  })
+
+  const read = (number: number, bytes: Buffer): Found<A> | undefined => {
+    const record = decodeRecord(bytes)
+    if (record === undefined) return undefined
+    try {
+      const { since, progress } = triedFromText(record.about)
+      return {
+        entry: { id: String(number), item: codec.fromText(record.text), since, progress },
+        size: record.size,
+      }
+    } catch {
+      return undefined
+    }
+  }
+
+  const recordAt = ({ parked: key, number }: Place): Buffer | undefined =>
+    key === undefined ? fresh.getBinary(number) : parked.getBinary(key)
+
+  const remove = ({ parked: key, number }: Place): void => {
+    if (key === undefined) fresh.removeSync(number)
+    else parked.removeSync(key)
+  }
+
+  /** One bad record costs one record: it is put aside as it is, and waits no more. */
+  const putAside = (place: Place): void => {
+    const apply = (draft: Draft): void => {
+      const record = recordAt(place)
+      if (record === undefined) return
+      aside.putSync(++draft.quarantined, record)
+      remove(place)
+      leaves(draft, sizeIn(record))
+    }
+    commit({ grows: false, apply }).then(
+      () => due.left(String(place.number)),
+      // It stays where it is, and is found again when the outbox is opened anew.
+      () => undefined,
+    )
+  }
+
+  const due = dueEntries<A>({ store, newest: () => totals().items, read, bad: putAside })
+
+  /** Works on a record that was handed out, once. `settle` goes on when it was synced. */
+  const conclude = (
+    id: string,
+    apply: (place: Place, draft: Draft) => void,
+    settle: () => void,
+  ): Promise<void> => {
+    const place = due.placeOf(id)
+    // It was ended or put back already: a late word changes nothing.
+    if (place === undefined) return done
+    place.leaving = true
+    const write = (draft: Draft): void => {
+      apply(place, draft)
+    }
+    return commit({ grows: false, apply: write }).then(settle, (error: unknown) => {
+      place.leaving = false
+      throw error
+    })
+  }
+
+  const append = async (item: A, bookmark: Bookmark | undefined): Promise<Either<Full, Entry<A>>> => {
+    const size = codec.sizeOf(item)
+    const bound = boundFor(size)
+    if (bound !== undefined) return left(full(item, bound, bound === 'count' ? maxCount : maxBytes))
+    const record = encodeRecord({ size, about: '', text: codec.toText(item) })
+    const apply = (draft: Draft): number => {
+      fresh.putSync(++draft.items, record, { append: true })
+      if (bookmark !== undefined) marks.putSync(bookmark.name, bookmark.value)
+      enters(draft, size)
+      return draft.items
+    }
+    hold(size)
+    try {
+      const number = await commit({ grows: true, apply })
+      return right({ id: String(number), item, since: undefined, progress: undefined })
+    } finally {
+      letGo(size)
+    }
+  }
+
+  const bury = async (item: A, outcome: Outcome<A>): Promise<void> => {
+    const size = codec.sizeOf(item)
+    const text = codec.toText(item)
+    const apply = (draft: Draft): void => {
+      const entry: Entry<A> = { id: String(++draft.items), item, since: undefined, progress: undefined }
+      letters.lay(encodeRecord({ size, about: diedToText(entry, outcome, now()), text }), draft)
+    }
+    return commit({ grows: true, apply })
+  }
+
+  return {
+    durable: true,
+    append: (item, { bookmark } = {}) => append(item, bookmark),
+    take: (at, limit, mostParked) => (closing === undefined ? due.take(at, limit, mostParked) : []),
+    nextDue: () => (closing === undefined ? due.nextDue() : undefined),
+    park: (entry, at) => {
+      let key: ParkedKey
+      const apply = (place: Place): void => {
+        const record = recordAt(place)
+        key = [orderly(at), place.number]
+        if (record === undefined) return
+        remove(place)
+        parked.putSync(key, withAbout(record, triedToText(entry)))
+      }
+      return conclude(entry.id, apply, () => due.left(entry.id, key))
+    },
+    end: (entry, outcome) => {
+      const apply = (place: Place, draft: Draft): void => {
+        const record = isDead(outcome) ? recordAt(place) : undefined
+        if (record !== undefined) letters.lay(withAbout(record, diedToText(entry, outcome, now())), draft)
+        remove(place)
+        leaves(draft, place.size)
+      }
+      return conclude(entry.id, apply, () => due.left(entry.id))
+    },
+    bury,
+    abandon: () => [],
+    dead: { list: letters.list, redrive: letters.redrive, purge: letters.purge },
+    bookmark: (name) => (closing === undefined ? marks.get(name) : undefined),
+    stats: () => {
+      const { waiting, bytes, dead, quarantined, forgotten } = totals()
+      return { waiting, bytes, dead, maxCount, maxBytes, quarantined, forgotten }
+    },
+    close: () =>
+      (closing ??= endCommits().then(async () => {
+        await env.close()
+        release()
+      })),
+  }
+}
