@@ -9,6 +9,8 @@ export type Cut = 'late' | 'closing'
 export interface Upload {
   /** So many more bytes have come. False if all uploads together hold too much now. */
   readonly hold: (bytes: number) => boolean
+  /** What has come is not kept, and what comes will not be; its time goes on. */
+  readonly letGo: () => void
   /** It is here whole, or it will never be. */
   readonly end: () => void
 }
@@ -43,10 +45,15 @@ export const uploads = (clock: Clock, within: number, most: number): Uploads => 
     disarm = clock.schedule(within - (clock.monotonic() - oldest.start), sweep)
   }
 
+  const letGo = (each: Running): void => {
+    held -= each.bytes
+    each.bytes = 0
+  }
+
   const end = (each: Running): void => {
     if (each.ended) return
     each.ended = true
-    held -= each.bytes
+    letGo(each)
     running.remove(each)
     if (running.size() > 0 || disarm === undefined) return
     disarm()
@@ -81,6 +88,9 @@ export const uploads = (clock: Clock, within: number, most: number): Uploads => 
           each.bytes += bytes
           held += bytes
           return held <= most
+        },
+        letGo: () => {
+          letGo(each)
         },
         end: () => {
           end(each)

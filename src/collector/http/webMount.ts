@@ -68,7 +68,9 @@ const readBody = (
     readAll(reader, reception, upload)
       .then(async (body) => {
         resolve(body)
-        if (body._tag === 'Left') await drain(reader)
+        if (body._tag === 'Right') return
+        upload.letGo()
+        await drain(reader)
       })
       .catch(() => {
         resolve(left(brokenOff))
