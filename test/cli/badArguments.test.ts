@@ -15,6 +15,9 @@ const said = async (args: ReadonlyArray<string>): Promise<ReadonlyArray<string>>
       const options = sendOptions(flags, env)
       sentences = options._tag === 'Left' ? options.left : []
     },
+    batch: none,
+    collect: none,
+    check: none,
     listen: none,
     sign: none,
     verify: none,

@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs'
+import { expect, it, onTestFinished, test } from 'vitest'
+import type { Fault } from '../../src/testing/Fault.ts'
+import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
+import type { Received, Receiver } from '../../src/testing/loopbackReceiver.ts'
+import { headrace, linesOf, recordsOf, scratch, steady, track } from './command.ts'
+
+const env = { WRITE_KEY: 'wk-1', EMPTY: '' }
+const key = ['--write-key-env', 'WRITE_KEY']
+
+const endpoint = async (script?: (received: Received) => Fault): Promise<Receiver> => {
+  const receiver = await loopbackReceiver(script)
+  onTestFinished(receiver.close)
+  return receiver
+}
+
+const membersOf = (receiver: Receiver): ReadonlyArray<ReadonlyArray<string>> =>
+  receiver.received.map(({ body }) =>
+    (JSON.parse(body.toString()) as { batch: ReadonlyArray<{ event: string }> }).batch.map(
+      ({ event }) => event,
+    ),
+  )
+
+const tracks = (count: number): string => Array.from({ length: count }, (_, at) => track(`e${at}`)).join('')
+
+it('posts batches of the size that was asked for, in order, with the key, and accounts for them', async () => {
+  const receiver = await endpoint()
+  const input = `${tracks(7)}oops\n`
+  const args = ['batch', '--endpoint', receiver.url, ...key, '--flush-at', '3']
+  const { code, stdout, stderr } = await headrace(args, { env, input })
+  expect(membersOf(receiver)).toEqual([['e0', 'e1', 'e2'], ['e3', 'e4', 'e5'], ['e6']])
+  expect(receiver.received.map(({ path, headers }) => [path, headers['authorization']])).toEqual(
+    Array.from({ length: 3 }, () => ['/v1/batch', `Basic ${Buffer.from('wk-1:').toString('base64')}`]),
+  )
+  expect(linesOf(steady(stdout))).toEqual(
+    Array.from(
+      { length: 7 },
+      (_, at) => `delivered  line ${at + 1}    track    e${at}  http://127.0.0.1:PORT/v1/batch 200`,
+    ),
+  )
+  expect(linesOf(steady(stderr))).toEqual([
+    expect.stringContaining('refused    line 8'),
+    'headrace: http://127.0.0.1:PORT/v1/batch  3 requests taken, 0 failed',
+    'headrace: 8 read = 7 accepted + 1 refused; 7 accepted = 7 delivered',
+  ])
+  expect(code).toBe(4)
+})
+
+it('one bad event costs one event, and is kept, to be sent again', async () => {
+  const receiver = await endpoint(({ body }) =>
+    body.includes('"poison"') ? { do: 'status', code: 400 } : { do: 'status', code: 200 },
+  )
+  const dead = `${scratch()}/dead.ndjson`
+  const input = tracks(9) + track('poison', { properties: { total: 1 } }) + tracks(9)
+  const args = ['batch', '--endpoint', receiver.url, ...key, '--dead', dead, '--output', 'json']
+  const { code, stdout } = await headrace(args, { env, input })
+  const records = recordsOf(stdout)
+  expect(records.at(-1)).toMatchObject({ t: 'summary', accepted: 19, delivered: 18, rejected: 1, waiting: 0 })
+  expect(records.filter(({ outcome }) => outcome === 'rejected')).toMatchObject([
+    { line: 10, id: 'poison', type: 'track', causes: [{ reason: 'status', status: 400 }] },
+  ])
+  const [kept] = recordsOf(readFileSync(dead, 'utf8'))
+  expect(kept).toMatchObject({ type: 'track', userId: 'u1', event: 'poison', properties: { total: 1 } })
+  expect(code).toBe(3)
+})
+
+it('tries again: the same messages under the same ids, and says that a batch waits', async () => {
+  let requests = 0
+  const receiver = await endpoint(() => ({ do: 'status', code: ++requests === 1 ? 503 : 200 }))
+  const args = ['batch', '--endpoint', receiver.url, ...key]
+  const { code, stdout } = await headrace(args, { env, input: tracks(2) })
+  expect(membersOf(receiver)).toEqual([
+    ['e0', 'e1'],
+    ['e0', 'e1'],
+  ])
+  expect(linesOf(steady(stdout))).toEqual([
+    expect.stringMatching(/^waiting {4}line 1 {4}batch of 2 {2}attempt 1 failed: 503; again in TIME$/),
+    expect.stringContaining(
+      'delivered  line 1    track    e0  http://127.0.0.1:PORT/v1/batch 200, after 2 attempts',
+    ),
+    expect.stringContaining('delivered  line 2'),
+  ])
+  expect(code).toBe(0)
+})
+
+it('stops in good order: what was not sent is counted, and kept', async () => {
+  const receiver = await endpoint(() => ({ do: 'status', code: 503 }))
+  const dead = `${scratch()}/dead.ndjson`
+  const args = ['batch', '--endpoint', receiver.url, ...key, '--retry-for', '0s', '--dead', dead]
+  const { code, stderr } = await headrace(args, { env, input: tracks(3) })
+  expect(stderr).toContain('3 read = 3 accepted + 0 refused; 3 accepted = 3 expired')
+  expect(recordsOf(readFileSync(dead, 'utf8')).map(({ event }) => event)).toEqual(['e0', 'e1', 'e2'])
+  expect(code).toBe(5)
+})
+
+test.each<[what: string, args: ReadonlyArray<string>, sentence: RegExp]>([
+  ['no key', [], /--write-key-env is missing: name the variable of the environment that holds the write key/],
+  [
+    'a key that is not set',
+    ['--write-key-env', 'hunter2'],
+    /--write-key-env must name a variable .* is not set/,
+  ],
+  ['a key that is empty', ['--write-key-env', 'EMPTY'], /--write-key-env must name a variable .* is empty/],
+  ['an endpoint without a scheme', [...key, '--endpoint', 'a.example'], /--endpoint /],
+  ['a batch of none', [...key, '--flush-at', '0'], /--flush-at must be a whole number from 1/],
+  ['a forbidden header', [...key, '--header', 'Host: a.example'], /--header Host /],
+  ['no such file', [...key, 'no-such-file.ndjson'], /no-such-file/],
+])('bad arguments: %s', async (_what, args, sentence) => {
+  const { code, stdout, stderr } = await headrace(['batch', ...args], { env })
+  expect(stderr).toMatch(sentence)
+  expect(stderr).toMatch(/^headrace batch: /)
+  expect(stderr).not.toMatch(/hunter2|wk-1/)
+  expect(stdout).toBe('')
+  expect(code).toBe(2)
+})

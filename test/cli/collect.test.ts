@@ -1,0 +1,129 @@
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, it, onTestFinished } from 'vitest'
+import { verifyRaw } from '../../src/signing/verifyRaw.ts'
+import type { Fault } from '../../src/testing/Fault.ts'
+import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
+import type { Received } from '../../src/testing/loopbackReceiver.ts'
+import { headrace, linesOf, recordsOf, scratch, start, steady } from './command.ts'
+
+const env = { WEB_KEY: 'wk-1', HOOKS_SECRET: 'correct horse' }
+const EXAMPLES = new URL('../../docs/examples/events.ndjson', import.meta.url).pathname
+
+/** A collector of its own process, and the receiver behind it. */
+const opened = async (script?: (received: Received) => Fault, ...flags: ReadonlyArray<string>) => {
+  const receiver = await loopbackReceiver(script)
+  onTestFinished(receiver.close)
+  const file = `${scratch()}/collector.json`
+  const webhooks = [{ url: receiver.url }]
+  writeFileSync(
+    file,
+    JSON.stringify({
+      sources: [{ id: 'web', writeKey: { env: 'WEB_KEY' }, deletions: true }],
+      destinations: [{ name: 'hooks', sources: ['web'], sharedSecret: { env: 'HOOKS_SECRET' }, webhooks }],
+    }),
+  )
+  const command = start(['collect', '0', '--config', file, ...flags], { env })
+  const endpoint = /http:[^"\s]+/.exec(await command.says(/\n/))?.[0] ?? ''
+  const post = (path: string, body: object): Promise<Response> =>
+    fetch(new URL(path, endpoint), {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Authorization: `Basic ${btoa('wk-1:')}` },
+      body: JSON.stringify(body),
+    })
+  return { ...command, receiver, endpoint, post }
+}
+
+it('the whole service: a client posts batches, a collector forwards them, a receiver verifies them', async () => {
+  const { child, ended, endpoint, receiver } = await opened()
+  const sent = await headrace(
+    ['batch', EXAMPLES, '--endpoint', endpoint, '--write-key-env', 'WEB_KEY', '--output', 'json'],
+    { env },
+  )
+  const { accepted, delivered } = recordsOf(sent.stdout).at(-1) as { accepted: number; delivered: number }
+  expect(delivered).toBe(accepted)
+  expect(accepted).toBeGreaterThan(300)
+  child.kill('SIGINT')
+  const { code, stdout, stderr } = await ended
+  const received = new RegExp(
+    `${accepted} received = ${accepted} accepted \\+ 0 refused; (\\d+) wanted by no destination`,
+  ).exec(stderr)
+  const forwarded = accepted - Number(received?.[1])
+  expect(stderr).toContain(
+    `hooks: ${forwarded} read = ${forwarded} accepted + 0 refused; ${forwarded} accepted = ${forwarded} delivered`,
+  )
+  expect(receiver.received.length).toBe(forwarded)
+  for (const { body, headers } of receiver.received)
+    expect(verifyRaw(env.HOOKS_SECRET, body, headers['x-signature'])._tag).toBe('Right')
+  expect(linesOf(stdout).length).toBe(1 + forwarded)
+  expect(code).toBe(0)
+})
+
+it('says it is ready, tells each end, and gives its account as NDJSON', async () => {
+  const { child, ended, post, says } = await opened(undefined, '--output', 'json')
+  const taken = await post('/v1/track', { userId: 'u1', event: 'Sold', messageId: 'm1' })
+  expect(taken.status).toBe(200)
+  const deletion = await post('/v1/delete', { userId: 'u1' })
+  expect(deletion.status).toBe(200)
+  await says(/"type":"delete"/)
+  child.kill('SIGTERM')
+  const { code, stdout } = await ended
+  const records = recordsOf(steady(stdout))
+  expect(records).toMatchObject([
+    { t: 'ready', url: 'http://127.0.0.1:PORT/v1/batch' },
+    { t: 'outcome', destination: 'hooks', id: 'm1', type: 'track', outcome: 'delivered', n: 1, status: 200 },
+    { t: 'outcome', destination: 'hooks', type: 'delete', outcome: 'delivered' },
+    {
+      t: 'summary',
+      received: 1,
+      accepted: 1,
+      refused: 0,
+      deletions: 1,
+      destinations: { hooks: { delivered: 2 } },
+    },
+  ])
+  expect(code).toBe(0)
+})
+
+it('3 if a receiver refused; 7 if something had not ended when it stopped', async () => {
+  const refusing = await opened(() => ({ do: 'status', code: 410 }))
+  await refusing.post('/v1/track', { userId: 'u1', event: 'Sold' })
+  await refusing.says(/rejected/)
+  refusing.child.kill('SIGINT')
+  expect((await refusing.ended).code).toBe(3)
+
+  const down = await opened(() => ({ do: 'status', code: 503 }), '--grace', '0s')
+  await down.post('/v1/track', { userId: 'u1', event: 'Sold' })
+  await down.receiver.arrived(1)
+  down.child.kill('SIGINT')
+  const { code, stderr } = await down.ended
+  expect(stderr).toContain('1 abandoned')
+  expect(code).toBe(7)
+})
+
+it('a port that is taken, and no configuration', async () => {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const file = `${scratch()}/collector.json`
+  writeFileSync(
+    file,
+    JSON.stringify({
+      sources: [{ id: 'web', writeKey: 'k' }],
+      destinations: [{ name: 'hooks', sources: ['web'], webhooks: [{ url: 'http://127.0.0.1:9/' }] }],
+    }),
+  )
+  const taken = await headrace(['collect', String(port), '--config', file])
+  expect(steady(taken.stderr)).toContain(
+    'something else listens on that port; give another PORT, or 0 for any',
+  )
+  expect(taken.code).toBe(2)
+  const none = await headrace(['collect', '0', '--grace', 'soon'])
+  expect(linesOf(none.stderr)).toEqual([
+    expect.stringContaining('--config is missing'),
+    expect.stringContaining('--grace must be a number with a unit'),
+  ])
+  expect(none.code).toBe(2)
+})
