@@ -1,0 +1,125 @@
+import { isRight } from 'fp-ts/lib/Either.js'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type Call, callOf } from '../../../src/event/Call.ts'
+import { Event, ParsedEvent } from '../../../src/event/Event.ts'
+import { toTrackingMessage, type Tracked } from '../../../src/event/tracking/TrackingMessage.ts'
+import { event } from '../../arbitraries/event.ts'
+
+const library = { name: 'headrace-node', version: '1.2.3' }
+const timestamp = '2024-02-29T12:00:00.000Z'
+
+const isTracked = (each: Event): each is Tracked => each.type !== 'delete'
+
+const tracked = (call: unknown): Tracked => {
+  const decoded = Event.decode(call)
+  if (isRight(decoded) && isTracked(decoded.right)) return decoded.right
+  throw new Error('not a message')
+}
+
+/** The message as it is on the wire. */
+const written = (call: Record<string, unknown>): string =>
+  JSON.stringify(toTrackingMessage(tracked({ messageId: 'm', timestamp, ...call }), library))
+
+const read = (call: Record<string, unknown>): unknown => JSON.parse(written(call))
+const base = { messageId: 'm', timestamp, context: { library } }
+
+describe('a message of the convention', () => {
+  it('clients/1: has no key that nobody gave, beyond the library', () => {
+    const identify = { type: 'identify', userId: 'B' }
+    expect(read(identify)).toEqual({ ...base, ...identify })
+    expect(read({ ...identify, traits: {}, context: {}, integrations: {} })).toEqual({
+      ...base,
+      ...identify,
+      integrations: {},
+    })
+    const track = { type: 'track', anonymousId: 'a', event: 'E' }
+    expect(read({ ...track, properties: {} })).toEqual({ ...base, ...track })
+    const group = { type: 'group', userId: 'u', groupId: 'g' }
+    expect(read({ ...group, traits: {} })).toEqual({ ...base, ...group })
+  })
+
+  it('clients/2: an alias has previousId and userId', () => {
+    const alias = { type: 'alias', previousId: 'A', userId: 'B' }
+    expect(read(alias)).toEqual({ ...base, ...alias })
+  })
+
+  it('clients/6, clients/7: keeps the id, and writes every moment in one form', () => {
+    const track = { type: 'track', userId: 'u', event: 'E', messageId: 'abc' }
+    const at = (moment: unknown): unknown => read({ ...track, timestamp: moment })
+    for (const moment of [new Date(timestamp), '2024-02-29T13:00:00+01:00', timestamp])
+      expect(at(moment)).toEqual({ ...base, ...track, timestamp })
+  })
+
+  it('clients/8: the library is always there; the own one of a caller stays', () => {
+    const identify = { type: 'identify', userId: 'u' }
+    const contextOf = (context: unknown): unknown =>
+      (JSON.parse(written({ ...identify, context })) as { context: unknown }).context
+    expect(contextOf({ whatever: 'here' })).toEqual({ whatever: 'here', library })
+    expect(contextOf(undefined)).toEqual({ library })
+    expect(contextOf({ library: { name: 'mine' } })).toEqual({ library: { name: 'mine' } })
+    for (const wiped of [null, 'none', [], false])
+      expect(contextOf({ ip: '::1', library: wiped })).toEqual({ ip: '::1', library })
+  })
+
+  it('clients/9: integrations go out as they came', () => {
+    const integrations = { All: true, Intercom: false, 'Some Thing': { deep: [1, { a: null }] } }
+    expect(read({ type: 'track', userId: 'u', event: 'E', integrations })).toMatchObject({ integrations })
+  })
+
+  it('clients/10: traits of a page become its properties', () => {
+    const traits = { url: 'u', title: 't', referrer: 'r', path: 'p', own: 1 }
+    expect(read({ type: 'page', userId: 'u', name: 'N', category: 'C', traits })).toEqual({
+      ...{ ...base, type: 'page', userId: 'u', name: 'N', category: 'C' },
+      properties: traits,
+    })
+  })
+
+  it('a screen has its properties as given', () => {
+    const screen = { type: 'screen', userId: 'u', name: 'N' }
+    expect(read(screen)).toEqual({ ...base, ...screen })
+    expect(read({ ...screen, properties: {} })).toEqual({ ...base, ...screen, properties: {} })
+  })
+
+  it('clients/14: has its keys in one order, and so the same bytes every time', async () => {
+    const ids = { userId: 'u-1', anonymousId: 'anon-1' }
+    const more = { context: { ip: '203.0.113.7' }, integrations: { All: false, Warehouse: true } }
+    // In another order than the one on the wire.
+    const calls: ReadonlyArray<Record<string, unknown>> = [
+      { ...more, traits: { plan: 'pro', name: 'Zoë' }, ...ids, type: 'identify' },
+      {
+        ...more,
+        properties: { price: 9.5, tags: ['a', '☕'] },
+        event: 'Order Completed',
+        ...ids,
+        type: 'track',
+      },
+      {
+        ...more,
+        properties: { url: 'https://a.example/?q=1' },
+        category: 'Docs',
+        name: 'Start',
+        ...ids,
+        type: 'page',
+      },
+      { ...more, properties: {}, name: 'Home', ...ids, type: 'screen' },
+      { ...more, traits: { seats: 3 }, groupId: 'g-1', ...ids, type: 'group' },
+      { ...more, previousId: 'anon-1', ...ids, type: 'alias' },
+    ]
+    const text = calls.map((call, at) => written({ ...call, messageId: `m-${at}` })).join('\n')
+    const golden = new URL('../../fixtures/tracking/messages.ndjson', import.meta.url)
+    await expect(`${text}\n`).toMatchFileSnapshot(golden.pathname)
+  })
+
+  it('is taken in again as the same event, but for the library', () => {
+    fc.assert(
+      fc.property(event.filter(isTracked), (each) => {
+        const decoded = ParsedEvent.decode(JSON.parse(JSON.stringify(toTrackingMessage(each, library))))
+        if (!isRight(decoded)) throw new Error('refused')
+        const { context } = toTrackingMessage(each, library)
+        expect(callOf(decoded.right)).toEqual(callOf({ ...each, context } as Event) satisfies Call)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+})
