@@ -58,7 +58,7 @@ export const thirdParties: ReadonlyArray<Place> = [
   { package: /^node:buffer$/, places: ['*'] },
   { package: /^node:dns(\/promises)?$/, places: ['transport/'] },
   // What is loaded only when somebody asked for it, at once, which `import()` cannot do: a log, and a store.
-  { package: /^node:module$/, places: ['observe/debugTell.ts', 'outbox/lmdb/loadLmdb.ts'] },
+  { package: /^node:module$/, places: ['observe/debugTell.ts', 'outbox/lmdb/opening/loadLmdb.ts'] },
   // Bodies that come compressed.
   { package: /^node:zlib$/, places: ['collector/', 'testing/', 'outbox/lmdb/'] },
   { package: /^node:diagnostics_channel$/, places: ['observe/'] },

@@ -15,11 +15,11 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSy
 import { join } from 'node:path'
 import type * as Lmdb from 'lmdb'
 import { messageOf } from '../../internal/messageOf.ts'
-import { fileFault } from './fileFault.ts'
+import { fileFault } from './opening/fileFault.ts'
 import { outboxFault } from './OutboxError.ts'
 import type { OutboxFault } from './OutboxError.ts'
-import { noTotals, totalsFromText, totalsToText } from './StoredTotals.ts'
-import { systemFault } from './systemFault.ts'
+import { noTotals, totalsFromText, totalsToText } from './records/StoredTotals.ts'
+import { systemFault } from './opening/systemFault.ts'
 
 /** The version of the layout. A store that names a later one is left alone. */
 export const VERSION = 1

@@ -3,8 +3,8 @@ import { messageOf } from '../../internal/messageOf.ts'
 import { ring } from '../../internal/Ring.ts'
 import { TOTALS_KEY } from './Store.ts'
 import type { Store } from './Store.ts'
-import { noTotals, totalsFromText, totalsToText } from './StoredTotals.ts'
-import type { Draft, StoredTotals } from './StoredTotals.ts'
+import { noTotals, totalsFromText, totalsToText } from './records/StoredTotals.ts'
+import type { Draft, StoredTotals } from './records/StoredTotals.ts'
 
 /** Something to be written. */
 export interface Write<T> {

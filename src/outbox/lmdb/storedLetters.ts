@@ -2,12 +2,12 @@ import type { Outcome } from '../../outcome/Outcome.ts'
 import { DEAD_PAGE } from '../../sink/Outbox.ts'
 import type { DeadLetter, DeadLetters } from '../../sink/Outbox.ts'
 import type { Commits } from './commits.ts'
-import { diedFromText } from './Known.ts'
+import { diedFromText } from './records/Known.ts'
 import type { ItemCodec } from './LmdbContract.ts'
 import type { Store } from './Store.ts'
-import { enters } from './StoredTotals.ts'
-import type { Draft } from './StoredTotals.ts'
-import { decodeRecord, sizeIn, withAbout } from './StoredRecord.ts'
+import { enters } from './records/StoredTotals.ts'
+import type { Draft } from './records/StoredTotals.ts'
+import { decodeRecord, sizeIn, withAbout } from './records/StoredRecord.ts'
 
 /** What the dead letters of a store work with. */
 export interface StoredLettersOptions<A> {

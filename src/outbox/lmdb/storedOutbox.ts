@@ -8,13 +8,13 @@ import type { Entry } from '../../sink/Outbox.ts'
 import { commits } from './commits.ts'
 import { dueEntries } from './dueEntries.ts'
 import type { Found, Place } from './dueEntries.ts'
-import { diedToText, triedFromText, triedToText } from './Known.ts'
+import { diedToText, triedFromText, triedToText } from './records/Known.ts'
 import type { Bookmark, ItemCodec, LmdbOutbox } from './LmdbContract.ts'
 import type { ParkedKey, Store } from './Store.ts'
 import { storedLetters } from './storedLetters.ts'
-import { decodeRecord, encodeRecord, sizeIn, withAbout } from './StoredRecord.ts'
-import { enters, leaves } from './StoredTotals.ts'
-import type { Draft } from './StoredTotals.ts'
+import { decodeRecord, encodeRecord, sizeIn, withAbout } from './records/StoredRecord.ts'
+import { enters, leaves } from './records/StoredTotals.ts'
+import type { Draft } from './records/StoredTotals.ts'
 
 /** What an outbox over an open store works with. */
 export interface StoredOutboxOptions<A> {

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { retryable } from '../../outcome/Failure.ts'
-import type { Failure } from '../../outcome/Failure.ts'
-import type { Outcome } from '../../outcome/Outcome.ts'
-import type { Progress } from '../../outcome/Progress.ts'
-import type { Entry } from '../../sink/Outbox.ts'
+import { retryable } from '../../../outcome/Failure.ts'
+import type { Failure } from '../../../outcome/Failure.ts'
+import type { Outcome } from '../../../outcome/Outcome.ts'
+import type { Progress } from '../../../outcome/Progress.ts'
+import type { Entry } from '../../../sink/Outbox.ts'
 
 /** Of an item that waits. */
 export interface Tried {

@@ -1,6 +1,6 @@
-import { messageOf } from '../../internal/messageOf.ts'
-import { outboxFault } from './OutboxError.ts'
-import type { OutboxFault } from './OutboxError.ts'
+import { messageOf } from '../../../internal/messageOf.ts'
+import { outboxFault } from '../OutboxError.ts'
+import type { OutboxFault } from '../OutboxError.ts'
 
 const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT'])
 

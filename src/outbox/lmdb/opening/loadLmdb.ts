@@ -2,9 +2,9 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { createRequire } from 'node:module'
 import type * as Lmdb from 'lmdb'
-import { messageOf } from '../../internal/messageOf.ts'
-import { outboxFault } from './OutboxError.ts'
-import type { OutboxFault } from './OutboxError.ts'
+import { messageOf } from '../../../internal/messageOf.ts'
+import { outboxFault } from '../OutboxError.ts'
+import type { OutboxFault } from '../OutboxError.ts'
 
 /** Loads lmdb when an outbox is opened, and not before: it is an optional dependency, and most programs have no use for it. */
 export const loadLmdb = (path: string): Either<OutboxFault, typeof Lmdb> => {

@@ -7,8 +7,8 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { outboxFault } from './OutboxError.ts'
-import type { OutboxFault } from './OutboxError.ts'
+import { outboxFault } from '../OutboxError.ts'
+import type { OutboxFault } from '../OutboxError.ts'
 import { systemFault } from './systemFault.ts'
 
 /** The name of the file in the folder of an outbox. */
