@@ -79,6 +79,7 @@ const play = async ({ id, server: script, note = {}, cell, seconds = [60, 45], p
   // What is on its way to the server still counts.
   await new Promise((resolve) => setTimeout(resolve, 50))
   server?.stop()
+  if (found.notOpened !== undefined) throw new Error(`${name} could not be opened: ${found.notOpened[0]}`)
   try {
     return { text: cell({ found, noted, server, exit, life, seconds: limit }), exit, complaint }
   } catch {

@@ -97,8 +97,8 @@ const snowplow = async ({ url, flushAt, timeout, onAnswer }) => {
 
 const retryOf = async (retries) => {
   if (retries === undefined) return {}
-  const { RetryPolicy } = await import(own(''))
-  return { retry: RetryPolicy.both(RetryPolicy.standard, RetryPolicy.limitRetries(retries)) }
+  const { both, limitRetries, standard } = await import(own(''))
+  return { retry: both(standard, limitRetries(retries)) }
 }
 
 const headrace = async ({ url, flushAt, flushEvery, retries, timeout }) => {

@@ -9,7 +9,15 @@ const { ask = {}, play } = experiments.find((each) => each.id === id)
 const say = (found) => process.send(found)
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
-const open = (more = {}) => peers[name]({ url, ...ask, ...more })
+/** A peer that cannot be opened says nothing about it: then the lab is wrong. */
+const open = async (more = {}) => {
+  try {
+    return await peers[name]({ url, ...ask, ...more })
+  } catch (error) {
+    say({ notOpened: String(error) })
+    throw error
+  }
+}
 const { stays = true } = (await play({ open, say, sleep, quick: quick === 'true', name })) ?? {}
 // Most experiments end here, whatever the peer still does; one asks when the process ends by itself.
 if (stays) process.exit()
