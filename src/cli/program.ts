@@ -4,7 +4,7 @@ import type { CheckFlags } from './check/checkCommand.ts'
 import type { CollectFlags } from './collect/CollectOptions.ts'
 import type { DemoFlags } from './demo/demoCommand.ts'
 import { MEANINGS } from './ExitCode.ts'
-import * as help from './help.ts'
+import * as Help from './Help.ts'
 import type { ListenFlags } from './listen/ListenOptions.ts'
 import { packageVersion } from './packageVersion.ts'
 import type { SendFlags } from './send/SendOptions.ts'
@@ -43,7 +43,7 @@ export const program = (actions: Actions): Command => {
         .choices(['auto', 'always', 'never'])
         .default('auto'),
     )
-    .addHelpText('after', help.START)
+    .addHelpText('after', Help.START)
 
   headrace
     .command('send')
@@ -63,7 +63,7 @@ export const program = (actions: Actions): Command => {
     .option('--grace <duration>', 'after Ctrl-C', '10s')
     .option('--egress <where>', 'network, or public for addresses of the internet only', 'network')
     .option('--output <form>', OUTPUT, 'lines')
-    .addHelpText('after', `${help.SEND}\n\n${MEANINGS}`)
+    .addHelpText('after', `${Help.SEND}\n\n${MEANINGS}`)
     .action((file: string, flags: SendFlags) => actions.send(file, flags))
 
   headrace
@@ -86,7 +86,7 @@ export const program = (actions: Actions): Command => {
     .option('--grace <duration>', 'after Ctrl-C', '10s')
     .option('--egress <where>', 'network, or public for addresses of the internet only', 'network')
     .option('--output <form>', OUTPUT, 'lines')
-    .addHelpText('after', `${help.BATCH}\n\n${MEANINGS}`)
+    .addHelpText('after', `${Help.BATCH}\n\n${MEANINGS}`)
     .action((file: string, flags: BatchFlags) => actions.batch(file, flags))
 
   headrace
@@ -98,7 +98,7 @@ export const program = (actions: Actions): Command => {
     .option('--grace <duration>', 'after Ctrl-C', '10s')
     .option('--egress <where>', 'network, or public for addresses of the internet only', 'network')
     .option('--output <form>', OUTPUT, 'lines')
-    .addHelpText('after', help.COLLECT)
+    .addHelpText('after', Help.COLLECT)
     .action((port: string, flags: CollectFlags) => actions.collect(port, flags))
 
   headrace
@@ -106,7 +106,7 @@ export const program = (actions: Actions): Command => {
     .description("say what is wrong with a file for 'collect'")
     .argument('<FILE>', 'sources and destinations, as JSON')
     .option('--output <form>', OUTPUT, 'lines')
-    .addHelpText('after', help.CHECK)
+    .addHelpText('after', Help.CHECK)
     .action((file: string, flags: CheckFlags) => actions.check(file, flags))
 
   headrace
@@ -120,7 +120,7 @@ export const program = (actions: Actions): Command => {
     .option('--out <file>', 'append the bodies that were answered 2xx, one a line')
     .option('--once <n>', 'end after so many requests')
     .option('--output <form>', OUTPUT, 'lines')
-    .addHelpText('after', help.LISTEN)
+    .addHelpText('after', Help.LISTEN)
     .action((port: string, flags: ListenFlags) => actions.listen(port, flags))
 
   headrace
@@ -128,7 +128,7 @@ export const program = (actions: Actions): Command => {
     .description('print the signature of a body')
     .argument('[FILE]', '- is stdin', '-')
     .option('--secret-env <name>', SECRET)
-    .addHelpText('after', help.SIGN)
+    .addHelpText('after', Help.SIGN)
     .action((file: string, flags: SignFlags) => actions.sign(file, flags))
 
   headrace
@@ -137,14 +137,14 @@ export const program = (actions: Actions): Command => {
     .argument('[FILE]', '- is stdin', '-')
     .option('--secret-env <name>', SECRET)
     .option('--signature <hex>', 'the value of the X-Signature header')
-    .addHelpText('after', help.VERIFY)
+    .addHelpText('after', Help.VERIFY)
     .action((file: string, flags: VerifyFlags) => actions.verify(file, flags))
 
   headrace
     .command('demo')
     .description('watch events being validated, signed, fanned out, retried and accounted for')
     .option('--output <form>', OUTPUT, 'lines')
-    .addHelpText('after', help.DEMO)
+    .addHelpText('after', Help.DEMO)
     .action((flags: DemoFlags) => actions.demo(flags))
 
   return headrace

@@ -1,6 +1,6 @@
 import type { Collector, DestinationOutcome } from '../../collector/Collector.ts'
 import { endingOf } from '../output/endingOf.ts'
-import { endingLine } from '../output/lineOf.ts'
+import { endingLine } from '../output/endingLine.ts'
 import type { Output } from '../output/Output.ts'
 import { plain } from '../output/plain.ts'
 import { toJson } from '../output/Report.ts'

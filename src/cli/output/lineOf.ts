@@ -1,42 +1,10 @@
-import type { Style } from '../Terminal.ts'
 import { showMillis } from '../values/showMillis.ts'
+import { endingLine } from './endingLine.ts'
 import { plain } from './plain.ts'
-import type { Ending, Report, Subject } from './Report.ts'
+import type { Report, Subject } from './Report.ts'
 import { showCauses } from './showCauses.ts'
-
-/** How a line is written. */
-export interface LineStyle {
-  readonly paint: (style: Style, text: string) => string
-  /** What a URL is called. Default: itself. */
-  readonly nameOf?: (url: string) => string
-}
-
-const COLOURS: Readonly<Record<Ending['outcome'] | 'waiting' | 'refused' | 'left out', Style>> = {
-  delivered: 'green',
-  waiting: 'yellow',
-  rejected: 'red',
-  expired: 'red',
-  dropped: 'red',
-  refused: 'red',
-  abandoned: 'yellow',
-  'left out': 'yellow',
-}
-
-const times = (count: number): string => (count === 1 ? '1 attempt' : `${String(count)} attempts`)
-
-const wordOf = (text: keyof typeof COLOURS, { paint }: LineStyle): string =>
-  paint(COLOURS[text], text.padEnd(10))
-
-/** The line for something that has ended; `what` says what it is. */
-export const endingLine = (ending: Ending, what: string, style: LineStyle): string => {
-  const { outcome, n, url, status, causes } = ending
-  const { nameOf = (each: string) => each } = style
-  const tries = n <= 1 ? '' : `, after ${times(n)}`
-  if (url !== undefined)
-    return `${wordOf(outcome, style)} ${what}  ${nameOf(url)} ${String(status ?? '')}`.trimEnd() + tries
-  const why = causes.length === 0 ? 'never attempted' : showCauses(causes, { nameOf })
-  return `${wordOf(outcome, style)} ${what}  ${why}${tries}`
-}
+import { wordOf } from './wordOf.ts'
+import type { LineStyle } from './wordOf.ts'
 
 const eventIn = ({ line, type, id, count }: Subject): string =>
   count === undefined
