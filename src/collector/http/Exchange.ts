@@ -23,7 +23,7 @@ export interface Answer {
 /** A body that is here whole. */
 export type Body =
   | { readonly _tag: 'Bytes'; readonly bytes: Uint8Array }
-  /** A framework has parsed it, and may hold it. `size` is what it had as text, as far as that is known. */
+  /** A framework has parsed it, and may hold it. `size` is what it had as text, `Infinity` if that is not known. */
   | { readonly _tag: 'Parsed'; readonly value: unknown; readonly size: number }
 
 /** One message that was refused, as the answer names it (CO4). */

@@ -112,7 +112,7 @@ export const reception = (options: ReceptionOptions): Reception => {
 
   const takeBody = (admission: Admission, body: Body): Awaitable<Answer> => {
     if (body._tag === 'Parsed') {
-      if (body.size > maxBatch) return tooLong(maxBatch)
+      if (body.size > maxBatch && body.size < Infinity) return tooLong(maxBatch)
       return takeValue(admission, body, false)
     }
     return after(unpack(body.bytes, admission.gzip, maxBatch), (unpacked) =>
