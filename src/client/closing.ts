@@ -1,7 +1,6 @@
 import type { Clock } from '../clock/Clock.ts'
 import { closeRelay } from '../outbox/relay/closeRelay.ts'
 import type { Relay } from '../outbox/relay/RelayContract.ts'
-import { abandoned } from '../outcome/Outcome.ts'
 import type { MessageBatch } from './Message.ts'
 import type { Endings } from './queue/endings.ts'
 import type { Handover } from './queue/handover.ts'
@@ -39,7 +38,7 @@ export const closing =
     const until = relay.now() + within
     if (!onTheWay.isEmpty()) await handedOver(onTheWay, clock, within)
     await closeRelay(relay, { clock, within: Math.max(0, until - relay.now()), lastAttempt })
-    for (const batch of onTheWay.giveUp()) ends.end(abandoned(batch, 0, undefined))
-    // Of a store that never answered.
-    if (!isDurable) ends.abandonAll()
+    const left = onTheWay.giveUp()
+    // What a store keeps beyond the close stays with it; of a store that never answered nobody knows, and it is handed back.
+    ends.abandon(isDurable ? left : ends.live())
   }

@@ -231,8 +231,11 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
     send: (call) => take(call, undefined),
     ready: () => (books.boundFor(0) === undefined ? door.pass() : life.held(door.pass())),
     flush: ({ timeout: within } = {}) => {
-      send('flush')
-      return books.waiting() === 0 ? flushes.flush(within) : life.held(flushes.flush(within))
+      filling.close('flush')
+      // Before anything is told of: what somebody sends when he hears of it is no longer waited for.
+      const ended = flushes.flush(within)
+      onTheWay.go()
+      return books.waiting() === 0 ? ended : life.held(ended)
     },
     close: ({ timeout: within = CLOSE_WITHIN } = {}) => close(within, timeout),
     outcomes$: outcomes.values$,

@@ -34,8 +34,10 @@ export interface Endings {
   readonly drop: (messages: ReadonlyArray<Message>) => void
   /** One that was accepted only to be dropped. */
   readonly dropNewcomer: (message: Message) => void
-  /** Hands back every batch that has not ended. */
-  readonly abandonAll: () => void
+  /** Batches that have not ended. */
+  readonly live: () => ReadonlyArray<MessageBatch>
+  /** Hands back those of them that have not ended. */
+  readonly abandon: (batches: ReadonlyArray<MessageBatch>) => void
   /** What was abandoned. */
   readonly abandoned: () => ReadonlyArray<Message>
 }
@@ -88,8 +90,9 @@ export const endings = (options: EndingsOptions): Endings => {
       endOne(dropped(message, 0, 'dropNewest'))
       freed()
     },
-    abandonAll: () => {
-      for (const { batch } of [...live.values()]) end(abandoned(batch, 0, undefined))
+    live: () => [...live.values()].map(({ batch }) => batch),
+    abandon: (batches) => {
+      for (const batch of batches) if (live.has(batch.id)) end(abandoned(batch, 0, undefined))
     },
     abandoned: () => back,
   }
