@@ -50,6 +50,8 @@ export const dueEntries = <A>({ store, newest, read, bad }: DueEntriesOptions<A>
   const out = new Map<string, Place>()
   /** All fresh ones below it are out or gone. */
   let freshFrom = 0
+  /** Whether there is one at `freshFrom`. */
+  let freshIsThere = false
   /** All parked ones before it are out or gone. */
   let parkedFrom = FIRST
   /** The first parked one that is in; unknown after a change. */
@@ -84,11 +86,27 @@ export const dueEntries = <A>({ store, newest, read, bad }: DueEntriesOptions<A>
     for (const { key, value } of store.fresh.getRange({ start: freshFrom, end })) {
       if (into.length >= limit) {
         freshFrom = key
+        freshIsThere = true
         return
       }
       handOut({ parked: undefined, number: key, size: 0, leaving: false }, value, into)
     }
     freshFrom = end
+    freshIsThere = false
+  }
+
+  /** Whether a fresh one is in. Not every number that was given still has its record, so it is looked for once. */
+  const hasFresh = (): boolean => {
+    if (freshIsThere) return true
+    const end = newest() + 1
+    if (freshFrom >= end) return false
+    for (const key of store.fresh.getKeys({ start: freshFrom, end, limit: 1 })) {
+      freshFrom = key
+      freshIsThere = true
+      return true
+    }
+    freshFrom = end
+    return false
   }
 
   const firstParked = (): number | undefined => {
@@ -110,7 +128,7 @@ export const dueEntries = <A>({ store, newest, read, bad }: DueEntriesOptions<A>
       takeFresh(limit, taken)
       return taken
     },
-    nextDue: () => (freshFrom <= newest() ? 0 : firstParked()),
+    nextDue: () => (hasFresh() ? 0 : firstParked()),
     placeOf: (id) => {
       const place = out.get(id)
       return place?.leaving === true ? undefined : place

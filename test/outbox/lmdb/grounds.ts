@@ -1,0 +1,63 @@
+/** Where the outboxes under test lie. */
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { lmdbOutbox } from '../../../src/outbox/lmdb/lmdbOutbox.ts'
+import type { ItemCodec } from '../../../src/outbox/lmdb/LmdbContract.ts'
+import { memoryOutbox } from '../../../src/outbox/memoryOutbox.ts'
+import type { Outbox } from '../../../src/sink/Outbox.ts'
+import type { Ground, Item, MakeGround } from '../../laws/outboxWorld.ts'
+
+/** The text is not one that JSON would make again, so it shows whether it was encoded anew. */
+export const itemCodec: ItemCodec<Item> = {
+  toText: ({ n, size, text }) => `${n} ${size} ${text}`,
+  fromText: (text) => {
+    const [, n, size, rest] = /^(\d+) (\d+) (.*)$/s.exec(text) ?? []
+    if (rest === undefined) throw new SyntaxError('none of ours')
+    return { n: Number(n), size: Number(size), text: rest }
+  },
+  sizeOf: ({ size }) => size,
+}
+
+export const memoryGround: MakeGround = () => ({
+  open: (bounds, clock) => memoryOutbox({ ...bounds, clock, sizeOf: ({ size }: Item) => size }),
+  crash: () => undefined,
+  leave: () => undefined,
+})
+
+/** A disk in memory if there is one: what a kill leaves behind is the same, and a sync takes no time. */
+const FAST = '/dev/shm'
+
+export const newFolder = (fast = false): string =>
+  mkdtempSync(join(fast && existsSync(FAST) ? FAST : tmpdir(), 'headrace-outbox-'))
+
+/**
+ * Folders of lmdb. A crash is played by a copy of the data as it lies there while the outbox is open: that is what a killed process leaves,
+ * and what is in the memory of the one that goes on is not in it.
+ */
+export const lmdbGround = (change: (outbox: Outbox<Item>) => Outbox<Item> = (same) => same): Ground => {
+  const root = newFolder(true)
+  let life = 0
+  let open: Array<Outbox<Item>> = []
+  const path = (): string => join(root, String(life))
+  return {
+    open: (bounds, clock) => {
+      const outbox = lmdbOutbox({ path: path(), codec: itemCodec, ...bounds, clock })
+      open.push(outbox)
+      return change(outbox)
+    },
+    crash: async () => {
+      const before = path()
+      life++
+      mkdirSync(path())
+      copyFileSync(join(before, 'data.mdb'), join(path(), 'data.mdb'))
+      await Promise.all(open.map(async (outbox) => outbox.close()))
+      open = []
+      rmSync(before, { recursive: true })
+    },
+    leave: async () => {
+      await Promise.all(open.map(async (outbox) => outbox.close()))
+      rmSync(root, { recursive: true })
+    },
+  }
+}
