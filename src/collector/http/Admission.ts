@@ -39,11 +39,16 @@ const unknownCoding: Answer = no(415, 'the body may be compressed with gzip and 
   'Accept-Encoding': 'gzip',
 })
 
+/** What nobody calls JSON, but for clients that put this on bytes they have compressed themselves (`@rudderstack/rudder-sdk-node`, by axios). */
+const UNTOLD = /^\s*(application\/x-www-form-urlencoded|application\/octet-stream)\s*$/i
+
+const JSON_OR_TEXT = /^\s*(application\/json|text\/plain|)\s*$/i
+
 /** Whether a body that calls itself so may be JSON. Who says nothing is believed; `text/plain` is what browsers send unasked. */
-const mayBeJson = (type: string | undefined): boolean => {
+const mayBeJson = (type: string | undefined, isGzip: boolean): boolean => {
   if (type === undefined || type === 'application/json') return true
   const [essence = ''] = type.split(';', 1)
-  return /^\s*(application\/json|text\/plain|)\s*$/i.test(essence)
+  return JSON_OR_TEXT.test(essence) || (isGzip && UNTOLD.test(essence))
 }
 
 const codingOf = (header: string | undefined): 'identity' | 'gzip' | undefined => {
@@ -71,8 +76,8 @@ export const admit = (head: Head, door: Door): Either<Answer, Admission> => {
   if (door.isClosing()) return left(closing)
   const source = sourceOf(head.header('authorization'), door)
   if (source._tag === 'Left') return source
-  if (!mayBeJson(head.header('content-type'))) return left(notJson)
   const coding = codingOf(head.header('content-encoding'))
+  if (!mayBeJson(head.header('content-type'), coding === 'gzip')) return left(notJson)
   if (coding === undefined) return left(unknownCoding)
   if (Number(head.header('content-length')) > door.maxBatch) return left(tooLong(door.maxBatch))
   return right({ way, source: source.right, gzip: coding === 'gzip' })
