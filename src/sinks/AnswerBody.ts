@@ -22,7 +22,7 @@ export const redacting = (writeKey: string, credentials: string): Redact => {
 }
 
 const detailOf = (text: string, redact: Redact): string | undefined => {
-  const clean = oneLine(redact(text)).trim()
+  const clean = oneLine(redact(text).trim())
   if (clean === '') return undefined
   return clean.length > LONGEST_DETAIL ? `${clean.slice(0, LONGEST_DETAIL)}…` : clean
 }

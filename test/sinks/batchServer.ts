@@ -21,6 +21,8 @@ export interface Reply {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
+  /** A 103 comes first. */
+  readonly announced?: boolean
   /** Sends the status, the headers and what there is of a body, and then nothing more. */
   readonly stalls?: boolean
 }
@@ -52,7 +54,9 @@ export const batchServer = async (
       const { method = '', url: path = '', headers } = incoming
       const request = { method, path, headers, text, ids: idsOf(text) }
       requests.push(request)
-      const { status = 200, headers: more, body = '', stalls = false } = reply(request, requests.length - 1)
+      const answer = reply(request, requests.length - 1)
+      const { status = 200, headers: more, body = '', announced = false, stalls = false } = answer
+      if (announced) response.writeEarlyHints({ link: '</style.css>; rel=preload' })
       response.writeHead(status, more)
       if (stalls) response.write(`${body} `)
       else response.end(body)
