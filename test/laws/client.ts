@@ -23,6 +23,9 @@ const wasTaken = ({ calls }: Trace, id: string): boolean =>
     ({ item, verdictAt, ended }) => verdictAt !== undefined && ended !== 'failed' && hasMember(item, id),
   )
 
+const attemptOf = ({ item, attempt }: Trace['calls'][number]): string =>
+  `${item.id} ${String(attempt.number)}`
+
 const hasMember = (batch: Trace['calls'][number]['item'], id: string): boolean =>
   batch.members.some((message) => message.id === id)
 
@@ -113,7 +116,10 @@ const laws: ReadonlyArray<ClientLaw> = [
       for (const [at, { verdictAt, startedAt }] of calls.entries()) {
         const step = script[Math.min(at, script.length - 1)]
         if (step?.answer !== 'wait' || verdictAt === undefined || verdictAt - startedAt >= timeout) continue
-        if (calls.some((other) => other.startedAt > verdictAt && other.startedAt < verdictAt + LEFT_ALONE))
+        // What runs already runs on: the halves of a batch belong to the attempt that began before.
+        const begun = new Set(calls.filter((other) => other.startedAt <= verdictAt).map(attemptOf))
+        const later = calls.filter((other) => !begun.has(attemptOf(other)))
+        if (later.some((other) => other.startedAt < verdictAt + LEFT_ALONE))
           return `a request within ${String(LEFT_ALONE)} ms`
       }
       return undefined
