@@ -1,6 +1,7 @@
 // Takes a burst of calls in a process of its own: `burstProcess.js SENDER GIVEN COUNT`. It tells its parent what the burst needed: the peak of
 // the process's memory, the longest time that the loop stood still after the calls, how long the calls took, and how long it all took.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { cpuNow } from './measure.js'
 import { hostCalls, senders } from './senders.js'
 
 const [name, given, count] = process.argv.slice(2)
@@ -8,14 +9,20 @@ const { track, ended } = await senders[name](JSON.parse(given))
 const inputs = hostCalls()
 const total = Number(count)
 
-/** The longest time between two looks at the clock, which a timer takes every millisecond. */
+/**
+ * The longest time between two turns of a timer of one millisecond. On a shared machine a process also stands still because others run, so
+ * no gap counts for more than the CPU time that was used in it.
+ */
 const stallWatch = () => {
   let last = performance.now()
+  let used = cpuNow()
   let longest = 0
   const look = () => {
     const now = performance.now()
-    longest = Math.max(longest, now - last)
+    const cpu = cpuNow()
+    longest = Math.max(longest, Math.min(now - last, (cpu - used) / 1_000))
     last = now
+    used = cpu
   }
   const timer = setInterval(look, 1)
   return () => {
