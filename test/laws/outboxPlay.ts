@@ -124,16 +124,19 @@ export const play = (ground: Ground, bounds: Bounds): Play => {
     const first = takeParked(entries, Math.min(limit, parked))
     const fresh = of.waiting.filter(isFresh).slice(0, limit - first.length)
     const rest = entries.slice(first.length)
+    for (const { item } of rest)
+      hold(
+        'kept',
+        of.waiting.some((one) => one.item.n === item.n),
+        `${text(item)} was handed out`,
+      )
     same(
       'order',
       rest.map(({ item }) => item.n),
       fresh.map(({ item }) => item.n),
     )
     for (const [at, entry] of rest.entries()) matching(entry, fresh.slice(at, at + 1))
-    for (const [at, entry] of entries.entries()) {
-      const one = [...first, ...fresh][at]
-      if (one !== undefined) goOut(of, one, entry.id)
-    }
+    for (const [at, one] of [...first, ...fresh].entries()) goOut(of, one, entries[at]?.id ?? '')
     return entries
   }
 
@@ -213,6 +216,7 @@ export const play = (ground: Ground, bounds: Bounds): Play => {
     },
     redrive: async (matches) => {
       same('redrives', await outbox.dead.redrive(({ entry }) => matches(entry.item)), redrive(of, matches))
+      check('redrives')
     },
     purge: async (matches) => {
       const kept = of.dead.filter(({ entry }) => !matches(entry.item))

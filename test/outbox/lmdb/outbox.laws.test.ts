@@ -23,10 +23,11 @@ describe('an outbox keeps its laws in 1,000 worlds of 200 commands, crash and re
     reachesAll(reached, false)
   })
 
-  it('over lmdb', async () => {
+  // In four parts, because all of it takes most of a minute.
+  it.each([1, 2, 3, 4])('over lmdb, part %i', async () => {
     const reached = nothingReached()
-    await fc.assert(outboxLaws(lmdbGround, reached), { numRuns: 1_000 })
-    expect(reached.worlds).toBeGreaterThanOrEqual(1_000)
+    await fc.assert(outboxLaws(lmdbGround, reached), { numRuns: 250 })
+    expect(reached.worlds).toBeGreaterThanOrEqual(250)
     reachesAll(reached, true)
   })
 })
