@@ -6,7 +6,7 @@ import type { Deletion, DeletionOptions } from './Collector.ts'
 import type { EncodeMessage } from './encoding.ts'
 import { route } from './route.ts'
 import type { Source } from './Source.ts'
-import type { Storage } from './storage.ts'
+import type { Share, Storage } from './storage.ts'
 
 /** How a user is forgotten. */
 export interface Forgetting {
@@ -51,23 +51,17 @@ export const forgetting = ({
     const first = encoded.find(({ payload }) => isLeft(payload))
     if (first !== undefined && isLeft(first.payload)) return first.payload
     if (isClosing()) return left(closed(call))
-    const shares = encoded.flatMap(({ source, payload }) =>
-      isLeft(payload) ? [] : [{ source, payload: payload.right }],
+    const shares = encoded.flatMap(({ source, payload }): ReadonlyArray<Share> =>
+      isLeft(payload)
+        ? []
+        : [{ payload: payload.right, places: route(source.places, payload.right.items[0]) }],
     )
-    for (const { source, payload } of shares) {
-      const lacking = storage.lacksRoom(source, [payload])
-      if (lacking !== undefined) return left({ ...lacking, input: call })
-    }
-    let notifications = 0
-    const answers = await Promise.all(
-      shares.map(async ({ source, payload }) => {
-        const places = route(source.places, payload.items[0])
-        notifications += places.length
-        return storage.store(places, payload)
-      }),
-    )
+    const lacking = storage.lacksRoom(shares)
+    if (lacking !== undefined) return left({ ...lacking, input: call })
+    const answers = await Promise.all(shares.map(async (share) => storage.store(share)))
     const failure = answers.find((answer) => answer !== undefined)
     if (failure !== undefined) return left({ ...failure, input: call })
+    const notifications = shares.reduce((sum, { places }) => sum + places.length, 0)
     onNotified(notifications)
     return right({ notifications })
   }

@@ -1,6 +1,4 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
-import type { Event } from '../event/Event.ts'
-import type { EventPayload } from '../event/Payload.ts'
 import { isPromiseLike } from '../internal/Awaitable.ts'
 import type { Awaitable } from '../internal/Awaitable.ts'
 import { closed } from '../outcome/Refusal.ts'
@@ -8,7 +6,7 @@ import type { Refusal } from '../outcome/Refusal.ts'
 import type { EncodeMessage, Parcel } from './encoding.ts'
 import { route } from './route.ts'
 import type { Source } from './Source.ts'
-import type { NotStored, Storage } from './storage.ts'
+import type { NotStored, Share, Storage } from './storage.ts'
 import type { Tally } from './tally.ts'
 
 /** Messages of a source that came together. */
@@ -28,8 +26,6 @@ export interface Taken {
   readonly refused: ReadonlyArray<Refused>
   /** Set if something could not be kept, though nothing is wrong with it: whoever sent the lot must send it again. */
   readonly trouble: NotStored | undefined
-  /** How many destinations got something, all messages together. */
-  readonly shares: number
   /** The id of the last message that was accepted. */
   readonly id: string | undefined
 }
@@ -53,9 +49,8 @@ export const intake =
   (lot: Lot): Awaitable<Taken> => {
     const { source, messages } = lot
     const refused: Refused[] = []
-    const good: Array<EventPayload<Event>> = []
+    const good: Share[] = []
     const indexes: number[] = []
-    let shares = 0
     let unrouted = 0
     let trouble: NotStored | undefined
 
@@ -68,7 +63,7 @@ export const intake =
     /** Nothing of it is kept. */
     const refuseAll = (why: NotStored): Taken => {
       for (const index of indexes) refuse(index, { ...why, input: messages[index] })
-      return { refused, trouble: why, shares: 0, id: undefined }
+      return { refused, trouble: why, id: undefined }
     }
 
     for (let index = 0; index < messages.length; index++) {
@@ -76,12 +71,15 @@ export const intake =
       if (isLeft(encoded)) {
         refuse(index, encoded.left)
       } else {
-        good.push(encoded.right)
+        const payload = encoded.right
+        const places = route(source.places, payload.items[0])
+        if (places.length === 0) unrouted++
+        good.push({ payload, places })
         indexes.push(index)
       }
     }
     if (isClosing()) return refuseAll(closed(undefined))
-    const lacking = storage.lacksRoom(source, good)
+    const lacking = storage.lacksRoom(good)
     if (lacking !== undefined) return refuseAll(lacking)
 
     const settle = (position: number, failure: NotStored | undefined): void => {
@@ -93,15 +91,12 @@ export const intake =
 
     const conclude = (): Taken => {
       tally.accepted(source, messages.length - refused.length, unrouted)
-      return { refused, trouble, shares, id: good.at(-1)?.id }
+      return { refused, trouble, id: good.at(-1)?.payload.id }
     }
 
     const open: Array<PromiseLike<void>> = []
-    good.forEach((payload, position) => {
-      const places = route(source.places, payload.items[0])
-      shares += places.length
-      if (places.length === 0) unrouted++
-      const failure = storage.store(places, payload)
+    good.forEach((share, position) => {
+      const failure = storage.store(share)
       if (isPromiseLike(failure)) {
         open.push(
           failure.then((answer) => {

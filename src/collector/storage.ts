@@ -8,21 +8,23 @@ import { messageOf } from '../internal/messageOf.ts'
 import { full, notKept } from '../outcome/Refusal.ts'
 import type { Closed, Full, NotKept } from '../outcome/Refusal.ts'
 import type { CollectorOptions } from './Collector.ts'
-import { route } from './route.ts'
-import type { Place, Source } from './Source.ts'
+import type { Place } from './Source.ts'
 
 /** Why the share of a destination is not in its keeping: then the sender must come again. */
 export type NotStored = Full | Closed | NotKept
 
+/** A payload, and the destinations that want it. */
+export interface Share {
+  readonly payload: EventPayload<Event>
+  readonly places: ReadonlyArray<Place>
+}
+
 /** Brings payloads to their destinations. */
 export interface Storage {
-  /** Whether some destination has no room for its share, and is asked to say so beforehand. */
-  readonly lacksRoom: (source: Source, payloads: ReadonlyArray<EventPayload<Event>>) => Full | undefined
+  /** Says that some destination has no room for all of its shares, if that is to be said beforehand. */
+  readonly lacksRoom: (shares: ReadonlyArray<Share>) => Full | undefined
   /** Hands a payload to each of its destinations. Never throws, and never rejects. */
-  readonly store: (
-    places: ReadonlyArray<Place>,
-    payload: EventPayload<Event>,
-  ) => Awaitable<NotStored | undefined>
+  readonly store: (share: Share) => Awaitable<NotStored | undefined>
 }
 
 const firstOf = <A>(answers: ReadonlyArray<A>): A | undefined =>
@@ -66,18 +68,18 @@ export const storage = (whenFull: NonNullable<CollectorOptions['whenFull']>): St
   }
 
   return {
-    lacksRoom: ({ places }, payloads) => {
+    lacksRoom: (shares) => {
       if (whenFull !== 'refuse') return undefined
-      for (const place of places) {
+      for (const place of new Set(shares.flatMap(({ places }) => places))) {
         const { waiting, bytes, maxCount, maxBytes } = place.work.waiting()
-        const mine = payloads.filter(({ items: [event] }) => route([place], event).length > 0)
+        const mine = shares.filter(({ places }) => places.includes(place))
         if (waiting + mine.length > maxCount) return full(undefined, 'count', maxCount)
-        const more = mine.reduce((sum, { byteLength }) => sum + byteLength, 0)
+        const more = mine.reduce((sum, { payload }) => sum + payload.byteLength, 0)
         if (bytes + more > maxBytes) return full(undefined, 'bytes', maxBytes)
       }
       return undefined
     },
-    store: (places, payload) => {
+    store: ({ places, payload }) => {
       const answers = places.map((place) => offer(place, payload))
       return answers.some(isPromiseLike)
         ? Promise.all(answers.map(async (answer) => answer)).then(firstOf)
