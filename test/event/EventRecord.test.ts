@@ -1,0 +1,52 @@
+import * as fc from 'fast-check'
+import { isRight } from 'fp-ts/lib/Either.js'
+import { expect, it, test } from 'vitest'
+import { encodePayload } from '../../src/event/encodePayload.ts'
+import { fromText, toText } from '../../src/event/EventRecord.ts'
+import type { Event } from '../../src/event/Event.ts'
+import type { EventPayload } from '../../src/event/Payload.ts'
+import { toWebhookBody } from '../../src/event/WebhookBody.ts'
+import { event } from '../arbitraries/event.ts'
+
+const encoded = (each: Event): EventPayload<Event> => {
+  const payload = encodePayload(each.messageId, each, toWebhookBody(each), Infinity)
+  if (!isRight(payload)) throw new Error('a canonical event can be written')
+  return payload.right
+}
+
+it('comes back as it was: the bytes, the id, and the event with its integrations', () => {
+  const types = new Set<string>()
+  let routed = 0
+  fc.assert(
+    fc.property(event, (each) => {
+      const payload = encoded(each)
+      types.add(each.type)
+      if (each.type !== 'delete' && each.integrations !== undefined) routed++
+      expect(fromText(toText(payload))).toEqual(payload)
+    }),
+    { numRuns: 1_000 },
+  )
+  expect(types.size).toBe(7)
+  expect(routed).toBeGreaterThan(100)
+})
+
+it('keeps no signature and no secret', () => {
+  const payload = {
+    ...encoded({ type: 'delete', userId: 'u1', timestamp: '2024-02-29T12:00:00.000Z', messageId: 'm1' }),
+    signer: () => 'c0ffee',
+  }
+  expect(toText(payload)).toBe(
+    '{"id":"m1"}\n{"type":"delete","userId":"u1","timestamp":"2024-02-29T12:00:00.000Z"}',
+  )
+})
+
+test.each([
+  ['nothing', ''],
+  ['no body', '{"id":"m1"}\n'],
+  ['no header', '{"type":"delete","userId":"u1","timestamp":"2024-02-29T12:00:00.000Z"}'],
+  ['half a body', '{"id":"m1"}\n{"type":"dele'],
+  ['another body', '{"id":"m1"}\n{"type":"sold"}'],
+  ['an id that is none', '{"id":7}\n{"type":"delete","userId":"u1","timestamp":"2024-02-29T12:00:00.000Z"}'],
+])('says that it is no record: %s', (_what, text) => {
+  expect(() => fromText(text)).toThrow()
+})
