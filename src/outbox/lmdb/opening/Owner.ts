@@ -35,12 +35,17 @@ const read = (file: string): string | undefined => {
 
 const bootId = (): string | undefined => read('/proc/sys/kernel/random/boot_id')
 
-/** The name of a process may hold blanks and brackets, so its fields are counted from the last bracket. */
-const startOf = (pid: number): string | undefined =>
+/** What the system says of a process. Its name may hold blanks and brackets, so the fields are counted from the last bracket. */
+const statOf = (pid: number): ReadonlyArray<string> =>
   read(`/proc/${String(pid)}/stat`)
     ?.replace(/^.*\)/s, '')
     .trim()
-    .split(' ')[19]
+    .split(' ') ?? []
+
+const startOf = (pid: number): string | undefined => statOf(pid)[19]
+
+/** It has ended, and only whoever started it has not asked how. */
+const isZombie = (pid: number): boolean => /^[ZX]$/.test(statOf(pid)[0] ?? '')
 
 /** This process. `at`: milliseconds since 1970. */
 export const thisProcess = (at: number): Owner => ({
@@ -64,7 +69,7 @@ const differs = (one: string | undefined, other: string | undefined): boolean =>
   one !== undefined && other !== undefined && one !== other
 
 const isAlive = ({ pid, boot, started }: Owner): boolean =>
-  !differs(boot, bootId()) && isThere(pid) && !differs(started, startOf(pid))
+  !differs(boot, bootId()) && isThere(pid) && !isZombie(pid) && !differs(started, startOf(pid))
 
 const ownerIn = (text: string): Owner | undefined => {
   try {
