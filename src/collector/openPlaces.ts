@@ -29,19 +29,21 @@ const place = (
   ended: (outcome: DestinationOutcome) => void,
 ): Place => {
   const options = { ...shared, ...(outbox === undefined ? {} : { outbox: outbox(name) }) }
+  const signer = sharedSecret === undefined ? undefined : signerOf(sharedSecret)
   return {
     name,
     work: workings(
       {
         urls,
         numbers: numbersOf(options, 'createCollector'),
+        signer,
         ended: (outcome) => {
           ended({ destination: name, outcome })
         },
       },
       options,
     ),
-    signer: sharedSecret === undefined ? undefined : signerOf(sharedSecret),
+    signer,
     enabled,
   }
 }

@@ -11,6 +11,7 @@ import type { Outcome } from '../outcome/Outcome.ts'
 import type { Refusal } from '../outcome/Refusal.ts'
 import type { Totals } from '../outcome/Totals.ts'
 import type { Closing } from '../outbox/relay/closeRelay.ts'
+import type { LmdbOutboxOptions } from '../outbox/lmdb/LmdbContract.ts'
 import type { RetryPolicy } from '../policy/RetryPolicy.ts'
 import type { DeadLetter, Outbox } from '../sink/Outbox.ts'
 import type { Egress, StatusTable } from '../sinks/webhook.ts'
@@ -43,8 +44,11 @@ export interface DestinationOptions {
   readonly statuses?: StatusTable
   /** The name of a header that carries the message id; default none (EV2). */
   readonly messageIdHeader?: string
-  /** Where accepted events wait; default memory. `maxCount` and `maxBytes` are then its own affair. */
-  readonly outbox?: Outbox<Payload<Event>>
+  /**
+   * Where accepted events wait; default memory. `{ path }` is a folder on a disk: then an event is accepted only when it has been synced,
+   * and what was accepted survives a crash. `maxCount` and `maxBytes` above are for memory only.
+   */
+  readonly outbox?: Outbox<Payload<Event>> | StoredIn
   /** Default: warnings and errors go to the console. `false` for silence. */
   readonly logger?: Logger | false
   /** Is told everything that happens. */
@@ -53,6 +57,14 @@ export interface DestinationOptions {
   readonly random?: Random
   /** Makes the id of an event that brings none; default a random UUID. */
   readonly newId?: () => string
+}
+
+/** A folder on a disk in which accepted events wait. It needs the package lmdb, an optional dependency. */
+export interface StoredIn extends Pick<
+  LmdbOutboxOptions<Payload<Event>>,
+  'path' | 'maxCount' | 'maxBytes' | 'keepDead'
+> {
+  readonly append?: never
 }
 
 /** What `send` answers for an event that was taken into keeping. */

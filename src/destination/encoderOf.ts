@@ -5,19 +5,17 @@ import { eventCodec } from '../event/Event.ts'
 import type { Event } from '../event/Event.ts'
 import { encodePayload } from '../event/encodePayload.ts'
 import { faultsOf } from '../event/faultsOf.ts'
-import type { EventPayload } from '../event/Payload.ts'
+import type { EventPayload, Signer } from '../event/Payload.ts'
 import { toWebhookBody } from '../event/WebhookBody.ts'
 import { messageOf } from '../internal/messageOf.ts'
 import { invalid } from '../outcome/Refusal.ts'
 import type { Refusal } from '../outcome/Refusal.ts'
-import { signerOf } from '../signing/signerOf.ts'
-import type { Secret } from '../signing/Secret.ts'
 
 /** How events become payloads. */
 export interface EncoderOptions {
   readonly clock: Clock
   readonly maxBody: number
-  readonly sharedSecret?: Secret | string | undefined
+  readonly signer?: Signer | undefined
   readonly newId?: (() => string) | undefined
   /** Is told the keys that a call lost (EV3). */
   readonly onDropped?: ((keys: ReadonlyArray<string>) => void) | undefined
@@ -29,7 +27,7 @@ export interface EncoderOptions {
 export const encoderOf = ({
   clock,
   maxBody,
-  sharedSecret,
+  signer,
   newId,
   onDropped,
   owned = false,
@@ -40,7 +38,6 @@ export const encoderOf = ({
     ...(onDropped === undefined ? {} : { onDropped }),
     ...(newId === undefined ? {} : { newId }),
   })
-  const signer = sharedSecret === undefined ? undefined : signerOf(sharedSecret)
 
   const encode = (call: unknown): Either<Refusal, EventPayload<Event>> => {
     const decoded = codec.decode(call)

@@ -7,6 +7,7 @@ import type { Payload } from '../event/Payload.ts'
 import { messageOf } from '../internal/messageOf.ts'
 import { disabled, notKept } from '../outcome/Refusal.ts'
 import type { Refusal } from '../outcome/Refusal.ts'
+import { signerOf } from '../signing/signerOf.ts'
 import type { Sink } from '../sink/Sink.ts'
 import type { Accepted, Destination, DestinationOptions } from './Destination.ts'
 import { doorway } from '../sources/doorway.ts'
@@ -30,12 +31,13 @@ export const openDestination = (
   const numbers = numbersOf(options)
   let enabled = settings.enabled
 
+  const signer = sharedSecret === undefined ? undefined : signerOf(sharedSecret)
   const door = doorway(() => work.waiting())
-  const work = workings({ urls, numbers, ended: door.freed, closing: door.open }, options)
+  const work = workings({ urls, numbers, signer, ended: door.freed, closing: door.open }, options)
   const encode = encoderOf({
     clock: options.clock ?? systemClock,
     maxBody: numbers.maxBody,
-    sharedSecret,
+    signer,
     newId: options.newId,
     onDropped: (keys) => {
       work.tell({ _tag: 'KeysDropped', at: work.now(), keys })

@@ -2,7 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { steady, systemClock } from '../clock/Clock.ts'
 import { systemRandom } from '../clock/Random.ts'
 import type { Event } from '../event/Event.ts'
-import type { Payload } from '../event/Payload.ts'
+import type { Payload, Signer } from '../event/Payload.ts'
 import type { Awaitable } from '../internal/Awaitable.ts'
 import type { Attempted, Tell } from '../observe/Happening.ts'
 import { listeners } from '../observe/listeners.ts'
@@ -11,17 +11,16 @@ import { iterate } from '../observe/streams/iterate.ts'
 import { refused } from '../outcome/Failure.ts'
 import type { Outcome } from '../outcome/Outcome.ts'
 import type { Closed, Full } from '../outcome/Refusal.ts'
-import { inOrder } from '../outbox/inOrder.ts'
-import { memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { closeRelay } from '../outbox/relay/closeRelay.ts'
 import type { Closing } from '../outbox/relay/closeRelay.ts'
 import { relay } from '../outbox/relay/relay.ts'
 import { standard } from '../policy/RetryPolicy.ts'
-import type { Outbox, OutboxStats } from '../sink/Outbox.ts'
+import type { OutboxStats } from '../sink/Outbox.ts'
 import type { Sink } from '../sink/Sink.ts'
 import type { Destination, DestinationOptions, DestinationStats } from './Destination.ts'
 import { idleness } from './idleness.ts'
 import type { Numbers } from './numbersOf.ts'
+import { outboxOf } from './outboxOf.ts'
 import { sinkOf } from './sinkOf.ts'
 import { tally } from './tally.ts'
 
@@ -52,6 +51,8 @@ export interface Workings extends Pick<
 export interface WorkingsParts {
   readonly urls: ReadonlyArray<Sink<Payload<Event>>>
   readonly numbers: Numbers
+  /** Signs what a stored outbox brings back. */
+  readonly signer: Signer | undefined
   /** Is told each outcome, before its subscribers are. */
   readonly ended?: (outcome: Outcome<Payload<Event>>) => void
   /** Is told when the close begins. */
@@ -60,20 +61,9 @@ export interface WorkingsParts {
 
 const nothing = (): void => undefined
 
-/** Where accepted events wait, in order if one is wanted (DE7). */
-const outboxOf = (
-  { outbox, orderBy }: DestinationOptions,
-  { maxCount, maxBytes }: Numbers,
-  defect: (error: unknown) => void,
-): Outbox<Payload<Event>> => {
-  const given = outbox ?? memoryOutbox<Payload<Event>>({ maxCount, maxBytes })
-  if (orderBy === undefined) return given
-  return inOrder(given, { keyOf: ({ items: [event] }) => orderBy(event), defect })
-}
-
 /** The workings of a destination, over whatever it posts to. */
 export const workings = (
-  { urls, numbers, ended = nothing, closing: whenClosing = nothing }: WorkingsParts,
+  { urls, numbers, signer, ended = nothing, closing: whenClosing = nothing }: WorkingsParts,
   options: DestinationOptions,
 ): Workings => {
   const { clock = systemClock, random = systemRandom, retry = standard } = options
@@ -92,7 +82,7 @@ export const workings = (
     if (happening._tag === 'Attempted') attempts.next(happening)
   })
 
-  const outbox = outboxOf(options, numbers, reportFrom('orderBy'))
+  const outbox = outboxOf(options, { numbers, signer, clock, defect: reportFrom('orderBy') })
   const sink = sinkOf(urls, { ...numbers, clock, tell })
   const work = relay<Payload<Event>>({
     sink,

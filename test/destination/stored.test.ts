@@ -1,0 +1,96 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { expect, it, onTestFinished } from 'vitest'
+import { webhookDestination } from '../../src/destination/webhookDestination.ts'
+import { OutboxError } from '../../src/outbox/lmdb/OutboxError.ts'
+import { verifyRaw } from '../../src/signing/verifyRaw.ts'
+import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
+
+const folder = (): string => {
+  const path = mkdtempSync(`${tmpdir()}/headrace-stored-`)
+  onTestFinished(() => {
+    rmSync(path, { recursive: true, force: true })
+  })
+  return path
+}
+
+const track = (messageId: string) => ({ type: 'track', userId: 'u1', event: 'Sold', messageId }) as const
+
+it('what was accepted and not delivered is delivered by the next one, the same bytes under the same id', async () => {
+  const path = folder()
+  let healthy = false
+  const receiver = await loopbackReceiver(() => ({ do: 'status', code: healthy ? 200 : 503 }))
+  onTestFinished(receiver.close)
+  const open = (sharedSecret: string) =>
+    webhookDestination(
+      { sharedSecret, webhooks: [{ url: receiver.url }] },
+      { outbox: { path }, logger: false, messageIdHeader: 'X-Message-Id' },
+    )
+
+  const first = open('an old secret')
+  for (const id of ['m1', 'm2', 'm3']) expect((await first.send(track(id)))._tag).toBe('Right')
+  await receiver.arrived(3)
+  const { totals, abandoned } = await first.close({ timeout: 0 })
+  expect(totals).toMatchObject({ accepted: 3, delivered: 0, abandoned: 0, waiting: 3 })
+  expect(abandoned).toEqual([])
+
+  healthy = true
+  const second = open('a new secret')
+  expect(second.stats()).toMatchObject({ accepted: 3, waiting: 3 })
+  expect(await second.idle()).toMatchObject({ delivered: 3, waiting: 0 })
+  await second.close()
+
+  const [before, after] = [receiver.received.slice(0, 3), receiver.received.slice(3)]
+  const bodies = (all: typeof after): ReadonlyArray<string> =>
+    all.map(({ body }) => body.toString()).sort((a, b) => a.localeCompare(b))
+  expect(bodies(after)).toEqual(bodies(before))
+  for (const { body, headers } of after)
+    expect(verifyRaw('a new secret', body, headers['x-signature'])._tag).toBe('Right')
+  expect(
+    after.map(({ headers }) => String(headers['x-message-id'])).sort((a, b) => a.localeCompare(b)),
+  ).toEqual(['m1', 'm2', 'm3'])
+})
+
+it('keeps its dead letters, and puts them back to wait after a restart', async () => {
+  const path = folder()
+  let code = 410
+  const receiver = await loopbackReceiver(() => ({ do: 'status', code }))
+  onTestFinished(receiver.close)
+  const open = () =>
+    webhookDestination({ webhooks: [{ url: receiver.url }] }, { outbox: { path }, logger: false })
+
+  const first = open()
+  await first.send(track('m1'))
+  expect(await first.idle()).toMatchObject({ rejected: 1 })
+  await first.close()
+
+  code = 200
+  const second = open()
+  expect(await second.redrive(({ outcome }) => outcome._tag === 'Rejected')).toBe(1)
+  expect(await second.idle()).toMatchObject({ delivered: 1, waiting: 0 })
+  await second.close()
+})
+
+it('a folder that is in use or is no outbox is an error of its own, with the way out', async () => {
+  const path = folder()
+  const open = (where: string) =>
+    webhookDestination(
+      { webhooks: [{ url: 'http://127.0.0.1:9/' }] },
+      { outbox: { path: where }, logger: false },
+    )
+  const first = open(path)
+  const reasonOf = (where: string): string => {
+    try {
+      open(where)
+    } catch (error) {
+      if (error instanceof OutboxError) return error.reason
+    }
+    return 'it opened'
+  }
+  expect(reasonOf(path)).toBe('inUse')
+  await first.close()
+  const foreign = folder()
+  writeFileSync(`${foreign}/data.mdb`, 'mine')
+  expect(reasonOf(foreign)).toBe('notAnOutbox')
+  expect(reasonOf('/dev/null/outbox')).toBe('noAccess')
+})
