@@ -9,7 +9,7 @@ import { contramap } from '../../src/layers/contramap.ts'
 import { delivered } from '../../src/outcome/Outcome.ts'
 import { refused, retryable } from '../../src/outcome/Failure.ts'
 import type { Verdict } from '../../src/outcome/Verdict.ts'
-import { always } from '../../src/policy/RetryPolicy.ts'
+import { always, both, exponential } from '../../src/policy/RetryPolicy.ts'
 import type { Sink } from '../../src/sink/Sink.ts'
 import type { OpenClient } from '../client/world.ts'
 
@@ -99,4 +99,27 @@ export const clientMutants: Readonly<Record<string, OpenClient>> = {
     client.outcomes$.subscribe({ complete: () => options.clock?.schedule(1e9, () => undefined) })
     return client
   },
+}
+
+/** Wrong in ways that only the model sees: each world for itself could be like this. */
+export const programMutants: Readonly<Record<string, OpenClient>> = {
+  'waits one millisecond longer for its batch': withOptions(({ flushAfter = 0 }) => ({
+    flushAfter: flushAfter + 1,
+  })),
+  'lets go of the newest in place of the oldest': withOptions(({ overflow = 'error' }) => ({
+    overflow: overflow === 'dropOldest' ? 'dropNewest' : overflow,
+  })),
+  'tries again a little later': withOptions(({ retry = always }) => ({
+    retry: both(retry, exponential({ base: 504, factor: 1 })),
+  })),
+  'keeps fewer than it may': withOptions(({ maxCount = 2 }) => ({ maxCount: Math.max(1, maxCount - 1) })),
+  'is never ready again': changed(({ ready }) => {
+    let asked = 0
+    return { ready: () => (asked++ > 0 ? new Promise<void>(() => undefined) : ready()) }
+  }),
+  'lets one through that it has no room for': changed(() => ({ ready: () => Promise.resolve() })),
+  'closes without trying again': changed(({ close }) => ({ close: () => close({ timeout: 0 }) })),
+  'counts attempts from nothing': changed(({ outcomes$ }) => ({
+    outcomes$: outcomes$.pipe(map((outcome) => ({ ...outcome, attempts: 0 }))),
+  })),
 }

@@ -1,0 +1,75 @@
+/** A client on a virtual clock, whose requests go to a scripted sink: everything but HTTP is what hosts get. */
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Client } from '../../src/client/Client.ts'
+import type { ClientOptions } from '../../src/client/ClientOptions.ts'
+import { createClient } from '../../src/client/createClient.ts'
+import type { Message, MessageBatch } from '../../src/client/Message.ts'
+import type { Happening } from '../../src/observe/Happening.ts'
+import { refused, retryable } from '../../src/outcome/Failure.ts'
+import type { Outcome } from '../../src/outcome/Outcome.ts'
+import type { Verdict } from '../../src/outcome/Verdict.ts'
+import { exponential } from '../../src/policy/RetryPolicy.ts'
+import { scriptedSink } from '../../src/testing/scriptedSink.ts'
+import type { Reply, ScriptedSink } from '../../src/testing/scriptedSink.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+import type { VirtualClock } from '../../src/testing/virtualClock.ts'
+
+export const yes: Verdict = right({ sink: 'scripted', status: 200 })
+export const busy: Verdict = left(retryable('status', { status: 503 }))
+export const gone: Verdict = left(refused('status', { status: 410 }))
+
+/** A call of `track` with an id. */
+export const event = (messageId: string, userId = 'u') => ({ messageId, userId, event: 'Seen' })
+
+export type Answer = (batch: MessageBatch, number: number, index: number) => Reply
+
+export interface World {
+  readonly clock: VirtualClock
+  readonly client: Client
+  readonly sink: ScriptedSink<MessageBatch>
+  readonly outcomes: Array<Outcome<Message>>
+  readonly told: Happening[]
+  /** When each request started, and the ids in it: `0 a,b`. */
+  readonly requests: () => ReadonlyArray<string>
+  /** The kinds and ids of the outcomes. */
+  readonly ended: () => ReadonlyArray<string>
+  readonly defects: () => ReadonlyArray<string>
+}
+
+/** Opens one; the endpoint takes everything at once unless it is told otherwise. */
+export const open = (
+  options: ClientOptions | ((clock: VirtualClock) => ClientOptions) = {},
+  answer: Answer = () => ({ verdict: yes }),
+): World => {
+  const clock = virtualClock()
+  const outcomes: Array<Outcome<Message>> = []
+  const told: Happening[] = []
+  const sink = scriptedSink<MessageBatch>({
+    clock,
+    reply: (batch, { number }, index) => answer(batch, number, index),
+  })
+  const client = createClient('a key', {
+    clock,
+    sink,
+    random: () => 0,
+    logger: false,
+    drainOnExit: false,
+    retry: exponential(),
+    tell: (happening) => told.push(happening),
+    ...(typeof options === 'function' ? options(clock) : options),
+  })
+  client.outcomes$.subscribe((outcome) => outcomes.push(outcome))
+  return {
+    clock,
+    client,
+    sink,
+    outcomes,
+    told,
+    requests: () =>
+      sink.calls.map(
+        ({ startedAt, item }) => `${String(startedAt)} ${item.members.map(({ id }) => id).join()}`,
+      ),
+    ended: () => outcomes.map(({ _tag, item }) => `${_tag} ${item.id}`),
+    defects: () => told.flatMap((happening) => (happening._tag === 'Defect' ? [happening.where] : [])),
+  }
+}

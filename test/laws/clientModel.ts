@@ -1,0 +1,295 @@
+/**
+ * A client in its simplest form: lists, one moment after the other, and no I/O. One request at a time, a fixed delay between attempts, and
+ * an endpoint that has one of four moods. It says what a real one must do, to the millisecond.
+ */
+import { trackingFrame } from '../../src/event/tracking/trackingFrame.ts'
+import { BACKOFF, FLUSH_AFTER, LATENCY, TIMEOUT } from '../client/commands.ts'
+import type { Mode, Setting } from '../client/commands.ts'
+
+interface Waiting {
+  readonly id: string
+  readonly bytes: number
+}
+
+interface Batch {
+  readonly members: ReadonlyArray<Waiting>
+  attempts: number
+  since: number | undefined
+  state: 'fresh' | 'parked' | 'running'
+}
+
+/** What can be seen of a client. */
+export interface Seen {
+  readonly outcomes: ReadonlyArray<string>
+  readonly requests: ReadonlyArray<string>
+  readonly flushes: ReadonlyArray<string>
+  readonly stats: Readonly<Record<string, number>>
+  readonly closedAt: number | undefined
+}
+
+interface Flush {
+  readonly index: number
+  readonly ids: Set<string>
+}
+
+interface Timer {
+  readonly at: number
+  readonly order: number
+  readonly run: () => void
+  cancelled: boolean
+}
+
+export interface Model {
+  readonly track: (id: string, bytes: number) => 'Accepted' | 'Full' | 'Closed'
+  readonly tick: (ms: number) => void
+  readonly server: (mode: Mode) => void
+  readonly flush: (timeout: number | undefined) => void
+  readonly react: (times: number, call: () => void) => void
+  readonly close: (timeout: number) => void
+  readonly hasRoom: () => boolean
+  readonly seen: () => Seen
+}
+
+export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: Setting): Model => {
+  const counts = { accepted: 0, delivered: 0, rejected: 0, expired: 0, dropped: 0, abandoned: 0 }
+  const outcomes: string[] = []
+  const requests: string[] = []
+  const flushes: string[] = []
+  const untold: Array<{ readonly text: string }> = []
+  const pending: Flush[] = []
+  let live: Waiting[] = []
+  let queue: Batch[] = []
+  let open: Waiting[] = []
+  let timers: Timer[] = []
+  let now = 0
+  let scheduled = 0
+  let lastFlush = 0
+  let delay: Timer | undefined
+  let alarm: Timer | undefined
+  let mode: Mode = 'ok'
+  let refused = 0
+  /** Somebody was turned away, and nothing has ended since. */
+  let tooMany = false
+  let batches = 0
+  let reactions = 0
+  let reaction = (): void => undefined
+  let telling = false
+  let closing: { readonly until: number; resting: boolean } | undefined
+  let closedAt: number | undefined
+
+  const schedule = (ms: number, run: () => void): Timer => {
+    const timer = { at: now + ms, order: scheduled++, run, cancelled: false }
+    timers.push(timer)
+    return timer
+  }
+
+  const bytes = (): number => live.reduce((sum, each) => sum + each.bytes, 0)
+  const totals = (): string => JSON.stringify({ ...counts, waiting: live.length })
+
+  const tell = (text: string): void => {
+    untold.push({ text })
+    if (telling) return
+    telling = true
+    for (let next = untold.shift(); next !== undefined; next = untold.shift()) {
+      outcomes.push(`${String(now)} ${next.text}`)
+      if (reactions-- > 0) reaction()
+    }
+    telling = false
+  }
+
+  const end = (message: Waiting, tag: keyof typeof counts, attempts: number): void => {
+    live = live.filter((each) => each !== message)
+    tooMany = false
+    counts[tag]++
+    tell(`${tag} ${message.id} ${String(attempts)}`)
+  }
+
+  /** Flushes are let go in their order, when all before them have been. */
+  const release = (): void => {
+    const ids = new Set(live.map(({ id }) => id))
+    while (pending[0] !== undefined && [...pending[0].ids].every((id) => !ids.has(id))) {
+      flushes[pending[0].index] ??= `${String(now)} ${totals()}`
+      pending.shift()
+    }
+  }
+
+  const endBatch = ({ members, attempts }: Batch, tag: keyof typeof counts): void => {
+    for (const message of members) end(message, tag, attempts)
+    release()
+  }
+
+  const pump = (): void => {
+    const head = queue[0]
+    if (head?.state !== 'fresh' || closing?.resting === true) return
+    head.state = 'running'
+    head.since ??= now
+    requests.push(`${String(now)} ${head.members.map(({ id }) => id).join()}`)
+    const answer = mode
+    schedule(answer === 'hang' ? TIMEOUT : LATENCY, () => {
+      settle(head, answer)
+    })
+  }
+
+  const settle = (head: Batch, answer: Mode): void => {
+    head.attempts++
+    const due = now + BACKOFF
+    if (answer === 'ok' || answer === 'gone' || due >= (head.since ?? 0) + within) {
+      queue.shift()
+      endBatch(head, answer === 'ok' ? 'delivered' : answer === 'gone' ? 'rejected' : 'expired')
+      pump()
+    } else {
+      head.state = 'parked'
+      alarm = schedule(BACKOFF, () => {
+        head.state = 'fresh'
+        pump()
+      })
+    }
+    checkClose()
+  }
+
+  const closeOpen = (): void => {
+    if (open.length === 0) return
+    queue.push({ members: open, attempts: 0, since: undefined, state: 'fresh' })
+    batches++
+    open = []
+    stopDelay()
+    lastFlush = now
+  }
+
+  const stopDelay = (): void => {
+    if (delay !== undefined) delay.cancelled = true
+    delay = undefined
+  }
+
+  const openBytes = (): number =>
+    trackingFrame.size + open.reduce((sum, each) => sum + each.bytes + 1, open.length > 0 ? -1 : 0)
+
+  const put = (message: Waiting): void => {
+    if (open.length > 0 && openBytes() + 1 + message.bytes > maxBatch) closeOpen()
+    open.push(message)
+    if (open.length >= size || openBytes() >= maxBatch) closeOpen()
+    else if (delay === undefined) {
+      const wait = lastFlush + FLUSH_AFTER - now
+      if (wait <= 0) closeOpen()
+      else
+        delay = schedule(wait, () => {
+          delay = undefined
+          closeOpen()
+          pump()
+        })
+    }
+  }
+
+  const dropOldest = (): boolean => {
+    const at = queue.findIndex(({ state }) => state !== 'running')
+    const [oldest] = at < 0 ? [] : queue.splice(at, 1)
+    if (oldest !== undefined) {
+      if (oldest.state === 'parked' && alarm !== undefined) alarm.cancelled = true
+      endBatch(oldest, 'dropped')
+      pump()
+      return true
+    }
+    const members = open
+    open = []
+    stopDelay()
+    for (const message of members) end(message, 'dropped', 0)
+    release()
+    return members.length > 0
+  }
+
+  const isFull = (message: Waiting): boolean => live.length >= maxCount || bytes() + message.bytes > maxBytes
+
+  const finish = (): void => {
+    if (closedAt !== undefined) return
+    closedAt = now
+    if (alarm !== undefined) alarm.cancelled = true
+    for (const batch of queue.splice(0)) endBatch(batch, 'abandoned')
+  }
+
+  const checkClose = (): void => {
+    if (closing === undefined || closedAt !== undefined) return
+    const [head] = queue
+    if (head?.state === 'running') return
+    const due = head?.state === 'parked' ? (alarm?.at ?? Infinity) : Infinity
+    if (head === undefined || closing.resting || due >= closing.until) finish()
+  }
+
+  return {
+    track: (id, length) => {
+      if (closing !== undefined) {
+        refused++
+        return 'Closed'
+      }
+      const message = { id, bytes: length }
+      if (overflow === 'dropOldest') while (isFull(message) && dropOldest());
+      const full = isFull(message)
+      if (full && overflow === 'error') {
+        refused++
+        tooMany = true
+        return 'Full'
+      }
+      counts.accepted++
+      live.push(message)
+      if (full) {
+        end(message, 'dropped', 0)
+      } else {
+        const before = batches
+        put(message)
+        if (batches > before) pump()
+      }
+      return 'Accepted'
+    },
+    tick: (ms) => {
+      const target = now + ms
+      for (;;) {
+        timers = timers.filter(({ cancelled }) => !cancelled)
+        const [next] = timers.toSorted((a, b) => a.at - b.at || a.order - b.order)
+        if (next === undefined || next.at > target) break
+        timers = timers.filter((each) => each !== next)
+        now = next.at
+        next.run()
+      }
+      now = target
+    },
+    server: (next) => {
+      mode = next
+    },
+    flush: (timeout) => {
+      closeOpen()
+      const index = flushes.length
+      flushes.length++
+      pending.push({ index, ids: new Set(live.map(({ id }) => id)) })
+      if (timeout !== undefined)
+        schedule(timeout, () => {
+          flushes[index] ??= `${String(now)} ${totals()}`
+        })
+      release()
+      pump()
+    },
+    react: (times, call) => {
+      reactions = times
+      reaction = call
+    },
+    close: (timeout) => {
+      if (closing !== undefined) return
+      closing = { until: now + timeout, resting: false }
+      closeOpen()
+      pump()
+      schedule(timeout, () => {
+        if (closing !== undefined) closing.resting = true
+        checkClose()
+      })
+      checkClose()
+    },
+    hasRoom: () =>
+      closing !== undefined ||
+      (live.length < maxCount && bytes() < maxBytes && !(tooMany && live.length > 0)),
+    seen: () => ({
+      outcomes,
+      requests,
+      flushes,
+      stats: { ...counts, waiting: live.length, bytes: bytes(), refused, batches },
+      closedAt,
+    }),
+  }
+}
