@@ -147,7 +147,8 @@ const openExisting = (lmdb: typeof Lmdb, path: string): Either<OutboxFault, Stor
 /** Makes the folder of a store, if it is not there. */
 export const makeFolder = (path: string): Either<OutboxFault, void> => {
   try {
-    mkdirSync(path, { recursive: true })
+    // Events are somebody's data: the folder is for this user alone.
+    mkdirSync(path, { recursive: true, mode: 0o700 })
     return right(undefined)
   } catch (error) {
     return left(systemFault(path, error))
