@@ -1,0 +1,127 @@
+import { isRight } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { event, open } from './virtual.ts'
+import type { World } from './virtual.ts'
+
+const track = ({ client }: World, ...ids: ReadonlyArray<string>): void => {
+  for (const id of ids) expect(isRight(client.track(event(id)))).toBe(true)
+}
+
+const many = (count: number): ReadonlyArray<string> =>
+  Array.from({ length: count }, (_, n) => `m${String(n)}`)
+
+const causes = ({ sink }: World): ReadonlyArray<string> => sink.calls.map(({ item }) => item.closedBy)
+
+describe('how a client batches', () => {
+  it('15: the count closes a batch at once, and the rest leaves when the time since that flush is over', () => {
+    const world = open({ flushAt: 3, flushAfter: 5_000 })
+    track(world, ...many(5))
+    expect(world.requests()).toEqual(['0 m0,m1,m2'])
+    world.clock.tick(3_000)
+    // It resets nothing (U16).
+    track(world, 'late')
+    world.clock.tick(1_999)
+    expect(world.requests()).toHaveLength(2)
+    world.clock.tick(5_001)
+    expect(world.requests()).toEqual(['0 m0,m1,m2', '3000 m3,m4,late'])
+    expect(causes(world)).toEqual(['count', 'count'])
+  })
+
+  it('15: the time counts from the last flush', () => {
+    const world = open({ flushAt: 3 })
+    world.clock.tick(1_000)
+    track(world, ...many(4))
+    world.clock.tick(4_999)
+    expect(world.requests()).toHaveLength(1)
+    world.clock.tick(1)
+    expect(world.requests()).toEqual(['1000 m0,m1,m2', '6000 m3'])
+    expect(causes(world)).toEqual(['count', 'delay'])
+  })
+
+  it('15: after a longer pause a message leaves at once, and the next ones wait for what is left', () => {
+    const world = open()
+    world.clock.tick(7_000)
+    track(world, 'a', 'b')
+    expect(world.requests()).toEqual(['7000 a'])
+    world.clock.tick(5_000)
+    expect(world.requests()).toEqual(['7000 a', '12000 b'])
+  })
+
+  it('16: one message a batch, and no timer', () => {
+    const world = open({ size: 1 })
+    track(world, 'a', 'b', 'c')
+    expect(world.requests()).toEqual(['0 a', '0 b', '0 c'])
+    expect(world.clock.pending()).toBe(0)
+  })
+
+  it('17: nineteen and then silence are one request after the delay; nothing is no request, and no timer', () => {
+    const world = open()
+    expect(world.clock.pending()).toBe(0)
+    world.clock.tick(60_000)
+    expect(world.requests()).toEqual([])
+    const other = open()
+    track(other, ...many(19))
+    other.clock.tick(4_999)
+    expect(other.requests()).toEqual([])
+    other.clock.tick(1)
+    expect(other.sink.calls.map(({ item }) => item.members.length)).toEqual([19])
+    expect(other.clock.pending()).toBe(0)
+  })
+
+  it('18: a body keeps its bytes, envelope and commas counted, and what would break them opens the next', () => {
+    const pad = (n: number) => ({ ...event('m'), properties: { pad: 'x'.repeat(n) } })
+    const probe = open()
+    probe.client.track(pad(0))
+    const empty = probe.client.stats().bytes
+    const frame = 48
+    const exact = open({ maxBatch: frame + 2 * empty + 1 + 20, maxMessage: empty + 20 })
+    for (const n of [0, 20, 0, 20, 1]) exact.client.track(pad(n))
+    expect(exact.sink.calls.map(({ item }) => [item.members.length, item.byteLength])).toEqual([
+      [2, frame + 2 * empty + 1 + 20],
+      [2, frame + 2 * empty + 1 + 20],
+    ])
+    const tight = open({ maxBatch: frame + 2 * empty + 1 + 19, maxMessage: empty + 20 - 1 })
+    for (const n of [0, 19, 1, 19, 1]) tight.client.track(pad(n))
+    expect(tight.sink.calls.map(({ item }) => item.closedBy)).toEqual(['bytes', 'bytes', 'bytes'])
+    tight.clock.tick(5_000)
+    expect(tight.sink.calls.map(({ item }) => item.members.length)).toEqual([2, 1, 1, 1])
+  })
+
+  it('the smaller of the two names for the size counts', () => {
+    for (const options of [{ size: 2 }, { flushAt: 2 }, { size: 2, flushAt: 9 }, { size: 9, flushAt: 2 }]) {
+      const world = open(options)
+      track(world, 'a', 'b', 'c')
+      expect(world.requests()).toEqual(['0 a,b'])
+    }
+  })
+
+  it('23: a close sends the rest within the limits', async () => {
+    const world = open({ flushAt: 100 })
+    track(world, ...many(250))
+    await world.client.close()
+    expect(world.sink.calls.map(({ item }) => item.members.length)).toEqual([100, 100, 50])
+    expect(causes(world)).toEqual(['count', 'count', 'end'])
+  })
+
+  it('24: count, bytes, time and flush in one turn make one batch, and none is empty', async () => {
+    const world = open({ size: 2, flushAfter: 100 })
+    world.clock.tick(100)
+    track(world, 'a')
+    track(world, 'b', 'c')
+    world.clock.tick(0)
+    void world.client.flush()
+    void world.client.flush()
+    await world.client.close()
+    expect(world.requests()).toEqual(['100 a', '100 b,c'])
+    expect(world.client.stats()).toMatchObject({ batches: 2, delivered: 3 })
+  })
+
+  it('51: hours pass in no time', () => {
+    const world = open({ size: 1 }, (_batch, number) =>
+      number < 40 ? { verdict: { _tag: 'Left', left: { _tag: 'Retryable', reason: 'status' } } } : {},
+    )
+    track(world, 'a')
+    world.clock.tick(14_400_000)
+    expect(world.client.stats().attempts).toBe(14)
+  })
+})
