@@ -14,6 +14,7 @@ import { doorway } from '../sources/doorway.ts'
 import { encoderOf } from './encoderOf.ts'
 import { numbersOf } from './numbersOf.ts'
 import type { Settings } from './Settings.ts'
+import { sinkOf } from './sinkOf.ts'
 import { workings } from './workings.ts'
 
 /** What a destination posts to, and what its settings say beside the URLs. */
@@ -33,7 +34,10 @@ export const openDestination = (
 
   const signer = sharedSecret === undefined ? undefined : signerOf(sharedSecret)
   const door = doorway(() => work.waiting())
-  const work = workings({ urls, numbers, signer, ended: door.freed, closing: door.open }, options)
+  const work = workings(
+    { sinkIn: (around) => sinkOf(urls, around), numbers, signer, ended: door.freed, closing: door.open },
+    options,
+  )
   const encode = encoderOf({
     clock: options.clock ?? systemClock,
     maxBody: numbers.maxBody,

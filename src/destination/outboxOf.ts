@@ -1,14 +1,13 @@
 import type { Clock } from '../clock/Clock.ts'
 import type { Event } from '../event/Event.ts'
-import { fromText, toText } from '../event/EventRecord.ts'
 import type { Payload, Signer } from '../event/Payload.ts'
-import type { ItemCodec } from '../outbox/lmdb/LmdbContract.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
 import { inOrder } from '../outbox/inOrder.ts'
 import { memoryOutbox } from '../outbox/memoryOutbox.ts'
 import type { Outbox } from '../sink/Outbox.ts'
 import type { DestinationOptions, StoredIn } from './Destination.ts'
 import type { Numbers } from './numbersOf.ts'
+import { payloadCodec } from './payloadCodec.ts'
 
 /** What an outbox of a destination stands on. */
 export interface OutboxSurroundings {
@@ -19,20 +18,6 @@ export interface OutboxSurroundings {
   /** Is told what `orderBy` threw. */
   readonly defect: (error: unknown) => void
 }
-
-/**
- * How encoded events are kept on a disk. What is signed when it is sent gets its signer back when it is read: the secret may have been
- * changed meanwhile.
- */
-export const payloadCodec = (signer: Signer | undefined): ItemCodec<Payload<Event>> => ({
-  toText: (payload) => {
-    // A destination accepts one event at a time, and puts nothing else into its outbox.
-    if (payload.members !== undefined) throw new TypeError('a batch is no item of a destination')
-    return toText(payload)
-  },
-  fromText: (text) => (signer === undefined ? fromText(text) : { ...fromText(text), signer }),
-  sizeOf: ({ byteLength }) => byteLength,
-})
 
 const isStored = (outbox: Outbox<Payload<Event>> | StoredIn): outbox is StoredIn => !('append' in outbox)
 

@@ -21,7 +21,7 @@ import type { Destination, DestinationOptions, DestinationStats } from './Destin
 import { idleness } from './idleness.ts'
 import type { Numbers } from './numbersOf.ts'
 import { outboxOf } from './outboxOf.ts'
-import { sinkOf } from './sinkOf.ts'
+import type { Surroundings } from './sinkOf.ts'
 import { tally } from './tally.ts'
 
 /** Outcomes that an iterator keeps for its reader. */
@@ -49,7 +49,8 @@ export interface Workings extends Pick<
 
 /** What stands around the workings. */
 export interface WorkingsParts {
-  readonly urls: ReadonlyArray<Sink<Payload<Event>>>
+  /** Makes what it delivers to. */
+  readonly sinkIn: (surroundings: Surroundings) => Sink<Payload<Event>>
   readonly numbers: Numbers
   /** Signs what a stored outbox brings back. */
   readonly signer: Signer | undefined
@@ -63,7 +64,7 @@ const nothing = (): void => undefined
 
 /** The workings of a destination, over whatever it posts to. */
 export const workings = (
-  { urls, numbers, signer, ended = nothing, closing: whenClosing = nothing }: WorkingsParts,
+  { sinkIn, numbers, signer, ended = nothing, closing: whenClosing = nothing }: WorkingsParts,
   options: DestinationOptions,
 ): Workings => {
   const { clock = systemClock, random = systemRandom, retry = standard } = options
@@ -83,7 +84,7 @@ export const workings = (
   })
 
   const outbox = outboxOf(options, { numbers, signer, clock, defect: reportFrom('orderBy') })
-  const sink = sinkOf(urls, { ...numbers, clock, tell })
+  const sink = sinkIn({ ...numbers, clock, tell })
   const work = relay<Payload<Event>>({
     sink,
     outbox,
