@@ -1,3 +1,4 @@
+import { whenSettled } from '../internal/Awaitable.ts'
 import { show } from '../outcome/Failure.ts'
 import { causeOf, isGrave } from './Cause.ts'
 import type { Attempted, Happening, PassedOver, Tell } from './Happening.ts'
@@ -33,6 +34,13 @@ interface Held {
   lastLine: number
 }
 
+const ignore = (): void => undefined
+
+/** A log may be an async function in spite of its type, and what it rejects with must not end the process (CL5). */
+const unheard = (log: () => unknown): void => {
+  whenSettled(log(), ignore, ignore)
+}
+
 /** Remembers at most so many, the newest. */
 const put = <V>(map: Map<string, V>, most: number, key: string, value: V): V => {
   map.set(key, value)
@@ -66,10 +74,10 @@ export const toLogger = (logger: Logger, options: ToLoggerOptions = {}): Tell =>
   const level = (grave: boolean): Log =>
     grave
       ? (message, fields) => {
-          logger.error(message, fields)
+          unheard(() => logger.error(message, fields))
         }
       : (message, fields) => {
-          logger.warn(message, fields)
+          unheard(() => logger.warn(message, fields))
         }
 
   const troubleOf = (sink: string): Trouble =>
@@ -104,7 +112,7 @@ export const toLogger = (logger: Logger, options: ToLoggerOptions = {}): Tell =>
     const { failures } = trouble
     if (failures === 0) return
     const count = failures === 1 ? '1 failure' : `${String(failures)} failures`
-    logger.info(`${sink} answers again after ${count}`, { sink, failures })
+    unheard(() => logger.info(`${sink} answers again after ${count}`, { sink, failures }))
   }
 
   const passedOver = ({ sink, at, number }: PassedOver): void => {

@@ -1,0 +1,269 @@
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { throwError } from 'rxjs'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Client } from '../../src/client/Client.ts'
+import type { ClientOptions } from '../../src/client/ClientOptions.ts'
+import { createClient } from '../../src/client/createClient.ts'
+import type { Logger } from '../../src/observe/Logger.ts'
+import { fromRun } from '../../src/sink/Run.ts'
+import { busy, event, open, yes } from './virtual.ts'
+
+const fail = (): never => {
+  throw new Error('a planted error')
+}
+
+const anything = (call: unknown): never => call as never
+
+/** Nothing of ours may reject unheard (case 37). */
+const watchRejections = (): ReadonlyArray<unknown> => {
+  const seen: unknown[] = []
+  const note = (error: unknown): void => void seen.push(error)
+  process.on('unhandledRejection', note)
+  onTestFinished(() => void process.off('unhandledRejection', note))
+  return seen
+}
+
+describe('what the host gives a client harms nobody when it throws', () => {
+  const cases: ReadonlyArray<readonly [string, ClientOptions, string | undefined]> = [
+    ['key', { key: fail, concurrency: 2 }, 'key'],
+    ['a key that is no text', { key: () => anything(5), concurrency: 2 }, undefined],
+    ['newId', { newId: fail }, 'newId'],
+    ['newId that answers no id', { newId: () => anything({}) }, 'newId'],
+    ['newId that answers nothing', { newId: () => '' }, 'newId'],
+    ['waitUntil', { waitUntil: fail }, 'waitUntil'],
+    ['waitUntil that rejects', { waitUntil: () => anything(Promise.reject(new Error('no'))) }, 'waitUntil'],
+    ['logger', { logger: { debug: fail, info: fail, warn: fail, error: fail } }, 'tell'],
+    [
+      'logger that rejects',
+      {
+        logger: anything({
+          debug: fail,
+          info: fail,
+          warn: () => Promise.reject(new Error('no')),
+          error: fail,
+        }),
+      },
+      undefined,
+    ],
+  ]
+  it.each(cases)('%s', async (_, options, where) => {
+    const rejections = watchRejections()
+    const { client, clock, outcomes, defects } = open({ size: 2, ...options }, (_batch, number) => ({
+      verdict: number < 2 ? busy : yes,
+    }))
+    for (let n = 0; n < 5; n++) expect(isRight(client.track({ userId: 'u', event: 'e' }))).toBe(true)
+    void client.flush()
+    await clock.advance(10_000)
+    expect(outcomes.map(({ _tag }) => _tag)).toEqual(Array.from({ length: 5 }, () => 'Delivered'))
+    expect(new Set(outcomes.map(({ item }) => item.id)).size).toBe(5)
+    if (where !== undefined) expect(defects()).toContain(where)
+    expect(rejections).toEqual([])
+  })
+
+  it('random, and a random that answers no number in [0, 1)', async () => {
+    for (const random of [fail, () => Number.NaN, () => 1, () => anything('0.5')]) {
+      const { client, clock, ended, defects } = open({ size: 1, random }, (_batch, number) => ({
+        verdict: number < 3 ? busy : yes,
+      }))
+      client.track(event('a'))
+      await clock.advance(10_000)
+      expect(ended()).toEqual(['Delivered a'])
+      if (random === fail) expect(defects()).toContain('random')
+    }
+  })
+
+  it('tell', async () => {
+    const rejections = watchRejections()
+    for (const tell of [fail, () => anything(Promise.reject(new Error('no')))]) {
+      const { client, ended } = open({ size: 1, tell })
+      expect(isRight(client.track(event('a')))).toBe(true)
+      expect(isLeft(client.track(anything(7)))).toBe(true)
+      await client.flush()
+      expect(ended()).toEqual(['Delivered a'])
+    }
+    expect(rejections).toEqual([])
+  })
+
+  it('36: a subscriber that throws or rejects: the others hear everything, and it is told', async () => {
+    const rejections = watchRejections()
+    const { client, outcomes, defects } = open({ size: 1 })
+    client.outcomes$.subscribe(fail)
+    client.outcomes$.subscribe(anything(() => Promise.reject(new Error('no'))))
+    const heard: string[] = []
+    client.outcomes$.subscribe(({ item }) => heard.push(item.id))
+    client.track(event('a'))
+    client.track(event('b'))
+    await client.flush()
+    expect([outcomes.length, heard]).toEqual([2, ['a', 'b']])
+    expect(defects()).toEqual(Array.from({ length: 4 }, () => 'a subscriber of outcomes$'))
+    expect(rejections).toEqual([])
+  })
+
+  it('a clock of which any part throws: nothing that was accepted is lost', async () => {
+    for (const broken of ['now', 'monotonic', 'schedule'] as const) {
+      let asked = 0
+      const { client, clock, ended, defects } = open((real) => ({
+        flushAfter: 50,
+        clock: {
+          ...real,
+          [broken]: (...args: never) =>
+            asked++ % 2 === 0 ? fail() : (real[broken] as (...a: never) => unknown)(...args),
+        },
+      }))
+      for (const id of ['a', 'b', 'c']) expect(isRight(client.track(event(id)))).toBe(true)
+      const flushed = client.flush()
+      await clock.advance(60_000)
+      await flushed
+      expect([broken, ended()]).toEqual([broken, ['Delivered a', 'Delivered b', 'Delivered c']])
+      expect(defects()).toContain('clock')
+    }
+  })
+
+  it('a clock that answers no number', () => {
+    const { client } = open((real) => ({ clock: { ...real, now: () => Number.NaN } }))
+    const answer = client.track(event('a'))
+    expect(isRight(answer)).toBe(true)
+  })
+
+  it('37: a sink that throws, errors or rejects: retried, and no rejection is unheard', async () => {
+    const rejections = watchRejections()
+    const sinks = [
+      { name: 's', deliver: fail, close: () => () => Promise.resolve() },
+      {
+        name: 's',
+        deliver: () => throwError(() => new Error('no')),
+        close: () => () => Promise.reject(new Error('no')),
+      },
+      fromRun('s', fail, () => () => Promise.resolve()),
+    ]
+    for (const sink of sinks) {
+      const { client, clock, ended, defects } = open({ sink, size: 1 })
+      expect(isRight(client.track(event('a')))).toBe(true)
+      const closing = client.close({ timeout: 5_000 })
+      await clock.advance(20_000)
+      expect((await closing).abandoned.map(({ id }) => id)).toEqual(['a'])
+      expect(ended()).toEqual(['Abandoned a'])
+      expect(defects()).toContain('s')
+    }
+    expect(rejections).toEqual([])
+  })
+
+  it('37: nobody listens, and the endpoint is down', async () => {
+    const rejections = watchRejections()
+    const client = createClient('a key', { endpoint: 'http://127.0.0.1:9/', logger: false, size: 1 })
+    client.track(event('a'))
+    const { abandoned } = await client.close({ timeout: 0 })
+    expect(abandoned.map(({ id }) => id)).toEqual(['a'])
+    expect(rejections).toEqual([])
+  })
+})
+
+describe('hostile calls', () => {
+  const cycle: Record<string, unknown> = { ...event('m') }
+  cycle['properties'] = { cycle }
+  let reads = 0
+  const fickle = {
+    ...event('fickle'),
+    properties: {
+      get value() {
+        return reads++ % 2 === 0 ? 1 : BigInt(1)
+      },
+    },
+  }
+  const refused: ReadonlyArray<readonly [string, unknown]> = [
+    ['nothing', undefined],
+    ['null', null],
+    ['text', 'track'],
+    ['a function', fail],
+    ['a list', [event('m')]],
+    [
+      'a proxy that throws',
+      new Proxy({}, { ownKeys: fail, get: fail, getOwnPropertyDescriptor: fail, getPrototypeOf: fail }),
+    ],
+    [
+      'a proxy that is revoked',
+      (() => {
+        const { proxy, revoke } = Proxy.revocable({}, {})
+        revoke()
+        return proxy
+      })(),
+    ],
+    [
+      'a getter that throws',
+      {
+        ...event('m'),
+        get properties() {
+          return fail()
+        },
+      },
+    ],
+    ['22: a cycle', cycle],
+    ['22: a BigInt', { ...event('m'), properties: { big: BigInt(1) } }],
+    ['22: a toJSON that throws', { ...event('m'), properties: { toJSON: fail } }],
+    ['an object that changes when it is looked at again', fickle],
+    ['NaN', { ...event('m'), properties: { n: Number.NaN } }],
+    ['a Map', { ...event('m'), properties: { map: new Map() } }],
+    ['an own __proto__', { ...event('m'), properties: JSON.parse('{"__proto__":1}') as object }],
+    [
+      'too deep',
+      { ...event('m'), properties: JSON.parse('{"a":'.repeat(300) + '1' + '}'.repeat(300)) as object },
+    ],
+  ]
+  it.each(refused)('%s is refused, and the next call goes its way', async (_, call) => {
+    const { client, ended } = open()
+    const answer = client.track(anything(call))
+    expect(isLeft(answer) && answer.left._tag).toBe('Invalid')
+    expect(isRight(client.track(event('next')))).toBe(true)
+    expect(await client.flush()).toMatchObject({ accepted: 1, delivered: 1 })
+    expect(ended()).toEqual(['Delivered next'])
+  })
+
+  it('a frozen call, one behind a proxy, and one that stands for another are as good as any', async () => {
+    const { client, ended } = open()
+    const freeze = (value: object): object => Object.freeze(value)
+    client.track(anything(freeze({ ...event('frozen'), properties: freeze({ a: 1 }) })))
+    client.track(anything(new Proxy({ ...event('proxied'), properties: new Proxy({ a: 1 }, {}) }, {})))
+    client.track(anything({ toJSON: () => event('meant') }))
+    client.track(anything({ ...event('dated'), properties: { at: new Date(0) } }))
+    await client.flush()
+    expect(ended()).toEqual(['frozen', 'proxied', 'meant', 'dated'].map((id) => `Delivered ${id}`))
+  })
+
+  it('keys that no event has are left out, and told', () => {
+    const { client, told } = open()
+    client.track(anything({ ...event('m'), colour: 'red' }))
+    expect(told.flatMap((each) => (each._tag === 'KeysDropped' ? each.keys : []))).toEqual(['colour'])
+  })
+
+  it('a call that calls the client: what it sends is sent, and the order is that of acceptance', async () => {
+    const calls: string[] = []
+    const nested = (client: Client): object => ({
+      ...event('outer'),
+      properties: {
+        toJSON: () => {
+          if (calls.length === 0) {
+            calls.push('inner')
+            client.track(event('inner'))
+          }
+          return {}
+        },
+      },
+    })
+    const { client, requests } = open()
+    client.track(anything(nested(client)))
+    await client.flush()
+    expect(requests()).toEqual(['0 inner,outer'])
+  })
+})
+
+describe('what a person is told', () => {
+  it('an endpoint that fails is a warning, once, and no secret is in it', async () => {
+    const lines: string[] = []
+    const log = (line: string): void => void lines.push(line)
+    const logger: Logger = { debug: log, info: log, warn: log, error: log }
+    const { client, clock } = open({ size: 1, logger }, () => ({ verdict: busy }))
+    for (const id of ['a', 'b']) client.track({ ...event(id), properties: { secret: 'in here' } })
+    await clock.advance(30_000)
+    expect(lines).toEqual(['scripted: status 503'])
+  })
+})
