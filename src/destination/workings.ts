@@ -20,7 +20,7 @@ import type { Sink } from '../sink/Sink.ts'
 import type { Destination, DestinationOptions, DestinationStats } from './Destination.ts'
 import { idleness } from './idleness.ts'
 import type { Numbers } from './numbersOf.ts'
-import { outboxOf } from './outboxOf.ts'
+import { outboxOf } from './keeping/outboxOf.ts'
 import type { Surroundings } from './sinkOf.ts'
 import { tally } from './tally.ts'
 

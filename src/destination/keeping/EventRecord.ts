@@ -6,11 +6,11 @@
  * @module
  */
 import { isLeft } from 'fp-ts/lib/Either.js'
-import type { Event } from '../event/Event.ts'
-import { Integrations } from '../event/Integrations.ts'
-import type { Forwarded } from '../event/Kinds.ts'
-import type { EventPayload } from '../event/Payload.ts'
-import { WebhookBody } from '../event/WebhookBody.ts'
+import type { Event } from '../../event/Event.ts'
+import { Integrations } from '../../event/Integrations.ts'
+import type { Forwarded } from '../../event/Kinds.ts'
+import type { EventPayload } from '../../event/Payload.ts'
+import { WebhookBody } from '../../event/WebhookBody.ts'
 
 /** What travels beside the body. */
 interface Header {

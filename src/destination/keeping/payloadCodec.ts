@@ -1,6 +1,6 @@
-import type { Event } from '../event/Event.ts'
-import type { Payload, Signer } from '../event/Payload.ts'
-import type { ItemCodec } from '../outbox/lmdb/LmdbContract.ts'
+import type { Event } from '../../event/Event.ts'
+import type { Payload, Signer } from '../../event/Payload.ts'
+import type { ItemCodec } from '../../outbox/lmdb/LmdbContract.ts'
 import { fromText, toText } from './EventRecord.ts'
 
 /**
