@@ -9,7 +9,7 @@ import type {
 } from '../destination/Destination.ts'
 import type { Event } from '../event/Event.ts'
 import type { Payload } from '../event/Payload.ts'
-import type { DeadLetter, Outbox } from '../sink/Outbox.ts'
+import type { DeadLetter } from '../sink/Outbox.ts'
 import type { Outcome } from '../outcome/Outcome.ts'
 import type { Refusal } from '../outcome/Refusal.ts'
 import type { Totals } from '../outcome/Totals.ts'
@@ -20,7 +20,7 @@ import type { Totals } from '../outcome/Totals.ts'
  */
 export interface CollectorOptions extends Omit<DestinationOptions, 'outbox'> {
   /** Where the events of a destination wait, by its name; default a memory of its own for each. Called once for each, at the start. */
-  readonly outbox?: (destination: string) => Outbox<Payload<Event>>
+  readonly outbox?: (destination: string) => NonNullable<DestinationOptions['outbox']>
   /**
    * What happens when a destination is at its bound (CO1). `deadLetter`: its share goes to its dead letters, and its outcome says so.
    * `refuse`: the whole request is answered 503 before anything of it is stored. Default `deadLetter`.

@@ -42,7 +42,10 @@ export interface WebhookDestinationSettings extends Settings, Connected {
   readonly sink?: never
 }
 
-/** A sink of the host's own in place of webhooks. It can come from code only, and who made it closes what it needs. */
+/**
+ * A sink of the host's own in place of webhooks. It can come from code only, and is closed with the collector. Up to `inRound` deliveries
+ * overlap: wrap it in `limiting` if it cannot bear that.
+ */
 export interface SinkDestinationSettings extends Omit<Settings, 'webhooks'>, Connected {
   readonly sink: Sink<Payload<Event>>
   readonly webhooks?: never

@@ -3,49 +3,55 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { numbersOf } from '../destination/numbersOf.ts'
 import { partsOf } from '../destination/partsOf.ts'
 import type { Parts } from '../destination/openDestination.ts'
+import { ownSinkOf } from '../destination/ownSinkOf.ts'
+import { sinkOf } from '../destination/sinkOf.ts'
+import type { Surroundings } from '../destination/sinkOf.ts'
 import { workings } from '../destination/workings.ts'
+import type { Event } from '../event/Event.ts'
+import type { Payload } from '../event/Payload.ts'
 import type { Fault } from '../outcome/Refusal.ts'
 import { signerOf } from '../signing/signerOf.ts'
+import type { Sink } from '../sink/Sink.ts'
 import type { CollectorOptions, DestinationOutcome } from './Collector.ts'
 import type { CollectorSettings, DestinationSettings } from './CollectorSettings.ts'
 import type { Place } from './Source.ts'
 
-const partsFor = (
-  settings: DestinationSettings,
-  options: CollectorOptions,
-): Either<ReadonlyArray<Fault>, Parts> => {
-  if (settings.sink === undefined) {
-    const { outbox: _, ...shared } = options
-    return partsOf(settings, shared)
-  }
-  const { sink, sharedSecret, enabled = true } = settings
-  return right({ urls: [sink], sharedSecret, enabled })
-}
+type SinkIn = (surroundings: Surroundings) => Sink<Payload<Event>>
 
-const place = (
-  name: string,
-  { urls, sharedSecret, enabled }: Parts,
+/** The place of a destination, or what is wrong with the options for its URLs. */
+const placeOf = (
+  settings: DestinationSettings,
   { outbox, ...shared }: CollectorOptions,
   ended: (outcome: DestinationOutcome) => void,
-): Place => {
-  const options = { ...shared, ...(outbox === undefined ? {} : { outbox: outbox(name) }) }
-  const signer = sharedSecret === undefined ? undefined : signerOf(sharedSecret)
-  return {
-    name,
-    work: workings(
-      {
-        urls,
-        numbers: numbersOf(options, 'createCollector'),
+): Either<ReadonlyArray<Fault>, () => Place> => {
+  const { name } = settings
+  const make =
+    (sinkIn: SinkIn, { sharedSecret, enabled }: Omit<Parts, 'urls'>) =>
+    (): Place => {
+      const signer = sharedSecret === undefined ? undefined : signerOf(sharedSecret)
+      return {
+        name,
+        work: workings(
+          {
+            sinkIn,
+            numbers: numbersOf(shared, 'createCollector'),
+            signer,
+            ended: (outcome) => {
+              ended({ destination: name, outcome })
+            },
+          },
+          { ...shared, ...(outbox === undefined ? {} : { outbox: outbox(name) }) },
+        ),
         signer,
-        ended: (outcome) => {
-          ended({ destination: name, outcome })
-        },
-      },
-      options,
-    ),
-    signer,
-    enabled,
+        enabled,
+      }
+    }
+  if (settings.sink !== undefined) {
+    const { sink, sharedSecret, enabled = true } = settings
+    return right(make((around) => ownSinkOf(sink, around), { sharedSecret, enabled }))
   }
+  const parts = partsOf(settings, shared)
+  return isLeft(parts) ? parts : right(make((around) => sinkOf(parts.right.urls, around), parts.right))
 }
 
 /**
@@ -56,10 +62,10 @@ export const openPlaces = (
   options: CollectorOptions,
   ended: (outcome: DestinationOutcome) => void,
 ): Either<ReadonlyArray<Fault>, ReadonlyArray<Place>> => {
-  const parts = destinations.map((settings) => ({ name: settings.name, of: partsFor(settings, options) }))
+  const places = destinations.map((settings) => placeOf(settings, options, ended))
   const faults = new Map(
-    parts.flatMap(({ of }) => (isLeft(of) ? of.left.map((fault) => [fault.path, fault] as const) : [])),
+    places.flatMap((place) => (isLeft(place) ? place.left.map((fault) => [fault.path, fault] as const) : [])),
   )
   if (faults.size > 0) return left([...faults.values()])
-  return right(parts.flatMap(({ name, of }) => (isLeft(of) ? [] : [place(name, of.right, options, ended)])))
+  return right(places.flatMap((place) => (isLeft(place) ? [] : [place.right()])))
 }

@@ -111,7 +111,7 @@ describe('with outboxes that take their time', () => {
       (clock) => ({
         outbox: () => ({
           ...memoryOutbox<Delivery>({ maxCount: 1 }),
-          bury: (item) =>
+          bury: (item: Delivery): Promise<void> =>
             new Promise((done) =>
               clock.schedule(30, () => {
                 buried.push(item.id)
