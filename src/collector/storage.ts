@@ -80,6 +80,8 @@ export const storage = (whenFull: NonNullable<CollectorOptions['whenFull']>): St
       return undefined
     },
     store: ({ places, payload }) => {
+      const [first] = places
+      if (first === undefined || places.length === 1) return first && offer(first, payload)
       const answers = places.map((place) => offer(place, payload))
       return answers.some(isPromiseLike)
         ? Promise.all(answers.map(async (answer) => answer)).then(firstOf)
