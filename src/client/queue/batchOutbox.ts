@@ -2,6 +2,7 @@ import { right } from 'fp-ts/lib/Either.js'
 import { chain } from '../../internal/Chain.ts'
 import type { Link } from '../../internal/Chain.ts'
 import { heap } from '../../internal/Heap.ts'
+import { lookup } from '../../internal/Lookup.ts'
 import { ring } from '../../internal/Ring.ts'
 import type { Ring } from '../../internal/Ring.ts'
 import type { Entry, Outbox } from '../../sink/Outbox.ts'
@@ -46,7 +47,7 @@ export const batchOutbox = <A extends { readonly byteLength: number }>(
   const all = chain<Held<A>>()
   const ready = ring<Held<A>>()
   const parked = heap<Ticket<A>>()
-  const out = new Map<string, Held<A>>()
+  const out = lookup<Held<A>>()
   const lanes = new Map<number, Lane<A>>()
   let appended = 0
   let bytes = 0

@@ -1,3 +1,4 @@
+import { lookup } from '../../internal/Lookup.ts'
 import { abandoned, dropped } from '../../outcome/Outcome.ts'
 import type { Outcome } from '../../outcome/Outcome.ts'
 import type { Failure } from '../../outcome/Failure.ts'
@@ -45,7 +46,7 @@ export interface Endings {
 /** Deals out the outcomes of batches to their messages: each has exactly one, and the accounts change as it is told. */
 export const endings = (options: EndingsOptions): Endings => {
   const { accounts, flushes, outcomes, tell, hears, now, restores, freed } = options
-  const live = new Map<string, { readonly batch: MessageBatch; readonly stretch: Stretch }>()
+  const live = lookup<{ readonly batch: MessageBatch; readonly stretch: Stretch }>()
   const doubted = new Set<string>()
   const back: Message[] = []
 
@@ -90,9 +91,9 @@ export const endings = (options: EndingsOptions): Endings => {
       endOne(dropped(message, 0, 'dropNewest'))
       freed()
     },
-    live: () => [...live.values()].map(({ batch }) => batch),
+    live: () => live.values().map(({ batch }) => batch),
     abandon: (batches) => {
-      for (const batch of batches) if (live.has(batch.id)) end(abandoned(batch, 0, undefined))
+      for (const batch of batches) if (live.get(batch.id) !== undefined) end(abandoned(batch, 0, undefined))
     },
     abandoned: () => back,
   }
