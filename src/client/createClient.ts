@@ -42,7 +42,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   return openClient<E, T>(
     settings,
     sink === undefined
-      ? { sinkOn: (clock) => ingestion(endpoint, key, { ...how, clock }), closes: true }
+      ? { sinkOn: (clock) => ingestion(endpoint, key, { ...how, clock, holds: false }), closes: true }
       : { sinkOn: (clock) => timingOut(settings.timeout, { clock })(sink), closes: false },
   )
 }

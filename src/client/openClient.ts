@@ -54,7 +54,7 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
   const books = accounts(settings)
   const tell = listeners(settings, books.tell)
   const hears = hearing(settings)
-  const clock = settings.holds
+  const clock = settings.ownsClock
     ? settings.clock
     : hostClock(settings.clock, (error) => {
         tell({ _tag: 'Defect', at: backgroundClock.now(), where: 'clock', error })
@@ -81,7 +81,6 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
         : () => {
             drain()
           },
-    holds: settings.holds,
     defect: defectIn('waitUntil'),
   })
   const ends = endings({

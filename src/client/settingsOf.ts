@@ -40,8 +40,8 @@ export interface ClientSettings
   readonly defaults: Defaults
   /** Milliseconds for the drain at the end of the program; undefined for none. */
   readonly drainWithin: number | undefined
-  /** Whether the process must be held while somebody waits: the clock's own timers do not. */
-  readonly holds: boolean
+  /** Whether the clock is the machine's, and not the host's. */
+  readonly ownsClock: boolean
 }
 
 type Faults = ReadonlyArray<Fault>
@@ -184,7 +184,7 @@ const completed = (options: ClientOptions, defaults: Defaults): ClientSettings =
     enabled: options.enabled ?? true,
     clock: clock ?? backgroundClock,
     random: options.random ?? systemRandom,
-    holds: clock === undefined,
+    ownsClock: clock === undefined,
     drainWithin: drainWithinOf(options.drainOnExit ?? true),
     defaults,
     ...(key && { key }),

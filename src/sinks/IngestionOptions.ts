@@ -26,6 +26,8 @@ export interface IngestionOptions {
   /** What a status means. Default: `statusTable` (DE2). */
   readonly statuses?: StatusTable
   readonly clock?: Clock
+  /** Whether requests keep the process alive. Default true; false for who drains at the end of the program (CL7). */
+  readonly holds?: boolean
 }
 
 /** All that can be wrong: where the requests go, as whom, and how. */
@@ -89,6 +91,7 @@ const checks: Readonly<Record<keyof IngestionSettings, Check>> = {
   egress: egressFaults,
   statuses: statusFaults,
   clock,
+  holds: (value) => (value === undefined || typeof value === 'boolean' ? [] : one('must be true or false')),
 }
 
 const within = (name: string, path: string): string => {

@@ -16,6 +16,8 @@ export interface DialerOptions {
   /** Milliseconds for name look-up, connection and TLS together. */
   readonly within: number
   readonly clock: Clock
+  /** Whether an open connection keeps the process alive. Default true. */
+  readonly holds?: boolean
 }
 
 /** Connects, and answers once: with an error, or with a socket that is ready. Cancelled, it destroys its socket and answers nothing. */
@@ -52,12 +54,15 @@ const tlsOpen = ({ url, lookup, secureContext }: DialerOptions, host: string): O
   }
 }
 
+/** undici holds the process with each request by `ref`: on this socket that does nothing. */
+const unheld = (socket: Socket): Socket => Object.assign(socket.unref(), { ref: () => socket })
+
 /**
  * Makes connections to one receiver. Connecting is ours and not undici's, for three reasons: every address is judged before
  * it is dialled (DE13), the limit is exact and comes from our clock, and a request that is cancelled takes its socket along.
  */
 export const dialer = (options: DialerOptions): Dial => {
-  const { url, guard, within, clock } = options
+  const { url, guard, within, clock, holds = true } = options
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const secure = url.protocol === 'https:'
   const open = secure ? tlsOpen(options, host) : plainOpen(options, host)
@@ -67,7 +72,7 @@ export const dialer = (options: DialerOptions): Dial => {
       done(blockedAddress(why), null)
       return () => undefined
     }
-    const socket = open()
+    const socket = holds ? open() : unheld(open())
     const stop: Cancel = clock.schedule(within, () => {
       fail(notConnected())
     })

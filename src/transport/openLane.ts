@@ -1,54 +1,18 @@
 import { left } from 'fp-ts/lib/Either.js'
-import type { Task } from 'fp-ts/lib/Task.js'
-import { type Cancel, type Clock, steady, systemClock } from '../clock/Clock.ts'
+import { steady, systemClock } from '../clock/Clock.ts'
 import { chain, type Link } from '../internal/Chain.ts'
 import { type Failure, retryable } from '../outcome/Failure.ts'
 import type { Verdict } from '../outcome/Verdict.ts'
-import { type Connection, type Post, openConnection } from './Connection.ts'
+import { type Connection, openConnection } from './Connection.ts'
 import { dialer } from './dialer.ts'
-import { type Egress, guardOf } from './Egress.ts'
-import { type Lookup, guardedLookup } from './guardedLookup.ts'
-import { type StatusTable, statusTable } from './StatusTable.ts'
-import { secureContextOf, type TlsOptions } from './Tls.ts'
+import { guardOf } from './Egress.ts'
+import { guardedLookup } from './guardedLookup.ts'
+import type { Lane, LaneOptions, LanePost, LaneReceiver } from './Lane.ts'
+import { statusTable } from './StatusTable.ts'
+import { secureContextOf } from './Tls.ts'
 import { verdictsOf } from './verdictsOf.ts'
 
-/** Where a lane leads, and what it obeys. Nothing of it is checked here: see `targetFaults` and its siblings. */
-export interface LaneOptions {
-  /** Stands in the receipts. */
-  readonly name: string
-  readonly url: URL
-  /** Requests at a time, each on a connection of its own. Default 16. */
-  readonly connections?: number
-  /** Milliseconds to connect: name look-up, TCP and TLS. Default 5,000. */
-  readonly connectWithin?: number
-  readonly tls?: TlsOptions
-  readonly statuses?: StatusTable
-  readonly egress?: Egress
-  readonly clock?: Clock
-  /** Finds the addresses of a name. Default: what the operating system finds. */
-  readonly lookup?: Lookup
-}
-
-/** A POST, and until when it may start: milliseconds since 1970 (DE4). */
-export interface LanePost extends Post {
-  readonly until: number
-}
-
-/** Who hears of a POST: the verdict at the status line, then the end, when nothing of it is left running. */
-export interface LaneReceiver {
-  readonly next: (verdict: Verdict) => void
-  /** The answer's body, before the end, if `mostBody` asked for it and it came whole within so many bytes. */
-  readonly body?: (body: Buffer) => void
-  readonly complete: () => void
-}
-
-/** The way to one receiver, with connections of its own, so that a receiver that hangs holds back no other (DE8). */
-export interface Lane {
-  /** Sends. Cancelled, it tells nothing more, and its socket is destroyed in whatever phase it is. */
-  readonly post: (post: LanePost, receiver: LaneReceiver) => Cancel
-  /** Takes nothing more, lets what runs end within so many milliseconds, then cuts it off. Afterwards no socket is left. */
-  readonly close: (within: number) => Task<void>
-}
+export type { Lane, LaneOptions, LanePost, LaneReceiver } from './Lane.ts'
 
 interface Job extends Link<Job> {
   readonly post: LanePost
@@ -59,7 +23,7 @@ interface Job extends Link<Job> {
 }
 
 /** A connection, and the job on it. */
-interface Seat {
+interface Seat extends Link<Seat> {
   readonly connection: Connection
   job: Job | undefined
 }
@@ -110,7 +74,7 @@ const fail = (job: Job, failure: Failure): void => {
 
 /** Opens a lane. It connects when the first request comes, and keeps idle connections for some seconds. */
 export const openLane = (options: LaneOptions): Lane => {
-  const { name, url, connections = 16, connectWithin = 5_000, tls, clock = systemClock } = options
+  const { name, url, connections = 16, connectWithin = 5_000, clock = systemClock, holds = true } = options
   const verdicts = verdictsOf(name, options.statuses ?? statusTable, clock)
   const guard = guardOf(options.egress)
   const now = steady(clock)
@@ -119,13 +83,14 @@ export const openLane = (options: LaneOptions): Lane => {
     url,
     guard,
     lookup: guardedLookup(guard, options.lookup),
-    secureContext: () => (context ??= secureContextOf(tls ?? {})),
+    secureContext: () => (context ??= secureContextOf(options.tls ?? {})),
     within: connectWithin,
     clock,
+    holds,
   })
 
   const idle: Seat[] = []
-  const busy = new Set<Seat>()
+  const busy = chain<Seat>()
   const waiting = chain<Job>()
   const leaving = new Set<Seat>()
   const quietListeners = new Set<() => void>()
@@ -134,7 +99,7 @@ export const openLane = (options: LaneOptions): Lane => {
 
   const drop = (seat: Seat): void => {
     seat.job = undefined
-    busy.delete(seat)
+    busy.remove(seat)
     leaving.add(seat)
     seat.connection.destroy(() => {
       leaving.delete(seat)
@@ -144,6 +109,8 @@ export const openLane = (options: LaneOptions): Lane => {
 
   const openSeat = (): Seat => {
     const seat: Seat = {
+      older: undefined,
+      newer: undefined,
       job: undefined,
       connection: openConnection(url, dial, {
         answered: (answer) => {
@@ -155,7 +122,7 @@ export const openLane = (options: LaneOptions): Lane => {
           seat.job = undefined
           // The connection may carry another one from here on: a cancel of this one must not take it along.
           job.seat = undefined
-          busy.delete(seat)
+          busy.remove(seat)
           if (reusable) idle.push(seat)
           else drop(seat)
           startWaiting()
@@ -177,7 +144,7 @@ export const openLane = (options: LaneOptions): Lane => {
     const seat = idle.pop() ?? openSeat()
     seat.job = job
     job.seat = seat
-    busy.add(seat)
+    busy.push(seat)
     seat.connection.send(job.post)
   }
 
@@ -185,7 +152,7 @@ export const openLane = (options: LaneOptions): Lane => {
   const startWaiting = (): void => {
     if (starting) return
     starting = true
-    for (let job = waiting.oldest(); job !== undefined && busy.size < connections; job = waiting.oldest()) {
+    for (let job = waiting.oldest(); job !== undefined && busy.size() < connections; job = waiting.oldest()) {
       waiting.remove(job)
       start(job)
     }
@@ -204,7 +171,7 @@ export const openLane = (options: LaneOptions): Lane => {
   }
 
   const whenQuiet = (): void => {
-    if (!closed || busy.size + waiting.size() > 0) return
+    if (!closed || busy.size() + waiting.size() > 0) return
     for (const seat of idle.splice(0)) drop(seat)
     if (leaving.size > 0) return
     for (const listener of quietListeners) listener()
@@ -212,8 +179,9 @@ export const openLane = (options: LaneOptions): Lane => {
   }
 
   const cutOff = (): void => {
-    const jobs = [...waiting.drain(), ...[...busy].flatMap(({ job }) => job ?? [])]
-    for (const seat of busy) drop(seat)
+    const seats = busy.drain()
+    const jobs = [...waiting.drain(), ...seats.flatMap(({ job }) => job ?? [])]
+    for (const seat of seats) drop(seat)
     for (const job of jobs) fail(job, CLOSED)
     whenQuiet()
   }
@@ -230,7 +198,7 @@ export const openLane = (options: LaneOptions): Lane => {
         over: false,
       }
       if (closed) fail(job, CLOSED)
-      else if (busy.size < connections) start(job)
+      else if (busy.size() < connections) start(job)
       else waiting.push(job)
       return () => {
         cancel(job)

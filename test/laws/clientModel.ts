@@ -57,6 +57,8 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
   const flushes: string[] = []
   const untold: Array<{ readonly text: string }> = []
   const pending: Flush[] = []
+  /** What a flush waits for: a batch is over when all its messages have been told of. */
+  const unfinished = new Set<string>()
   let live: Waiting[] = []
   const queue: Batch[] = []
   let open: Waiting[] = []
@@ -106,16 +108,20 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
 
   /** Flushes are let go in their order, when all before them have been. */
   const release = (): void => {
-    const ids = new Set(live.map(({ id }) => id))
-    while (pending[0] !== undefined && [...pending[0].ids].every((id) => !ids.has(id))) {
+    while (pending[0] !== undefined && [...pending[0].ids].every((id) => !unfinished.has(id))) {
       flushes[pending[0].index] ??= `${String(now)} ${totals()}`
       pending.shift()
     }
   }
 
-  const endBatch = ({ members, attempts }: Batch, tag: keyof typeof counts): void => {
+  const endAll = (members: ReadonlyArray<Waiting>, tag: keyof typeof counts, attempts: number): void => {
     for (const message of members) end(message, tag, attempts)
+    for (const { id } of members) unfinished.delete(id)
     release()
+  }
+
+  const endBatch = ({ members, attempts }: Batch, tag: keyof typeof counts): void => {
+    endAll(members, tag, attempts)
   }
 
   const pump = (): void => {
@@ -192,8 +198,7 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
     const members = open
     open = []
     stopDelay()
-    for (const message of members) end(message, 'dropped', 0)
-    release()
+    endAll(members, 'dropped', 0)
     return members.length > 0
   }
 
@@ -234,6 +239,7 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
         end(message, 'dropped', 0)
       } else {
         const before = batches
+        unfinished.add(id)
         put(message)
         if (batches > before) pump()
       }
@@ -258,7 +264,7 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
       closeOpen()
       const index = flushes.length
       flushes.length++
-      pending.push({ index, ids: new Set(live.map(({ id }) => id)) })
+      pending.push({ index, ids: new Set(unfinished) })
       if (timeout !== undefined)
         schedule(timeout, () => {
           flushes[index] ??= `${String(now)} ${totals()}`

@@ -9,8 +9,6 @@ export interface LifetimeOptions {
   readonly waitUntil: ((ended: Promise<unknown>) => void) | undefined
   /** Is called when the program has nothing else left to do and something waits here; undefined: let it go. */
   readonly drain: (() => void) | undefined
-  /** Whether the process is to be held while somebody waits for a promise of ours. */
-  readonly holds: boolean
   /** Is told what `waitUntil` threw. */
   readonly defect: (error: unknown) => void
 }
@@ -21,7 +19,7 @@ export interface Lifetime {
   readonly busy: () => void
   /** Nothing waits any more. */
   readonly idle: () => void
-  /** Keeps the process alive until the promise is settled, for the timers of the client do not. */
+  /** Keeps the process alive until the promise is settled, for its timers and sockets do not. */
   readonly held: <T>(promise: Promise<T>) => Promise<T>
   /** The same until it is undone. */
   readonly hold: () => Cancel
@@ -36,7 +34,7 @@ const nothing = (): void => undefined
  * Binds a client to its process only as long as it has something in keeping: an idle client has no listener, holds nothing and can
  * be forgotten (CL7).
  */
-export const lifetime = ({ waitUntil, drain, holds, defect }: LifetimeOptions): Lifetime => {
+export const lifetime = ({ waitUntil, drain, defect }: LifetimeOptions): Lifetime => {
   let unregister: Cancel = nothingToCancel
   let ended: () => void = nothing
 
@@ -58,7 +56,6 @@ export const lifetime = ({ waitUntil, drain, holds, defect }: LifetimeOptions): 
       ended = nothing
     },
     held: (promise) => {
-      if (!holds) return promise
       const release = hold()
       void promise.then(release, release)
       return promise
