@@ -9,7 +9,7 @@ import { contramap } from '../../src/layers/contramap.ts'
 import { delivered } from '../../src/outcome/Outcome.ts'
 import { refused, retryable } from '../../src/outcome/Failure.ts'
 import type { Verdict } from '../../src/outcome/Verdict.ts'
-import { always, both, exponential } from '../../src/policy/RetryPolicy.ts'
+import { always, both, capDelay, exponential, notBefore } from '../../src/policy/RetryPolicy.ts'
 import type { Sink } from '../../src/sink/Sink.ts'
 import type { OpenClient } from '../client/world.ts'
 
@@ -61,7 +61,9 @@ export const clientMutants: Readonly<Record<string, OpenClient>> = {
   'keeps too much': withOptions(({ maxBytes = 0 }) => ({ maxBytes: maxBytes + 400 })),
   'lets messages wait too long': withOptions(({ flushAfter = 0 }) => ({ flushAfter: flushAfter + 30 })),
   'is too patient with a request': withOptions(({ timeout = 1 }) => ({ timeout: timeout + 1 })),
-  'knows no deadline': withOptions(() => ({ retry: always })),
+  'knows no deadline': withOptions(() => ({
+    retry: both(capDelay(2_000)(exponential({ base: 100 })), notBefore),
+  })),
   'does not hear a Retry-After': answering((verdict) =>
     verdict._tag === 'Left' && verdict.left._tag === 'Retryable'
       ? left(retryable(verdict.left.reason))

@@ -137,7 +137,7 @@ export const batchOutbox = <A extends { readonly byteLength: number }>(
   return {
     durable: false,
     append: (item) => {
-      const entry: Entry<A> = { id: String(++appended), item, since: undefined, progress: undefined }
+      const entry: Entry<A> = { id: `b${String(++appended)}`, item, since: undefined, progress: undefined }
       enter({ older: undefined, newer: undefined, entry, lane: laneFor(item), place: 'behind' })
       return right(entry)
     },

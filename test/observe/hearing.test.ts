@@ -1,0 +1,28 @@
+import diagnostics from 'node:diagnostics_channel'
+import { afterEach, describe, expect, it } from 'vitest'
+import { hearing } from '../../src/observe/hearing.ts'
+
+const debug = process.env['DEBUG']
+afterEach(() => {
+  if (debug === undefined) delete process.env['DEBUG']
+  else process.env['DEBUG'] = debug
+})
+
+describe('hearing', () => {
+  it('says who listens: nobody, a subscriber of that channel for as long as it is one, a tell, the runtime log', () => {
+    delete process.env['DEBUG']
+    const hears = hearing({})
+    const listener = (): void => undefined
+    expect([hears('Accepted'), hears('Ended')]).toEqual([false, false])
+    diagnostics.channel('headrace:ended').subscribe(listener)
+    expect([hears('Accepted'), hears('Ended')]).toEqual([false, true])
+    diagnostics.channel('headrace:ended').unsubscribe(listener)
+    expect(hears('Ended')).toBe(false)
+    expect(hearing({ logger: console })('Accepted')).toBe(false)
+    expect(hearing({ tell: listener })('Accepted')).toBe(true)
+    process.env['DEBUG'] = 'analytics'
+    expect(hearing({})('Accepted')).toBe(true)
+    process.env['DEBUG'] = ''
+    expect(hearing({})('Accepted')).toBe(false)
+  })
+})
