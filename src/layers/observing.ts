@@ -16,13 +16,14 @@ const isLaneFull = (verdict: Verdict): boolean =>
   verdict._tag === 'Left' && verdict.left._tag === 'Retryable' && verdict.left.reason === 'laneFull'
 
 /** A `tell` that throws harms nobody. It is told so, once; at a defect it is not, or it could go on for ever. */
-const carefully =
-  (tell: Tell, clock: Clock): Tell =>
-  (happening) => {
-    isolate(tell, happening, (error) => {
-      if (happening._tag !== 'Defect') tell({ _tag: 'Defect', at: clock.now(), where: 'tell', error })
-    })
+const carefully = (tell: Tell, clock: Clock): Tell => {
+  const fail = (error: unknown, happening: Happening): void => {
+    if (happening._tag !== 'Defect') tell({ _tag: 'Defect', at: clock.now(), where: 'tell', error })
   }
+  return (happening) => {
+    isolate(tell, happening, fail)
+  }
+}
 
 /**
  * Tells of every verdict, just before it is passed on: `PassedOver` when a lane was full, else `Attempted` with the time since

@@ -4,10 +4,10 @@ import type { Awaitable } from '../internal/Awaitable.ts'
 const ignore = (): void => undefined
 
 const failing =
-  (fail: (error: unknown) => void) =>
+  <A>(fail: (error: unknown, input: A) => void, input: A) =>
   (error: unknown): void => {
     try {
-      fail(error)
+      fail(error, input)
     } catch {
       // Whoever is told of failures failed: nobody is left to tell.
     }
@@ -15,14 +15,18 @@ const failing =
 
 /**
  * Calls somebody else's function with `input`, so that nothing it does wrong harms us: what it throws, and what a promise it answers
- * rejects with, goes to `fail`, and if `fail` throws too, that was the last of it (CL5).
+ * rejects with, goes to `fail`, with the input, and if `fail` throws too, that was the last of it (CL5).
  */
-export const isolate = <A>(call: (input: A) => unknown, input: A, fail: (error: unknown) => void): void => {
+export const isolate = <A>(
+  call: (input: A) => unknown,
+  input: A,
+  fail: (error: unknown, input: A) => void,
+): void => {
   // Called several times for each event: nothing is made that is not needed.
   try {
     const answer: Awaitable<unknown> = call(input)
-    if (isPromiseLike(answer)) answer.then(ignore, failing(fail))
+    if (isPromiseLike(answer)) answer.then(ignore, failing(fail, input))
   } catch (error) {
-    failing(fail)(error)
+    failing(fail, input)(error)
   }
 }

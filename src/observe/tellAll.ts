@@ -1,4 +1,4 @@
-import type { Defect, Tell } from './Happening.ts'
+import type { Defect, Happening, Tell } from './Happening.ts'
 import { isolate } from './isolate.ts'
 
 const ignore = (): void => undefined
@@ -24,13 +24,17 @@ export const tellAll = (...tells: ReadonlyArray<Tell | undefined>): Tell => {
     }
   }
 
+  // Made once for each, and not once for each happening: there are three or more of them for every event.
+  const guarded = all.map((tell) => ({
+    tell,
+    fail: (error: unknown, happening: Happening): void => {
+      // A Tell that fails at a defect must not start a chain of defects.
+      if (happening._tag === 'Defect') return
+      tellOthers(tell, { _tag: 'Defect', at: happening.at, where: 'tell', error })
+    },
+  }))
+
   return (happening) => {
-    for (const tell of all) {
-      isolate(tell, happening, (error) => {
-        // A Tell that fails at a defect must not start a chain of defects.
-        if (happening._tag === 'Defect') return
-        tellOthers(tell, { _tag: 'Defect', at: happening.at, where: 'tell', error })
-      })
-    }
+    for (const { tell, fail } of guarded) isolate(tell, happening, fail)
   }
 }

@@ -40,6 +40,9 @@ export const reporting = <A>(
   const defect = (where: string, error: unknown): void => {
     tell({ _tag: 'Defect', at: now(), where, error })
   }
+  const unheard = (error: unknown): void => {
+    defect('outcome listener', error)
+  }
   const accepted = (item: A): void => {
     books.accept()
     tell({ _tag: 'Accepted', at: now(), item })
@@ -49,9 +52,7 @@ export const reporting = <A>(
     outcomes.take(() => {
       books.end(outcome)
       tell({ _tag: 'Ended', at: now(), outcome })
-      isolate(options.ended, outcome, (error) => {
-        defect('outcome listener', error)
-      })
+      isolate(options.ended, outcome, unheard)
     })
   }
   return {
