@@ -32,7 +32,10 @@ export interface CollectorOptions extends Omit<DestinationOptions, 'outbox'> {
   readonly maxBatch?: number
   /** Milliseconds in which a body must have come whole; default 30,000. Then the answer is 408. */
   readonly uploadTimeout?: number
-  /** Bytes of all bodies that have begun to come and are not whole yet; default 67,108,864. Beyond it the answer is 503. */
+  /**
+   * Bytes of all bodies that have begun to come and are not whole yet, and as many for those that are being decompressed; default
+   * 67,108,864. Beyond it the answer is 503.
+   */
   readonly maxUploading?: number
 }
 

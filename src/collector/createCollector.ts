@@ -144,6 +144,7 @@ export const createCollector = (given: CollectorSettings, options: CollectorOpti
       }),
     ),
     maxBatch,
+    maxUploading,
     isClosing,
     uploads: arriving,
     take,

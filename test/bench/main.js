@@ -13,6 +13,7 @@ const benches = [
   'parkedMemory',
   'coldImport',
   'client',
+  'collector',
 ]
 /** Only when named, or with `--nightly`. */
 const longOnes = ['boundedMemory']

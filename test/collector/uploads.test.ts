@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { CollectorOptions } from '../../src/collector/Collector.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
@@ -24,7 +25,7 @@ afterEach(async () => {
   const closed = here?.collector.close({ timeout: 0 })
   await here?.clock.runAll()
   await closed
-  expect(here?.clock.pending()).toBe(0)
+  expect(here?.clock.pending() ?? 0).toBe(0)
   here = undefined
 })
 
@@ -117,6 +118,24 @@ describe.each(['listener', 'handle'] as const)('a body that comes to %s', (mount
     for (let i = 0; i < 3; i++) line.write(`32\r\n${'x'.repeat(50)}\r\n`)
     expect(await line.until(answered)).toMatch(/^HTTP\/1.1 413 /)
     line.hangUp()
+  })
+})
+
+describe('bodies that are decompressed', () => {
+  it('at the same time are bounded together, and one always has its turn', async () => {
+    const { collector, ids } = open({ maxUploading: 1_100_000 })
+    const request = (id: string): Request =>
+      new Request('http://x/v1/batch', {
+        method: 'POST',
+        body: gzipSync(JSON.stringify({ batch: [track(id)] })),
+        headers: { Authorization: basic('wk:'), 'Content-Encoding': 'gzip' },
+      })
+    const all = await Promise.all(['a', 'b', 'c', 'd'].map((id) => collector.handle(request(id))))
+    expect(all.map(({ status }) => status)).toEqual([200, 200, 503, 503])
+    expect((await collector.handle(request('e'))).status).toBe(200)
+    expect(ids().toSorted()).toEqual(['a', 'b', 'e'])
+    const small = open({ maxUploading: 100 })
+    expect((await small.collector.handle(request('f'))).status).toBe(200)
   })
 })
 

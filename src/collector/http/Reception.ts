@@ -11,7 +11,16 @@ import type { Source } from '../Source.ts'
 import { admit, checked } from './Admission.ts'
 import type { Admission, Door } from './Admission.ts'
 import { envelopeOf, writeKeyOf } from './Envelope.ts'
-import { allAccepted, deletionAccepted, later, no, tooLong, unknownKey, withComplaints } from './Exchange.ts'
+import {
+  allAccepted,
+  deletionAccepted,
+  later,
+  no,
+  tooLong,
+  tooMuch,
+  unknownKey,
+  withComplaints,
+} from './Exchange.ts'
 import type { Answer, Body, Complaint, Head } from './Exchange.ts'
 import { unpack } from './Unpacked.ts'
 import type { Unpacked } from './Unpacked.ts'
@@ -33,6 +42,8 @@ export interface Reception {
 
 /** What a reception works with. */
 export interface ReceptionOptions extends Door {
+  /** Bytes that all bodies together may become while they are decompressed. */
+  readonly maxUploading: number
   readonly uploads: Uploads
   readonly take: (lot: Lot) => Awaitable<Taken>
   readonly forget: (source: Source, call: unknown) => Awaitable<Either<Refusal, Deletion>>
@@ -85,7 +96,7 @@ const after = <A, B>(value: Awaitable<A>, use: (value: A) => Awaitable<B>): Awai
 
 /** The reception of a collector: what is answered to whom (CO4). */
 export const reception = (options: ReceptionOptions): Reception => {
-  const { authentication, maxBatch } = options
+  const { authentication, maxBatch, maxUploading } = options
 
   const sourceOf = ({ source }: Admission, value: unknown): Either<Answer, Source> => {
     if (source !== undefined) return checked(source)
@@ -110,12 +121,25 @@ export const reception = (options: ReceptionOptions): Reception => {
     )
   }
 
+  let unpacking = 0
+
+  /** Each counts as what it may become: else many small bodies could hold any amount. One is always let in. */
+  const unpackInTurn = (bytes: Uint8Array, gzip: boolean): Awaitable<Either<Answer, Unpacked>> => {
+    if (!gzip) return unpack(bytes, gzip, maxBatch)
+    if (unpacking > 0 && unpacking + maxBatch > maxUploading) return { _tag: 'Left', left: tooMuch }
+    unpacking += maxBatch
+    return after(unpack(bytes, gzip, maxBatch), (unpacked) => {
+      unpacking -= maxBatch
+      return unpacked
+    })
+  }
+
   const takeBody = (admission: Admission, body: Body): Awaitable<Answer> => {
     if (body._tag === 'Parsed') {
       if (body.size > maxBatch && body.size < Infinity) return tooLong(maxBatch)
       return takeValue(admission, body, false)
     }
-    return after(unpack(body.bytes, admission.gzip, maxBatch), (unpacked) =>
+    return after(unpackInTurn(body.bytes, admission.gzip), (unpacked) =>
       isLeft(unpacked) ? unpacked.left : takeValue(admission, unpacked.right, true),
     )
   }
