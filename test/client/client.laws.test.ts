@@ -1,7 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createClient } from '../../src/client/createClient.ts'
-import { clientLaws, nothingReached } from '../laws/client.ts'
+import { clientLaws } from '../laws/client.ts'
+import { nothingReached } from '../laws/clientReach.ts'
 import { clientMutants } from '../mutants/client.ts'
 
 describe('a client', () => {

@@ -1,11 +1,7 @@
-/**
- * Random worlds for a client on a virtual clock: calls that arrive, an endpoint that behaves by script, flushes and a close. All of it is
- * data, and `play` interprets it.
- */
-import * as fc from 'fast-check'
+/** Plays a random world to a client on a virtual clock. */
 import { isRight } from 'fp-ts/lib/Either.js'
 import type { Client } from '../../src/client/Client.ts'
-import type { ClientOptions, Overflow } from '../../src/client/ClientOptions.ts'
+import type { ClientOptions } from '../../src/client/ClientOptions.ts'
 import type { Message, MessageBatch } from '../../src/client/Message.ts'
 import type { Outcome } from '../../src/outcome/Outcome.ts'
 import type { Totals } from '../../src/outcome/Totals.ts'
@@ -16,47 +12,15 @@ import type { Call } from '../../src/testing/scriptedSink.ts'
 import { seededRandom } from '../../src/testing/seededRandom.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { callOf } from './calls.ts'
-import type { Kind } from './calls.ts'
 import { outboxes } from './outboxes.ts'
-import type { Appended, OutboxKind } from './outboxes.ts'
-import { replyOf, step } from './server.ts'
-import type { Step } from './server.ts'
+import type { Appended } from './outboxes.ts'
+import { replyOf } from './server.ts'
+import type { Send, World } from './worlds.ts'
+
+export { world } from './worlds.ts'
+export type { World } from './worlds.ts'
 
 export type OpenClient = (writeKey: string, options: ClientOptions) => Client
-
-export interface Send {
-  readonly kind: Kind
-  readonly user: string
-  /** Characters of padding. */
-  readonly size: number
-  readonly poison: boolean
-}
-
-export type Act =
-  | { readonly do: 'send'; readonly at: number; readonly sends: ReadonlyArray<Send> }
-  | { readonly do: 'flush'; readonly at: number; readonly timeout: number | undefined }
-
-export interface World {
-  /** What the endpoint does, request by request; the last step repeats. */
-  readonly script: ReadonlyArray<Step>
-  readonly acts: ReadonlyArray<Act>
-  readonly size: number
-  readonly flushAfter: number
-  readonly maxBatch: number
-  readonly maxCount: number
-  readonly maxBytes: number
-  readonly overflow: Overflow
-  readonly concurrency: number
-  readonly keyed: boolean
-  readonly timeout: number
-  readonly within: number
-  readonly outbox: OutboxKind
-  /** On so many outcomes the subscriber sends another message. */
-  readonly reacts: number
-  readonly closeAt: number
-  readonly closeWithin: number
-  readonly seed: number
-}
 
 export interface Sent {
   readonly id: string
@@ -103,54 +67,6 @@ export interface Trace {
   readonly requests: number
   readonly attempts: number
 }
-
-const send: fc.Arbitrary<Send> = fc.record({
-  kind: fc.constantFrom('track', 'identify', 'page', 'screen', 'group', 'alias'),
-  user: fc.constantFrom('a', 'a', 'b', 'c'),
-  size: fc.constantFrom(0, 0, 0, 40, 300),
-  poison: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
-})
-
-const at = fc.constantFrom(0, 0, 1, 50, 60, 900, 2_000, 6_000)
-
-const act: fc.Arbitrary<Act> = fc.oneof(
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      do: fc.constant('send' as const),
-      at,
-      sends: fc.array(send, { minLength: 1, maxLength: 9, size: 'max' }),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      do: fc.constant('flush' as const),
-      at,
-      timeout: fc.constantFrom(undefined, 0, 100, 100_000),
-    }),
-  },
-)
-
-export const world: fc.Arbitrary<World> = fc.record({
-  script: fc.array(step, { minLength: 1, maxLength: 6, size: 'max' }),
-  acts: fc.array(act, { minLength: 1, maxLength: 8, size: 'max' }),
-  size: fc.constantFrom(1, 3, 5, 20, 20),
-  flushAfter: fc.constantFrom(20, 500, 5_000, Infinity),
-  maxBatch: fc.constantFrom(800, 1_500, 500_000),
-  maxCount: fc.constantFrom(1, 4, 8, 100),
-  maxBytes: fc.constantFrom(800, 2_000, 1_000_000),
-  overflow: fc.constantFrom('error', 'dropNewest', 'dropOldest'),
-  concurrency: fc.constantFrom(1, 1, 2, 4),
-  keyed: fc.boolean(),
-  timeout: fc.constantFrom(30, 300, 1_000),
-  within: fc.constantFrom(1, 1_000, 20_000),
-  outbox: fc.constantFrom('own', 'own', 'memory', 'slow', 'failing'),
-  reacts: fc.constantFrom(0, 0, 2, 6),
-  closeAt: fc.constantFrom(0, 40, 3_500, 9_000, 60_000),
-  closeWithin: fc.constantFrom(0, 20, 1_000, 30_000),
-  seed: fc.nat(),
-})
 
 /** A message of at most so many bytes: the largest that `callOf` makes. */
 export const MAX_MESSAGE = 700

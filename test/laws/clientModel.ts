@@ -2,7 +2,10 @@
  * A client in its simplest form: lists, one moment after the other, and no I/O. One request at a time, a fixed delay between attempts, and
  * an endpoint that has one of four moods. It says what a real one must do, to the millisecond.
  */
+import { modelTime } from './modelTime.ts'
+import type { Timer } from './modelTime.ts'
 import { trackingFrame } from '../../src/event/tracking/trackingFrame.ts'
+import type { Model } from './clientSeen.ts'
 import { BACKOFF, FLUSH_AFTER, LATENCY, TIMEOUT } from '../client/commands.ts'
 import type { Mode, Setting } from '../client/commands.ts'
 
@@ -18,39 +21,14 @@ interface Batch {
   state: 'fresh' | 'parked' | 'running'
 }
 
-/** What can be seen of a client. */
-export interface Seen {
-  readonly outcomes: ReadonlyArray<string>
-  readonly requests: ReadonlyArray<string>
-  readonly flushes: ReadonlyArray<string>
-  readonly stats: Readonly<Record<string, number>>
-  readonly closedAt: number | undefined
-}
-
 interface Flush {
   readonly index: number
   readonly ids: Set<string>
 }
 
-interface Timer {
-  readonly at: number
-  readonly order: number
-  readonly run: () => void
-  cancelled: boolean
-}
-
-export interface Model {
-  readonly track: (id: string, bytes: number) => 'Accepted' | 'Full' | 'Closed'
-  readonly tick: (ms: number) => void
-  readonly server: (mode: Mode) => void
-  readonly flush: (timeout: number | undefined) => void
-  readonly react: (times: number, call: () => void) => void
-  readonly close: (timeout: number) => void
-  readonly hasRoom: () => boolean
-  readonly seen: () => Seen
-}
-
 export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: Setting): Model => {
+  const time = modelTime()
+  const { now, schedule } = time
   const counts = { accepted: 0, delivered: 0, rejected: 0, expired: 0, dropped: 0, abandoned: 0 }
   const outcomes: string[] = []
   const requests: string[] = []
@@ -62,9 +40,6 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
   let live: Waiting[] = []
   const queue: Batch[] = []
   let open: Waiting[] = []
-  let timers: Timer[] = []
-  let now = 0
-  let scheduled = 0
   let lastFlush = 0
   let delay: Timer | undefined
   let alarm: Timer | undefined
@@ -79,12 +54,6 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
   let closing: { readonly until: number; resting: boolean } | undefined
   let closedAt: number | undefined
 
-  const schedule = (ms: number, run: () => void): Timer => {
-    const timer = { at: now + ms, order: scheduled++, run, cancelled: false }
-    timers.push(timer)
-    return timer
-  }
-
   const bytes = (): number => live.reduce((sum, each) => sum + each.bytes, 0)
   const totals = (): string => JSON.stringify({ ...counts, waiting: live.length })
 
@@ -93,7 +62,7 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
     if (telling) return
     telling = true
     for (let next = untold.shift(); next !== undefined; next = untold.shift()) {
-      outcomes.push(`${String(now)} ${next.text}`)
+      outcomes.push(`${String(now())} ${next.text}`)
       if (reactions-- > 0) reaction()
     }
     telling = false
@@ -109,7 +78,7 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
   /** Flushes are let go in their order, when all before them have been. */
   const release = (): void => {
     while (pending[0] !== undefined && [...pending[0].ids].every((id) => !unfinished.has(id))) {
-      flushes[pending[0].index] ??= `${String(now)} ${totals()}`
+      flushes[pending[0].index] ??= `${String(now())} ${totals()}`
       pending.shift()
     }
   }
@@ -128,8 +97,8 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
     const head = queue[0]
     if (head?.state !== 'fresh' || closing?.resting === true) return
     head.state = 'running'
-    head.since ??= now
-    requests.push(`${String(now)} ${head.members.map(({ id }) => id).join()}`)
+    head.since ??= now()
+    requests.push(`${String(now())} ${head.members.map(({ id }) => id).join()}`)
     const answer = mode
     schedule(answer === 'hang' ? TIMEOUT : LATENCY, () => {
       settle(head, answer)
@@ -138,7 +107,7 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
 
   const settle = (head: Batch, answer: Mode): void => {
     head.attempts++
-    const due = now + BACKOFF
+    const due = now() + BACKOFF
     if (answer === 'ok' || answer === 'gone' || due >= (head.since ?? 0) + within) {
       queue.shift()
       endBatch(head, answer === 'ok' ? 'delivered' : answer === 'gone' ? 'rejected' : 'expired')
@@ -159,7 +128,7 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
     batches++
     open = []
     stopDelay()
-    lastFlush = now
+    lastFlush = now()
   }
 
   const stopDelay = (): void => {
@@ -175,7 +144,7 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
     open.push(message)
     if (open.length >= size || openBytes() >= maxBatch) closeOpen()
     else if (delay === undefined) {
-      const wait = lastFlush + FLUSH_AFTER - now
+      const wait = lastFlush + FLUSH_AFTER - now()
       if (wait <= 0) closeOpen()
       else
         delay = schedule(wait, () => {
@@ -206,7 +175,7 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
 
   const finish = (): void => {
     if (closedAt !== undefined) return
-    closedAt = now
+    closedAt = now()
     if (alarm !== undefined) alarm.cancelled = true
     for (const batch of queue.splice(0)) endBatch(batch, 'abandoned')
   }
@@ -246,16 +215,7 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
       return 'Accepted'
     },
     tick: (ms) => {
-      const target = now + ms
-      for (;;) {
-        timers = timers.filter(({ cancelled }) => !cancelled)
-        const [next] = timers.toSorted((a, b) => a.at - b.at || a.order - b.order)
-        if (next === undefined || next.at > target) break
-        timers = timers.filter((each) => each !== next)
-        now = next.at
-        next.run()
-      }
-      now = target
+      time.tick(ms)
     },
     server: (next) => {
       mode = next
@@ -267,7 +227,7 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
       pending.push({ index, ids: new Set(unfinished) })
       if (timeout !== undefined)
         schedule(timeout, () => {
-          flushes[index] ??= `${String(now)} ${totals()}`
+          flushes[index] ??= `${String(now())} ${totals()}`
         })
       release()
       pump()
@@ -278,7 +238,7 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
     },
     close: (timeout) => {
       if (closing !== undefined) return
-      closing = { until: now + timeout, resting: false }
+      closing = { until: now() + timeout, resting: false }
       closeOpen()
       pump()
       schedule(timeout, () => {

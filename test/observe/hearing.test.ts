@@ -1,4 +1,4 @@
-import diagnostics from 'node:diagnostics_channel'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { afterEach, describe, expect, it } from 'vitest'
 import { hearing } from '../../src/observe/hearing.ts'
 
@@ -14,9 +14,9 @@ describe('hearing', () => {
     const hears = hearing({})
     const listener = (): void => undefined
     expect([hears('Accepted'), hears('Ended')]).toEqual([false, false])
-    diagnostics.channel('headrace:ended').subscribe(listener)
+    subscribe('headrace:ended', listener)
     expect([hears('Accepted'), hears('Ended')]).toEqual([false, true])
-    diagnostics.channel('headrace:ended').unsubscribe(listener)
+    unsubscribe('headrace:ended', listener)
     expect(hears('Ended')).toBe(false)
     expect(hearing({ logger: console })('Accepted')).toBe(false)
     expect(hearing({ tell: listener })('Accepted')).toBe(true)
