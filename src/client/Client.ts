@@ -43,12 +43,17 @@ type PropertiesOf<P> = Partial<P> extends P ? { readonly properties?: P } : { re
 export type Identify<T extends Traits = AnyTraits> = Omit<ByMethod<IdentifyCall>, 'traits'> &
   Identity & { readonly traits?: Partial<T> }
 
-/** What `track` takes: the name of an event and its properties, which may be left out if none of them must be there. */
-export type Track<E extends EventTypes = AnyEvents, Name extends keyof E & string = keyof E & string> = Omit<
-  ByMethod<TrackCall>,
-  'event' | 'properties'
-> &
-  Identity & { readonly event: Name } & PropertiesOf<E[Name]>
+/**
+ * What `track` takes: the name of an event and its properties, which may be left out if none of them must be there. One form for each
+ * name.
+ */
+export type Track<
+  E extends EventTypes = AnyEvents,
+  Name extends keyof E & string = keyof E & string,
+> = Name extends string
+  ? Omit<ByMethod<TrackCall>, 'event' | 'properties'> &
+      Identity & { readonly event: Name } & PropertiesOf<E[Name]>
+  : never
 
 /** What `page` takes. It needs a `userId` (EV4, seed/B2). */
 export type Page = ByMethod<PageCall> & { readonly userId: string; readonly anonymousId?: string }
@@ -109,7 +114,7 @@ export interface Client<
   /** What is known about a user. */
   readonly identify: (call: Identify<T>) => Either<Refusal, Accepted>
   /** Somebody did something. */
-  readonly track: <Name extends keyof E & string>(call: Track<E, Name>) => Either<Refusal, Accepted>
+  readonly track: (call: Track<E>) => Either<Refusal, Accepted>
   /** Somebody saw a page. */
   readonly page: (call: Page) => Either<Refusal, Accepted>
   /** Somebody saw a screen of an app. */
