@@ -28,7 +28,7 @@ export interface LmdbOutboxOptions<A> {
   readonly clock?: Clock
 }
 
-/** A short text under a name, kept beside the items: how far an input was read, for example. */
+/** A short text under a name, kept beside the items: how far an input was read, for example. All of them are in memory too, so use few names. */
 export interface Bookmark {
   readonly name: string
   readonly value: string
@@ -54,5 +54,7 @@ export interface LmdbOutbox<A> extends Outbox<A> {
   readonly bury: NonNullable<Outbox<A>['bury']>
   /** The value that was last written under this name. */
   readonly bookmark: (name: string) => string | undefined
+  /** Takes a bookmark away. */
+  readonly forget: (name: string) => Promise<void>
   readonly stats: () => LmdbOutboxStats
 }

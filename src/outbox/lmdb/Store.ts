@@ -43,7 +43,8 @@ const VERSION_KEY = 'version'
 /** Where the counters stand among what is the store's own. */
 export const TOTALS_KEY = 'totals'
 
-const openEnv = (lmdb: typeof Lmdb, path: string): Store['env'] =>
+/** Opens the file of a store that is there. */
+export const openEnv = (lmdb: typeof Lmdb, path: string): Store['env'] =>
   lmdb.open<Buffer, string>(path, {
     // Else a commit is answered before it is synced (durability 1c).
     overlappingSync: false,
@@ -54,11 +55,25 @@ const openEnv = (lmdb: typeof Lmdb, path: string): Store['env'] =>
     maxDbs: 8,
   })
 
-const openTrees = (env: Store['env']): Store => ({
+/** Copies a value out of the buffer that lmdb will use for the next one: into Node's pool, where lmdb would make a memory for each. */
+const pooled = {
+  encode: (bytes: Buffer): Buffer => bytes,
+  decode: (bytes: Buffer, size: number): Buffer => {
+    const copy = Buffer.allocUnsafe(size)
+    copy.set(bytes.subarray(0, size))
+    return copy
+  },
+}
+
+/** `encoder` is not among the types of lmdb. */
+const RECORDS = { encoding: 'binary', encoder: pooled } as const
+
+/** Opens the trees of a store, and makes those that are not there. */
+export const openTrees = (env: Store['env']): Store => ({
   env,
-  fresh: env.openDB<Buffer, number>('fresh', { encoding: 'binary' }),
-  parked: env.openDB<Buffer, ParkedKey>('parked', { encoding: 'binary' }),
-  dead: env.openDB<Buffer, number>('dead', { encoding: 'binary' }),
+  fresh: env.openDB<Buffer, number>('fresh', RECORDS),
+  parked: env.openDB<Buffer, ParkedKey>('parked', RECORDS),
+  dead: env.openDB<Buffer, number>('dead', RECORDS),
   aside: env.openDB<Buffer, number>('aside', { encoding: 'binary' }),
   marks: env.openDB<string, string>('marks', { encoding: 'string' }),
   own: env.openDB<string, string>('own', { encoding: 'string' }),

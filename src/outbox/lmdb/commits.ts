@@ -1,34 +1,31 @@
 import { statfsSync } from 'node:fs'
 import { messageOf } from '../../internal/messageOf.ts'
 import { ring } from '../../internal/Ring.ts'
+import type { Mapping } from './mapping.ts'
 import { TOTALS_KEY } from './Store.ts'
-import type { Store } from './Store.ts'
 import { noTotals, totalsFromText, totalsToText } from './records/StoredTotals.ts'
 import type { Draft, StoredTotals } from './records/StoredTotals.ts'
 
 /** Something to be written. */
-export interface Write<T> {
+export interface Write {
   /** Whether the store is larger after it. Such a one is turned away while the disk is nearly full, so that the others find room. */
   readonly grows: boolean
-  /** Writes, within a transaction. Must not throw but for the store's own reasons. */
-  readonly apply: (draft: Draft) => T
+  /** Writes, within a transaction; again in another one if that fails. Must not throw but for the store's own reasons. */
+  readonly apply: (draft: Draft) => void
+  /** It has been synced. */
+  readonly done: () => void
+  /** It is not in the store. */
+  readonly fail: (error: Error) => void
 }
 
 /** The writes of a store, many in one transaction. */
 export interface Commits {
-  /** Is fulfilled when the write has been synced, and rejects when it is not in the store. */
-  readonly commit: <T>(write: Write<T>) => Promise<T>
+  /** Writes with the next transaction. Callbacks, because a promise more for each write would be felt. */
+  readonly put: (write: Write) => void
   /** The counters as they were last synced. */
   readonly totals: () => StoredTotals
   /** Resolves when all that was asked before is answered. From now on every write rejects. */
   readonly end: () => Promise<void>
-}
-
-interface Pending {
-  readonly grows: boolean
-  /** Applies it, and answers how to tell who asked. */
-  readonly apply: (draft: Draft) => () => void
-  readonly fail: (error: Error) => void
 }
 
 /** At most so many writes in one transaction: the event loop stands still while they are made. */
@@ -56,9 +53,9 @@ const failureOf = (cause: unknown): Error =>
   )
 
 /** The group commit of a store: while one transaction is written and synced, what comes in waits for the next. */
-export const commits = ({ env, own }: Store, path: string): Commits => {
-  const queue = ring<Pending>()
-  const stored = (): StoredTotals => totalsFromText(own.get(TOTALS_KEY) ?? '') ?? noTotals
+export const commits = ({ store, ready }: Pick<Mapping, 'store' | 'ready'>, path: string): Commits => {
+  const queue = ring<Write>()
+  const stored = (): StoredTotals => totalsFromText(store.own.get(TOTALS_KEY) ?? '') ?? noTotals
   let totals = stored()
   let running: Promise<void> | undefined
   let closed = false
@@ -74,22 +71,23 @@ export const commits = ({ env, own }: Store, path: string): Commits => {
   }
 
   /** One transaction: all of it or nothing. */
-  const transact = async (writes: () => ReadonlyArray<Pending>): Promise<void> => {
+  const transact = async (writes: () => ReadonlyArray<Write>): Promise<void> => {
     const draft = { ...totals }
-    const answers: Array<() => void> = []
+    let made: ReadonlyArray<Write> = []
     // As a child, because only that is undone when something throws within.
-    await env.childTransaction(() => {
-      for (const write of writes()) answers.push(write.apply(draft))
-      if (answers.length > 0) own.putSync(TOTALS_KEY, totalsToText(draft))
+    await store.env.childTransaction(() => {
+      made = writes()
+      for (const write of made) write.apply(draft)
+      if (made.length > 0) store.own.putSync(TOTALS_KEY, totalsToText(draft))
     })
     totals = draft
     // What is read from here on is read after this commit.
-    env.resetReadTxn()
-    for (const answer of answers) answer()
+    store.env.resetReadTxn()
+    for (const write of made) write.done()
   }
 
   /** Takes what waits, as late as it can. What would grow a store that has no room is turned away. */
-  const gather = (batch: Pending[]): ReadonlyArray<Pending> => {
+  const gather = (batch: Write[]): ReadonlyArray<Write> => {
     let tight: boolean | undefined
     for (
       let next = queue.shift();
@@ -103,7 +101,7 @@ export const commits = ({ env, own }: Store, path: string): Commits => {
   }
 
   /** After a transaction that failed: what ends an item may still find room, in smaller parts. Gives up at the first that finds none. */
-  const salvage = async (writes: ReadonlyArray<Pending>, error: Error): Promise<boolean> => {
+  const salvage = async (writes: ReadonlyArray<Write>, error: Error): Promise<boolean> => {
     try {
       await transact(() => writes)
       return true
@@ -122,12 +120,12 @@ export const commits = ({ env, own }: Store, path: string): Commits => {
   }
 
   const commitSome = async (): Promise<void> => {
-    const batch: Pending[] = []
+    const batch: Write[] = []
     try {
       await transact(() => gather(batch))
     } catch (thrown) {
       const error = failureOf(await causeOf(thrown))
-      env.resetReadTxn()
+      store.env.resetReadTxn()
       totals = stored()
       for (const write of batch) if (write.grows) write.fail(error)
       await salvage(
@@ -137,27 +135,31 @@ export const commits = ({ env, own }: Store, path: string): Commits => {
     }
   }
 
+  const failAll = (error: Error): void => {
+    for (const write of queue.drain()) write.fail(error)
+  }
+
   const run = async (): Promise<void> => {
-    while (queue.size() > 0) await commitSome()
+    while (queue.size() > 0) {
+      try {
+        await ready()
+      } catch (error) {
+        failAll(failureOf(error))
+        continue
+      }
+      await commitSome()
+    }
     running = undefined
   }
 
   return {
-    commit: (write) => {
-      if (closed) return Promise.reject(new Error('the outbox is closed'))
-      return new Promise((resolve, reject) => {
-        queue.push({
-          grows: write.grows,
-          apply: (draft) => {
-            const answer = write.apply(draft)
-            return () => {
-              resolve(answer)
-            }
-          },
-          fail: reject,
-        })
-        running ??= run()
-      })
+    put: (write) => {
+      if (closed) {
+        write.fail(new Error('the outbox is closed'))
+        return
+      }
+      queue.push(write)
+      running ??= run()
     },
     totals: () => totals,
     end: async () => {

@@ -57,9 +57,15 @@ export const dueEntries = <A>({ store, newest, read, bad }: DueEntriesOptions<A>
   /** The first parked one that is in; unknown after a change. */
   let first: { readonly due: number | undefined } | undefined
 
-  const handOut = (place: Place, bytes: Buffer, into: Array<Entry<A>>): void => {
-    const found = read(place.number, bytes)
-    out.set(String(place.number), found === undefined ? place : { ...place, size: found.size })
+  const handOut = (
+    parked: ParkedKey | undefined,
+    number: number,
+    bytes: Buffer,
+    into: Array<Entry<A>>,
+  ): void => {
+    const found = read(number, bytes)
+    const place: Place = { parked, number, size: found?.size ?? 0, leaving: false }
+    out.set(String(number), place)
     if (found === undefined) bad(place)
     else into.push(found.entry)
   }
@@ -74,7 +80,7 @@ export const dueEntries = <A>({ store, newest, read, bad }: DueEntriesOptions<A>
         first = { due }
         return
       }
-      if (isIn) handOut({ parked: key, number, size: 0, leaving: false }, value, into)
+      if (isIn) handOut(key, number, value, into)
       parkedFrom = [due, number + 1]
     }
     first = { due: undefined }
@@ -89,7 +95,7 @@ export const dueEntries = <A>({ store, newest, read, bad }: DueEntriesOptions<A>
         freshIsThere = true
         return
       }
-      handOut({ parked: undefined, number: key, size: 0, leaving: false }, value, into)
+      handOut(undefined, key, value, into)
     }
     freshFrom = end
     freshIsThere = false

@@ -6,8 +6,11 @@ import type { LmdbOutbox, LmdbOutboxOptions } from './LmdbContract.ts'
 import { loadLmdb } from './opening/loadLmdb.ts'
 import type { OutboxFault } from './OutboxError.ts'
 import { claim, thisProcess } from './opening/Owner.ts'
-import { makeFolder, openStore } from './Store.ts'
+import { mapping } from './mapping.ts'
+import { makeFolder, openEnv, openStore, openTrees } from './Store.ts'
+import type { Store } from './Store.ts'
 import { storedOutbox } from './storedOutbox.ts'
+import { wear } from './wear.ts'
 
 /**
  * Opens an outbox on a disk, or says why it cannot be opened. As `lmdbOutbox`, with the failure as a value.
@@ -41,5 +44,7 @@ export const openLmdbOutbox = <A>(options: LmdbOutboxOptions<A>): Either<OutboxF
     claimed.right()
     return left(opened.left)
   }
-  return right(storedOutbox({ path, store: opened.right, codec, ...bounds, now, release: claimed.right }))
+  const open = (): Store => openTrees(openEnv(loaded.right, path))
+  const mapped = mapping({ store: opened.right, open, isWorn: wear() })
+  return right(storedOutbox({ path, mapping: mapped, codec, ...bounds, now, release: claimed.right }))
 }

@@ -2,16 +2,17 @@ import type { Outcome } from '../../outcome/Outcome.ts'
 import { DEAD_PAGE } from '../../sink/Outbox.ts'
 import type { DeadLetter, DeadLetters } from '../../sink/Outbox.ts'
 import type { Commits } from './commits.ts'
+import { committed } from './committed.ts'
 import { diedFromText } from './records/Known.ts'
 import type { ItemCodec } from './LmdbContract.ts'
-import type { Store } from './Store.ts'
+import type { Mapping } from './mapping.ts'
 import { enters } from './records/StoredTotals.ts'
 import type { Draft } from './records/StoredTotals.ts'
 import { decodeRecord, sizeIn, withAbout } from './records/StoredRecord.ts'
 
 /** What the dead letters of a store work with. */
 export interface StoredLettersOptions<A> {
-  readonly store: Store
+  readonly mapping: Pick<Mapping, 'store' | 'read'>
   readonly commits: Commits
   readonly codec: ItemCodec<A>
   readonly keepDead: number
@@ -39,9 +40,15 @@ interface Filed<A> {
   readonly letter: DeadLetter<A>
 }
 
+/** Some letters, and where to go on if there are more. */
+interface Page<A> {
+  readonly found: ReadonlyArray<Filed<A>>
+  readonly end: number | undefined
+}
+
 export const storedLetters = <A>(options: StoredLettersOptions<A>): StoredLetters<A> => {
-  const { store, commits, codec, keepDead, hold, letGo } = options
-  const { dead, fresh, aside } = store
+  const { mapping, commits, codec, keepDead, hold, letGo } = options
+  const { store, read } = mapping
 
   const letterIn = (key: number, bytes: Buffer): DeadLetter<A> | undefined => {
     const record = decodeRecord(bytes)
@@ -59,27 +66,23 @@ export const storedLetters = <A>(options: StoredLettersOptions<A>): StoredLetter
 
   /** A letter that cannot be read costs no other. */
   const putAside = (rows: ReadonlyArray<Row>): Promise<void> =>
-    commits.commit({
+    committed(commits, {
       grows: false,
       apply: (draft) => {
         for (const [key, record] of rows) {
-          if (!dead.removeSync(key)) continue
-          aside.putSync(++draft.quarantined, record)
+          if (!store.dead.removeSync(key)) continue
+          store.aside.putSync(++draft.quarantined, record)
           draft.dead--
         }
       },
     })
 
   /** The letters after `after`, at most `limit` of them, and where the look ended. */
-  const page = (
-    after: number,
-    limit: number,
-    last = Infinity,
-  ): { found: ReadonlyArray<Filed<A>>; end: number | undefined } => {
+  const page = (after: number, limit: number, last = Infinity): Page<A> => {
     const found: Array<Filed<A>> = []
     const bad: Row[] = []
     let end: number | undefined
-    const rows = dead.getRange({ start: after + 1, ...(last === Infinity ? {} : { end: last + 1 }) })
+    const rows = store.dead.getRange({ start: after + 1, ...(last === Infinity ? {} : { end: last + 1 }) })
     for (const { key, value } of rows) {
       if (found.length >= limit) {
         end = found.at(-1)?.key
@@ -102,7 +105,8 @@ export const storedLetters = <A>(options: StoredLettersOptions<A>): StoredLetter
     const last = commits.totals().letters
     let count = 0
     for (let after: number | undefined = 0; after !== undefined;) {
-      const { found, end } = page(after, GULP, last)
+      const from: number = after
+      const { found, end }: Page<A> = await read(() => page(from, GULP, last))
       const chosen = found.filter(({ letter }) => matches(letter))
       if (chosen.length > 0) count += await change(chosen)
       after = end
@@ -112,9 +116,9 @@ export const storedLetters = <A>(options: StoredLettersOptions<A>): StoredLetter
 
   /** Within a transaction: copied first, then removed, with nothing known of it any more, so that its deadline is a new one. */
   const revive = ({ key, record }: Filed<A>, draft: Draft): boolean => {
-    if (!dead.doesExist(key)) return false
-    fresh.putSync(++draft.items, withAbout(record, ''), { append: true })
-    dead.removeSync(key)
+    if (!store.dead.doesExist(key)) return false
+    store.fresh.putSync(++draft.items, withAbout(record, ''), { append: true })
+    store.dead.removeSync(key)
     enters(draft, sizeIn(record))
     draft.dead--
     return true
@@ -124,7 +128,7 @@ export const storedLetters = <A>(options: StoredLettersOptions<A>): StoredLetter
     const chosen = filed.filter(({ record }) => hold(sizeIn(record)))
     const apply = (draft: Draft): number => chosen.filter((each) => revive(each, draft)).length
     try {
-      return chosen.length === 0 ? 0 : await commits.commit({ grows: false, apply })
+      return chosen.length === 0 ? 0 : await committed(commits, { grows: false, apply })
     } finally {
       for (const { record } of chosen) letGo(sizeIn(record))
     }
@@ -132,18 +136,18 @@ export const storedLetters = <A>(options: StoredLettersOptions<A>): StoredLetter
 
   const purge = (filed: ReadonlyArray<Filed<A>>): Promise<number> => {
     const apply = (draft: Draft): number => {
-      const gone = filed.filter(({ key }) => dead.removeSync(key)).length
+      const gone = filed.filter(({ key }) => store.dead.removeSync(key)).length
       draft.dead -= gone
       return gone
     }
-    return commits.commit({ grows: false, apply })
+    return committed(commits, { grows: false, apply })
   }
 
   const makeRoom = (draft: Draft): void => {
     const tooMany = draft.dead - keepDead
     if (tooMany <= 0) return
-    for (const oldest of [...dead.getKeys({ limit: tooMany })]) {
-      dead.removeSync(oldest)
+    for (const oldest of [...store.dead.getKeys({ limit: tooMany })]) {
+      store.dead.removeSync(oldest)
       draft.dead--
       draft.forgotten++
     }
@@ -151,11 +155,11 @@ export const storedLetters = <A>(options: StoredLettersOptions<A>): StoredLetter
 
   return {
     list: ({ after = '0', limit = DEAD_PAGE } = {}) =>
-      page(Number(after), limit).found.map(({ letter }) => letter),
+      read(() => page(Number(after), limit).found.map(({ letter }) => letter)),
     redrive: (matches) => each(matches, redrive),
     purge: (matches) => each(matches, purge),
     lay: (record, draft) => {
-      dead.putSync(++draft.letters, record, { append: true })
+      store.dead.putSync(++draft.letters, record, { append: true })
       draft.dead++
       makeRoom(draft)
     },

@@ -5,12 +5,15 @@ import type { Outcome } from '../../outcome/Outcome.ts'
 import { full } from '../../outcome/Refusal.ts'
 import type { Full } from '../../outcome/Refusal.ts'
 import type { Entry } from '../../sink/Outbox.ts'
+import type { Awaitable } from '../../internal/Awaitable.ts'
 import { commits } from './commits.ts'
+import { committed } from './committed.ts'
 import { dueEntries } from './dueEntries.ts'
 import type { Found, Place } from './dueEntries.ts'
 import { diedToText, triedFromText, triedToText } from './records/Known.ts'
 import type { Bookmark, ItemCodec, LmdbOutbox } from './LmdbContract.ts'
-import type { ParkedKey, Store } from './Store.ts'
+import type { Mapping } from './mapping.ts'
+import type { ParkedKey } from './Store.ts'
 import { storedLetters } from './storedLetters.ts'
 import { decodeRecord, encodeRecord, sizeIn, withAbout } from './records/StoredRecord.ts'
 import { enters, leaves } from './records/StoredTotals.ts'
@@ -19,7 +22,7 @@ import type { Draft } from './records/StoredTotals.ts'
 /** What an outbox over an open store works with. */
 export interface StoredOutboxOptions<A> {
   readonly path: string
-  readonly store: Store
+  readonly mapping: Mapping
   readonly codec: ItemCodec<A>
   readonly maxCount: number
   readonly maxBytes: number
@@ -32,17 +35,22 @@ export interface StoredOutboxOptions<A> {
 
 const done: Promise<void> = Promise.resolve()
 
+/** It goes behind all that are there: lmdb need not look where, and fills its pages. */
+const NEWEST = { append: true } as const
+
 /** A moment that has an order: all numbers have one but NaN, and a key holds no infinity. */
 const orderly = (due: number): number =>
   Number.isNaN(due) ? 0 : Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, due))
 
 /** The outbox over an open store. */
 export const storedOutbox = <A>(options: StoredOutboxOptions<A>): LmdbOutbox<A> => {
-  const { store, codec, maxCount, maxBytes, keepDead, now, release } = options
-  const { fresh, parked, aside, marks, env } = store
-  const { commit, totals, end: endCommits } = commits(store, options.path)
+  const { mapping, codec, maxCount, maxBytes, keepDead, now, release } = options
+  const { store } = mapping
+  const work = commits(mapping, options.path)
+  const { totals } = work
   /** Asked for, and not in the counters yet. */
   const coming = { count: 0, bytes: 0 }
+  const bookmarks = new Map([...store.marks.getRange()].map(({ key, value }) => [key, value]))
   let closing: Promise<void> | undefined
 
   const boundFor = (size: number): Full['bound'] | undefined => {
@@ -60,8 +68,8 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): LmdbOutbox<A> 
   }
 
   const letters = storedLetters({
-    store,
-    commits: { commit, totals, end: endCommits },
+    mapping,
+    commits: work,
     codec,
     keepDead,
     hold: (size) => {
@@ -87,11 +95,11 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): LmdbOutbox<A> 
   }
 
   const recordAt = ({ parked: key, number }: Place): Buffer | undefined =>
-    key === undefined ? fresh.getBinary(number) : parked.getBinary(key)
+    key === undefined ? store.fresh.getBinary(number) : store.parked.getBinary(key)
 
   const remove = ({ parked: key, number }: Place): void => {
-    if (key === undefined) fresh.removeSync(number)
-    else parked.removeSync(key)
+    if (key === undefined) store.fresh.removeSync(number)
+    else store.parked.removeSync(key)
   }
 
   /** One bad record costs one record: it is put aside as it is, and waits no more. */
@@ -99,11 +107,11 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): LmdbOutbox<A> 
     const apply = (draft: Draft): void => {
       const record = recordAt(place)
       if (record === undefined) return
-      aside.putSync(++draft.quarantined, record)
+      store.aside.putSync(++draft.quarantined, record)
       remove(place)
       leaves(draft, sizeIn(record))
     }
-    commit({ grows: false, apply }).then(
+    committed(work, { grows: false, apply }).then(
       () => due.left(String(place.number)),
       // It stays where it is, and is found again when the outbox is opened anew.
       () => undefined,
@@ -122,32 +130,60 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): LmdbOutbox<A> 
     // It was ended or put back already: a late word changes nothing.
     if (place === undefined) return done
     place.leaving = true
-    const write = (draft: Draft): void => {
-      apply(place, draft)
-    }
-    return commit({ grows: false, apply: write }).then(settle, (error: unknown) => {
-      place.leaving = false
-      throw error
+    return new Promise((resolve, reject) => {
+      work.put({
+        grows: false,
+        apply: (draft) => {
+          apply(place, draft)
+        },
+        done: () => {
+          settle()
+          resolve()
+        },
+        fail: (error) => {
+          place.leaving = false
+          reject(error)
+        },
+      })
     })
   }
 
-  const append = async (item: A, bookmark: Bookmark | undefined): Promise<Either<Full, Entry<A>>> => {
-    const size = codec.sizeOf(item)
-    const bound = boundFor(size)
-    if (bound !== undefined) return left(full(item, bound, bound === 'count' ? maxCount : maxBytes))
+  const enter = (item: A, size: number, bookmark: Bookmark | undefined): Promise<Either<Full, Entry<A>>> => {
     const record = encodeRecord({ size, about: '', text: codec.toText(item) })
-    const apply = (draft: Draft): number => {
-      fresh.putSync(++draft.items, record, { append: true })
-      if (bookmark !== undefined) marks.putSync(bookmark.name, bookmark.value)
-      enters(draft, size)
-      return draft.items
-    }
     hold(size)
+    return new Promise((resolve, reject) => {
+      let number = 0
+      work.put({
+        grows: true,
+        apply: (draft) => {
+          number = ++draft.items
+          store.fresh.putSync(number, record, NEWEST)
+          if (bookmark !== undefined) store.marks.putSync(bookmark.name, bookmark.value)
+          enters(draft, size)
+        },
+        done: () => {
+          letGo(size)
+          if (bookmark !== undefined) bookmarks.set(bookmark.name, bookmark.value)
+          resolve(right({ id: String(number), item, since: undefined, progress: undefined }))
+        },
+        fail: (error) => {
+          letGo(size)
+          reject(error)
+        },
+      })
+    })
+  }
+
+  const append = (item: A, bookmark: Bookmark | undefined): Awaitable<Either<Full, Entry<A>>> => {
     try {
-      const number = await commit({ grows: true, apply })
-      return right({ id: String(number), item, since: undefined, progress: undefined })
-    } finally {
-      letGo(size)
+      const size = codec.sizeOf(item)
+      const bound = boundFor(size)
+      return bound === undefined
+        ? enter(item, size, bookmark)
+        : left(full(item, bound, bound === 'count' ? maxCount : maxBytes))
+    } catch (error) {
+      // What the codec throws is this item's affair.
+      return Promise.reject(error instanceof Error ? error : new Error('the codec failed'))
     }
   }
 
@@ -158,14 +194,16 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): LmdbOutbox<A> 
       const entry: Entry<A> = { id: String(++draft.items), item, since: undefined, progress: undefined }
       letters.lay(encodeRecord({ size, about: diedToText(entry, outcome, now()), text }), draft)
     }
-    return commit({ grows: true, apply })
+    return committed(work, { grows: true, apply })
   }
 
   return {
     durable: true,
     append: (item, { bookmark } = {}) => append(item, bookmark),
-    take: (at, limit, mostParked) => (closing === undefined ? due.take(at, limit, mostParked) : []),
-    nextDue: () => (closing === undefined ? due.nextDue() : undefined),
+    take: (at, limit, mostParked) =>
+      closing === undefined ? mapping.read(() => due.take(at, limit, mostParked)) : [],
+    // While it cannot be read nobody knows, and who asks `take` will hear.
+    nextDue: () => (closing !== undefined ? undefined : mapping.isReadable() ? due.nextDue() : 0),
     park: (entry, at) => {
       let key: ParkedKey
       const apply = (place: Place): void => {
@@ -173,7 +211,7 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): LmdbOutbox<A> 
         key = [orderly(at), place.number]
         if (record === undefined) return
         remove(place)
-        parked.putSync(key, withAbout(record, triedToText(entry)))
+        store.parked.putSync(key, withAbout(record, triedToText(entry)))
       }
       return conclude(entry.id, apply, () => due.left(entry.id, key))
     },
@@ -189,14 +227,18 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): LmdbOutbox<A> 
     bury,
     abandon: () => [],
     dead: { list: letters.list, redrive: letters.redrive, purge: letters.purge },
-    bookmark: (name) => (closing === undefined ? marks.get(name) : undefined),
+    bookmark: (name) => bookmarks.get(name),
+    forget: async (name) => {
+      await committed(work, { grows: false, apply: () => store.marks.removeSync(name) })
+      bookmarks.delete(name)
+    },
     stats: () => {
       const { waiting, bytes, dead, quarantined, forgotten } = totals()
       return { waiting, bytes, dead, maxCount, maxBytes, quarantined, forgotten }
     },
     close: () =>
-      (closing ??= endCommits().then(async () => {
-        await env.close()
+      (closing ??= work.end().then(async () => {
+        await mapping.close()
         release()
       })),
   }

@@ -1,8 +1,15 @@
 /** Where the outboxes under test lie. */
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type * as Lmdb from 'lmdb'
+import { systemClock } from '../../../src/clock/Clock.ts'
 import { lmdbOutbox } from '../../../src/outbox/lmdb/lmdbOutbox.ts'
+import { mapping } from '../../../src/outbox/lmdb/mapping.ts'
+import { openEnv, openStore, openTrees } from '../../../src/outbox/lmdb/Store.ts'
+import type { Store } from '../../../src/outbox/lmdb/Store.ts'
+import { storedOutbox } from '../../../src/outbox/lmdb/storedOutbox.ts'
 import type { ItemCodec } from '../../../src/outbox/lmdb/LmdbContract.ts'
 import { memoryOutbox } from '../../../src/outbox/memoryOutbox.ts'
 import type { Outbox } from '../../../src/sink/Outbox.ts'
@@ -35,29 +42,50 @@ export const newFolder = (fast = false): string =>
  * Folders of lmdb. A crash is played by a copy of the data as it lies there while the outbox is open: that is what a killed process leaves,
  * and what is in the memory of the one that goes on is not in it.
  */
-export const lmdbGround = (change: (outbox: Outbox<Item>) => Outbox<Item> = (same) => same): Ground => {
+export const lmdbGround = (open: typeof lmdbOutbox<Item> = lmdbOutbox): Ground => {
   const root = newFolder(true)
   let life = 0
-  let open: Array<Outbox<Item>> = []
+  let opened: Array<Outbox<Item>> = []
   const path = (): string => join(root, String(life))
   return {
     open: (bounds, clock) => {
-      const outbox = lmdbOutbox({ path: path(), codec: itemCodec, ...bounds, clock })
-      open.push(outbox)
-      return change(outbox)
+      const outbox = open({ path: path(), codec: itemCodec, ...bounds, clock })
+      opened.push(outbox)
+      return outbox
     },
     crash: async () => {
       const before = path()
       life++
       mkdirSync(path())
       copyFileSync(join(before, 'data.mdb'), join(path(), 'data.mdb'))
-      await Promise.all(open.map(async (outbox) => outbox.close()))
-      open = []
+      await Promise.all(opened.map(async (outbox) => outbox.close()))
+      opened = []
       rmSync(before, { recursive: true })
     },
     leave: async () => {
-      await Promise.all(open.map(async (outbox) => outbox.close()))
+      await Promise.all(opened.map(async (outbox) => outbox.close()))
       rmSync(root, { recursive: true })
     },
   }
 }
+
+/** As `lmdbGround`, with an outbox that lets go of its file before every write. */
+export const restlessGround: MakeGround = () =>
+  lmdbGround(({ path, codec, clock = systemClock, maxCount = 0, maxBytes = 0, keepDead = 0 }) => {
+    // `require` has no types; this is the package that they describe.
+    const lmdb = createRequire(import.meta.url)('lmdb') as typeof Lmdb
+    mkdirSync(path, { recursive: true })
+    const store = openStore(lmdb, path)
+    if (store._tag === 'Left') throw new Error(store.left.message)
+    const open = (): Store => openTrees(openEnv(lmdb, path))
+    return storedOutbox({
+      path,
+      mapping: mapping({ store: store.right, open, isWorn: () => true }),
+      codec,
+      maxCount,
+      maxBytes,
+      keepDead,
+      now: clock.now,
+      release: () => undefined,
+    })
+  })

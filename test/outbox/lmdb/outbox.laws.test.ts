@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { nothingReached, outboxLaws } from '../../laws/outbox.ts'
 import type { Reached } from '../../laws/outbox.ts'
-import { lmdbGround, memoryGround } from './grounds.ts'
+import { lmdbGround, memoryGround, restlessGround } from './grounds.ts'
 
 /** A world that reaches nothing of what matters would keep every law. */
 const reachesAll = (reached: Reached, durable: boolean): void => {
@@ -26,8 +26,15 @@ describe('an outbox keeps its laws in 1,000 worlds of 200 commands, crash and re
   // In four parts, because all of it takes most of a minute.
   it.each([1, 2, 3, 4])('over lmdb, part %i', async () => {
     const reached = nothingReached()
-    await fc.assert(outboxLaws(lmdbGround, reached), { numRuns: 250 })
+    await fc.assert(
+      outboxLaws(() => lmdbGround(), reached),
+      { numRuns: 250 },
+    )
     expect(reached.worlds).toBeGreaterThanOrEqual(250)
     reachesAll(reached, true)
+  })
+
+  it('over an lmdb that lets go of its file before every write, in 100 worlds', async () => {
+    await fc.assert(outboxLaws(restlessGround), { numRuns: 100 })
   })
 })

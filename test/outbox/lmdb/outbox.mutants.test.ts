@@ -5,7 +5,7 @@ import { LAWS } from '../../laws/outboxLaw.ts'
 import { outboxMutants } from '../../mutants/outbox.ts'
 import { lmdbGround, memoryGround } from './grounds.ts'
 
-const grounds = { memory: memoryGround, lmdb: lmdbGround }
+const grounds = { memory: memoryGround, lmdb: () => lmdbGround() }
 
 describe('an outbox that breaks a law is caught by that law', () => {
   it.each(Object.entries(outboxMutants))('one that %s', async (_, { breaks, of, change }) => {

@@ -19,9 +19,22 @@ export interface StoredRecord {
   readonly text: string
 }
 
+/** The checksum of a record whose own place for it holds zeros: of the whole, for a view of the rest would cost more than the sum. */
+const sumOf = (bytes: Buffer): number => {
+  bytes.writeUInt32LE(0, 0)
+  return crc32(bytes)
+}
+
 const seal = (bytes: Buffer): Buffer => {
-  bytes.writeUInt32LE(crc32(bytes.subarray(SIZE_AT)), 0)
+  bytes.writeUInt32LE(sumOf(bytes), 0)
   return bytes
+}
+
+const isSealed = (bytes: Buffer): boolean => {
+  const told = bytes.readUInt32LE(0)
+  const found = sumOf(bytes)
+  bytes.writeUInt32LE(told, 0)
+  return found === told
 }
 
 const bodyAt = (bytes: Buffer): number => HEAD + bytes.readUInt32LE(ABOUT_AT)
@@ -29,11 +42,12 @@ const bodyAt = (bytes: Buffer): number => HEAD + bytes.readUInt32LE(ABOUT_AT)
 /** The bytes of a record. */
 export const encodeRecord = ({ size, about, text }: StoredRecord): Buffer => {
   const aboutLength = about === '' ? 0 : Buffer.byteLength(about)
-  const bytes = Buffer.allocUnsafe(HEAD + aboutLength + Buffer.byteLength(text))
+  const textLength = Buffer.byteLength(text)
+  const bytes = Buffer.allocUnsafe(HEAD + aboutLength + textLength)
   bytes.writeDoubleLE(size, SIZE_AT)
   bytes.writeUInt32LE(aboutLength, ABOUT_AT)
   if (aboutLength > 0) bytes.write(about, HEAD)
-  bytes.write(text, HEAD + aboutLength)
+  bytes.write(text, HEAD + aboutLength, textLength, 'utf8')
   return seal(bytes)
 }
 
@@ -51,7 +65,7 @@ export const withAbout = (record: Buffer, about: string): Buffer => {
 
 /** What the bytes of a record say; undefined if they are not those that were written. */
 export const decodeRecord = (bytes: Buffer): StoredRecord | undefined => {
-  if (bytes.length < HEAD || crc32(bytes.subarray(SIZE_AT)) !== bytes.readUInt32LE(0)) return undefined
+  if (bytes.length < HEAD || !isSealed(bytes)) return undefined
   const at = bodyAt(bytes)
   return {
     size: bytes.readDoubleLE(SIZE_AT),

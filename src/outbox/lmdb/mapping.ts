@@ -1,0 +1,72 @@
+import type { Awaitable } from '../../internal/Awaitable.ts'
+import type { Store } from './Store.ts'
+
+/** What a mapping works with. */
+export interface MappingOptions {
+  /** An open store. */
+  readonly store: Store
+  /** Opens it anew after it was closed. */
+  readonly open: () => Store
+  /** Whether so much of the file is mapped into memory that it should be let go of. */
+  readonly isWorn: () => boolean
+}
+
+/**
+ * A store whose file does not stay in memory. lmdb maps the file, and what was read of it once stays mapped and counts as memory of the
+ * process, up to all of it. So from time to time, between two writes, the store is closed and opened anew, within a few milliseconds.
+ */
+export interface Mapping {
+  /** Its trees. They are others after a renewal, so no part of it may be kept. */
+  readonly store: Store
+  /** Whether it may be read at this moment. */
+  readonly isReadable: () => boolean
+  /** Reads it now, or as soon as it is open again. */
+  readonly read: <T>(use: () => T) => Awaitable<T>
+  /** To be awaited before every write; rejects if the store cannot be opened again, and tries once more the next time. */
+  readonly ready: () => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+/** Lets go of the memory of a store's file when there is too much of it. */
+export const mapping = ({ store: first, open, isWorn }: MappingOptions): Mapping => {
+  const store = { ...first }
+  let isOpen = true
+  let isClosed = false
+  let renewing: Promise<void> | undefined
+
+  const renew = async (): Promise<void> => {
+    if (isOpen) {
+      isOpen = false
+      await store.env.close()
+    }
+    Object.assign(store, open())
+    isOpen = true
+  }
+
+  const ready = async (): Promise<void> => {
+    if (isClosed) throw new Error('the outbox is closed')
+    if (isOpen && !isWorn()) return
+    renewing = renew()
+    try {
+      await renewing
+    } finally {
+      renewing = undefined
+    }
+  }
+
+  const read = <T>(use: () => T): Awaitable<T> =>
+    isOpen ? use() : (renewing ?? ready()).then(() => read(use))
+
+  return {
+    store,
+    isReadable: () => isOpen,
+    read,
+    ready,
+    close: async () => {
+      isClosed = true
+      if (!isOpen) return
+      isOpen = false
+      await store.env.close()
+    },
+  }
+}

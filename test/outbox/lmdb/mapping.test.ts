@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest'
+import { mapping } from '../../../src/outbox/lmdb/mapping.ts'
+import type { Store } from '../../../src/outbox/lmdb/Store.ts'
+import { wear } from '../../../src/outbox/lmdb/wear.ts'
+
+const MiB = 1_048_576
+
+describe('wear', () => {
+  /** Asks until it says yes, while so much is mapped; answers how often, up to a hundred times. */
+  const asks = (isWorn: () => boolean): number => {
+    for (let asked = 1; asked <= 100; asked++) if (isWorn()) return asked
+    return Infinity
+  }
+
+  it('says so when 128 MiB more are mapped than at the least since, and looks only now and then', () => {
+    let mapped = 500 * MiB
+    let looks = 0
+    const isWorn = wear(() => {
+      looks++
+      return mapped
+    })
+    expect(asks(isWorn)).toBe(Infinity)
+    expect(looks).toBeLessThan(10)
+    mapped = 627 * MiB
+    expect(asks(isWorn)).toBe(Infinity)
+    mapped = 400 * MiB
+    expect(asks(isWorn)).toBe(Infinity)
+    mapped = 528 * MiB
+    expect(asks(isWorn)).toBeLessThanOrEqual(16)
+    // Counted anew from here.
+    expect(asks(isWorn)).toBe(Infinity)
+    mapped = 656 * MiB
+    expect(asks(isWorn)).toBeLessThanOrEqual(16)
+  })
+
+  it('never says so where the system does not tell', () => {
+    expect(asks(wear(() => undefined))).toBe(Infinity)
+  })
+
+  it('reads what this system tells', () => {
+    expect(wear()()).toBe(false)
+  })
+})
+
+describe('mapping', () => {
+  const closing = async (): Promise<void> => undefined
+  // Of a store it uses nothing but the close.
+  const store = { env: { close: closing } } as unknown as Store
+
+  it('opens again what could not be opened, and reads wait for it', async () => {
+    let failures = 2
+    let worn = true
+    const { ready, read, isReadable, close } = mapping({
+      store,
+      isWorn: () => worn,
+      open: () => {
+        if (failures-- > 0) throw new Error('no more files')
+        worn = false
+        return store
+      },
+    })
+    expect(read(() => 1)).toBe(1)
+    await expect(ready()).rejects.toThrow('no more files')
+    expect(isReadable()).toBe(false)
+    await expect(Promise.resolve(read(() => 1))).rejects.toThrow('no more files')
+    expect(await read(() => 2)).toBe(2)
+    expect(isReadable()).toBe(true)
+    await ready()
+    await close()
+    await expect(ready()).rejects.toThrow('closed')
+  })
+
+  it('lets readers wait while it closes and opens', async () => {
+    let opened = 0
+    const { ready, read, isReadable } = mapping({
+      store,
+      isWorn: () => opened === 0,
+      open: () => {
+        opened++
+        return store
+      },
+    })
+    const renewed = ready()
+    expect(isReadable()).toBe(false)
+    const answer = read(() => opened)
+    await renewed
+    expect(await answer).toBe(1)
+  })
+})
