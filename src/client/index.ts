@@ -24,4 +24,5 @@ export type {
 } from './Client.ts'
 export type { ClientOptions, Overflow } from './ClientOptions.ts'
 export { createClient } from './createClient.ts'
+export { ConfigError } from '../outcome/ConfigError.ts'
 export type { CallType, Message, MessageBatch } from './Message.ts'
