@@ -59,6 +59,8 @@ export const commits = ({ store, ready }: Pick<Mapping, 'store' | 'ready'>, path
   let totals = stored()
   let running: Promise<void> | undefined
   let closed = false
+  /** With the last transaction. */
+  let written = 0
 
   const isTight = (): boolean => {
     try {
@@ -123,6 +125,7 @@ export const commits = ({ store, ready }: Pick<Mapping, 'store' | 'ready'>, path
     const batch: Write[] = []
     try {
       await transact(() => gather(batch))
+      written = batch.length
     } catch (thrown) {
       const error = failureOf(await causeOf(thrown))
       store.env.resetReadTxn()
@@ -142,7 +145,7 @@ export const commits = ({ store, ready }: Pick<Mapping, 'store' | 'ready'>, path
   const run = async (): Promise<void> => {
     while (queue.size() > 0) {
       try {
-        await ready()
+        await ready(written)
       } catch (error) {
         failAll(failureOf(error))
         continue

@@ -7,8 +7,8 @@ export interface MappingOptions {
   readonly store: Store
   /** Opens it anew after it was closed. */
   readonly open: () => Store
-  /** Whether so much of the file is mapped into memory that it should be let go of. */
-  readonly isWorn: () => boolean
+  /** Whether so much of the file is mapped into memory that it should be let go of; asked after so many writes. */
+  readonly isWorn: (writes: number) => boolean
 }
 
 /**
@@ -22,8 +22,8 @@ export interface Mapping {
   readonly isReadable: () => boolean
   /** Reads it now, or as soon as it is open again. */
   readonly read: <T>(use: () => T) => Awaitable<T>
-  /** To be awaited before every write; rejects if the store cannot be opened again, and tries once more the next time. */
-  readonly ready: () => Promise<void>
+  /** To be awaited before writes, after so many others; rejects if the store cannot be opened again, and tries once more the next time. */
+  readonly ready: (writes: number) => Promise<void>
   readonly close: () => Promise<void>
 }
 
@@ -43,9 +43,9 @@ export const mapping = ({ store: first, open, isWorn }: MappingOptions): Mapping
     isOpen = true
   }
 
-  const ready = async (): Promise<void> => {
+  const ready = async (writes: number): Promise<void> => {
     if (isClosed) throw new Error('the outbox is closed')
-    if (isOpen && !isWorn()) return
+    if (isOpen && !isWorn(writes)) return
     renewing = renew()
     try {
       await renewing
@@ -55,7 +55,7 @@ export const mapping = ({ store: first, open, isWorn }: MappingOptions): Mapping
   }
 
   const read = <T>(use: () => T): Awaitable<T> =>
-    isOpen ? use() : (renewing ?? ready()).then(() => read(use))
+    isOpen ? use() : (renewing ?? ready(0)).then(() => read(use))
 
   return {
     store,

@@ -4,10 +4,10 @@ import { readFileSync } from 'node:fs'
 const PAGE = 4_096
 
 /** So much more may be mapped than after the last renewal. */
-const MOST = 128 * 1_048_576
+const MOST = 64 * 1_048_576
 
-/** Asked so often, it looks once. */
-const EVERY = 16
+/** After so many writes it looks: each may touch a page of its own, and the system maps what lies around it, some 64 KiB. */
+const EVERY = 256
 
 /** Bytes of files that are mapped into this process; undefined where the system does not say. */
 const mappedBytes = (): number | undefined => {
@@ -21,17 +21,20 @@ const mappedBytes = (): number | undefined => {
 }
 
 /** Tells when much more of files is mapped into this process than when it last said so. It is counted anew after that. */
-export const wear = (mapped: () => number | undefined = mappedBytes): (() => boolean) => {
-  let asked = 0
+export const wear = (mapped: () => number | undefined = mappedBytes): ((writes: number) => boolean) => {
+  let written = EVERY
   /** The least since the last renewal: what was let go of does not count. */
   let least = Infinity
-  return () => {
-    if (++asked % EVERY !== 0 && least !== Infinity) return false
+  return (writes) => {
+    written += writes
+    if (written < EVERY) return false
+    written = 0
     const now = mapped()
     if (now === undefined) return false
     least = Math.min(least, now)
     if (now - least < MOST) return false
     least = Infinity
+    written = EVERY
     return true
   }
 }

@@ -6,13 +6,13 @@ import { wear } from '../../../src/outbox/lmdb/wear.ts'
 const MiB = 1_048_576
 
 describe('wear', () => {
-  /** Asks until it says yes, while so much is mapped; answers how often, up to a hundred times. */
-  const asks = (isWorn: () => boolean): number => {
-    for (let asked = 1; asked <= 100; asked++) if (isWorn()) return asked
+  /** After how many writes it says yes, while so much is mapped. */
+  const asks = (isWorn: (writes: number) => boolean): number => {
+    for (let asked = 1; asked <= 100; asked++) if (isWorn(16)) return asked * 16
     return Infinity
   }
 
-  it('says so when 128 MiB more are mapped than at the least since, and looks only now and then', () => {
+  it('says so when 64 MiB more are mapped than at the least since, and looks after 256 writes', () => {
     let mapped = 500 * MiB
     let looks = 0
     const isWorn = wear(() => {
@@ -20,17 +20,17 @@ describe('wear', () => {
       return mapped
     })
     expect(asks(isWorn)).toBe(Infinity)
-    expect(looks).toBeLessThan(10)
-    mapped = 627 * MiB
+    expect(looks).toBe(1 + Math.floor((99 * 16) / 256))
+    mapped = 563 * MiB
     expect(asks(isWorn)).toBe(Infinity)
     mapped = 400 * MiB
     expect(asks(isWorn)).toBe(Infinity)
-    mapped = 528 * MiB
-    expect(asks(isWorn)).toBeLessThanOrEqual(16)
+    mapped = 464 * MiB
+    expect(asks(isWorn)).toBeLessThanOrEqual(256)
     // Counted anew from here.
     expect(asks(isWorn)).toBe(Infinity)
-    mapped = 656 * MiB
-    expect(asks(isWorn)).toBeLessThanOrEqual(16)
+    mapped = 528 * MiB
+    expect(asks(isWorn)).toBeLessThanOrEqual(256)
   })
 
   it('never says so where the system does not tell', () => {
@@ -38,7 +38,7 @@ describe('wear', () => {
   })
 
   it('reads what this system tells', () => {
-    expect(wear()()).toBe(false)
+    expect(wear()(1)).toBe(false)
   })
 })
 
@@ -60,14 +60,14 @@ describe('mapping', () => {
       },
     })
     expect(read(() => 1)).toBe(1)
-    await expect(ready()).rejects.toThrow('no more files')
+    await expect(ready(1)).rejects.toThrow('no more files')
     expect(isReadable()).toBe(false)
     await expect(Promise.resolve(read(() => 1))).rejects.toThrow('no more files')
     expect(await read(() => 2)).toBe(2)
     expect(isReadable()).toBe(true)
-    await ready()
+    await ready(1)
     await close()
-    await expect(ready()).rejects.toThrow('closed')
+    await expect(ready(1)).rejects.toThrow('closed')
   })
 
   it('lets readers wait while it closes and opens', async () => {
@@ -80,7 +80,7 @@ describe('mapping', () => {
         return store
       },
     })
-    const renewed = ready()
+    const renewed = ready(1)
     expect(isReadable()).toBe(false)
     const answer = read(() => opened)
     await renewed
