@@ -1,6 +1,6 @@
 // The outbox on a disk beside bare lmdb with the same batching: so many items at a time in one transaction, each answered when it has been
-// synced. What is compared is how many a second, in turns, because the disk is what both wait for. With `--nightly`, or by the name
-// lmdbOutboxAtSize, also the memory and the time to open with 1,000,000 waiting.
+// synced. What is compared is how many a second, in turns, because the disk is what both wait for. Memory and opening
+// with very many waiting: lmdbOutboxAtSize.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'

@@ -12,11 +12,12 @@ const benches = [
   'deliverDepth',
   'parkedMemory',
   'coldImport',
+  'lmdbOutbox',
   'client',
   'collector',
 ]
 /** Only when named, or with `--nightly`. */
-const longOnes = ['boundedMemory']
+const longOnes = ['boundedMemory', 'lmdbOutboxAtSize']
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
