@@ -47,6 +47,11 @@ progress bar. With --output json stdout is NDJSON: t is refused, attempt,
 waiting, outcome, url, and at last summary; with quiet it is empty. If whoever
 reads stdout goes away, delivery goes on.
 
+With --outbox events wait in a folder on the disk, and each is accepted only when
+it has been synced. A run that was killed is started again with the same
+arguments: it delivers what waits, and goes on behind the last line that was
+taken. A file that is read is marked there; stdin is not.
+
 Ctrl-C stops reading and lets what is on its way end, for at most --grace and
 one --timeout. A second one stops at once.`
 
@@ -155,3 +160,17 @@ Example:
 Exit codes:
   0  the file is right; what looks like an oversight is told on stderr
   2  it is not, or it cannot be read`
+
+export const DEAD = `
+What receivers refused for good, and what was not delivered in its time, is kept
+in the outbox (send --outbox, and the outbox of a destination in the file of
+'collect'). Nobody else may have it open.
+
+Examples:
+  $ headrace dead ls --outbox ./outbox --since 24h
+  $ headrace dead show 17 --outbox ./outbox
+  $ headrace dead redrive --outbox ./outbox --status 503         only counts
+  $ headrace dead redrive --outbox ./outbox --status 503 --yes
+
+Exit codes: 0 done; 1 there is no such letter; 2 wrong usage, or the outbox
+cannot be opened.`

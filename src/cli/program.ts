@@ -2,6 +2,8 @@ import { Command, Option } from 'commander'
 import type { BatchFlags } from './batch/BatchOptions.ts'
 import type { CheckFlags } from './check/checkCommand.ts'
 import type { CollectFlags } from './collect/CollectOptions.ts'
+import type { DeadAction } from './dead/deadCommand.ts'
+import type { DeadFlags } from './dead/DeadOptions.ts'
 import type { DemoFlags } from './demo/demoCommand.ts'
 import { MEANINGS } from './ExitCode.ts'
 import * as Help from './Help.ts'
@@ -16,6 +18,7 @@ export interface Actions {
   readonly send: (file: string, flags: SendFlags) => Promise<void>
   readonly batch: (file: string, flags: BatchFlags) => Promise<void>
   readonly collect: (port: string, flags: CollectFlags) => Promise<void>
+  readonly dead: (action: DeadAction, id: string | undefined, flags: DeadFlags) => Promise<void>
   readonly check: (file: string, flags: CheckFlags) => Promise<void>
   readonly listen: (port: string, flags: ListenFlags) => Promise<void>
   readonly sign: (file: string, flags: SignFlags) => Promise<void>
@@ -60,6 +63,7 @@ export const program = (actions: Actions): Command => {
       '--dead <file>',
       'append what is not delivered, to be sent again; only made if there is something',
     )
+    .option('--outbox <folder>', 'where events wait on the disk, so that a killed run loses none')
     .option('--grace <duration>', 'after Ctrl-C', '10s')
     .option('--egress <where>', 'network, or public for addresses of the internet only', 'network')
     .option('--output <form>', OUTPUT, 'lines')
@@ -108,6 +112,31 @@ export const program = (actions: Actions): Command => {
     .option('--output <form>', OUTPUT, 'lines')
     .addHelpText('after', Help.CHECK)
     .action((file: string, flags: CheckFlags) => actions.check(file, flags))
+
+  const dead = headrace
+    .command('dead')
+    .description('list, show, redrive or purge what died in an outbox on the disk')
+    .addHelpText('after', Help.DEAD)
+  const filtered = (command: Command): Command =>
+    command
+      .option('--outbox <folder>', 'the folder in which events wait')
+      .option('--reason <word>', 'rejected, expired, or the reason of a cause, such as status or certificate')
+      .option('--status <code>', 'a status that a receiver answered')
+      .option('--kind <kind>', 'page, screen, identify, track, alias, group or delete')
+      .option('--since <time>', 'died since then: a time, or how long ago, such as 2h')
+      .option('--output <form>', OUTPUT, 'lines')
+  filtered(dead.command('ls').description('list dead letters, the oldest first')).action((flags: DeadFlags) =>
+    actions.dead('ls', undefined, flags),
+  )
+  filtered(
+    dead.command('show').description('show one, with its event').argument('<ID>', 'as ls says'),
+  ).action((id: string, flags: DeadFlags) => actions.dead('show', id, flags))
+  filtered(dead.command('redrive').description('put dead letters back to wait, with a new deadline'))
+    .option('--yes', 'do it; without, it is only said how many')
+    .action((flags: DeadFlags) => actions.dead('redrive', undefined, flags))
+  filtered(dead.command('purge').description('forget dead letters for good'))
+    .option('--yes', 'do it; without, it is only said how many')
+    .action((flags: DeadFlags) => actions.dead('purge', undefined, flags))
 
   headrace
     .command('listen')

@@ -53,6 +53,10 @@ export const run = async (argv: ReadonlyArray<string>): Promise<number> => {
       const { collectCommand } = await import('./collect/collectCommand.ts')
       code = await collectCommand(port, flags, terminal())
     },
+    dead: async (action, id, flags) => {
+      const { deadCommand } = await import('./dead/deadCommand.ts')
+      code = await deadCommand(action, id, flags, terminal())
+    },
     check: async (file, flags) => {
       const { checkCommand } = await import('./check/checkCommand.ts')
       code = checkCommand(file, flags, terminal())

@@ -60,7 +60,7 @@ export const thirdParties: ReadonlyArray<Place> = [
   // What is loaded only when somebody asked for it, at once, which `import()` cannot do: a log, and a store.
   { package: /^node:module$/, places: ['observe/debugTell.ts', 'outbox/lmdb/opening/loadLmdb.ts'] },
   // Bodies that come compressed.
-  { package: /^node:zlib$/, places: ['collector/', 'testing/', 'outbox/lmdb/'] },
+  { package: /^node:zlib$/, places: ['collector/', 'testing/', 'outbox/lmdb/', 'cli/'] },
   { package: /^node:diagnostics_channel$/, places: ['observe/'] },
   { package: /^node:util$/, places: ['signing/', 'transport/', 'observe/', 'destination/', 'cli/'] },
   {

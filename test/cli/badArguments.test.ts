@@ -18,6 +18,7 @@ const said = async (args: ReadonlyArray<string>): Promise<ReadonlyArray<string>>
     batch: none,
     collect: none,
     check: none,
+    dead: none,
     listen: none,
     sign: none,
     verify: none,

@@ -36,6 +36,7 @@ const running = async (
     stop: { gently: new AbortController().signal, now: new AbortController().signal },
     report: (report) => reports.push(report),
     undelivered: (_event, reason) => lost.push(reason),
+    broken: () => undefined,
     caughtUp: () => Promise.resolve(),
     ...more,
   })

@@ -13,7 +13,7 @@ export interface ToEndpoint {
 /** Carries events to an endpoint of the tracking convention, in batches. */
 export const toEndpoint =
   ({ writeKey, client: options }: ToEndpoint): OpenCarrier =>
-  (tell) => {
+  (tell, reading) => {
     const requests = { delivered: 0, failed: 0, passedOver: 0 }
     let endpoint: string | undefined
     const client = createClient(writeKey, {
@@ -23,6 +23,7 @@ export const toEndpoint =
           endpoint = happening.sink
           requests[happening.result._tag === 'Right' ? 'delivered' : 'failed']++
         }
+        if (happening._tag === 'Accepted') reading.offered(happening.item)
         tell(happening)
       },
       // A command waits for what it sends: its timers hold the process, and its end is its own.
@@ -37,5 +38,8 @@ export const toEndpoint =
       close: (timeout) => client.close({ timeout }),
       totals: client.stats,
       urls: () => (endpoint === undefined ? {} : { [endpoint]: requests }),
+      durable: false,
+      taken: () => undefined,
+      finished: () => Promise.resolve(),
     }
   }

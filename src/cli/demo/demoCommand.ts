@@ -150,6 +150,7 @@ const play = async (output: Output, terminal: Terminal): Promise<number> => {
       write(report)
     },
     undelivered: () => undefined,
+    broken: () => undefined,
     caughtUp: terminal.out.caughtUp,
   })
   const { summary } = await done

@@ -1,6 +1,11 @@
+import { left } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
+import { whenSettled } from '../../internal/Awaitable.ts'
+import { messageOf } from '../../internal/messageOf.ts'
 import type { Tell } from '../../observe/Happening.ts'
 import type { Outcome } from '../../outcome/Outcome.ts'
+import { notKept } from '../../outcome/Refusal.ts'
+import type { Refusal } from '../../outcome/Refusal.ts'
 import type { BadLine, Line } from '../../sources/Line.ts'
 import type { Report } from '../output/Report.ts'
 import { reportOf } from '../output/reportOf.ts'
@@ -10,9 +15,12 @@ import type { Stop } from '../stopSignals.ts'
 import { summaryOf } from '../Summary.ts'
 import type { Summary } from '../Summary.ts'
 import type { OpenCarrier } from './Carrier.ts'
+import { positionOf, START } from './Position.ts'
+import type { Position } from './Position.ts'
 import { refusalReport } from './refusalReport.ts'
 import { newlyDropped } from './newlyDropped.ts'
 import { register } from './register.ts'
+import { resumed } from './resumed.ts'
 
 /** What a run works with. */
 export interface ForwardOptions {
@@ -25,6 +33,8 @@ export interface ForwardOptions {
   readonly report: (report: Report) => void
   /** Is given each event that was not delivered, in the form in which it can be read again, with why. */
   readonly undelivered: (call: object, reason: string) => void
+  /** Is told at once why the input cannot be read on; what was taken before goes on. */
+  readonly broken: (error: unknown) => void
   /** Resolves when reports have been taken; nothing is read before. */
   readonly caughtUp: () => Promise<void>
 }
@@ -38,12 +48,23 @@ export interface Account {
   readonly inputError: unknown
 }
 
+/** What a line held, and where it stood. */
+interface Offer {
+  readonly value: unknown
+  readonly position: Position
+}
+
 /** A run at work. */
 export interface Run {
+  /** Whether what was accepted outlives it. */
+  readonly durable: boolean
   readonly done: Promise<Account>
   /** The account so far. */
   readonly summary: () => Summary
 }
+
+/** So many may be on their way into the store: it syncs them together. */
+const MOST_UNDECIDED = 255
 
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
@@ -79,8 +100,10 @@ export const forward = (options: ForwardOptions): Run => {
   const { stop, report } = options
   const events = register()
   const unseen = newlyDropped()
-  let line = 0
+  const again: Offer[] = []
+  let position = START
   let refused = 0
+  let undecided = 0
   let cut = false
   let inputError: unknown
   let wake = (): void => undefined
@@ -93,70 +116,111 @@ export const forward = (options: ForwardOptions): Run => {
   }
 
   const tell: Tell = (happening) => {
-    if (happening._tag === 'Accepted') events.accepted(happening.item, line)
+    if (happening._tag === 'Accepted' && !carrier.durable) events.accepted(happening.item)
     if (happening._tag === 'KeysDropped') {
       const keys = unseen(happening.keys)
-      if (keys.length > 0) report({ t: 'dropped', line, keys })
+      if (keys.length > 0) report({ t: 'dropped', line: position.line, keys })
     }
     const told = reportOf(happening, events.subjectOf)
     if (told !== undefined) report(told)
     if (happening._tag === 'Ended') ended(happening.outcome)
   }
 
-  const carrier = options.open(tell)
+  const carrier = options.open(tell, {
+    position: () => position,
+    offered: (item) => {
+      events.offered(item, position.line)
+    },
+  })
   const summary = (): Summary => summaryOf(refused, carrier.totals())
-  const somethingEnds = (): Promise<void> =>
+  const somethingChanges = (): Promise<void> =>
     new Promise((resolve) => {
       wake = resolve
     })
 
-  /** Offers a value until it is taken or refused. False if it was neither, because we are stopping. */
-  const offer = async (value: unknown): Promise<boolean> => {
-    for (;;) {
-      await carrier.ready()
-      if (stop.gently.aborted) return false
-      const sent = await carrier.offer(value)
-      if (sent._tag === 'Right') return true
-      if (sent.left._tag === 'Closed') return false
-      if (sent.left._tag !== 'Full') {
-        refused++
-        report(refusalReport(line, sent.left))
-        return true
+  const refuse = (line: number, refusal: BadLine | Refusal): void => {
+    refused++
+    report(refusalReport(line, refusal))
+  }
+
+  const decided = (offer: Offer, answer: Either<Refusal, unknown>): void => {
+    undecided--
+    if (answer._tag === 'Left') {
+      const { left } = answer
+      if (left._tag === 'Full') again.push(offer)
+      else if (left._tag === 'Closed') cut = true
+      else refuse(offer.position.line, left)
+    }
+    wake()
+  }
+
+  /** Offers a value, and does not wait for the answer: a store on a disk syncs many together. */
+  const offer = (each: Offer): void => {
+    undecided++
+    position = each.position
+    whenSettled(
+      carrier.offer(each.value),
+      (answer) => {
+        decided(each, answer)
+      },
+      (error) => {
+        decided(each, left(notKept(each.value, messageOf(error))))
+      },
+    )
+  }
+
+  /** Waits until no more than so many are undecided, and offers again what there was no room for: it comes before anything new. */
+  const settle = async (most: number): Promise<void> => {
+    while (!cut && (undecided > most || again.length > 0)) {
+      if (undecided > most) await somethingChanges()
+      else {
+        // There was room, but not for one of its size.
+        const next = again.shift()
+        if (carrier.totals().waiting > 0) await Promise.race([somethingChanges(), carrier.idle()])
+        await carrier.ready()
+        if (stop.gently.aborted) cut = true
+        else if (next !== undefined) offer(next)
       }
-      // There was room, but not for one of its size.
-      await somethingEnds()
     }
   }
 
-  const take = async (read: Either<BadLine, Line>): Promise<boolean> => {
+  const take = async (read: Either<BadLine, Line>): Promise<void> => {
     await options.caughtUp()
-    if (read._tag === 'Right') {
-      line = read.right.line
-      return offer(read.right.value)
+    if (read._tag === 'Left') {
+      refuse(read.left.line, read.left)
+      return
     }
-    line = read.left.line
-    refused++
-    report(refusalReport(line, read.left))
-    return true
+    await carrier.ready()
+    if (stop.gently.aborted) cut = true
+    else {
+      const { line, text, value } = read.right
+      offer({ value, position: positionOf(line, text) })
+      await settle(MOST_UNDECIDED)
+    }
   }
 
   const readAll = async (): Promise<void> => {
     try {
-      for await (const read of options.lines) {
-        cut = stop.gently.aborted || !(await take(read))
+      for await (const read of resumed(options.lines, carrier.taken())) {
+        if (!stop.gently.aborted) await take(read)
+        cut ||= stop.gently.aborted
         if (cut) return
       }
+      await settle(0)
       // The source may end by itself when it is told to stop.
-      cut = stop.gently.aborted
+      cut ||= stop.gently.aborted
     } catch (error) {
       cut = true
-      if (!stop.gently.aborted) inputError = error
+      if (stop.gently.aborted) return
+      inputError = error
+      options.broken(error)
     }
   }
 
   const toTheEnd = async (): Promise<void> => {
     await readAll()
     await Promise.race([carrier.idle(), aborted(stop.gently)])
+    if (!cut && carrier.totals().waiting === 0) await carrier.finished()
     // If it was stopped, this is the close that began then.
     await carrier.close(0)
   }
@@ -165,11 +229,11 @@ export const forward = (options: ForwardOptions): Run => {
     // It lets `ready` go, so whoever waits for room goes on too.
     void aborted(stop.gently).then(() => carrier.close(options.grace))
     await Promise.race([toTheEnd(), aborted(stop.now)])
-    if (stop.now.aborted)
+    if (stop.now.aborted && !carrier.durable)
       for (const call of events.outstanding()) options.undelivered(call, 'abandoned: stopped at once')
     for (const [url, counts] of Object.entries(carrier.urls())) report({ t: 'url', url, ...counts })
     return { summary: summary(), cut, inputError }
   }
 
-  return { done: run(), summary }
+  return { done: run(), summary, durable: carrier.durable }
 }

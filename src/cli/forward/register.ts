@@ -1,6 +1,7 @@
 import { callOf } from '../../event/Call.ts'
 import type { Event } from '../../event/Event.ts'
 import type { EventPayload, Payload } from '../../event/Payload.ts'
+import { lookup } from '../../internal/Lookup.ts'
 import type { Subject } from '../output/Report.ts'
 
 /** What stands in a payload: an event, or, when only its text is kept, the type of it. */
@@ -8,13 +9,16 @@ type Carried = Event | Event['type']
 
 /** Who is who among the events of a run. */
 export interface Register {
-  /** An event was accepted; it was read in this line. */
-  readonly accepted: (item: unknown, line: number) => void
+  /** What was read in this line has become this item. */
+  readonly offered: (item: unknown, line: number) => void
+  /** It was accepted. */
+  readonly accepted: (item: unknown) => void
   /**
    * It has its outcome. What is told of it afterwards (a sibling's late answer) still finds its subject. Answers how to have the calls in it,
    * so that what was delivered is not spelt out for nobody.
    */
   readonly ended: (item: unknown) => () => ReadonlyArray<object>
+  /** Its line is 0 if it was accepted by an earlier run. */
   readonly subjectOf: (item: unknown) => Subject | undefined
   /** Accepted and not ended. */
   readonly outstanding: () => ReadonlyArray<object>
@@ -35,17 +39,27 @@ const typeOf = (carried: Carried): string => (typeof carried === 'string' ? carr
 /** A register. It holds on to what has not ended, and to nothing else. */
 export const register = (): Register => {
   const lines = new WeakMap<object, number>()
+  /** What comes back from a disk is another object with the same id. */
+  const linesById = lookup<number>()
   const waiting = new Set<Payload<Carried>>()
-  const lineOf = (payload: Payload<Carried>): number => lines.get(payload.members?.[0] ?? payload) ?? 0
+  const lineOf = (payload: Payload<Carried>): number => {
+    const first = payload.members?.[0] ?? payload
+    return lines.get(first) ?? linesById.get(first.id) ?? 0
+  }
   return {
-    accepted: (item, line) => {
+    offered: (item, line) => {
       if (!isPayload(item)) return
       lines.set(item, line)
-      waiting.add(item)
+      linesById.set(item.id, line)
+    },
+    accepted: (item) => {
+      if (isPayload(item)) waiting.add(item)
     },
     ended: (item) => {
       if (!isPayload(item)) return () => []
       waiting.delete(item)
+      lines.set(item, lineOf(item))
+      linesById.delete(item.id)
       return () => callsIn(item)
     },
     subjectOf: (item) => {

@@ -34,6 +34,8 @@ export interface Errand {
   readonly open: OpenCarrier
   /** Where what is not delivered is kept. */
   readonly dead: string | undefined
+  /** The folder in which events wait, if they outlive the process. */
+  readonly outbox?: string | undefined
   /** Milliseconds in which retries may still start after a stop. */
   readonly grace: number
   readonly output: Output
@@ -68,15 +70,23 @@ const drawProgress = async (
 const notesOf = ({ errand, dead, terminal }: Parts, account: Account): ReadonlyArray<string> => {
   const { summary, cut, inputError } = account
   const notes: string[] = []
-  if (inputError !== undefined)
-    notes.push(`the input could not be read to its end: ${whyNot(inputError)}; all before was taken`)
   if (cut && inputError === undefined) notes.push('stopped: the input was not read to its end')
   if (summary.read === 0) notes.push('the input holds no events, so there was nothing to send')
   const lost = undelivered(summary)
-  if (dead === undefined) {
+  const { outbox } = errand
+  if (outbox !== undefined) {
+    const buried = summary.rejected + summary.expired
+    if (summary.waiting > 0)
+      notes.push(
+        `${String(summary.waiting)} wait in ${outbox}: the same command goes on with them, and with the rest of the input`,
+      )
+    if (buried > 0)
+      notes.push(`${String(buried)} dead, kept in ${outbox}: see headrace dead ls --outbox ${outbox}`)
+  } else if (dead === undefined) {
     if (lost > 0)
       notes.push(`${String(lost)} not delivered; with --dead FILE they are kept, to be sent again`)
-  } else {
+  }
+  if (dead !== undefined) {
     const failure = dead.failure()
     if (failure !== undefined)
       notes.push(
@@ -130,6 +140,11 @@ const run = async (parts: Parts): Promise<number> => {
     stop,
     report,
     undelivered: (call, reason) => dead?.keep(call, reason),
+    broken: (error) => {
+      terminal.err.line(
+        `headrace: the input could not be read to its end: ${whyNot(error)}; what was taken goes on`,
+      )
+    },
     caughtUp: terminal.out.caughtUp,
   })
   const bar = await drawProgress(parts, work)

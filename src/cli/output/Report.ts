@@ -9,7 +9,7 @@ import type { Summary } from '../Summary.ts'
 
 /** Which event it is. */
 export interface Subject {
-  /** Its line in the input, from 1. */
+  /** Its line in the input, from 1; 0 for one that an earlier run accepted. */
   readonly line: number
   readonly id: string
   /** Its kind; `batch` for many that were sent as one. */

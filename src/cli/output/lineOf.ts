@@ -6,10 +6,12 @@ import { showCauses } from './showCauses.ts'
 import { wordOf } from './wordOf.ts'
 import type { LineStyle } from './wordOf.ts'
 
-const eventIn = ({ line, type, id, count }: Subject): string =>
-  count === undefined
-    ? `line ${String(line).padEnd(4)} ${plain(type).padEnd(8)} ${plain(id)}`
-    : `line ${String(line).padEnd(4)} ${plain(type)} of ${String(count)}`
+const eventIn = ({ line, type, id, count }: Subject): string => {
+  const where = line === 0 ? 'earlier  ' : `line ${String(line).padEnd(4)}`
+  return count === undefined
+    ? `${where} ${plain(type).padEnd(8)} ${plain(id)}`
+    : `${where} ${plain(type)} of ${String(count)}`
+}
 
 /**
  * The line that a person reads: its first word says what became of the event. Undefined for what only a program wants to know, such as

@@ -39,7 +39,9 @@ export const reportOf = (happening: Happening, subjectOf: SubjectOf): Report | u
     }
     case 'Ended': {
       const subject = subjectOf(happening.outcome.item)
-      return subject && { ...subject, ...endingOf(happening.outcome) }
+      if (subject === undefined) return undefined
+      const { t, ...how } = endingOf(happening.outcome)
+      return { t, ...subject, ...how }
     }
     case 'RefusedAtDoor':
     case 'KeysDropped':

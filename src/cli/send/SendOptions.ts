@@ -30,6 +30,7 @@ export interface SendFlags {
   readonly grace: string
   readonly egress: string
   readonly dead?: string
+  readonly outbox?: string
   readonly output: string
 }
 
@@ -43,6 +44,7 @@ export interface SendOptions {
   readonly grace: number
   readonly egress: 'network' | 'public'
   readonly dead: string | undefined
+  readonly outbox: string | undefined
   readonly output: Output
 }
 
@@ -65,6 +67,7 @@ const parse = (flags: SendFlags, env: Environment) =>
     grace: parseDuration('--grace', flags.grace, 0),
     egress: parseChoice('--egress', flags.egress, ['network', 'public']),
     dead: ifGiven(flags.dead, (path) => parseFile('--dead', path)),
+    outbox: ifGiven(flags.outbox, (path) => parseFile('--outbox', path)),
     output: parseChoice('--output', flags.output, OUTPUTS),
   })
 

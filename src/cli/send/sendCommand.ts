@@ -1,6 +1,8 @@
+import { resolve } from 'node:path'
 import { retryFor } from '../forward/retryFor.ts'
 import { runErrand } from '../forward/runErrand.ts'
 import { USAGE } from '../ExitCode.ts'
+import { OutboxError } from '../../outbox/lmdb/OutboxError.ts'
 import type { Terminal } from '../Terminal.ts'
 import { sendOptions } from './SendOptions.ts'
 import type { SendFlags } from './SendOptions.ts'
@@ -14,8 +16,16 @@ export const sendCommand = async (file: string, flags: SendFlags, terminal: Term
     return USAGE
   }
   const { settings, timeout, concurrency, egress, maxWaiting, dead, grace, output } = options.right
+  const path = options.right.outbox
+  const outbox = path === undefined ? undefined : { path, input: file === '-' ? undefined : resolve(file) }
   const retry = retryFor(options.right.retryFor)
   const destination = { retry, timeout, concurrency, egress, logger: false } as const
-  const open = toWebhooks({ settings, destination, maxWaiting })
-  return runErrand({ command: 'send', file, open, dead, grace, output }, terminal)
+  const open = toWebhooks({ settings, destination, maxWaiting, outbox })
+  try {
+    return await runErrand({ command: 'send', file, open, dead, outbox: path, grace, output }, terminal)
+  } catch (error) {
+    if (!(error instanceof OutboxError)) throw error
+    terminal.err.line(`headrace send: --outbox: ${error.message}`)
+    return USAGE
+  }
 }

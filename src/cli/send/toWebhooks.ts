@@ -2,8 +2,9 @@ import type { DestinationOptions } from '../../destination/Destination.ts'
 import type { Settings } from '../../destination/Settings.ts'
 import { webhookDestination } from '../../destination/webhookDestination.ts'
 import type { Call } from '../../event/Call.ts'
-import { memoryOutbox } from '../../outbox/memoryOutbox.ts'
 import type { OpenCarrier } from '../forward/Carrier.ts'
+import { kept } from './kept.ts'
+import type { KeptIn } from './kept.ts'
 
 /** A webhook destination for a run. */
 export interface ToWebhooks {
@@ -13,27 +14,19 @@ export interface ToWebhooks {
   readonly maxWaiting: number
   /** The same in bytes of body; default 268,435,456, that is 256 MiB (DE9). */
   readonly maxBytes?: number
+  /** A folder in which events wait; default memory. */
+  readonly outbox?: KeptIn | undefined
 }
 
 const MOST_BYTES = 268_435_456
 
-/** Carries events to webhooks. */
+/** Carries events to webhooks. @throws OutboxError when the folder cannot be opened. */
 export const toWebhooks =
-  ({
-    settings,
-    destination: options,
-    maxWaiting: maxCount,
-    maxBytes = MOST_BYTES,
-  }: ToWebhooks): OpenCarrier =>
-  (tell) => {
-    const destination = webhookDestination(settings, {
-      ...options,
-      maxCount,
-      maxBytes,
-      // Dead events are reported and handed over, not kept.
-      outbox: memoryOutbox({ maxCount, maxBytes, keepDead: 0 }),
-      tell,
-    })
+  ({ settings, destination: options, maxWaiting, maxBytes = MOST_BYTES, outbox }: ToWebhooks): OpenCarrier =>
+  (tell, reading) => {
+    const bounds = { maxCount: maxWaiting, maxBytes }
+    const store = kept(outbox, { ...bounds, sharedSecret: settings.sharedSecret }, reading)
+    const destination = webhookDestination(settings, { ...options, ...bounds, outbox: store.outbox, tell })
     return {
       ready: destination.ready,
       // Whatever it is: `send` looks at it, and answers `Invalid` for what is no call.
@@ -42,5 +35,8 @@ export const toWebhooks =
       close: (timeout) => destination.close({ timeout }),
       totals: destination.stats,
       urls: () => destination.stats().urls,
+      durable: store.outbox.durable,
+      taken: store.taken,
+      finished: store.finished,
     }
   }

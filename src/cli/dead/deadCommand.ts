@@ -1,0 +1,137 @@
+import { systemClock } from '../../clock/Clock.ts'
+import { callOf } from '../../event/Call.ts'
+import { FAULT, FINE, USAGE } from '../ExitCode.ts'
+import { plain } from '../output/plain.ts'
+import { toJson } from '../output/Report.ts'
+import { showCauses } from '../output/showCauses.ts'
+import type { Terminal } from '../Terminal.ts'
+import { deadOptions } from './DeadOptions.ts'
+import type { DeadFlags, DeadOptions } from './DeadOptions.ts'
+import { causesIn, endOf, matching } from './Filter.ts'
+import type { Letter } from './Filter.ts'
+import { letters } from './letters.ts'
+import { withOutbox } from './withOutbox.ts'
+import type { StoredEvents } from './withOutbox.ts'
+
+/** What is to be done with dead letters. */
+export type DeadAction = 'ls' | 'show' | 'redrive' | 'purge'
+
+interface Task {
+  readonly action: DeadAction
+  /** Of one letter, for `show`. */
+  readonly id: string | undefined
+  readonly options: DeadOptions
+  readonly terminal: Terminal
+}
+
+const whole = (letter: Letter): object => {
+  const { id, at, entry, outcome } = letter
+  const [event] = entry.item.items
+  return {
+    t: 'dead',
+    id,
+    at: new Date(at).toISOString(),
+    outcome: endOf(letter),
+    n: outcome.attempts,
+    causes: causesIn(letter),
+    call: callOf(event),
+  }
+}
+
+const lineOf = (letter: Letter, { paint }: Terminal['out']): string => {
+  const { id, at, entry, outcome } = letter
+  const [{ type }] = entry.item.items
+  const what = `${new Date(at).toISOString()}  ${type.padEnd(8)} ${plain(entry.item.id)}`
+  const why = `${showCauses(causesIn(letter))}, after ${String(outcome.attempts)} attempts`
+  return `${id.padEnd(8)} ${paint('red', endOf(letter).padEnd(9))} ${what}  ${why}`
+}
+
+const list = async (outbox: StoredEvents, { options, terminal }: Task): Promise<number> => {
+  const { output, filter } = options
+  let count = 0
+  for await (const letter of letters(outbox, filter)) {
+    count++
+    await terminal.out.caughtUp()
+    if (output === 'json') terminal.out.line(toJson(whole(letter)))
+    else if (output === 'lines') terminal.out.line(lineOf(letter, terminal.out))
+  }
+  const { dead, waiting } = outbox.stats()
+  if (output !== 'json')
+    terminal.err.line(
+      `headrace: ${String(count)} of ${String(dead)} dead letters; ${String(waiting)} events wait`,
+    )
+  return FINE
+}
+
+const show = async (outbox: StoredEvents, { id, options, terminal }: Task): Promise<number> => {
+  for await (const letter of letters(outbox, options.filter)) {
+    if (letter.id !== id) continue
+    terminal.out.line(
+      options.output === 'json' ? toJson(whole(letter)) : JSON.stringify(whole(letter), null, 2),
+    )
+    return FINE
+  }
+  terminal.err.line(`headrace dead show: there is no dead letter ${plain(String(id))}: see headrace dead ls`)
+  return FAULT
+}
+
+/** `2 of 5 dead letters: 1 rejected, 1 expired`. */
+const preview = async (outbox: StoredEvents, { filter }: DeadOptions): Promise<string> => {
+  const ends = new Map<string, number>()
+  let count = 0
+  for await (const letter of letters(outbox, filter)) {
+    count++
+    ends.set(endOf(letter), (ends.get(endOf(letter)) ?? 0) + 1)
+  }
+  const parts = [...ends].map(([end, of]) => `${String(of)} ${end}`)
+  return `${String(count)} of ${String(outbox.stats().dead)} dead letters${count === 0 ? '' : `: ${parts.join(', ')}`}`
+}
+
+const change = async (outbox: StoredEvents, task: Task): Promise<number> => {
+  const { action, options, terminal } = task
+  const { filter, output, yes } = options
+  const verb = action === 'redrive' ? 'put back to wait' : 'forgotten for good'
+  if (!yes) {
+    const meant = await preview(outbox, options)
+    if (output === 'json') terminal.out.line(toJson({ t: action, done: false, meant }))
+    else terminal.out.line(`${meant} would be ${verb}; do it with --yes`)
+    return FINE
+  }
+  const { dead } = outbox
+  const count = await (action === 'redrive' ? dead.redrive(matching(filter)) : dead.purge(matching(filter)))
+  if (output === 'json') terminal.out.line(toJson({ t: action, done: true, count }))
+  else if (output === 'lines') terminal.out.line(`${String(count)} dead letters were ${verb}`)
+  if (action === 'redrive' && output !== 'json' && count > 0)
+    terminal.err.line(`headrace: the next run with --outbox ${options.outbox} sends them`)
+  return FINE
+}
+
+const act = (outbox: StoredEvents, task: Task): Promise<number> => {
+  switch (task.action) {
+    case 'ls':
+      return list(outbox, task)
+    case 'show':
+      return show(outbox, task)
+    case 'redrive':
+    case 'purge':
+      return change(outbox, task)
+  }
+}
+
+/** `headrace dead`: what died in an outbox on the disk. Answers the exit code. */
+export const deadCommand = async (
+  action: DeadAction,
+  id: string | undefined,
+  flags: DeadFlags,
+  terminal: Terminal,
+): Promise<number> => {
+  const complain = (sentences: ReadonlyArray<string>): number => {
+    for (const sentence of sentences) terminal.err.line(`headrace dead ${action}: ${sentence}`)
+    return USAGE
+  }
+  const options = deadOptions(flags, systemClock.now())
+  if (options._tag === 'Left') return complain(options.left)
+  const task = { action, id, options: options.right, terminal }
+  const code = await withOutbox(options.right.outbox, (outbox) => act(outbox, task))
+  return code._tag === 'Left' ? complain(code.left) : code.right
+}
