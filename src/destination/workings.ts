@@ -5,6 +5,7 @@ import type { Event } from '../event/Event.ts'
 import type { Payload, Signer } from '../event/Payload.ts'
 import type { Awaitable } from '../internal/Awaitable.ts'
 import type { Attempted, Tell } from '../observe/Happening.ts'
+import { hearing } from '../observe/hearing.ts'
 import { listeners } from '../observe/listeners.ts'
 import { hot } from '../observe/streams/hot.ts'
 import { iterate } from '../observe/streams/iterate.ts'
@@ -93,6 +94,7 @@ export const workings = (
     random,
     inRound: numbers.inRound,
     tell,
+    hears: hearing(options),
     ended: (outcome) => {
       ended(outcome)
       outcomes.next(outcome)

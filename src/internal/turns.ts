@@ -2,8 +2,8 @@ import { ring } from './Ring.ts'
 
 /** Tasks of which each has its turn. */
 export interface Turns {
-  /** Runs a task now, or after those that came before it. A task must not throw. */
-  readonly take: (task: () => void) => void
+  /** Runs a task on what it is given, now or after those that came before it. A task must not throw. */
+  readonly take: <T>(task: (given: T) => void, given: T) => void
   /** Whether a task runs. */
   readonly busy: () => boolean
 }
@@ -16,13 +16,16 @@ export const turns = (): Turns => {
   const waiting = ring<() => void>()
   let busy = false
   return {
-    take: (task) => {
+    take: (task, given) => {
       if (busy) {
-        waiting.push(task)
+        waiting.push(() => {
+          task(given)
+        })
         return
       }
       busy = true
-      for (let next: (() => void) | undefined = task; next !== undefined; next = waiting.shift()) next()
+      task(given)
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) next()
       busy = false
     },
     busy: () => busy,

@@ -21,16 +21,19 @@ export interface Hot<T> {
 export const hot = <T>(report: Report): Hot<T> => {
   const subject = new Subject<T>()
   const order = turns()
+  const emit = (value: T): void => {
+    subject.next(value)
+  }
+  const end = (): void => {
+    subject.complete()
+  }
   return {
     next: (value) => {
-      order.take(() => {
-        subject.next(value)
-      })
+      // To nobody it is not said: RxJS copies its list of listeners all the same, which is felt for every event.
+      if (subject.observed || order.busy()) order.take(emit, value)
     },
     complete: () => {
-      order.take(() => {
-        subject.complete()
-      })
+      order.take(end, undefined)
     },
     heard: () => subject.observed,
     values$: contained(subject, report),

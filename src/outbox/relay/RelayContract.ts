@@ -21,6 +21,8 @@ export interface RelayOptions<A> {
   /** How many items may be in a round at once; the others wait in the outbox (DE8). */
   readonly inRound: number
   readonly tell?: Tell | undefined
+  /** Whether anybody would hear of an item that is accepted, or delivered; of all else it tells in any case. Default: with a `tell`. */
+  readonly hears?: (tag: 'Accepted' | 'Ended') => boolean
   /** Is told each outcome, once it is as durable as the outbox; never of one while it is told of another. */
   readonly ended: (outcome: Outcome<A>) => void
 }

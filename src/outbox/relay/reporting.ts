@@ -28,11 +28,12 @@ const ignore = (): void => undefined
 
 /** `stored` is what the outbox held already. Who listens cannot harm who delivers (CL5). */
 export const reporting = <A>(
-  options: Pick<RelayOptions<A>, 'tell' | 'ended'>,
+  options: Pick<RelayOptions<A>, 'tell' | 'hears' | 'ended'>,
   now: () => number,
   stored: number,
 ): Reporting<A> => {
   const books = ledger(stored)
+  const { hears = () => options.tell !== undefined } = options
   const outcomes = turns()
   const tell: Tell = (happening) => {
     if (options.tell !== undefined) isolate(options.tell, happening, ignore)
@@ -45,15 +46,16 @@ export const reporting = <A>(
   }
   const accepted = (item: A): void => {
     books.accept()
-    tell({ _tag: 'Accepted', at: now(), item })
+    if (hears('Accepted')) tell({ _tag: 'Accepted', at: now(), item })
   }
   // The books and what was told agree at every moment, for they change in the same turn.
+  const end = (outcome: Outcome<A>): void => {
+    books.end(outcome)
+    if (outcome._tag !== 'Delivered' || hears('Ended')) tell({ _tag: 'Ended', at: now(), outcome })
+    isolate(options.ended, outcome, unheard)
+  }
   const ended = (outcome: Outcome<A>): void => {
-    outcomes.take(() => {
-      books.end(outcome)
-      tell({ _tag: 'Ended', at: now(), outcome })
-      isolate(options.ended, outcome, unheard)
-    })
+    outcomes.take(end, outcome)
   }
   return {
     tell,
@@ -67,7 +69,9 @@ export const reporting = <A>(
       accepted(outcome.item)
       ended(outcome)
     },
-    afterwards: outcomes.take,
+    afterwards: (task) => {
+      outcomes.take(task, undefined)
+    },
     speaking: outcomes.busy,
     totals: books.totals,
   }
