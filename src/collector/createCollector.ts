@@ -7,6 +7,7 @@ import { wholeNumber } from '../internal/wholeNumber.ts'
 import { numbersOf } from '../destination/numbersOf.ts'
 import { hot } from '../observe/streams/hot.ts'
 import { iterate } from '../observe/streams/iterate.ts'
+import { hearing } from '../observe/hearing.ts'
 import { listeners } from '../observe/listeners.ts'
 import { ConfigError } from '../outcome/ConfigError.ts'
 import { disabled, invalid, notKept } from '../outcome/Refusal.ts'
@@ -96,6 +97,7 @@ export const createCollector = (given: CollectorSettings, options: CollectorOpti
   const settings = orThrow('settings', decodeCollectorSettings(given, options.egress))
   const now = steady(clock)
   const tell = listeners(options)
+  const hears = hearing(options)
   let closing: Promise<CollectorClosing> | undefined
   const isClosing = (): boolean => closing !== undefined
 
@@ -117,6 +119,7 @@ export const createCollector = (given: CollectorSettings, options: CollectorOpti
     onDropped: (keys) => {
       tell({ _tag: 'KeysDropped', at: now(), keys })
     },
+    hearsDropped: () => hears('KeysDropped'),
   })
   const kept = storage(whenFull)
   const take = intake({

@@ -18,6 +18,8 @@ export interface EncodingOptions {
   readonly newId?: (() => string) | undefined
   /** Is told the keys that a message lost (EV3). */
   readonly onDropped?: ((keys: ReadonlyArray<string>) => void) | undefined
+  /** Whether anybody would listen. Default: always. */
+  readonly hearsDropped?: (() => boolean) | undefined
 }
 
 /** What is known of messages that came together. */
@@ -44,7 +46,10 @@ const leftOf = (budget: number, value: unknown): number => {
     }
     return rest
   }
-  for (const [key, each] of Object.entries(value)) {
+  // Not `Object.entries`: a list for each pair was a tenth of all that a message leaves to the garbage collector.
+  for (const key in value) {
+    // Sound for every object: it is read by a key that it has, and what stands there stays unknown.
+    const each = (value as Readonly<Record<string, unknown>>)[key]
     rest = leftOf(rest - 6 * key.length - 3, each)
     if (rest < 0) return rest
   }

@@ -1,11 +1,13 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../clock/Clock.ts'
-import { eventCodec } from '../event/Event.ts'
+import * as t from 'io-ts'
+import { eventReader } from '../event/Event.ts'
 import type { Event } from '../event/Event.ts'
 import { encodePayload } from '../event/encodePayload.ts'
 import { faultsOf } from '../event/faultsOf.ts'
 import type { EventPayload, Signer } from '../event/Payload.ts'
+import { toErrors } from '../event/json/Finding.ts'
 import { toWebhookBody } from '../event/WebhookBody.ts'
 import { messageOf } from '../internal/messageOf.ts'
 import { invalid } from '../outcome/Refusal.ts'
@@ -19,9 +21,13 @@ export interface EncoderOptions {
   readonly newId?: (() => string) | undefined
   /** Is told the keys that a call lost (EV3). */
   readonly onDropped?: ((keys: ReadonlyArray<string>) => void) | undefined
+  /** Whether anybody would listen. Default: always. */
+  readonly hearsDropped?: (() => boolean) | undefined
   /** Whether calls come straight from `JSON.parse`, and nobody else holds them. Default: false. */
   readonly owned?: boolean
 }
+
+const ROOT: t.Context = [{ key: '', type: t.UnknownRecord }]
 
 /** Makes the payload of a call once (BY1), with the signer that will sign it, or says why not. Never throws. */
 export const encoderOf = ({
@@ -30,19 +36,21 @@ export const encoderOf = ({
   signer,
   newId,
   onDropped,
+  hearsDropped,
   owned = false,
 }: EncoderOptions): ((call: unknown) => Either<Refusal, EventPayload<Event>>) => {
-  const codec = eventCodec({
+  const read = eventReader({
     clock,
     owned,
+    ...(hearsDropped === undefined ? {} : { hearsDropped }),
     ...(onDropped === undefined ? {} : { onDropped }),
     ...(newId === undefined ? {} : { newId }),
   })
 
   const encode = (call: unknown): Either<Refusal, EventPayload<Event>> => {
-    const decoded = codec.decode(call)
-    if (isLeft(decoded)) return left(invalid(call, faultsOf(decoded.left)))
-    const event = decoded.right
+    const found = read(call, undefined)
+    if (isLeft(found)) return left(invalid(call, faultsOf(toErrors(found.left, ROOT))))
+    const event = found.right
     const encoded = encodePayload(event.messageId, event, toWebhookBody(event), maxBody)
     return isLeft(encoded) || signer === undefined ? encoded : right({ ...encoded.right, signer })
   }

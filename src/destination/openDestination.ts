@@ -4,6 +4,7 @@ import { systemClock } from '../clock/Clock.ts'
 import type { Call } from '../event/Call.ts'
 import type { Event } from '../event/Event.ts'
 import type { Payload } from '../event/Payload.ts'
+import { hearing } from '../observe/hearing.ts'
 import { messageOf } from '../internal/messageOf.ts'
 import { disabled, notKept } from '../outcome/Refusal.ts'
 import type { Refusal } from '../outcome/Refusal.ts'
@@ -30,6 +31,7 @@ export const openDestination = (
   options: DestinationOptions,
 ): Destination => {
   const numbers = numbersOf(options)
+  const hears = hearing(options)
   let enabled = settings.enabled
 
   const signer = sharedSecret === undefined ? undefined : signerOf(sharedSecret)
@@ -46,6 +48,7 @@ export const openDestination = (
     onDropped: (keys) => {
       work.tell({ _tag: 'KeysDropped', at: work.now(), keys })
     },
+    hearsDropped: () => hears('KeysDropped'),
   })
 
   const refuse = (refusal: Refusal): Either<Refusal, never> => {
