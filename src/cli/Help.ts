@@ -133,7 +133,9 @@ The file:
      "sharedSecret":{"env":"HOOKS_SECRET"},
      "webhooks":[{"url":"https://a.example/hook","headers":{"X-Team":"blue"}}]}]}
 Where a text is wanted, {"env":"NAME"} takes it from the environment. 'headrace
-check FILE' says what is wrong with it.
+check FILE' says what is wrong with it. A destination may have
+"outbox":{"path":"FOLDER"}: its events wait there on the disk, and what was
+accepted survives a crash.
 
 The first line on stdout is 'ready URL'. Then there is a line for each event
 that has ended at a destination. Ctrl-C takes nothing more, and lets what was

@@ -19,7 +19,10 @@ import type { Totals } from '../outcome/Totals.ts'
  * must be whole numbers from 1.
  */
 export interface CollectorOptions extends Omit<DestinationOptions, 'outbox'> {
-  /** Where the events of a destination wait, by its name; default a memory of its own for each. Called once for each, at the start. */
+  /**
+   * Where the events of a destination wait whose settings name no folder, by its name; default a memory of its own for each. Called once for
+   * each, at the start.
+   */
   readonly outbox?: (destination: string) => NonNullable<DestinationOptions['outbox']>
   /**
    * What happens when a destination is at its bound (CO1). `deadLetter`: its share goes to its dead letters, and its outcome says so.

@@ -5,6 +5,7 @@
  */
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
+import type { StoredIn } from '../destination/Destination.ts'
 import { concealed, hidden } from '../destination/Settings.ts'
 import type { Settings } from '../destination/Settings.ts'
 import type { Event } from '../event/Event.ts'
@@ -35,6 +36,8 @@ interface Connected {
   readonly name: string
   /** The ids of the sources whose events it gets. */
   readonly sources: ReadonlyArray<string>
+  /** The folder on a disk in which its events wait, one for each destination; default memory, or what the options say. */
+  readonly outbox?: StoredIn
 }
 
 /** A webhook destination (seed, part A), and where its events come from. */

@@ -3,6 +3,8 @@
  *
  * @module
  */
+export type { StoredIn } from '../destination/Destination.ts'
+export { OutboxError } from '../outbox/lmdb/OutboxError.ts'
 export { ConfigError } from '../outcome/ConfigError.ts'
 export type {
   Collector,

@@ -28,6 +28,7 @@ const placeOf = (
   const make =
     (sinkIn: SinkIn, { sharedSecret, enabled }: Omit<Parts, 'urls'>) =>
     (): Place => {
+      const kept = settings.outbox ?? outbox?.(name)
       const signer = sharedSecret === undefined ? undefined : signerOf(sharedSecret)
       return {
         name,
@@ -40,7 +41,7 @@ const placeOf = (
               ended({ destination: name, outcome })
             },
           },
-          { ...shared, ...(outbox === undefined ? {} : { outbox: outbox(name) }) },
+          { ...shared, ...(kept === undefined ? {} : { outbox: kept }) },
         ),
         signer,
         enabled,
@@ -52,6 +53,18 @@ const placeOf = (
   }
   const parts = partsOf(settings, shared)
   return isLeft(parts) ? parts : right(make((around) => sinkOf(parts.right.urls, around), parts.right))
+}
+
+/** Opens all, or none: a folder may be in use, and then those that are open already give theirs back. */
+const openAll = (places: ReadonlyArray<() => Place>): ReadonlyArray<Place> => {
+  const opened: Place[] = []
+  try {
+    for (const open of places) opened.push(open())
+  } catch (error) {
+    for (const { work } of opened) void work.close({ timeout: 0 })
+    throw error
+  }
+  return opened
 }
 
 /**
@@ -67,5 +80,5 @@ export const openPlaces = (
     places.flatMap((place) => (isLeft(place) ? place.left.map((fault) => [fault.path, fault] as const) : [])),
   )
   if (faults.size > 0) return left([...faults.values()])
-  return right(places.flatMap((place) => (isLeft(place) ? [] : [place.right()])))
+  return right(openAll(places.flatMap((place) => (isLeft(place) ? [] : [place.right]))))
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+export { OutboxError } from '../outbox/lmdb/OutboxError.ts'
 export { ConfigError } from '../outcome/ConfigError.ts'
 export type {
   Accepted,
@@ -10,6 +11,7 @@ export type {
   Destination,
   DestinationOptions,
   DestinationStats,
+  StoredIn,
 } from './Destination.ts'
 export { decodeSettings } from './Settings.ts'
 export type { Settings, WebhookSettings } from './Settings.ts'

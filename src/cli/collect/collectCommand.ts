@@ -1,4 +1,6 @@
+import type { Collector } from '../../collector/Collector.ts'
 import { createCollector } from '../../collector/createCollector.ts'
+import { OutboxError } from '../../outbox/lmdb/OutboxError.ts'
 import { USAGE } from '../ExitCode.ts'
 import { toJson } from '../output/Report.ts'
 import { whyNot } from '../output/whyNot.ts'
@@ -19,12 +21,28 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     })
   })
 
+/** Undefined if a folder cannot be opened, and why was told. */
+const opened = (
+  settings: CollectOptions['settings'],
+  egress: CollectOptions['egress'],
+  terminal: Terminal,
+): Collector | undefined => {
+  try {
+    return createCollector(settings, { egress })
+  } catch (error) {
+    if (!(error instanceof OutboxError)) throw error
+    terminal.err.line(`headrace collect: ${error.message}`)
+    return undefined
+  }
+}
+
 const run = async (
   { settings, host, port, grace, egress, output }: CollectOptions,
   stop: Stop,
   terminal: Terminal,
 ): Promise<number> => {
-  const collector = createCollector(settings, { egress })
+  const collector = opened(settings, egress, terminal)
+  if (collector === undefined) return USAGE
   let server: Serving
   try {
     server = await serve(host, port, collector.listener)

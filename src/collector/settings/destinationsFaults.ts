@@ -4,6 +4,7 @@ import type { Fault } from '../../outcome/Refusal.ts'
 import type { Egress } from '../../sinks/webhook.ts'
 import { at, isRecord, isText, membersOf, repeated, textFaults, textsOf } from './Checks.ts'
 import type { Fields } from './Checks.ts'
+import { outboxFaults } from './outboxFaults.ts'
 
 const connectionFaults = (
   sources: unknown,
@@ -51,10 +52,11 @@ const destinationFaults = (
 ): ReadonlyArray<Fault> => {
   const path = `destinations[${String(index)}]`
   if (!isRecord(destination)) return [at(path, 'must be an object with a name, sources and webhooks')]
-  const { name, sources, ...rest } = destination
+  const { name, sources, outbox, ...rest } = destination
   return [
     ...nameFaults(name, `${path}.name`),
     ...connectionFaults(sources, `${path}.sources`, known),
+    ...outboxFaults(outbox, `${path}.outbox`),
     ...ownFaults(rest, path, egress),
   ]
 }
@@ -71,5 +73,10 @@ export const destinationsFaults = (
   return [
     ...all.flatMap((each, index) => destinationFaults(each, index, known, egress)),
     ...repeated(textsOf(membersOf(all, 'name')), (index) => `destinations[${String(index)}].name`),
+    // One folder holds the events of one destination.
+    ...repeated(
+      textsOf(membersOf(membersOf(all, 'outbox'), 'path')),
+      (index) => `destinations[${String(index)}].outbox.path`,
+    ),
   ]
 }

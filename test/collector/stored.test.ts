@@ -1,0 +1,100 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { expect, it, onTestFinished } from 'vitest'
+import { decodeCollectorSettings } from '../../src/collector/CollectorSettings.ts'
+import { createCollector } from '../../src/collector/createCollector.ts'
+import { OutboxError } from '../../src/outbox/lmdb/OutboxError.ts'
+import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
+
+const folder = (): string => {
+  const path = mkdtempSync(`${tmpdir()}/headrace-collector-`)
+  onTestFinished(() => {
+    rmSync(path, { recursive: true, force: true })
+  })
+  return path
+}
+
+const sources = [{ id: 'web', writeKey: 'wk' }]
+
+it('each destination keeps its share in a folder of its own, beyond a restart', async () => {
+  const path = folder()
+  let healthy = false
+  const receiver = await loopbackReceiver(() => ({ do: 'status', code: healthy ? 200 : 503 }))
+  onTestFinished(receiver.close)
+  const open = () =>
+    createCollector(
+      {
+        sources,
+        destinations: ['a', 'b'].map((name) => ({
+          name,
+          sources: ['web'],
+          outbox: { path: `${path}/${name}` },
+          webhooks: [{ url: `${receiver.url}${name}` }],
+        })),
+      },
+      { logger: false },
+    )
+  const first = open()
+  expect(
+    (await first.accept('web', { type: 'track', userId: 'u1', event: 'Sold', messageId: 'm1' }))._tag,
+  ).toBe('Right')
+  const { totals, abandoned } = await first.close({ timeout: 0 })
+  expect(totals).toMatchObject({ accepted: 2, waiting: 2, abandoned: 0 })
+  expect(abandoned).toEqual({ a: [], b: [] })
+
+  healthy = true
+  const second = open()
+  expect(await second.idle()).toMatchObject({ delivered: 2, waiting: 0 })
+  await second.close()
+  expect(
+    receiver.received
+      .slice(-2)
+      .map((each) => each.path)
+      .sort((a, b) => a.localeCompare(b)),
+  ).toEqual(['/a', '/b'])
+})
+
+it('if one folder is in use, the others are given back', async () => {
+  const path = folder()
+  const open = (...names: ReadonlyArray<string>) =>
+    createCollector(
+      {
+        sources,
+        destinations: names.map((name) => ({
+          name,
+          sources: ['web'],
+          outbox: { path: `${path}/${name}` },
+          webhooks: [{ url: 'http://127.0.0.1:9/' }],
+        })),
+      },
+      { logger: false },
+    )
+  const holder = open('b')
+  expect(() => open('a', 'b')).toThrow(OutboxError)
+  await holder.close()
+  await expect
+    .poll(() =>
+      open('a', 'b')
+        .close()
+        .then(() => 'opened'),
+    )
+    .toBe('opened')
+})
+
+it('what is wrong with a folder is named, and no two destinations have the same', () => {
+  const destination = { sources: ['web'], webhooks: [{ url: 'http://127.0.0.1:9/' }] }
+  const decoded = decodeCollectorSettings({
+    sources,
+    destinations: [
+      { ...destination, name: 'a', outbox: { path: 'x' } },
+      { ...destination, name: 'b', outbox: { path: 'x', maxCount: 0, size: 1 } },
+      { ...destination, name: 'c', outbox: 'x' },
+    ],
+  })
+  expect(decoded._tag === 'Left' ? decoded.left.map(({ path }) => path) : []).toEqual([
+    'destinations[1].outbox.maxCount',
+    'destinations[1].outbox.size',
+    'destinations[2].outbox',
+    'destinations[1].outbox.path',
+  ])
+})
