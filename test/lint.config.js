@@ -109,7 +109,7 @@ export default defineConfig(
   },
   {
     // Warnings and errors reach a person even when the host gave no logger.
-    files: ['src/destination/listeners.ts'],
+    files: ['src/observe/listeners.ts'],
     rules: { 'no-console': ['error', { allow: ['warn', 'error'] }] },
   },
   {
