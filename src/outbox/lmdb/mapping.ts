@@ -18,6 +18,8 @@ export interface MappingOptions {
 export interface Mapping {
   /** Its trees. They are others after a renewal, so no part of it may be kept. */
   readonly store: Store
+  /** Has `task` called each time before it is closed to be opened anew: while it can still be read. */
+  readonly beforeRenewal: (task: () => void) => void
   /** Whether it may be read at this moment. */
   readonly isReadable: () => boolean
   /** Reads it now, or as soon as it is open again. */
@@ -33,9 +35,11 @@ export const mapping = ({ store: first, open, isWorn }: MappingOptions): Mapping
   let isOpen = true
   let isClosed = false
   let renewing: Promise<void> | undefined
+  const before: Array<() => void> = []
 
   const renew = async (): Promise<void> => {
     if (isOpen) {
+      for (const task of before) task()
       isOpen = false
       await store.env.close()
     }
@@ -49,6 +53,8 @@ export const mapping = ({ store: first, open, isWorn }: MappingOptions): Mapping
     renewing = renew()
     try {
       await renewing
+      // So that what is mapped from here on is held against what is mapped now.
+      isWorn(0)
     } finally {
       renewing = undefined
     }
@@ -59,6 +65,9 @@ export const mapping = ({ store: first, open, isWorn }: MappingOptions): Mapping
 
   return {
     store,
+    beforeRenewal: (task) => {
+      before.push(task)
+    },
     isReadable: () => isOpen,
     read,
     ready,

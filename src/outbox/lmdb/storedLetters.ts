@@ -2,6 +2,7 @@ import type { Outcome } from '../../outcome/Outcome.ts'
 import { DEAD_PAGE } from '../../sink/Outbox.ts'
 import type { DeadLetter, DeadLetters } from '../../sink/Outbox.ts'
 import type { Commits } from './commits.ts'
+import type { Room } from './room.ts'
 import { committed } from './committed.ts'
 import { diedFromText } from './records/Known.ts'
 import type { ItemCodec } from './LmdbContract.ts'
@@ -11,15 +12,11 @@ import type { Draft } from './records/StoredTotals.ts'
 import { decodeRecord, sizeIn, withAbout } from './records/StoredRecord.ts'
 
 /** What the dead letters of a store work with. */
-export interface StoredLettersOptions<A> {
+export interface StoredLettersOptions<A> extends Room {
   readonly mapping: Pick<Mapping, 'store' | 'read'>
   readonly commits: Commits
   readonly codec: ItemCodec<A>
   readonly keepDead: number
-  /** Holds room for an item that shall wait again, if there is any: without it, its letter stays dead. */
-  readonly hold: (size: number) => boolean
-  /** Lets go of what was held. */
-  readonly letGo: (size: number) => void
 }
 
 /** The dead letters of a store. */
@@ -47,7 +44,7 @@ interface Page<A> {
 }
 
 export const storedLetters = <A>(options: StoredLettersOptions<A>): StoredLetters<A> => {
-  const { mapping, commits, codec, keepDead, hold, letGo } = options
+  const { mapping, commits, codec, keepDead, boundFor, hold, letGo } = options
   const { store, read } = mapping
 
   const letterIn = (key: number, bytes: Buffer): DeadLetter<A> | undefined => {
@@ -125,7 +122,13 @@ export const storedLetters = <A>(options: StoredLettersOptions<A>): StoredLetter
   }
 
   const redrive = async (filed: ReadonlyArray<Filed<A>>): Promise<number> => {
-    const chosen = filed.filter(({ record }) => hold(sizeIn(record)))
+    const chosen = filed.filter(({ record }) => {
+      const size = sizeIn(record)
+      // What there is no room for stays dead.
+      if (boundFor(size) !== undefined) return false
+      hold(size)
+      return true
+    })
     const apply = (draft: Draft): number => chosen.filter((each) => revive(each, draft)).length
     try {
       return chosen.length === 0 ? 0 : await committed(commits, { grows: false, apply })

@@ -14,6 +14,7 @@ import { diedToText, triedFromText, triedToText } from './records/Known.ts'
 import type { Bookmark, ItemCodec, LmdbOutbox } from './LmdbContract.ts'
 import type { Mapping } from './mapping.ts'
 import type { ParkedKey } from './Store.ts'
+import { room } from './room.ts'
 import { storedLetters } from './storedLetters.ts'
 import { decodeRecord, encodeRecord, sizeIn, withAbout } from './records/StoredRecord.ts'
 import { enters, leaves } from './records/StoredTotals.ts'
@@ -48,35 +49,17 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): LmdbOutbox<A> 
   const { store } = mapping
   const work = commits(mapping, options.path)
   const { totals } = work
-  /** Asked for, and not in the counters yet. */
-  const coming = { count: 0, bytes: 0 }
+  const { boundFor, hold, letGo } = room({ maxCount, maxBytes, totals })
   const bookmarks = new Map([...store.marks.getRange()].map(({ key, value }) => [key, value]))
   let closing: Promise<void> | undefined
-
-  const boundFor = (size: number): Full['bound'] | undefined => {
-    const { waiting, bytes } = totals()
-    if (waiting + coming.count >= maxCount) return 'count'
-    return bytes + coming.bytes + size > maxBytes ? 'bytes' : undefined
-  }
-  const hold = (size: number): void => {
-    coming.count++
-    coming.bytes += size
-  }
-  const letGo = (size: number): void => {
-    coming.count--
-    coming.bytes -= size
-  }
 
   const letters = storedLetters({
     mapping,
     commits: work,
     codec,
     keepDead,
-    hold: (size) => {
-      if (boundFor(size) !== undefined) return false
-      hold(size)
-      return true
-    },
+    boundFor,
+    hold,
     letGo,
   })
 
@@ -119,6 +102,12 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): LmdbOutbox<A> 
   }
 
   const due = dueEntries<A>({ store, newest: () => totals().items, read, bad: putAside })
+
+  /** As it was when the store could last be read: until it can be again, nothing is written that would change it. */
+  let lastDue: number | undefined
+  mapping.beforeRenewal(() => {
+    lastDue = due.nextDue()
+  })
 
   /** Works on a record that was handed out, once. `settle` goes on when it was synced. */
   const conclude = (
@@ -202,8 +191,10 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): LmdbOutbox<A> 
     append: (item, { bookmark } = {}) => append(item, bookmark),
     take: (at, limit, mostParked) =>
       closing === undefined ? mapping.read(() => due.take(at, limit, mostParked)) : [],
-    // While it cannot be read nobody knows, and who asks `take` will hear.
-    nextDue: () => (closing !== undefined ? undefined : mapping.isReadable() ? due.nextDue() : 0),
+    nextDue: () => {
+      if (closing !== undefined) return undefined
+      return mapping.isReadable() ? due.nextDue() : lastDue
+    },
     park: (entry, at) => {
       let key: ParkedKey
       const apply = (place: Place): void => {

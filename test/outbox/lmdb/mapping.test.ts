@@ -72,7 +72,8 @@ describe('mapping', () => {
 
   it('lets readers wait while it closes and opens', async () => {
     let opened = 0
-    const { ready, read, isReadable } = mapping({
+    const readable: boolean[] = []
+    const { ready, read, isReadable, beforeRenewal } = mapping({
       store,
       isWorn: () => opened === 0,
       open: () => {
@@ -80,7 +81,9 @@ describe('mapping', () => {
         return store
       },
     })
+    beforeRenewal(() => readable.push(isReadable()))
     const renewed = ready(1)
+    expect(readable).toEqual([true])
     expect(isReadable()).toBe(false)
     const answer = read(() => opened)
     await renewed

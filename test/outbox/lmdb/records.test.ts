@@ -1,0 +1,52 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  decodeRecord,
+  encodeRecord,
+  sizeIn,
+  withAbout,
+} from '../../../src/outbox/lmdb/records/StoredRecord.ts'
+import { noTotals, totalsFromText, totalsToText } from '../../../src/outbox/lmdb/records/StoredTotals.ts'
+
+const text = fc.string({ unit: 'grapheme', maxLength: 60 })
+const record = fc.record({ size: fc.nat(), about: text, text })
+
+describe('records', () => {
+  it('say what was written, and what is known of them changes without their body', () => {
+    const run = fc.property(record, text, (one, about) => {
+      const bytes = encodeRecord(one)
+      expect(decodeRecord(bytes)).toEqual(one)
+      expect(decodeRecord(withAbout(bytes, about))).toEqual({ ...one, about })
+      expect(sizeIn(bytes)).toBe(one.size)
+      // Looking changes nothing.
+      expect(bytes.equals(encodeRecord(one))).toBe(true)
+    })
+    fc.assert(run, { numRuns: 1_000 })
+  })
+
+  it('say nothing when a bit of them is another one, or an end is missing', () => {
+    const run = fc.property(record, fc.nat(), fc.nat(7), (one, at, bit) => {
+      const bytes = encodeRecord(one)
+      const place = at % bytes.length
+      const flipped = Buffer.from(bytes)
+      flipped.writeUInt8(flipped.readUInt8(place) ^ (1 << bit), place)
+      expect(decodeRecord(flipped)).toBe(undefined)
+      expect(decodeRecord(bytes.subarray(0, place))).toBe(undefined)
+    })
+    fc.assert(run, { numRuns: 1_000 })
+  })
+})
+
+it('counters come back as they were written, and from nothing else', () => {
+  const totals = { ...noTotals, waiting: 3, bytes: 1.5, items: 2 ** 53 }
+  expect(totalsFromText(totalsToText(totals))).toEqual(totals)
+  for (const wrong of [
+    '',
+    'null',
+    '[]',
+    '{}',
+    JSON.stringify({ ...totals, dead: -1 }),
+    JSON.stringify({ ...totals, dead: '1' }),
+  ])
+    expect(totalsFromText(wrong)).toBe(undefined)
+})
