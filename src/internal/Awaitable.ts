@@ -18,18 +18,22 @@ export const whenSettled = <T>(
   else use(value)
 }
 
-/** Asks, and goes on as `whenSettled` does; what `ask` throws goes to `fail` too. What `use` throws is nobody's but its own. */
-export const whenAnswered = <T>(
+/**
+ * Asks, and goes on as `whenSettled` does; what `ask` throws goes to `fail` too. What `use` throws is nobody's but its own. Answers what
+ * they answer, if that is here at once.
+ */
+export const whenAnswered = <T, B>(
   ask: () => Awaitable<T>,
-  use: (value: T) => void,
-  fail: (error: unknown) => void,
-): void => {
+  use: (value: T) => B,
+  fail: (error: unknown) => B,
+): B | undefined => {
   let answer: Awaitable<T>
   try {
     answer = ask()
   } catch (error) {
-    fail(error)
-    return
+    return fail(error)
   }
-  whenSettled(answer, use, fail)
+  if (!isPromiseLike(answer)) return use(answer)
+  answer.then(use, fail)
+  return undefined
 }

@@ -13,6 +13,12 @@ export interface Wire {
   readonly payload: Payload<unknown>
   /** Its body. */
   readonly bytes: Uint8Array
-  /** By signer, for a URL may have a secret of its own: one signature for each body and secret (DE10). */
-  signatures: Map<Signer, string> | undefined
+  /** For a URL may have a secret of its own: one for each body and secret (DE10). A list, for a `Map` of one costs more than its making. */
+  readonly signatures: Signed[]
+}
+
+/** What a signer made of the body. */
+export interface Signed {
+  readonly signer: Signer
+  readonly signature: string
 }

@@ -11,7 +11,7 @@ import type { Round, Wire } from '../sink/Round.ts'
 const made = (payload: Payload<unknown>, now: number): Wire => ({
   payload,
   bytes: bytesOf(payload, now),
-  signatures: undefined,
+  signatures: [],
 })
 
 /** A payload as it is sent at `now` (milliseconds since 1970): the round's own if there is one. */
@@ -23,10 +23,8 @@ export const wireOf = (payload: Payload<unknown>, round: Round | undefined, now:
 
 /** The signature of its bytes. */
 export const signatureOf = (wire: Wire, signer: Signer): string => {
-  const known = wire.signatures?.get(signer)
-  if (known !== undefined) return known
+  for (const known of wire.signatures) if (known.signer === signer) return known.signature
   const signature = signer(wire.bytes)
-  wire.signatures ??= new Map()
-  wire.signatures.set(signer, signature)
+  wire.signatures.push({ signer, signature })
   return signature
 }

@@ -116,6 +116,26 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
     }
   }
 
+  const took = (entries: ReadonlyArray<Entry<A>>): number => {
+    for (const entry of entries) start(entry)
+    // Only now: what was taken and not yet started must not look like rest.
+    taking = false
+    if (!pumping) {
+      // Once more, for as long as there was something.
+      if (entries.length > 0) pump()
+      else changed()
+    }
+    return entries.length
+  }
+
+  const tookNothing = (error: unknown): number => {
+    taking = false
+    say.defect('outbox', error)
+    if (!rests()) timer.atLatest(now() + ASK_AGAIN_AFTER)
+    changed()
+    return 0
+  }
+
   /** Takes up to `most` entries that are due and starts them. Answers how many; 0 too when the store answers later. */
   const startDue = (most: number): number => {
     // What the store has not let go of counts as in a round: else we would hold all that a failing store has.
@@ -123,28 +143,9 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
     const at = now()
     looked = at
     if (rests() || taking || free <= 0 || (outbox.nextDue() ?? Infinity) > at) return 0
-    let started = 0
     taking = true
-    whenAnswered(
-      () => outbox.take(at, free, Math.max(0, retrySlots - round.retries())),
-      (entries) => {
-        started = entries.length
-        for (const entry of entries) start(entry)
-        // Only now: what was taken and not yet started must not look like rest.
-        taking = false
-        if (pumping) return
-        // Once more, for as long as there was something.
-        if (started > 0) pump()
-        else changed()
-      },
-      (error) => {
-        taking = false
-        say.defect('outbox', error)
-        if (!rests()) timer.atLatest(now() + ASK_AGAIN_AFTER)
-        changed()
-      },
-    )
-    return started
+    const retries = Math.max(0, retrySlots - round.retries())
+    return whenAnswered(() => outbox.take(at, free, retries), took, tookNothing) ?? 0
   }
 
   const pump = (): void => {

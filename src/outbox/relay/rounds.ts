@@ -61,7 +61,7 @@ export const rounds = <A>(sink: Sink<A>, listener: RoundsListener<A>): Rounds<A>
     if (delivery.over) return
     delivery.over = true
     running.remove(delivery)
-    settle(delivery, left(retryable('defect', { detail: without })))
+    if (!delivery.settled) settle(delivery, left(retryable('defect', { detail: without })))
     listener.rested()
   }
 

@@ -14,6 +14,8 @@ export const watchers = (): Watchers => {
   const all = new Set<() => void>()
   return {
     changed: () => {
+      // Called several times for each item, and mostly nobody watches.
+      if (all.size === 0) return
       for (const watcher of all) watcher()
     },
     onChange: (listener) => {

@@ -1,5 +1,5 @@
 import type { Cancel, Clock } from '../../clock/Clock.ts'
-import { whenAnswered } from '../../internal/Awaitable.ts'
+import { isPromiseLike } from '../../internal/Awaitable.ts'
 import type { Awaitable } from '../../internal/Awaitable.ts'
 
 /** Something to be written to a store. */
@@ -34,24 +34,43 @@ export const writes = (clock: Clock, defect: (where: string, error: unknown) => 
     write.otherwise()
   }
 
+  const committed = (write: Write): void => {
+    pending--
+    write.then()
+  }
+
+  const failed = (write: Write, error: unknown): void => {
+    defect('outbox', error)
+    if (givenUp) drop(write)
+    else
+      again.set(
+        write,
+        clock.schedule(ASK_AGAIN_AFTER, () => {
+          again.delete(write)
+          attempt(write)
+        }),
+      )
+  }
+
   const attempt = (write: Write): void => {
-    whenAnswered(
-      write.make,
+    let answer: Awaitable<void>
+    try {
+      answer = write.make()
+    } catch (error) {
+      failed(write, error)
+      return
+    }
+    // A store in memory answers at once: then no function is made for what comes later.
+    if (!isPromiseLike(answer)) {
+      committed(write)
+      return
+    }
+    answer.then(
       () => {
-        pending--
-        write.then()
+        committed(write)
       },
-      (error) => {
-        defect('outbox', error)
-        if (givenUp) drop(write)
-        else
-          again.set(
-            write,
-            clock.schedule(ASK_AGAIN_AFTER, () => {
-              again.delete(write)
-              attempt(write)
-            }),
-          )
+      (error: unknown) => {
+        failed(write, error)
       },
     )
   }
