@@ -1,36 +1,42 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { newFolder } from './grounds.ts'
 
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+const ENTRY = new URL('../../../dist/outbox/lmdb/index.js', import.meta.url).href
+
+/** As if it had not been installed, and tells each time that somebody asks for it. */
+const WITHOUT = `data:text/javascript,${encodeURIComponent(`
+  import Module from 'node:module'
+  const find = Module._resolveFilename
+  Module._resolveFilename = (name, ...rest) => {
+    if (name !== 'lmdb') return find(name, ...rest)
+    console.log('asked for lmdb')
+    throw Object.assign(new Error("Cannot find module 'lmdb'"), { code: 'MODULE_NOT_FOUND' })
+  }`)}`
 
 const SCRIPT = `
-import { lmdbOutbox, openLmdbOutbox } from './dist/outbox/lmdb/index.js'
+const { lmdbOutbox, openLmdbOutbox } = await import('${ENTRY}')
+console.log('loaded')
 const codec = { toText: String, fromText: String, sizeOf: () => 1 }
-console.log(openLmdbOutbox({ path: 'outbox', codec }).left.reason)
+console.log(openLmdbOutbox({ path: 'nowhere', codec }).left.reason)
 try {
-  lmdbOutbox({ path: 'outbox', codec })
+  lmdbOutbox({ path: 'nowhere', codec })
 } catch (error) {
-  console.log(error.code, error.reason, error.message.split('(')[0].trim())
+  console.log(error.code, error.reason, error.message)
 }`
 
 it('without lmdb the module loads, and opening says how to get it', () => {
-  const folder = newFolder()
-  cpSync(join(ROOT, 'dist'), join(folder, 'dist'), { recursive: true })
-  mkdirSync(join(folder, 'node_modules'))
-  symlinkSync(join(ROOT, 'node_modules', 'fp-ts'), join(folder, 'node_modules', 'fp-ts'))
-  cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'))
-  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', SCRIPT], {
-    cwd: folder,
+  const args = ['--import', WITHOUT, '--input-type=module', '-e', SCRIPT]
+  const { stdout, stderr } = spawnSync(process.execPath, args, {
+    cwd: fileURLToPath(new URL('.', import.meta.url)),
     encoding: 'utf8',
   })
   expect(stderr).toBe('')
   expect(stdout.trim().split('\n')).toEqual([
+    'loaded',
+    'asked for lmdb',
     'missing',
-    'HEADRACE_OUTBOX missing an outbox on a disk needs the package lmdb, which could not be loaded: run "npm install lmdb"',
+    'asked for lmdb',
+    `HEADRACE_OUTBOX missing an outbox on a disk needs the package lmdb, which could not be loaded: run "npm install lmdb" (Cannot find module 'lmdb')`,
   ])
-  rmSync(folder, { recursive: true })
 })
