@@ -84,6 +84,16 @@ test.each<[what: string, config: unknown, sentence: string]>([
   expect([code, stdout]).toEqual([2, ''])
 })
 
+it('a variable that is missing hides no other fault', async () => {
+  const { stderr } = await check({ ...good, sources: [{ id: '', writeKey: { env: 'NOPE' } }], extra: 1 })
+  expect(linesOf(stderr).map((line) => line.replace(/^.*json: /, ''))).toEqual([
+    'sources[0].writeKey names a variable of the environment that is not set: set it with export',
+    'sources[0].id must be a string that is not empty',
+    'destinations[0].sources[0] is no id of a source',
+    'extra is no setting; there are sources, destinations',
+  ])
+})
+
 it('tells every fault at once, to programs too', async () => {
   const { code, stdout } = await check({ sources: [], destinations: [{ name: '' }] }, '--output', 'json')
   const [record] = recordsOf(stdout)

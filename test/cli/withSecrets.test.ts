@@ -17,8 +17,8 @@ describe('secrets of a configuration', () => {
       ],
     }
     expect(withSecrets(config, env)).toEqual({
-      _tag: 'Right',
-      right: {
+      faults: [],
+      config: {
         sources: [{ id: 'web', writeKey: 'k-1' }],
         destinations: [{ name: 'hooks', sharedSecret: 's-1', webhooks: [{ headers: { 'X-Key': 'k-1' } }] }],
       },
@@ -29,8 +29,8 @@ describe('secrets of a configuration', () => {
     const config = { a: [{ env: 'hunter2' }, { env: 'EMPTY' }], b: { env: 7 }, c: { env: 'toString' } }
     const result = withSecrets(config, env)
     expect(result).toEqual({
-      _tag: 'Left',
-      left: [
+      config: { a: ['missing-1', 'missing-2'], b: 'missing-3', c: 'missing-4' },
+      faults: [
         { path: 'a[0]', message: expect.stringContaining('is not set: set it with export') },
         { path: 'a[1]', message: expect.stringContaining('is empty') },
         { path: 'b', message: expect.stringContaining('{"env": "NAME"}') },
@@ -46,7 +46,7 @@ describe('secrets of a configuration', () => {
       .filter((value) => !JSON.stringify(value).includes('"env"'))
     fc.assert(
       fc.property(plain, (config) => {
-        expect(withSecrets(config, {})).toEqual({ _tag: 'Right', right: config })
+        expect(withSecrets(config, {})).toEqual({ config, faults: [] })
       }),
       { numRuns: 300 },
     )
@@ -54,6 +54,6 @@ describe('secrets of a configuration', () => {
 
   it('takes an object that has more than env for what it is', () => {
     const config = { env: 'KEY', other: 1 }
-    expect(withSecrets(config, env)).toEqual({ _tag: 'Right', right: config })
+    expect(withSecrets(config, env)).toEqual({ config, faults: [] })
   })
 })

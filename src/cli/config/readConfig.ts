@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { decodeCollectorSettings } from '../../collector/CollectorSettings.ts'
 import type { CollectorSettings } from '../../collector/CollectorSettings.ts'
 import { jsonFault } from '../../internal/jsonFault.ts'
@@ -40,15 +39,15 @@ const textOf = (file: string): Checked<string> => {
   }
 }
 
-const inWords = <A>(file: string, checked: Either<ReadonlyArray<Fault>, A>): Checked<A> =>
-  checked._tag === 'Right' ? checked : left(checked.left.map(sentenceOf(file)))
-
 /** The settings of a collector in a JSON file, with their secrets from the environment; or all that is wrong with them. */
 export const readConfig = (file: string, env: Environment): Checked<CollectorSettings> => {
   const text = textOf(file)
   if (text._tag === 'Left') return text
   const config = parsed(file, text.right)
   if (config._tag === 'Left') return config
-  const whole = inWords(file, withSecrets(config.right, env))
-  return whole._tag === 'Left' ? whole : inWords(file, decodeCollectorSettings(whole.right))
+  const secrets = withSecrets(config.right, env)
+  const decoded = decodeCollectorSettings(secrets.config)
+  const faults = [...secrets.faults, ...(isLeft(decoded) ? decoded.left : [])]
+  if (isLeft(decoded) || faults.length > 0) return left(faults.map(sentenceOf(file)))
+  return decoded
 }

@@ -1,5 +1,3 @@
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
 import type { Fault } from '../../outcome/Refusal.ts'
 
 /** Variables of an environment. */
@@ -10,12 +8,19 @@ const isReference = (value: object): value is { readonly env: unknown } =>
 
 const stepTo = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`)
 
+/** A configuration whose secrets have been looked up. */
+export interface Resolved {
+  /** With a text of its own in place of each secret that is missing, so that the rest can be checked all the same. */
+  readonly config: unknown
+  readonly faults: ReadonlyArray<Fault>
+}
+
 /**
  * A configuration with what the environment holds in place of each `{"env":"NAME"}`, so that no secret need stand in the file. Every
  * variable that is missing is a fault. Neither its name nor a value is repeated: the name may be the secret itself, given by
  * mistake.
  */
-export const withSecrets = (config: unknown, env: Environment): Either<ReadonlyArray<Fault>, unknown> => {
+export const withSecrets = (config: unknown, env: Environment): Resolved => {
   const faults: Fault[] = []
 
   const valueOf = (name: unknown, path: string): unknown => {
@@ -29,7 +34,7 @@ export const withSecrets = (config: unknown, env: Environment): Either<ReadonlyA
           ? `names a variable of the environment that ${found}: set it with export`
           : 'must be {"env": "NAME"}, with the name of a variable of the environment',
     })
-    return undefined
+    return `missing-${String(faults.length)}`
   }
 
   const resolved = (value: unknown, path: string): unknown => {
@@ -44,6 +49,5 @@ export const withSecrets = (config: unknown, env: Environment): Either<ReadonlyA
     )
   }
 
-  const whole = resolved(config, '')
-  return faults.length > 0 ? left(faults) : right(whole)
+  return { config: resolved(config, ''), faults }
 }
