@@ -53,11 +53,10 @@ const hasPlainMembers = (value: object, depth: number, look: Inspection): boolea
     return true
   }
   if (Object.getPrototypeOf(value) !== Object.prototype) return false
-  const keys = Object.keys(value)
-  look.left -= keys.length
-  if (look.left < 0) return false
-  for (const key of keys) {
-    // Sound for every object: it is read by a key of its own, and what stands there stays unknown.
+  // Not `Object.keys`, which takes twice the time: should every object have been given a member, that one is looked at too.
+  for (const key in value) {
+    if (--look.left < 0) return false
+    // Sound for every object: it is read by a key that it has, and what stands there stays unknown.
     if (key === '__proto__' || !isPlain((value as Readonly<Record<string, unknown>>)[key], depth, look))
       return false
   }

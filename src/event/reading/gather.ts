@@ -10,11 +10,17 @@ const wrong = (look: Reading, message: string, ...steps: ReadonlyArray<string>):
 /** What an object with a `toJSON` stands for; everything else stands for itself. */
 const meantBy = (input: object): unknown => (hasToJson(input) ? input.toJSON('') : input)
 
+/** Mostly its prototype says it, and looking along it for each of the others is felt. */
+const isOrdinary = (value: object): boolean =>
+  Object.getPrototypeOf(value) === Object.prototype ||
+  !(value instanceof Map || value instanceof Set || value instanceof Date)
+
 const isPlain = (value: unknown): value is object =>
   typeof value === 'object' &&
   value !== null &&
   !Array.isArray(value) &&
-  !(value instanceof Map || value instanceof Set || value instanceof Date || ArrayBuffer.isView(value))
+  !ArrayBuffer.isView(value) &&
+  isOrdinary(value)
 
 const readMembers = (look: Reading, members: object): boolean => {
   let readable = true
