@@ -1,6 +1,9 @@
 import type { Clock } from '../clock/Clock.ts'
+import { inTime } from '../clock/inTime.ts'
 import { closeRelay } from '../outbox/relay/closeRelay.ts'
 import type { Relay } from '../outbox/relay/RelayContract.ts'
+import type { Outbox } from '../sink/Outbox.ts'
+import type { Sink } from '../sink/Sink.ts'
 import type { MessageBatch } from './Message.ts'
 import type { Endings } from './queue/endings.ts'
 import type { Handover } from './queue/handover.ts'
@@ -11,8 +14,13 @@ export interface ClosingOptions {
   readonly clock: Clock
   readonly onTheWay: Handover
   readonly ends: Endings
-  /** Whether the outbox keeps what is in it beyond the close. */
-  readonly isDurable: boolean
+  readonly outbox: Pick<Outbox<MessageBatch>, 'durable' | 'close'>
+  /** What is the client's own to close. */
+  readonly sink: Pick<Sink<MessageBatch>, 'close'> | undefined
+  /** Milliseconds that a store may take for its own close. */
+  readonly timeout: number
+  /** Is told what failed to close, which keeps nothing else from closing. */
+  readonly defect: (where: string, error: unknown) => void
 }
 
 /** A store on disk may take its time, and fail. */
@@ -30,15 +38,35 @@ const handedOver = (onTheWay: Handover, clock: Clock, within: number): Promise<v
 
 /**
  * Brings everything to its end within so many milliseconds, and what then is in flight within `lastAttempt` more; the rest is handed back
- * (DE15). A batch that never came into the outbox is handed back too.
+ * (DE15). A batch that never came into the outbox is handed back too. Then the sink and the outbox are closed; one that does not
+ * answer in time is told of and left.
  */
-export const closing =
-  ({ relay, clock, onTheWay, ends, isDurable }: ClosingOptions) =>
-  async (within: number, lastAttempt: number): Promise<void> => {
+export const closing = ({
+  relay,
+  clock,
+  onTheWay,
+  ends,
+  outbox,
+  sink,
+  timeout,
+  defect,
+}: ClosingOptions): ((within: number, lastAttempt: number) => Promise<void>) => {
+  const quietly = async (where: string, close: () => Promise<void>): Promise<void> => {
+    try {
+      await close()
+    } catch (error) {
+      defect(where, error)
+    }
+  }
+
+  return async (within, lastAttempt) => {
     const until = relay.now() + within
     if (!onTheWay.isEmpty()) await handedOver(onTheWay, clock, within)
     await closeRelay(relay, { clock, within: Math.max(0, until - relay.now()), lastAttempt })
     const left = onTheWay.giveUp()
     // What a store keeps beyond the close stays with it; of a store that never answered nobody knows, and it is handed back.
-    ends.abandon(isDurable ? left : ends.live())
+    ends.abandon(outbox.durable ? left : ends.live())
+    if (sink !== undefined) await quietly('the close of the sink', () => sink.close(lastAttempt)())
+    await quietly('the close of the outbox', () => inTime(clock, timeout, () => outbox.close()))
   }
+}

@@ -6,6 +6,7 @@ import { hearing } from '../observe/hearing.ts'
 import { listeners } from '../observe/listeners.ts'
 import { hot } from '../observe/streams/hot.ts'
 import { iterate } from '../observe/streams/iterate.ts'
+import { timeoutOf } from '../observe/timeoutOf.ts'
 import type { Outcome } from '../outcome/Outcome.ts'
 import type { Closing } from '../outbox/relay/closeRelay.ts'
 import { relay } from '../outbox/relay/relay.ts'
@@ -176,22 +177,20 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
     onTheWay.go()
   }
 
-  const end = closing({ relay: work, clock, onTheWay, ends, isDurable: outbox.durable })
-
-  /** What fails to close is told, and keeps nothing else from closing. */
-  const quietly = async (where: string, close: () => Promise<void>): Promise<void> => {
-    try {
-      await close()
-    } catch (error) {
-      defect(where, error)
-    }
-  }
+  const end = closing({
+    relay: work,
+    clock,
+    onTheWay,
+    ends,
+    outbox,
+    sink: closes ? sink : undefined,
+    timeout,
+    defect,
+  })
 
   const shutDown = async (within: number, lastAttempt: number): Promise<Closing<Message>> => {
     send('end')
     await end(within, lastAttempt)
-    if (closes) await quietly('the close of the sink', () => sink.close(lastAttempt)())
-    await quietly('the close of the outbox', () => outbox.close())
     flushes.over()
     life.idle()
     outcomes.complete()
@@ -229,14 +228,15 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
     alias: (call) => take(call, 'alias'),
     send: (call) => take(call, undefined),
     ready: () => (books.boundFor(0) === undefined ? door.pass() : life.held(door.pass())),
-    flush: ({ timeout: within } = {}) => {
+    flush: (options) => {
+      const within = timeoutOf(options, undefined, defectIn('the timeout of flush'))
       filling.close('flush')
       // Before anything is told of: what somebody sends when he hears of it is no longer waited for.
       const ended = flushes.flush(within)
       onTheWay.go()
       return books.waiting() === 0 ? ended : life.held(ended)
     },
-    close: ({ timeout: within = CLOSE_WITHIN } = {}) => close(within, timeout),
+    close: (options) => close(timeoutOf(options, CLOSE_WITHIN, defectIn('the timeout of close')), timeout),
     outcomes$: outcomes.values$,
     outcomes: () => iterate(outcomes.values$, KEPT_FOR_READER),
     stats: () => ({ ...books.stats(), enabled: settings.enabled }),

@@ -1,7 +1,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { steady, systemClock } from '../clock/Clock.ts'
-import type { Accepted } from '../destination/Destination.ts'
+import type { Accepted, CloseOptions } from '../destination/Destination.ts'
 import { receivedBatchBytes, receivedCallBytes } from '../event/Limits.ts'
 import { wholeNumber } from '../internal/wholeNumber.ts'
 import { numbersOf } from '../destination/numbersOf.ts'
@@ -170,10 +170,8 @@ export const createCollector = (given: CollectorSettings, options: CollectorOpti
     return place !== undefined
   }
 
-  const shutDown = async (timeout: number | undefined): Promise<CollectorClosing> => {
-    const closed = await Promise.all(
-      places.map(({ work }) => work.close(timeout === undefined ? {} : { timeout })),
-    )
+  const shutDown = async (options: CloseOptions | undefined): Promise<CollectorClosing> => {
+    const closed = await Promise.all(places.map(({ work }) => work.close(options)))
     outcomes.complete()
     return {
       totals: sumOf(closed.map(({ totals }) => totals)),
@@ -181,9 +179,9 @@ export const createCollector = (given: CollectorSettings, options: CollectorOpti
     }
   }
 
-  const close: Collector['close'] = ({ timeout } = {}) => {
+  const close: Collector['close'] = (options) => {
     if (closing !== undefined) return closing
-    closing = Promise.resolve().then(() => shutDown(timeout))
+    closing = Promise.resolve().then(() => shutDown(options))
     arriving.close()
     return closing
   }

@@ -1,5 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { steady, systemClock } from '../clock/Clock.ts'
+import { inTime } from '../clock/inTime.ts'
 import { systemRandom } from '../clock/Random.ts'
 import type { Event } from '../event/Event.ts'
 import type { Payload, Signer } from '../event/Payload.ts'
@@ -9,6 +10,7 @@ import { hearing } from '../observe/hearing.ts'
 import { listeners } from '../observe/listeners.ts'
 import { hot } from '../observe/streams/hot.ts'
 import { iterate } from '../observe/streams/iterate.ts'
+import { timeoutOf } from '../observe/timeoutOf.ts'
 import { refused } from '../outcome/Failure.ts'
 import type { Outcome } from '../outcome/Outcome.ts'
 import type { Closed, Full } from '../outcome/Refusal.ts'
@@ -113,7 +115,7 @@ export const workings = (
   const shutDown = async (within: number): Promise<Closing<Payload<Event>>> => {
     const closed = await closeRelay(work, { clock, within, lastAttempt: numbers.timeout })
     await quietly('the close of the sink', () => sink.close(numbers.timeout)())
-    await quietly('the close of the outbox', () => outbox.close())
+    await quietly('the close of the outbox', () => inTime(clock, numbers.timeout, () => outbox.close()))
     outcomes.complete()
     attempts.complete()
     return closed
@@ -137,7 +139,8 @@ export const workings = (
     }),
     idle: idleness(work),
     redrive: (matches = () => true) => work.redrive(matches),
-    close: ({ timeout: within = CLOSE_WITHIN } = {}) => {
+    close: (options) => {
+      const within = timeoutOf(options, CLOSE_WITHIN, reportFrom('the timeout of close'))
       work.refuse()
       whenClosing()
       // A turn later, so that whoever closes inside a callback of the close finds the same promise.
