@@ -61,6 +61,8 @@ export const thirdParties: ReadonlyArray<Place> = [
   { package: /^node:module$/, places: ['observe/debugTell.ts', 'outbox/lmdb/opening/loadLmdb.ts'] },
   // Bodies that come compressed.
   { package: /^node:zlib$/, places: ['collector/', 'testing/', 'outbox/lmdb/', 'cli/'] },
+  // A body's pieces are told from what only looks like them, whatever realm made them.
+  { package: /^node:util\/types$/, places: ['collector/'] },
   { package: /^node:diagnostics_channel$/, places: ['observe/'] },
   { package: /^node:util$/, places: ['signing/', 'transport/', 'observe/', 'destination/', 'cli/'] },
   {

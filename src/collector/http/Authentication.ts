@@ -12,9 +12,6 @@ export interface Authentication<S> {
   readonly byKey: (key: string) => S | undefined
 }
 
-/** Headers that were right are remembered, so many of them: each costs a signature otherwise. */
-const REMEMBERED = 1_000
-
 const BASIC = /^basic +([A-Za-z0-9+/_=-]+) *$/i
 
 /** Whether a header is of the kind that names a write key; another one (Bearer) leaves it to the body. */
@@ -31,8 +28,9 @@ const userOf = (header: string): string | undefined => {
 
 /**
  * Knows everybody by their write keys. Keys are never compared: each signs the same words, made up for this process, and it is the
- * signature that is looked up, so how long that takes tells nothing of a key. The headers that are remembered stand in a `Map`, which
- * compares texts only when their hashes, of the whole text and seeded by the process, are equal.
+ * signature that is looked up, so how long that takes tells nothing of a key. The user names that were right are remembered, for each
+ * costs a signature otherwise: no more than there are keys, whatever passwords come with them. They stand in a `Map`, which compares texts
+ * only when their hashes, of the whole text and seeded by the process, are equal.
  */
 export const authentication = <S>(
   everybody: ReadonlyArray<readonly [Secret | string, S]>,
@@ -50,11 +48,12 @@ export const authentication = <S>(
   return {
     byKey,
     byHeader: (header) => {
-      const known = remembered.get(header)
-      if (known !== undefined) return known
       const user = userOf(header)
-      const found = user === undefined ? undefined : byKey(user)
-      if (found !== undefined && remembered.size < REMEMBERED) remembered.set(header, found)
+      if (user === undefined) return undefined
+      const known = remembered.get(user)
+      if (known !== undefined) return known
+      const found = byKey(user)
+      if (found !== undefined) remembered.set(user, found)
       return found
     },
   }

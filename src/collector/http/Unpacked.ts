@@ -26,8 +26,12 @@ const whyNot = (text: string): Answer => {
   )
 }
 
-/** A text as data; one that is not JSON is named by its place, and never quoted. */
-export const parsed = (text: string, size: number): Either<Answer, Unpacked> => {
+/** RFC 8259 lets a reader pass over it, and some senders write it. */
+const BYTE_ORDER_MARK = '\u{feff}'
+
+/** A text as data, with or without a byte order mark; one that is not JSON is named by its place, and never quoted. */
+export const parsed = (given: string, size: number): Either<Answer, Unpacked> => {
+  const text = given.startsWith(BYTE_ORDER_MARK) ? given.slice(1) : given
   try {
     return right({ value: JSON.parse(text) as unknown, size })
   } catch {

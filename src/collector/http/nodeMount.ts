@@ -32,6 +32,10 @@ const headOf = (request: MountedRequest): Head => ({
   },
 })
 
+/** Whoever set an encoding before us made the bytes text. Its name is one of those that Node knows. */
+const bytesOf = (chunk: Uint8Array | string, { readableEncoding }: IncomingMessage): Uint8Array =>
+  typeof chunk === 'string' ? Buffer.from(chunk, readableEncoding ?? 'utf8') : chunk
+
 const send = (response: ServerResponse, { status, headers, body }: Answer): void => {
   if (response.headersSent || response.destroyed) return
   response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body) })
@@ -67,22 +71,36 @@ export const nodeMount =
       whenSettled(reception.take(admission, body), finish, ignore)
     }
 
+    /** What a listener throws, nobody catches: the host's process would end. */
+    const contained = (listen: () => void): void => {
+      try {
+        listen()
+      } catch (error) {
+        const answer = reception.defect(error)
+        if (!response.headersSent) finish(answer)
+      }
+    }
+
     /** Answers before the body is here. What comes of it is let flow away, for its time: else the sender would not read the answer. */
     const finishEarly = (answer: Answer): void => {
       request.on('error', ignore)
-      if (!request.complete) {
+      contained(() => {
+        if (request.complete) return
         const upload = reception.uploads.begin(() => {
           request.destroy()
         })
-        request.on('close', upload.end)
-        request.on('end', upload.end)
+        const end = (): void => {
+          contained(upload.end)
+        }
+        request.on('close', end)
+        request.on('end', end)
         request.resume()
-      }
-      finish(answer)
+      })
+      if (!response.headersSent) finish(answer)
     }
 
     const read = (admission: Admission): void => {
-      const chunks: Buffer[] = []
+      const chunks: Uint8Array[] = []
       let size = 0
       let open = true
       /** Answers true once. */
@@ -94,35 +112,46 @@ export const nodeMount =
         return true
       }
       const upload = reception.uploads.begin((why) => {
-        if (!end()) return
-        finish(
-          why === 'late' ? tooSlow : { ...closing, headers: { ...closing.headers, Connection: 'close' } },
-        )
-        response.on('finish', () => {
-          request.destroy()
+        contained(() => {
+          if (!end()) return
+          finish(
+            why === 'late' ? tooSlow : { ...closing, headers: { ...closing.headers, Connection: 'close' } },
+          )
+          response.on('finish', () => {
+            request.destroy()
+          })
         })
       })
-      const more = (chunk: Buffer): void => {
-        chunks.push(chunk)
-        size += chunk.length
-        if (size > reception.maxBatch) {
-          if (end()) finishEarly(tooLong(reception.maxBatch))
-        } else if (!upload.hold(chunk.length)) {
-          if (end()) finishEarly(tooMuch)
-        }
+      const more = (chunk: Uint8Array | string): void => {
+        contained(() => {
+          const bytes = bytesOf(chunk, request)
+          chunks.push(bytes)
+          size += bytes.length
+          if (size > reception.maxBatch) {
+            if (end()) finishEarly(tooLong(reception.maxBatch))
+          } else if (!upload.hold(bytes.length)) {
+            if (end()) finishEarly(tooMuch)
+          }
+        })
       }
-      request.on('data', more)
-      request.on('end', () => {
+      const whole = (): void => {
         if (!end()) return
         const [first] = chunks
         take(admission, {
           _tag: 'Bytes',
           bytes: chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks, size),
         })
+      }
+      request.on('data', more)
+      request.on('end', () => {
+        contained(whole)
       })
       // Whoever goes away in the middle has sent nothing.
-      request.on('close', end)
-      request.on('error', end)
+      const gone = (): void => {
+        contained(end)
+      }
+      request.on('close', gone)
+      request.on('error', gone)
     }
 
     try {

@@ -7,7 +7,7 @@ export type Cut = 'late' | 'closing'
 
 /** A body that comes. */
 export interface Upload {
-  /** So many more bytes have come. False if all uploads together hold too much now. */
+  /** So many more bytes have come. False if all uploads together hold too much now, and for what is no number of bytes. */
   readonly hold: (bytes: number) => boolean
   /** What has come is not kept, and what comes will not be; its time goes on. */
   readonly letGo: () => void
@@ -84,7 +84,8 @@ export const uploads = (clock: Clock, within: number, most: number): Uploads => 
       arm()
       return {
         hold: (bytes) => {
-          if (each.ended) return false
+          // What is no number would stay in the sum for ever.
+          if (each.ended || !Number.isSafeInteger(bytes) || bytes < 0) return false
           each.bytes += bytes
           held += bytes
           return held <= most

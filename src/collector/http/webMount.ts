@@ -1,3 +1,4 @@
+import { isUint8Array } from 'node:util/types'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { closing, later, tooLong, tooMuch, tooSlow } from './Exchange.ts'
@@ -7,6 +8,11 @@ import type { Cut, Upload } from './uploads.ts'
 
 const consumed: Answer = {
   ...later('the body was read before the collector saw it: hand the request on unread'),
+  status: 500,
+}
+
+const notBytes: Answer = {
+  ...later('the body came in pieces that are no bytes: hand the request on as it came'),
   status: 500,
 }
 
@@ -29,9 +35,13 @@ const headOf = ({ method, url, headers }: Request): Head => ({
 const responseOf = ({ status, headers, body }: Answer): Response =>
   new Response(body, { status, headers: { ...headers } })
 
-type Reader = ReadableStreamDefaultReader<Uint8Array>
+/** Hosts make streams of anything, whatever the type says. */
+type Reader = ReadableStreamDefaultReader<unknown>
 
-/** What is done with each piece: an answer ends the reading. */
+/** Pieces with nothing in them are no news: a stream that has only these would never end. */
+const MOST_EMPTY = 1_000
+
+/** All pieces of a body as one, or what is answered in its place as soon as that is known. Rejects if the stream breaks off. */
 const readAll = async (
   reader: Reader,
   { maxBatch }: Reception,
@@ -39,43 +49,69 @@ const readAll = async (
 ): Promise<Either<Answer, Uint8Array>> => {
   const chunks: Uint8Array[] = []
   let size = 0
+  let empty = 0
   for (;;) {
-    const { value } = await reader.read()
-    if (value === undefined) return right(Buffer.concat(chunks, size))
+    const { done, value } = await reader.read()
+    if (done) return right(Buffer.concat(chunks, size))
+    if (!isUint8Array(value)) return left(notBytes)
+    const { byteLength } = value
+    if (byteLength === 0 && ++empty > MOST_EMPTY) return left(brokenOff)
     chunks.push(value)
-    size += value.byteLength
+    size += byteLength
     if (size > maxBatch) return left(tooLong(maxBatch))
-    if (!upload.hold(value.byteLength)) return left(tooMuch)
+    if (!upload.hold(byteLength)) return left(tooMuch)
   }
 }
 
-/** Lets the rest of a body flow away, so that its sender reads the answer. */
-const drain = async (reader: Reader): Promise<void> => {
-  while ((await reader.read()).value !== undefined);
+/**
+ * Lets the rest of a body flow away, so that its sender reads the answer: as much as a body may have. A stream that always has more, or always
+ * nothing, would leave no turn to anything else.
+ */
+const drain = async (reader: Reader, { maxBatch }: Reception): Promise<void> => {
+  for (let rest = maxBatch; rest > 0;) {
+    const { done, value } = await reader.read()
+    if (done) return
+    if (!isUint8Array(value) || value.byteLength === 0) break
+    rest -= value.byteLength
+  }
+  await reader.cancel()
 }
 
 /** The body of a request within its limits, or what is answered in its place. Never rejects. */
 const readBody = (
-  stream: ReadableStream<Uint8Array>,
+  stream: ReadableStream<unknown>,
+  signal: AbortSignal,
   reception: Reception,
 ): Promise<Either<Answer, Uint8Array>> =>
   new Promise((resolve) => {
     const reader = stream.getReader()
     const upload = reception.uploads.begin((why: Cut) => {
-      resolve(left(why === 'late' ? tooSlow : closing))
-      reader.cancel().catch(ignore)
+      giveUp(why === 'late' ? tooSlow : closing)
     })
+    const giveUp = (answer: Answer): void => {
+      resolve(left(answer))
+      reader.cancel().catch(ignore)
+    }
+    // The reading ends with it, and so does the upload.
+    const onAbort = (): void => {
+      giveUp(brokenOff)
+    }
+    signal.addEventListener('abort', onAbort)
+    if (signal.aborted) onAbort()
     readAll(reader, reception, upload)
       .then(async (body) => {
         resolve(body)
         if (body._tag === 'Right') return
         upload.letGo()
-        await drain(reader)
+        await drain(reader, reception)
       })
       .catch(() => {
         resolve(left(brokenOff))
       })
-      .finally(upload.end)
+      .finally(() => {
+        signal.removeEventListener('abort', onAbort)
+        upload.end()
+      })
       .catch(ignore)
   })
 
@@ -85,7 +121,10 @@ export const webMount = (reception: Reception): ((request: Request) => Promise<R
     const admitted = reception.admit(headOf(request))
     if (admitted._tag === 'Left') return admitted.left
     if (request.bodyUsed || request.body?.locked === true) return consumed
-    const body = request.body === null ? right(new Uint8Array(0)) : await readBody(request.body, reception)
+    const body =
+      request.body === null
+        ? right(new Uint8Array(0))
+        : await readBody(request.body, request.signal, reception)
     return body._tag === 'Left'
       ? body.left
       : reception.take(admitted.right, { _tag: 'Bytes', bytes: body.right })
