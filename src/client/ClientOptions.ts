@@ -40,7 +40,10 @@ export interface ClientOptions {
    * What happens to a call when the queue is full. `error`, the default: it answers `Full`. `dropNewest`: it is accepted and dropped.
    * `dropOldest`: the oldest batch that is not in a request is dropped, as a whole; if there is none, the batch that is being
    * filled; if everything is in requests, the new message. Each dropped message has its outcome, `Dropped`. An outbox of your own
-   * cannot drop its oldest.
+   * cannot drop its oldest. While somebody is told of such an outcome, a call that finds no room is answered `Full` under every policy: who
+   * sends a dropped message again wherever he hears of it would else do so for ever. Send it again after `ready()`.
+   *
+   * A queue that is smaller than a batch sends what it has when it is full.
    */
   readonly overflow?: Overflow
   /** Requests at a time. Default 1, which keeps the order of the calls: a batch that waits for its retry holds back all later ones. */

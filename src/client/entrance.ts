@@ -16,13 +16,15 @@ export interface EntranceOptions {
   readonly settings: Pick<ClientSettings, 'enabled' | 'overflow' | 'maxCount' | 'maxBytes'>
   readonly books: Accounts
   readonly flushes: Pick<Flushing, 'current'>
-  readonly ends: Pick<Endings, 'dropNewcomer'>
+  readonly ends: Pick<Endings, 'dropNewcomer' | 'tellsOfDrop' | 'isAnyLive'>
   readonly encode: Encode
   readonly isClosed: () => boolean
   /** Drops the oldest; false if there is nothing to drop. */
   readonly dropOldest: () => boolean
   /** Puts a message into its batch; it must not call back. */
   readonly put: (message: Message, key: string | undefined) => void
+  /** Closes the batches that are being filled; it must not call back. */
+  readonly closeOpen: () => void
   /** Hands over what that has closed. */
   readonly go: () => void
   /** Something waits, and nothing did before. */
@@ -38,7 +40,8 @@ export interface EntranceOptions {
 export const entrance = (
   options: EntranceOptions,
 ): ((call: unknown, kind: CallType | undefined) => Either<Refusal, Accepted>) => {
-  const { settings, books, flushes, ends, encode, dropOldest, put, go, door, tell, hears, now } = options
+  const { settings, books, flushes, ends, encode, dropOldest, put, closeOpen, go, door, tell, hears, now } =
+    options
   const { enabled, overflow, maxCount, maxBytes } = settings
 
   const refuse = (refusal: Refusal): Either<Refusal, never> => {
@@ -47,22 +50,42 @@ export const entrance = (
     return left(refusal)
   }
 
-  const accept = (message: Message): void => {
+  /** Takes a message into keeping. Answers whether nothing waited before. */
+  const accept = (message: Message): boolean => {
     const first = books.waiting() === 0
     door.used()
     books.accept(message)
-    if (first) options.busy()
+    return first
   }
 
-  const tellAccepted = (message: Message): void => {
+  const tellAccepted = (message: Message, first: boolean): void => {
+    if (first) options.busy()
     if (hears('Accepted')) tell({ _tag: 'Accepted', at: now(), item: message })
   }
 
-  /** The bound that is in the way, after everything was done that the overflow policy allows. */
+  /** With no room and nothing on its way, all would wait for the clock: a queue may be smaller than a batch (clients/35). */
+  const closeIfStuck = (): boolean => {
+    const stuck = !ends.isAnyLive()
+    if (stuck) closeOpen()
+    return stuck
+  }
+
+  /** The bound that is in the way, after everything was done that may be done about it. */
   const boundFor = ({ byteLength }: Message): 'count' | 'bytes' | undefined => {
     let bound = books.boundFor(byteLength)
-    if (overflow !== 'dropOldest') return bound
-    while (bound !== undefined && dropOldest()) bound = books.boundFor(byteLength)
+    if (bound === undefined) return undefined
+    if (closeIfStuck()) {
+      go()
+      bound = books.boundFor(byteLength)
+    }
+    if (overflow !== 'dropOldest' || ends.tellsOfDrop()) return bound
+    let dropped = true
+    while (bound !== undefined && dropped) {
+      books.reserving(byteLength, () => {
+        dropped = dropOldest()
+      })
+      bound = books.boundFor(byteLength)
+    }
     return bound
   }
 
@@ -73,17 +96,18 @@ export const entrance = (
     if (!enabled) return refuse(disabled(call))
     const { message, key } = encoded.right
     const bound = boundFor(message)
-    if (bound !== undefined && overflow === 'error')
+    if (bound !== undefined && (overflow === 'error' || ends.tellsOfDrop()))
       return refuse(full(call, bound, bound === 'count' ? maxCount : maxBytes))
-    accept(message)
+    const first = accept(message)
     if (bound === undefined) {
       flushes.current().live++
       // First into its batch, then told: whoever hears of it may send another, which comes behind it.
       put(message, key)
-      tellAccepted(message)
+      if (books.isFull()) closeIfStuck()
+      tellAccepted(message, first)
       go()
     } else {
-      tellAccepted(message)
+      tellAccepted(message, first)
       ends.dropNewcomer(message)
     }
     return right({ id: message.id })

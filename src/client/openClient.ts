@@ -164,6 +164,9 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
     isClosed: () => closed !== undefined,
     dropOldest: withdrawing({ outbox: own, relay: work, onTheWay, filling, ends }),
     put: filling.offer,
+    closeOpen: () => {
+      filling.close('flush')
+    },
     go: onTheWay.go,
     busy: life.busy,
     door,

@@ -10,6 +10,8 @@ export interface BatcherSettings extends BatchLimits {
   /** Milliseconds; `Infinity` for none. */
   readonly maxDelay: number
   readonly delayFrom: 'firstItem' | 'lastFlush'
+  /** When the first delay counts from, by the monotonic clock; default now. */
+  readonly since?: number
   readonly clock: Clock
   readonly newId: () => string
 }
@@ -40,7 +42,7 @@ export const batcher = <A>(settings: BatcherSettings, target: BatcherTarget<A>):
   const { clock, delayFrom, frame, maxBytes, maxDelay, newId } = settings
   let open: OpenBatch<A> | undefined
   let cancelTimer: Cancel | undefined
-  let lastFlush = clock.monotonic()
+  let lastFlush = settings.since ?? clock.monotonic()
 
   const stopTimer = (): void => {
     cancelTimer?.()

@@ -27,6 +27,8 @@ export interface Sent {
   readonly at: number
   readonly user: string
   readonly answer: string
+  /** Whether it was sent by whoever was being told of a drop. */
+  readonly onDrop: boolean
 }
 
 export interface Told {
@@ -132,10 +134,10 @@ export const play = async (given: World, openClient: OpenClient): Promise<Trace>
     mostBytes = Math.max(mostBytes, bytes)
     return waiting < 0 ? waiting : accepted - (delivered + rejected + expired + dropped + abandoned + waiting)
   }
-  const sendOne = (each: Send): void => {
+  const sendOne = (each: Send, onDrop = false): void => {
     const id = `${each.poison ? 'p' : 'm'}${String(sent.length)}`
     // Its place in the order is that of its call, and its answer comes only after what it causes.
-    const one = { id, at: clock.monotonic(), user: each.user, answer: '' }
+    const one = { id, at: clock.monotonic(), user: each.user, answer: '', onDrop }
     sent.push(one)
     const answer = client.send(callOf(id, each))
     one.answer = isRight(answer) ? 'Accepted' : answer.left._tag
@@ -144,7 +146,8 @@ export const play = async (given: World, openClient: OpenClient): Promise<Trace>
   client.outcomes$.subscribe((outcome) => {
     ended.add(outcome.item.id)
     told.push({ at: clock.monotonic(), outcome, missing: look() })
-    if (reactions-- > 0) sendOne({ kind: 'track', user: 'a', size: 0, poison: false })
+    if (reactions-- > 0)
+      sendOne({ kind: 'track', user: 'a', size: 0, poison: false }, outcome._tag === 'Dropped')
   })
 
   const flush = async (timeout: number | undefined): Promise<void> => {

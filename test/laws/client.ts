@@ -149,7 +149,7 @@ const laws: ReadonlyArray<ClientLaw> = [
     broken: ({ told, sent, closeAsked }, { overflow }) => {
       const kinds = new Set(told.map(({ outcome }) => outcome._tag))
       if (overflow === 'error' && kinds.has('Dropped')) return 'a drop'
-      if (overflow !== 'error' && sent.some(({ answer }) => answer === 'Full'))
+      if (overflow !== 'error' && sent.some(({ answer, onDrop }) => answer === 'Full' && !onDrop))
         return 'a refusal for want of room'
       if (sent.some(({ answer, at }) => answer === 'Closed' && at < closeAsked)) return 'closed too early'
       return told.some(({ outcome, at }) => outcome._tag === 'Abandoned' && at < closeAsked)

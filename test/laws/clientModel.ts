@@ -51,6 +51,10 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
   let reactions = 0
   let reaction = (): void => undefined
   let telling = false
+  /** Somebody is told of a drop: there and then nothing is dropped for what he sends. */
+  let tellsOfDrop = false
+  /** Room is being made for a message, and is kept for it. */
+  let reserved: Waiting | undefined
   let closing: { readonly until: number; resting: boolean } | undefined
   let closedAt: number | undefined
 
@@ -63,14 +67,15 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
     telling = true
     for (let next = untold.shift(); next !== undefined; next = untold.shift()) {
       outcomes.push(`${String(now())} ${next.text}`)
+      tellsOfDrop = next.text.startsWith('dropped')
       if (reactions-- > 0) reaction()
+      tellsOfDrop = false
     }
     telling = false
   }
 
   const end = (message: Waiting, tag: keyof typeof counts, attempts: number): void => {
     live = live.filter((each) => each !== message)
-    tooMany = false
     counts[tag]++
     tell(`${tag} ${message.id} ${String(attempts)}`)
   }
@@ -87,6 +92,7 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
     for (const message of members) end(message, tag, attempts)
     for (const { id } of members) unfinished.delete(id)
     release()
+    tooMany = false
   }
 
   const endBatch = ({ members, attempts }: Batch, tag: keyof typeof counts): void => {
@@ -171,7 +177,14 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
     return members.length > 0
   }
 
-  const isFull = (message: Waiting): boolean => live.length >= maxCount || bytes() + message.bytes > maxBytes
+  const isFull = (message: Waiting): boolean =>
+    live.length + (reserved === undefined ? 0 : 1) >= maxCount ||
+    bytes() + (reserved?.bytes ?? 0) + message.bytes > maxBytes
+
+  /** Full, and nothing on its way: what is there goes. */
+  const closeIfStuck = (): void => {
+    if (queue.length === 0) closeOpen()
+  }
 
   const finish = (): void => {
     if (closedAt !== undefined) return
@@ -195,9 +208,19 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
         return 'Closed'
       }
       const message = { id, bytes: length }
-      if (overflow === 'dropOldest') while (isFull(message) && dropOldest());
+      if (isFull(message)) {
+        closeIfStuck()
+        pump()
+      }
+      const drops = overflow !== 'error' && !tellsOfDrop
+      let dropped = drops && overflow === 'dropOldest'
+      while (dropped && isFull(message)) {
+        reserved = message
+        dropped = dropOldest()
+        reserved = undefined
+      }
       const full = isFull(message)
-      if (full && overflow === 'error') {
+      if (full && !drops) {
         refused++
         tooMany = true
         return 'Full'
@@ -206,10 +229,12 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
       live.push(message)
       if (full) {
         end(message, 'dropped', 0)
+        tooMany = false
       } else {
         const before = batches
         unfinished.add(id)
         put(message)
+        if (isFull({ id: '', bytes: 1 })) closeIfStuck()
         if (batches > before) pump()
       }
       return 'Accepted'

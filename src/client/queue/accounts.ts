@@ -15,8 +15,15 @@ export interface Bounds {
 
 /** The books of a client, in messages. */
 export interface Accounts {
-  /** The bound that one more message of so many bytes would break. */
+  /** The bound that one more message of so many bytes would break; what is reserved counts as there. */
   readonly boundFor: (byteLength: number) => 'count' | 'bytes' | undefined
+  /** Whether there is no room even for the smallest message. */
+  readonly isFull: () => boolean
+  /**
+   * Runs `make`, which drops, while the room for a message of so many bytes is kept for it: what somebody sends when he hears of
+   * the drop does not take it away.
+   */
+  readonly reserving: (byteLength: number, make: () => void) => void
   readonly accept: (message: Message) => void
   readonly end: (outcome: Outcome<Message>) => void
   /** Ends all messages of a batch in the same way. */
@@ -46,14 +53,24 @@ export const accounts = ({ maxCount, maxBytes }: Bounds): Accounts => {
   let refused = 0
   let waiting = 0
   let bytes = 0
+  let reserved = { count: 0, bytes: 0 }
   let batches = 0
   let attempts = 0
   let requests = 0
 
+  const boundFor = (byteLength: number): 'count' | 'bytes' | undefined => {
+    if (waiting + reserved.count >= maxCount) return 'count'
+    return bytes + reserved.bytes + byteLength > maxBytes ? 'bytes' : undefined
+  }
+
   return {
-    boundFor: (byteLength) => {
-      if (waiting >= maxCount) return 'count'
-      return bytes + byteLength > maxBytes ? 'bytes' : undefined
+    boundFor,
+    isFull: () => boundFor(1) !== undefined,
+    reserving: (byteLength, make) => {
+      const before = reserved
+      reserved = { count: before.count + 1, bytes: before.bytes + byteLength }
+      make()
+      reserved = before
     },
     accept: ({ byteLength }) => {
       waiting++

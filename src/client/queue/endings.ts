@@ -35,6 +35,10 @@ export interface Endings {
   readonly drop: (messages: ReadonlyArray<Message>) => void
   /** One that was accepted only to be dropped. */
   readonly dropNewcomer: (message: Message) => void
+  /** Whether somebody is being told of a message that was dropped: whoever sends it again inside of that would go on for ever. */
+  readonly tellsOfDrop: () => boolean
+  /** Whether a closed batch has not ended. */
+  readonly isAnyLive: () => boolean
   /** Batches that have not ended. */
   readonly live: () => ReadonlyArray<MessageBatch>
   /** Hands back those of them that have not ended. */
@@ -43,18 +47,30 @@ export interface Endings {
   readonly abandoned: () => ReadonlyArray<Message>
 }
 
+/**
+ * A store that failed may come to have a batch twice, and the second end comes long after the first, or never. So many ids are remembered
+ * for that.
+ */
+const MOST_DOUBTED = 1_000
+
 /** Deals out the outcomes of batches to their messages: each has exactly one, and the accounts change as it is told. */
 export const endings = (options: EndingsOptions): Endings => {
   const { accounts, flushes, outcomes, tell, hears, now, restores, freed } = options
   const live = lookup<{ readonly batch: MessageBatch; readonly stretch: Stretch }>()
   const doubted = new Set<string>()
   const back: Message[] = []
+  let tellsOfDrop = false
 
   const endOne = (outcome: Outcome<Message>): void => {
     accounts.end(outcome)
     if (outcome._tag === 'Abandoned') back.push(outcome.item)
     // The logger has nothing to say of a delivery.
-    if (outcome._tag !== 'Delivered' || hears('Ended')) tell({ _tag: 'Ended', at: now(), outcome })
+    if (outcome._tag !== 'Delivered' || hears('Ended')) {
+      const before = tellsOfDrop
+      tellsOfDrop ||= outcome._tag === 'Dropped'
+      tell({ _tag: 'Ended', at: now(), outcome })
+      tellsOfDrop = before
+    }
     outcomes.next(outcome)
   }
 
@@ -79,6 +95,9 @@ export const endings = (options: EndingsOptions): Endings => {
     },
     doubt: ({ id }) => {
       doubted.add(id)
+      // A set keeps its order, so the first is the oldest.
+      const [oldest] = doubted
+      if (doubted.size > MOST_DOUBTED && oldest !== undefined) doubted.delete(oldest)
     },
     end,
     drop: (messages) => {
@@ -91,6 +110,8 @@ export const endings = (options: EndingsOptions): Endings => {
       endOne(dropped(message, 0, 'dropNewest'))
       freed()
     },
+    tellsOfDrop: () => tellsOfDrop || outcomes.current()?._tag === 'Dropped',
+    isAnyLive: () => live.size() > 0,
     live: () => live.values().map(({ batch }) => batch),
     abandon: (batches) => {
       for (const batch of batches) if (live.get(batch.id) !== undefined) end(abandoned(batch, 0, undefined))

@@ -57,6 +57,8 @@ export const shards = (
   target: ShardsTarget,
 ): Shards => {
   let offered = 0
+  const since = clock.monotonic()
+  const all = new Map<number, Shard>()
 
   const shardFor = (lane: number): Shard => {
     const close = (): void => {
@@ -74,6 +76,7 @@ export const shards = (
           frame,
           clock,
           delayFrom: 'lastFlush',
+          since,
           newId: count === 1 ? newId : () => `${String(lane)}.${newId()}`,
         },
         {
@@ -92,10 +95,19 @@ export const shards = (
   }
 
   const first = shardFor(0)
-  const all: ReadonlyArray<Shard> = [first, ...Array.from({ length: count - 1 }, (_, at) => shardFor(at + 1))]
+  all.set(0, first)
+
+  /** Made when it is first used: there may be more lanes than keys. */
+  const shardIn = (lane: number): Shard => {
+    const known = all.get(lane)
+    if (known !== undefined) return known
+    const made = shardFor(lane)
+    all.set(lane, made)
+    return made
+  }
 
   const shardOf = (key: string | undefined): Shard =>
-    count === 1 ? first : (all[(key === undefined ? offered : hashOf(key)) % count] ?? first)
+    count === 1 ? first : shardIn((key === undefined ? offered : hashOf(key)) % count)
 
   return {
     offer: (message, key) => {
@@ -106,11 +118,11 @@ export const shards = (
       if (shard.open === 1) shard.since = offered
     },
     close: (closedBy) => {
-      for (const { batcher: each } of all) each.close(closedBy)
+      for (const { batcher: each } of all.values()) each.close(closedBy)
     },
     abandonOldest: () => {
       let oldest: Shard | undefined
-      for (const shard of all) {
+      for (const shard of all.values()) {
         if (shard.open > 0 && shard.since < (oldest?.since ?? Infinity)) oldest = shard
       }
       if (oldest === undefined) return []

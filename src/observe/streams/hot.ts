@@ -10,6 +10,8 @@ export interface Hot<T> {
   readonly complete: () => void
   /** Whether anybody listens now. */
   readonly heard: () => boolean
+  /** What is being told at this moment: what a subscriber causes while it is told of something. */
+  readonly current: () => T | undefined
   /** For strangers. */
   readonly values$: Observable<T>
 }
@@ -21,8 +23,11 @@ export interface Hot<T> {
 export const hot = <T>(report: Report): Hot<T> => {
   const subject = new Subject<T>()
   const order = turns()
+  let current: T | undefined
   const emit = (value: T): void => {
+    current = value
     subject.next(value)
+    current = undefined
   }
   const end = (): void => {
     subject.complete()
@@ -36,6 +41,7 @@ export const hot = <T>(report: Report): Hot<T> => {
       order.take(end, undefined)
     },
     heard: () => subject.observed,
+    current: () => current,
     values$: contained(subject, report),
   }
 }
