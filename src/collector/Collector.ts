@@ -74,7 +74,10 @@ export interface CollectorStats extends SourceStats {
   readonly reasons: Readonly<Record<Refusal['_tag'], number>>
   /** Accepted, though no destination wanted them. */
   readonly unrouted: number
-  /** Notifications that deletion requests led to. They are no messages. */
+  /**
+   * Notifications of the deletion requests that were answered yes. They are no messages. Of a request that some destination could not store
+   * none is counted, though those of the others are on their way, and come again when it is repeated.
+   */
   readonly deletions: number
   /** HTTP answers by their status. */
   readonly answers: Readonly<Record<string, number>>

@@ -122,22 +122,12 @@ export const createCollector = (given: CollectorSettings, options: CollectorOpti
     hearsDropped: () => hears('KeysDropped'),
   })
   const kept = storage(whenFull)
-  const take = intake({
-    encode,
-    storage: kept,
-    tally: counts,
-    isClosing,
-    onRefused: (refusal) => {
-      tell({ _tag: 'RefusedAtDoor', at: now(), refusal })
-    },
-  })
-  const forget = forgetting({
-    sources,
-    encode,
-    storage: kept,
-    isClosing,
-    onNotified: counts.deletions,
-  })
+  const onRefused = (refusal: Refusal): void => {
+    tell({ _tag: 'RefusedAtDoor', at: now(), refusal })
+  }
+  const take = intake({ encode, storage: kept, tally: counts, isClosing, onRefused })
+  const onNotified = counts.deletions
+  const forget = forgetting({ sources, encode, storage: kept, isClosing, onNotified, onRefused })
   const arriving = uploads(clock, uploadTimeout, maxUploading)
   const desk = reception({
     authentication: authentication(
@@ -200,9 +190,10 @@ export const createCollector = (given: CollectorSettings, options: CollectorOpti
         return left(notKept(message, messageOf(error)))
       }
     },
-    requestDeletion: async (userId, { sources: ids } = {}) => {
+    requestDeletion: async (userId, options) => {
       try {
-        return await forget.byHost(userId, ids === undefined ? {} : { sources: ids })
+        // Typed callers give an object or nothing; others give null.
+        return await forget.byHost(userId, (options as typeof options | null) ?? {})
       } catch (error) {
         return left(notKept(userId, messageOf(error)))
       }

@@ -23,14 +23,19 @@ export interface ForgettingOptions {
   readonly storage: Storage
   readonly isClosing: () => boolean
   readonly onNotified: (count: number) => void
+  /** Is told why a source's request was refused: over HTTP it is not told all. */
+  readonly onRefused: (refusal: Refusal) => void
 }
 
-const unknownSources = (ids: ReadonlyArray<string>, sources: ReadonlyArray<Source>): ReadonlyArray<Fault> =>
-  ids.flatMap((id, index) =>
+/** They come from code, which may not be typed. */
+const unknownSources = (ids: unknown, sources: ReadonlyArray<Source>): ReadonlyArray<Fault> => {
+  if (!Array.isArray(ids)) return [{ path: 'sources', message: 'must be an array of ids' }]
+  return ids.flatMap((id: unknown, index) =>
     sources.some((source) => source.id === id)
       ? []
       : [{ path: `sources[${String(index)}]`, message: 'is no id of a source' }],
   )
+}
 
 /** Deletion requests of a collector (CO2): one notification for each affected source and each enabled destination connected to it. */
 export const forgetting = ({
@@ -39,6 +44,7 @@ export const forgetting = ({
   storage,
   isClosing,
   onNotified,
+  onRefused,
 }: ForgettingOptions): Forgetting => {
   const parcel = { defaults: { type: 'delete' }, owned: false, size: Infinity } as const
 
@@ -67,7 +73,11 @@ export const forgetting = ({
   }
 
   return {
-    bySource: (source, call) => forget([source], call),
+    bySource: async (source, call) => {
+      const answer = await forget([source], call)
+      if (isLeft(answer)) onRefused(answer.left)
+      return answer
+    },
     byHost: async (userId, { sources: ids }) => {
       const faults = ids === undefined ? [] : unknownSources(ids, sources)
       if (faults.length > 0) return left(invalid(userId, faults))

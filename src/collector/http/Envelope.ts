@@ -26,6 +26,9 @@ const emptyBatch: Answer = no(400, 'the batch is empty')
 /** More messages than can be right in so many bytes: the shortest is `{"type":"page","userId":"u"}` and a comma. */
 const SHORTEST = 29
 
+/** However long a body may be: an answer that names each of them has less than 1,000,000 bytes, which is what senders read. */
+const MOST = 40_000
+
 const tooMany = (most: number): Answer =>
   no(413, `the batch has more than ${String(most)} messages: send fewer at a time`)
 
@@ -48,18 +51,26 @@ export const writeKeyOf = (body: unknown): string | undefined => {
   return typeof key === 'string' ? key : undefined
 }
 
-/** The messages of a body, or why it has none. `limit` is what a body may have in bytes. */
+/** It is no part of a message, and whoever is told of one must not see it. */
+const withoutKey = (message: unknown): unknown => {
+  if (!isRecord(message) || !Object.hasOwn(message, 'writeKey')) return message
+  return Object.fromEntries(Object.entries(message).filter(([name]) => name !== 'writeKey'))
+}
+
+/** The messages of a body, without the write key, or why it has none. `limit` is what a body may have in bytes. */
 export const envelopeOf = (way: Way, body: unknown, limit: number): Either<Answer, Envelope> => {
   if (!isRecord(body)) return left(notAnObject(way))
   if (way._tag !== 'Batch') {
     const type = way._tag === 'Delete' ? 'delete' : way.type
-    return right({ messages: [body], defaults: { type } })
+    return right({ messages: [withoutKey(body)], defaults: { type } })
   }
   const batch = member(body, 'batch')
   if (!Array.isArray(batch)) return left(noBatch)
   if (batch.length === 0) return left(emptyBatch)
-  const most = Math.ceil(limit / SHORTEST)
+  const most = Math.min(MOST, Math.ceil(limit / SHORTEST))
   if (batch.length > most) return left(tooMany(most))
   const defaults = defaultsOf(body)
-  return defaults._tag === 'Left' ? defaults : right({ messages: batch, defaults: defaults.right })
+  return defaults._tag === 'Left'
+    ? defaults
+    : right({ messages: batch.map(withoutKey), defaults: defaults.right })
 }

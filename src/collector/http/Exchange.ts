@@ -30,7 +30,8 @@ export type Body =
 export interface Complaint {
   readonly index: number
   readonly messageId?: string
-  readonly reason: string
+  /** Left out, as the id is, when there is too much to say. */
+  readonly reason?: string
 }
 
 const JSON_TYPE = { 'Content-Type': 'application/json' }

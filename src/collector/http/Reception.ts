@@ -51,11 +51,15 @@ export interface ReceptionOptions extends Door {
   readonly onAnswer: (status: number) => void
 }
 
-/** Long enough for every fault that a person would read; an answer must not be many times as large as its request. */
+/** Long enough for every fault that a person would read. */
 const LONGEST_REASON = 500
 
+/** What stores say is for the host, who is told it: it may hold paths and names of machines, and who posts may be anybody. */
+const forAnybody = (refusal: Refusal): string =>
+  refusal._tag === 'NotKept' ? 'it could not be stored: try again' : show(refusal)
+
 const reasonOf = (refusal: Refusal): string => {
-  const reason = show(refusal)
+  const reason = forAnybody(refusal)
   return reason.length > LONGEST_REASON ? `${reason.slice(0, LONGEST_REASON)}…` : reason
 }
 
@@ -66,9 +70,25 @@ const noDeletions: Answer = no(
 
 const broken: Answer = { ...later('something went wrong here: try again'), status: 500 }
 
+/** Bytes of reasons in one answer. With the places of all, of which there are 40,000 at most, it stays below 1,000,000. */
+const MOST_REASONS = 256_000
+
 const complaintOf = (index: number, refusal: Refusal): Complaint => {
   const id = idOf(refusal.input)
   return { index, ...(id === undefined ? {} : { messageId: id }), reason: reasonOf(refusal) }
+}
+
+/** Names every message that was refused, in their order; why and which only as long as there are bytes for it. */
+const complaintsOf = (refused: Taken['refused']): ReadonlyArray<Complaint> => {
+  let rest = MOST_REASONS
+  return refused
+    .toSorted((a, b) => a.index - b.index)
+    .map(({ index, refusal }) => {
+      if (rest <= 0) return { index }
+      const complaint = complaintOf(index, refusal)
+      rest -= Buffer.byteLength(JSON.stringify(complaint))
+      return rest < 0 ? { index } : complaint
+    })
 }
 
 /** The answer to messages of which some may have been refused (CO4). */
@@ -76,11 +96,7 @@ const answerTo = (received: number, single: boolean, { refused, trouble }: Taken
   if (trouble !== undefined) return later(reasonOf(trouble))
   if (refused.length === 0) return allAccepted(received)
   const tooLarge = single && refused[0]?.refusal._tag === 'TooLarge'
-  return withComplaints(
-    received,
-    refused.map(({ index, refusal }) => complaintOf(index, refusal)).sort((a, b) => a.index - b.index),
-    tooLarge ? 413 : 400,
-  )
+  return withComplaints(received, complaintsOf(refused), tooLarge ? 413 : 400)
 }
 
 const answerToDeletion = (result: Either<Refusal, Deletion>): Answer => {
