@@ -14,6 +14,7 @@ import { ingestionFaults } from '../sinks/IngestionOptions.ts'
 import * as t from 'io-ts'
 import type { ClientOptions, Overflow } from './ClientOptions.ts'
 import type { Defaults } from './encoderOf.ts'
+import { optionChecks } from './OptionChecks.ts'
 
 /** The options of a client, checked, each with its default where none was given. */
 export interface ClientSettings
@@ -45,69 +46,11 @@ export interface ClientSettings
 }
 
 type Faults = ReadonlyArray<Fault>
-type Check = (value: unknown) => string | undefined
 
 const DEFAULT_ENDPOINT = 'http://127.0.0.1:7410/v1/batch'
 const DRAIN_WITHIN = 10_000
-const OVERFLOWS: ReadonlyArray<unknown> = ['error', 'dropNewest', 'dropOldest']
-
-const isWhole = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 1
-
-const whole: Check = (value) => (isWhole(value) ? undefined : 'must be a whole number from 1')
-
-const aFunction: Check = (value) => (typeof value === 'function' ? undefined : 'must be a function')
-
-const withMembers =
-  (what: string, ...members: ReadonlyArray<string>): Check =>
-  (value) =>
-    typeof value === 'object' && value !== null && members.every((member) => member in value)
-      ? undefined
-      : `must be ${what}`
-
-const boolean: Check = (value) => (typeof value === 'boolean' ? undefined : 'must be true or false')
-
-/** What the sink for the endpoint checks, and what the codec checks. */
-const elsewhere: Check = () => undefined
-
-const checks: Readonly<Record<keyof ClientOptions, Check>> = {
-  size: whole,
-  flushAt: whole,
-  flushAfter: (value) =>
-    isWhole(value) || value === Infinity ? undefined : 'must be a whole number of ms from 1, or Infinity',
-  endpoint: elsewhere,
-  maxMessage: whole,
-  maxBatch: whole,
-  maxCount: whole,
-  maxBytes: whole,
-  overflow: (value) =>
-    OVERFLOWS.includes(value) ? undefined : 'must be one of error, dropNewest, dropOldest',
-  concurrency: whole,
-  key: aFunction,
-  retry: withMembers('a RetryPolicy', '_tag'),
-  timeout: whole,
-  integrations: elsewhere,
-  context: elsewhere,
-  enabled: boolean,
-  outbox: withMembers('an Outbox', 'append', 'take', 'park', 'end'),
-  sink: withMembers('a Sink', 'name', 'deliver', 'close'),
-  egress: elsewhere,
-  tls: elsewhere,
-  headers: elsewhere,
-  logger: (value) =>
-    value === false ? undefined : withMembers('a Logger, or false', 'debug', 'info', 'warn', 'error')(value),
-  tell: aFunction,
-  waitUntil: aFunction,
-  drainOnExit: (value) =>
-    typeof value === 'boolean' || isWhole(value)
-      ? undefined
-      : 'must be true, false or a whole number of ms from 1',
-  clock: withMembers('a Clock', 'now', 'monotonic', 'schedule'),
-  random: aFunction,
-  newId: aFunction,
-}
-
 const own = (options: Readonly<Record<string, unknown>>): Faults =>
-  Object.entries(checks).flatMap(([path, check]) => {
+  Object.entries(optionChecks).flatMap(([path, check]) => {
     const value = options[path]
     const message = value === undefined ? undefined : check(value)
     return message === undefined ? [] : [{ path, message }]
@@ -115,7 +58,7 @@ const own = (options: Readonly<Record<string, unknown>>): Faults =>
 
 const unknownKeys = (options: object): Faults =>
   Object.keys(options)
-    .filter((key) => !Object.hasOwn(checks, key))
+    .filter((key) => !Object.hasOwn(optionChecks, key))
     .map((path) => ({ path, message: 'is no option of a client' }))
 
 /** Where the requests go and as whom: what the sink of the endpoint says of it. With a sink of the host's only the key is asked for. */
@@ -133,7 +76,12 @@ const readDefaults = eventReader()
 /** The defaults are copied, and held to the rules of a screen, which are those of all kinds and more (EV3, EV9, EV10). */
 const defaultsOf = ({ context, integrations }: ClientOptions): Either<Faults, Defaults> => {
   const found = readDefaults(
-    { type: 'screen', userId: 'anybody', ...(context && { context }), ...(integrations && { integrations }) },
+    {
+      type: 'screen',
+      userId: 'anybody',
+      ...(context === undefined ? {} : { context }),
+      ...(integrations === undefined ? {} : { integrations }),
+    },
     undefined,
   )
   if (isLeft(found)) return left(faultsOf(toErrors(found.left, [{ key: '', type: t.UnknownRecord }])))
@@ -235,7 +183,7 @@ const decoded = (writeKey: unknown, options: ClientOptions): Either<Faults, Deco
 /** Checks a write key and options: either everything is right, or every fault is named, and no value (EV7). Never throws. */
 export const settingsOf = (writeKey: unknown, options: ClientOptions): Either<Faults, Decoded> => {
   try {
-    return typeof options === 'object' && (options as unknown) !== null
+    return typeof options === 'object' && (options as unknown) !== null && !Array.isArray(options)
       ? decoded(writeKey, options)
       : left([{ path: '', message: 'the options must be an object' }])
   } catch {

@@ -53,38 +53,69 @@ const errorsOf = ({ errors }: Fields): ReadonlyArray<{ readonly key: unknown; re
   return isFields(errors) ? Object.entries(errors).map(([key, error]) => ({ key, error })) : []
 }
 
-/** The positions that an error names: by its index, else by message id, of which a batch may hold several. */
+const PLACE = /^\d+$/
+
+/** A place in a batch of so many, as a number or in digits. */
+const placeIn = (count: number, value: unknown): ReadonlyArray<number> => {
+  const place = typeof value === 'string' && PLACE.test(value) ? Number(value) : value
+  return typeof place === 'number' && Number.isInteger(place) && place >= 0 && place < count ? [place] : []
+}
+
+/**
+ * The positions that an error names: by its index, else by message id, of which a batch may hold several. The key of an error is a
+ * place if it has digits and no message has it for its id.
+ */
 const positionsOf = (key: unknown, error: unknown, ids: ReadonlyArray<string>): ReadonlyArray<number> => {
   const { index, messageId, message_id: snake }: Fields = isFields(error) ? error : {}
-  if (typeof index === 'number' && Number.isInteger(index) && index >= 0 && index < ids.length) return [index]
+  const byIndex = placeIn(ids.length, index)
+  if (byIndex.length > 0) return byIndex
   const id = firstText(messageId, snake, key)
-  return id === undefined ? [] : ids.flatMap((each, at) => (each === id ? [at] : []))
+  const byId = ids.flatMap((each, at) => (each === id ? [at] : []))
+  return byId.length > 0 ? byId : placeIn(ids.length, key)
 }
+
+/** How many it says that it took, if that can be. */
+const takenOf = ({ okEvents }: Fields, count: number): number | undefined =>
+  typeof okEvents === 'number' && Number.isInteger(okEvents) && okEvents >= 0 && okEvents <= count
+    ? okEvents
+    : undefined
 
 const SAYS_NO = 'false'
 
 /**
  * The verdict on an answer whose status says delivered. Its body takes that back if it is JSON that says `"ok":false`: then the
- * messages that it names are refused, each with the reason that it gives, and all of them if it names none. Any other body changes
- * nothing.
+ * messages that it names are refused, each with the reason that it gives, and all of them if it names none, or says that it took none
+ * (`okEvents`). Where it took another number than it names, the refusals say so. Any other body changes nothing.
  */
 export const judged = (taken: Verdict, body: Buffer, payload: Payload<unknown>, redact: Redact): Verdict => {
   if (taken._tag === 'Left' || !body.includes(SAYS_NO)) return taken
   const said = parsed(body)
   if (!isFields(said) || said['ok'] !== false) return taken
   const { status } = taken.right
+  const ids = payload.members?.map(({ id }) => id) ?? [payload.id]
+  const named = new Map<number, string | undefined>()
+  for (const { key, error } of errorsOf(said)) {
+    for (const at of positionsOf(key, error, ids)) named.set(at, reasonOf(error))
+  }
+  const okEvents = takenOf(said, ids.length)
+  const disagrees = named.size > 0 && okEvents !== undefined && ids.length - okEvents !== named.size
+  const doubt = disagrees
+    ? `; the receiver says that it took ${String(okEvents)} of ${String(ids.length)}, and names ${String(named.size)} that it did not`
+    : ''
   const no = (reason: string | undefined): Refused => {
-    const detail = detailOf(reason ?? '', redact) ?? 'the receiver says that it did not take it'
+    const detail = (detailOf(reason ?? '', redact) ?? 'the receiver says that it did not take it') + doubt
     return refused('rejected', status === undefined ? { detail } : { status, detail })
   }
-  const ids = payload.members?.map(({ id }) => id) ?? [payload.id]
-  const refusals = new Map<number, Verdict>()
-  for (const { key, error } of errorsOf(said)) {
-    for (const at of positionsOf(key, error, ids)) refusals.set(at, left(no(reasonOf(error))))
-  }
-  if (refusals.size === 0) return left(no(reasonOf(said)))
-  if (ids.length === 1) return refusals.get(0) ?? taken
-  return left(someOf(ids.map((_, at) => refusals.get(at) ?? taken)))
+  if (named.size === 0) return left(no(reasonOf(said)))
+  if (ids.length === 1) return left(no(named.get(0)))
+  return left(
+    someOf(
+      ids.map((_, at) => {
+        if (named.has(at)) return left(no(named.get(at)))
+        return okEvents === 0 ? left(no(reasonOf(said))) : taken
+      }),
+    ),
+  )
 }
 
 /** A refusal, with what the receiver says of it. */

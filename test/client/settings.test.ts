@@ -69,6 +69,22 @@ describe('the options of a client', () => {
       ['overflow'],
     ],
     ['no object', 5, ['']],
+    ['a list', [], ['']],
+    ['defaults that switch nothing off', { integrations: false }, ['integrations']],
+    ['integrations of null', { integrations: null }, ['integrations']],
+    ['integrations of nothing', { integrations: '', context: 0 }, ['integrations', 'context']],
+    ['a context that is none', { context: false }, ['context']],
+    ['a policy of no kind', { retry: { _tag: 'Nope' } }, ['retry']],
+    ['a policy with a hole', { retry: { _tag: 'Both', left: { _tag: 'Always' } } }, ['retry']],
+    [
+      'things whose members are no functions',
+      {
+        outbox: { append: 1, take: 1, park: 1, end: 1 },
+        sink: { name: 1, deliver: 1, close: 1 },
+        clock: { now: 1, monotonic: 1, schedule: 1 },
+      },
+      ['outbox', 'sink', 'clock'],
+    ],
     [
       'a getter that throws',
       {

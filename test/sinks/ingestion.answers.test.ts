@@ -170,6 +170,8 @@ describe('clients/25: a 200 that says ok:false', () => {
     ['by message id', [{ messageId: 'b', reason: 'bad' }]],
     ['by message_id, with an error', [{ message_id: 'b', error: 'bad' }]],
     ['by an index beyond the batch, so by message id', [{ index: 9, messageId: 'b', message: 'bad' }]],
+    ['by an index in digits', [{ index: '1', reason: 'bad' }]],
+    ['by place as a key', { 1: 'bad' }],
     ['by message id as a key', { b: 'bad' }],
     ['by message id as a key, with an object', { b: { reason: 'bad' } }],
     [
@@ -180,6 +182,31 @@ describe('clients/25: a 200 that says ok:false', () => {
     expect(await verdictOn(json({ ok: false, receivedEvents: 3, okEvents: 2, errors }))).toMatchObject({
       left: { _tag: 'SomeOf', members: [yes, no('bad'), yes] },
     })
+  })
+
+  it('takes digits for an id where a message has it', async () => {
+    const errors = { 1: 'bad' }
+    const body = json({ ok: false, okEvents: 2, errors })
+    expect(await verdictOn(body, batch('1', 'b', 'c'))).toMatchObject({
+      left: { members: [no('bad'), yes, yes] },
+    })
+  })
+
+  it('says so where it took another number than it names, and refuses all where it took none', async () => {
+    const errors = [{ index: 0, reason: 'bad' }, { messageId: 'zzz' }]
+    const doubt = '; the receiver says that it took 1 of 3, and names 1 that it did not'
+    expect(await verdictOn(json({ ok: false, okEvents: 1, errors }))).toMatchObject({
+      left: { members: [no(`bad${doubt}`), yes, yes] },
+    })
+    const none = '; the receiver says that it took 0 of 3, and names 1 that it did not'
+    const other = no(`quota${none}`)
+    expect(await verdictOn(json({ ok: false, okEvents: 0, reason: 'quota', errors }))).toMatchObject({
+      left: { members: [no(`bad${none}`), other, other] },
+    })
+    for (const okEvents of [-1, 4, 1.5, '1', null])
+      expect(await verdictOn(json({ ok: false, okEvents, errors }))).toMatchObject({
+        left: { members: [no('bad'), yes, yes] },
+      })
   })
 
   it('fails every message with that id', async () => {
