@@ -3,7 +3,6 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { steady, systemClock } from '../clock/Clock.ts'
 import type { Accepted, CloseOptions } from '../destination/Destination.ts'
 import { receivedBatchBytes, receivedCallBytes } from '../event/Limits.ts'
-import { wholeNumber } from '../internal/wholeNumber.ts'
 import { numbersOf } from '../destination/numbersOf.ts'
 import { hot } from '../observe/streams/hot.ts'
 import { iterate } from '../observe/streams/iterate.ts'
@@ -26,6 +25,7 @@ import { uploads } from './http/uploads.ts'
 import { webMount } from './http/webMount.ts'
 import { intake } from './intake.ts'
 import { openPlaces } from './openPlaces.ts'
+import { optionsFaults } from './settings/optionsFaults.ts'
 import type { Place, Source } from './Source.ts'
 import { storage } from './storage.ts'
 import { tally } from './tally.ts'
@@ -38,20 +38,24 @@ const orThrow = <A>(what: string, checked: Either<ReadonlyArray<Fault>, A>): A =
   return checked.right
 }
 
-const numbers = (options: CollectorOptions) => {
-  const read = (
-    name: 'maxMessage' | 'maxBatch' | 'uploadTimeout' | 'maxUploading',
-    unit: string,
-    usual: number,
-  ) => wholeNumber(`createCollector: ${name}`, unit, 1, options[name] ?? usual)
-  return {
-    ...numbersOf(options, 'createCollector'),
-    maxMessage: read('maxMessage', 'bytes', receivedCallBytes),
-    maxBatch: read('maxBatch', 'bytes', receivedBatchBytes),
-    uploadTimeout: read('uploadTimeout', 'ms', 30_000),
-    maxUploading: read('maxUploading', 'bytes', 67_108_864),
-  }
+/** Everything that is wrong at once: what settings say can be held against `egress` only if that is right. */
+const checked = (given: CollectorSettings, options: CollectorOptions): CollectorSettings => {
+  const wrong = optionsFaults(options)
+  const settings = decodeCollectorSettings(given, wrong.length === 0 ? options.egress : undefined)
+  if (wrong.length === 0) return orThrow('settings', settings)
+  return orThrow(
+    isLeft(settings) ? 'settings and options' : 'options',
+    left([...(isLeft(settings) ? settings.left : []), ...wrong]),
+  )
 }
+
+const numbers = (options: CollectorOptions) => ({
+  maxMessage: options.maxMessage ?? receivedCallBytes,
+  maxBatch: options.maxBatch ?? receivedBatchBytes,
+  maxBody: numbersOf(options, 'createCollector').maxBody,
+  uploadTimeout: options.uploadTimeout ?? 30_000,
+  maxUploading: options.maxUploading ?? 67_108_864,
+})
 
 const openSources = (
   { sources, destinations }: CollectorSettings,
@@ -70,8 +74,8 @@ const openSources = (
  * The receiving side: sources post events to it in the public tracking convention, and it forwards each to the destinations that are connected
  * to its source and allowed by it (CO1, CO4). It is mounted on a server of the host's. It accounts for every message.
  *
- * Wrong settings, and options for webhooks that are wrong, throw one `ConfigError` that names every fault; `decodeCollectorSettings` says the
- * same of the settings as a value. A number that is wrong throws a `RangeError` that names it.
+ * Wrong settings and options, misspelt ones too, throw one `ConfigError` that names every fault; `decodeCollectorSettings` says the same of
+ * the settings as a value.
  *
  * @example
  * import { createCollector } from 'headrace/collector'
@@ -92,9 +96,9 @@ const openSources = (
  * await collector.close()
  */
 export const createCollector = (given: CollectorSettings, options: CollectorOptions = {}): Collector => {
+  const settings = checked(given, options)
   const { clock = systemClock, whenFull = 'deadLetter', newId } = options
   const { maxMessage, maxBatch, maxBody, uploadTimeout, maxUploading } = numbers(options)
-  const settings = orThrow('settings', decodeCollectorSettings(given, options.egress))
   const now = steady(clock)
   const tell = listeners(options)
   const hears = hearing(options)

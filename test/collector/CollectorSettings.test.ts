@@ -196,7 +196,7 @@ describe('the settings of a collector', () => {
     ['maxCount', 0],
   ])('go with numbers that are right: %s is named', (name, value) => {
     expect(() => createCollector(right, { [name]: value })).toThrow(
-      new RegExp(`^createCollector: ${name} must be`),
+      new RegExp(`options of a collector are wrong[^]*${name} must be a whole number from 1`),
     )
   })
 

@@ -98,7 +98,7 @@ describe('with outboxes that take their time', () => {
     }))
     const response = await post(world, 'm1')
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '10'])
-    expect(await response.json()).toMatchObject({ reason: expect.stringContaining('disk full') as unknown })
+    expect(await response.json()).toMatchObject({ reason: 'it could not be stored: try again' })
     expect(world.collector.stats()).toMatchObject({ received: 1, refused: 1, reasons: { NotKept: 1 } })
     await world.clock.advance(10)
     expect(world.ended()).toEqual(['Delivered m1 at B'])
