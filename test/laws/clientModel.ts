@@ -181,11 +181,6 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
     live.length + (reserved === undefined ? 0 : 1) >= maxCount ||
     bytes() + (reserved?.bytes ?? 0) + message.bytes > maxBytes
 
-  /** Full, and nothing on its way: what is there goes. */
-  const closeIfStuck = (): void => {
-    if (queue.length === 0) closeOpen()
-  }
-
   const finish = (): void => {
     if (closedAt !== undefined) return
     closedAt = now()
@@ -208,8 +203,8 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
         return 'Closed'
       }
       const message = { id, bytes: length }
-      if (isFull(message)) {
-        closeIfStuck()
+      if (isFull(message) && queue.length === 0) {
+        closeOpen()
         pump()
       }
       const drops = overflow !== 'error' && !tellsOfDrop
@@ -234,7 +229,8 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
         const before = batches
         unfinished.add(id)
         put(message)
-        if (isFull({ id: '', bytes: 1 })) closeIfStuck()
+        // Full, and nothing on its way: what is there goes.
+        if (isFull({ id: '', bytes: 1 }) && queue.length === 0) closeOpen()
         if (batches > before) pump()
       }
       return 'Accepted'
