@@ -94,7 +94,7 @@ export interface ClientStats extends Totals {
   readonly requests: number
 }
 
-/** How long somebody waits. */
+/** How long somebody waits. What is no number of at least 0 is told as a `Defect`, and the default is taken. */
 export interface WithinOptions {
   /** Milliseconds. */
   readonly timeout?: number

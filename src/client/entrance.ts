@@ -79,13 +79,7 @@ export const entrance = (
       bound = books.boundFor(byteLength)
     }
     if (overflow !== 'dropOldest' || ends.tellsOfDrop()) return bound
-    let dropped = true
-    while (bound !== undefined && dropped) {
-      books.reserving(byteLength, () => {
-        dropped = dropOldest()
-      })
-      bound = books.boundFor(byteLength)
-    }
+    while (bound !== undefined && books.reserving(byteLength, dropOldest)) bound = books.boundFor(byteLength)
     return bound
   }
 

@@ -84,7 +84,7 @@ export interface DestinationStats extends Totals {
   readonly urls: Readonly<Record<string, UrlStats>>
 }
 
-/** How long a close may take. */
+/** How long a close may take. What is no number of at least 0 is told as a `Defect`, and the default is taken. */
 export interface CloseOptions {
   /** Milliseconds in which retries may still start, 0 for none, `Infinity` to wait for every outcome; default 30,000 (DE15). */
   readonly timeout?: number

@@ -23,7 +23,7 @@ export interface Accounts {
    * Runs `make`, which drops, while the room for a message of so many bytes is kept for it: what somebody sends when he hears of
    * the drop does not take it away.
    */
-  readonly reserving: (byteLength: number, make: () => void) => void
+  readonly reserving: <T>(byteLength: number, make: () => T) => T
   readonly accept: (message: Message) => void
   readonly end: (outcome: Outcome<Message>) => void
   /** Ends all messages of a batch in the same way. */
@@ -69,8 +69,9 @@ export const accounts = ({ maxCount, maxBytes }: Bounds): Accounts => {
     reserving: (byteLength, make) => {
       const before = reserved
       reserved = { count: before.count + 1, bytes: before.bytes + byteLength }
-      make()
+      const made = make()
       reserved = before
+      return made
     },
     accept: ({ byteLength }) => {
       waiting++
