@@ -62,6 +62,7 @@ describe('an answer', () => {
         deliver(ingestion(url, 'wk')),
         toArray(),
       ),
+      { defaultValue: [] },
     )
     expect(collector.stats()).toMatchObject({ accepted: 1, refused: 16_000 })
     expect(outcomes).toMatchObject([{ _tag: 'Rejected', failure: { _tag: 'SomeOf' } }])

@@ -17,7 +17,7 @@ import { deadlineOf } from '../../policy/deadlineOf.ts'
 import { step } from '../../policy/step.ts'
 import type { Entry } from '../../sink/Outbox.ts'
 import { abandonedOf } from './abandonedOf.ts'
-import { alarm } from './alarm.ts'
+import { dueTimer } from './dueTimer.ts'
 import { handBack } from './handBack.ts'
 import { questions } from './questions.ts'
 import type { Relay, RelayOptions } from './RelayContract.ts'
@@ -40,9 +40,10 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
   const stranded: Array<Entry<A>> = []
   let mode: 'open' | 'refusing' | 'resting' | 'over' = 'open'
   let pumping = false
-  let looked = -Infinity
   /** A `take` is not answered yet, or what it brought is being started. */
   let taking = false
+  /** Somebody wanted more while a `take` was not answered. */
+  let missed = false
 
   const rests = (): boolean => mode === 'resting' || mode === 'over'
   const { changed, onChange, whenever } = watchers()
@@ -121,9 +122,13 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
     // Only now: what was taken and not yet started must not look like rest.
     taking = false
     if (!pumping) {
-      // Once more, for as long as there was something.
-      if (entries.length > 0) pump()
-      else changed()
+      // Once more, for as long as there was something, or there may be by now.
+      if (entries.length > 0 || missed) pump()
+      else {
+        // While the slots are taken, it is who gives one back that looks again.
+        if (!rests() && round.retries() < retrySlots) timer.afterNothing()
+        changed()
+      }
     }
     return entries.length
   }
@@ -141,9 +146,11 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
     // What the store has not let go of counts as in a round: else we would hold all that a failing store has.
     const free = Math.min(options.inRound - round.inRound() - store.pending(), most)
     const at = now()
-    looked = at
+    timer.looked(at)
+    if (taking) missed = true
     if (rests() || taking || free <= 0 || (outbox.nextDue() ?? Infinity) > at) return 0
     taking = true
+    missed = false
     const retries = Math.max(0, retrySlots - round.retries())
     return whenAnswered(() => outbox.take(at, free, retries), took, tookNothing) ?? 0
   }
@@ -154,18 +161,11 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
     let most = STARTS_A_TURN
     for (let started = startDue(most); started > 0; started = startDue(most)) most -= started
     pumping = false
-    if (!rests()) setTimer(most <= 0)
+    if (!rests()) timer.set(most <= 0)
     changed()
   }
 
-  /** One timer for all that is parked. What falls due after the last look must not be forgotten, so `due` is held against that look. */
-  const timer = alarm(clock, now, pump)
-  const setTimer = (atOnce: boolean): void => {
-    const due = outbox.nextDue()
-    if (atOnce) timer.atLatest(now())
-    else if (due === undefined) timer.clear()
-    else if (due > looked) timer.atLatest(due)
-  }
+  const timer = dueTimer(clock, now, () => outbox.nextDue(), pump)
 
   const admit = (answer: Either<Full, Entry<A>>): Either<Full, Entry<A>> => {
     if (!isLeft(answer)) {
