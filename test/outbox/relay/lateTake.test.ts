@@ -21,8 +21,7 @@ const world = (empty: number) => {
         new Promise<ReadonlyArray<Entry<string>>>((resolve) => {
           const nothing = ++asked <= empty
           clock.schedule(100, () => {
-            // The store in memory answers at once.
-            resolve(nothing ? [] : (outbox.take(...args) as ReadonlyArray<Entry<string>>))
+            resolve(nothing ? [] : outbox.take(...args))
           })
         }),
     },
