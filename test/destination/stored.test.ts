@@ -40,9 +40,10 @@ it('what was accepted and not delivered is delivered by the next one, the same b
   expect(await second.idle()).toMatchObject({ delivered: 3, waiting: 0 })
   await second.close()
 
-  const [before, after] = [receiver.received.slice(0, 3), receiver.received.slice(3)]
+  // A retry may come before another's first attempt, so all that came before the restart is looked at.
+  const [before, after] = [receiver.received.slice(0, -3), receiver.received.slice(-3)]
   const bodies = (all: typeof after): ReadonlyArray<string> =>
-    all.map(({ body }) => body.toString()).sort((a, b) => a.localeCompare(b))
+    [...new Set(all.map(({ body }) => body.toString()))].sort((a, b) => a.localeCompare(b))
   expect(bodies(after)).toEqual(bodies(before))
   for (const { body, headers } of after)
     expect(verifyRaw('a new secret', body, headers['x-signature'])._tag).toBe('Right')
