@@ -31,8 +31,6 @@ import { withdrawing } from './queue/withdrawing.ts'
 import type { ClientSettings } from './settingsOf.ts'
 import { sinkOf } from './sinkOf.ts'
 
-/** Outcomes that an iterator keeps for its reader. */
-const KEPT_FOR_READER = 100_000
 /** A close may take so long unless it is told otherwise (DE15). */
 const CLOSE_WITHIN = 30_000
 
@@ -241,7 +239,7 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
     },
     close: (options) => close(timeoutOf(options, CLOSE_WITHIN, defectIn('the timeout of close')), timeout),
     outcomes$: outcomes.values$,
-    outcomes: () => iterate(outcomes.values$, KEPT_FOR_READER),
+    outcomes: () => iterate(outcomes.values$),
     stats: () => ({ ...books.stats(), enabled: settings.enabled }),
     [Symbol.asyncDispose]: async () => {
       await close(CLOSE_WITHIN, timeout)

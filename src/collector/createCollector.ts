@@ -30,9 +30,6 @@ import type { Place, Source } from './Source.ts'
 import { storage } from './storage.ts'
 import { tally } from './tally.ts'
 
-/** Outcomes that an iterator keeps for its reader. */
-const KEPT_FOR_READER = 100_000
-
 const orThrow = <A>(what: string, checked: Either<ReadonlyArray<Fault>, A>): A => {
   if (isLeft(checked)) throw new ConfigError(`the ${what} of a collector are wrong`, checked.left)
   return checked.right
@@ -205,7 +202,7 @@ export const createCollector = (given: CollectorSettings, options: CollectorOpti
     enable: (name) => turn(name, true),
     disable: (name) => turn(name, false),
     outcomes$: outcomes.values$,
-    outcomes: () => iterate(outcomes.values$, KEPT_FOR_READER),
+    outcomes: () => iterate(outcomes.values$),
     stats: () => ({
       ...counts.counts(),
       destinations: Object.fromEntries(

@@ -27,8 +27,6 @@ import { outboxOf } from './keeping/outboxOf.ts'
 import type { Surroundings } from './sinkOf.ts'
 import { tally } from './tally.ts'
 
-/** Outcomes that an iterator keeps for its reader. */
-const KEPT_FOR_READER = 100_000
 /** A close may take so long unless it is told otherwise (DE15). */
 const CLOSE_WITHIN = 30_000
 
@@ -129,7 +127,7 @@ export const workings = (
     reportFrom,
     waiting: () => outbox.stats(),
     outcomes$: outcomes.values$,
-    outcomes: () => iterate(outcomes.values$, KEPT_FOR_READER),
+    outcomes: () => iterate(outcomes.values$),
     attempts$: attempts.values$,
     stats: () => ({
       ...work.totals(),

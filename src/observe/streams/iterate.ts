@@ -6,11 +6,17 @@ interface Waiting<T> {
   readonly reject: (error: unknown) => void
 }
 
+/** Values that are kept for a reader, if nothing else is said. */
+const KEPT_FOR_READER = 100_000
+
 /**
- * An async iterator over a hot stream, from now on. What was not asked for yet is kept, up to `limit`; a reader that falls
+ * An async iterator over a hot stream, from now on. What was not asked for yet is kept, up to `limit` (default 100,000); a reader that falls
  * further behind gets an error at its next step, and the stream is let go: a gap would be a silent loss.
  */
-export const iterate = <T>(source: Observable<T>, limit: number): AsyncIterableIterator<T, undefined> => {
+export const iterate = <T>(
+  source: Observable<T>,
+  limit: number = KEPT_FOR_READER,
+): AsyncIterableIterator<T, undefined> => {
   const kept = ring<T>()
   const asking = ring<Waiting<T>>()
   let failure: { readonly error: unknown } | undefined
