@@ -1,5 +1,5 @@
 // Runs cases of a bench: `caseProcess.js FILE GIVEN NAME ...`. For each `{ name, units }` that the parent sends it does so many units
-// of that case, and tells what CPU time they cost. No garbage collection is forced between the rounds: one that finds nothing in
+// of that case, and tells what CPU time they cost, and how many were done a second. No garbage collection is forced between the rounds: one that finds nothing in
 // flight throws away the shapes of objects, and with them the optimised code.
 import { cpuNow } from './measure.js'
 
@@ -10,8 +10,9 @@ for (const name of names) rounds[name] = await cases[name](JSON.parse(given))
 
 process.on('message', async ({ name, units }) => {
   const before = cpuNow()
+  const start = performance.now()
   await rounds[name](units)
-  process.send({ cpu: cpuNow() - before })
+  process.send({ cpu: cpuNow() - before, rate: units / ((performance.now() - start) / 1_000) })
 })
 process.on('disconnect', () => process.exit())
 process.send('ready')

@@ -13,6 +13,7 @@ const benches = [
   'parkedMemory',
   'coldImport',
   'lmdbOutbox',
+  'durableForwarding',
   'client',
   'collector',
 ]

@@ -60,9 +60,21 @@ const startCases = async (file, names, given) => {
   return { round: (name, units) => ask(child, { name, units }), stop: () => child.kill() }
 }
 
+/** The median of figures, that of their ratios to those of the base, and how far these lie apart (quartiles). */
+export const compared = (figures, base) => {
+  const ratios = figures.map((figure, at) => figure / base[at])
+  return {
+    figure: median(figures),
+    ratio: median(ratios),
+    low: quantile(0.25, ratios),
+    high: quantile(0.75, ratios),
+  }
+}
+
 /**
  * Plays the cases of a bench file in turns. The first one is what the others are compared with, round by round.
- * Answers for each case the CPU microseconds a unit, the ratio to the first, and how far the ratios lie apart (quartiles).
+ * Answers for each case the CPU microseconds a unit, the ratio to the first, and how far the ratios lie apart (quartiles), and the figures
+ * of each round: CPU microseconds a unit, and units a second.
  *
  * They share one process, so that whatever disturbs the machine meets neighbours alike; rounds are short for the same reason.
  * With `apart` each has a process of its own: for cases that leave something behind, such as a large heap.
@@ -81,25 +93,18 @@ export const takeTurns = async (file, { cases, given = {}, units, rounds, warmUp
     for (let round = -warmUp; round < rounds; round++) {
       // Back and forth, so that nobody always comes after the same neighbour.
       for (const name of round % 2 === 0 ? cases : [...cases].reverse()) {
-        const { cpu } = await playerOf(name).round(name, unitsOf(name))
-        if (round >= 0) figures.get(name).push(cpu / unitsOf(name))
+        const { cpu, rate } = await playerOf(name).round(name, unitsOf(name))
+        if (round >= 0) figures.get(name).push({ cpu: cpu / unitsOf(name), rate })
       }
     }
   } finally {
     for (const each of running) each.stop()
   }
-  const base = figures.get(cases[0])
+  const of = (name, what) => figures.get(name).map((figure) => figure[what])
   return cases.map((name) => {
-    const own = figures.get(name)
-    const ratios = own.map((cpu, at) => cpu / base[at])
-    return {
-      name,
-      units: (rounds + warmUp) * unitsOf(name),
-      cpu: median(own),
-      ratio: median(ratios),
-      low: quantile(0.25, ratios),
-      high: quantile(0.75, ratios),
-    }
+    const { figure, ...ratios } = compared(of(name, 'cpu'), of(cases[0], 'cpu'))
+    const units = (rounds + warmUp) * unitsOf(name)
+    return { name, units, cpu: figure, ...ratios, cpus: of(name, 'cpu'), rates: of(name, 'rate') }
   })
 }
 
