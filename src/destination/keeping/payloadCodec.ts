@@ -14,5 +14,6 @@ export const payloadCodec = (signer: Signer | undefined): ItemCodec<Payload<Even
     return toText(payload)
   },
   fromText: (text) => (signer === undefined ? fromText(text) : { ...fromText(text), signer }),
+  kind: 'events',
   sizeOf: ({ byteLength }) => byteLength,
 })

@@ -1,6 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../clock/Clock.ts'
 import type { Awaitable } from '../../internal/Awaitable.ts'
+import type { Outcome } from '../../outcome/Outcome.ts'
 import type { Full } from '../../outcome/Refusal.ts'
 import type { Entry, Outbox, OutboxStats } from '../../sink/Outbox.ts'
 
@@ -11,6 +12,12 @@ export interface ItemCodec<A> {
   readonly fromText: (text: string) => A
   /** What the item counts for in `maxBytes`. */
   readonly sizeOf: (item: A) => number
+  /** What the item counts for in `maxCount` and in `waiting`, a whole number from 1: more than 1 for one that holds several. Default 1. */
+  readonly countOf?: (item: A) => number
+  /** What lies in the store, in a word or two: a folder with another kind is not opened with this codec. Default `items`. */
+  readonly kind?: string
+  /** The dead letters of an item that ended badly: those of its parts, for example. Default the one outcome as it is. */
+  readonly lettersOf?: (outcome: Outcome<A>) => ReadonlyArray<Outcome<A>>
 }
 
 /** What a stored outbox is opened with. */
@@ -42,7 +49,7 @@ export interface AppendOptions {
 
 /** The figures of a stored outbox; they outlive the process. */
 export interface LmdbOutboxStats extends OutboxStats {
-  /** Records that could not be read. They were put aside in the store, and no longer wait. */
+  /** Records that could not be read, and were put aside in the store. Of these the ones that waited still count as waiting. */
   readonly quarantined: number
   /** Dead letters that made room for newer ones. */
   readonly forgotten: number

@@ -14,6 +14,8 @@ export type OutboxReason =
   | 'noAccess'
   /** There is something in the folder that headrace did not write. */
   | 'notAnOutbox'
+  /** Something else is kept in it: the messages of a client, for example, and not the events of a destination. */
+  | 'otherKind'
   /** A newer headrace wrote it. */
   | 'newerVersion'
   /** Part of it is gone or cannot be read. */

@@ -5,7 +5,8 @@
  * - `parked`: what waits for a retry, by due time and number;
  * - `dead`: dead letters, by the order in which they ended;
  * - `aside`: records that could not be read, as they were found;
- * - `marks`: bookmarks by name; `own`: the version of this layout, and the counters.
+ * - `drafts`: parts of items that are not whole yet, by number;
+ * - `marks`: bookmarks by name; `own`: the version of this layout, the kind of the items, and the counters.
  *
  * @module
  */
@@ -24,6 +25,9 @@ import { systemFault } from './opening/systemFault.ts'
 /** The version of the layout. A store that names a later one is left alone. */
 export const VERSION = 1
 
+/** What lies in a store whose codec does not say. */
+const DEFAULT_KIND = 'items'
+
 /** Due time, and number of the append. */
 export type ParkedKey = [due: number, number: number]
 
@@ -34,12 +38,14 @@ export interface Store {
   readonly parked: Lmdb.Database<Buffer, ParkedKey>
   readonly dead: Lmdb.Database<Buffer, number>
   readonly aside: Lmdb.Database<Buffer, number>
+  readonly drafts: Lmdb.Database<Buffer, number>
   readonly marks: Lmdb.Database<string, string>
   readonly own: Lmdb.Database<string, string>
 }
 
 const DATA_FILE = 'data.mdb'
 const VERSION_KEY = 'version'
+const KIND_KEY = 'kind'
 /** Where the counters stand among what is the store's own. */
 export const TOTALS_KEY = 'totals'
 
@@ -75,6 +81,7 @@ export const openTrees = (env: Store['env']): Store => ({
   parked: env.openDB<Buffer, ParkedKey>('parked', RECORDS),
   dead: env.openDB<Buffer, number>('dead', RECORDS),
   aside: env.openDB<Buffer, number>('aside', { encoding: 'binary' }),
+  drafts: env.openDB<Buffer, number>('drafts', RECORDS),
   marks: env.openDB<string, string>('marks', { encoding: 'string' }),
   own: env.openDB<string, string>('own', { encoding: 'string' }),
 })
@@ -98,12 +105,13 @@ const syncFolder = (path: string): void => {
 }
 
 /** A store comes into being in one step, with all its trees: so a file that lies in its place and is not whole was damaged. */
-const create = (lmdb: typeof Lmdb, path: string): void => {
+const create = (lmdb: typeof Lmdb, path: string, kind: string): void => {
   const draft = join(path, 'new')
   rmSync(draft, { recursive: true, force: true })
   const { env, own } = openTrees(openEnv(lmdb, draft))
   env.transactionSync(() => {
     own.putSync(VERSION_KEY, String(VERSION))
+    own.putSync(KIND_KEY, kind)
     own.putSync(TOTALS_KEY, totalsToText(noTotals))
   })
   shut(env)
@@ -119,7 +127,7 @@ const ownOf = (env: Store['env']): Store['own'] | undefined => {
 }
 
 /** What is wrong with a store that lmdb can open. */
-const contentFault = (env: Store['env'], path: string): OutboxFault | undefined => {
+const contentFault = (env: Store['env'], path: string, kind: string): OutboxFault | undefined => {
   const own = ownOf(env)
   const version = Number(own?.get(VERSION_KEY) ?? NaN)
   if (own === undefined || !Number.isSafeInteger(version))
@@ -129,6 +137,13 @@ const contentFault = (env: Store['env'], path: string): OutboxFault | undefined 
       'newerVersion',
       path,
       `the outbox in ${path} has layout ${String(version)}, and this headrace knows up to ${String(VERSION)}: use the headrace that wrote it`,
+    )
+  const found = own.get(KIND_KEY) ?? DEFAULT_KIND
+  if (found !== kind)
+    return outboxFault(
+      'otherKind',
+      path,
+      `the outbox in ${path} holds ${found}, and was opened for ${kind}: give each its own folder`,
     )
   return totalsFromText(own.get(TOTALS_KEY) ?? '') === undefined
     ? outboxFault('damaged', path, damaged(path, 'has lost its counters'))
@@ -141,7 +156,7 @@ const notAnOutbox = (path: string, what: string): string =>
 const damaged = (path: string, what: string): string =>
   `${join(path, DATA_FILE)} ${what}: it was left as it is; bring back a copy of the folder, or move it away to begin anew`
 
-const openExisting = (lmdb: typeof Lmdb, path: string): Either<OutboxFault, Store> => {
+const openExisting = (lmdb: typeof Lmdb, path: string, kind: string): Either<OutboxFault, Store> => {
   const fault = fileFault(join(path, DATA_FILE))
   if (fault !== undefined) {
     const say = fault.reason === 'damaged' ? damaged : notAnOutbox
@@ -149,7 +164,7 @@ const openExisting = (lmdb: typeof Lmdb, path: string): Either<OutboxFault, Stor
   }
   const env = openEnv(lmdb, path)
   try {
-    const wrong = contentFault(env, path)
+    const wrong = contentFault(env, path, kind)
     if (wrong === undefined) return right(openTrees(env))
     shut(env)
     return left(wrong)
@@ -171,10 +186,14 @@ export const makeFolder = (path: string): Either<OutboxFault, void> => {
 }
 
 /** Opens the store in a folder that is there and is ours, and makes one if there is none. */
-export const openStore = (lmdb: typeof Lmdb, path: string): Either<OutboxFault, Store> => {
+export const openStore = (
+  lmdb: typeof Lmdb,
+  path: string,
+  kind: string = DEFAULT_KIND,
+): Either<OutboxFault, Store> => {
   try {
-    if (!existsSync(join(path, DATA_FILE))) create(lmdb, path)
-    const opened = openExisting(lmdb, path)
+    if (!existsSync(join(path, DATA_FILE))) create(lmdb, path, kind)
+    const opened = openExisting(lmdb, path, kind)
     return isLeft(opened) ? opened : right(opened.right)
   } catch (error) {
     return left(systemFault(path, error))

@@ -1,20 +1,19 @@
 import type { Entry } from '../../sink/Outbox.ts'
+import type { Weight } from './records/StoredTotals.ts'
 import type { ParkedKey, Store } from './Store.ts'
 
 /** Where the record of an entry that was handed out lies. */
-export interface Place {
+export interface Place extends Weight {
   /** In the order of due times, or, if it was never put back, of appends. */
   readonly parked: ParkedKey | undefined
   readonly number: number
-  readonly size: number
   /** Its end, or its way back, is being written. */
   leaving: boolean
 }
 
 /** What a record turned out to be. */
-export interface Found<A> {
+export interface Found<A> extends Weight {
   readonly entry: Entry<A>
-  readonly size: number
 }
 
 /** How entries are read. */
@@ -64,7 +63,13 @@ export const dueEntries = <A>({ store, newest, read, bad }: DueEntriesOptions<A>
     into: Array<Entry<A>>,
   ): void => {
     const found = read(number, bytes)
-    const place: Place = { parked, number, size: found?.size ?? 0, leaving: false }
+    const place: Place = {
+      parked,
+      number,
+      count: found?.count ?? 0,
+      size: found?.size ?? 0,
+      leaving: false,
+    }
     out.set(String(number), place)
     if (found === undefined) bad(place)
     else into.push(found.entry)

@@ -1,16 +1,7 @@
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { steady, systemClock } from '../../clock/Clock.ts'
-import { wholeNumber } from '../../internal/wholeNumber.ts'
 import type { LmdbOutbox, LmdbOutboxOptions } from './LmdbContract.ts'
-import { loadLmdb } from './opening/loadLmdb.ts'
+import { openStoredOutbox } from './openStoredOutbox.ts'
 import type { OutboxFault } from './OutboxError.ts'
-import { claim, thisProcess } from './opening/Owner.ts'
-import { mapping } from './mapping.ts'
-import { makeFolder, openEnv, openStore, openTrees } from './Store.ts'
-import type { Store } from './Store.ts'
-import { storedOutbox } from './storedOutbox.ts'
-import { wear } from './wear.ts'
 
 /**
  * Opens an outbox on a disk, or says why it cannot be opened. As `lmdbOutbox`, with the failure as a value.
@@ -24,27 +15,5 @@ import { wear } from './wear.ts'
  * const opened = openLmdbOutbox<string>({ path: '/dev/null/outbox', codec })
  * console.log(opened._tag === 'Left' ? opened.left.reason : 'open') // => noAccess
  */
-export const openLmdbOutbox = <A>(options: LmdbOutboxOptions<A>): Either<OutboxFault, LmdbOutbox<A>> => {
-  const { path, codec, clock = systemClock } = options
-  const bounds = {
-    maxCount: wholeNumber('lmdbOutbox: maxCount', 'items', 1, options.maxCount ?? 2_000_000),
-    maxBytes: wholeNumber('lmdbOutbox: maxBytes', 'bytes', 1, options.maxBytes ?? 8_589_934_592),
-    keepDead: wholeNumber('lmdbOutbox: keepDead', 'items', 0, options.keepDead ?? 100_000),
-  }
-  const now = steady(clock)
-
-  const loaded = loadLmdb(path)
-  if (isLeft(loaded)) return loaded
-  const made = makeFolder(path)
-  if (isLeft(made)) return made
-  const claimed = claim(path, thisProcess(now()))
-  if (isLeft(claimed)) return claimed
-  const opened = openStore(loaded.right, path)
-  if (isLeft(opened)) {
-    claimed.right()
-    return left(opened.left)
-  }
-  const open = (): Store => openTrees(openEnv(loaded.right, path))
-  const mapped = mapping({ store: opened.right, open, isWorn: wear() })
-  return right(storedOutbox({ path, mapping: mapped, codec, ...bounds, now, release: claimed.right }))
-}
+export const openLmdbOutbox = <A>(options: LmdbOutboxOptions<A>): Either<OutboxFault, LmdbOutbox<A>> =>
+  openStoredOutbox(options)

@@ -1,28 +1,32 @@
 import type { Outcome } from '../../outcome/Outcome.ts'
 import { DEAD_PAGE } from '../../sink/Outbox.ts'
-import type { DeadLetter, DeadLetters } from '../../sink/Outbox.ts'
+import type { DeadLetter, DeadLetters, Entry } from '../../sink/Outbox.ts'
 import type { Commits } from './commits.ts'
 import type { Room } from './room.ts'
 import { committed } from './committed.ts'
-import { diedFromText } from './records/Known.ts'
+import { diedFromText, diedToText } from './records/Known.ts'
 import type { ItemCodec } from './LmdbContract.ts'
 import type { Mapping } from './mapping.ts'
 import { enters } from './records/StoredTotals.ts'
-import type { Draft } from './records/StoredTotals.ts'
-import { decodeRecord, sizeIn, withAbout } from './records/StoredRecord.ts'
+import type { Draft, Weight } from './records/StoredTotals.ts'
+import { decodeRecord, encodeRecord, sizeIn, withAbout } from './records/StoredRecord.ts'
+import { weightOf } from './entering/weightOf.ts'
 
 /** What the dead letters of a store work with. */
-export interface StoredLettersOptions<A> extends Room {
+export interface StoredLettersOptions<A> {
+  readonly room: Room
   readonly mapping: Pick<Mapping, 'store' | 'read'>
   readonly commits: Commits
   readonly codec: ItemCodec<A>
   readonly keepDead: number
+  /** Milliseconds since 1970. */
+  readonly now: () => number
 }
 
 /** The dead letters of a store. */
 export interface StoredLetters<A> extends DeadLetters<A> {
-  /** Within a transaction: lays a record among them. */
-  readonly lay: (record: Buffer, draft: Draft) => void
+  /** Within a transaction: lays what died among them. `record`: how the item lies in the store. */
+  readonly lay: (entry: Entry<A>, outcome: Outcome<A>, record: Buffer, draft: Draft) => void
 }
 
 /** So many letters are looked at in one go, and moved in one transaction. */
@@ -37,6 +41,11 @@ interface Filed<A> {
   readonly letter: DeadLetter<A>
 }
 
+/** One that there is room for. */
+interface Weighed<A> extends Filed<A> {
+  readonly weight: Weight
+}
+
 /** Some letters, and where to go on if there are more. */
 interface Page<A> {
   readonly found: ReadonlyArray<Filed<A>>
@@ -44,7 +53,7 @@ interface Page<A> {
 }
 
 export const storedLetters = <A>(options: StoredLettersOptions<A>): StoredLetters<A> => {
-  const { mapping, commits, codec, keepDead, boundFor, hold, letGo } = options
+  const { mapping, commits, codec, keepDead, room, now } = options
   const { store, read } = mapping
 
   const letterIn = (key: number, bytes: Buffer): DeadLetter<A> | undefined => {
@@ -112,28 +121,28 @@ export const storedLetters = <A>(options: StoredLettersOptions<A>): StoredLetter
   }
 
   /** Within a transaction: copied first, then removed, with nothing known of it any more, so that its deadline is a new one. */
-  const revive = ({ key, record }: Filed<A>, draft: Draft): boolean => {
+  const revive = ({ key, record, weight }: Weighed<A>, draft: Draft): boolean => {
     if (!store.dead.doesExist(key)) return false
     store.fresh.putSync(++draft.items, withAbout(record, ''), { append: true })
     store.dead.removeSync(key)
-    enters(draft, sizeIn(record))
+    enters(draft, weight)
     draft.dead--
     return true
   }
 
   const redrive = async (filed: ReadonlyArray<Filed<A>>): Promise<number> => {
-    const chosen = filed.filter(({ record }) => {
-      const size = sizeIn(record)
+    const chosen = filed.flatMap((each): ReadonlyArray<Weighed<A>> => {
+      const weight = { ...weightOf(codec, each.letter.entry.item), size: sizeIn(each.record) }
       // What there is no room for stays dead.
-      if (boundFor(size) !== undefined) return false
-      hold(size)
-      return true
+      if (room.boundFor(weight) !== undefined) return []
+      room.hold(weight)
+      return [{ ...each, weight }]
     })
     const apply = (draft: Draft): number => chosen.filter((each) => revive(each, draft)).length
     try {
       return chosen.length === 0 ? 0 : await committed(commits, { grows: false, apply })
     } finally {
-      for (const { record } of chosen) letGo(sizeIn(record))
+      for (const { weight } of chosen) room.letGo(weight)
     }
   }
 
@@ -156,15 +165,29 @@ export const storedLetters = <A>(options: StoredLettersOptions<A>): StoredLetter
     }
   }
 
+  const put = (record: Buffer, draft: Draft): void => {
+    store.dead.putSync(++draft.letters, record, { append: true })
+    draft.dead++
+    makeRoom(draft)
+  }
+
+  /** A letter for each part that died. What is known of the tries of the whole is not theirs. */
+  const putParts = ({ id, since }: Entry<A>, parts: ReadonlyArray<Outcome<A>>, draft: Draft): void => {
+    for (const part of parts) {
+      const { item } = part
+      const about = diedToText({ id, item, since, progress: undefined }, part, now())
+      put(encodeRecord({ size: codec.sizeOf(item), about, text: codec.toText(item) }), draft)
+    }
+  }
+
   return {
     list: ({ after = '0', limit = DEAD_PAGE } = {}) =>
       read(() => page(Number(after), limit).found.map(({ letter }) => letter)),
     redrive: (matches) => each(matches, redrive),
     purge: (matches) => each(matches, purge),
-    lay: (record, draft) => {
-      store.dead.putSync(++draft.letters, record, { append: true })
-      draft.dead++
-      makeRoom(draft)
+    lay: (entry, outcome, record, draft) => {
+      if (codec.lettersOf === undefined) put(withAbout(record, diedToText(entry, outcome, now())), draft)
+      else putParts(entry, codec.lettersOf(outcome), draft)
     },
   }
 }

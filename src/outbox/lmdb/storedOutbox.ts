@@ -1,23 +1,19 @@
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
 import { isDead } from '../../outcome/Outcome.ts'
-import type { Outcome } from '../../outcome/Outcome.ts'
-import { full } from '../../outcome/Refusal.ts'
-import type { Full } from '../../outcome/Refusal.ts'
-import type { Entry } from '../../sink/Outbox.ts'
-import type { Awaitable } from '../../internal/Awaitable.ts'
 import { commits } from './commits.ts'
 import { committed } from './committed.ts'
+import { appending } from './entering/appending.ts'
+import { drafts } from './entering/Drafts.ts'
+import type { Drafts } from './entering/Drafts.ts'
 import { dueEntries } from './dueEntries.ts'
 import type { Found, Place } from './dueEntries.ts'
-import { diedToText, triedFromText, triedToText } from './records/Known.ts'
-import type { Bookmark, ItemCodec, LmdbOutbox } from './LmdbContract.ts'
+import { triedFromText, triedToText } from './records/Known.ts'
+import type { ItemCodec, LmdbOutbox } from './LmdbContract.ts'
 import type { Mapping } from './mapping.ts'
 import type { ParkedKey } from './Store.ts'
 import { room } from './room.ts'
 import { storedLetters } from './storedLetters.ts'
-import { decodeRecord, encodeRecord, sizeIn, withAbout } from './records/StoredRecord.ts'
-import { enters, leaves } from './records/StoredTotals.ts'
+import { decodeRecord, withAbout } from './records/StoredRecord.ts'
+import { leaves } from './records/StoredTotals.ts'
 import type { Draft } from './records/StoredTotals.ts'
 
 /** What an outbox over an open store works with. */
@@ -34,33 +30,34 @@ export interface StoredOutboxOptions<A> {
   readonly release: () => void
 }
 
-const done: Promise<void> = Promise.resolve()
+/** An outbox over an open store, for those who also keep the parts of items. */
+export interface StoredOutbox<A> extends LmdbOutbox<A> {
+  readonly drafts: Drafts<A>
+}
 
-/** It goes behind all that are there: lmdb need not look where, and fills its pages. */
-const NEWEST = { append: true } as const
+const done: Promise<void> = Promise.resolve()
 
 /** A moment that has an order: all numbers have one but NaN, and a key holds no infinity. */
 const orderly = (due: number): number =>
   Number.isNaN(due) ? 0 : Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, due))
 
 /** The outbox over an open store. */
-export const storedOutbox = <A>(options: StoredOutboxOptions<A>): LmdbOutbox<A> => {
+export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A> => {
   const { mapping, codec, maxCount, maxBytes, keepDead, now, release } = options
   const { store } = mapping
   const work = commits(mapping, options.path)
   const { totals } = work
-  const { boundFor, hold, letGo } = room({ maxCount, maxBytes, totals })
-  const bookmarks = new Map([...store.marks.getRange()].map(({ key, value }) => [key, value]))
+  const space = room({ maxCount, maxBytes, totals })
   let closing: Promise<void> | undefined
 
-  const letters = storedLetters({
+  const letters = storedLetters({ mapping, commits: work, codec, keepDead, room: space, now })
+  const entrance = appending({
     mapping,
     commits: work,
     codec,
-    keepDead,
-    boundFor,
-    hold,
-    letGo,
+    room: space,
+    bounds: { maxCount, maxBytes },
+    letters,
   })
 
   const read = (number: number, bytes: Buffer): Found<A> | undefined => {
@@ -68,10 +65,9 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): LmdbOutbox<A> 
     if (record === undefined) return undefined
     try {
       const { since, progress } = triedFromText(record.about)
-      return {
-        entry: { id: String(number), item: codec.fromText(record.text), since, progress },
-        size: record.size,
-      }
+      const item = codec.fromText(record.text)
+      const { size } = record
+      return { entry: { id: String(number), item, since, progress }, count: codec.countOf?.(item) ?? 1, size }
     } catch {
       return undefined
     }
@@ -85,14 +81,13 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): LmdbOutbox<A> 
     else store.parked.removeSync(key)
   }
 
-  /** One bad record costs one record: it is put aside as it is, and waits no more. */
+  /** One bad record costs one record: it is put aside as it is. It was accepted and has not ended, so it counts as waiting. */
   const putAside = (place: Place): void => {
     const apply = (draft: Draft): void => {
       const record = recordAt(place)
       if (record === undefined) return
       store.aside.putSync(++draft.quarantined, record)
       remove(place)
-      leaves(draft, sizeIn(record))
     }
     committed(work, { grows: false, apply }).then(
       () => due.left(String(place.number)),
@@ -137,58 +132,10 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): LmdbOutbox<A> 
     })
   }
 
-  const enter = (item: A, size: number, bookmark: Bookmark | undefined): Promise<Either<Full, Entry<A>>> => {
-    const record = encodeRecord({ size, about: '', text: codec.toText(item) })
-    hold(size)
-    return new Promise((resolve, reject) => {
-      let number = 0
-      work.put({
-        grows: true,
-        apply: (draft) => {
-          number = ++draft.items
-          store.fresh.putSync(number, record, NEWEST)
-          if (bookmark !== undefined) store.marks.putSync(bookmark.name, bookmark.value)
-          enters(draft, size)
-        },
-        done: () => {
-          letGo(size)
-          if (bookmark !== undefined) bookmarks.set(bookmark.name, bookmark.value)
-          resolve(right({ id: String(number), item, since: undefined, progress: undefined }))
-        },
-        fail: (error) => {
-          letGo(size)
-          reject(error)
-        },
-      })
-    })
-  }
-
-  const append = (item: A, bookmark: Bookmark | undefined): Awaitable<Either<Full, Entry<A>>> => {
-    try {
-      const size = codec.sizeOf(item)
-      const bound = boundFor(size)
-      return bound === undefined
-        ? enter(item, size, bookmark)
-        : left(full(item, bound, bound === 'count' ? maxCount : maxBytes))
-    } catch (error) {
-      // What the codec throws is this item's affair.
-      return Promise.reject(error instanceof Error ? error : new Error('the codec failed'))
-    }
-  }
-
-  const bury = async (item: A, outcome: Outcome<A>): Promise<void> => {
-    const size = codec.sizeOf(item)
-    const text = codec.toText(item)
-    const apply = (draft: Draft): void => {
-      const entry: Entry<A> = { id: String(++draft.items), item, since: undefined, progress: undefined }
-      letters.lay(encodeRecord({ size, about: diedToText(entry, outcome, now()), text }), draft)
-    }
-    return committed(work, { grows: true, apply })
-  }
-
   return {
     durable: true,
-    append: (item, { bookmark } = {}) => append(item, bookmark),
+    ...entrance,
+    drafts: drafts({ mapping, commits: work, codec }),
     take: (at, limit, mostParked) =>
       closing === undefined ? mapping.read(() => due.take(at, limit, mostParked)) : [],
     nextDue: () => {
@@ -209,20 +156,14 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): LmdbOutbox<A> 
     end: (entry, outcome) => {
       const apply = (place: Place, draft: Draft): void => {
         const record = isDead(outcome) ? recordAt(place) : undefined
-        if (record !== undefined) letters.lay(withAbout(record, diedToText(entry, outcome, now())), draft)
+        if (record !== undefined) letters.lay(entry, outcome, record, draft)
         remove(place)
-        leaves(draft, place.size)
+        leaves(draft, place)
       }
       return conclude(entry.id, apply, () => due.left(entry.id))
     },
-    bury,
     abandon: () => [],
     dead: { list: letters.list, redrive: letters.redrive, purge: letters.purge },
-    bookmark: (name) => bookmarks.get(name),
-    forget: async (name) => {
-      await committed(work, { grows: false, apply: () => store.marks.removeSync(name) })
-      bookmarks.delete(name)
-    },
     stats: () => {
       const { waiting, bytes, dead, quarantined, forgotten } = totals()
       return { waiting, bytes, dead, maxCount, maxBytes, quarantined, forgotten }

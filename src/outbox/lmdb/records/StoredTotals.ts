@@ -33,15 +33,21 @@ export const noTotals: StoredTotals = {
 
 const isCount = (value: unknown): value is number => typeof value === 'number' && value >= 0
 
-/** An item begins to wait. */
-export const enters = (draft: Draft, size: number): void => {
-  draft.waiting++
+/** What something counts for in the bounds. */
+export interface Weight {
+  readonly count: number
+  readonly size: number
+}
+
+/** Something begins to wait. */
+export const enters = (draft: Draft, { count, size }: Weight): void => {
+  draft.waiting += count
   draft.bytes += size
 }
 
-/** An item waits no more. A record that is damaged may not tell its size; nothing waits when nothing waits. */
-export const leaves = (draft: Draft, size: number): void => {
-  draft.waiting = Math.max(0, draft.waiting - 1)
+/** Something waits no more. Sizes need not be whole numbers, so nothing waits when nothing waits. */
+export const leaves = (draft: Draft, { count, size }: Weight): void => {
+  draft.waiting = Math.max(0, draft.waiting - count)
   draft.bytes = draft.waiting === 0 ? 0 : Math.max(0, draft.bytes - size)
 }
 

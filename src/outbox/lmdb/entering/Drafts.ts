@@ -1,0 +1,102 @@
+/**
+ * Parts of an item that is not whole yet. Whoever makes items up out of parts, as a batching client does, keeps the parts meanwhile, and in
+ * one transaction puts the item in their place.
+ *
+ * @module
+ */
+import { committed } from '../committed.ts'
+import type { Commits } from '../commits.ts'
+import type { ItemCodec } from '../LmdbContract.ts'
+import type { Mapping } from '../mapping.ts'
+import { decodeRecord, encodeRecord } from '../records/StoredRecord.ts'
+import { enters, leaves } from '../records/StoredTotals.ts'
+import type { Draft as Counters, Weight } from '../records/StoredTotals.ts'
+import { NEWEST } from './appending.ts'
+import { weightOf } from './weightOf.ts'
+
+/** A part. */
+export interface Draft extends Weight {
+  /** Its place; never given twice while a store is open. */
+  readonly number: number
+  readonly text: string
+}
+
+/** What is to change, in one transaction. */
+export interface Change<A> {
+  /** Begin to wait, in this order. */
+  readonly items: ReadonlyArray<A>
+  readonly drafts: ReadonlyArray<Draft>
+  /** Are no longer needed. One that is not there is passed over. */
+  readonly struck: ReadonlyArray<Draft>
+}
+
+/** The drafts of a store. */
+export interface Drafts<A> {
+  /** Those that an earlier life left, in the order of their numbers. */
+  readonly left: ReadonlyArray<Draft>
+  /**
+   * Changes the store. `change` is asked as late as can be, and again if a transaction failed: what it answered last is what was synced when this
+   * is fulfilled. Heeds no bound.
+   */
+  readonly write: (change: () => Change<A>) => Promise<void>
+}
+
+export interface DraftsOptions<A> {
+  readonly mapping: Pick<Mapping, 'store'>
+  readonly commits: Commits
+  readonly codec: ItemCodec<A>
+}
+
+/** What its bytes say; undefined if nothing. How many it counts for is all that is known of it. */
+const draftIn = (number: number, bytes: Buffer): Draft | undefined => {
+  const record = decodeRecord(bytes)
+  return record && { number, text: record.text, count: Number(record.about), size: record.size }
+}
+
+/** The drafts of an open store. */
+export const drafts = <A>({ mapping, commits, codec }: DraftsOptions<A>): Drafts<A> => {
+  const { store } = mapping
+
+  const left: Draft[] = []
+  const unreadable: number[] = []
+  for (const { key, value } of store.drafts.getRange()) {
+    const draft = draftIn(key, value)
+    if (draft === undefined) unreadable.push(key)
+    else left.push(draft)
+  }
+
+  const putAside = (counters: Counters): void => {
+    for (const key of unreadable) {
+      const record = store.drafts.getBinary(key)
+      if (record === undefined || !store.drafts.removeSync(key)) continue
+      store.aside.putSync(++counters.quarantined, record)
+    }
+  }
+  if (unreadable.length > 0) committed(commits, { grows: false, apply: putAside }).catch(() => undefined)
+
+  const apply = ({ items, drafts: added, struck }: Change<A>, counters: Counters): void => {
+    for (const draft of struck) if (store.drafts.removeSync(draft.number)) leaves(counters, draft)
+    for (const item of items) {
+      const weight = weightOf(codec, item)
+      const record = encodeRecord({ size: weight.size, about: '', text: codec.toText(item) })
+      store.fresh.putSync(++counters.items, record, NEWEST)
+      enters(counters, weight)
+    }
+    for (const draft of added) {
+      const { number, text, count, size } = draft
+      store.drafts.putSync(number, encodeRecord({ size, about: String(count), text }))
+      enters(counters, draft)
+    }
+  }
+
+  return {
+    left,
+    write: (change) =>
+      committed(commits, {
+        grows: true,
+        apply: (counters) => {
+          apply(change(), counters)
+        },
+      }),
+  }
+}

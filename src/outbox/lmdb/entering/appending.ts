@@ -1,0 +1,101 @@
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { Awaitable } from '../../../internal/Awaitable.ts'
+import type { Outcome } from '../../../outcome/Outcome.ts'
+import { full } from '../../../outcome/Refusal.ts'
+import type { Full } from '../../../outcome/Refusal.ts'
+import type { Entry } from '../../../sink/Outbox.ts'
+import { committed } from '../committed.ts'
+import type { Commits } from '../commits.ts'
+import type { Bookmark, ItemCodec, LmdbOutbox } from '../LmdbContract.ts'
+import type { Mapping } from '../mapping.ts'
+import { encodeRecord } from '../records/StoredRecord.ts'
+import { enters } from '../records/StoredTotals.ts'
+import type { Weight } from '../records/StoredTotals.ts'
+import type { Room } from '../room.ts'
+import type { StoredLetters } from '../storedLetters.ts'
+import { weightOf } from './weightOf.ts'
+
+/** What taking items into a store works with. */
+export interface AppendingOptions<A> {
+  readonly mapping: Pick<Mapping, 'store'>
+  readonly commits: Commits
+  readonly codec: ItemCodec<A>
+  readonly room: Room
+  readonly bounds: { readonly maxCount: number; readonly maxBytes: number }
+  readonly letters: Pick<StoredLetters<A>, 'lay'>
+}
+
+/** What of an outbox lets items in. */
+export type Appending<A> = Pick<LmdbOutbox<A>, 'append' | 'bury' | 'bookmark' | 'forget'>
+
+/** It goes behind all that are there: lmdb need not look where, and fills its pages. */
+export const NEWEST = { append: true } as const
+
+/** The way into a store, one item at a time, each with its bookmark. */
+export const appending = <A>(options: AppendingOptions<A>): Appending<A> => {
+  const { mapping, commits, codec, room, bounds, letters } = options
+  const { store } = mapping
+  const bookmarks = new Map([...store.marks.getRange()].map(({ key, value }) => [key, value]))
+
+  const enter = (
+    item: A,
+    weight: Weight,
+    bookmark: Bookmark | undefined,
+  ): Promise<Either<Full, Entry<A>>> => {
+    const record = encodeRecord({ size: weight.size, about: '', text: codec.toText(item) })
+    room.hold(weight)
+    return new Promise((resolve, reject) => {
+      let number = 0
+      commits.put({
+        grows: true,
+        apply: (draft) => {
+          number = ++draft.items
+          store.fresh.putSync(number, record, NEWEST)
+          if (bookmark !== undefined) store.marks.putSync(bookmark.name, bookmark.value)
+          enters(draft, weight)
+        },
+        done: () => {
+          room.letGo(weight)
+          if (bookmark !== undefined) bookmarks.set(bookmark.name, bookmark.value)
+          resolve(right({ id: String(number), item, since: undefined, progress: undefined }))
+        },
+        fail: (error) => {
+          room.letGo(weight)
+          reject(error)
+        },
+      })
+    })
+  }
+
+  const append = (item: A, bookmark: Bookmark | undefined): Awaitable<Either<Full, Entry<A>>> => {
+    try {
+      const weight = weightOf(codec, item)
+      const bound = room.boundFor(weight)
+      if (bound === undefined) return enter(item, weight, bookmark)
+      return left(full(item, bound, bound === 'count' ? bounds.maxCount : bounds.maxBytes))
+    } catch (error) {
+      // What the codec throws is this item's affair.
+      return Promise.reject(error instanceof Error ? error : new Error('the codec failed'))
+    }
+  }
+
+  return {
+    append: (item, { bookmark } = {}) => append(item, bookmark),
+    bury: async (item: A, outcome: Outcome<A>) => {
+      const record = encodeRecord({ size: codec.sizeOf(item), about: '', text: codec.toText(item) })
+      return committed(commits, {
+        grows: true,
+        apply: (draft) => {
+          const id = String(++draft.items)
+          letters.lay({ id, item, since: undefined, progress: undefined }, outcome, record, draft)
+        },
+      })
+    },
+    bookmark: (name) => bookmarks.get(name),
+    forget: async (name) => {
+      await committed(commits, { grows: false, apply: () => store.marks.removeSync(name) })
+      bookmarks.delete(name)
+    },
+  }
+}

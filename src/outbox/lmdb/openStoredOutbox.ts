@@ -1,0 +1,44 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { steady, systemClock } from '../../clock/Clock.ts'
+import { wholeNumber } from '../../internal/wholeNumber.ts'
+import type { LmdbOutboxOptions } from './LmdbContract.ts'
+import { loadLmdb } from './opening/loadLmdb.ts'
+import type { OutboxFault } from './OutboxError.ts'
+import { claim, thisProcess } from './opening/Owner.ts'
+import { mapping } from './mapping.ts'
+import { makeFolder, openEnv, openStore, openTrees } from './Store.ts'
+import type { Store } from './Store.ts'
+import { storedOutbox } from './storedOutbox.ts'
+import type { StoredOutbox } from './storedOutbox.ts'
+import { wear } from './wear.ts'
+
+/**
+ * Opens a store, or says why it cannot be opened.
+ *
+ * @throws RangeError when `maxCount` or `maxBytes` is not a whole number from 1, or `keepDead` one from 0.
+ */
+export const openStoredOutbox = <A>(options: LmdbOutboxOptions<A>): Either<OutboxFault, StoredOutbox<A>> => {
+  const { path, codec, clock = systemClock } = options
+  const bounds = {
+    maxCount: wholeNumber('lmdbOutbox: maxCount', 'items', 1, options.maxCount ?? 2_000_000),
+    maxBytes: wholeNumber('lmdbOutbox: maxBytes', 'bytes', 1, options.maxBytes ?? 8_589_934_592),
+    keepDead: wholeNumber('lmdbOutbox: keepDead', 'items', 0, options.keepDead ?? 100_000),
+  }
+  const now = steady(clock)
+
+  const loaded = loadLmdb(path)
+  if (isLeft(loaded)) return loaded
+  const made = makeFolder(path)
+  if (isLeft(made)) return made
+  const claimed = claim(path, thisProcess(now()))
+  if (isLeft(claimed)) return claimed
+  const opened = openStore(loaded.right, path, codec.kind)
+  if (isLeft(opened)) {
+    claimed.right()
+    return left(opened.left)
+  }
+  const open = (): Store => openTrees(openEnv(loaded.right, path))
+  const mapped = mapping({ store: opened.right, open, isWorn: wear() })
+  return right(storedOutbox({ path, mapping: mapped, codec, ...bounds, now, release: claimed.right }))
+}
