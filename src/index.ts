@@ -144,7 +144,15 @@ export {
 export { plan, type PlanOptions, type PlannedAttempt } from './policy/plan.ts'
 export { show as showPolicy } from './policy/show.ts'
 export { memoryOutbox, type MemoryOutboxOptions } from './outbox/memoryOutbox.ts'
-export type { DeadLetter, DeadLetters, DeadPage, Entry, Outbox, OutboxStats } from './sink/Outbox.ts'
+export type {
+  DeadLetter,
+  DeadLetters,
+  DeadPage,
+  Entry,
+  Outbox,
+  OutboxNews,
+  OutboxStats,
+} from './sink/Outbox.ts'
 export type { Awaitable } from './internal/Awaitable.ts'
 
 // Operators and sources.

@@ -110,8 +110,10 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
     tell: (happening) => {
       if (happening._tag !== 'Accepted' && happening._tag !== 'Ended') tell(happening)
     },
-    ended: (outcome) => {
-      ends.end(outcome)
+    ended: ends.end,
+    // Others may have made room in the outbox.
+    news: () => {
+      onTheWay.go()
     },
   })
   const onTheWay = handover({

@@ -37,7 +37,14 @@ export const openDestination = (
   const signer = sharedSecret === undefined ? undefined : signerOf(sharedSecret)
   const door = doorway(() => work.waiting())
   const work = workings(
-    { sinkIn: (around) => sinkOf(urls, around), numbers, signer, ended: door.freed, closing: door.open },
+    {
+      sinkIn: (around) => sinkOf(urls, around),
+      numbers,
+      signer,
+      ended: door.freed,
+      news: door.freed,
+      closing: door.open,
+    },
     options,
   )
   const encode = encoderOf({

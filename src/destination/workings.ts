@@ -57,6 +57,8 @@ export interface WorkingsParts {
   readonly signer: Signer | undefined
   /** Is told each outcome, before its subscribers are. */
   readonly ended?: (outcome: Outcome<Payload<Event>>) => void
+  /** Is told when the outbox said something of its own accord: others may have made room. */
+  readonly news?: () => void
   /** Is told when the close begins. */
   readonly closing?: () => void
 }
@@ -65,7 +67,7 @@ const nothing = (): void => undefined
 
 /** The workings of a destination, over whatever it posts to. */
 export const workings = (
-  { sinkIn, numbers, signer, ended = nothing, closing: whenClosing = nothing }: WorkingsParts,
+  { sinkIn, numbers, signer, ended = nothing, news = nothing, closing: whenClosing = nothing }: WorkingsParts,
   options: DestinationOptions,
 ): Workings => {
   const { clock = systemClock, random = systemRandom, retry = standard } = options
@@ -99,6 +101,7 @@ export const workings = (
       ended(outcome)
       outcomes.next(outcome)
     },
+    news,
   })
 
   /** What fails to close is told, and keeps nothing else from closing. */

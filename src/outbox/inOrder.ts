@@ -29,7 +29,8 @@ const ignore = (): void => undefined
  * dead head holds its key for as long as its retries last (DE7), and entries of other keys pass by.
  *
  * It stands around any outbox, so it is outside retry: attempts, deadlines, bounds and what is stored are as without it. What waits
- * behind a head is held in memory. After a restart the order is that in which the outbox hands out.
+ * behind a head is held in memory. After a restart the order is that in which the outbox hands out. Of an outbox that several processes
+ * share, it keeps the order within each of them.
  */
 export const inOrder = <A>(outbox: Outbox<A>, { keyOf, defect }: InOrderOptions<A>): Outbox<A> => {
   const lines = new Map<unknown, Line<A>>()
@@ -125,6 +126,7 @@ export const inOrder = <A>(outbox: Outbox<A>, { keyOf, defect }: InOrderOptions<
     durable: outbox.durable,
     // It was never let in, so nobody waits behind it.
     ...(outbox.bury === undefined ? {} : { bury: outbox.bury.bind(outbox) }),
+    ...(outbox.watch === undefined ? {} : { watch: outbox.watch.bind(outbox) }),
     append: (item) => outbox.append(item),
     take,
     park: (entry, due) => outbox.park(entry, due),

@@ -26,10 +26,14 @@ export const sumOf = (all: ReadonlyArray<Totals>): Totals => {
   }
 }
 
-/** Counts that can only grow, and what is left between them. */
+/** Counts that only grow, but for what somebody else takes over, and what is left between them. */
 export interface Ledger {
-  readonly accept: () => void
+  /** So many more; default one. */
+  readonly accept: (count?: number) => void
+  /** So many that wait were accepted by somebody else from now on. */
+  readonly passOn: (count: number) => void
   readonly end: (outcome: Outcome<unknown>) => void
+  readonly waiting: () => number
   readonly totals: () => Totals
 }
 
@@ -43,16 +47,21 @@ export const ledger = (stored = 0): Ledger => {
     Dropped: 'dropped',
     Abandoned: 'abandoned',
   } as const
+  const waiting = (): number => {
+    const { accepted, delivered, rejected, expired, dropped, abandoned } = counts
+    return accepted - delivered - rejected - expired - dropped - abandoned
+  }
   return {
-    accept: () => {
-      counts.accepted++
+    accept: (count = 1) => {
+      counts.accepted += count
+    },
+    passOn: (count) => {
+      counts.accepted -= count
     },
     end: (outcome) => {
       counts[slots[outcome._tag]]++
     },
-    totals: () => {
-      const { accepted, delivered, rejected, expired, dropped, abandoned } = counts
-      return { ...counts, waiting: accepted - delivered - rejected - expired - dropped - abandoned }
-    },
+    waiting,
+    totals: () => ({ ...counts, waiting: waiting() }),
   }
 }

@@ -5,6 +5,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from 'fp-ts/lib/Task.js'
+import type { Cancel } from '../clock/Clock.ts'
 import type { Awaitable } from '../internal/Awaitable.ts'
 import type { Outcome } from '../outcome/Outcome.ts'
 import type { Progress } from '../outcome/Progress.ts'
@@ -20,7 +21,10 @@ export interface Entry<out A> {
   readonly progress: Progress | undefined
 }
 
-/** How much waits, and what the bounds are. */
+/**
+ * How much waits, and what the bounds are. Exact in what this process did. What others do to a shared store may show later, but within
+ * seconds, and a store that answered `Full` shows at once that it is full.
+ */
 export interface OutboxStats {
   /** Appended and not ended. */
   readonly waiting: number
@@ -62,14 +66,42 @@ export interface DeadLetters<A> {
 }
 
 /**
+ * What an outbox says of its own accord, because the relay did not do it: the broker delivered, another process or a transaction of the
+ * host appended, the lease of a dead worker ran out, there is room again. All left out means: look again, at `nextDue` and at `stats`.
+ */
+export interface OutboxNews {
+  /**
+   * So many entries wait for this relay that it was not told of; they count as accepted in its totals. Announced before `take` hands
+   * them out, at the latest before its answer is there. What is announced later is counted when it is handed out, and not twice.
+   */
+  readonly arrived?: number
+  /**
+   * So many entries that this relay counts as waiting, and does not hold, will never be handed to it: another relay has them, and counts
+   * them as arrived. They were accepted there, and no longer here. Announced after the append of the entry was answered.
+   */
+  readonly gone?: number
+}
+
+/**
  * The contract. An answer that is not a promise means: done. A promise means: done when it is fulfilled, durable if the outbox
  * says so; the relay goes on only then. A rejection is a defect of the store, and the item stays where it was.
- * One relay works an outbox at a time; what it took and neither parked nor ended is there again when the outbox is opened anew.
+ *
+ * Each entry is handed to one relay at a time. What a relay took and neither parked nor ended is there again when the outbox is opened
+ * anew, or when its lease has run out; an outbox with leases renews them by itself, for all that it handed out and that was neither
+ * parked nor ended. An entry that was lost to another relay meanwhile changes nothing when it is parked or ended late: the answer is
+ * fulfilled, and nothing is written.
+ *
+ * Without `watch` one relay works an outbox, and all that it holds when that relay is made counts as accepted before. With it several may
+ * share a store. Then each entry is in the books of one relay: the one that appended it, until it is handed to another one, which
+ * counts it from there on. Who held it when it was lost, and ended it late, has counted its end too (DE6).
  */
 export interface Outbox<A> {
   /** Whether what was appended survives a crash. */
   readonly durable: boolean
-  /** Takes an item into keeping, or answers that the bound is reached. */
+  /**
+   * Takes an item into keeping, or answers that the bound is reached. An outbox may take more beside the item, by a second parameter that
+   * can be left out: a transaction of the host, in which the item is kept. Such an append goes past the relay, and comes to it by `watch`.
+   */
   readonly append: (item: A) => Awaitable<Either<Full, Entry<A>>>
   /**
    * Hands out up to `limit` entries that are due at `now`: first those that were parked, at most `parked` of them and by due
@@ -85,8 +117,18 @@ export interface Outbox<A> {
    * without this keeps none: then its outcome is all that is left of it.
    */
   readonly bury?: (item: A, outcome: Outcome<A>) => Awaitable<void>
-  /** When `take` will next have something: 0 for now, undefined for never. */
+  /**
+   * When `take` will next have something, as far as is known here: 0 for now, undefined for never, or for when `watch` says so. After a
+   * `take` that brought nothing it lies ahead; a relay that is told of the past again asks again after a second.
+   */
   readonly nextDue: () => number | undefined
+  /**
+   * Has `listener` called when there is news, at any time, also before this returns; answers how to take it away, which may be asked inside
+   * the listener. The listener only takes note: the relay looks a turn later, once for however much was said, so nothing is asked
+   * of the outbox inside it. A relay listens from when it is made until it was braked and has handed everything back. With `watch`, what
+   * the outbox held already is announced too. Left out: nothing comes to this outbox past its relay.
+   */
+  readonly watch?: (listener: (news?: OutboxNews) => void) => Cancel
   /** Takes out all that is neither taken nor ended: what a close hands back. A durable outbox keeps it and answers nothing. */
   readonly abandon: () => Awaitable<ReadonlyArray<Entry<A>>>
   readonly dead: DeadLetters<A>

@@ -25,6 +25,8 @@ export interface RelayOptions<A> {
   readonly hears?: (tag: 'Accepted' | 'Ended') => boolean
   /** Is told each outcome, once it is as durable as the outbox; never of one while it is told of another. */
   readonly ended: (outcome: Outcome<A>) => void
+  /** Is told, a turn later, that the outbox said something of its own accord: there may be room that nobody here made. */
+  readonly news?: () => void
 }
 
 /** A relay at work. */
@@ -47,7 +49,10 @@ export interface Relay<A> {
   readonly brake: (then: (items: ReadonlyArray<A>) => void) => void
   /** Ends as abandoned what was withdrawn from the outbox, and waits for it no longer. */
   readonly withdrawn: (entries: ReadonlyArray<Entry<A>>) => void
-  /** Whether a round is under way or could start before `instant` (by `now`). */
+  /**
+   * Whether a round is under way or could start before `instant` (by `now`). Of what only the outbox can date (`watch`) it is taken that it
+   * starts before Infinity, and before no other moment.
+   */
   readonly active: (instant: number) => boolean
   /** Deliveries of which something still runs, siblings of ended ones included. */
   readonly running: () => number

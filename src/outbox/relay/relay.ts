@@ -7,7 +7,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { steady } from '../../clock/Clock.ts'
-import { whenAnswered } from '../../internal/Awaitable.ts'
 import * as Failure from '../../outcome/Failure.ts'
 import * as Outcome from '../../outcome/Outcome.ts'
 import { closed } from '../../outcome/Refusal.ts'
@@ -17,33 +16,27 @@ import { deadlineOf } from '../../policy/deadlineOf.ts'
 import { step } from '../../policy/step.ts'
 import type { Entry } from '../../sink/Outbox.ts'
 import { abandonedOf } from './abandonedOf.ts'
-import { dueTimer } from './dueTimer.ts'
+import { feeding } from './feeding.ts'
 import { handBack } from './handBack.ts'
+import { hearsay } from './hearsay.ts'
 import { questions } from './questions.ts'
 import type { Relay, RelayOptions } from './RelayContract.ts'
 import { reporting } from './reporting.ts'
 import { rounds } from './rounds.ts'
 import { watchers } from './watchers.ts'
-import { ASK_AGAIN_AFTER, writes } from './writes.ts'
-
-/** After so many starts the event loop has its turn, so that many retries due at once are no stall. */
-const STARTS_A_TURN = 1_000
+import { writes } from './writes.ts'
 
 /** Makes a relay over an outbox. What the outbox held already is worked too. */
 export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
   const { outbox, retry, clock, random } = options
   const now = steady(clock)
   const window = deadlineOf(retry)
-  const say = reporting(options, now, outbox.stats().waiting)
-  const retrySlots = Math.max(1, Math.floor(options.inRound / 2))
+  const say = reporting(options, now, outbox.watch === undefined ? outbox.stats().waiting : 0)
   /** Taken or given up by the store, and not to be started because the relay rests. */
   const stranded: Array<Entry<A>> = []
+  /** So many were handed out, and are still to be started. */
+  let taken = 0
   let mode: 'open' | 'refusing' | 'resting' | 'over' = 'open'
-  let pumping = false
-  /** A `take` is not answered yet, or what it brought is being started. */
-  let taking = false
-  /** Somebody wanted more while a `take` was not answered. */
-  let missed = false
 
   const rests = (): boolean => mode === 'resting' || mode === 'over'
   const { changed, onChange, whenever } = watchers()
@@ -104,6 +97,7 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
   const round = rounds(options.sink, { settled, rested: changed, defect: say.defect })
 
   const start = (entry: Entry<A>): void => {
+    taken--
     const at = now()
     const since = entry.since ?? at
     if (rests()) {
@@ -117,55 +111,38 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
     }
   }
 
-  const took = (entries: ReadonlyArray<Entry<A>>): number => {
-    for (const entry of entries) start(entry)
-    // Only now: what was taken and not yet started must not look like rest.
-    taking = false
-    if (!pumping) {
-      // Once more, for as long as there was something, or there may be by now.
-      if (entries.length > 0 || missed) pump()
-      else {
-        // While the slots are taken, it is who gives one back that looks again.
-        if (!rests() && round.retries() < retrySlots) timer.afterNothing()
-        changed()
-      }
-    }
-    return entries.length
-  }
+  /** Handed out, and neither parked nor ended. What the store has not let go of counts too: else we would hold all that a failing store has. */
+  const inHand = (): number => round.inRound() + store.pending()
 
-  const tookNothing = (error: unknown): number => {
-    taking = false
-    say.defect('outbox', error)
-    if (!rests()) timer.atLatest(now() + ASK_AGAIN_AFTER)
-    changed()
-    return 0
-  }
+  const { pump, isTaking, rest } = feeding({
+    outbox,
+    clock,
+    now,
+    most: options.inRound,
+    inHand,
+    retries: round.retries,
+    rests,
+    handedOut: (entries) => {
+      taken = entries.length
+      heard.handedOut()
+    },
+    start,
+    defect: (error) => {
+      say.defect('outbox', error)
+    },
+    changed,
+  })
 
-  /** Takes up to `most` entries that are due and starts them. Answers how many; 0 too when the store answers later. */
-  const startDue = (most: number): number => {
-    // What the store has not let go of counts as in a round: else we would hold all that a failing store has.
-    const free = Math.min(options.inRound - round.inRound() - store.pending(), most)
-    const at = now()
-    timer.looked(at)
-    if (taking) missed = true
-    if (rests() || taking || free <= 0 || (outbox.nextDue() ?? Infinity) > at) return 0
-    taking = true
-    missed = false
-    const retries = Math.max(0, retrySlots - round.retries())
-    return whenAnswered(() => outbox.take(at, free, retries), took, tookNothing) ?? 0
-  }
-
-  const pump = (): void => {
-    if (pumping) return
-    pumping = true
-    let most = STARTS_A_TURN
-    for (let started = startDue(most); started > 0; started = startDue(most)) most -= started
-    pumping = false
-    if (!rests()) timer.set(most <= 0)
-    changed()
-  }
-
-  const timer = dueTimer(clock, now, () => outbox.nextDue(), pump)
+  const heard = hearsay({
+    outbox,
+    clock,
+    say,
+    inHand: () => inHand() + stranded.length + taken,
+    look: () => {
+      pump()
+      options.news?.()
+    },
+  })
 
   const admit = (answer: Either<Full, Entry<A>>): Either<Full, Entry<A>> => {
     if (!isLeft(answer)) {
@@ -181,11 +158,11 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
     return count
   }
 
-  const isBusy = (): boolean => taking || store.open() + store.pending() > 0
+  const isBusy = (): boolean => isTaking() || store.open() + store.pending() > 0
 
   const brake: Relay<A>['brake'] = (then) => {
     if (!rests()) mode = 'resting'
-    timer.clear()
+    rest()
     store.giveUp()
     const cut = round.cancelAll()
     // Once the store has answered everything: what it had in hand is somewhere then.
@@ -194,6 +171,7 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
       () => {
         handBack({ outbox, store, say }, [...cut, ...stranded.splice(0)], (items) => {
           mode = 'over'
+          heard.stop()
           then(items)
           changed()
         })
@@ -224,7 +202,7 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
     },
     rest: () => {
       if (!rests()) mode = 'resting'
-      timer.clear()
+      rest()
     },
     brake,
     withdrawn: (entries) => {
@@ -235,7 +213,7 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
       round.inRound() > 0 ||
       isBusy() ||
       say.speaking() ||
-      (!rests() && (outbox.nextDue() ?? Infinity) < instant),
+      (!rests() && ((outbox.nextDue() ?? Infinity) < instant || (instant === Infinity && heard.isWaiting()))),
     running: round.running,
     isOver: () => mode === 'over',
     onChange,

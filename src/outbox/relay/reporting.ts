@@ -14,6 +14,8 @@ export interface Reporting<A> {
   readonly accepted: (item: A) => void
   /** Items that were accepted though nobody here has seen them. */
   readonly acceptedUnseen: (count: number) => void
+  /** Items that wait, and are somebody else's from now on. */
+  readonly passedOn: (count: number) => void
   readonly ended: (outcome: Outcome<A>) => void
   /** Of an item that was accepted only to end. */
   readonly stillborn: (outcome: Outcome<A>) => void
@@ -21,6 +23,7 @@ export interface Reporting<A> {
   readonly afterwards: (task: () => void) => void
   /** Whether somebody is being told of an outcome. */
   readonly speaking: () => boolean
+  readonly waiting: () => number
   readonly totals: () => Totals
 }
 
@@ -61,9 +64,8 @@ export const reporting = <A>(
     tell,
     defect,
     accepted,
-    acceptedUnseen: (count) => {
-      for (let i = 0; i < count; i++) books.accept()
-    },
+    acceptedUnseen: books.accept,
+    passedOn: books.passOn,
     ended,
     stillborn: (outcome) => {
       accepted(outcome.item)
@@ -73,6 +75,7 @@ export const reporting = <A>(
       outcomes.take(task, undefined)
     },
     speaking: outcomes.busy,
+    waiting: books.waiting,
     totals: books.totals,
   }
 }

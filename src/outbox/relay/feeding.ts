@@ -1,0 +1,102 @@
+import type { Clock } from '../../clock/Clock.ts'
+import { whenAnswered } from '../../internal/Awaitable.ts'
+import type { Entry, Outbox } from '../../sink/Outbox.ts'
+import { dueTimer } from './dueTimer.ts'
+import { ASK_AGAIN_AFTER } from './writes.ts'
+
+/** What feeding works with. */
+export interface FeedingOptions<A> {
+  readonly outbox: Pick<Outbox<A>, 'take' | 'nextDue'>
+  readonly clock: Clock
+  readonly now: () => number
+  /** How many may be in hand at once. */
+  readonly most: number
+  /** How many are. */
+  readonly inHand: () => number
+  /** How many retries are in a round. */
+  readonly retries: () => number
+  /** Whether nothing is to be started any more. */
+  readonly rests: () => boolean
+  /** Entries are in hand that were not before, and will be started. */
+  readonly handedOut: (entries: ReadonlyArray<Entry<A>>) => void
+  readonly start: (entry: Entry<A>) => void
+  /** Is told what the outbox threw or rejected with. */
+  readonly defect: (error: unknown) => void
+  /** Is called after each look. */
+  readonly changed: () => void
+}
+
+/** Takes what is due from an outbox, for as long as there is room for more. */
+export interface Feeding {
+  /** Looks for what is due, and sets the timer for what is due next. */
+  readonly pump: () => void
+  /** Whether a `take` is not answered yet, or what it brought is being started. */
+  readonly isTaking: () => boolean
+  /** Leaves no timer. */
+  readonly rest: () => void
+}
+
+/** After so many starts the event loop has its turn, so that many retries due at once are no stall. */
+const STARTS_A_TURN = 1_000
+
+/** Retries take half of the places at most. Nothing is asked of an outbox before it says that something is due. */
+export const feeding = <A>(options: FeedingOptions<A>): Feeding => {
+  const { outbox, now, most: places, inHand, retries, rests, handedOut, start, defect, changed } = options
+  const retrySlots = Math.max(1, Math.floor(places / 2))
+  let pumping = false
+  let taking = false
+  /** Somebody wanted more while a `take` was not answered. */
+  let missed = false
+
+  const took = (entries: ReadonlyArray<Entry<A>>): number => {
+    handedOut(entries)
+    for (const entry of entries) start(entry)
+    // Only now: what was taken and not yet started must not look like rest.
+    taking = false
+    if (!pumping) {
+      // Once more, for as long as there was something, or there may be by now.
+      if (entries.length > 0 || missed) pump()
+      else {
+        // While the slots are taken, it is who gives one back that looks again.
+        if (!rests() && retries() < retrySlots) timer.afterNothing()
+        changed()
+      }
+    }
+    return entries.length
+  }
+
+  const tookNothing = (error: unknown): number => {
+    taking = false
+    defect(error)
+    if (!rests()) timer.atLatest(now() + ASK_AGAIN_AFTER)
+    changed()
+    return 0
+  }
+
+  /** Takes up to `most` entries that are due and starts them. Answers how many; 0 too when the store answers later. */
+  const startDue = (most: number): number => {
+    const free = Math.min(places - inHand(), most)
+    const at = now()
+    timer.looked(at)
+    if (taking) missed = true
+    if (rests() || taking || free <= 0 || (outbox.nextDue() ?? Infinity) > at) return 0
+    taking = true
+    missed = false
+    const freeRetries = Math.max(0, retrySlots - retries())
+    return whenAnswered(() => outbox.take(at, free, freeRetries), took, tookNothing) ?? 0
+  }
+
+  const pump = (): void => {
+    if (pumping) return
+    pumping = true
+    let most = STARTS_A_TURN
+    for (let started = startDue(most); started > 0; started = startDue(most)) most -= started
+    pumping = false
+    if (!rests()) timer.set(most <= 0)
+    changed()
+  }
+
+  const timer = dueTimer(options.clock, now, () => outbox.nextDue(), pump)
+
+  return { pump, isTaking: () => taking, rest: timer.clear }
+}
