@@ -37,8 +37,7 @@ export const live = (script: string, args: ReadonlyArray<string>): Life => {
       const heard = once(child, 'message')
       child.send(task)
       const [told] = (await Promise.race([heard, ended])) as [Told<T> | { readonly failed: string } | number]
-      if (typeof told !== 'object' || 'failed' in told)
-        throw new Error(`${task.do}: ${JSON.stringify(told)}`)
+      if (typeof told !== 'object' || 'failed' in told) throw new Error(`${task.do}: ${JSON.stringify(told)}`)
       return told
     },
     kill,
