@@ -43,6 +43,7 @@ export const openDestination = (
       signer,
       ended: door.freed,
       news: door.freed,
+      answered: door.look,
       closing: door.open,
     },
     options,

@@ -23,6 +23,7 @@ import type { Sink } from '../sink/Sink.ts'
 import type { Destination, DestinationOptions, DestinationStats } from './Destination.ts'
 import { idleness } from './idleness.ts'
 import type { Numbers } from './numbersOf.ts'
+import { arrivals } from './keeping/arrivals.ts'
 import { outboxOf } from './keeping/outboxOf.ts'
 import type { Surroundings } from './sinkOf.ts'
 import { tally } from './tally.ts'
@@ -44,6 +45,7 @@ export interface Workings extends Pick<
   readonly now: () => number
   /** A listener that tells defects of somebody else's code, by where it was. */
   readonly reportFrom: (where: string) => (error: unknown) => void
+  /** What takes up room in the outbox: what waits there, and what is on its way. */
   readonly waiting: () => OutboxStats
   readonly stats: () => Omit<DestinationStats, 'enabled'>
 }
@@ -59,6 +61,8 @@ export interface WorkingsParts {
   readonly ended?: (outcome: Outcome<Payload<Event>>) => void
   /** Is told when the outbox said something of its own accord: others may have made room. */
   readonly news?: () => void
+  /** Is told when the outbox has answered an offer that it had not answered at once. */
+  readonly answered?: () => void
   /** Is told when the close begins. */
   readonly closing?: () => void
 }
@@ -67,7 +71,15 @@ const nothing = (): void => undefined
 
 /** The workings of a destination, over whatever it posts to. */
 export const workings = (
-  { sinkIn, numbers, signer, ended = nothing, news = nothing, closing: whenClosing = nothing }: WorkingsParts,
+  {
+    sinkIn,
+    numbers,
+    signer,
+    ended = nothing,
+    news = nothing,
+    answered = nothing,
+    closing: whenClosing = nothing,
+  }: WorkingsParts,
   options: DestinationOptions,
 ): Workings => {
   const { clock = systemClock, random = systemRandom, retry = standard } = options
@@ -87,6 +99,7 @@ export const workings = (
   })
 
   const outbox = outboxOf(options, { numbers, signer, clock, defect: reportFrom('orderBy') })
+  const coming = arrivals(answered)
   const sink = sinkIn({ ...numbers, clock, tell })
   const work = relay<Payload<Event>>({
     sink,
@@ -123,12 +136,12 @@ export const workings = (
   }
 
   return {
-    offer: work.offer,
+    offer: (payload) => coming.counted(payload.byteLength, work.offer(payload)),
     bury: (payload) => work.bury(payload, refused('full')),
     tell,
     now,
     reportFrom,
-    waiting: () => outbox.stats(),
+    waiting: () => coming.within(outbox.stats()),
     outcomes$: outcomes.values$,
     outcomes: () => iterate(outcomes.values$),
     attempts$: attempts.values$,

@@ -72,6 +72,44 @@ it('keeps its dead letters, and puts them back to wait after a restart', async (
   await second.close()
 })
 
+it('lets in no more than there is room for, though what is on its way into the folder is not in it yet', async () => {
+  const receiver = await loopbackReceiver()
+  onTestFinished(receiver.close)
+  const destination = webhookDestination(
+    { webhooks: [{ url: receiver.url }] },
+    { outbox: { path: folder(), maxCount: 2 }, logger: false },
+  )
+  let turnedAway = 0
+  const send = async (id: string): Promise<void> => {
+    for (;;) {
+      await destination.ready()
+      if ((await destination.send(track(id)))._tag === 'Right') return
+      // Whoever is let through and turned away, again and again, stops the event loop of its process.
+      if (++turnedAway > 100) throw new Error('it is let through for ever')
+    }
+  }
+  const ids = Array.from({ length: 20 }, (_, at) => `m${at}`)
+  await Promise.all(ids.map(send))
+  expect(turnedAway).toBe(0)
+  expect(await destination.idle()).toMatchObject({ accepted: 20, delivered: 20 })
+  await destination.close()
+})
+
+it('whoever comes again and again, with what will never find room, leaves the event loop its turns', async () => {
+  const destination = webhookDestination(
+    { webhooks: [{ url: 'http://127.0.0.1:9/' }] },
+    { maxBytes: 1, logger: false },
+  )
+  let turns = 0
+  setImmediate(() => turns++)
+  for (let tries = 0; turns === 0; tries++) {
+    expect(tries).toBeLessThan(100)
+    await destination.ready()
+    expect((await destination.send(track('m1')))._tag).toBe('Left')
+  }
+  await destination.close()
+})
+
 it('a folder that is in use or is no outbox is an error of its own, with the way out', async () => {
   const path = folder()
   const open = (where: string) =>
