@@ -15,12 +15,20 @@ interface Line<A> {
 export interface InOrderOptions<in A> {
   /** The key of an item, told apart as in a `Map`. An item without one, undefined, waits for nobody. */
   readonly keyOf: (item: A) => unknown
+  /**
+   * So many may be held in memory behind heads, if the outbox can leave them where they are (`parked`): then no new ones are taken until a
+   * head has ended, whatever their keys. Default 100,000 (DE9). 0 is for a single key.
+   */
+  readonly mostBehind?: number
   /** Is told what `keyOf` threw. Its item has no key then. */
   readonly defect: (error: unknown) => void
 }
 
 /** So many new entries are looked at in one go, for all of them may stand behind heads that are out. */
 const GULP = 1_000
+
+/** So many may wait in memory by default (DE9). */
+const MOST_BEHIND = 100_000
 
 const ignore = (): void => undefined
 
@@ -32,12 +40,17 @@ const ignore = (): void => undefined
  * behind a head is held in memory. After a restart the order is that in which the outbox hands out. Of an outbox that several processes
  * share, it keeps the order within each of them.
  */
-export const inOrder = <A>(outbox: Outbox<A>, { keyOf, defect }: InOrderOptions<A>): Outbox<A> => {
+export const inOrder = <A>(
+  outbox: Outbox<A>,
+  { keyOf, mostBehind = MOST_BEHIND, defect }: InOrderOptions<A>,
+): Outbox<A> => {
   const lines = new Map<unknown, Line<A>>()
   /** By the id of its head. */
   const heads = new Map<string, Line<A>>()
   /** What may go and was not handed out yet. */
   const ready = ring<Entry<A>>()
+  /** How many wait behind heads. */
+  let heldBehind = 0
 
   const keyed = (item: A): unknown => {
     try {
@@ -55,6 +68,7 @@ export const inOrder = <A>(outbox: Outbox<A>, { keyOf, defect }: InOrderOptions<
     const line = lines.get(key)
     if (line !== undefined) {
       line.behind.push(entry)
+      heldBehind++
       return false
     }
     if (key !== undefined) {
@@ -75,6 +89,7 @@ export const inOrder = <A>(outbox: Outbox<A>, { keyOf, defect }: InOrderOptions<
       lines.delete(line.key)
     } else {
       heads.set(next.id, line)
+      heldBehind--
       ready.push(next)
     }
   }
@@ -88,9 +103,17 @@ export const inOrder = <A>(outbox: Outbox<A>, { keyOf, defect }: InOrderOptions<
     }
   }
 
+  /** Whether so many are held that new ones stay where they are. */
+  const isFull = (): boolean => outbox.parked !== undefined && lines.size > 0 && heldBehind >= mostBehind
+
   const take: Outbox<A>['take'] = (now, limit, mostParked) => {
     const retries: Array<Entry<A>> = []
     const isEnough = (): boolean => retries.length + ready.size() >= limit
+    /** How many more may be asked for: as many as may go, and as may be held behind them. */
+    const gulp = (): number =>
+      outbox.parked === undefined
+        ? GULP
+        : Math.min(GULP, limit - retries.length - ready.size() + mostBehind - heldBehind)
     const handOut = (): ReadonlyArray<Entry<A>> => {
       const taken = [...retries]
       for (let next = ready.peek(); next !== undefined && taken.length < limit; next = ready.peek()) {
@@ -99,16 +122,26 @@ export const inOrder = <A>(outbox: Outbox<A>, { keyOf, defect }: InOrderOptions<
       }
       return taken
     }
+    /** Asks for so many, of which so many may be retries, and again for as long as that may bring one that may go. */
     const look = (most: number, parked: number): Awaitable<ReadonlyArray<Entry<A>>> => {
       const go = (entries: ReadonlyArray<Entry<A>>): Awaitable<ReadonlyArray<Entry<A>>> => {
         sift(entries, retries)
-        return entries.length < most || isEnough() ? handOut() : look(GULP, 0)
+        return entries.length < most || isEnough() || isFull() ? handOut() : look(gulp(), 0)
       }
       const answer = outbox.take(now, most, parked)
       return isPromiseLike(answer) ? answer.then(go) : go(answer)
     }
+    const lookForRetries = (most: number): Awaitable<ReadonlyArray<Entry<A>>> => {
+      const go = (entries: ReadonlyArray<Entry<A>>): ReadonlyArray<Entry<A>> => {
+        sift(entries, retries)
+        return handOut()
+      }
+      const answer = outbox.parked?.take(now, most) ?? []
+      return isPromiseLike(answer) ? answer.then(go) : go(answer)
+    }
     const parked = Math.min(mostParked, limit)
-    return look(isEnough() ? parked : Math.max(GULP, parked), parked)
+    if (isFull()) return lookForRetries(parked)
+    return look(isEnough() ? parked : Math.max(gulp(), parked), parked)
   }
 
   /** Takes out all that is held here, and puts it where it belongs among what the outbox gives back: each key in its order. */
@@ -119,6 +152,7 @@ export const inOrder = <A>(outbox: Outbox<A>, { keyOf, defect }: InOrderOptions<
     const all = [...given.filter(isHead), ...held, ...given.filter((entry) => !isHead(entry))]
     lines.clear()
     heads.clear()
+    heldBehind = 0
     return all
   }
 
@@ -140,7 +174,10 @@ export const inOrder = <A>(outbox: Outbox<A>, { keyOf, defect }: InOrderOptions<
         leave(entry)
       })
     },
-    nextDue: () => (ready.size() > 0 ? 0 : outbox.nextDue()),
+    nextDue: () => {
+      if (ready.size() > 0) return 0
+      return isFull() ? outbox.parked?.nextDue() : outbox.nextDue()
+    },
     abandon: () => {
       const given = outbox.abandon()
       if (outbox.durable) return given

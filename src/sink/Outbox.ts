@@ -82,6 +82,14 @@ export interface OutboxNews {
   readonly gone?: number
 }
 
+/** What was parked, seen without the rest. */
+export interface ParkedEntries<out A> {
+  /** When the first of them is due; undefined if there is none. */
+  readonly nextDue: () => number | undefined
+  /** As `take`, of these alone. */
+  readonly take: (now: number, limit: number) => Awaitable<ReadonlyArray<Entry<A>>>
+}
+
 /**
  * The contract. An answer that is not a promise means: done. A promise means: done when it is fulfilled, durable if the outbox
  * says so; the relay goes on only then. A rejection is a defect of the store, and the item stays where it was.
@@ -129,6 +137,11 @@ export interface Outbox<A> {
    * the outbox held already is announced too. Left out: nothing comes to this outbox past its relay.
    */
   readonly watch?: (listener: (news?: OutboxNews) => void) => Cancel
+  /**
+   * For a store that holds more than memory does: who keeps an order waits for a retry with it, and leaves the new ones where they are. Without
+   * it, what waits behind a retry is held in memory.
+   */
+  readonly parked?: ParkedEntries<A>
   /** Takes out all that is neither taken nor ended: what a close hands back. A durable outbox keeps it and answers nothing. */
   readonly abandon: () => Awaitable<ReadonlyArray<Entry<A>>>
   readonly dead: DeadLetters<A>
