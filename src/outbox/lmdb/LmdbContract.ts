@@ -35,6 +35,14 @@ export interface LmdbOutboxOptions<A> {
   readonly clock?: Clock
 }
 
+/** A folder on a disk in which something waits. It needs the package lmdb, an optional dependency. */
+export interface StoredIn extends Pick<
+  LmdbOutboxOptions<never>,
+  'path' | 'maxCount' | 'maxBytes' | 'keepDead'
+> {
+  readonly append?: never
+}
+
 /** A short text under a name, kept beside the items: how far an input was read, for example. All of them are in memory too, so use few names. */
 export interface Bookmark {
   readonly name: string
@@ -57,6 +65,7 @@ export interface LmdbOutboxStats extends OutboxStats {
 
 /** An outbox on a disk. Every promise of it is fulfilled when its write has been synced. */
 export interface LmdbOutbox<A> extends Outbox<A> {
+  /** Do not change an item that was given: the few that were appended last are handed out as they are, and not read back. */
   readonly append: (item: A, options?: AppendOptions) => Awaitable<Either<Full, Entry<A>>>
   readonly bury: NonNullable<Outbox<A>['bury']>
   /** The value that was last written under this name. */

@@ -1,4 +1,6 @@
 import type { Entry } from '../../sink/Outbox.ts'
+import { justAppended } from './entering/justAppended.ts'
+import type { Remembered } from './entering/justAppended.ts'
 import type { Weight } from './records/StoredTotals.ts'
 import type { ParkedKey, Store } from './Store.ts'
 
@@ -25,10 +27,17 @@ export interface DueEntriesOptions<A> {
   readonly read: (number: number, bytes: Buffer) => Found<A> | undefined
   /** Is told of a record that says nothing. It is handed out no more. */
   readonly bad: (place: Place) => void
+  /** How much of what was appended is remembered until it is handed out. */
+  readonly remembered: Remembered
 }
 
-/** The entries that wait in a store, by the order in which they are handed out. In memory are only those that are out. */
+/**
+ * The entries that wait in a store, by the order in which they are handed out. In memory are only those that are out, and the few that were
+ * appended last.
+ */
 export interface DueEntries<A> {
+  /** It was appended and synced, in a record of so many bytes. */
+  readonly appended: (number: number, found: Found<A>, bytes: number) => void
   /** As `Outbox.take` says. */
   readonly take: (now: number, limit: number, mostParked: number) => ReadonlyArray<Entry<A>>
   /** As `Outbox.nextDue` says. */
@@ -45,8 +54,15 @@ const isBefore = ([due, number]: ParkedKey, [otherDue, other]: ParkedKey): boole
 const FIRST: ParkedKey = [-Number.MAX_VALUE, 0]
 
 /** What waits in a store, from its first entry on. */
-export const dueEntries = <A>({ store, newest, read, bad }: DueEntriesOptions<A>): DueEntries<A> => {
+export const dueEntries = <A>({
+  store,
+  newest,
+  read,
+  bad,
+  remembered,
+}: DueEntriesOptions<A>): DueEntries<A> => {
   const out = new Map<string, Place>()
+  const recent = justAppended<Found<A>>(remembered)
   /** All fresh ones below it are out or gone. */
   let freshFrom = 0
   /** Whether there is one at `freshFrom`. */
@@ -59,10 +75,9 @@ export const dueEntries = <A>({ store, newest, read, bad }: DueEntriesOptions<A>
   const handOut = (
     parked: ParkedKey | undefined,
     number: number,
-    bytes: Buffer,
+    found: Found<A> | undefined,
     into: Array<Entry<A>>,
   ): void => {
-    const found = read(number, bytes)
     const place: Place = {
       parked,
       number,
@@ -85,30 +100,44 @@ export const dueEntries = <A>({ store, newest, read, bad }: DueEntriesOptions<A>
         first = { due }
         return
       }
-      if (isIn) handOut(key, number, value, into)
+      if (isIn) handOut(key, number, read(number, value), into)
       parkedFrom = [due, number + 1]
     }
     first = { due: undefined }
   }
 
-  const takeFresh = (limit: number, into: Array<Entry<A>>): void => {
-    const end = newest() + 1
-    if (freshFrom >= end || into.length >= limit) return
+  const readFresh = (end: number, limit: number, into: Array<Entry<A>>): void => {
     for (const { key, value } of store.fresh.getRange({ start: freshFrom, end })) {
       if (into.length >= limit) {
         freshFrom = key
         freshIsThere = true
         return
       }
-      handOut(undefined, key, value, into)
+      handOut(undefined, key, read(key, value), into)
     }
     freshFrom = end
     freshIsThere = false
   }
 
+  const takeFresh = (limit: number, into: Array<Entry<A>>): void => {
+    while (into.length < limit) {
+      const next = recent.first()
+      if (next === freshFrom) {
+        handOut(undefined, next, recent.shift(), into)
+        freshFrom = next + 1
+        freshIsThere = false
+        continue
+      }
+      // What lies before it is of an earlier life, came in another way, or found no room to be remembered.
+      const end = next ?? newest() + 1
+      if (freshFrom >= end) return
+      readFresh(end, limit, into)
+    }
+  }
+
   /** Whether a fresh one is in. Not every number that was given still has its record, so it is looked for once. */
   const hasFresh = (): boolean => {
-    if (freshIsThere) return true
+    if (freshIsThere || recent.first() === freshFrom) return true
     const end = newest() + 1
     if (freshFrom >= end) return false
     for (const key of store.fresh.getKeys({ start: freshFrom, end, limit: 1 })) {
@@ -133,6 +162,9 @@ export const dueEntries = <A>({ store, newest, read, bad }: DueEntriesOptions<A>
   }
 
   return {
+    appended: (number, found, bytes) => {
+      if (number >= freshFrom) recent.add(number, found, bytes)
+    },
     take: (now, limit, mostParked) => {
       const taken: Array<Entry<A>> = []
       takeParked(now, Math.min(limit, mostParked), taken)

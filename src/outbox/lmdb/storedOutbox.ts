@@ -4,6 +4,8 @@ import { committed } from './committed.ts'
 import { appending } from './entering/appending.ts'
 import { drafts } from './entering/Drafts.ts'
 import type { Drafts } from './entering/Drafts.ts'
+import { REMEMBERED } from './entering/justAppended.ts'
+import type { Remembered } from './entering/justAppended.ts'
 import { dueEntries } from './dueEntries.ts'
 import type { Found, Place } from './dueEntries.ts'
 import { triedFromText, triedToText } from './records/Known.ts'
@@ -28,6 +30,8 @@ export interface StoredOutboxOptions<A> {
   readonly now: () => number
   /** Gives the folder back. */
   readonly release: () => void
+  /** How much of what was appended is remembered until it is handed out; default `REMEMBERED`. */
+  readonly remembered?: Remembered
 }
 
 /** An outbox over an open store, for those who also keep the parts of items. */
@@ -43,7 +47,7 @@ const orderly = (due: number): number =>
 
 /** The outbox over an open store. */
 export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A> => {
-  const { mapping, codec, maxCount, maxBytes, keepDead, now, release } = options
+  const { mapping, codec, maxCount, maxBytes, keepDead, now, release, remembered = REMEMBERED } = options
   const { store } = mapping
   const work = commits(mapping, options.path)
   const { totals } = work
@@ -58,6 +62,9 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A
     room: space,
     bounds: { maxCount, maxBytes },
     letters,
+    appended: (number, found, bytes) => {
+      due.appended(number, found, bytes)
+    },
   })
 
   const read = (number: number, bytes: Buffer): Found<A> | undefined => {
@@ -96,7 +103,7 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A
     )
   }
 
-  const due = dueEntries<A>({ store, newest: () => totals().items, read, bad: putAside })
+  const due = dueEntries<A>({ store, newest: () => totals().items, read, bad: putAside, remembered })
 
   /** As it was when the store could last be read: until it can be again, nothing is written that would change it. */
   let lastDue: number | undefined

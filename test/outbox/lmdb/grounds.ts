@@ -10,6 +10,7 @@ import { mapping } from '../../../src/outbox/lmdb/mapping.ts'
 import { openEnv, openStore, openTrees } from '../../../src/outbox/lmdb/Store.ts'
 import type { Store } from '../../../src/outbox/lmdb/Store.ts'
 import { storedOutbox } from '../../../src/outbox/lmdb/storedOutbox.ts'
+import type { Remembered } from '../../../src/outbox/lmdb/entering/justAppended.ts'
 import type { ItemCodec } from '../../../src/outbox/lmdb/LmdbContract.ts'
 import { memoryOutbox } from '../../../src/outbox/memoryOutbox.ts'
 import type { Outbox } from '../../../src/sink/Outbox.ts'
@@ -69,8 +70,19 @@ export const lmdbGround = (open: typeof lmdbOutbox<Item> = lmdbOutbox): Ground =
   }
 }
 
-/** As `lmdbGround`, with an outbox that lets go of its file before every write. */
-export const restlessGround: MakeGround = () =>
+/** What a stored outbox under test does otherwise than one that is opened as usual. */
+export interface StoredGroundOptions {
+  readonly isWorn?: (writes: number) => boolean
+  readonly remembered?: Remembered
+  /** Is told when an item is read. */
+  readonly fromText?: () => void
+}
+
+/** Nothing is remembered: all is read back. */
+export const none: Remembered = { count: 0, bytes: 0 }
+
+/** As `lmdbGround`, with an outbox whose inner parts are chosen. */
+export const storedGround = ({ isWorn = () => false, remembered, fromText }: StoredGroundOptions): Ground =>
   lmdbGround(({ path, codec, clock = systemClock, maxCount = 0, maxBytes = 0, keepDead = 0 }) => {
     // `require` has no types; this is the package that they describe.
     const lmdb = createRequire(import.meta.url)('lmdb') as typeof Lmdb
@@ -80,12 +92,28 @@ export const restlessGround: MakeGround = () =>
     const open = (): Store => openTrees(openEnv(lmdb, path))
     return storedOutbox({
       path,
-      mapping: mapping({ store: store.right, open, isWorn: () => true }),
-      codec,
+      mapping: mapping({ store: store.right, open, isWorn }),
+      codec: {
+        ...codec,
+        fromText: (text) => {
+          fromText?.()
+          return codec.fromText(text)
+        },
+      },
       maxCount,
       maxBytes,
       keepDead,
       now: clock.now,
       release: () => undefined,
+      ...(remembered === undefined ? {} : { remembered }),
     })
   })
+
+/** An outbox that lets go of its file before every write. */
+export const restlessGround: MakeGround = () => storedGround({ isWorn: () => true })
+
+/** One that remembers so little of what was appended that much is read back, and much is not. */
+export const forgetfulGround: MakeGround = () => storedGround({ remembered: { count: 3, bytes: 200 } })
+
+/** One that reads everything back. */
+export const readingGround: MakeGround = () => storedGround({ remembered: none })

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { nothingReached, outboxLaws } from '../../laws/outbox.ts'
 import type { Reached } from '../../laws/outbox.ts'
-import { lmdbGround, memoryGround, restlessGround } from './grounds.ts'
+import { forgetfulGround, lmdbGround, memoryGround, readingGround, restlessGround } from './grounds.ts'
 
 /** A world that reaches nothing of what matters would keep every law. */
 const reachesAll = (reached: Reached, durable: boolean): void => {
@@ -34,7 +34,11 @@ describe('an outbox keeps its laws in 1,000 worlds of 200 commands, crash and re
     reachesAll(reached, true)
   })
 
-  it('over an lmdb that lets go of its file before every write, in 100 worlds', async () => {
-    await fc.assert(outboxLaws(restlessGround), { numRuns: 100 })
+  it.each([
+    ['lets go of its file before every write', restlessGround],
+    ['remembers little of what was appended', forgetfulGround],
+    ['reads everything back', readingGround],
+  ])('over an lmdb that %s, in 100 worlds', async (_what, ground) => {
+    await fc.assert(outboxLaws(ground), { numRuns: 100 })
   })
 })

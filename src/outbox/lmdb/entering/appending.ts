@@ -7,6 +7,7 @@ import type { Full } from '../../../outcome/Refusal.ts'
 import type { Entry } from '../../../sink/Outbox.ts'
 import { committed } from '../committed.ts'
 import type { Commits } from '../commits.ts'
+import type { DueEntries } from '../dueEntries.ts'
 import type { Bookmark, ItemCodec, LmdbOutbox } from '../LmdbContract.ts'
 import type { Mapping } from '../mapping.ts'
 import { encodeRecord } from '../records/StoredRecord.ts'
@@ -24,6 +25,8 @@ export interface AppendingOptions<A> {
   readonly room: Room
   readonly bounds: { readonly maxCount: number; readonly maxBytes: number }
   readonly letters: Pick<StoredLetters<A>, 'lay'>
+  /** Is told of each that was synced. */
+  readonly appended: DueEntries<A>['appended']
 }
 
 /** What of an outbox lets items in. */
@@ -34,7 +37,7 @@ export const NEWEST = { append: true } as const
 
 /** The way into a store, one item at a time, each with its bookmark. */
 export const appending = <A>(options: AppendingOptions<A>): Appending<A> => {
-  const { mapping, commits, codec, room, bounds, letters } = options
+  const { mapping, commits, codec, room, bounds, letters, appended } = options
   const { store } = mapping
   const bookmarks = new Map([...store.marks.getRange()].map(({ key, value }) => [key, value]))
 
@@ -58,7 +61,9 @@ export const appending = <A>(options: AppendingOptions<A>): Appending<A> => {
         done: () => {
           room.letGo(weight)
           if (bookmark !== undefined) bookmarks.set(bookmark.name, bookmark.value)
-          resolve(right({ id: String(number), item, since: undefined, progress: undefined }))
+          const entry = { id: String(number), item, since: undefined, progress: undefined }
+          appended(number, { ...weight, entry }, record.length)
+          resolve(right(entry))
         },
         fail: (error) => {
           room.letGo(weight)
