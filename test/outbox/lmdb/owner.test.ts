@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createInterface } from 'node:readline'
@@ -83,6 +83,21 @@ describe('one process at a time', () => {
     expect(refusal()).toBe(undefined)
     expect(existsSync(next)).toBe(false)
   })
+
+  // In a container a process has the number of the one that was killed before it. Both names were of one file then.
+  it.each(['owner.json', 'owner.json.next'])(
+    'is taken over from one with the same number that was killed when it had just linked %s',
+    (name) => {
+      leftBy({ ...me, started: '1' })
+      const own = join(path, `owner.json.${String(me.pid)}`)
+      writeFileSync(own, JSON.stringify({ ...me, started: '1' }))
+      rmSync(join(path, name), { force: true })
+      linkSync(own, join(path, name))
+      expect(refusal()).toBe(undefined)
+      expect(ownerNow().started).toBe(me.started)
+      expect(readdirSync(path).filter((each) => each.startsWith('owner'))).toEqual(['owner.json'])
+    },
+  )
 
   it.each(['', 'who?', '{}', '{"pid":0}', 'null'])(
     'is not taken over from %j: that is for a person to decide',

@@ -143,6 +143,8 @@ export const claim = (path: string, owner: Owner): Either<OutboxFault, () => voi
   const file = join(path, OWNER_FILE)
   const own = `${file}.${String(owner.pid)}`
   try {
+    // One with the same number may have been killed here: then its file may also stand under another name, and would change there too.
+    rmSync(own, { force: true })
     writeFileSync(own, JSON.stringify(owner))
     const claimed = claimWith(own, file, path)
     if (claimed._tag === 'Left') return claimed
