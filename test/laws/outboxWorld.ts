@@ -23,6 +23,8 @@ export interface Ground {
   readonly crash: () => Awaitable<void>
   /** Nobody will open it any more. */
   readonly leave: () => Awaitable<void>
+  /** When something will be due later, nobody can say: a broker brings it by itself. */
+  readonly knowsOnlyWhatIsDue?: boolean
 }
 
 export type MakeGround = () => Ground

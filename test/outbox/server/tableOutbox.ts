@@ -1,0 +1,185 @@
+/**
+ * An outbox over a table, as one over PostgreSQL would be: rows are leased by what skips the locked ones, a row is changed by id and token,
+ * an append may join a transaction of the host, and processes wake each other when they commit.
+ */
+import { right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { Awaitable } from '../../../src/internal/Awaitable.ts'
+import type { Full } from '../../../src/outcome/Refusal.ts'
+import type { Entry, Outbox } from '../../../src/sink/Outbox.ts'
+import { counted } from './counted.ts'
+import { letters } from './letters.ts'
+import type { Server } from './Server.ts'
+import type { Transaction } from './Transaction.ts'
+import type { Wire } from './wire.ts'
+
+export interface TableOutbox<A> extends Outbox<A> {
+  readonly append: (item: A, options?: { readonly within?: Transaction }) => Awaitable<Either<Full, Entry<A>>>
+  /** Listeners of `watch`. */
+  readonly listeners: () => number
+}
+
+export interface AdapterOptions<A> {
+  readonly on: Server<A>
+  readonly over: Wire
+  readonly name: string
+  /** Milliseconds that a lease lasts, unless it is renewed. */
+  readonly lease: number
+}
+
+export const tableOutbox = <A>({ on, over, name, lease }: AdapterOptions<A>): TableOutbox<A> => {
+  const { clock } = on
+  const books = counted()
+  /** Handed out, with the tokens of their leases. */
+  const held = new Map<string, number>()
+  let figures = on.figures()
+  /** When something is due, as far as is known here. */
+  let next: number | undefined
+  let appended = 0
+  let renewal: (() => void) | undefined
+  let othersEnd: (() => void) | undefined
+  let closed: Promise<void> | undefined
+
+  const ask = async <T>(task: () => T): Promise<T> => {
+    const answer = await over.ask(() => ({ value: task(), figures: on.figures() }))
+    figures = answer.figures
+    return answer.value
+  }
+  const ignore = (): void => undefined
+  const until = (): number => clock.now() + lease
+  const sooner = (at: number | undefined): void => {
+    if (at !== undefined) next = Math.min(next ?? at, at)
+  }
+
+  /** What is due in the table, and when the first lease of another ends. */
+  const outlook = (): { next: number | undefined; othersEnd: number | undefined } => {
+    const rows = [...on.rows.values()]
+    const free = rows.filter((row) => on.isFree(row) && !held.has(row.entry.id))
+    const dues = free.map(({ due = 0 }) => due)
+    const ends = rows.flatMap(({ lease: of }) =>
+      of !== undefined && of.holder !== name && of.until > clock.now() ? [of.until] : [],
+    )
+    return {
+      next: dues.length === 0 ? undefined : Math.min(...dues),
+      othersEnd: ends.length === 0 ? undefined : Math.min(...ends),
+    }
+  }
+  next = outlook().next
+
+  const renew = (): void => {
+    if (renewal !== undefined || held.size === 0 || closed !== undefined) return
+    renewal = clock.schedule(lease / 3, () => {
+      renewal = undefined
+      ask(() => on.extend(held, until())).then(renew, renew)
+    })
+  }
+
+  /** Others may die: then what they held is here at the end of their leases. */
+  const watchOthers = (end: number | undefined): void => {
+    othersEnd?.()
+    othersEnd = undefined
+    if (end === undefined || closed !== undefined) return
+    othersEnd = clock.schedule(end - clock.now(), () => {
+      othersEnd = undefined
+      sooner(0)
+      books.lookAgain()
+    })
+  }
+
+  const gone = (ids: ReadonlyArray<string>): void => {
+    books.gone(ids.filter((id) => !held.has(id)))
+  }
+  const unlisten = on.listen(name, (note) => {
+    over.say(() => {
+      if (note.say === 'moved') gone(note.ids)
+      else {
+        sooner(note.at)
+        books.lookAgain()
+      }
+    })
+  })
+  // What was said meanwhile was not heard.
+  over.onUp = () => {
+    sooner(0)
+    books.lookAgain()
+    const ids = books.ids()
+    ask(() => ids.filter((id) => on.rows.get(id)?.owner !== name)).then(gone, ignore)
+  }
+
+  return {
+    durable: true,
+    append: async (item, { within } = {}) => {
+      const id = `${name} ${++appended}`
+      if (within !== undefined) {
+        // Nobody's, so it is news to everybody, also here.
+        within.add(() => on.insert(id, item, ''))
+        return right({ id, item, since: undefined, progress: undefined })
+      }
+      const answer = await ask(() => on.insert(id, item, name))
+      if (answer._tag === 'Right') {
+        books.appended(id)
+        sooner(0)
+      }
+      return answer
+    },
+    take: async (now, limit, parked) => {
+      const answer = await ask(() => {
+        const rows = on
+          .free(now, limit + held.size, parked + held.size)
+          // What is held here and was put back, though the answer was lost, is still held here.
+          .filter(({ entry }) => !held.has(entry.id))
+        const retries = rows.filter(({ due }) => due !== undefined).slice(0, Math.min(limit, parked))
+        const fresh = rows.filter(({ due }) => due === undefined).slice(0, limit - retries.length)
+        const leased = [...retries, ...fresh].map((row) => on.lease(row, name, until()))
+        return { leased, ...outlook() }
+      })
+      if (closed !== undefined) return []
+      next = answer.next
+      watchOthers(answer.othersEnd)
+      for (const { entry, token } of answer.leased) held.set(entry.id, token)
+      renew()
+      const entries = answer.leased.map(({ entry }) => entry)
+      books.arrived(entries.map(({ id }) => id))
+      return entries
+    },
+    park: async (entry, due) => {
+      const token = held.get(entry.id)
+      if (token === undefined) return
+      const isKept = await ask(() => on.park(entry, token, name, due))
+      held.delete(entry.id)
+      if (isKept) sooner(due)
+      else gone([entry.id])
+    },
+    end: async (entry, outcome) => {
+      const token = held.get(entry.id)
+      if (token === undefined) return
+      await ask(() => {
+        on.end(entry, token, outcome)
+      })
+      held.delete(entry.id)
+      books.ended(entry.id)
+    },
+    bury: (item, outcome) =>
+      ask(() => {
+        on.bury(item, outcome)
+      }),
+    nextDue: () => next,
+    watch: books.watch,
+    listeners: books.listeners,
+    abandon: () => [],
+    dead: letters(on, ask, name, (ids) => {
+      for (const id of ids) books.appended(id)
+      if (ids.length > 0) sooner(0)
+    }),
+    stats: () => ({ ...figures, ...on.bounds }),
+    close: () => {
+      renewal?.()
+      watchOthers(undefined)
+      unlisten()
+      closed ??= ask(() => {
+        on.release(name)
+      }).catch(ignore)
+      return closed
+    },
+  }
+}
