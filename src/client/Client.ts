@@ -86,6 +86,8 @@ export interface ClientStats extends Totals {
   readonly refusedBy: Readonly<Record<Refusal['_tag'], number>>
   /** Bytes of JSON that were accepted and have not ended. */
   readonly bytes: number
+  /** Messages that wait and are not on a disk: what a crash would lose now. Without a folder that is all that waits. */
+  readonly unkept: number
   /** Batches that were closed and handed on. */
   readonly batches: number
   /** Attempts at a batch: one for each round, however many requests it took. */
@@ -131,8 +133,15 @@ export interface Client<
   /** Resolves when there is room for one more, or it is closed; those who wait are let through in their order (CL2). */
   readonly ready: () => Promise<void>
   /**
+   * Resolves with true when everything accepted before is on the disk, or has ended: from then on a crash loses none of it. With false when the
+   * `timeout` is over, when it is closed before, and without a folder (`outbox: { path }`). A disk that fails is asked again every
+   * second. Never rejects.
+   */
+  readonly kept: (options?: WithinOptions) => Promise<boolean>
+  /**
    * Sends off what is there, and resolves with the totals when everything accepted before it has its outcome and the outcome was told;
-   * what is accepted later is not waited for (CL3). Flushes that overlap share one drain, and nothing to wait for is no wait. With a
+   * what is accepted later is not waited for (CL3), nor is
+   * what an earlier life left in a folder. Flushes that overlap share one drain, and nothing to wait for is no wait. With a
    * `timeout` it resolves then at the latest, with the totals so far. It shortens no delay of a retry. Never rejects.
    */
   readonly flush: (options?: WithinOptions) => Promise<Totals>

@@ -6,6 +6,7 @@ import type { Tracked } from '../event/tracking/TrackingMessage.ts'
 import type { Tell } from '../observe/Happening.ts'
 import type { Logger } from '../observe/Logger.ts'
 import type { RetryPolicy } from '../policy/RetryPolicy.ts'
+import type { StoredIn } from '../outbox/lmdb/LmdbContract.ts'
 import type { Outbox } from '../sink/Outbox.ts'
 import type { Sink } from '../sink/Sink.ts'
 import type { Egress } from '../transport/Egress.ts'
@@ -39,8 +40,8 @@ export interface ClientOptions {
   /**
    * What happens to a call when the queue is full. `error`, the default: it answers `Full`. `dropNewest`: it is accepted and dropped.
    * `dropOldest`: the oldest batch that is not in a request is dropped, as a whole; if there is none, the batch that is being
-   * filled; if everything is in requests, the new message. Each dropped message has its outcome, `Dropped`. An outbox of your own
-   * cannot drop its oldest. While somebody is told of such an outcome, a call that finds no room is answered `Full` under every policy: who
+   * filled; if everything is in requests, the new message. Each dropped message has its outcome, `Dropped`. With an `outbox` nothing
+   * can be dropped from it, so it is a fault then. While somebody is told of such an outcome, a call that finds no room is answered `Full` under every policy: who
    * sends a dropped message again wherever he hears of it would else do so for ever. Send it again after `ready()`.
    *
    * A queue that is smaller than a batch sends what it has when it is full.
@@ -64,8 +65,13 @@ export interface ClientOptions {
   readonly context?: Data
   /** Default true. If false, calls are checked as ever and then answered `Disabled`; nothing is queued or sent. */
   readonly enabled?: boolean
-  /** Where batches wait; default memory. Of a store that failed to take a batch it is asked again every second. */
-  readonly outbox?: Outbox<MessageBatch>
+  /**
+   * Where messages wait; default memory. `{ path }` is a folder on a disk, by default for 2,000,000 messages and 8 GiB of their JSON: calls still
+   * answer at once, each message is on the disk some milliseconds later (`kept()` says when), and a crash loses none that is. `maxCount`
+   * and `maxBytes` above then bound what is in memory, which is little unless the disk is slow or fails. An outbox of your own gets
+   * batches when they are closed; if it fails to take one it is asked again every second.
+   */
+  readonly outbox?: Outbox<MessageBatch> | StoredIn
   /** Where batches go in place of the endpoint. What it refuses is divided, and it has its `timeout`, as with HTTP. It is not closed. */
   readonly sink?: Sink<MessageBatch>
   /** What may be dialled; default all but link-local and metadata addresses (DE13). */

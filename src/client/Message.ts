@@ -25,3 +25,7 @@ export const itemsOf: Readonly<Record<CallType, readonly [CallType]>> = Object.f
   group: only('group'),
   alias: only('alias'),
 })
+
+/** The bytes of messages, as the bounds count them. */
+export const bytesIn = (messages: ReadonlyArray<Message>): number =>
+  messages.reduce((sum, { byteLength }) => sum + byteLength, 0)

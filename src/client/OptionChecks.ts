@@ -31,6 +31,22 @@ const withFunctions =
 
 const boolean: OptionCheck = (value) => (typeof value === 'boolean' ? undefined : 'must be true or false')
 
+const FOLDER_NUMBERS = ['maxCount', 'maxBytes', 'keepDead']
+
+const isFolder = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && 'path' in value && !('append' in value)
+
+const folderFault = (folder: object): string | undefined => {
+  // What stands under a key stays unknown.
+  const fields = new Map<string, unknown>(Object.entries(folder))
+  const path = fields.get('path')
+  if (typeof path !== 'string' || path === '') return 'must have a path: the folder, as text'
+  const wrong = FOLDER_NUMBERS.find((name) => fields.get(name) !== undefined && !isWhole(fields.get(name)))
+  if (wrong !== undefined) return `must have a whole number from 1 as ${wrong}`
+  const unknown = [...fields.keys()].find((name) => name !== 'path' && !FOLDER_NUMBERS.includes(name))
+  return unknown === undefined ? undefined : `has ${unknown}, which is no option of a folder`
+}
+
 /** What the sink for the endpoint checks, and what the codec checks. */
 const elsewhere: OptionCheck = () => undefined
 
@@ -55,7 +71,20 @@ export const optionChecks: Readonly<Record<keyof ClientOptions, OptionCheck>> = 
   integrations: elsewhere,
   context: elsewhere,
   enabled: boolean,
-  outbox: withFunctions('an Outbox', 'append', 'take', 'park', 'end', 'nextDue', 'abandon', 'stats', 'close'),
+  outbox: (value) =>
+    isFolder(value)
+      ? folderFault(value)
+      : withFunctions(
+          'an Outbox, or { path } of a folder',
+          'append',
+          'take',
+          'park',
+          'end',
+          'nextDue',
+          'abandon',
+          'stats',
+          'close',
+        )(value),
   sink: (value) =>
     hasFunctions(value, ['deliver', 'close']) && 'name' in value && typeof value.name === 'string'
       ? undefined

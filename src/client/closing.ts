@@ -5,6 +5,7 @@ import type { Relay } from '../outbox/relay/RelayContract.ts'
 import type { Outbox } from '../sink/Outbox.ts'
 import type { Sink } from '../sink/Sink.ts'
 import type { MessageBatch } from './Message.ts'
+import type { Keeping } from './keeping/keeping.ts'
 import type { Endings } from './queue/endings.ts'
 import type { Handover } from './queue/handover.ts'
 
@@ -13,6 +14,7 @@ export interface ClosingOptions {
   readonly relay: Relay<MessageBatch>
   readonly clock: Clock
   readonly onTheWay: Handover
+  readonly keeping: Pick<Keeping, 'whenKept' | 'giveUp'> | undefined
   readonly ends: Endings
   readonly outbox: Pick<Outbox<MessageBatch>, 'durable' | 'close'>
   /** What is the client's own to close. */
@@ -21,6 +23,10 @@ export interface ClosingOptions {
   readonly timeout: number
   /** Is told what failed to close, which keeps nothing else from closing. */
   readonly defect: (where: string, error: unknown) => void
+}
+
+const allKept = (keeping: Pick<Keeping, 'whenKept'>) => async (): Promise<void> => {
+  await keeping.whenKept()
 }
 
 /** A store on disk may take its time, and fail. */
@@ -38,13 +44,14 @@ const handedOver = (onTheWay: Handover, clock: Clock, within: number): Promise<v
 
 /**
  * Brings everything to its end within so many milliseconds, and what then is in flight within `lastAttempt` more; the rest is handed back
- * (DE15). A batch that never came into the outbox is handed back too. Then the sink and the outbox are closed; one that does not
+ * (DE15). A batch that never came into the outbox, or onto the disk, is handed back too. Then the sink and the outbox are closed; one that does not
  * answer in time is told of and left.
  */
 export const closing = ({
   relay,
   clock,
   onTheWay,
+  keeping,
   ends,
   outbox,
   sink,
@@ -63,7 +70,8 @@ export const closing = ({
     const until = relay.now() + within
     if (!onTheWay.isEmpty()) await handedOver(onTheWay, clock, within)
     await closeRelay(relay, { clock, within: Math.max(0, until - relay.now()), lastAttempt })
-    const left = onTheWay.giveUp()
+    if (keeping !== undefined) await quietly('the folder', () => inTime(clock, timeout, allKept(keeping)))
+    const left = [...onTheWay.giveUp(), ...(keeping?.giveUp() ?? [])]
     // What a store keeps beyond the close stays with it; of a store that never answered nobody knows, and it is handed back.
     ends.abandon(outbox.durable ? left : ends.live())
     if (sink !== undefined) await quietly('the close of the sink', () => sink.close(lastAttempt)())

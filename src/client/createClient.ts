@@ -12,10 +12,11 @@ import { settingsOf } from './settingsOf.ts'
  * tracking convention, and accounts for every message (seed, part B). Give it the types of your events, and `track` holds you to them.
  *
  * Defaults: batches of 20, every 5 s, of at most 500,000 bytes; one request at a time, so order is kept; 10 s for a request; retries
- * with backoff until 4 h; at most 10,000 messages or 32 MiB in keeping. Its timers do not hold the process: at the end of the program it
+ * with backoff until 4 h; at most 10,000 messages or 32 MiB in keeping, in memory unless `outbox` names a folder. Its timers do not hold the process: at the end of the program it
  * sends what waits, for at most 10 s, and lets the process go (CL7).
  *
  * @throws ConfigError naming everything that is wrong with the write key and the options, and no value.
+ * @throws OutboxError when the folder of `outbox: { path }` cannot be opened: `reason` says why, the message says the way out.
  *
  * @example
  * import { createClient } from 'headrace/client'

@@ -6,17 +6,19 @@ import type { Refusal } from '../outcome/Refusal.ts'
 import type { Accepted } from './Client.ts'
 import type { Encode } from './encoderOf.ts'
 import type { CallType, Message } from './Message.ts'
-import type { Accounts } from './queue/accounts.ts'
+import type { Accounts, Bound } from './queue/accounts.ts'
 import type { Endings } from './queue/endings.ts'
 import type { Flushing } from './queue/flushing.ts'
 import type { ClientSettings } from './settingsOf.ts'
 
 /** What an entrance works with. */
 export interface EntranceOptions {
-  readonly settings: Pick<ClientSettings, 'enabled' | 'overflow' | 'maxCount' | 'maxBytes'>
+  readonly settings: Pick<ClientSettings, 'enabled' | 'overflow'>
   readonly books: Accounts
   readonly flushes: Pick<Flushing, 'current'>
-  readonly ends: Pick<Endings, 'dropNewcomer' | 'tellsOfDrop' | 'isAnyLive'>
+  readonly ends: Pick<Endings, 'dropNewcomer' | 'tellsOfDrop'>
+  /** Whether a closed batch is in memory that will make room there. */
+  readonly isAnyLeaving: () => boolean
   readonly encode: Encode
   readonly isClosed: () => boolean
   /** Drops the oldest; false if there is nothing to drop. */
@@ -25,6 +27,8 @@ export interface EntranceOptions {
   readonly put: (message: Message, key: string | undefined) => void
   /** Closes the batches that are being filled; it must not call back. */
   readonly closeOpen: () => void
+  /** A message was accepted, and lies in its batch. */
+  readonly accepted: () => void
   /** Hands over what that has closed. */
   readonly go: () => void
   /** Something waits, and nothing did before. */
@@ -42,7 +46,7 @@ export const entrance = (
 ): ((call: unknown, kind: CallType | undefined) => Either<Refusal, Accepted>) => {
   const { settings, books, flushes, ends, encode, dropOldest, put, closeOpen, go, door, tell, hears, now } =
     options
-  const { enabled, overflow, maxCount, maxBytes } = settings
+  const { enabled, overflow } = settings
 
   const refuse = (refusal: Refusal): Either<Refusal, never> => {
     if (refusal._tag === 'Full') door.turnedAway()
@@ -65,13 +69,13 @@ export const entrance = (
 
   /** With no room and nothing on its way, all would wait for the clock: a queue may be smaller than a batch (clients/35). */
   const closeIfStuck = (): boolean => {
-    const stuck = !ends.isAnyLive()
+    const stuck = !options.isAnyLeaving()
     if (stuck) closeOpen()
     return stuck
   }
 
   /** The bound that is in the way, after everything was done that may be done about it. */
-  const boundFor = ({ byteLength }: Message): 'count' | 'bytes' | undefined => {
+  const boundFor = ({ byteLength }: Message): Bound | undefined => {
     let bound = books.boundFor(byteLength)
     if (bound === undefined) return undefined
     if (closeIfStuck()) {
@@ -91,12 +95,13 @@ export const entrance = (
     const { message, key } = encoded.right
     const bound = boundFor(message)
     if (bound !== undefined && (overflow === 'error' || ends.tellsOfDrop()))
-      return refuse(full(call, bound, bound === 'count' ? maxCount : maxBytes))
+      return refuse(full(call, bound.bound, bound.limit))
     const first = accept(message)
     if (bound === undefined) {
       flushes.current().live++
       // First into its batch, then told: whoever hears of it may send another, which comes behind it.
       put(message, key)
+      options.accepted()
       if (books.isFull()) closeIfStuck()
       tellAccepted(message, first)
       go()

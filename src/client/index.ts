@@ -24,5 +24,7 @@ export type {
 } from './Client.ts'
 export type { ClientOptions, Overflow } from './ClientOptions.ts'
 export { createClient } from './createClient.ts'
+export { OutboxError } from '../outbox/lmdb/OutboxError.ts'
+export type { StoredIn } from '../outbox/lmdb/LmdbContract.ts'
 export { ConfigError } from '../outcome/ConfigError.ts'
 export type { CallType, Message, MessageBatch } from './Message.ts'

@@ -1,6 +1,4 @@
 import { backgroundClock, steady } from '../clock/Clock.ts'
-import type { Clock } from '../clock/Clock.ts'
-import { trackingFrame } from '../event/tracking/trackingFrame.ts'
 import { version } from '../internal/version.ts'
 import { hearing } from '../observe/hearing.ts'
 import { listeners } from '../observe/listeners.ts'
@@ -9,48 +7,34 @@ import { iterate } from '../observe/streams/iterate.ts'
 import { timeoutOf } from '../observe/timeoutOf.ts'
 import type { Outcome } from '../outcome/Outcome.ts'
 import type { Closing } from '../outbox/relay/closeRelay.ts'
-import { relay } from '../outbox/relay/relay.ts'
-import type { Sink } from '../sink/Sink.ts'
 import { doorway } from '../sources/doorway.ts'
 import type { AnyEvents, AnyTraits, Client, EventTypes, Traits } from './Client.ts'
-import { closing } from './closing.ts'
 import { encoderOf } from './encoderOf.ts'
 import { entrance } from './entrance.ts'
 import { draining } from './host/draining.ts'
 import { hostClock } from './host/hostClock.ts'
-import { hostRandom } from './host/hostRandom.ts'
 import { lifetime } from './host/lifetime.ts'
-import type { Message, MessageBatch } from './Message.ts'
+import { openFolder } from './keeping/openFolder.ts'
+import type { Message } from './Message.ts'
 import { accounts } from './queue/accounts.ts'
-import { endings } from './queue/endings.ts'
 import { flushing } from './queue/flushing.ts'
-import { handover } from './queue/handover.ts'
-import { outboxOf } from './queue/outboxOf.ts'
-import { shards } from './queue/shards.ts'
-import { withdrawing } from './queue/withdrawing.ts'
 import type { ClientSettings } from './settingsOf.ts'
-import { sinkOf } from './sinkOf.ts'
+import { workings } from './workings.ts'
+import type { Requests } from './workings.ts'
 
 /** A close may take so long unless it is told otherwise (DE15). */
 const CLOSE_WITHIN = 30_000
 
 const LIBRARY = { name: 'headrace-node', version }
 
-/** Where the requests of a client go. */
-export interface Requests {
-  /** With a limit of time of its own, by the clock that it is given. */
-  readonly sinkOn: (clock: Clock) => Sink<MessageBatch>
-  /** Whether it is the client's to close. */
-  readonly closes: boolean
-}
-
-/** A client at work over whatever its requests go to: all that `Client` promises. */
+/** A client at work over whatever its requests go to: all that `Client` promises. @throws OutboxError when its folder cannot be opened. */
 export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = AnyTraits>(
   settings: ClientSettings,
-  { sinkOn, closes }: Requests,
+  requests: Requests,
 ): Client<E, T> => {
-  const { concurrency, key, timeout } = settings
-  const books = accounts(settings)
+  const { key, timeout } = settings
+  const store = openFolder(settings)
+  const books = accounts(settings, store?.stats())
   const tell = listeners(settings, books.tell)
   const hears = hearing(settings)
   const clock = settings.ownsClock
@@ -82,66 +66,25 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
           },
     defect: defectIn('waitUntil'),
   })
-  const ends = endings({
-    accounts: books,
+  const work = workings({
+    settings,
+    requests,
+    store,
+    books,
     flushes,
     outcomes,
+    clock,
     tell,
     hears,
-    now,
-    restores: settings.outbox !== undefined,
     freed: () => {
       door.freed()
-      onTheWay.go()
       if (books.waiting() === 0) life.idle()
     },
+    defect,
   })
-
-  const { outbox, own } = outboxOf(settings, defectIn('outbox'))
-  const sink = sinkOf(sinkOn(clock), { clock, concurrency, tell, request: books.request })
-  const work = relay<MessageBatch>({
-    sink,
-    outbox,
-    retry: settings.retry,
-    clock,
-    random: hostRandom(settings.random, defectIn('random')),
-    inRound: concurrency,
-    // Of messages it is told here, and a batch is none of the caller's.
-    tell: (happening) => {
-      if (happening._tag !== 'Accepted' && happening._tag !== 'Ended') tell(happening)
-    },
-    ended: ends.end,
-    // Others may have made room in the outbox.
-    news: () => {
-      onTheWay.go()
-    },
-  })
-  const onTheWay = handover({
-    offer: work.offer,
-    clock,
-    defect: (error, batch) => {
-      ends.doubt(batch)
-      defect('outbox', error)
-    },
-  })
-  const filling = shards(
-    {
-      count: key === undefined ? 1 : concurrency,
-      maxCount: settings.size,
-      maxBytes: settings.maxBatch,
-      maxDelay: settings.flushAfter,
-      frame: trackingFrame,
-      clock,
-    },
-    {
-      batch: (batch) => {
-        books.batch()
-        ends.begin(batch)
-        onTheWay.push(batch)
-      },
-      decided: onTheWay.go,
-    },
-  )
+  const { ends, filling, keeping, onTheWay } = work
+  // What an earlier life left waits here too.
+  if (books.waiting() > 0) life.busy()
 
   const take = entrance({
     settings,
@@ -162,8 +105,10 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
       hearsDropped: () => hears('KeysDropped'),
     }),
     isClosed: () => closed !== undefined,
-    dropOldest: withdrawing({ outbox: own, relay: work, onTheWay, filling, ends }),
+    dropOldest: work.dropOldest,
+    isAnyLeaving: work.isAnyLeaving,
     put: filling.offer,
+    accepted: () => keeping?.accepted(),
     closeOpen: () => {
       filling.close('flush')
     },
@@ -180,20 +125,9 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
     onTheWay.go()
   }
 
-  const end = closing({
-    relay: work,
-    clock,
-    onTheWay,
-    ends,
-    outbox,
-    sink: closes ? sink : undefined,
-    timeout,
-    defect,
-  })
-
   const shutDown = async (within: number, lastAttempt: number): Promise<Closing<Message>> => {
     send('end')
-    await end(within, lastAttempt)
+    await work.end(within, lastAttempt)
     flushes.over()
     life.idle()
     outcomes.complete()
@@ -208,7 +142,7 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
   }
 
   const drain = draining({
-    relay: work,
+    relay: work.relay,
     clock,
     within: settings.drainWithin ?? 0,
     begin: () => {
@@ -222,6 +156,20 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
     },
   })
 
+  const kept = (within: number | undefined): Promise<boolean> => {
+    const isKept = keeping?.whenKept() ?? Promise.resolve(false)
+    if (within === undefined || within === Infinity) return isKept
+    return new Promise((resolve) => {
+      const cancel = clock.schedule(within, () => {
+        resolve(false)
+      })
+      void isKept.then((answer) => {
+        cancel()
+        resolve(answer)
+      })
+    })
+  }
+
   return {
     identify: (call) => take(call, 'identify'),
     track: (call) => take(call, 'track'),
@@ -231,6 +179,7 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
     alias: (call) => take(call, 'alias'),
     send: (call) => take(call, undefined),
     ready: () => (books.boundFor(0) === undefined ? door.pass() : life.held(door.pass())),
+    kept: (options) => life.held(kept(timeoutOf(options, undefined, defectIn('the timeout of kept')))),
     flush: (options) => {
       const within = timeoutOf(options, undefined, defectIn('the timeout of flush'))
       filling.close('flush')
@@ -242,7 +191,11 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
     close: (options) => close(timeoutOf(options, CLOSE_WITHIN, defectIn('the timeout of close')), timeout),
     outcomes$: outcomes.values$,
     outcomes: () => iterate(outcomes.values$),
-    stats: () => ({ ...books.stats(), enabled: settings.enabled }),
+    stats: () => ({
+      ...books.stats(),
+      unkept: keeping?.unkept() ?? books.waiting(),
+      enabled: settings.enabled,
+    }),
     [Symbol.asyncDispose]: async () => {
       await close(CLOSE_WITHIN, timeout)
     },

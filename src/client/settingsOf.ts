@@ -105,7 +105,7 @@ const together = ({ maxMessage, maxBatch, maxBytes, overflow, outbox }: ClientOp
   if (most > (maxBytes ?? MAX_BYTES))
     faults.push({ path: 'maxBytes', message: 'must have room for one message of maxMessage' })
   if (overflow === 'dropOldest' && outbox !== undefined)
-    faults.push({ path: 'overflow', message: 'dropOldest needs the client’s own outbox' })
+    faults.push({ path: 'overflow', message: 'dropOldest needs the client’s own memory, and no outbox' })
   return faults
 }
 

@@ -5,7 +5,7 @@
  */
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { StoredIn } from '../destination/Destination.ts'
+import type { StoredIn } from '../outbox/lmdb/LmdbContract.ts'
 import { concealed, hidden } from '../destination/Settings.ts'
 import type { Settings } from '../destination/Settings.ts'
 import type { Event } from '../event/Event.ts'

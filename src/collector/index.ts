@@ -3,7 +3,7 @@
  *
  * @module
  */
-export type { StoredIn } from '../destination/Destination.ts'
+export type { StoredIn } from '../outbox/lmdb/LmdbContract.ts'
 export { OutboxError } from '../outbox/lmdb/OutboxError.ts'
 export { ConfigError } from '../outcome/ConfigError.ts'
 export type {

@@ -11,7 +11,7 @@ import type { Outcome } from '../outcome/Outcome.ts'
 import type { Refusal } from '../outcome/Refusal.ts'
 import type { Totals } from '../outcome/Totals.ts'
 import type { Closing } from '../outbox/relay/closeRelay.ts'
-import type { LmdbOutboxOptions } from '../outbox/lmdb/LmdbContract.ts'
+import type { StoredIn } from '../outbox/lmdb/LmdbContract.ts'
 import type { RetryPolicy } from '../policy/RetryPolicy.ts'
 import type { DeadLetter, Outbox } from '../sink/Outbox.ts'
 import type { Egress, StatusTable } from '../sinks/webhook.ts'
@@ -57,14 +57,6 @@ export interface DestinationOptions {
   readonly random?: Random
   /** Makes the id of an event that brings none; default a random UUID. */
   readonly newId?: () => string
-}
-
-/** A folder on a disk in which accepted events wait. It needs the package lmdb, an optional dependency. */
-export interface StoredIn extends Pick<
-  LmdbOutboxOptions<Payload<Event>>,
-  'path' | 'maxCount' | 'maxBytes' | 'keepDead'
-> {
-  readonly append?: never
 }
 
 /** What `send` answers for an event that was taken into keeping. */

@@ -11,8 +11,8 @@ export type {
   Destination,
   DestinationOptions,
   DestinationStats,
-  StoredIn,
 } from './Destination.ts'
+export type { StoredIn } from '../outbox/lmdb/LmdbContract.ts'
 export { decodeSettings } from './Settings.ts'
 export type { Settings, WebhookSettings } from './Settings.ts'
 export type { UrlStats } from './tally.ts'

@@ -30,9 +30,13 @@ export interface Batcher<A> {
   readonly offer: (payload: Payload<A>) => void
   /** Sends off what is there; does nothing if that is nothing. */
   readonly close: (closedBy: Closing) => void
+  /** What is in the open batch. */
+  readonly open: () => ReadonlyArray<EventPayload<A>>
   /** Stops the timer and hands out what is in the open batch. */
   readonly abandon: () => ReadonlyArray<EventPayload<A>>
 }
+
+const NONE: ReadonlyArray<never> = []
 
 /**
  * The decisions of batching in time (BA1, BA3, BA4), without streams. The timer belongs to the open batch: it is armed by its
@@ -94,6 +98,7 @@ export const batcher = <A>(settings: BatcherSettings, target: BatcherTarget<A>):
       else for (const member of payload.members) offerOne(member, member.signer ?? payload.signer)
     },
     close,
+    open: () => open?.members ?? NONE,
     abandon: () => {
       const members = open?.members ?? []
       open = undefined

@@ -152,6 +152,7 @@ describe('the options of a client', () => {
       batches: 0,
       attempts: 0,
       requests: 0,
+      unkept: 0,
     })
   })
 })

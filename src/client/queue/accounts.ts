@@ -5,6 +5,7 @@ import type { OutboxStats } from '../../sink/Outbox.ts'
 import type { Tell } from '../../observe/Happening.ts'
 import type { Refusal } from '../../outcome/Refusal.ts'
 import type { ClientStats } from '../Client.ts'
+import { bytesIn } from '../Message.ts'
 import type { Message, MessageBatch } from '../Message.ts'
 
 /** Bounds on what was accepted and has not ended (CL2). */
@@ -13,10 +14,23 @@ export interface Bounds {
   readonly maxBytes: number
 }
 
+/** What a folder holds, and may hold. */
+export interface Stored extends Bounds {
+  /** Of an earlier life. */
+  readonly waiting: number
+  readonly bytes: number
+}
+
+/** What is in the way of one more, and its limit. */
+export interface Bound {
+  readonly bound: 'count' | 'bytes'
+  readonly limit: number
+}
+
 /** The books of a client, in messages. */
 export interface Accounts {
   /** The bound that one more message of so many bytes would break; what is reserved counts as there. */
-  readonly boundFor: (byteLength: number) => 'count' | 'bytes' | undefined
+  readonly boundFor: (byteLength: number) => Bound | undefined
   /** Whether there is no room even for the smallest message. */
   readonly isFull: () => boolean
   /**
@@ -28,6 +42,10 @@ export interface Accounts {
   readonly end: (outcome: Outcome<Message>) => void
   /** Ends all messages of a batch in the same way. */
   readonly endAll: (outcome: Outcome<MessageBatch>) => void
+  /** A batch of an earlier life is in memory again. */
+  readonly hold: (batch: MessageBatch) => void
+  /** A batch is on the disk, and no longer in memory. */
+  readonly keep: (batch: MessageBatch) => void
   readonly batch: () => void
   readonly request: () => void
   /** Counts what happens. */
@@ -36,12 +54,15 @@ export interface Accounts {
   /** What waits and how much may, as an outbox says it. */
   readonly room: () => OutboxStats
   readonly totals: () => Totals
-  readonly stats: () => Omit<ClientStats, 'enabled'>
+  readonly stats: () => Omit<ClientStats, 'enabled' | 'unkept'>
 }
 
-/** Books with nothing in them. Every account changes in the turn in which it is told, so they agree at every moment. */
-export const accounts = ({ maxCount, maxBytes }: Bounds): Accounts => {
-  const books = ledger()
+/**
+ * Books. Every account changes in the turn in which it is told, so they agree at every moment. With a folder there are bounds for what waits there,
+ * and those of memory are for what is not there yet; what it holds already was accepted before.
+ */
+export const accounts = ({ maxCount, maxBytes }: Bounds, stored?: Stored): Accounts => {
+  const books = ledger(stored?.waiting)
   const refusedBy: Record<Refusal['_tag'], number> = {
     Invalid: 0,
     TooLarge: 0,
@@ -51,16 +72,49 @@ export const accounts = ({ maxCount, maxBytes }: Bounds): Accounts => {
     NotKept: 0,
   }
   let refused = 0
-  let waiting = 0
-  let bytes = 0
+  let waiting = stored?.waiting ?? 0
+  let bytes = stored?.bytes ?? 0
+  /** Of these, what is in memory and not on the disk; of interest only with a folder. */
+  let held = { count: 0, bytes: 0 }
   let reserved = { count: 0, bytes: 0 }
   let batches = 0
   let attempts = 0
   let requests = 0
 
-  const boundFor = (byteLength: number): 'count' | 'bytes' | undefined => {
-    if (waiting + reserved.count >= maxCount) return 'count'
-    return bytes + reserved.bytes + byteLength > maxBytes ? 'bytes' : undefined
+  const inMemory = (): OutboxStats => ({
+    waiting: held.count,
+    bytes: held.bytes,
+    dead: 0,
+    maxCount,
+    maxBytes,
+  })
+  const hold = (count: number, more: number): void => {
+    if (stored !== undefined) held = { count: held.count + count, bytes: held.bytes + more }
+  }
+  const inAll = (): OutboxStats => ({
+    waiting,
+    bytes,
+    dead: 0,
+    maxCount: stored?.maxCount ?? maxCount,
+    maxBytes: stored?.maxBytes ?? maxBytes,
+  })
+
+  const boundIn = (room: OutboxStats, byteLength: number): Bound | undefined => {
+    if (room.waiting + reserved.count >= room.maxCount) return { bound: 'count', limit: room.maxCount }
+    return room.bytes + reserved.bytes + byteLength > room.maxBytes
+      ? { bound: 'bytes', limit: room.maxBytes }
+      : undefined
+  }
+
+  const boundFor = (byteLength: number): Bound | undefined =>
+    boundIn(inAll(), byteLength) ?? (stored === undefined ? undefined : boundIn(inMemory(), byteLength))
+
+  const room = (): OutboxStats => {
+    const all = inAll()
+    if (stored === undefined || boundIn(all, 1) !== undefined) return all
+    const memory = inMemory()
+    const isTighter = maxCount - memory.waiting < all.maxCount - all.waiting
+    return isTighter || boundIn(memory, 1) !== undefined ? memory : all
   }
 
   return {
@@ -76,11 +130,15 @@ export const accounts = ({ maxCount, maxBytes }: Bounds): Accounts => {
     accept: ({ byteLength }) => {
       waiting++
       bytes += byteLength
+      hold(1, byteLength)
       books.accept()
     },
     end: (outcome) => {
+      const { byteLength } = outcome.item
       waiting--
-      bytes -= outcome.item.byteLength
+      bytes -= byteLength
+      // What ends in these ways never came to the disk; all that ends in another way has left memory for it.
+      if (outcome._tag === 'Dropped' || outcome._tag === 'Abandoned') hold(-1, -byteLength)
       books.end(outcome)
     },
     endAll: (outcome) => {
@@ -89,6 +147,12 @@ export const accounts = ({ maxCount, maxBytes }: Bounds): Accounts => {
         bytes -= byteLength
         books.end(outcome)
       }
+    },
+    hold: ({ members }) => {
+      hold(members.length, bytesIn(members))
+    },
+    keep: ({ members }) => {
+      hold(-members.length, -bytesIn(members))
     },
     batch: () => {
       batches++
@@ -103,7 +167,7 @@ export const accounts = ({ maxCount, maxBytes }: Bounds): Accounts => {
       refusedBy[happening.refusal._tag]++
     },
     waiting: () => waiting,
-    room: () => ({ waiting, bytes, dead: 0, maxCount, maxBytes }),
+    room,
     totals: books.totals,
     stats: () => ({
       ...books.totals(),

@@ -17,8 +17,8 @@ export interface EndingsOptions {
   readonly tell: Tell
   readonly hears: (tag: Happening['_tag']) => boolean
   readonly now: () => number
-  /** Whether the outbox may hold batches of an earlier life. */
-  readonly restores: boolean
+  /** Whether the outbox may hold batches of an earlier life, and whether their messages are in the books already. */
+  readonly restores: 'counted' | 'uncounted' | false
   /** Room was made. */
   readonly freed: () => void
 }
@@ -78,9 +78,9 @@ export const endings = (options: EndingsOptions): Endings => {
     const { id, members } = outcome.item
     const known = live.get(id)
     if (known === undefined) {
-      if (!restores || doubted.has(id)) return
-      // Of an earlier life: its messages were accepted there, and are counted when they end.
-      for (const message of members) accounts.accept(message)
+      if (restores === false || doubted.has(id)) return
+      // Of an earlier life: its messages were accepted there.
+      if (restores === 'uncounted') for (const message of members) accounts.accept(message)
     }
     live.delete(id)
     if (outcome._tag === 'Delivered' && !outcomes.heard() && !hears('Ended')) accounts.endAll(outcome)

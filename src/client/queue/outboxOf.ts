@@ -12,17 +12,26 @@ export interface Kept {
   readonly own: Pick<BatchOutbox<MessageBatch>, 'withdrawOldest'>
 }
 
+/** So many batches of a folder may be held in memory behind others of their lanes. */
+const MOST_BEHIND = 64
+
 /** Which batches keep their order among themselves: all, those of a lane, whose number is in their id, or none. */
 const laneOf = ({ id }: MessageBatch): number => Number.parseInt(id, 10)
 
 /** The client's own outbox, or the host's; with the order that is due, which is none with several requests at a time and no key (DE7). */
 export const outboxOf = (
-  { concurrency, key, outbox }: Pick<ClientSettings, 'concurrency' | 'key' | 'outbox'>,
+  { concurrency, key }: Pick<ClientSettings, 'concurrency' | 'key'>,
+  outbox: Outbox<MessageBatch> | undefined,
   defect: (error: unknown) => void,
 ): Kept => {
   const several = key === undefined ? () => undefined : laneOf
   const keyOf = concurrency === 1 ? () => 0 : several
   const own = batchOutbox<MessageBatch>(keyOf)
   if (outbox === undefined) return { outbox: own, own }
-  return { outbox: keyOf === several && key === undefined ? outbox : inOrder(outbox, { keyOf, defect }), own }
+  if (keyOf === several && key === undefined) return { outbox, own }
+  // A single lane has nothing to hold, for nothing passes by its head.
+  return {
+    outbox: inOrder(outbox, { keyOf, mostBehind: concurrency === 1 ? 0 : MOST_BEHIND, defect }),
+    own,
+  }
 }

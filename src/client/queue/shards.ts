@@ -19,7 +19,7 @@ export interface ShardsOptions {
 /** Who is told. */
 export interface ShardsTarget {
   /** A batch closed. It must not call back: what it causes begins with `decided`. */
-  readonly batch: (batch: MessageBatch) => void
+  readonly batch: (batch: MessageBatch, lane: number) => void
   /** A timer has closed one, and the decision is over. */
   readonly decided: () => void
 }
@@ -29,6 +29,8 @@ export interface Shards {
   readonly offer: (message: Message, key: string | undefined) => void
   /** Closes all that are open. */
   readonly close: (closedBy: Closing) => void
+  /** Calls `look` with the messages of each that is open, and its lane. */
+  readonly each: (look: (lane: number, messages: ReadonlyArray<Message>) => void) => void
   /** Empties the one that has been open for longest. */
   readonly abandonOldest: () => ReadonlyArray<Message>
 }
@@ -83,7 +85,7 @@ export const shards = (
           batch: (batch) => {
             shard.open -= batch.members.length
             // A list that grew has room for more, and in a burst batches wait in great numbers.
-            target.batch({ ...batch, items: batch.items.slice(), members: batch.members.slice() })
+            target.batch({ ...batch, items: batch.items.slice(), members: batch.members.slice() }, lane)
           },
           // A message that fits no batch is refused before it comes here: the settings leave room for the largest.
           refuse: () => undefined,
@@ -119,6 +121,9 @@ export const shards = (
     },
     close: (closedBy) => {
       for (const { batcher: each } of all.values()) each.close(closedBy)
+    },
+    each: (look) => {
+      for (const [lane, { batcher: each }] of all) look(lane, each.open())
     },
     abandonOldest: () => {
       let oldest: Shard | undefined

@@ -5,7 +5,8 @@ import { lmdbOutbox } from '../../outbox/lmdb/lmdbOutbox.ts'
 import { inOrder } from '../../outbox/inOrder.ts'
 import { memoryOutbox } from '../../outbox/memoryOutbox.ts'
 import type { Outbox } from '../../sink/Outbox.ts'
-import type { DestinationOptions, StoredIn } from '../Destination.ts'
+import { isStoredIn } from '../../outbox/lmdb/LmdbContract.ts'
+import type { DestinationOptions } from '../Destination.ts'
 import type { Numbers } from '../numbersOf.ts'
 import { payloadCodec } from './payloadCodec.ts'
 
@@ -19,8 +20,6 @@ export interface OutboxSurroundings {
   readonly defect: (error: unknown) => void
 }
 
-const isStored = (outbox: Outbox<Payload<Event>> | StoredIn): outbox is StoredIn => !('append' in outbox)
-
 /** Where accepted events wait, in order if one is wanted (DE7). @throws OutboxError when a folder cannot be opened. */
 export const outboxOf = (
   { outbox, orderBy }: DestinationOptions,
@@ -28,7 +27,7 @@ export const outboxOf = (
 ): Outbox<Payload<Event>> => {
   const opened = (): Outbox<Payload<Event>> => {
     if (outbox === undefined) return memoryOutbox<Payload<Event>>(numbers)
-    return isStored(outbox) ? lmdbOutbox({ ...outbox, codec: payloadCodec(signer), clock }) : outbox
+    return isStoredIn(outbox) ? lmdbOutbox({ ...outbox, codec: payloadCodec(signer), clock }) : outbox
   }
   const given = opened()
   if (orderBy === undefined) return given

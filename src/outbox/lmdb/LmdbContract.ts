@@ -43,6 +43,10 @@ export interface StoredIn extends Pick<
   readonly append?: never
 }
 
+/** Whether something waits in a folder, and not in an outbox that is there already. */
+export const isStoredIn = (outbox: object | undefined): outbox is StoredIn =>
+  outbox !== undefined && !('append' in outbox)
+
 /** A short text under a name, kept beside the items: how far an input was read, for example. All of them are in memory too, so use few names. */
 export interface Bookmark {
   readonly name: string

@@ -30,7 +30,7 @@ describe('batches of which a store failed to say that it has them', () => {
       tell: () => undefined,
       hears: () => false,
       now: clock.now,
-      restores: true,
+      restores: 'uncounted',
       freed: () => {
         freed++
       },
