@@ -1,0 +1,52 @@
+// A host that sends messages by a destination until it is killed: `destinationProcess.js FOLDER URL CALLERS IN_ROUND [PLANT]`. On stdin it
+// reads their names. On stdout it tells, a line each and at once, what is offered, what was accepted, what has ended, and at the end its totals.
+import { writeSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { webhookDestination } from '../../../dist/destination/index.js'
+import { callOf } from './messages.js'
+
+const [path, url, callers, inRound, plant] = process.argv.slice(2)
+const tell = (said) => writeSync(1, `${JSON.stringify(said)}\n`)
+
+const destination = webhookDestination(
+  { sharedSecret: 'correct horse', webhooks: [{ url }] },
+  // The receiver leaves some requests without an answer until it is healed.
+  { outbox: { path }, inRound: Number(inRound), timeout: 600_000, logger: false },
+)
+destination.outcomes$.subscribe(({ _tag, item }) => {
+  tell({ t: 'outcome', outcome: _tag.toLowerCase(), id: item.id })
+})
+
+const accepted = (name) => {
+  tell({ t: 'accepted', name })
+}
+
+/** As it is meant: it waits until the destination has answered. */
+const send = async (name) => {
+  const answer = await destination.send(callOf(name))
+  if (answer._tag === 'Right') accepted(name)
+  else tell({ t: 'refused', name, why: answer.left._tag })
+}
+
+let kept
+/** A defect that is planted: it says that it has a message when it only has the one before it. */
+const sendTooLate = async (name) => {
+  const before = kept
+  kept = name
+  accepted(name)
+  if (before !== undefined) await destination.send(callOf(before))
+}
+
+const how = plant === 'sendTooLate' ? sendTooLate : send
+const names = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
+const call = async () => {
+  for (let next = await names.next(); !next.done; next = await names.next()) {
+    tell({ t: 'offered', name: next.value })
+    await how(next.value)
+  }
+}
+await Promise.all(Array.from({ length: Number(callers) }, call))
+if (kept !== undefined) await destination.send(callOf(kept))
+await destination.idle()
+const { totals } = await destination.close()
+tell({ t: 'summary', ...totals })
