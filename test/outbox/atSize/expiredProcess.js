@@ -18,6 +18,9 @@ const clock = {
     return () => clearTimeout(timer)
   },
 }
+/** The numbers of the items in the order in which they ended. */
+const order = []
+const numberOf = (item) => Number(item.slice(0, item.indexOf(' ')))
 const codec = { toText: (item) => item, fromText: (item) => item, sizeOf: (item) => item.length }
 
 const started = performance.now()
@@ -47,23 +50,22 @@ const expire = async () => {
   const to = sink('receiver', async () => {
     attempts++
   })
-  const count = ({ _tag }) => {
+  const count = ({ _tag, item }) => {
     ended[_tag] = (ended[_tag] ?? 0) + 1
+    order.push(numberOf(item))
   }
   await lastValueFrom(from([]).pipe(deliver(to, { outbox, clock }), tap(count)), { defaultValue: undefined })
   return { attempts, ended }
 }
 
-/** The number of the first dead letter that is kept, and how many follow. */
-const letters = async () => {
-  let count = 0
-  let first
-  for (let after, page; page === undefined || page.length === AT_A_TIME; after = page.at(-1)?.id) {
-    page = await outbox.dead.list({ limit: AT_A_TIME, ...(after === undefined ? {} : { after }) })
-    first ??= page[0]
-    count += page.length
+/** How many dead letters a page has, whether they are those that ended after so many others, and what they say. */
+const letters = async ({ limit, skip }) => {
+  const page = await outbox.dead.list({ limit })
+  return {
+    count: page.length,
+    inOrder: page.every(({ entry }, at) => numberOf(entry.item) === order[skip + at]),
+    says: [...new Set(page.map(({ outcome }) => `${outcome._tag} ${outcome.attempts}`))],
   }
-  return { count, tag: first?.outcome._tag, attempts: first?.outcome.attempts }
 }
 
 telling({
