@@ -133,7 +133,7 @@ export interface Outbox<A> {
   /**
    * Has `listener` called when there is news, at any time, also before this returns; answers how to take it away, which may be asked inside
    * the listener. The listener only takes note: the relay looks a turn later, once for however much was said, so nothing is asked
-   * of the outbox inside it. A relay listens from when it is made until it was braked and has handed everything back. With `watch`, what
+   * of the outbox inside it. What is said in answer to `nextDue` would make it look for ever. A relay listens from when it is made until it was braked and has handed everything back. With `watch`, what
    * the outbox held already is announced too. Left out: nothing comes to this outbox past its relay.
    */
   readonly watch?: (listener: (news?: OutboxNews) => void) => Cancel
