@@ -40,6 +40,11 @@ export interface DueEntries<A> {
   readonly appended: (number: number, found: Found<A>, bytes: number) => void
   /** As `Outbox.take` says. */
   readonly take: (now: number, limit: number, mostParked: number) => ReadonlyArray<Entry<A>>
+  /** As `Outbox.parked` says. */
+  readonly parked: {
+    readonly nextDue: () => number | undefined
+    readonly take: (now: number, limit: number) => ReadonlyArray<Entry<A>>
+  }
   /** As `Outbox.nextDue` says. */
   readonly nextDue: () => number | undefined
   /** Where an entry lies that was handed out; undefined if it was not, or is on its way. */
@@ -91,7 +96,8 @@ export const dueEntries = <A>({
   }
 
   const takeParked = (now: number, limit: number, into: Array<Entry<A>>): void => {
-    if (limit <= 0) return
+    // Most looks are made because something ended, and bring only new ones.
+    if (limit <= 0 || (first !== undefined && (first.due ?? Infinity) > now)) return
     for (const { key, value } of store.parked.getRange({ start: parkedFrom })) {
       const [due, number] = key
       const isIn = !out.has(String(number))
@@ -170,6 +176,14 @@ export const dueEntries = <A>({
       takeParked(now, Math.min(limit, mostParked), taken)
       takeFresh(limit, taken)
       return taken
+    },
+    parked: {
+      nextDue: firstParked,
+      take: (now, limit) => {
+        const taken: Array<Entry<A>> = []
+        takeParked(now, limit, taken)
+        return taken
+      },
     },
     nextDue: () => (hasFresh() ? 0 : firstParked()),
     placeOf: (id) => {

@@ -107,8 +107,10 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A
 
   /** As it was when the store could last be read: until it can be again, nothing is written that would change it. */
   let lastDue: number | undefined
+  let lastParkedDue: number | undefined
   mapping.beforeRenewal(() => {
     lastDue = due.nextDue()
+    lastParkedDue = due.parked.nextDue()
   })
 
   /** Works on a record that was handed out, once. `settle` goes on when it was synced. */
@@ -145,6 +147,13 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A
     drafts: drafts({ mapping, commits: work, codec }),
     take: (at, limit, mostParked) =>
       closing === undefined ? mapping.read(() => due.take(at, limit, mostParked)) : [],
+    parked: {
+      take: (at, limit) => (closing === undefined ? mapping.read(() => due.parked.take(at, limit)) : []),
+      nextDue: () => {
+        if (closing !== undefined) return undefined
+        return mapping.isReadable() ? due.parked.nextDue() : lastParkedDue
+      },
+    },
     nextDue: () => {
       if (closing !== undefined) return undefined
       return mapping.isReadable() ? due.nextDue() : lastDue

@@ -1,0 +1,109 @@
+/** A client whose messages wait in a folder: real disk, real HTTP, the machine's clock. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { expect, it, onTestFinished } from 'vitest'
+import type { Client } from '../../src/client/Client.ts'
+import type { ClientOptions } from '../../src/client/ClientOptions.ts'
+import { createClient } from '../../src/client/createClient.ts'
+import { ConfigError } from '../../src/outcome/ConfigError.ts'
+import { OutboxError } from '../../src/outbox/lmdb/OutboxError.ts'
+import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
+import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
+import type { LoopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
+
+const folder = (): string => {
+  const path = mkdtempSync(`${tmpdir()}/headrace-client-`)
+  onTestFinished(() => {
+    rmSync(path, { recursive: true, force: true })
+  })
+  return path
+}
+
+const endpoint = async (code: () => number): Promise<LoopbackReceiver> => {
+  const receiver = await loopbackReceiver(() => ({ do: 'status', code: code() }))
+  onTestFinished(receiver.close)
+  return receiver
+}
+
+const event = (n: number) => ({ userId: 'u1', event: 'Seen', messageId: `m${String(n)}` })
+
+/** Two lives need not know of each other: the folder is given back at the end of the first. */
+const open = (receiver: LoopbackReceiver, path: string, options: ClientOptions = {}): Client =>
+  createClient('a key', {
+    endpoint: receiver.url,
+    outbox: { path },
+    logger: false,
+    drainOnExit: false,
+    flushAfter: Infinity,
+    ...options,
+  })
+
+/** The ids that arrived, in the order of their first arrival, and what else came twice. */
+const arrived = ({ received }: LoopbackReceiver): ReadonlyArray<string> => {
+  const ids = received.flatMap(({ body }) => {
+    const { batch } = JSON.parse(body.toString()) as { batch: ReadonlyArray<{ messageId: string }> }
+    return batch.map(({ messageId }) => messageId)
+  })
+  return [...new Set(ids)]
+}
+
+const some = (from: number, to: number): ReadonlyArray<string> =>
+  Array.from({ length: to - from }, (_, at) => `m${String(from + at)}`)
+
+it('delivers as ever, and leaves nothing on the disk', async () => {
+  const [path, receiver] = [folder(), await endpoint(() => 200)]
+  const client = open(receiver, path)
+  for (let n = 0; n < 50; n++) expect(client.track(event(n))._tag).toBe('Right')
+  expect(await client.kept()).toBe(true)
+  expect(client.stats()).toMatchObject({ accepted: 50, unkept: 0 })
+  expect(await client.flush()).toMatchObject({ accepted: 50, delivered: 50, waiting: 0 })
+  expect(await client.close()).toMatchObject({ totals: { delivered: 50, waiting: 0 }, abandoned: [] })
+  expect(arrived(receiver)).toEqual(some(0, 50))
+  const again = open(receiver, path)
+  expect(again.stats()).toMatchObject({ accepted: 0, waiting: 0 })
+  await again.close()
+})
+
+it('what waited at a close is there for the next one: closed batches, those in a retry, and the one that was open', async () => {
+  let code = 503
+  const [path, receiver] = [folder(), await endpoint(() => code)]
+  const first = open(receiver, path)
+  for (let n = 0; n < 47; n++) first.track(event(n))
+  await receiver.arrived(1)
+  const { totals, abandoned } = await first.close({ timeout: 0 })
+  expect(totals).toMatchObject({ accepted: 47, delivered: 0, waiting: 47 })
+  expect(abandoned).toEqual([])
+
+  code = 200
+  const second = open(receiver, path)
+  expect(second.stats()).toMatchObject({ accepted: 47, waiting: 47, unkept: 0 })
+  second.track(event(47))
+  const { totals: after } = await second.close()
+  expect(after).toMatchObject({ accepted: 48, delivered: 48, waiting: 0 })
+  expect(arrived(receiver)).toHaveLength(48)
+})
+
+it('each message that died is a letter by itself, and goes out again alone', async () => {
+  const [path, receiver] = [folder(), await endpoint(() => 401)]
+  const client = open(receiver, path)
+  for (let n = 0; n < 3; n++) client.track(event(n))
+  expect(await client.flush()).toMatchObject({ accepted: 3, rejected: 3 })
+  await client.close()
+  const again = open(receiver, path)
+  expect(again.stats()).toMatchObject({ accepted: 0, waiting: 0 })
+  await again.close()
+})
+
+it('a folder of a destination is not taken for one of a client, and bad options are named', async () => {
+  const [path, receiver] = [folder(), await endpoint(() => 200)]
+  const codec = { toText: JSON.stringify, fromText: JSON.parse, sizeOf: () => 1, kind: 'events' }
+  await lmdbOutbox<string>({ path, codec }).close()
+  expect(() => open(receiver, path)).toThrow(OutboxError)
+  expect(() => open(receiver, path)).toThrow(
+    `the outbox in ${path} holds events, and was opened for messages: give each its own folder`,
+  )
+  for (const outbox of [{ path: '' }, { path, maxCount: 0 }, { path, size: 3 }, { folder: path }])
+    // The types forbid it.
+    expect(() => open(receiver, path, { outbox: outbox as never })).toThrow(ConfigError)
+  expect(() => open(receiver, path, { overflow: 'dropOldest' })).toThrow(/dropOldest/)
+})
