@@ -9,7 +9,7 @@ import { ConfigError } from '../../src/outcome/ConfigError.ts'
 import { OutboxError } from '../../src/outbox/lmdb/OutboxError.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
-import type { LoopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
+import type { Receiver } from '../../src/testing/loopbackReceiver.ts'
 
 const folder = (): string => {
   const path = mkdtempSync(`${tmpdir()}/headrace-client-`)
@@ -19,7 +19,7 @@ const folder = (): string => {
   return path
 }
 
-const endpoint = async (code: () => number): Promise<LoopbackReceiver> => {
+const endpoint = async (code: () => number): Promise<Receiver> => {
   const receiver = await loopbackReceiver(() => ({ do: 'status', code: code() }))
   onTestFinished(receiver.close)
   return receiver
@@ -28,7 +28,7 @@ const endpoint = async (code: () => number): Promise<LoopbackReceiver> => {
 const event = (n: number) => ({ userId: 'u1', event: 'Seen', messageId: `m${String(n)}` })
 
 /** Two lives need not know of each other: the folder is given back at the end of the first. */
-const open = (receiver: LoopbackReceiver, path: string, options: ClientOptions = {}): Client =>
+const open = (receiver: Receiver, path: string, options: ClientOptions = {}): Client =>
   createClient('a key', {
     endpoint: receiver.url,
     outbox: { path },
@@ -39,7 +39,7 @@ const open = (receiver: LoopbackReceiver, path: string, options: ClientOptions =
   })
 
 /** The ids that arrived, in the order of their first arrival, and what else came twice. */
-const arrived = ({ received }: LoopbackReceiver): ReadonlyArray<string> => {
+const arrived = ({ received }: Receiver): ReadonlyArray<string> => {
   const ids = received.flatMap(({ body }) => {
     const { batch } = JSON.parse(body.toString()) as { batch: ReadonlyArray<{ messageId: string }> }
     return batch.map(({ messageId }) => messageId)

@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs'
 import { right } from 'fp-ts/lib/Either.js'
 import type { Event } from '../../event/Event.ts'
 import { toTimestamp } from '../../event/Timestamp.ts'
+import { isStoreIn } from '../../outbox/lmdb/Store.ts'
 import { OUTPUTS } from '../output/Output.ts'
 import type { Output } from '../output/Output.ts'
 import { all, ifGiven, wrong } from '../values/Checked.ts'
@@ -48,7 +49,8 @@ const KINDS: ReadonlyArray<Event['type']> = [
 const folder = (path: string | undefined): Checked<string> => {
   if (path === undefined || path === '')
     return wrong('--outbox is missing: give the folder in which events wait')
-  return existsSync(path) ? right(path) : wrong(`--outbox '${path}': there is no such folder`)
+  if (!existsSync(path)) return wrong(`--outbox '${path}': there is no such folder`)
+  return isStoreIn(path) ? right(path) : wrong(`--outbox '${path}': no events wait in this folder`)
 }
 
 /** A moment: `2h` for two hours ago, or a timestamp. */

@@ -4,14 +4,14 @@
  * @module
  */
 import type { Event } from '../../event/Event.ts'
-import type { Payload } from '../../event/Payload.ts'
 import { isDead } from '../../outcome/Outcome.ts'
 import type { DeadLetter } from '../../sink/Outbox.ts'
 import { causesOf } from '../output/causesOf.ts'
 import type { Cause } from '../output/Report.ts'
+import type { Dead } from './Dead.ts'
 
-/** A dead letter of a destination. */
-export type Letter = DeadLetter<Payload<Event>>
+/** A dead letter. */
+export type Letter = DeadLetter<Dead>
 
 /** What a letter must be to be meant; what is undefined is not asked. */
 export interface Filter {
@@ -40,7 +40,7 @@ export const matching =
     return (
       (reason === undefined || endOf(letter) === reason || causes.some((cause) => cause.reason === reason)) &&
       (status === undefined || causes.some((cause) => cause.status === status)) &&
-      (kind === undefined || letter.entry.item.items[0].type === kind) &&
+      (kind === undefined || letter.entry.item.type === kind) &&
       (since === undefined || letter.at >= since)
     )
   }

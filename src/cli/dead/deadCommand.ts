@@ -1,5 +1,4 @@
 import { systemClock } from '../../clock/Clock.ts'
-import { callOf } from '../../event/Call.ts'
 import { FAULT, FINE, USAGE } from '../ExitCode.ts'
 import { plain } from '../output/plain.ts'
 import { toJson } from '../output/Report.ts'
@@ -11,7 +10,7 @@ import { causesIn, endOf, matching } from './Filter.ts'
 import type { Letter } from './Filter.ts'
 import { letters } from './letters.ts'
 import { withOutbox } from './withOutbox.ts'
-import type { StoredEvents } from './withOutbox.ts'
+import type { StoredDead } from './withOutbox.ts'
 
 /** What is to be done with dead letters. */
 export type DeadAction = 'ls' | 'show' | 'redrive' | 'purge'
@@ -26,7 +25,6 @@ interface Task {
 
 const whole = (letter: Letter): object => {
   const { id, at, entry, outcome } = letter
-  const [event] = entry.item.items
   return {
     t: 'dead',
     id,
@@ -34,19 +32,19 @@ const whole = (letter: Letter): object => {
     outcome: endOf(letter),
     n: outcome.attempts,
     causes: causesIn(letter),
-    call: callOf(event),
+    call: entry.item.call(),
   }
 }
 
 const lineOf = (letter: Letter, { paint }: Terminal['out']): string => {
   const { id, at, entry, outcome } = letter
-  const [{ type }] = entry.item.items
-  const what = `${new Date(at).toISOString()}  ${type.padEnd(8)} ${plain(entry.item.id)}`
+  const { type, id: messageId } = entry.item
+  const what = `${new Date(at).toISOString()}  ${type.padEnd(8)} ${plain(messageId)}`
   const why = `${showCauses(causesIn(letter))}, after ${String(outcome.attempts)} attempts`
   return `${id.padEnd(8)} ${paint('red', endOf(letter).padEnd(9))} ${what}  ${why}`
 }
 
-const list = async (outbox: StoredEvents, { options, terminal }: Task): Promise<number> => {
+const list = async (outbox: StoredDead, { options, terminal }: Task): Promise<number> => {
   const { output, filter } = options
   let count = 0
   for await (const letter of letters(outbox, filter)) {
@@ -55,15 +53,16 @@ const list = async (outbox: StoredEvents, { options, terminal }: Task): Promise<
     if (output === 'json') terminal.out.line(toJson(whole(letter)))
     else if (output === 'lines') terminal.out.line(lineOf(letter, terminal.out))
   }
-  const { dead, waiting } = outbox.stats()
+  const { dead, waiting, quarantined } = outbox.stats()
+  const unread = quarantined === 0 ? '' : `; ${String(quarantined)} records could not be read`
   if (output !== 'json')
     terminal.err.line(
-      `headrace: ${String(count)} of ${String(dead)} dead letters; ${String(waiting)} events wait`,
+      `headrace: ${String(count)} of ${String(dead)} dead letters; ${String(waiting)} events wait${unread}`,
     )
   return FINE
 }
 
-const show = async (outbox: StoredEvents, { id, options, terminal }: Task): Promise<number> => {
+const show = async (outbox: StoredDead, { id, options, terminal }: Task): Promise<number> => {
   for await (const letter of letters(outbox, options.filter)) {
     if (letter.id !== id) continue
     terminal.out.line(
@@ -76,7 +75,7 @@ const show = async (outbox: StoredEvents, { id, options, terminal }: Task): Prom
 }
 
 /** `2 of 5 dead letters: 1 rejected, 1 expired`. */
-const preview = async (outbox: StoredEvents, { filter }: DeadOptions): Promise<string> => {
+const preview = async (outbox: StoredDead, { filter }: DeadOptions): Promise<string> => {
   const ends = new Map<string, number>()
   let count = 0
   for await (const letter of letters(outbox, filter)) {
@@ -87,7 +86,7 @@ const preview = async (outbox: StoredEvents, { filter }: DeadOptions): Promise<s
   return `${String(count)} of ${String(outbox.stats().dead)} dead letters${count === 0 ? '' : `: ${parts.join(', ')}`}`
 }
 
-const change = async (outbox: StoredEvents, task: Task): Promise<number> => {
+const change = async (outbox: StoredDead, task: Task): Promise<number> => {
   const { action, options, terminal } = task
   const { filter, output, yes } = options
   const verb = action === 'redrive' ? 'put back to wait' : 'forgotten for good'
@@ -106,7 +105,7 @@ const change = async (outbox: StoredEvents, task: Task): Promise<number> => {
   return FINE
 }
 
-const act = (outbox: StoredEvents, task: Task): Promise<number> => {
+const act = (outbox: StoredDead, task: Task): Promise<number> => {
   switch (task.action) {
     case 'ls':
       return list(outbox, task)

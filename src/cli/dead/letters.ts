@@ -1,11 +1,11 @@
 import { matching } from './Filter.ts'
 import type { Filter, Letter } from './Filter.ts'
-import type { StoredEvents } from './withOutbox.ts'
+import type { StoredDead } from './withOutbox.ts'
 
 const PAGE = 1_000
 
 /** The dead letters that are meant, page by page: there may be more of them than memory holds. */
-export async function* letters({ dead }: StoredEvents, filter: Filter): AsyncGenerator<Letter> {
+export async function* letters({ dead }: StoredDead, filter: Filter): AsyncGenerator<Letter> {
   const isMeant = matching(filter)
   let after: string | undefined
   for (;;) {

@@ -1,21 +1,31 @@
-import type { Event } from '../../event/Event.ts'
-import type { Payload } from '../../event/Payload.ts'
-import { payloadCodec } from '../../destination/keeping/payloadCodec.ts'
 import type { LmdbOutbox } from '../../outbox/lmdb/LmdbContract.ts'
 import { openLmdbOutbox } from '../../outbox/lmdb/openLmdbOutbox.ts'
 import { wrong } from '../values/Checked.ts'
 import type { Checked } from '../values/Checked.ts'
+import { codecs } from './Dead.ts'
+import type { Dead } from './Dead.ts'
 
-/** The outbox of a destination, as it lies on the disk. Nothing is sent from here, so nothing is signed. */
-export type StoredEvents = LmdbOutbox<Payload<Event>>
+/** An outbox as it lies on the disk. Nothing is sent from here. */
+export type StoredDead = LmdbOutbox<Dead>
+
+const open = (path: string): Checked<StoredDead> => {
+  let why = 'there is nothing that can be read'
+  for (const codec of codecs) {
+    const opened = openLmdbOutbox({ path, codec })
+    if (opened._tag === 'Right') return opened
+    why = opened.left.message
+    if (opened.left.reason !== 'otherKind') break
+  }
+  return wrong(`--outbox: ${why}`)
+}
 
 /** Opens the outbox in a folder for as long as `use` takes. */
 export const withOutbox = async <A>(
   path: string,
-  use: (outbox: StoredEvents) => Promise<A>,
+  use: (outbox: StoredDead) => Promise<A>,
 ): Promise<Checked<A>> => {
-  const opened = openLmdbOutbox({ path, codec: payloadCodec(undefined) })
-  if (opened._tag === 'Left') return wrong(`--outbox: ${opened.left.message}`)
+  const opened = open(path)
+  if (opened._tag === 'Left') return opened
   try {
     return { _tag: 'Right', right: await use(opened.right) }
   } finally {

@@ -174,6 +174,9 @@ const openExisting = (lmdb: typeof Lmdb, path: string, kind: string): Either<Out
   }
 }
 
+/** Whether a folder holds a store, or what looks like one. */
+export const isStoreIn = (path: string): boolean => existsSync(join(path, DATA_FILE))
+
 /** Makes the folder of a store, if it is not there. */
 export const makeFolder = (path: string): Either<OutboxFault, void> => {
   try {
@@ -192,7 +195,7 @@ export const openStore = (
   kind: string = DEFAULT_KIND,
 ): Either<OutboxFault, Store> => {
   try {
-    if (!existsSync(join(path, DATA_FILE))) create(lmdb, path, kind)
+    if (!isStoreIn(path)) create(lmdb, path, kind)
     const opened = openExisting(lmdb, path, kind)
     return isLeft(opened) ? opened : right(opened.right)
   } catch (error) {

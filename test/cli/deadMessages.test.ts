@@ -1,0 +1,52 @@
+/** `headrace dead` over the folder of a client. */
+import { existsSync } from 'node:fs'
+import { expect, it, onTestFinished } from 'vitest'
+import { createClient } from '../../src/client/createClient.ts'
+import type { Client } from '../../src/client/Client.ts'
+import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
+import { headrace, recordsOf, scratch } from './command.ts'
+
+it('shows each message that died, puts it back to wait alone, and the next client sends it', async () => {
+  let code = 401
+  const receiver = await loopbackReceiver(() => ({ do: 'status', code }))
+  onTestFinished(receiver.close)
+  const path = `${scratch()}/outbox`
+  const open = (): Client =>
+    createClient('a key', { endpoint: receiver.url, outbox: { path }, logger: false, drainOnExit: false })
+  const client = open()
+  client.track({ userId: 'u1', event: 'Seen', messageId: 'm1', properties: { a: 1 } })
+  client.identify({ userId: 'u1', messageId: 'm2' })
+  expect(await client.flush()).toMatchObject({ rejected: 2 })
+  await client.close()
+
+  const ls = await headrace(['dead', 'ls', '--outbox', path])
+  expect(ls.stdout).toMatch(/rejected .* track {4}m1 .*401/)
+  expect(ls.stdout).toMatch(/rejected .* identify m2 .*401/)
+  expect(ls.stderr).toContain('2 of 2 dead letters; 0 events wait')
+  const [letter] = recordsOf(
+    (await headrace(['dead', 'show', '1', '--outbox', path, '--output', 'json'])).stdout,
+  )
+  expect(letter).toMatchObject({
+    call: { type: 'track', messageId: 'm1', event: 'Seen', properties: { a: 1 } },
+  })
+  const put = await headrace(['dead', 'redrive', '--outbox', path, '--kind', 'track', '--yes'])
+  expect(put.stdout).toBe('1 dead letters were put back to wait\n')
+
+  code = 200
+  const again = open()
+  expect(again.stats()).toMatchObject({ accepted: 1, waiting: 1 })
+  const { totals } = await again.close()
+  expect(totals).toMatchObject({ accepted: 1, delivered: 1 })
+  expect(receiver.received.at(-1)?.body.toString()).toContain('"messageId":"m1"')
+  expect(receiver.received.at(-1)?.body.toString()).not.toContain('"messageId":"m2"')
+})
+
+it('makes no outbox where there is none', async () => {
+  const folder = scratch()
+  const { code, stderr } = await headrace(['dead', 'ls', '--outbox', folder])
+  expect([code, stderr]).toEqual([
+    2,
+    `headrace dead ls: --outbox '${folder}': no events wait in this folder\n`,
+  ])
+  expect(existsSync(`${folder}/data.mdb`)).toBe(false)
+})
