@@ -17,6 +17,10 @@ destination.outcomes$.subscribe(({ _tag, item }) => {
   tell({ t: 'outcome', outcome: _tag.toLowerCase(), id: item.id })
 })
 
+process.on('SIGINT', () => {
+  void destination.close({ timeout: Infinity })
+})
+
 const accepted = (name) => {
   tell({ t: 'accepted', name })
 }
@@ -25,7 +29,7 @@ const accepted = (name) => {
 const send = async (name) => {
   const answer = await destination.send(callOf(name))
   if (answer._tag === 'Right') accepted(name)
-  else tell({ t: 'refused', name, why: answer.left._tag })
+  else if (answer.left._tag !== 'Closed') tell({ t: 'refused', name, why: answer.left._tag })
 }
 
 let kept

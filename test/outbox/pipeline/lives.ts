@@ -47,21 +47,23 @@ export const startLife = (args: ReadonlyArray<string>, hear: (said: Said) => voi
   return { child, over }
 }
 
-const moment = (kill: Kill, receiver: CountingReceiver): Promise<void> =>
-  kill.when === 'delivered'
-    ? receiver.delivered(kill.count)
-    : new Promise((resolve) => setTimeout(resolve, kill.after))
+const passed = (millis: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, millis))
+
+const moment = async (kill: Kill, { child }: Life, receiver: CountingReceiver): Promise<void> => {
+  if (kill.when === 'started') return passed(kill.after)
+  await receiver.delivered(kill.count)
+  if (kill.when === 'delivered') return
+  child.kill('SIGINT')
+  await passed(kill.after)
+}
 
 /** Lets a process live until its moment has come, and kills it. Throws if it has ended by itself. */
-export const liveUntil = async (
-  kill: Kill,
-  { child, over }: Life,
-  receiver: CountingReceiver,
-): Promise<void> => {
-  await Promise.race([moment(kill, receiver), over])
-  child.kill('SIGKILL')
-  const { signal, code, stderr } = await over
-  if (signal !== 'SIGKILL')
+export const liveUntil = async (kill: Kill, life: Life, receiver: CountingReceiver): Promise<void> => {
+  await Promise.race([moment(kill, life, receiver), life.over])
+  life.child.kill('SIGKILL')
+  const { signal, code, stderr } = await life.over
+  // Asked to end before it listens to that, it ends as any process.
+  if (signal !== 'SIGKILL' && !(signal === 'SIGINT' && kill.when === 'closing'))
     throw new Error(
       `it ended before it was killed (${JSON.stringify(kill)}), with ${String(code)}: ${stderr}`,
     )
