@@ -131,6 +131,11 @@ it.each(receivers)(
     expect(delivered).toBeLessThanOrEqual(most * COUNT)
     expect(book.crossed()).toBeGreaterThan(COUNT / 2)
     expect(samples).toBeGreaterThan(200)
+    // It is asked when something is due, and not now and then; and for no more than may be in a round.
+    const { all, vain, most: page } = hours.looks()
+    console.log(`${all} looks, ${vain} in vain, ${page} entries at most`)
+    expect(vain).toBeLessThanOrEqual(all / 100)
+    expect(page).toBeLessThanOrEqual(1_000)
     await hours.end()
   },
   NIGHTLY ? 3_600_000 : 60_000,

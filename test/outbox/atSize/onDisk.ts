@@ -5,7 +5,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { isPromiseLike } from '../../../src/internal/Awaitable.ts'
+import { isPromiseLike, whenSettled } from '../../../src/internal/Awaitable.ts'
 import type { Awaitable } from '../../../src/internal/Awaitable.ts'
 import { timingOut } from '../../../src/layers/timingOut.ts'
 import { retryable } from '../../../src/outcome/Failure.ts'
@@ -65,13 +65,28 @@ export interface Hours {
   readonly pass: (ms: number, step: number) => Promise<void>
   readonly totals: () => Totals
   readonly stats: () => OutboxStats
+  readonly looks: () => Looks
   /** Ends it as it stands, and lets go of the file. */
   readonly end: () => Promise<void>
+}
+
+/** How often the store was asked for what is due. */
+export interface Looks {
+  readonly all: number
+  /** Those that brought nothing. */
+  readonly vain: number
+  /** The most that one of them brought. */
+  readonly most: number
 }
 
 /** Counts what the store was asked and has not answered. */
 const counted = (outbox: Outbox<number>, stored: Witness['stored']) => {
   let open = 0
+  let looks: Looks = { all: 0, vain: 0, most: 0 }
+  const look = (found: number): void => {
+    const { all, vain, most } = looks
+    looks = { all: all + 1, vain: vain + (found === 0 ? 1 : 0), most: Math.max(most, found) }
+  }
   const count = <T>(answer: Awaitable<T>): Awaitable<T> => {
     if (!isPromiseLike(answer)) return answer
     open++
@@ -84,7 +99,17 @@ const counted = (outbox: Outbox<number>, stored: Witness['stored']) => {
   const through: Outbox<number> = {
     ...outbox,
     append: (item) => count(outbox.append(item)),
-    take: (...asked) => count(outbox.take(...asked)),
+    take: (...asked) => {
+      const answer = outbox.take(...asked)
+      whenSettled(
+        answer,
+        ({ length }) => {
+          look(length)
+        },
+        () => undefined,
+      )
+      return count(answer)
+    },
     park: (entry, due) =>
       count(
         Promise.resolve(outbox.park(entry, due)).then(() => {
@@ -93,14 +118,14 @@ const counted = (outbox: Outbox<number>, stored: Witness['stored']) => {
       ),
     end: (...asked) => count(outbox.end(...asked)),
   }
-  return { outbox: through, open: () => open }
+  return { outbox: through, open: () => open, looks: () => looks }
 }
 
 /** Opens the outbox in `path` at `start`, and works it. */
 export const openHours = (path: string, start: number, seed: number, witness: Witness): Hours => {
   const clock = virtualClock({ start })
   const stored = lmdbOutbox<number>({ path, codec, clock, keepDead: 1_000_000 })
-  const { outbox, open } = counted(stored, witness.stored)
+  const { outbox, open, looks } = counted(stored, witness.stored)
   const receiver = fromRun<number>(
     'receiver',
     (item, attempt, to) => {
@@ -140,6 +165,7 @@ export const openHours = (path: string, start: number, seed: number, witness: Wi
     },
     totals: work.totals,
     stats: stored.stats,
+    looks,
     end: stored.close,
   }
 }
