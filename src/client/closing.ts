@@ -66,15 +66,22 @@ export const closing = ({
     }
   }
 
+  const closeOutbox = (): Promise<void> =>
+    quietly('the close of the outbox', () => inTime(clock, timeout, () => outbox.close()))
+
   return async (within, lastAttempt) => {
     const until = relay.now() + within
     if (!onTheWay.isEmpty()) await handedOver(onTheWay, clock, within)
     await closeRelay(relay, { clock, within: Math.max(0, until - relay.now()), lastAttempt })
-    if (keeping !== undefined) await quietly('the folder', () => inTime(clock, timeout, allKept(keeping)))
+    if (keeping !== undefined) {
+      await quietly('the folder', () => inTime(clock, timeout, allKept(keeping)))
+      // What is under way then comes to the disk or does not, and is handed back only if it did not.
+      await closeOutbox()
+    }
     const left = [...onTheWay.giveUp(), ...(keeping?.giveUp() ?? [])]
     // What a store keeps beyond the close stays with it; of a store that never answered nobody knows, and it is handed back.
     ends.abandon(outbox.durable ? left : ends.live())
     if (sink !== undefined) await quietly('the close of the sink', () => sink.close(lastAttempt)())
-    await quietly('the close of the outbox', () => inTime(clock, timeout, () => outbox.close()))
+    if (keeping === undefined) await closeOutbox()
   }
 }

@@ -5,8 +5,9 @@ import { isPromiseLike } from '../../internal/Awaitable.ts'
 import { ring } from '../../internal/Ring.ts'
 import type { Change } from '../../outbox/lmdb/entering/Drafts.ts'
 import type { StoredOutbox } from '../../outbox/lmdb/storedOutbox.ts'
-import type { Outbox } from '../../sink/Outbox.ts'
+import type { Entry, Outbox } from '../../sink/Outbox.ts'
 import type { Message, MessageBatch } from '../Message.ts'
+import { batchOf } from './BatchRecord.ts'
 import { openParts } from './openParts.ts'
 import { restored } from './restored.ts'
 import type { Closed } from './restored.ts'
@@ -26,7 +27,7 @@ export interface KeepingOptions {
 
 /** The messages of a client on a disk: those of closed batches, and those whose batch is still open. */
 export interface Keeping {
-  /** Where closed batches wait. It takes each at once, and writes it as soon as it can. */
+  /** Where closed batches wait. It takes each that was told of by `closed` at once. */
   readonly outbox: Outbox<MessageBatch>
   /** Something was accepted, and is to be written. */
   readonly accepted: () => void
@@ -40,7 +41,10 @@ export interface Keeping {
   readonly unkept: () => number
   /** Closed batches of an earlier life that are not written as such yet; their messages are on the disk. */
   readonly restored: ReadonlyArray<MessageBatch>
-  /** Writes nothing more, and answers the batches that are not on the disk. */
+  /**
+   * Writes nothing more, and answers the batches that are not on the disk, without those of their messages that are. To be called when the
+   * outbox was closed: then no transaction is under way.
+   */
   readonly giveUp: () => ReadonlyArray<MessageBatch>
 }
 
@@ -53,10 +57,10 @@ const MOST_AT_ONCE = 256
  * one writer, all is written in the order of its acceptance, and a disk that fails is asked again, with everything, every second.
  */
 export const keeping = ({ store, clock, eachOpen, kept, defect }: KeepingOptions): Keeping => {
-  const { left } = store.drafts
+  const { left, newest } = store.drafts
   const earlier = restored(left, newId)
   const open = openParts(
-    left,
+    newest,
     earlier.flatMap(({ parts }) => parts),
   )
   const closed = ring<Closed>()
@@ -75,8 +79,10 @@ export const keeping = ({ store, clock, eachOpen, kept, defect }: KeepingOptions
     }
     const isAll = closed.size() === 0
     // What came later stays behind what came before.
-    if (isAll) eachOpen(open.write)
-    writer.writesAll(isAll)
+    if (isAll) {
+      eachOpen(open.write)
+      writer.takesAll()
+    }
     return {
       items: inHand.map(({ batch }) => batch),
       drafts: open.begun(),
@@ -110,24 +116,36 @@ export const keeping = ({ store, clock, eachOpen, kept, defect }: KeepingOptions
   }
   for (const each of earlier) enter(each)
 
-  const { take, nextDue, close } = store
+  const { nextDue, close } = store
+
+  /** What is closed is handed out when it has been written, which is soon, and no later than with the transaction that brings it. */
+  const take: Outbox<MessageBatch>['take'] = (now, limit, mostParked) => {
+    const orLater = (entries: ReadonlyArray<Entry<MessageBatch>>): ReturnType<typeof take> => {
+      const next = entries.length === 0 && isAnyClosed() ? writer.afterThis() : undefined
+      return next === undefined ? entries : next.then(() => take(now, limit, mostParked))
+    }
+    const taken = store.take(now, limit, mostParked)
+    return isPromiseLike(taken) ? taken.then(orLater) : orLater(taken)
+  }
+
+  /** What of a batch is not on the disk: its first messages may be there, in parts. */
+  const unwritten = ({ batch, parts }: Closed): ReadonlyArray<MessageBatch> => {
+    const count = parts.reduce((sum, part) => (part.isKept ? sum + part.count : sum), 0)
+    const members = batch.members.slice(count)
+    return members.length === 0 ? [] : [batchOf(batch.id, batch.closedBy, members)]
+  }
+
   return {
     outbox: {
       ...store,
-      append: (batch) => {
-        writer.more()
-        return right({ id: batch.id, item: batch, since: undefined, progress: undefined })
-      },
-      take: (now, limit, mostParked) => {
-        const again = (): ReturnType<typeof take> => take(now, limit, mostParked)
-        const taken = again()
-        if (isPromiseLike(taken) || taken.length > 0 || !isAnyClosed()) return taken
-        return writer.afterThis().then(again)
-      },
+      // It was told of when it was closed.
+      append: (batch) => right({ id: batch.id, item: batch, since: undefined, progress: undefined }),
+      take,
       nextDue: () => (isAnyClosed() ? 0 : nextDue()),
       close: async () => {
         writer.stop()
         await close()
+        await writer.afterThis()
       },
     },
     accepted: writer.more,
@@ -146,7 +164,10 @@ export const keeping = ({ store, clock, eachOpen, kept, defect }: KeepingOptions
     restored: earlier.map(({ batch }) => batch),
     giveUp: () => {
       writer.stop()
-      return forget([...inHand.splice(0), ...closed.drain()])
+      const left = [...inHand.splice(0), ...closed.drain()]
+      const back = left.flatMap(unwritten)
+      forget(left)
+      return back
     },
   }
 }

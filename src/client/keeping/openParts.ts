@@ -41,10 +41,10 @@ interface Begun {
 
 const NONE: Lane = { parts: [], upTo: 0 }
 
-/** What of open batches is in the store. Numbers go on behind those of an earlier life. */
-export const openParts = (left: ReadonlyArray<Draft>, restored: ReadonlyArray<Written>): OpenParts => {
+/** What of open batches is in the store. Numbers go on behind the newest of an earlier life. */
+export const openParts = (newest: number, restored: ReadonlyArray<Written>): OpenParts => {
   const lanes = new Map<number, Lane>()
-  let number = left.reduce((most, draft) => Math.max(most, draft.number), 0)
+  let number = newest
   let begun: ReadonlyArray<Begun> = []
   let kept = restored.reduce((sum, { count }) => sum + count, 0)
 

@@ -13,13 +13,20 @@ export interface WritingOptions {
 export interface Writing {
   /** There is something to write. */
   readonly more: () => void
-  /** Within a transaction: whether all that there is goes into it. */
-  readonly writesAll: (isAll: boolean) => void
-  /** Resolves when the transaction under way has ended, well or badly; at once if there is none. */
-  readonly afterThis: () => Promise<void>
+  /** Within a transaction: all that there is goes into it. */
+  readonly takesAll: () => void
+  /** Resolves when the transaction under way, or about to begin, has ended, well or badly; undefined if there is none. */
+  readonly afterThis: () => Promise<void> | undefined
   /** Resolves with true when all that there is now has been written, and with false when it was stopped before. */
   readonly whenWritten: () => Promise<boolean>
+  /** Begins no transaction any more. */
   readonly stop: () => void
+}
+
+/** Somebody waits for what was asked up to here. */
+interface Waiter {
+  readonly upTo: number
+  readonly tell: (isWritten: boolean) => void
 }
 
 /** A disk that failed is asked again after so many milliseconds. */
@@ -27,75 +34,76 @@ const ASK_AGAIN_AFTER = 1_000
 
 /** Writes what comes in, one transaction after the other, and tries again what failed. */
 export const writing = ({ write, written, defect, clock }: WritingOptions): Writing => {
-  let isDirty = false
-  let running: Promise<void> | undefined
+  /** How often it was told that there is more, and up to which of these all is in the transaction under way, or on the disk. */
+  let asked = 0
+  let taken = 0
+  let kept = 0
+  let current: Promise<void> | undefined
   let pause: Cancel | undefined
   let stopped = false
-  let waiters: ReadonlyArray<(isWritten: boolean) => void> = []
-  /** So many of those who wait are served by the transaction under way. */
-  let served = 0
+  let waiters: ReadonlyArray<Waiter> = []
 
-  const release = (some: typeof waiters, isWritten: boolean): void => {
-    for (const tell of some) tell(isWritten)
+  const release = (isReleased: (waiter: Waiter) => boolean, isWritten: boolean): void => {
+    const released = waiters.filter(isReleased)
+    waiters = waiters.filter((waiter) => !isReleased(waiter))
+    for (const { tell } of released) tell(isWritten)
   }
 
-  const once = async (): Promise<void> => {
-    isDirty = false
-    served = 0
+  const failed = (error: unknown): void => {
+    defect(error)
+    if (stopped) return
+    pause = clock.schedule(ASK_AGAIN_AFTER, () => {
+      pause = undefined
+      go()
+    })
+  }
+
+  const transact = async (): Promise<void> => {
+    taken = kept
     try {
       await write()
     } catch (error) {
-      isDirty = true
-      defect(error)
-      if (!stopped)
-        pause = clock.schedule(ASK_AGAIN_AFTER, () => {
-          pause = undefined
-          go()
-        })
+      failed(error)
       return
     }
-    const done = waiters.slice(0, served)
-    waiters = waiters.slice(served)
+    kept = taken
     written()
-    release(done, true)
+    release(({ upTo }) => upTo <= kept, true)
   }
 
-  const run = async (): Promise<void> => {
+  const once = async (): Promise<void> => {
     // A turn later, so that all that is accepted in this one goes into the same transaction.
     await Promise.resolve()
-    while (isDirty && pause === undefined && !stopped) await once()
-    running = undefined
+    if (!stopped) await transact()
+    current = undefined
+    go()
   }
 
   const go = (): void => {
-    if (isDirty && pause === undefined && !stopped) running ??= run()
+    if (asked > kept && pause === undefined && !stopped) current ??= once()
   }
 
   return {
     more: () => {
-      isDirty = true
+      asked++
       go()
     },
-    writesAll: (isAll) => {
-      if (isAll) served = waiters.length
-      else isDirty = true
+    takesAll: () => {
+      taken = asked
     },
-    afterThis: () => running ?? Promise.resolve(),
+    afterThis: () => current,
     whenWritten: () => {
-      if (stopped) return Promise.resolve(!isDirty)
-      if (!isDirty && running === undefined) return Promise.resolve(true)
-      isDirty = true
-      go()
-      return new Promise((resolve) => {
-        waiters = [...waiters, resolve]
+      if (asked === kept) return Promise.resolve(true)
+      if (stopped) return Promise.resolve(false)
+      return new Promise((tell) => {
+        waiters = [...waiters, { upTo: asked, tell }]
       })
     },
     stop: () => {
       stopped = true
       pause?.()
       pause = undefined
-      release(waiters, false)
-      waiters = []
+      release(() => true, false)
     },
   }
 }

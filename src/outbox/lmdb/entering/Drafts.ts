@@ -34,6 +34,8 @@ export interface Change<A> {
 export interface Drafts<A> {
   /** Those that an earlier life left, in the order of their numbers. */
   readonly left: ReadonlyArray<Draft>
+  /** The largest number that an earlier life left, also of one that cannot be read; 0 if it left none. */
+  readonly newest: number
   /**
    * Changes the store. `change` is asked as late as can be, and again if a transaction failed: what it answered last is what was synced when this
    * is fulfilled. Heeds no bound.
@@ -59,7 +61,9 @@ export const drafts = <A>({ mapping, commits, codec }: DraftsOptions<A>): Drafts
 
   const left: Draft[] = []
   const unreadable: number[] = []
+  let newest = 0
   for (const { key, value } of store.drafts.getRange()) {
+    newest = key
     const draft = draftIn(key, value)
     if (draft === undefined) unreadable.push(key)
     else left.push(draft)
@@ -91,6 +95,7 @@ export const drafts = <A>({ mapping, commits, codec }: DraftsOptions<A>): Drafts
 
   return {
     left,
+    newest,
     write: (change) =>
       committed(commits, {
         grows: true,
