@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { batches } from './batches.ts'
 import type { Batches } from './batches.ts'
-import { NO_HARM, SIZE, addsUp, isEmpty, killed, newSeed, scratch } from './killed.ts'
+import { EVENTS, NO_HARM, SIZE, addsUp, isEmpty, killed, newSeed, scratch } from './killed.ts'
 import { startLife } from './lives.ts'
 import type { Said } from './lives.ts'
 
@@ -108,7 +108,7 @@ it(
       const totals = summaryOf(summary(), place)
       expect(totals).toMatchObject({ waiting: 0, rejected: 0, expired: 0, dropped: 0, abandoned: 0 })
       expect(addsUp(totals)).toBe(true)
-      await isEmpty(`${folder}/${place}`)
+      await isEmpty(`${folder}/${place}`, EVENTS)
     }
   },
   SIZE.limit + 20_000,

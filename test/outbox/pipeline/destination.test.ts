@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { NO_HARM, SIZE, addsUp, explained, isEmpty, killed, newSeed, scratch } from './killed.ts'
+import { EVENTS, NO_HARM, SIZE, addsUp, explained, isEmpty, killed, newSeed, scratch } from './killed.ts'
 import { startLife } from './lives.ts'
 
 const CHILD = fileURLToPath(new URL('destinationProcess.js', import.meta.url))
@@ -36,7 +36,7 @@ it(
     expect(extra).toBeLessThanOrEqual(Math.min(most, explained(account.figures())))
     expect(summary()).toMatchObject({ waiting: 0, rejected: 0, expired: 0, dropped: 0, abandoned: 0 })
     expect(addsUp(summary() ?? {})).toBe(true)
-    await isEmpty(path)
+    await isEmpty(path, EVENTS)
   },
   SIZE.limit + 20_000,
 )

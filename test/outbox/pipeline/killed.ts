@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { expect, onTestFinished } from 'vitest'
 import { payloadCodec } from '../../../src/destination/keeping/payloadCodec.ts'
+import type { ItemCodec } from '../../../src/outbox/lmdb/LmdbContract.ts'
 import { lmdbOutbox } from '../../../src/outbox/lmdb/lmdbOutbox.ts'
 import { seededRandom } from '../../../src/testing/seededRandom.ts'
 import { accountOf } from './account.ts'
@@ -13,6 +14,9 @@ import type { End, Life, Said } from './lives.ts'
 import { nameOf } from './messages.js'
 import { countingReceiver } from './receiver.ts'
 import type { CountingReceiver } from './receiver.ts'
+
+/** How a destination keeps its events. */
+export const EVENTS = payloadCodec(undefined)
 
 /** How large a run is: small in `npm test`, and as large as the promise in `npm run nightly`. */
 export const SIZE =
@@ -48,6 +52,8 @@ export interface KilledOptions {
   readonly limit: number
   /** Starts a life, from 0. */
   readonly begin: (life: number, stage: Stage) => Life | Promise<Life>
+  /** Whether the receiver leaves some requests without an answer, one of them until the last life; default it does. */
+  readonly holds?: boolean
   /** The account as the receiver sees it; default as it is. */
   readonly seen?: (account: Account) => Account
   /** Resolves when the last life may be asked to end; default at once. */
@@ -87,14 +93,24 @@ export const heardBy = (account: Account, refused: Said[]) => {
 
 /** Kills a pipeline as often as it is told, lets its last life come to its end, and answers what is known then. */
 export const killed = async (options: KilledOptions): Promise<Killed> => {
-  const { places, seed, messages, kills, limit, begin, seen, ending = () => Promise.resolve() } = options
+  const {
+    places,
+    seed,
+    messages,
+    kills,
+    limit,
+    begin,
+    seen,
+    holds = true,
+    ending = () => Promise.resolve(),
+  } = options
   const random = seededRandom(seed)
   const names = Array.from({ length: messages }, (_, number) => nameOf(number))
   const account = accountOf(names, places)
   const receiver = await countingReceiver({
     account: seen?.(account) ?? account,
     random,
-    stubborn: nameOf(0),
+    ...(holds ? { stubborn: nameOf(0) } : {}),
   })
   onTestFinished(receiver.close)
   const refused: Said[] = []
@@ -131,8 +147,8 @@ export const addsUp = (totals: Said): boolean => {
 }
 
 /** Nothing waits in the folder of an outbox, nothing is dead, and nothing was put aside. */
-export const isEmpty = async (path: string): Promise<void> => {
-  const outbox = lmdbOutbox({ path, codec: payloadCodec(undefined) })
+export const isEmpty = async <A>(path: string, codec: ItemCodec<A>): Promise<void> => {
+  const outbox = lmdbOutbox({ path, codec })
   const { waiting, dead, bytes, quarantined } = outbox.stats()
   const taken = await outbox.take(Number.MAX_SAFE_INTEGER, 10, 10)
   await outbox.close()

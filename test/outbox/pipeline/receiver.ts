@@ -21,17 +21,33 @@ export interface CountingReceiver {
 export interface CountingReceiverOptions {
   readonly account: Account
   readonly random: Random
-  /** Is not answered until the receiver is healed, so nothing comes to its end before. */
-  readonly stubborn: string
+  /**
+   * Is not answered until the receiver is healed, so nothing comes to its end before; and some others are not either. Without it all are
+   * answered, for whom one request without an answer would hold up all.
+   */
+  readonly stubborn?: string
 }
 
 /** At most so many are left without an answer at a time beside the stubborn one: a lane has 16 places. */
 const MOST_HELD = 6
 
-const arrivalOf = (path: string, body: string): Arrival => {
-  // Only the pipeline under test posts here, and what it posts is an event.
-  const { event, messageId } = JSON.parse(body) as { readonly event: string; readonly messageId: string }
-  return { place: path.slice(1), name: event, id: messageId, body }
+interface Posted {
+  readonly event: string
+  readonly messageId: string
+}
+
+/** One message, or those of a batch. Their text is a fixed point of parse and stringify (BY1), so their bytes can be compared. */
+const arrivalsOf = (path: string, body: string): ReadonlyArray<Arrival> => {
+  const place = path.slice(1)
+  // Only the pipeline under test posts here, and what it posts is an event or a batch of messages.
+  const posted = JSON.parse(body) as Posted | { readonly batch: ReadonlyArray<Posted> }
+  if (!('batch' in posted)) return [{ place, name: posted.event, id: posted.messageId, body }]
+  return posted.batch.map((each) => ({
+    place,
+    name: each.event,
+    id: each.messageId,
+    body: JSON.stringify(each),
+  }))
 }
 
 /** Waits that end when a condition holds; looked at after each change. */
@@ -69,18 +85,21 @@ export const countingReceiver = async ({
     response.on('close', () => held.delete(response))
   }
 
-  const answer = (arrival: Arrival, response: ServerResponse): void => {
-    const key = `${arrival.place} ${arrival.name}`
+  const isHeld = (arrivals: ReadonlyArray<Arrival>, chance: number): boolean =>
+    stubborn !== undefined &&
+    (arrivals.some(({ name }) => name === stubborn) || (chance < 0.02 && held.size < MOST_HELD))
+
+  const answer = (arrivals: ReadonlyArray<Arrival>, response: ServerResponse): void => {
+    const key = arrivals.map(({ place, name }) => `${place} ${name}`).join()
     const chance = random()
-    account.arrived(arrival)
-    if (!healed && arrival.name === stubborn) hold(response)
-    else if (!healed && chance < 0.02 && held.size < MOST_HELD) hold(response)
-    else if (!healed && chance > 0.95 && !refused.has(key)) {
+    for (const arrival of arrivals) account.arrived(arrival)
+    if (!healed && isHeld(arrivals, chance)) hold(response)
+    else if (!healed && chance > 0.96 && !refused.has(key)) {
       // Once each, so that no backoff grows long.
       refused.add(key)
       response.writeHead(503).end()
     } else {
-      account.taken(arrival)
+      for (const arrival of arrivals) account.taken(arrival)
       response.writeHead(200).end()
       look()
     }
@@ -90,7 +109,7 @@ export const countingReceiver = async ({
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
-      answer(arrivalOf(request.url ?? '', Buffer.concat(chunks).toString()), response)
+      answer(arrivalsOf(request.url ?? '', Buffer.concat(chunks).toString()), response)
     })
     request.on('error', () => undefined)
     response.on('error', () => undefined)

@@ -1,14 +1,13 @@
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { webhookDestination } from '../../../src/destination/webhookDestination.ts'
-import { payloadCodec } from '../../../src/destination/keeping/payloadCodec.ts'
 import { lmdbOutbox } from '../../../src/outbox/lmdb/lmdbOutbox.ts'
 import { loopbackReceiver } from '../../../src/testing/loopbackReceiver.ts'
 import type { Received } from '../../../src/testing/loopbackReceiver.ts'
 import { seededRandom } from '../../../src/testing/seededRandom.ts'
 import { inTime, startLife } from './lives.ts'
 import type { End, Life } from './lives.ts'
-import { isEmpty, newSeed, scratch } from './killed.ts'
+import { EVENTS, isEmpty, newSeed, scratch } from './killed.ts'
 import { callOf, nameOf } from './messages.js'
 
 const MAIN = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url))
@@ -24,7 +23,7 @@ const textOf = ({ body }: Received): string => body.toString()
 
 /** The texts of all that waits and of all that is dead. */
 const lyingIn = async (path: string) => {
-  const outbox = lmdbOutbox({ path, codec: payloadCodec(undefined) })
+  const outbox = lmdbOutbox({ path, codec: EVENTS })
   const waiting = await outbox.take(0, LETTERS + 1, 0)
   const dead = await outbox.dead.list({ limit: LETTERS + 1 })
   const stats = outbox.stats()
@@ -82,7 +81,7 @@ it('a redrive that is killed leaves each letter dead or waiting, and what it put
     )
     expect(sent).toMatchObject({ code: 0, signal: null })
     expect(inOrder(receiver.received.slice(before).map(textOf))).toEqual(bodies)
-    await isEmpty(path)
+    await isEmpty(path, EVENTS)
   }
   await inTime(LIMIT, play(), () => JSON.stringify({ seed, left }))
   expect(left).toEqual([2_000, 2_000, 1_500, 1_000])

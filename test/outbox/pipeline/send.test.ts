@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { NO_HARM, SIZE, addsUp, explained, isEmpty, killed, newSeed, scratch } from './killed.ts'
+import { EVENTS, NO_HARM, SIZE, addsUp, explained, isEmpty, killed, newSeed, scratch } from './killed.ts'
 import { startLife } from './lives.ts'
 import { callOf, nameOf } from './messages.js'
 
@@ -56,7 +56,7 @@ const sendKilled = async (
   expect(extra).toBeLessThanOrEqual(Math.min(most, explained(account.figures())))
   expect(summary()).toMatchObject({ refused: 0, waiting: 0, rejected: 0, expired: 0, abandoned: 0 })
   expect(addsUp(summary() ?? {})).toBe(true)
-  await isEmpty(path)
+  await isEmpty(path, EVENTS)
 }
 
 const LIMIT = SIZE.limit + 20_000
