@@ -56,6 +56,14 @@ describe('send --outbox', () => {
     expect(third.stderr).toContain(`${count} read = ${count} accepted`)
   })
 
+  it('sends more than may wait at a time', async () => {
+    const receiver = await receiverOf(() => taken)
+    const args = ['send', '--to', receiver.url, '--outbox', `${scratch()}/outbox`, '--max-waiting', '2']
+    const { code, stderr } = await headrace(args, { input: nameless(20) })
+    expect(stderr).toContain('20 accepted = 20 delivered')
+    expect(code).toBe(0)
+  })
+
   it('goes on after a stop in good order, and says so', async () => {
     let healthy = false
     const receiver = await receiverOf(() => (healthy ? taken : down))

@@ -81,6 +81,44 @@ it('if one folder is in use, the others are given back', async () => {
     .toBe('opened')
 })
 
+it('a request that is refused for want of room leaves nothing behind, though another is on its way into the folder', async () => {
+  const receiver = await loopbackReceiver(() => ({ do: 'status', code: 503 }))
+  onTestFinished(receiver.close)
+  const collector = createCollector(
+    {
+      sources,
+      destinations: [
+        {
+          name: 'a',
+          sources: ['web'],
+          outbox: { path: folder(), maxCount: 10 },
+          webhooks: [{ url: receiver.url }],
+        },
+      ],
+    },
+    { logger: false, whenFull: 'refuse' },
+  )
+  const post = (from: number): Promise<Response> =>
+    collector.handle(
+      new Request('http://collector/v1/batch', {
+        method: 'POST',
+        headers: { Authorization: `Basic ${btoa('wk:')}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify({
+          batch: Array.from({ length: 8 }, (_, at) => ({
+            type: 'track',
+            userId: 'u1',
+            event: 'Sold',
+            messageId: `m${String(from + at)}`,
+          })),
+        }),
+      }),
+    )
+  const answers = await Promise.all([post(0), post(8)])
+  expect(answers.map(({ status }) => status)).toEqual([200, 503])
+  expect(collector.stats().destinations['a']).toMatchObject({ accepted: 8 })
+  await collector.close({ timeout: 0 })
+})
+
 it('what is wrong with a folder is named, and no two destinations have the same', () => {
   const destination = { sources: ['web'], webhooks: [{ url: 'http://127.0.0.1:9/' }] }
   const decoded = decodeCollectorSettings({
