@@ -165,14 +165,15 @@ Exit codes:
 
 export const DEAD = `
 What receivers refused for good, and what was not delivered in its time, is kept
-in the outbox (send --outbox, and the outbox of a destination in the file of
-'collect'). Nobody else may have it open.
+in the outbox (send --outbox, the outbox of a destination in the file of
+'collect', and of a client). Nobody else may have it open.
 
 Examples:
   $ headrace dead ls --outbox ./outbox --since 24h
   $ headrace dead show 17 --outbox ./outbox
   $ headrace dead redrive --outbox ./outbox --status 503         only counts
   $ headrace dead redrive --outbox ./outbox --status 503 --yes
+  $ headrace dead purge --outbox ./outbox --unreadable           what a disk spoilt
 
 Exit codes: 0 done; 1 there is no such letter; 2 wrong usage, or the outbox
 cannot be opened.`

@@ -135,6 +135,7 @@ export const program = (actions: Actions): Command => {
     .option('--yes', 'do it; without, it is only said how many')
     .action((flags: DeadFlags) => actions.dead('redrive', undefined, flags))
   filtered(dead.command('purge').description('forget dead letters for good'))
+    .option('--unreadable', 'not dead letters, but the records that could not be read')
     .option('--yes', 'do it; without, it is only said how many')
     .action((flags: DeadFlags) => actions.dead('purge', undefined, flags))
 

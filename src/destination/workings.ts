@@ -151,7 +151,7 @@ export const workings = (
       bytes: outbox.stats().bytes,
       urls: counts.urls(),
     }),
-    idle: idleness(work),
+    idle: idleness(work, () => outbox.stats().unreadable ?? 0),
     redrive: (matches = () => true) => work.redrive(matches),
     close: (options) => {
       const within = timeoutOf(options, CLOSE_WITHIN, reportFrom('the timeout of close'))

@@ -28,6 +28,8 @@ export interface Entry<out A> {
 export interface OutboxStats {
   /** Appended and not ended. */
   readonly waiting: number
+  /** Of these, so many that cannot be read, so that `take` will not hand them out; default none. */
+  readonly unreadable?: number
   readonly bytes: number
   readonly dead: number
   readonly maxCount: number
@@ -72,12 +74,14 @@ export interface DeadLetters<A> {
 export interface OutboxNews {
   /**
    * So many entries wait for this relay that it was not told of; they count as accepted in its totals. Announced before `take` hands
-   * them out, at the latest before its answer is there. What is announced later is counted when it is handed out, and not twice.
+   * them out, at the latest before its answer is there; what is announced later is counted when it is handed out, and not twice. What
+   * the relay appended is announced only if that append failed, and is handed out only when it was answered.
    */
   readonly arrived?: number
   /**
    * So many entries that this relay counts as waiting, and does not hold, will never be handed to it: another relay has them, and counts
-   * them as arrived. They were accepted there, and no longer here. Announced after the append of the entry was answered.
+   * them as arrived. They were accepted there, and no longer here. Announced when its append was answered; and of an entry that was
+   * lost, when it is parked late, not when it is ended late.
    */
   readonly gone?: number
 }

@@ -3,6 +3,8 @@ import { existsSync } from 'node:fs'
 import { expect, it, onTestFinished } from 'vitest'
 import { createClient } from '../../src/client/createClient.ts'
 import type { Client } from '../../src/client/Client.ts'
+import { webhookDestination } from '../../src/destination/webhookDestination.ts'
+import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import { headrace, recordsOf, scratch } from './command.ts'
 
@@ -49,4 +51,35 @@ it('makes no outbox where there is none', async () => {
     `headrace dead ls: --outbox '${folder}': no events wait in this folder\n`,
   ])
   expect(existsSync(`${folder}/data.mdb`)).toBe(false)
+})
+
+it('says what could not be read, and forgets it when it is told to', async () => {
+  const path = `${scratch()}/outbox`
+  const codec = { kind: 'events', toText: (text: string) => text, fromText: String, sizeOf: () => 7 }
+  const store = lmdbOutbox<string>({ path, codec })
+  await store.append('nothing that an event would be')
+  await store.close()
+  const receiver = await loopbackReceiver()
+  onTestFinished(receiver.close)
+  const destination = webhookDestination(
+    { webhooks: [{ url: receiver.url }] },
+    { outbox: { path }, logger: false },
+  )
+  await destination.send({ type: 'track', userId: 'u1', event: 'Seen' })
+  // It was accepted and has not ended, so it is not left out of the sum.
+  expect(await destination.idle()).toMatchObject({ accepted: 2, delivered: 1, waiting: 1 })
+  await destination.close()
+
+  const ls = await headrace(['dead', 'ls', '--outbox', path])
+  expect(ls.stderr).toContain(
+    '0 of 0 dead letters; 1 events wait; 1 records could not be read: see headrace dead purge --unreadable',
+  )
+  const args = ['dead', 'purge', '--unreadable', '--outbox', path]
+  expect((await headrace(args)).stdout).toBe(
+    '1 records that could not be read would be forgotten for good; do it with --yes\n',
+  )
+  expect((await headrace([...args, '--yes'])).stdout).toBe(
+    '1 records that could not be read were forgotten for good\n',
+  )
+  expect((await headrace(['dead', 'ls', '--outbox', path])).stderr).toContain('0 dead letters; 0 events wait')
 })

@@ -24,6 +24,7 @@ export interface DeadFlags {
   readonly status?: string
   readonly kind?: string
   readonly since?: string
+  readonly unreadable?: boolean
   readonly yes?: boolean
   readonly output: string
 }
@@ -32,6 +33,8 @@ export interface DeadFlags {
 export interface DeadOptions {
   readonly outbox: string
   readonly filter: Filter
+  /** Not dead letters are meant, but what could not be read. */
+  readonly unreadable: boolean
   readonly yes: boolean
   readonly output: Output
 }
@@ -75,5 +78,5 @@ export const deadOptions = (flags: DeadFlags, now: number): Checked<DeadOptions>
   })
   if (read._tag === 'Left') return read
   const { outbox, output, ...filter } = read.right
-  return right({ outbox, output, filter, yes: flags.yes === true })
+  return right({ outbox, output, filter, unreadable: flags.unreadable === true, yes: flags.yes === true })
 }

@@ -54,7 +54,10 @@ const list = async (outbox: StoredDead, { options, terminal }: Task): Promise<nu
     else if (output === 'lines') terminal.out.line(lineOf(letter, terminal.out))
   }
   const { dead, waiting, quarantined } = outbox.stats()
-  const unread = quarantined === 0 ? '' : `; ${String(quarantined)} records could not be read`
+  const unread =
+    quarantined === 0
+      ? ''
+      : `; ${String(quarantined)} records could not be read: see headrace dead purge --unreadable`
   if (output !== 'json')
     terminal.err.line(
       `headrace: ${String(count)} of ${String(dead)} dead letters; ${String(waiting)} events wait${unread}`,
@@ -86,9 +89,23 @@ const preview = async (outbox: StoredDead, { filter }: DeadOptions): Promise<str
   return `${String(count)} of ${String(outbox.stats().dead)} dead letters${count === 0 ? '' : `: ${parts.join(', ')}`}`
 }
 
+const discard = async (outbox: StoredDead, { options, terminal }: Task): Promise<number> => {
+  const { output, yes } = options
+  const count = yes ? await outbox.discardUnreadable() : outbox.stats().quarantined
+  if (output === 'json') terminal.out.line(toJson({ t: 'purge', done: yes, unreadable: count }))
+  else if (output === 'lines')
+    terminal.out.line(
+      yes
+        ? `${String(count)} records that could not be read were forgotten for good`
+        : `${String(count)} records that could not be read would be forgotten for good; do it with --yes`,
+    )
+  return FINE
+}
+
 const change = async (outbox: StoredDead, task: Task): Promise<number> => {
   const { action, options, terminal } = task
-  const { filter, output, yes } = options
+  const { filter, output, unreadable, yes } = options
+  if (unreadable) return discard(outbox, task)
   const verb = action === 'redrive' ? 'put back to wait' : 'forgotten for good'
   if (!yes) {
     const meant = await preview(outbox, options)

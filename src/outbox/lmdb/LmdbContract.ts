@@ -61,7 +61,8 @@ export interface AppendOptions {
 
 /** The figures of a stored outbox; they outlive the process. */
 export interface LmdbOutboxStats extends OutboxStats {
-  /** Records that could not be read, and were put aside in the store. Of these the ones that waited still count as waiting. */
+  readonly unreadable: number
+  /** Records that could not be read, and were put aside in the store: dead letters, and what waited, which still counts as waiting. */
   readonly quarantined: number
   /** Dead letters that made room for newer ones. */
   readonly forgotten: number
@@ -76,5 +77,10 @@ export interface LmdbOutbox<A> extends Outbox<A> {
   readonly bookmark: (name: string) => string | undefined
   /** Takes a bookmark away. */
   readonly forget: (name: string) => Promise<void>
+  /**
+   * Forgets the records that could not be read (`quarantined`); what waits is counted anew then, which takes as long as reading all of it.
+   * Answers how many there were.
+   */
+  readonly discardUnreadable: () => Promise<number>
   readonly stats: () => LmdbOutboxStats
 }

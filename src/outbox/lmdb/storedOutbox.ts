@@ -13,7 +13,9 @@ import type { ItemCodec, LmdbOutbox } from './LmdbContract.ts'
 import type { Mapping } from './mapping.ts'
 import type { ParkedKey } from './Store.ts'
 import { room } from './room.ts'
-import { storedLetters } from './storedLetters.ts'
+import { discarding } from './leaving/discarding.ts'
+import { storedLetters } from './leaving/storedLetters.ts'
+import { countedBy } from './records/countedBy.ts'
 import { decodeRecord, withAbout } from './records/StoredRecord.ts'
 import { leaves } from './records/StoredTotals.ts'
 import type { Draft } from './records/StoredTotals.ts'
@@ -80,6 +82,10 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A
     }
   }
 
+  const countIn = countedBy(codec)
+  /** Records that cannot be read and are not put aside yet. */
+  let goingAside = 0
+
   const recordAt = ({ parked: key, number }: Place): Buffer | undefined =>
     key === undefined ? store.fresh.getBinary(number) : store.parked.getBinary(key)
 
@@ -95,9 +101,14 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A
       if (record === undefined) return
       store.aside.putSync(++draft.quarantined, record)
       remove(place)
+      draft.unreadable += countIn(record)
     }
+    goingAside++
     committed(work, { grows: false, apply }).then(
-      () => due.left(String(place.number)),
+      () => {
+        goingAside--
+        due.left(String(place.number))
+      },
       // It stays where it is, and is found again when the outbox is opened anew.
       () => undefined,
     )
@@ -179,10 +190,20 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A
       return conclude(entry.id, apply, () => due.left(entry.id))
     },
     abandon: () => [],
+    discardUnreadable: discarding({ mapping, commits: work, codec }),
     dead: { list: letters.list, redrive: letters.redrive, purge: letters.purge },
     stats: () => {
-      const { waiting, bytes, dead, quarantined, forgotten } = totals()
-      return { waiting, bytes, dead, maxCount, maxBytes, quarantined, forgotten }
+      const { waiting, unreadable, bytes, dead, quarantined, forgotten } = totals()
+      return {
+        waiting,
+        unreadable: unreadable + goingAside,
+        bytes,
+        dead,
+        maxCount,
+        maxBytes,
+        quarantined,
+        forgotten,
+      }
     },
     close: () =>
       (closing ??= work.end().then(async () => {

@@ -54,7 +54,13 @@ describe('a bad record costs one record', () => {
     expect(again.stats()).toMatchObject({ waiting: 3, quarantined: 1, bytes: 31 })
     expect((await takeAll(again)).map(({ item }) => item)).toEqual(['first item', 'third item'])
     await again.close()
-    expect(open().stats()).toMatchObject({ waiting: 3, quarantined: 1 })
+    const last = open()
+    expect(last.stats()).toMatchObject({ waiting: 3, quarantined: 1 })
+    expect(await last.discardUnreadable()).toBe(1)
+    expect(last.stats()).toMatchObject({ waiting: 2, quarantined: 0, bytes: 20 })
+    expect(await last.discardUnreadable()).toBe(0)
+    expect((await takeAll(last)).map(({ item }) => item)).toEqual(['first item', 'third item'])
+    await last.close()
   }
 
   it('a letter of a waiting one that changed', async () => {

@@ -14,7 +14,7 @@ import { encodeRecord } from '../records/StoredRecord.ts'
 import { enters } from '../records/StoredTotals.ts'
 import type { Weight } from '../records/StoredTotals.ts'
 import type { Room } from '../room.ts'
-import type { StoredLetters } from '../storedLetters.ts'
+import type { StoredLetters } from '../leaving/storedLetters.ts'
 import { weightOf } from './weightOf.ts'
 
 /** What taking items into a store works with. */

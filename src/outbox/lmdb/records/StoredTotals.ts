@@ -9,6 +9,8 @@ export interface StoredTotals {
   readonly waiting: number
   readonly bytes: number
   readonly dead: number
+  /** Of what waits. */
+  readonly unreadable: number
   readonly quarantined: number
   readonly forgotten: number
   /** The number that the last item was given. Never used again, so an id is unique for as long as the store lives. */
@@ -25,6 +27,7 @@ export const noTotals: StoredTotals = {
   waiting: 0,
   bytes: 0,
   dead: 0,
+  unreadable: 0,
   quarantined: 0,
   forgotten: 0,
   items: 0,
