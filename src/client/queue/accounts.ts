@@ -81,40 +81,28 @@ export const accounts = ({ maxCount, maxBytes }: Bounds, stored?: Stored): Accou
   let attempts = 0
   let requests = 0
 
-  const inMemory = (): OutboxStats => ({
-    waiting: held.count,
-    bytes: held.bytes,
-    dead: 0,
-    maxCount,
-    maxBytes,
-  })
+  const allCount = stored?.maxCount ?? maxCount
+  const allBytes = stored?.maxBytes ?? maxBytes
+
   const hold = (count: number, more: number): void => {
     if (stored !== undefined) held = { count: held.count + count, bytes: held.bytes + more }
   }
-  const inAll = (): OutboxStats => ({
-    waiting,
-    bytes,
-    dead: 0,
-    maxCount: stored?.maxCount ?? maxCount,
-    maxBytes: stored?.maxBytes ?? maxBytes,
-  })
 
-  const boundIn = (room: OutboxStats, byteLength: number): Bound | undefined => {
-    if (room.waiting + reserved.count >= room.maxCount) return { bound: 'count', limit: room.maxCount }
-    return room.bytes + reserved.bytes + byteLength > room.maxBytes
-      ? { bound: 'bytes', limit: room.maxBytes }
-      : undefined
+  const boundFor = (byteLength: number): Bound | undefined => {
+    const { count, bytes: more } = reserved
+    if (waiting + count >= allCount) return { bound: 'count', limit: allCount }
+    if (bytes + more + byteLength > allBytes) return { bound: 'bytes', limit: allBytes }
+    if (stored === undefined) return undefined
+    if (held.count + count >= maxCount) return { bound: 'count', limit: maxCount }
+    return held.bytes + more + byteLength > maxBytes ? { bound: 'bytes', limit: maxBytes } : undefined
   }
 
-  const boundFor = (byteLength: number): Bound | undefined =>
-    boundIn(inAll(), byteLength) ?? (stored === undefined ? undefined : boundIn(inMemory(), byteLength))
-
+  /** Whichever is the nearer to its bounds: memory, or all. */
   const room = (): OutboxStats => {
-    const all = inAll()
-    if (stored === undefined || boundIn(all, 1) !== undefined) return all
-    const memory = inMemory()
-    const isTighter = maxCount - memory.waiting < all.maxCount - all.waiting
-    return isTighter || boundIn(memory, 1) !== undefined ? memory : all
+    const all = { waiting, bytes, dead: 0, maxCount: allCount, maxBytes: allBytes }
+    if (stored === undefined || waiting >= allCount || bytes >= allBytes) return all
+    const isTighter = held.bytes >= maxBytes || maxCount - held.count < allCount - waiting
+    return isTighter ? { waiting: held.count, bytes: held.bytes, dead: 0, maxCount, maxBytes } : all
   }
 
   return {
