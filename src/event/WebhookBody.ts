@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { isLeft } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import type { Forwarded } from './Kinds.ts'
 import { toErrors } from './json/Finding.ts'
@@ -145,28 +146,28 @@ export const toWebhookBody = (event: Forwarded): WireBody => {
 const NOT_ON_THE_WIRE: ReadonlySet<Field> = new Set(['integrations', 'previousId'])
 
 /** Everything must be there: a body is complete, and a receiver makes nothing up. */
-const bodyForm: Form = {
+const bodyForm = (owned: boolean): Form => ({
   fieldOf: (key) => (isField(key) && !NOT_ON_THE_WIRE.has(key) ? key : undefined),
   label: (field) => field,
   timestamp: undefined,
   messageId: undefined,
   complete: true,
   pageNeedsUserId: false,
-  owned: false,
-}
+  owned,
+})
 
-const aliasForm: Form = {
-  ...bodyForm,
+const aliasForm = (body: Form): Form => ({
+  ...body,
   fieldOf: (key) => {
     if (key === 'Previous ID') return 'previousId'
     if (key === 'User ID') return 'userId'
-    return key === 'userId' ? undefined : bodyForm.fieldOf(key)
+    return key === 'userId' ? undefined : body.fieldOf(key)
   },
   label: (field) => {
     if (field === 'previousId') return 'Previous ID'
     return field === 'userId' ? 'User ID' : field
   },
-}
+})
 
 /** A member of something that may be anything, even of an object that does not want to be looked at. */
 const memberOf = (input: unknown, key: string): unknown => {
@@ -187,13 +188,28 @@ const checkVersion = (look: Reading, input: unknown): void => {
   look.findings.push({ steps: ['version'], message })
 }
 
-const decode = (input: unknown, context: t.Context): t.Validation<Forwarded> => {
-  const look = reading(memberOf(input, 'type') === 'alias' ? aliasForm : bodyForm)
-  const event = gather(look, input) ? readKind(look) : undefined
-  if (event !== undefined) checkVersion(look, input)
-  return event === undefined || look.findings.length > 0
-    ? t.failures(toErrors(look.findings, context))
-    : t.success(event)
+const decoder = (owned: boolean): t.Validate<unknown, Forwarded> => {
+  const body = bodyForm(owned)
+  const alias = aliasForm(body)
+  return (input, context) => {
+    const look = reading(memberOf(input, 'type') === 'alias' ? alias : body)
+    const event = gather(look, input) ? readKind(look) : undefined
+    if (event !== undefined) checkVersion(look, input)
+    return event === undefined || look.findings.length > 0
+      ? t.failures(toErrors(look.findings, context))
+      : t.success(event)
+  }
+}
+
+const decodeOwned = decoder(true)
+
+/**
+ * The event in a body that comes straight from `JSON.parse` and that nobody else holds: its data are not copied. Undefined if it is
+ * none.
+ */
+export const eventInOwned = (body: unknown): Forwarded | undefined => {
+  const event = decodeOwned(body, [])
+  return isLeft(event) ? undefined : event.right
 }
 
 /**
@@ -203,6 +219,6 @@ const decode = (input: unknown, context: t.Context): t.Validation<Forwarded> => 
 export const WebhookBody: t.Type<Forwarded, WireBody> = new t.Type(
   'WebhookBody',
   (value): value is Forwarded => isCanonical(value, readKind),
-  decode,
+  decoder(false),
   toWebhookBody,
 )

@@ -10,7 +10,7 @@ import type { Event } from '../../event/Event.ts'
 import { Integrations } from '../../event/Integrations.ts'
 import type { Forwarded } from '../../event/Kinds.ts'
 import type { EventPayload } from '../../event/Payload.ts'
-import { WebhookBody } from '../../event/WebhookBody.ts'
+import { eventInOwned } from '../../event/WebhookBody.ts'
 
 /** What travels beside the body. */
 interface Header {
@@ -48,12 +48,11 @@ export const fromText = (record: string): EventPayload<Event> => {
   const end = record.indexOf('\n')
   const header = headerIn(record.slice(0, Math.max(0, end)))
   const text = record.slice(end + 1)
-  const body: unknown = JSON.parse(text)
-  const forwarded = WebhookBody.decode(body)
-  if (isLeft(forwarded)) throw new Error(DAMAGED)
+  const forwarded = eventInOwned(JSON.parse(text))
+  if (forwarded === undefined) throw new Error(DAMAGED)
   return {
     id: header.id,
-    items: [eventIn(header, forwarded.right)],
+    items: [eventIn(header, forwarded)],
     text,
     byteLength: Buffer.byteLength(text),
   }
