@@ -14,8 +14,8 @@ export interface Arrival {
 interface Known {
   readonly id: string
   readonly body: string
-  taken: number
-  takenIn: number
+  /** In which lives it was taken. */
+  readonly takenIn: number[]
   /** In which lives its end was told. */
   readonly endedIn: number[]
 }
@@ -66,6 +66,9 @@ export interface Figures {
   readonly repeated: number
 }
 
+const count = (lives: ReadonlyArray<number>, life: number): number =>
+  lives.filter((each) => each === life).length
+
 /** An account of messages with these names, each of which goes to all these places. */
 export const accountOf = (names: ReadonlyArray<string>, places: ReadonlyArray<string>): Account => {
   const sent = new Set(names)
@@ -86,7 +89,7 @@ export const accountOf = (names: ReadonlyArray<string>, places: ReadonlyArray<st
     nextLife: () => {
       for (const found of byPlace.values())
         for (const { takenIn, endedIn } of found.values())
-          if (takenIn === life && endedIn.at(-1) !== life) doubtful++
+          doubtful += Math.max(0, count(takenIn, life) - count(endedIn, life))
       life++
     },
     offered: (name) => {
@@ -103,7 +106,7 @@ export const accountOf = (names: ReadonlyArray<string>, places: ReadonlyArray<st
       const known = find(arrival)
       if (known === undefined) {
         if (!sent.has(name) || !byPlace.has(place)) counts.strange++
-        const found: Known = { id, body, taken: 0, takenIn: -1, endedIn: [] }
+        const found: Known = { id, body, takenIn: [], endedIn: [] }
         byPlace.get(place)?.set(name, found)
         byId.set(`${place} ${id}`, found)
         return
@@ -116,10 +119,9 @@ export const accountOf = (names: ReadonlyArray<string>, places: ReadonlyArray<st
     taken: (arrival) => {
       const known = find(arrival)
       if (known === undefined) return
-      if (known.taken === 0) delivered++
+      if (known.takenIn.length === 0) delivered++
       else extra++
-      known.taken++
-      known.takenIn = life
+      known.takenIn.push(life)
     },
     ended: (id, how, place = places[0]) => {
       const known = byId.get(`${String(place)} ${id}`)
@@ -131,7 +133,7 @@ export const accountOf = (names: ReadonlyArray<string>, places: ReadonlyArray<st
     harm: () => {
       let missing = 0
       for (const found of byPlace.values())
-        for (const name of acknowledged) if ((found.get(name)?.taken ?? 0) === 0) missing++
+        for (const name of acknowledged) if ((found.get(name)?.takenIn.length ?? 0) === 0) missing++
       return { missing, ...counts }
     },
     figures: () => ({ acknowledged: acknowledged.size, delivered, extra, doubtful, repeated }),

@@ -18,22 +18,30 @@ export interface BatchesOptions {
   readonly posts: number
 }
 
+const AGAIN = 1_000
+
 /** A sender that remembers what was answered with 200, and repeats what had no answer, the same bytes. */
 export const batches = ({ names, account, size, posts }: BatchesOptions): Batches => {
   const queue: Array<ReadonlyArray<string>> = []
   for (let at = 0; at < names.length; at += size) queue.push(names.slice(at, at + size))
   let endpoint: string | undefined
-  let open: Array<() => void> = []
+  let listening: Array<() => void> = []
   let unanswered = queue.length
 
-  const isUp = async (): Promise<string> => {
-    while (endpoint === undefined) await new Promise<void>((resolve) => open.push(resolve))
+  const nextUp = (): Promise<void> => new Promise((resolve) => listening.push(resolve))
+
+  const known = async (): Promise<string> => {
+    while (endpoint === undefined) await nextUp()
     return endpoint
   }
 
+  /** Until it is started again. Not every failure is a kill, so it tries once more after a while. */
+  const isBack = (): Promise<void> =>
+    Promise.race([nextUp(), new Promise<void>((resolve) => setTimeout(resolve, AGAIN))])
+
   /** Whether it was answered with 200. An answer that is neither that nor "later" is a fault of the test or of the collector. */
   const post = async (batch: ReadonlyArray<string>): Promise<boolean> => {
-    const url = await isUp()
+    const url = await known()
     for (const name of batch) account.offered(name)
     try {
       const response = await fetch(url, {
@@ -42,14 +50,17 @@ export const batches = ({ names, account, size, posts }: BatchesOptions): Batche
         body: JSON.stringify({ batch: batch.map(callOf) }),
       })
       const answer = await response.text()
-      if (response.status === 503) return false
+      if (response.status === 503) {
+        await isBack()
+        return false
+      }
       if (response.status !== 200 || answer.includes('"ok":false'))
         throw new Error(`${String(response.status)}: ${answer}`)
       return true
     } catch (error) {
       // What fetch throws when there is no answer.
       if (!(error instanceof TypeError)) throw error
-      if (endpoint === url) endpoint = undefined
+      await isBack()
       return false
     }
   }
@@ -74,8 +85,8 @@ export const batches = ({ names, account, size, posts }: BatchesOptions): Batche
   return {
     up: (url) => {
       endpoint = url
-      for (const go of open) go()
-      open = []
+      for (const go of listening) go()
+      listening = []
     },
     acknowledged,
   }

@@ -22,7 +22,7 @@ export const EVENTS = payloadCodec(undefined)
 export const SIZE =
   process.env['LAWS'] === 'nightly'
     ? { messages: 20_000, kills: 30, limit: 480_000 }
-    : { messages: 2_000, kills: 5, limit: 55_000 }
+    : { messages: 2_000, kills: 5, limit: 110_000 }
 
 /** A folder that is gone after the test. */
 export const scratch = (): string => {

@@ -18,7 +18,7 @@ const CHILD = fileURLToPath(new URL('destinationProcess.js', import.meta.url))
 const MAIN = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url))
 
 const MESSAGES = 300
-const LIMIT = 55_000
+const LIMIT = 110_000
 
 const harmOf = async (
   begin: KilledOptions['begin'],
@@ -59,7 +59,7 @@ const forgetful = (lineOf: (name: string) => object): Promise<Harm> => {
   })
 }
 
-describe('a run finds', () => {
+describe('a run finds', { timeout: LIMIT + 20_000 }, () => {
   it('a host that acknowledges before it has appended', async () => {
     const path = `${scratch()}/outbox`
     const harm = await harmOf((_, stage) => destination(path, stage, 'sendTooLate'))

@@ -10,6 +10,9 @@ import { scratch } from './killed.ts'
 const CHILD = fileURLToPath(new URL('openingProcess.js', import.meta.url))
 const KILLER = fileURLToPath(new URL('killedAtCall.js', import.meta.url))
 
+/** It starts a process for each of some thirty calls. */
+const LIMIT = 240_000
+
 interface Said {
   readonly killed: boolean
   readonly appended: boolean
@@ -50,28 +53,32 @@ const killedEverywhere = async (
   }
 }
 
-describe('a folder opens after a process was killed at any of its calls to the file system', () => {
-  it('while it made the folder, opened, worked and closed it', async () => {
-    const root = scratch()
-    const steps = await killedEverywhere((at) => join(root, String(at)), [])
-    // From the folder itself over the draft of the store to the owner's file that is taken away.
-    expect(steps).toBeGreaterThan(14)
-  })
+describe(
+  'a folder opens after a process was killed at any of its calls to the file system',
+  { timeout: LIMIT },
+  () => {
+    it('while it made the folder, opened, worked and closed it', async () => {
+      const root = scratch()
+      const steps = await killedEverywhere((at) => join(root, String(at)), [])
+      // From the folder itself over the draft of the store to the owner's file that is taken away.
+      expect(steps).toBeGreaterThan(14)
+    })
 
-  it('while it took over what a killed process had left', async () => {
-    const root = scratch()
-    // Its last call of all takes the owner's file away, so one that dies there leaves a folder that is a dead process's.
-    let stale = join(root, 'stale-1')
-    for (let at = 1; !openAndDie(stale, 'before', at).appended;) stale = join(root, `stale-${++at}`)
-    expect(existsSync(join(stale, 'owner.json'))).toBe(true)
-    const steps = await killedEverywhere(
-      (at) => {
-        const path = join(root, String(at))
-        cpSync(stale, path, { recursive: true })
-        return path
-      },
-      ['before'],
-    )
-    expect(steps).toBeGreaterThan(12)
-  })
-})
+    it('while it took over what a killed process had left', async () => {
+      const root = scratch()
+      // Its last call of all takes the owner's file away, so one that dies there leaves a folder that is a dead process's.
+      let stale = join(root, 'stale-1')
+      for (let at = 1; !openAndDie(stale, 'before', at).appended;) stale = join(root, `stale-${++at}`)
+      expect(existsSync(join(stale, 'owner.json'))).toBe(true)
+      const steps = await killedEverywhere(
+        (at) => {
+          const path = join(root, String(at))
+          cpSync(stale, path, { recursive: true })
+          return path
+        },
+        ['before'],
+      )
+      expect(steps).toBeGreaterThan(12)
+    })
+  },
+)
