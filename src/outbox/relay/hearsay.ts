@@ -34,6 +34,8 @@ export const hearsay = ({ outbox, clock, say, inHand, look }: HearsayOptions): H
   if (outbox.watch === undefined) return silence
   /** Counted when they were handed out, and not announced yet. */
   let early = 0
+  /** Gone, and still in hand: a store may say so before it has answered the park that found it out. */
+  let leaving = 0
   let turn: Cancel | undefined
   let over = false
 
@@ -53,20 +55,26 @@ export const hearsay = ({ outbox, clock, say, inHand, look }: HearsayOptions): H
     say.acceptedUnseen(count - known)
   }
 
-  const go = (count: number): void => {
-    const most = Math.max(0, say.waiting() - inHand())
-    if (count > most) fault('more are gone than wait here')
-    say.passedOn(Math.min(count, most))
+  const go = (): void => {
+    const count = Math.min(leaving, Math.max(0, say.waiting() - inHand()))
+    leaving -= count
+    say.passedOn(count)
+  }
+
+  const lookAtLast = (): void => {
+    turn = undefined
+    go()
+    if (leaving > 0) fault('more are gone than wait here')
+    leaving = 0
+    look()
   }
 
   const hear = ({ arrived = 0, gone = 0 }: OutboxNews = {}): void => {
     if (over) return
     arrive(counted('arrived', arrived))
-    go(counted('gone', gone))
-    turn ??= clock.schedule(0, () => {
-      turn = undefined
-      look()
-    })
+    leaving += counted('gone', gone)
+    go()
+    turn ??= clock.schedule(0, lookAtLast)
   }
 
   const quietly = (ask: () => Cancel): Cancel => {

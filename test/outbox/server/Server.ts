@@ -74,7 +74,7 @@ export interface Server<A> {
   readonly extend: (held: ReadonlyMap<string, number>, until: number) => ReadonlyArray<string>
   /** False: it is another's by now, and nothing was written. */
   readonly park: (entry: Entry<A>, token: number, owner: string, due: number) => boolean
-  readonly end: (entry: Entry<A>, token: number, outcome: Outcome<A>) => void
+  readonly end: (entry: Entry<A>, token: number, outcome: Outcome<A>) => boolean
   /** Gives back all that `holder` has. */
   readonly release: (holder: string) => void
   readonly bury: (item: A, outcome: Outcome<A>) => void
@@ -154,9 +154,7 @@ export const server = <A>({
       return [...retries, ...fresh.slice(0, limit - retries.length)]
     },
     lease: (row, holder, until) => {
-      // Who lost it while he held it finds out by himself.
-      if (row.owner !== holder && row.lease === undefined)
-        ears.get(row.owner)?.({ say: 'moved', ids: [row.entry.id] })
+      if (row.owner !== holder) ears.get(row.owner)?.({ say: 'moved', ids: [row.entry.id] })
       row.owner = holder
       row.lease = { token: ++tokens, holder, until }
       return { entry: row.entry, token: tokens, due: row.due }
@@ -179,11 +177,12 @@ export const server = <A>({
       return true
     },
     end: (entry, token, outcome) => {
-      if (heldBy(entry.id, token) === undefined) return
+      if (heldBy(entry.id, token) === undefined) return false
       rows.delete(entry.id)
       bytes -= sizeOf(entry.item)
       if (isDead(outcome)) lay(entry, outcome)
       self.onChange()
+      return true
     },
     release: (holder) => {
       for (const row of rows.values()) if (row.lease?.holder === holder) row.lease = undefined

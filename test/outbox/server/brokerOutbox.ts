@@ -30,15 +30,15 @@ export const brokerOutbox = <A>({ to, over, name, prefetch }: BrokerOptions<A>):
   let fetched: ReadonlyArray<Leased<A>> = []
   /** Handed out, as it was delivered last: it may come again before we know that it was put back, or when it was waited for too long. */
   const held = new Map<string, Leased<A>>()
-  /** Others took what we published, and our own publish was not acknowledged yet. */
-  let movedEarly: ReadonlyArray<string> = []
-  let publishing = 0
+  /** What we publish, and what came to us and to others of it, before the broker has acknowledged it. */
+  const publishing = new Map<string, { delivered: Leased<A> | undefined; moved: boolean }>()
   let figures = on.figures()
   let appended = 0
   let working: (() => void) | undefined
   let closed: Promise<void> | undefined
 
   const ignore = (): void => undefined
+
   const ask = async <T>(task: () => T): Promise<T> => {
     const answer = await over.ask(() => ({ value: task(), figures: on.figures() }))
     figures = answer.figures
@@ -69,7 +69,9 @@ export const brokerOutbox = <A>({ to, over, name, prefetch }: BrokerOptions<A>):
   }
   const deliver = (leased: Leased<A>): void => {
     if (closed !== undefined) return
-    if (held.has(leased.entry.id)) held.set(leased.entry.id, leased)
+    const early = publishing.get(leased.entry.id)
+    if (early !== undefined) early.delivered = leased
+    else if (held.has(leased.entry.id)) held.set(leased.entry.id, leased)
     else fetch(leased)
   }
   to.join({
@@ -83,8 +85,11 @@ export const brokerOutbox = <A>({ to, over, name, prefetch }: BrokerOptions<A>):
   })
 
   const moved = (ids: ReadonlyArray<string>): void => {
-    if (publishing > 0) movedEarly = [...movedEarly, ...ids]
-    else books.gone(ids.filter((id) => !isHere(id)))
+    for (const id of ids) {
+      const early = publishing.get(id)
+      if (early !== undefined) early.moved = true
+      else if (!isHere(id)) books.gone([id])
+    }
   }
   // Without an answer: what is lost here leaves a count too high.
   const unlisten = on.listen(name, (note) => {
@@ -93,24 +98,27 @@ export const brokerOutbox = <A>({ to, over, name, prefetch }: BrokerOptions<A>):
     })
   })
 
-  const published = (): void => {
-    publishing--
-    if (publishing > 0) return
-    moved(movedEarly)
-    movedEarly = []
+  const published = (id: string): void => {
+    const early = publishing.get(id)
+    publishing.delete(id)
+    if (early?.moved === true) moved([id])
+    if (early?.delivered !== undefined) deliver(early.delivered)
   }
 
   return {
     durable: true,
     append: async (item) => {
       const id = `${name} ${++appended}`
-      publishing++
+      publishing.set(id, { delivered: undefined, moved: false })
       try {
         const answer = await ask(() => on.insert(id, item, name))
         if (answer._tag === 'Right') books.appended(id)
         return answer
       } finally {
-        published()
+        // When the relay has heard of it.
+        void Promise.resolve().then(() => {
+          published(id)
+        })
       }
     },
     take: (_, limit, parked) => {

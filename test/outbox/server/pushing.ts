@@ -63,7 +63,7 @@ export const pushing = <A>(on: Server<A>, ackWait: number): Broker<A> => {
     },
     leave: (name) => {
       consumers = consumers.filter((each) => each.name !== name)
-      arm()
+      push()
     },
     push,
   }

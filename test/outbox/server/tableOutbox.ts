@@ -38,6 +38,7 @@ export const tableOutbox = <A>({ on, over, name, lease }: AdapterOptions<A>): Ta
   let appended = 0
   let renewal: (() => void) | undefined
   let othersEnd: (() => void) | undefined
+  let recounting: (() => void) | undefined
   let closed: Promise<void> | undefined
 
   const ask = async <T>(task: () => T): Promise<T> => {
@@ -51,13 +52,13 @@ export const tableOutbox = <A>({ on, over, name, lease }: AdapterOptions<A>): Ta
     if (at !== undefined) next = Math.min(next ?? at, at)
   }
 
-  /** What is due in the table, and when the first lease of another ends. */
+  /** What is due in the table, and when the first lease ends of what is not held here: another's, or one of which we never heard. */
   const outlook = (): { next: number | undefined; othersEnd: number | undefined } => {
     const rows = [...on.rows.values()]
     const free = rows.filter((row) => on.isFree(row) && !held.has(row.entry.id))
     const dues = free.map(({ due = 0 }) => due)
-    const ends = rows.flatMap(({ lease: of }) =>
-      of !== undefined && of.holder !== name && of.until > clock.now() ? [of.until] : [],
+    const ends = rows.flatMap(({ entry, lease: of }) =>
+      of !== undefined && !held.has(entry.id) && of.until > clock.now() ? [of.until] : [],
     )
     return {
       next: dues.length === 0 ? undefined : Math.min(...dues),
@@ -86,8 +87,15 @@ export const tableOutbox = <A>({ on, over, name, lease }: AdapterOptions<A>): Ta
     })
   }
 
+  /** What is held and was lost is found out when it is put back, and not missed when it is ended. */
   const gone = (ids: ReadonlyArray<string>): void => {
     books.gone(ids.filter((id) => !held.has(id)))
+  }
+  /** It was lost meanwhile; who took it may be dead, and it may lie there. */
+  const late = (ids: ReadonlyArray<string>): void => {
+    gone(ids)
+    sooner(0)
+    books.lookAgain()
   }
   const unlisten = on.listen(name, (note) => {
     over.say(() => {
@@ -98,12 +106,19 @@ export const tableOutbox = <A>({ on, over, name, lease }: AdapterOptions<A>): Ta
       }
     })
   })
-  // What was said meanwhile was not heard.
+  /** What was said while the connection was down was not heard. */
+  const recount = (): void => {
+    recounting = undefined
+    const ids = books.ids()
+    ask(() => ids.filter((id) => on.rows.get(id)?.owner !== name)).then(gone, () => {
+      if (closed === undefined) recounting = clock.schedule(lease, recount)
+    })
+  }
   over.onUp = () => {
     sooner(0)
     books.lookAgain()
-    const ids = books.ids()
-    ask(() => ids.filter((id) => on.rows.get(id)?.owner !== name)).then(gone, ignore)
+    recounting?.()
+    recount()
   }
 
   return {
@@ -115,14 +130,23 @@ export const tableOutbox = <A>({ on, over, name, lease }: AdapterOptions<A>): Ta
         within.add(() => on.insert(id, item, ''))
         return right({ id, item, since: undefined, progress: undefined })
       }
-      const answer = await ask(() => on.insert(id, item, name))
-      if (answer._tag === 'Right') {
+      try {
+        const answer = await ask(() => on.insert(id, item, name))
+        if (answer._tag === 'Left') return answer
         books.appended(id)
         sooner(0)
+        return answer
+      } catch (error) {
+        // It may be there all the same: then it is news.
+        sooner(0)
+        books.lookAgain()
+        throw error
       }
-      return answer
     },
     take: async (now, limit, parked) => {
+      // What is heard meanwhile is newer than the answer.
+      const before = next
+      next = undefined
       const answer = await ask(() => {
         const rows = on
           .free(now, limit + held.size, parked + held.size)
@@ -132,9 +156,12 @@ export const tableOutbox = <A>({ on, over, name, lease }: AdapterOptions<A>): Ta
         const fresh = rows.filter(({ due }) => due === undefined).slice(0, limit - retries.length)
         const leased = [...retries, ...fresh].map((row) => on.lease(row, name, until()))
         return { leased, ...outlook() }
+      }).catch((error: unknown) => {
+        sooner(before)
+        throw error
       })
       if (closed !== undefined) return []
-      next = answer.next
+      sooner(answer.next)
       watchOthers(answer.othersEnd)
       for (const { entry, token } of answer.leased) held.set(entry.id, token)
       renew()
@@ -148,16 +175,15 @@ export const tableOutbox = <A>({ on, over, name, lease }: AdapterOptions<A>): Ta
       const isKept = await ask(() => on.park(entry, token, name, due))
       held.delete(entry.id)
       if (isKept) sooner(due)
-      else gone([entry.id])
+      else late([entry.id])
     },
     end: async (entry, outcome) => {
       const token = held.get(entry.id)
       if (token === undefined) return
-      await ask(() => {
-        on.end(entry, token, outcome)
-      })
+      const isEnded = await ask(() => on.end(entry, token, outcome))
       held.delete(entry.id)
       books.ended(entry.id)
+      if (!isEnded) late([])
     },
     bury: (item, outcome) =>
       ask(() => {
@@ -174,6 +200,7 @@ export const tableOutbox = <A>({ on, over, name, lease }: AdapterOptions<A>): Ta
     stats: () => ({ ...figures, ...on.bounds }),
     close: () => {
       renewal?.()
+      recounting?.()
       watchOthers(undefined)
       unlisten()
       closed ??= ask(() => {
