@@ -152,6 +152,7 @@ export type {
   Outbox,
   OutboxNews,
   OutboxStats,
+  ParkedEntries,
 } from './sink/Outbox.ts'
 export type { Awaitable } from './internal/Awaitable.ts'
 
