@@ -47,6 +47,8 @@ export type Note =
   | { readonly say: 'due'; readonly at: number }
   /** Entries of yours are another's now. */
   | { readonly say: 'moved'; readonly ids: ReadonlyArray<string> }
+  /** Somebody was turned away, and something has ended since. */
+  | { readonly say: 'room' }
 
 export interface ServerOptions<A> {
   readonly clock: Clock
@@ -96,6 +98,7 @@ export const server = <A>({
   let bytes = 0
   let tokens = 0
   let died = 0
+  let turnedAway = false
 
   const boundFor = (item: A): 'count' | 'bytes' | undefined => {
     if (rows.size >= maxCount) return 'count'
@@ -141,6 +144,7 @@ export const server = <A>({
     insert: (id, item, owner) => {
       const bound = boundFor(item)
       if (bound === undefined) return right(enter(id, item, owner))
+      turnedAway = true
       return left(full(item, bound, bound === 'count' ? maxCount : maxBytes))
     },
     isFree,
@@ -181,6 +185,8 @@ export const server = <A>({
       rows.delete(entry.id)
       bytes -= sizeOf(entry.item)
       if (isDead(outcome)) lay(entry, outcome)
+      if (turnedAway) tellOthers({ say: 'room' }, '')
+      turnedAway = false
       self.onChange()
       return true
     },

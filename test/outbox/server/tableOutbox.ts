@@ -100,6 +100,7 @@ export const tableOutbox = <A>({ on, over, name, lease }: AdapterOptions<A>): Ta
   const unlisten = on.listen(name, (note) => {
     over.say(() => {
       if (note.say === 'moved') gone(note.ids)
+      else if (note.say === 'room') ask(() => undefined).then(books.lookAgain, ignore)
       else {
         sooner(note.at)
         books.lookAgain()
