@@ -22,6 +22,8 @@ export interface Write {
 export interface Commits {
   /** Writes with the next transaction. Callbacks, because a promise more for each write would be felt. */
   readonly put: (write: Write) => void
+  /** So many records were read beside the writes, and mapped into memory: if that is too much by now, the file is let go of. */
+  readonly looked: (records: number) => void
   /** The counters as they were last synced. */
   readonly totals: () => StoredTotals
   /** Resolves when all that was asked before is answered. From now on every write rejects. */
@@ -61,6 +63,8 @@ export const commits = ({ store, ready }: Pick<Mapping, 'store' | 'ready'>, path
   let closed = false
   /** With the last transaction. */
   let written = 0
+  /** Since the file was last let go of, or was found not to be worn. */
+  let seen = 0
 
   const isTight = (): boolean => {
     try {
@@ -142,16 +146,22 @@ export const commits = ({ store, ready }: Pick<Mapping, 'store' | 'ready'>, path
     for (const write of queue.drain()) write.fail(error)
   }
 
+  const readied = (): Promise<void> => {
+    const touched = written + seen
+    written = seen = 0
+    return ready(touched)
+  }
+
   const run = async (): Promise<void> => {
-    while (queue.size() > 0) {
+    do {
       try {
-        await ready(written)
+        await readied()
       } catch (error) {
         failAll(failureOf(error))
         continue
       }
-      await commitSome()
-    }
+      if (queue.size() > 0) await commitSome()
+    } while (queue.size() > 0 || seen > 0)
     running = undefined
   }
 
@@ -163,6 +173,10 @@ export const commits = ({ store, ready }: Pick<Mapping, 'store' | 'ready'>, path
       }
       queue.push(write)
       running ??= run()
+    },
+    looked: (records) => {
+      seen += records
+      if (!closed) running ??= run()
     },
     totals: () => totals,
     end: async () => {

@@ -98,6 +98,7 @@ export const storedLetters = <A>(options: StoredLettersOptions<A>): StoredLetter
       if (letter === undefined) bad.push([key, value])
       else found.push({ key, record: value, letter })
     }
+    commits.looked(found.length)
     // Who lists them is not told of a store that fails: they will be found again.
     if (bad.length > 0) putAside(bad).catch(() => undefined)
     return { found, end }
