@@ -37,7 +37,7 @@ export interface DueEntriesOptions<A> {
  */
 export interface DueEntries<A> {
   /** It was appended and synced, in a record of so many bytes. */
-  readonly appended: (number: number, found: Found<A>, bytes: number) => void
+  readonly appended: (number: number, entry: Entry<A>, weight: Weight, bytes: number) => void
   /** As `Outbox.take` says. */
   readonly take: (now: number, limit: number, mostParked: number) => ReadonlyArray<Entry<A>>
   /** As `Outbox.parked` says. */
@@ -168,8 +168,9 @@ export const dueEntries = <A>({
   }
 
   return {
-    appended: (number, found, bytes) => {
-      if (number >= freshFrom) recent.add(number, found, bytes)
+    appended: (number, entry, { count, size }, bytes) => {
+      if (number >= freshFrom && recent.takes(number, bytes))
+        recent.add(number, { entry, count, size }, bytes)
     },
     take: (now, limit, mostParked) => {
       const taken: Array<Entry<A>> = []

@@ -64,8 +64,8 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A
     room: space,
     bounds: { maxCount, maxBytes },
     letters,
-    appended: (number, found, bytes) => {
-      due.appended(number, found, bytes)
+    appended: (...what) => {
+      due.appended(...what)
     },
   })
 

@@ -46,6 +46,7 @@ const law = (make: Make, reached: Reached = { byCount: 0, byBytes: 0, old: 0 }):
           model.push({ number, bytes: command.bytes })
           newest = number
         }
+        expect(memory.takes(number, command.bytes)).toBe(newest === number && !isOld)
         memory.add(number, number, command.bytes)
       }
       expect(memory.first()).toBe(model[0]?.number)
@@ -77,6 +78,7 @@ describe('the law finds a memory that', () => {
     'takes what is older': (most) => {
       const held: number[] = []
       return {
+        takes: () => true,
         add: (_number, value, bytes) => {
           if (held.length < most.count && bytes <= most.bytes) held.push(value)
         },

@@ -62,7 +62,7 @@ export const appending = <A>(options: AppendingOptions<A>): Appending<A> => {
           room.letGo(weight)
           if (bookmark !== undefined) bookmarks.set(bookmark.name, bookmark.value)
           const entry = { id: String(number), item, since: undefined, progress: undefined }
-          appended(number, { ...weight, entry }, record.length)
+          appended(number, entry, weight, record.length)
           resolve(right(entry))
         },
         fail: (error) => {

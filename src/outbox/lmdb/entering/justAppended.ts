@@ -15,7 +15,9 @@ export const REMEMBERED: Remembered = { count: 1_024, bytes: 2_097_152 }
  * nothing need be read back, checked and decoded.
  */
 export interface JustAppended<T> {
-  /** Remembers what was given a number, and is stored in so many bytes, if there is room for it and it is the newest. */
+  /** Whether it would be remembered: there is room for it, and it is the newest. Most of a long backlog is not. */
+  readonly takes: (number: number, bytes: number) => boolean
+  /** Remembers what was given a number, and is stored in so many bytes, if it `takes` it. */
   readonly add: (number: number, value: T, bytes: number) => void
   /** The number of the oldest. */
   readonly first: () => number | undefined
@@ -35,9 +37,12 @@ export const justAppended = <T>(most: Remembered): JustAppended<T> => {
   let bytesHeld = 0
   /** Numbers begin at 1. */
   let newest = 0
+  const takes = (number: number, bytes: number): boolean =>
+    number > newest && held.size() < most.count && bytesHeld + bytes <= most.bytes
   return {
+    takes,
     add: (number, value, bytes) => {
-      if (number <= newest || held.size() >= most.count || bytesHeld + bytes > most.bytes) return
+      if (!takes(number, bytes)) return
       newest = number
       bytesHeld += bytes
       held.push({ number, value, bytes })
