@@ -23,10 +23,18 @@ export const messageOf = (id: string, text: string = JSON.stringify({ messageId:
   byteLength: Buffer.byteLength(text),
 })
 
+/** A batch in a store. */
+export interface FoundBatch {
+  readonly id: string
+  readonly messages: ReadonlyArray<Message>
+}
+
 /** What lies in a store and can be read. */
 export interface Found {
-  /** In the order of their numbers; retries behind the others. */
-  readonly batches: ReadonlyArray<{ readonly id: string; readonly messages: ReadonlyArray<Message> }>
+  /** In the order of their numbers. */
+  readonly batches: ReadonlyArray<FoundBatch>
+  /** In the order of their due times. */
+  readonly parked: ReadonlyArray<FoundBatch>
   readonly parts: ReadonlyArray<{
     readonly number: number
     readonly lane: number
@@ -51,12 +59,13 @@ export interface Folders {
 const bodyOf = (bytes: Buffer): string => decodeRecord(bytes)?.text ?? ''
 
 const foundIn = (store: Store): Found => {
-  const batchIn = ({ value }: { readonly value: Buffer }): Found['batches'][number] => {
+  const batchIn = ({ value }: { readonly value: Buffer }): FoundBatch => {
     const { id, members } = batchFromText(bodyOf(value))
     return { id, messages: members }
   }
   return {
-    batches: [...store.fresh.getRange().map(batchIn), ...store.parked.getRange().map(batchIn)],
+    batches: [...store.fresh.getRange().map(batchIn)],
+    parked: [...store.parked.getRange().map(batchIn)],
     parts: [...store.drafts.getRange()].flatMap(({ key, value }) => {
       // One that was spoilt says nothing.
       if (decodeRecord(value) === undefined) return []
