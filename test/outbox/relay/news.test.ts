@@ -82,10 +82,26 @@ describe('what an outbox says of its own accord', () => {
     outbox.append('a')
     await clock.advance(0)
     outbox.tell({ gone: 1 })
+    expect([work.totals().waiting, defects]).toEqual([1, []])
+    await clock.advance(0)
     expect(work.totals()).toMatchObject({ accepted: 1, waiting: 1 })
     expect(defects).toEqual(['RangeError: the news of an outbox: more are gone than wait here'])
     await clock.advance(10)
     expect(work.totals()).toMatchObject({ accepted: 1, delivered: 1, waiting: 0 })
+  })
+
+  it('what is gone may be said while the park that found it out is not answered', async () => {
+    const inner = watched()
+    const { clock, work, defects } = world<Outbox<string>>({
+      ...inner,
+      park: () => {
+        inner.tell({ gone: 1 })
+        return Promise.resolve()
+      },
+    })
+    await work.offer('busy')
+    await clock.advance(10)
+    expect([work.totals().accepted, work.totals().waiting, defects, clock.pending()]).toEqual([0, 0, [], 0])
   })
 
   it.each([{ arrived: -1 }, { arrived: Number.NaN }, { gone: 0.5 }, { gone: Infinity }])(
