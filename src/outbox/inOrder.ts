@@ -107,13 +107,13 @@ export const inOrder = <A>(
   const isFull = (): boolean => outbox.parked !== undefined && lines.size > 0 && heldBehind >= mostBehind
 
   const take: Outbox<A>['take'] = (now, limit, mostParked) => {
+    const mostRetries = Math.min(mostParked, limit)
     const retries: Array<Entry<A>> = []
-    const isEnough = (): boolean => retries.length + ready.size() >= limit
+    const mayGoNow = (): number => retries.length + ready.size()
+    const isEnough = (): boolean => mayGoNow() >= limit
     /** How many more may be asked for: as many as may go, and as may be held behind them. */
     const gulp = (): number =>
-      outbox.parked === undefined
-        ? GULP
-        : Math.min(GULP, limit - retries.length - ready.size() + mostBehind - heldBehind)
+      outbox.parked === undefined ? GULP : Math.min(GULP, limit - mayGoNow() + mostBehind - heldBehind)
     const handOut = (): ReadonlyArray<Entry<A>> => {
       const taken = [...retries]
       for (let next = ready.peek(); next !== undefined && taken.length < limit; next = ready.peek()) {
@@ -122,26 +122,31 @@ export const inOrder = <A>(
       }
       return taken
     }
+    /** Of an earlier life there may be many that stand behind others here, before one that may go: so no call within a call. */
+    const lookForRetries = (): Awaitable<ReadonlyArray<Entry<A>>> => {
+      const isOver = (entries: ReadonlyArray<Entry<A>>): boolean => {
+        sift(entries, retries)
+        return entries.length === 0 || mayGoNow() > 0
+      }
+      for (;;) {
+        const answer = outbox.parked?.take(now, mostRetries) ?? []
+        if (isPromiseLike(answer))
+          return answer.then((entries) => (isOver(entries) ? handOut() : lookForRetries()))
+        if (isOver(answer)) return handOut()
+      }
+    }
     /** Asks for so many, of which so many may be retries, and again for as long as that may bring one that may go. */
     const look = (most: number, parked: number): Awaitable<ReadonlyArray<Entry<A>>> => {
       const go = (entries: ReadonlyArray<Entry<A>>): Awaitable<ReadonlyArray<Entry<A>>> => {
         sift(entries, retries)
-        return entries.length < most || isEnough() || isFull() ? handOut() : look(gulp(), 0)
+        if (entries.length === most && !isEnough() && !isFull()) return look(gulp(), 0)
+        return entries.length > 0 && mayGoNow() === 0 ? lookForRetries() : handOut()
       }
       const answer = outbox.take(now, most, parked)
       return isPromiseLike(answer) ? answer.then(go) : go(answer)
     }
-    const lookForRetries = (most: number): Awaitable<ReadonlyArray<Entry<A>>> => {
-      const go = (entries: ReadonlyArray<Entry<A>>): ReadonlyArray<Entry<A>> => {
-        sift(entries, retries)
-        return handOut()
-      }
-      const answer = outbox.parked?.take(now, most) ?? []
-      return isPromiseLike(answer) ? answer.then(go) : go(answer)
-    }
-    const parked = Math.min(mostParked, limit)
-    if (isFull()) return lookForRetries(parked)
-    return look(isEnough() ? parked : Math.max(gulp(), parked), parked)
+    if (isFull()) return lookForRetries()
+    return look(isEnough() ? mostRetries : Math.max(gulp(), mostRetries), mostRetries)
   }
 
   /** Takes out all that is held here, and puts it where it belongs among what the outbox gives back: each key in its order. */

@@ -12,7 +12,7 @@ export interface Keyed {
 
 export type MakeInOrder = (outbox: Outbox<Keyed>, keyOf: (item: Keyed) => unknown) => Outbox<Keyed>
 
-type Command =
+export type Command =
   | { readonly do: 'append'; readonly keys: ReadonlyArray<string | undefined> }
   | { readonly do: 'take'; readonly limit: number; readonly parked: number }
   | { readonly do: 'park'; readonly which: number; readonly delay: number; readonly tried: boolean }
@@ -21,7 +21,7 @@ type Command =
 
 const key = fc.constantFrom('a', 'a', 'a', 'b', 'b', 'c', undefined)
 
-const command: fc.Arbitrary<Command> = fc.oneof(
+export const command: fc.Arbitrary<Command> = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.record({ do: fc.constant('append' as const), keys: fc.array(key, { maxLength: 6 }) }),

@@ -2,6 +2,7 @@
 import { inOrder } from '../../src/outbox/inOrder.ts'
 import type { Outbox } from '../../src/sink/Outbox.ts'
 import type { Keyed, MakeInOrder } from '../laws/inOrder.ts'
+import type { MakeBounded } from '../laws/inOrderBounded.ts'
 
 const ignore = (): void => undefined
 const real: MakeInOrder = (outbox, keyOf) => inOrder(outbox, { keyOf, defect: ignore })
@@ -32,5 +33,39 @@ export const inOrderMutants: Readonly<Record<string, MakeInOrder>> = {
   }),
   'hands back the newest first': changed(({ abandon }) => ({
     abandon: () => [...(abandon() as ReadonlyArray<never>)].reverse(),
+  })),
+}
+
+const bounded: MakeBounded = (outbox, options) => inOrder(outbox, { ...options, defect: ignore })
+
+const boundedOver =
+  (change: (outbox: Outbox<Keyed>, under: Outbox<Keyed>) => Partial<Outbox<Keyed>>): MakeBounded =>
+  (outbox, options) => {
+    const made = bounded(outbox, options)
+    return { ...made, ...change(made, outbox) }
+  }
+
+/** Over an outbox that holds more than memory does. */
+export const boundedMutants: Readonly<Record<string, MakeBounded>> = {
+  'keeps none': (outbox) => outbox,
+  'holds all that stands behind': ({ parked: _, ...outbox }, options) => bounded(outbox, options),
+  'holds more than it may': (outbox, { keyOf, mostBehind }) =>
+    bounded(outbox, { keyOf, mostBehind: mostBehind + 2 }),
+  'forgets the retries while it is full': ({ parked, ...outbox }, options) =>
+    bounded(
+      { ...outbox, ...(parked === undefined ? {} : { parked: { ...parked, take: () => [] } }) },
+      options,
+    ),
+  'is due while all that is new must wait': boundedOver((_, { nextDue }) => ({ nextDue })),
+  'lets the next go when its head is parked': boundedOver(({ park, end, append }) => ({
+    park: async (entry, due) => {
+      await park(entry, due)
+      await end(entry, { _tag: 'Abandoned', item: entry.item, attempts: 0, last: undefined })
+      await append(entry.item)
+    },
+  })),
+  'never lets the next of a key go': boundedOver((_, { end }) => ({ end })),
+  'takes twice as much as it was asked for': boundedOver(({ take }) => ({
+    take: (now, limit, most) => take(now, limit * 2, most),
   })),
 }
