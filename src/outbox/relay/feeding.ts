@@ -30,6 +30,8 @@ export interface FeedingOptions<A> {
 export interface Feeding {
   /** Looks for what is due, and sets the timer for what is due next. */
   readonly pump: () => void
+  /** The same when there may be new entries: one was appended, or one that others waited for has ended. */
+  readonly pumpNew: () => void
   /** Whether a `take` is not answered yet, or what it brought is being started. */
   readonly isTaking: () => boolean
   /** Leaves no timer. */
@@ -47,9 +49,14 @@ export const feeding = <A>(options: FeedingOptions<A>): Feeding => {
   let taking = false
   /** Somebody wanted more while a `take` was not answered. */
   let missed = false
+  /** So many were asked for. */
+  let asked = 0
+  /** There were fewer, so there are no new ones: to ask for these alone would be in vain. */
+  let isDry = false
 
   const took = (entries: ReadonlyArray<Entry<A>>): number => {
     handedOut(entries)
+    isDry = entries.length < asked && !missed
     for (const entry of entries) start(entry)
     // Only now: what was taken and not yet started must not look like rest.
     taking = false
@@ -79,10 +86,12 @@ export const feeding = <A>(options: FeedingOptions<A>): Feeding => {
     const at = now()
     timer.looked(at)
     if (taking) missed = true
-    if (rests() || taking || free <= 0 || (outbox.nextDue() ?? Infinity) > at) return 0
+    if (rests() || taking || free <= 0) return 0
+    const freeRetries = Math.max(0, retrySlots - retries())
+    if ((isDry && freeRetries === 0) || (outbox.nextDue() ?? Infinity) > at) return 0
     taking = true
     missed = false
-    const freeRetries = Math.max(0, retrySlots - retries())
+    asked = free
     return whenAnswered(() => outbox.take(at, free, freeRetries), took, tookNothing) ?? 0
   }
 
@@ -96,7 +105,12 @@ export const feeding = <A>(options: FeedingOptions<A>): Feeding => {
     changed()
   }
 
+  const pumpNew = (): void => {
+    isDry = false
+    pump()
+  }
+
   const timer = dueTimer(options.clock, now, () => outbox.nextDue(), pump)
 
-  return { pump, isTaking: () => taking, rest: timer.clear }
+  return { pump, pumpNew, isTaking: () => taking, rest: timer.clear }
 }

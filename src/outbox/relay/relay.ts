@@ -47,7 +47,7 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
       make: () => outbox.end(entry, outcome),
       then: () => {
         say.ended(outcome)
-        pump()
+        pumpNew()
       },
       otherwise: () => {
         // A durable store brings it back one day; of another one this is all that will ever be known.
@@ -114,7 +114,7 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
   /** Handed out, and neither parked nor ended. What the store has not let go of counts too: else we would hold all that a failing store has. */
   const inHand = (): number => round.inRound() + store.pending()
 
-  const { pump, isTaking, rest } = feeding({
+  const { pump, pumpNew, isTaking, rest } = feeding({
     outbox,
     clock,
     now,
@@ -139,7 +139,7 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
     say,
     inHand: () => inHand() + stranded.length + taken,
     look: () => {
-      pump()
+      pumpNew()
       options.news?.()
     },
   })
@@ -147,14 +147,14 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
   const admit = (answer: Either<Full, Entry<A>>): Either<Full, Entry<A>> => {
     if (!isLeft(answer)) {
       say.accepted(answer.right.item)
-      pump()
+      pumpNew()
     }
     return answer
   }
 
   const readmit = (count: number): number => {
     say.acceptedUnseen(count)
-    pump()
+    pumpNew()
     return count
   }
 
@@ -207,7 +207,7 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
     brake,
     withdrawn: (entries) => {
       for (const entry of entries) say.ended(abandonedOf(entry))
-      pump()
+      pumpNew()
     },
     active: (instant) =>
       round.inRound() > 0 ||
