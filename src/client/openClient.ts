@@ -27,13 +27,18 @@ const CLOSE_WITHIN = 30_000
 
 const LIBRARY = { name: 'headrace-node', version }
 
-/** A client at work over whatever its requests go to: all that `Client` promises. @throws OutboxError when its folder cannot be opened. */
+/**
+ * A client at work over whatever its requests go to: all that `Client` promises. `open` opens its folder.
+ *
+ * @throws OutboxError when its folder cannot be opened.
+ */
 export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = AnyTraits>(
   settings: ClientSettings,
   requests: Requests,
+  open: typeof openFolder = openFolder,
 ): Client<E, T> => {
   const { key, timeout } = settings
-  const store = openFolder(settings)
+  const store = open(settings)
   const books = accounts(settings, store?.stats())
   const tell = listeners(settings, books.tell)
   const hears = hearing(settings)

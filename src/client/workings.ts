@@ -108,6 +108,8 @@ export const workings = (parts: WorkingsParts): Workings => {
       kept: (batches) => {
         for (const batch of batches) books.keep(batch)
         freed()
+        // They were offered before they were there, and a disk that failed may have kept them waiting.
+        if (batches.length > 0) work.look()
       },
       defect: defectIn('outbox'),
     })

@@ -47,6 +47,8 @@ export interface Relay<A> {
    * outbox keeps it, and nothing is handed back.
    */
   readonly brake: (then: (items: ReadonlyArray<A>) => void) => void
+  /** Looks for what is due: something came to the outbox after it was accepted. */
+  readonly look: () => void
   /** Ends as abandoned what was withdrawn from the outbox, and waits for it no longer. */
   readonly withdrawn: (entries: ReadonlyArray<Entry<A>>) => void
   /**

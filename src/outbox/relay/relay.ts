@@ -205,6 +205,7 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
       rest()
     },
     brake,
+    look: pumpNew,
     withdrawn: (entries) => {
       for (const entry of entries) say.ended(abandonedOf(entry))
       pumpNew()

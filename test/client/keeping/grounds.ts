@@ -74,10 +74,19 @@ const foundIn = (store: Store): Found => {
   }
 }
 
+// `require` has no types; this is the package that they describe.
+const lmdb = createRequire(import.meta.url)('lmdb') as typeof Lmdb
+
+/** What lies in a folder that nobody has open. */
+export const readFolder = async (path: string): Promise<Found> => {
+  const trees = openTrees(openEnv(lmdb, path))
+  const found = foundIn(trees)
+  await trees.env.close()
+  return found
+}
+
 export const folders = (maxCount = 1_000_000): Folders => {
   const root = newFolder(true)
-  // `require` has no types; this is the package that they describe.
-  const lmdb = createRequire(import.meta.url)('lmdb') as typeof Lmdb
   let life = 0
   let opened: ReadonlyArray<{ readonly trees: Store; readonly store: StoredOutbox<MessageBatch> }> = []
   const path = (): string => join(root, String(life))
