@@ -46,13 +46,13 @@ it(
       kept[life] = 0
       const before = receiver.taken.size
       const one = start(life)
-      // Some are killed when so much was kept, some when so much arrived, some while they start.
-      const goal = Math.floor(random() * MOST)
+      // Some are killed when so much was kept, some when so much was taken or a little later, some while they start.
+      const goal = 100 + Math.floor(random() * (MOST - 100))
+      const patience = [Infinity, 1_500, Infinity, 500][life % 4] ?? 0
       const isThere = (): boolean =>
         (life % 2 === 0 ? (kept[life] ?? 0) : receiver.taken.size - before) >= goal
-      const late = 300 + random() * 1_500
-      const started = performance.now()
-      while (!isThere() && performance.now() - started < late)
+      const late = performance.now() + patience * random()
+      while (!isThere() && performance.now() < late && one.child.exitCode === null)
         await new Promise((resolve) => setTimeout(resolve, 1))
       one.child.kill('SIGKILL')
       const { signal, stderr } = await one.over
@@ -75,7 +75,7 @@ it(
       `${KILLS} kills, ${promised.length} kept, ${taken.size} arrived (${taken.size - waited} after the last kill), ${again()} again, ${requests()} requests`,
     )
     expect({ missing, disorder }, `seed ${seed}`).toEqual({ missing: [], disorder: 0 })
-    expect(promised.length).toBeGreaterThan(KILLS * 100)
+    expect(promised.length).toBeGreaterThanOrEqual((KILLS / 2) * 100)
     // Of each life the batch that was in its request, or whose end was not on the disk.
     expect(again()).toBeLessThanOrEqual(KILLS * SIZE)
     expect(totals).toMatchObject({ waiting: 0, rejected: 0, expired: 0, dropped: 0, abandoned: 0 })
