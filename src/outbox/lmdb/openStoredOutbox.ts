@@ -1,9 +1,11 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
+import { resolve } from 'node:path'
 import { steady, systemClock } from '../../clock/Clock.ts'
 import { wholeNumber } from '../../internal/wholeNumber.ts'
 import type { LmdbOutboxOptions } from './LmdbContract.ts'
 import { loadLmdb } from './opening/loadLmdb.ts'
+import { outboxFault } from './OutboxError.ts'
 import type { OutboxFault } from './OutboxError.ts'
 import { claim, thisProcess } from './opening/Owner.ts'
 import { mapping } from './mapping.ts'
@@ -13,13 +15,19 @@ import { storedOutbox } from './storedOutbox.ts'
 import type { StoredOutbox } from './storedOutbox.ts'
 import { wear } from './wear.ts'
 
+const NO_PATH = 'the outbox has no path: give the folder in which it lies, as text'
+
+/** The whole path, for the file is opened anew from time to time, and the working folder may be another by then. */
+const folderOf = (path: unknown): Either<OutboxFault, string> =>
+  typeof path === 'string' && path !== '' ? right(resolve(path)) : left(outboxFault('noAccess', '', NO_PATH))
+
 /**
  * Opens a store, or says why it cannot be opened.
  *
  * @throws RangeError when `maxCount` or `maxBytes` is not a whole number from 1, or `keepDead` one from 0.
  */
 export const openStoredOutbox = <A>(options: LmdbOutboxOptions<A>): Either<OutboxFault, StoredOutbox<A>> => {
-  const { path, codec, clock = systemClock } = options
+  const { codec, clock = systemClock } = options
   const bounds = {
     maxCount: wholeNumber('lmdbOutbox: maxCount', 'items', 1, options.maxCount ?? 2_000_000),
     maxBytes: wholeNumber('lmdbOutbox: maxBytes', 'bytes', 1, options.maxBytes ?? 8_589_934_592),
@@ -27,6 +35,9 @@ export const openStoredOutbox = <A>(options: LmdbOutboxOptions<A>): Either<Outbo
   }
   const now = steady(clock)
 
+  const folder = folderOf(options.path)
+  if (isLeft(folder)) return folder
+  const path = folder.right
   const loaded = loadLmdb(path)
   if (isLeft(loaded)) return loaded
   const made = makeFolder(path)
