@@ -83,3 +83,20 @@ it('says what could not be read, and forgets it when it is told to', async () =>
   )
   expect((await headrace(['dead', 'ls', '--outbox', path])).stderr).toContain('0 dead letters; 0 events wait')
 })
+
+it('counts what waits in the folder of a client by its messages when it forgets what cannot be read', async () => {
+  const receiver = await loopbackReceiver(() => ({ do: 'status', code: 503 }))
+  onTestFinished(receiver.close)
+  const path = `${scratch()}/outbox`
+  const client = createClient('a key', {
+    endpoint: receiver.url,
+    outbox: { path },
+    logger: false,
+    drainOnExit: false,
+  })
+  for (let at = 0; at < 50; at++) client.track({ userId: 'u1', event: 'Seen' })
+  expect(await client.kept()).toBe(true)
+  await client.close({ timeout: 0 })
+  await headrace(['dead', 'purge', '--unreadable', '--yes', '--outbox', path])
+  expect((await headrace(['dead', 'ls', '--outbox', path])).stderr).toContain('50 events wait')
+})

@@ -22,33 +22,43 @@ export interface Dead {
   readonly record: string
 }
 
-/** Records are shown and moved as they are, and never written anew. */
+/** Records are shown and moved as they are, and never written anew. They count for what they count for where they lie. */
 const codecOf = (
   kind: string | undefined,
   read: (record: string) => Omit<Dead, 'record'>,
+  countIn: (record: string) => number,
 ): ItemCodec<Dead> => ({
   ...(kind === undefined ? {} : { kind }),
   fromText: (record) => ({ ...read(record), record }),
   toText: ({ record }) => record,
   sizeOf: ({ record }) => Buffer.byteLength(record),
+  countOf: ({ record }) => countIn(record),
 })
 
 /** In the folder of a destination. */
-const events = codecOf(payloadCodec(undefined).kind, (record) => {
-  const {
-    id,
-    items: [event],
-  } = fromText(record)
-  return { id, type: event.type, call: () => callOf(event) }
-})
+const events = codecOf(
+  payloadCodec(undefined).kind,
+  (record) => {
+    const {
+      id,
+      items: [event],
+    } = fromText(record)
+    return { id, type: event.type, call: () => callOf(event) }
+  },
+  () => 1,
+)
 
-/** In the folder of a client: each letter is a batch of one message. */
-const messages = codecOf(batchCodec.kind, (record) => {
-  const [first] = batchFromText(record).members
-  if (first === undefined) throw new Error('it holds no message')
-  // Its text was written from an object.
-  return { id: first.id, type: first.items[0], call: () => JSON.parse(first.text) as object }
-})
+/** In the folder of a client: each letter is a batch of one message. What waits there are whole batches. */
+const messages = codecOf(
+  batchCodec.kind,
+  (record) => {
+    const [first] = batchFromText(record).members
+    if (first === undefined) throw new Error('it holds no message')
+    // Its text was written from an object.
+    return { id: first.id, type: first.items[0], call: () => JSON.parse(first.text) as object }
+  },
+  (record) => batchFromText(record).members.length,
+)
 
 /** All that may lie in a folder that the command knows. */
 export const codecs: ReadonlyArray<ItemCodec<Dead>> = [events, messages]
