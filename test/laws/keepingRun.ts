@@ -129,7 +129,7 @@ export const run = async (
     of.closings.push(idsOf(batch.members))
   }
   const forgetLost = (there: ReadonlySet<string>): void => {
-    for (const id of missingIn(of.waiting, there)) of.waiting.delete(id)
+    missingIn(of.waiting, there).forEach((id) => of.waiting.delete(id))
   }
   const crash = async (spoils: number | undefined): Promise<void> => {
     if (now.disk.isUntold()) reached.crashedUntold++
@@ -235,8 +235,7 @@ export const run = async (
     await rest()
     await crash(undefined)
     await rest()
-    const entries = await now.kept.outbox.take(Infinity, 1_000, 1_000)
-    for (const entry of entries) await end(entry, false)
+    for (const entry of await now.kept.outbox.take(Infinity, 1_000, 1_000)) await end(entry, false)
     same('drains', [...of.waiting], [])
     same('drains', look(of, now).size, 0)
   }
