@@ -50,7 +50,7 @@ describe('a client with a folder', () => {
       { numRuns: 500 },
     )
     const { worlds, ...others } = reached
-    expect(worlds).toBe(500)
+    expect(worlds).toBeGreaterThanOrEqual(500)
     for (const [name, count] of Object.entries(others)) expect(count, name).toBeGreaterThan(10)
   })
 

@@ -10,7 +10,7 @@ describe('inOrder', () => {
     const reached = nothingReached()
     const law = inOrderLaw((outbox, keyOf) => inOrder(outbox, { keyOf, defect: () => undefined }), reached)
     fc.assert(law, { numRuns: 1_000 })
-    expect(reached.worlds).toBe(1_000)
+    expect(reached.worlds).toBeGreaterThanOrEqual(1_000)
     expect(reached.heldBack).toBeGreaterThan(1_000)
     expect(reached.parkedHead).toBeGreaterThan(300)
     expect(reached.handedBack).toBeGreaterThan(300)
@@ -29,7 +29,7 @@ describe('inOrder over an outbox that holds more than memory does', () => {
       reached,
     )
     await fc.assert(law, { numRuns: 1_000 })
-    expect(reached.worlds).toBe(1_000)
+    expect(reached.worlds).toBeGreaterThanOrEqual(1_000)
     for (const [name, count] of Object.entries(reached)) expect(count, name).toBeGreaterThan(100)
   })
 

@@ -7,6 +7,6 @@ it('messages on a disk keep their laws in 1,000 worlds of 32 commands, crash and
   const reached = nothingReached()
   await fc.assert(keepingLaws(undefined, reached), { numRuns: 1_000 })
   const { worlds, ...others } = reached
-  expect(worlds).toBe(1_000)
+  expect(worlds).toBeGreaterThanOrEqual(1_000)
   for (const [name, count] of Object.entries(others)) expect(count / worlds, name).toBeGreaterThan(0.05)
 })
