@@ -61,8 +61,14 @@ export const DEAD_PAGE = 1_000
 export interface DeadLetters<A> {
   /** One page. One that is shorter than its limit was the last. */
   readonly list: (page?: DeadPage) => Awaitable<ReadonlyArray<DeadLetter<A>>>
-  /** Puts those that match back to wait, with a new deadline. Answers how many. */
-  readonly redrive: (matches: (letter: DeadLetter<A>) => boolean) => Awaitable<number>
+  /**
+   * Puts those that match back to wait, with a new deadline. Answers how many. `moved` is told how many wait again before `take` hands
+   * them out, if they do so in several steps; then the books are right meanwhile, and also when a later step fails.
+   */
+  readonly redrive: (
+    matches: (letter: DeadLetter<A>) => boolean,
+    moved?: (count: number) => void,
+  ) => Awaitable<number>
   /** Forgets those that match. Answers how many. */
   readonly purge: (matches: (letter: DeadLetter<A>) => boolean) => Awaitable<number>
 }

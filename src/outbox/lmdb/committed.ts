@@ -7,10 +7,12 @@ export interface CommittedOptions<T> {
   readonly grows: boolean
   /** As `Write.apply`; the answer of its last call is the one. */
   readonly apply: (draft: Draft) => T
+  /** Is told the answer at once when it has been synced: before anybody can see what was written. */
+  readonly settle?: (answer: T) => void
 }
 
 /** Writes, and is fulfilled with the answer when it has been synced; rejects when it is not in the store. */
-export const committed = <T>(commits: Commits, { grows, apply }: CommittedOptions<T>): Promise<T> =>
+export const committed = <T>(commits: Commits, { grows, apply, settle }: CommittedOptions<T>): Promise<T> =>
   new Promise((resolve, reject) => {
     let answer: T
     commits.put({
@@ -19,6 +21,7 @@ export const committed = <T>(commits: Commits, { grows, apply }: CommittedOption
         answer = apply(draft)
       },
       done: () => {
+        settle?.(answer)
         resolve(answer)
       },
       fail: reject,

@@ -152,10 +152,9 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
     return answer
   }
 
-  const readmit = (count: number): number => {
+  const readmit = (count: number): void => {
     say.acceptedUnseen(count)
     pumpNew()
-    return count
   }
 
   const isBusy = (): boolean => isTaking() || store.open() + store.pending() > 0
@@ -218,8 +217,21 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
     running: round.running,
     isOver: () => mode === 'over',
     onChange,
-    redrive: async (matches) =>
-      mode === 'open' ? store.ask(() => outbox.dead.redrive(matches), readmit) : 0,
+    redrive: async (matches) => {
+      if (mode !== 'open') return 0
+      let counted = 0
+      const moved = (count: number): void => {
+        counted += count
+        readmit(count)
+      }
+      return store.ask(
+        () => outbox.dead.redrive(matches, moved),
+        (count) => {
+          readmit(count - counted)
+          return count
+        },
+      )
+    },
     report: say.tell,
     totals: say.totals,
     now,

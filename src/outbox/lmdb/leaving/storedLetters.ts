@@ -131,7 +131,10 @@ export const storedLetters = <A>(options: StoredLettersOptions<A>): StoredLetter
     return true
   }
 
-  const redrive = async (filed: ReadonlyArray<Filed<A>>): Promise<number> => {
+  const redrive = async (
+    filed: ReadonlyArray<Filed<A>>,
+    moved: ((count: number) => void) | undefined,
+  ): Promise<number> => {
     const chosen = filed.flatMap((each): ReadonlyArray<Weighed<A>> => {
       const weight = { ...weightOf(codec, each.letter.entry.item), size: sizeIn(each.record) }
       // What there is no room for stays dead.
@@ -141,7 +144,9 @@ export const storedLetters = <A>(options: StoredLettersOptions<A>): StoredLetter
     })
     const apply = (draft: Draft): number => chosen.filter((each) => revive(each, draft)).length
     try {
-      return chosen.length === 0 ? 0 : await committed(commits, { grows: false, apply })
+      return chosen.length === 0
+        ? 0
+        : await committed(commits, { grows: false, apply, ...(moved && { settle: moved }) })
     } finally {
       for (const { weight } of chosen) room.letGo(weight)
     }
@@ -184,7 +189,7 @@ export const storedLetters = <A>(options: StoredLettersOptions<A>): StoredLetter
   return {
     list: ({ after = '0', limit = DEAD_PAGE } = {}) =>
       read(() => page(Number(after), limit).found.map(({ letter }) => letter)),
-    redrive: (matches) => each(matches, redrive),
+    redrive: (matches, moved) => each(matches, (filed) => redrive(filed, moved)),
     purge: (matches) => each(matches, purge),
     lay: (entry, outcome, record, draft) => {
       if (codec.lettersOf === undefined) put(withAbout(record, diedToText(entry, outcome, now())), draft)
