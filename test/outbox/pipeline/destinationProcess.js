@@ -32,13 +32,13 @@ const send = async (name) => {
   else if (answer.left._tag !== 'Closed') tell({ t: 'refused', name, why: answer.left._tag })
 }
 
-let kept
-/** A defect that is planted: it says that it has a message when it only has the one before it. */
+const kept = []
+let count = 0
+/** A defect that is planted: it says of every twentieth message that it has it, and offers it when all others have ended. */
 const sendTooLate = async (name) => {
-  const before = kept
-  kept = name
+  if (++count % 20 !== 0) return send(name)
+  kept.push(name)
   accepted(name)
-  if (before !== undefined) await destination.send(callOf(before))
 }
 
 const how = plant === 'sendTooLate' ? sendTooLate : send
@@ -50,7 +50,8 @@ const call = async () => {
   }
 }
 await Promise.all(Array.from({ length: Number(callers) }, call))
-if (kept !== undefined) await destination.send(callOf(kept))
+await destination.idle()
+await Promise.all(kept.map((name) => destination.send(callOf(name))))
 await destination.idle()
 const { totals } = await destination.close()
 tell({ t: 'summary', ...totals })
