@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { folderFaults } from '../outbox/lmdb/opening/folderFaults.ts'
 import { isRetryPolicy } from '../policy/isRetryPolicy.ts'
 import type { ClientOptions } from './ClientOptions.ts'
 
@@ -31,20 +32,12 @@ const withFunctions =
 
 const boolean: OptionCheck = (value) => (typeof value === 'boolean' ? undefined : 'must be true or false')
 
-const FOLDER_NUMBERS = ['maxCount', 'maxBytes', 'keepDead']
-
 const isFolder = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && 'path' in value && !('append' in value)
 
-const folderFault = (folder: object): string | undefined => {
-  // What stands under a key stays unknown.
-  const fields = new Map<string, unknown>(Object.entries(folder))
-  const path = fields.get('path')
-  if (typeof path !== 'string' || path === '') return 'must have a path: the folder, as text'
-  const wrong = FOLDER_NUMBERS.find((name) => fields.get(name) !== undefined && !isWhole(fields.get(name)))
-  if (wrong !== undefined) return `must have a whole number from 1 as ${wrong}`
-  const unknown = [...fields.keys()].find((name) => name !== 'path' && !FOLDER_NUMBERS.includes(name))
-  return unknown === undefined ? undefined : `has ${unknown}, which is no option of a folder`
+const folderFault: OptionCheck = (folder) => {
+  const [first] = isFolder(folder) ? folderFaults(folder) : []
+  return first && `has a wrong ${first.path}: it ${first.message}`
 }
 
 /** What the sink for the endpoint checks, and what the codec checks. */

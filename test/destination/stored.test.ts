@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { expect, it, onTestFinished } from 'vitest'
 import { webhookDestination } from '../../src/destination/webhookDestination.ts'
+import type { DestinationOptions } from '../../src/destination/Destination.ts'
+import { ConfigError } from '../../src/outcome/ConfigError.ts'
 import { OutboxError } from '../../src/outbox/lmdb/OutboxError.ts'
 import { verifyRaw } from '../../src/signing/verifyRaw.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
@@ -132,4 +134,18 @@ it('a folder that is in use or is no outbox is an error of its own, with the way
   writeFileSync(`${foreign}/data.mdb`, 'mine')
   expect(reasonOf(foreign)).toBe('notAnOutbox')
   expect(reasonOf('/dev/null/outbox')).toBe('noAccess')
+})
+
+it.each<[unknown, string]>([
+  ['./outbox', 'outbox must be { path } of a folder, or an Outbox'],
+  [null, 'outbox must be { path } of a folder, or an Outbox'],
+  [{ path: 'a', append: undefined }, 'outbox must be { path } of a folder, or an Outbox'],
+  [{}, 'outbox.path must be a string that is not empty'],
+  [{ path: 5, maxcount: 5 }, 'outbox.maxcount is no setting'],
+])('an outbox of %j is a fault that is named', (outbox, fault) => {
+  // Not every caller has types.
+  const options = { outbox: outbox as DestinationOptions['outbox'], logger: false } as DestinationOptions
+  const open = () => webhookDestination({ webhooks: [{ url: 'http://127.0.0.1:9/' }] }, options)
+  expect(open).toThrow(ConfigError)
+  expect(open).toThrow(fault)
 })

@@ -29,7 +29,7 @@ export interface LmdbOutboxOptions<A> {
   readonly maxCount?: number
   /** How many bytes may wait, as the codec counts them; default 8,589,934,592, that is 8 GiB. */
   readonly maxBytes?: number
-  /** How many dead letters are kept for a second look; the oldest makes room and is counted. Default 100,000. */
+  /** How many dead letters are kept for a second look; the oldest makes room and is counted. 0 keeps none. Default 100,000. */
   readonly keepDead?: number
   /** Says when the store was opened and when a letter died; default the machine's clock. */
   readonly clock?: Clock

@@ -1,0 +1,17 @@
+import { folderFaults } from '../../outbox/lmdb/opening/folderFaults.ts'
+import type { Fault } from '../../outcome/Refusal.ts'
+
+const MEMBERS = ['append', 'take', 'park', 'end', 'nextDue', 'abandon', 'stats', 'close']
+
+const NEITHER: Fault = { path: 'outbox', message: 'must be { path } of a folder, or an Outbox' }
+
+/** What is wrong with the `outbox` of a destination; undefined stands for memory. */
+export const outboxFaults = (outbox: unknown): ReadonlyArray<Fault> => {
+  if (outbox === undefined) return []
+  if (typeof outbox !== 'object' || outbox === null) return [NEITHER]
+  if (!('append' in outbox))
+    return folderFaults(outbox).map(({ path, message }) => ({ path: `outbox.${path}`, message }))
+  // What stands under a key stays unknown.
+  const members = outbox as Readonly<Record<string, unknown>>
+  return MEMBERS.every((name) => typeof members[name] === 'function') ? [] : [NEITHER]
+}
