@@ -7,6 +7,7 @@ import { batchCodec } from '../../../src/client/keeping/batchCodec.ts'
 import { batchFromText, openFromText } from '../../../src/client/keeping/BatchRecord.ts'
 import { itemsOf } from '../../../src/client/Message.ts'
 import type { Message, MessageBatch } from '../../../src/client/Message.ts'
+import { fileFault } from '../../../src/outbox/lmdb/opening/fileFault.ts'
 import { mapping } from '../../../src/outbox/lmdb/mapping.ts'
 import { decodeRecord } from '../../../src/outbox/lmdb/records/StoredRecord.ts'
 import { openEnv, openStore, openTrees } from '../../../src/outbox/lmdb/Store.ts'
@@ -77,6 +78,13 @@ const foundIn = (store: Store): Found => {
 // `require` has no types; this is the package that they describe.
 const lmdb = createRequire(import.meta.url)('lmdb') as typeof Lmdb
 
+/** Copies a store as it lies there while it is open: what a killed process leaves. A file that grew under the copy is copied again. */
+export const copyStore = (from: string, to: string): void => {
+  const copy = join(to, 'data.mdb')
+  do copyFileSync(join(from, 'data.mdb'), copy)
+  while (fileFault(copy) !== undefined)
+}
+
 /** What lies in a folder that nobody has open. */
 export const readFolder = async (path: string): Promise<Found> => {
   const trees = openTrees(openEnv(lmdb, path))
@@ -123,7 +131,7 @@ export const folders = (maxCount = 1_000_000): Folders => {
       const before = path()
       life++
       mkdirSync(path())
-      copyFileSync(join(before, 'data.mdb'), join(path(), 'data.mdb'))
+      copyStore(before, path())
       await closeAll()
       rmSync(before, { recursive: true })
       if (spoil === undefined) return

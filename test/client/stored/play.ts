@@ -1,10 +1,10 @@
 /** Plays a world to clients with a folder, one life after the other, and holds them to what they promise. */
-import { copyFileSync, mkdirSync, rmSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Client } from '../../../src/client/Client.ts'
 import type { Message } from '../../../src/client/Message.ts'
 import type { Outcome } from '../../../src/outcome/Outcome.ts'
-import { readFolder } from '../keeping/grounds.ts'
+import { copyStore, readFolder } from '../keeping/grounds.ts'
 import { newFolder } from '../../outbox/lmdb/grounds.ts'
 import { openLife } from './life.ts'
 import type { Life } from './life.ts'
@@ -146,7 +146,7 @@ export const play = async (
     const [start, { store }] = [now.now(), now]
     life++
     mkdirSync(path())
-    copyFileSync(join(before, 'data.mdb'), join(path(), 'data.mdb'))
+    copyStore(before, path())
     await store.close()
     rmSync(before, { recursive: true })
     const { batches, parked, parts } = await readFolder(path())
