@@ -134,3 +134,38 @@ it('delivers what it has when its input fails, and says why', async () => {
   expect(account.cut).toBe(true)
   expect(account.inputError).toEqual(new Error('torn'))
 })
+
+it('reads no further when a disk takes nothing more, so that the same command goes on from there', async () => {
+  const receiver = await loopbackReceiver()
+  onTestFinished(receiver.close)
+  const open = toWebhooks({
+    settings: { webhooks: [{ url: receiver.url }] },
+    destination: { logger: false },
+    maxWaiting: 50,
+  })
+  const broken: unknown[] = []
+  let offers = 0
+  let isFinished = false
+  const { account, reports } = await running(
+    Array.from({ length: 1_000 }, () => track('200')),
+    {
+      open: (tell, reading) => {
+        const carrier = open(tell, reading)
+        return {
+          ...carrier,
+          durable: true,
+          offer: (value) => (++offers > 3 ? Promise.reject(new Error('no room')) : carrier.offer(value)),
+          finished: async () => {
+            isFinished = true
+          },
+        }
+      },
+      broken: (error) => broken.push(error),
+    },
+  )
+  expect(account).toMatchObject({ cut: true, inputError: new Error('no room') })
+  expect(account.summary).toMatchObject({ accepted: 3, delivered: 3 })
+  expect(offers).toBeLessThan(400)
+  expect(reports.filter(({ t }) => t === 'refused')).toHaveLength(offers - 3)
+  expect([broken.length, isFinished]).toEqual([1, false])
+})

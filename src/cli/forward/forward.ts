@@ -143,6 +143,14 @@ export const forward = (options: ForwardOptions): Run => {
     report(refusalReport(line, refusal))
   }
 
+  /** Nothing more is read. What was taken goes on. */
+  const breakOff = (error: unknown): void => {
+    if (inputError !== undefined) return
+    cut = true
+    inputError = error
+    options.broken(error)
+  }
+
   const decided = (offer: Offer, answer: Either<Refusal, unknown>): void => {
     undecided--
     if (answer._tag === 'Left') {
@@ -150,6 +158,8 @@ export const forward = (options: ForwardOptions): Run => {
       if (left._tag === 'Full') again.push(offer)
       else if (left._tag === 'Closed') cut = true
       else refuse(offer.position.line, left)
+      // A disk that takes nothing: to read on would be to refuse all the rest, and a run to the end is not gone on with.
+      if (left._tag === 'NotKept' && carrier.durable) breakOff(new Error(left.detail))
     }
     wake()
   }
@@ -211,9 +221,7 @@ export const forward = (options: ForwardOptions): Run => {
       cut ||= stop.gently.aborted
     } catch (error) {
       cut = true
-      if (stop.gently.aborted) return
-      inputError = error
-      options.broken(error)
+      if (!stop.gently.aborted) breakOff(error)
     }
   }
 
