@@ -175,5 +175,5 @@ Examples:
   $ headrace dead redrive --outbox ./outbox --status 503 --yes
   $ headrace dead purge --outbox ./outbox --unreadable           what a disk spoilt
 
-Exit codes: 0 done; 1 there is no such letter; 2 wrong usage, or the outbox
-cannot be opened.`
+Exit codes: 0 done; 1 there is no such letter, or the output could not be
+written; 2 wrong usage, or the outbox cannot be opened.`

@@ -1,5 +1,7 @@
 /** `headrace dead` over the folder of a client. */
-import { existsSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { existsSync, openSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { createClient } from '../../src/client/createClient.ts'
 import type { Client } from '../../src/client/Client.ts'
@@ -99,4 +101,32 @@ it('counts what waits in the folder of a client by its messages when it forgets 
   await client.close({ timeout: 0 })
   await headrace(['dead', 'purge', '--unreadable', '--yes', '--outbox', path])
   expect((await headrace(['dead', 'ls', '--outbox', path])).stderr).toContain('50 events wait')
+})
+
+it('says what keeps it from its output, and that nothing is known of what cannot be read', async () => {
+  const path = `${scratch()}/outbox`
+  const codec = { kind: 'events', toText: (text: string) => text, fromText: String, sizeOf: () => 7 }
+  await lmdbOutbox<string>({ path, codec }).close()
+  const purge = await headrace([
+    'dead',
+    'purge',
+    '--unreadable',
+    '--status',
+    '400',
+    '--yes',
+    '--outbox',
+    path,
+  ])
+  expect([purge.code, purge.stderr]).toEqual([
+    2,
+    'headrace dead purge: --unreadable means all that cannot be read, of which nothing else is known: leave the filters out\n',
+  ])
+  const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+  const child = spawn(process.execPath, [main, 'dead', 'redrive', '--outbox', path], {
+    stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'],
+  })
+  let stderr = ''
+  child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+  const code = await new Promise((resolve) => child.on('close', resolve))
+  expect([code, stderr]).toEqual([1, 'headrace dead redrive: the output could not be written: ENOSPC\n'])
 })

@@ -3,13 +3,14 @@
  *
  * @module
  */
-import { existsSync } from 'node:fs'
+import { accessSync, constants, existsSync } from 'node:fs'
 import { right } from 'fp-ts/lib/Either.js'
 import type { Event } from '../../event/Event.ts'
 import { toTimestamp } from '../../event/Timestamp.ts'
 import { isStoreIn } from '../../outbox/lmdb/Store.ts'
 import { OUTPUTS } from '../output/Output.ts'
 import type { Output } from '../output/Output.ts'
+import { whyNot } from '../output/whyNot.ts'
 import { all, ifGiven, wrong } from '../values/Checked.ts'
 import type { Checked } from '../values/Checked.ts'
 import { parseChoice } from '../values/parseChoice.ts'
@@ -53,6 +54,12 @@ const folder = (path: string | undefined): Checked<string> => {
   if (path === undefined || path === '')
     return wrong('--outbox is missing: give the folder in which events wait')
   if (!existsSync(path)) return wrong(`--outbox '${path}': there is no such folder`)
+  try {
+    // Who may not look into a folder sees nothing in it.
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    return wrong(`--outbox '${path}' cannot be opened: ${whyNot(error)}`)
+  }
   return isStoreIn(path) ? right(path) : wrong(`--outbox '${path}': no events wait in this folder`)
 }
 
@@ -78,5 +85,9 @@ export const deadOptions = (flags: DeadFlags, now: number): Checked<DeadOptions>
   })
   if (read._tag === 'Left') return read
   const { outbox, output, ...filter } = read.right
+  if (flags.unreadable === true && Object.values(filter).some((value) => value !== undefined))
+    return wrong(
+      '--unreadable means all that cannot be read, of which nothing else is known: leave the filters out',
+    )
   return right({ outbox, output, filter, unreadable: flags.unreadable === true, yes: flags.yes === true })
 }

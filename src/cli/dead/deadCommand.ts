@@ -1,4 +1,5 @@
 import { systemClock } from '../../clock/Clock.ts'
+import { nextTurn } from '../../clock/nextTurn.ts'
 import { FAULT, FINE, USAGE } from '../ExitCode.ts'
 import { plain } from '../output/plain.ts'
 import { toJson } from '../output/Report.ts'
@@ -149,5 +150,11 @@ export const deadCommand = async (
   if (options._tag === 'Left') return complain(options.left)
   const task = { action, id, options: options.right, terminal }
   const code = await withOutbox(options.right.outbox, (outbox) => act(outbox, task))
-  return code._tag === 'Left' ? complain(code.left) : code.right
+  if (code._tag === 'Left') return complain(code.left)
+  // What was written last fails a turn later.
+  await new Promise<void>(nextTurn)
+  const failure = terminal.out.failure()
+  if (failure === undefined) return code.right
+  terminal.err.line(`headrace dead ${action}: the output could not be written: ${failure}`)
+  return FAULT
 }
