@@ -149,3 +149,16 @@ it.each<[unknown, string]>([
   expect(open).toThrow(ConfigError)
   expect(open).toThrow(fault)
 })
+
+it('what is wrong with the policy is said before the folder is opened', async () => {
+  const path = folder()
+  // The types forbid it.
+  const open = (retry: unknown) =>
+    webhookDestination(
+      { webhooks: [{ url: 'http://127.0.0.1:9' }] },
+      { outbox: { path }, retry: retry as never },
+    )
+  expect(() => open(5)).toThrow(/retry must be a RetryPolicy/)
+  // Nobody has it open.
+  await open(undefined).close()
+})

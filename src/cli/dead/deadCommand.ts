@@ -78,8 +78,13 @@ const show = async (outbox: StoredDead, { id, options, terminal }: Task): Promis
   return FAULT
 }
 
-/** `2 of 5 dead letters: 1 rejected, 1 expired`. */
-const preview = async (outbox: StoredDead, { filter }: DeadOptions): Promise<string> => {
+interface Preview {
+  readonly count: number
+  /** `2 of 5 dead letters: 1 rejected, 1 expired`. */
+  readonly meant: string
+}
+
+const preview = async (outbox: StoredDead, { filter }: DeadOptions): Promise<Preview> => {
   const ends = new Map<string, number>()
   let count = 0
   for await (const letter of letters(outbox, filter)) {
@@ -87,7 +92,8 @@ const preview = async (outbox: StoredDead, { filter }: DeadOptions): Promise<str
     ends.set(endOf(letter), (ends.get(endOf(letter)) ?? 0) + 1)
   }
   const parts = [...ends].map(([end, of]) => `${String(of)} ${end}`)
-  return `${String(count)} of ${String(outbox.stats().dead)} dead letters${count === 0 ? '' : `: ${parts.join(', ')}`}`
+  const of = `${String(count)} of ${String(outbox.stats().dead)} dead letters`
+  return { count, meant: count === 0 ? of : `${of}: ${parts.join(', ')}` }
 }
 
 const discard = async (outbox: StoredDead, { options, terminal }: Task): Promise<number> => {
@@ -109,8 +115,8 @@ const change = async (outbox: StoredDead, task: Task): Promise<number> => {
   if (unreadable) return discard(outbox, task)
   const verb = action === 'redrive' ? 'put back to wait' : 'forgotten for good'
   if (!yes) {
-    const meant = await preview(outbox, options)
-    if (output === 'json') terminal.out.line(toJson({ t: action, done: false, meant }))
+    const { count, meant } = await preview(outbox, options)
+    if (output === 'json') terminal.out.line(toJson({ t: action, done: false, count, meant }))
     else terminal.out.line(`${meant} would be ${verb}; do it with --yes`)
     return FINE
   }

@@ -9,7 +9,7 @@ import { outboxFault } from './OutboxError.ts'
 import type { OutboxFault } from './OutboxError.ts'
 import { claim, thisProcess } from './opening/Owner.ts'
 import { mapping } from './mapping.ts'
-import { makeFolder, openEnv, openStore, openTrees } from './Store.ts'
+import { makeFolder, isStoreIn, openEnv, openStore, openTrees } from './Store.ts'
 import type { Store } from './Store.ts'
 import { storedOutbox } from './storedOutbox.ts'
 import type { StoredOutbox } from './storedOutbox.ts'
@@ -49,7 +49,11 @@ export const openStoredOutbox = <A>(options: LmdbOutboxOptions<A>): Either<Outbo
     claimed.right()
     return left(opened.left)
   }
-  const open = (): Store => openTrees(openEnv(loaded.right, path))
+  const open = (): Store => {
+    // lmdb would make a new one in its place, with nothing in it.
+    if (!isStoreIn(path)) throw new Error(`the outbox in ${path} is gone: somebody has removed its file`)
+    return openTrees(openEnv(loaded.right, path))
+  }
   const mapped = mapping({ store: opened.right, open, isWorn: wear() })
   return right(storedOutbox({ path, mapping: mapped, codec, ...bounds, now, release: claimed.right }))
 }

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { messageOf } from '../../../src/internal/messageOf.ts'
 import { lmdbOutbox } from '../../../src/outbox/lmdb/lmdbOutbox.ts'
 import { openLmdbOutbox } from '../../../src/outbox/lmdb/openLmdbOutbox.ts'
 import { newFolder } from './grounds.ts'
@@ -42,3 +43,25 @@ it.each([undefined, '', 5, new URL('file:///tmp')])(
     )
   },
 )
+
+it('whose file is removed while it is open is not begun anew', async () => {
+  const path = join(folder, 'outbox')
+  const opened = openLmdbOutbox<string>({ path, codec })
+  if (opened._tag === 'Left') throw new Error(opened.left.message)
+  rmSync(join(path, 'data.mdb'))
+  const text = 'x'.repeat(50_000)
+  // Until the mapping is renewed: lmdb would make an empty store in its place.
+  const work = async (): Promise<void> => {
+    for (let round = 0; round < 40; round++) {
+      await Promise.all(Array.from({ length: 256 }, async () => opened.right.append(text)))
+      await opened.right.take(0, 256, 0)
+    }
+  }
+  const message = await work().then(
+    () => 'nothing',
+    (error: unknown) => messageOf(error),
+  )
+  expect(message).toContain('somebody has removed its file')
+  expect(existsSync(join(path, 'data.mdb'))).toBe(false)
+  await opened.right.close()
+})

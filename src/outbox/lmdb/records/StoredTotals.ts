@@ -57,8 +57,10 @@ export const leaves = (draft: Draft, { count, size }: Weight): void => {
 /** The text of counters. */
 export const totalsToText = (totals: StoredTotals): string => JSON.stringify(totals)
 
-const isTotals = (found: unknown): found is StoredTotals => {
-  if (typeof found !== 'object' || found === null) return false
+/** Counters that a store may not have yet, because they are younger than it. */
+const YOUNGER = { unreadable: 0, quarantined: 0, forgotten: 0 }
+
+const isTotals = (found: object): found is StoredTotals => {
   const fields = new Map<string, unknown>(Object.entries(found))
   return Object.keys(noTotals).every((name) => isCount(fields.get(name)))
 }
@@ -67,7 +69,9 @@ const isTotals = (found: unknown): found is StoredTotals => {
 export const totalsFromText = (text: string): StoredTotals | undefined => {
   try {
     const found: unknown = JSON.parse(text)
-    return isTotals(found) ? found : undefined
+    if (typeof found !== 'object' || found === null) return undefined
+    const totals = { ...YOUNGER, ...found }
+    return isTotals(totals) ? totals : undefined
   } catch {
     return undefined
   }
