@@ -125,7 +125,12 @@ export const folders = (maxCount = 1_000_000): Folders => {
     open: () => {
       const one = openAll()
       opened = [...opened, one]
-      return { store: one.store, found: () => foundIn(one.trees) }
+      const found = (): Found => {
+        // lmdb answers a read of a store that is being closed with an error that nobody can catch.
+        if (!opened.includes(one)) throw new Error('it is closed')
+        return foundIn(one.trees)
+      }
+      return { store: one.store, found }
     },
     crash: async (spoil) => {
       const before = path()
