@@ -146,12 +146,23 @@ export const run = async (
     begin()
     same('stays', [...look(of, now)].sort(), [...of.waiting].sort())
   }
+  /** The disk answers until all is closed: a writer that needs more than one transaction for a change is waited for. */
+  const closing = async (closed: PromiseLike<void>): Promise<void> => {
+    let isOpen = true
+    const end = closed.then(() => {
+      isOpen = false
+    })
+    for (let told = 0; isOpen;) {
+      if (await now.disk.tell()) told++
+      else await nextTurn()
+      hold('answers', told < 8, 'it is being closed, and goes on writing')
+    }
+    await end
+  }
   const reopen = async (): Promise<void> => {
     for (const lane of now.open.keys()) closeLane(lane)
     life++
-    const closed = now.kept.outbox.close()
-    await now.disk.tell()
-    await closed
+    await closing(now.kept.outbox.close())
     const back = now.kept.giveUp().flatMap(({ members }) => idsOf(members))
     await on.crash()
     begin()
