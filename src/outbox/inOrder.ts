@@ -171,13 +171,9 @@ export const inOrder = <A>(
     park: (entry, due) => outbox.park(entry, due),
     end: (entry, outcome) => {
       const ended = outbox.end(entry, outcome)
-      if (!isPromiseLike(ended)) {
-        leave(entry)
-        return
-      }
-      return ended.then(() => {
-        leave(entry)
-      })
+      // Its round is over, so the next one need not wait for the store.
+      leave(entry)
+      return ended
     },
     nextDue: () => {
       if (ready.size() > 0) return 0

@@ -13,6 +13,7 @@ const KILLS = NIGHTLY ? 30 : 4
 /** Messages of a life. */
 const MOST = NIGHTLY ? 5_000 : 1_500
 const SIZE = 20
+const MOST_UNWRITTEN = 16
 const PROCESS = fileURLToPath(new URL('stored/trackingProcess.js', import.meta.url))
 
 const numberIn = (id: string): number => Number(id.split('-')[1])
@@ -76,8 +77,8 @@ it(
     )
     expect({ missing, disorder }, `seed ${seed}`).toEqual({ missing: [], disorder: 0 })
     expect(promised.length).toBeGreaterThanOrEqual((KILLS / 2) * 100)
-    // Of each life the batch that was in its request, or whose end was not on the disk.
-    expect(again()).toBeLessThanOrEqual(KILLS * SIZE)
+    // Of each life the batch that was in its request, and those whose end was not on the disk (HD48).
+    expect(again()).toBeLessThanOrEqual(KILLS * SIZE * (1 + MOST_UNWRITTEN))
     expect(totals).toMatchObject({ waiting: 0, rejected: 0, expired: 0, dropped: 0, abandoned: 0 })
   },
   NIGHTLY ? 900_000 : 60_000,

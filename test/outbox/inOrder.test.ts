@@ -50,7 +50,7 @@ describe('inOrder', () => {
     for (const item of ['a1', 'a2', 'a3', 'b1']) void work.offer(item)
     await clock.advance(1_000)
     expect(log).toEqual(['a1', 'b1', 'a2', 'a3'])
-    expect(sink.calls.map(({ startedAt }) => startedAt)).toEqual([5, 5, 20, 35])
+    expect(sink.calls.map(({ startedAt }) => startedAt)).toEqual([5, 5, 15, 25])
     expect(on.entries.size).toBe(0)
   })
 

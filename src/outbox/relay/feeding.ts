@@ -9,10 +9,10 @@ export interface FeedingOptions<A> {
   readonly outbox: Pick<Outbox<A>, 'take' | 'nextDue'>
   readonly clock: Clock
   readonly now: () => number
-  /** How many may be in hand at once. */
+  /** How many places there are. */
   readonly most: number
-  /** How many are. */
-  readonly inHand: () => number
+  /** How many are taken. */
+  readonly placesTaken: () => number
   /** How many retries are in a round. */
   readonly retries: () => number
   /** Whether nothing is to be started any more. */
@@ -43,7 +43,18 @@ const STARTS_A_TURN = 1_000
 
 /** Retries take half of the places at most. Nothing is asked of an outbox before it says that something is due. */
 export const feeding = <A>(options: FeedingOptions<A>): Feeding => {
-  const { outbox, now, most: places, inHand, retries, rests, handedOut, start, defect, changed } = options
+  const {
+    outbox,
+    now,
+    most: places,
+    placesTaken,
+    retries,
+    rests,
+    handedOut,
+    start,
+    defect,
+    changed,
+  } = options
   const retrySlots = Math.max(1, Math.floor(places / 2))
   let pumping = false
   let taking = false
@@ -82,7 +93,7 @@ export const feeding = <A>(options: FeedingOptions<A>): Feeding => {
 
   /** Takes up to `most` entries that are due and starts them. Answers how many; 0 too when the store answers later. */
   const startDue = (most: number): number => {
-    const free = Math.min(places - inHand(), most)
+    const free = Math.min(places - placesTaken(), most)
     const at = now()
     timer.looked(at)
     if (taking) missed = true

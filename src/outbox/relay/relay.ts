@@ -26,6 +26,12 @@ import { rounds } from './rounds.ts'
 import { watchers } from './watchers.ts'
 import { writes } from './writes.ts'
 
+/**
+ * So many that have ended, or wait for a retry, may still be on their way into the store while others start in their places: nobody waits
+ * for each sync. A crash may bring so many more again (HD48).
+ */
+const MOST_UNWRITTEN = 16
+
 /** Makes a relay over an outbox. What the outbox held already is worked too. */
 export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
   const { outbox, retry, clock, random } = options
@@ -55,6 +61,7 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
         changed()
       },
     })
+    if (store.pending() > 0) pumpNew()
   }
 
   const park = (entry: Entry<A>, due: number): void => {
@@ -66,6 +73,7 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
         changed()
       },
     })
+    if (store.pending() > 0) pump()
   }
 
   const settled = (entry: Entry<A>, startedAt: number, verdict: Verdict): void => {
@@ -111,15 +119,18 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
     }
   }
 
-  /** Handed out, and neither parked nor ended. What the store has not let go of counts too: else we would hold all that a failing store has. */
+  /** Handed out, and neither parked nor ended by what the store says. */
   const inHand = (): number => round.inRound() + store.pending()
+
+  /** The places that are taken. What the store has not let go of takes some too: else we would hold all that a failing store has. */
+  const placesTaken = (): number => round.inRound() + Math.max(0, store.pending() - MOST_UNWRITTEN)
 
   const { pump, pumpNew, isTaking, rest } = feeding({
     outbox,
     clock,
     now,
     most: options.inRound,
-    inHand,
+    placesTaken,
     retries: round.retries,
     rests,
     handedOut: (entries) => {

@@ -46,8 +46,8 @@ export interface LifeOptions {
   readonly path: string
   readonly start: number
   readonly given: World
-  /** How many requests there were before. */
-  readonly asked: () => number
+  /** A request begins. Answers how many there were before. */
+  readonly asked: (batch: MessageBatch) => number
   readonly ended: (outcome: Outcome<Message>) => void
 }
 
@@ -72,8 +72,8 @@ export const openLife = ({ path, start, given, asked, ended }: LifeOptions): Lif
   }
   const sink = scriptedSink<MessageBatch>({
     clock,
-    reply: () => {
-      const answer = given.answers[asked() % given.answers.length]
+    reply: (batch) => {
+      const answer = given.answers[asked(batch) % given.answers.length]
       if (isHealed || answer === undefined) return replies.yes
       return { ...replies[answer.says], ...(answer.after === undefined ? {} : { after: answer.after }) }
     },

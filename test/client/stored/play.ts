@@ -2,7 +2,7 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Client } from '../../../src/client/Client.ts'
-import type { Message } from '../../../src/client/Message.ts'
+import type { Message, MessageBatch } from '../../../src/client/Message.ts'
 import type { Outcome } from '../../../src/outcome/Outcome.ts'
 import { copyStore, readFolder } from '../keeping/grounds.ts'
 import { newFolder } from '../../outbox/lmdb/grounds.ts'
@@ -59,12 +59,22 @@ export const play = async (
   let requests = 0
   let isClosing = false
   let asking = 0
+  /** The newest of each line that has ended, and that was sent. */
   let last: Readonly<Record<string, number>> = {}
+  let newest: Readonly<Record<string, number>> = {}
+  const everSent = new Set<string>()
+  let wasDown = false
   let broken: Error | undefined
 
   const path = (): string => join(root, String(life))
   const check = (isSo: boolean, what: string): void => {
     if (!isSo) broken ??= new Error(what)
+  }
+
+  /** Those of one life that must keep their order: all, or those of one user. */
+  const lineOf = ({ n, user }: Sent): string => {
+    if (given.concurrency === 1) return 'all'
+    return given.isKeyed ? user : String(n)
   }
 
   const hear = (outcome: Outcome<Message>): void => {
@@ -74,14 +84,26 @@ export const play = async (
     if (outcome._tag === 'Rejected') reached.rejected++
     const one = sent.get(id)
     if (one?.life !== life || outcome._tag === 'Dropped' || outcome._tag === 'Abandoned') return
-    // Those of one life that must keep their order: all, or those of one user.
-    const line = given.concurrency === 1 ? 'all' : given.isKeyed ? one.user : id
-    check((last[line] ?? -1) < one.n, `${id} ended before one that came before it`)
-    last = { ...last, [line]: one.n }
+    // What a disk that failed has not noted is told later.
+    check(wasDown || (last[lineOf(one)] ?? -1) < one.n, `${id} ended before one that came before it`)
+    last = { ...last, [lineOf(one)]: one.n }
+  }
+
+  const request = ({ members }: MessageBatch): number => {
+    for (const { id } of members) {
+      const one = sent.get(id)
+      if (one?.life !== life || everSent.has(id)) continue
+      everSent.add(id)
+      check((newest[lineOf(one)] ?? -1) < one.n, `${id} was sent after one that came after it`)
+      newest = { ...newest, [lineOf(one)]: one.n }
+    }
+    return requests++
   }
 
   const open = (start: number): Life => {
     last = {}
+    newest = {}
+    wasDown = false
     isClosing = false
     asking = 0
     const mine = life
@@ -89,7 +111,7 @@ export const play = async (
     const heard = (outcome: Outcome<Message>): void => {
       if (mine === life) hear(outcome)
     }
-    const opened = openLife({ path: path(), start, given, asked: () => requests++, ended: heard })
+    const opened = openLife({ path: path(), start, given, asked: request, ended: heard })
     return { ...opened, client: spoil(opened.client) }
   }
   let now = open(1_800_000_000_000)
@@ -206,6 +228,7 @@ export const play = async (
         return
       case 'disk':
         now.disk.isDown = command.isDown
+        wasDown ||= command.isDown
         return
       case 'crash':
         return crash()

@@ -12,8 +12,8 @@ const MAIN = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url)
 const PLACES = ['first', 'second']
 const BATCH = 20
 const POSTS = 8
-/** The relay of a destination has so many in its round at most (DE8). */
-const IN_ROUND = 1_000
+/** The relay of a destination has so many in its round at most (DE8), and so many that have ended and are not synced (HD48). */
+const IN_ROUND = 1_000 + 16
 
 const isFree = (port: number): Promise<boolean> =>
   new Promise((resolve) => {

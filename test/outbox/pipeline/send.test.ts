@@ -6,8 +6,8 @@ import { startLife } from './lives.ts'
 import { callOf, nameOf } from './messages.js'
 
 const MAIN = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url))
-/** The relay of a destination has so many in its round at most (DE8). */
-const IN_ROUND = 1_000
+/** The relay of a destination has so many in its round at most (DE8), and so many that have ended and are not synced (HD48). */
+const IN_ROUND = 1_000 + 16
 
 /** Without an id, and without a time of its own: a line that was taken twice would be told by both. */
 const nameless = (name: string): object => {
