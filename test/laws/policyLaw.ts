@@ -7,8 +7,8 @@ export interface Law {
   readonly id: string
   /** Throws, with a smallest counterexample, when the implementation breaks the law. */
   readonly check: () => void
-  /** Whether the implementation breaks it; for mutants, where the counterexample need not be small. */
-  readonly fails: () => boolean
+  /** Whether the implementation breaks it; for mutants, where the counterexample need not be small. Default 1,000 runs. */
+  readonly fails: (runs?: number) => boolean
 }
 
 const RUNS = { numRuns: 1_000 }
@@ -18,7 +18,7 @@ export const law = <T>(id: string, property: fc.IProperty<T>): Law => ({
   check: () => {
     fc.assert(property, RUNS)
   },
-  fails: () => fc.check(property, { ...RUNS, endOnFailure: true }).failed,
+  fails: (runs = RUNS.numRuns) => fc.check(property, { numRuns: runs, endOnFailure: true }).failed,
 })
 
 export const same = (actual: unknown, expected: unknown): void => {

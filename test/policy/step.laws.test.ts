@@ -25,7 +25,9 @@ describe('step', () => {
   })
 
   it.each(mutants)('would be caught if it $name: $law', ({ step: mutated, law }) => {
-    expect(killers(mutated)).toContain(law)
+    const named = laws(mutated).find(({ id }) => id === law)
+    // Some worlds are rare: the slowest of these was found after 900 runs.
+    expect(named?.fails(20_000)).toBe(true)
   })
 })
 
