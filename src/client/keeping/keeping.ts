@@ -58,7 +58,8 @@ const MOST_AT_ONCE = 256
  */
 export const keeping = ({ store, clock, eachOpen, kept, defect }: KeepingOptions): Keeping => {
   const { left, newest } = store.drafts
-  const earlier = restored(left, newId)
+  const { closed: earlier, unreadable } = restored(left, newId)
+  store.drafts.putAside(unreadable)
   const open = openParts(
     newest,
     earlier.flatMap(({ parts }) => parts),

@@ -18,17 +18,20 @@ const read = (draft: Draft): OpenMessages | undefined => {
   }
 }
 
-/**
- * What was open when an earlier life was cut off, each lane as one closed batch: its parts were within the limits together. A part that cannot be
- * read stays where it is, and counts as waiting.
- */
-export const restored = (left: ReadonlyArray<Draft>, newId: () => string): ReadonlyArray<Closed> => {
-  const found = left.flatMap((draft) => {
-    const part = read(draft)
-    return part === undefined ? [] : [{ draft, part }]
-  })
+/** What was found in a store. */
+export interface Restored {
+  readonly closed: ReadonlyArray<Closed>
+  /** Parts that cannot be read. */
+  readonly unreadable: ReadonlyArray<Draft>
+}
+
+/** What was open when an earlier life was cut off, each lane as one closed batch: its parts were within the limits together. */
+export const restored = (left: ReadonlyArray<Draft>, newId: () => string): Restored => {
+  const all = left.map((draft) => ({ draft, part: read(draft) }))
+  const found = all.flatMap(({ draft, part }) => (part === undefined ? [] : [{ draft, part }]))
+  const unreadable = all.flatMap(({ draft, part }) => (part === undefined ? [draft] : []))
   const lanes = new Set(found.map(({ part }) => part.lane))
-  return [...lanes].map((lane) => {
+  const closed = [...lanes].map((lane) => {
     const own = found.filter(({ part }) => part.lane === lane)
     return {
       batch: batchOf(
@@ -39,4 +42,5 @@ export const restored = (left: ReadonlyArray<Draft>, newId: () => string): Reado
       parts: own.map(({ draft }) => ({ ...draft, isKept: true, isNeeded: true })),
     }
   })
+  return { closed, unreadable }
 }

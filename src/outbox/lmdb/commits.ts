@@ -5,6 +5,7 @@ import type { Mapping } from './mapping.ts'
 import { TOTALS_KEY } from './Store.ts'
 import { noTotals, totalsFromText, totalsToText } from './records/StoredTotals.ts'
 import type { Draft, StoredTotals } from './records/StoredTotals.ts'
+import { unreadableIn } from './records/unreadableIn.ts'
 
 /** Something to be written. */
 export interface Write {
@@ -84,6 +85,7 @@ export const commits = ({ store, ready }: Pick<Mapping, 'store' | 'ready'>, path
     await store.env.childTransaction(() => {
       made = writes()
       for (const write of made) write.apply(draft)
+      if (draft.unreadable > 0) draft.unreadable = unreadableIn(store, draft)
       if (made.length > 0) store.own.putSync(TOTALS_KEY, totalsToText(draft))
     })
     totals = draft

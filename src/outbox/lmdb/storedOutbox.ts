@@ -1,6 +1,5 @@
 import { isDead } from '../../outcome/Outcome.ts'
 import { commits } from './commits.ts'
-import { committed } from './committed.ts'
 import { appending } from './entering/appending.ts'
 import { drafts } from './entering/Drafts.ts'
 import type { Drafts } from './entering/Drafts.ts'
@@ -14,6 +13,7 @@ import type { Mapping } from './mapping.ts'
 import type { ParkedKey } from './Store.ts'
 import { room } from './room.ts'
 import { discarding } from './leaving/discarding.ts'
+import { puttingAside } from './leaving/puttingAside.ts'
 import { storedLetters } from './leaving/storedLetters.ts'
 import { countedBy } from './records/countedBy.ts'
 import { decodeRecord, withAbout } from './records/StoredRecord.ts'
@@ -83,8 +83,7 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A
   }
 
   const countIn = countedBy(codec)
-  /** Records that cannot be read and are not put aside yet. */
-  let goingAside = 0
+  const aside = puttingAside(mapping, work)
 
   const recordAt = ({ parked: key, number }: Place): Buffer | undefined =>
     key === undefined ? store.fresh.getBinary(number) : store.parked.getBinary(key)
@@ -94,24 +93,18 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A
     else store.parked.removeSync(key)
   }
 
-  /** One bad record costs one record: it is put aside as it is. It was accepted and has not ended, so it counts as waiting. */
+  /** One bad record costs one record. */
   const putAside = (place: Place): void => {
-    const apply = (draft: Draft): void => {
-      const record = recordAt(place)
-      if (record === undefined) return
-      store.aside.putSync(++draft.quarantined, record)
-      remove(place)
-      draft.unreadable += countIn(record)
-    }
-    goingAside++
-    committed(work, { grows: false, apply }).then(
-      () => {
-        goingAside--
+    aside.put({
+      find: () => recordAt(place),
+      remove: () => {
+        remove(place)
+      },
+      countIn,
+      gone: () => {
         due.left(String(place.number))
       },
-      // It stays where it is, and is found again when the outbox is opened anew.
-      () => undefined,
-    )
+    })
   }
 
   const due = dueEntries<A>({ store, newest: () => totals().items, read, bad: putAside, remembered })
@@ -155,7 +148,7 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A
   return {
     durable: true,
     ...entrance,
-    drafts: drafts({ mapping, commits: work, codec }),
+    drafts: drafts({ mapping, commits: work, codec, aside }),
     take: (at, limit, mostParked) =>
       closing === undefined ? mapping.read(() => due.take(at, limit, mostParked)) : [],
     parked: {
@@ -196,7 +189,7 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A
       const { waiting, unreadable, bytes, dead, quarantined, forgotten } = totals()
       return {
         waiting,
-        unreadable: unreadable + goingAside,
+        unreadable: unreadable + aside.going(),
         bytes,
         dead,
         maxCount,

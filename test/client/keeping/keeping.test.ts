@@ -145,5 +145,19 @@ it('writes no part over one that cannot be read, while that could not be put asi
   second.accept('b')
   expect(await second.kept.whenKept()).toBe(true)
   expect(numbers).toEqual([(part?.number ?? 0) + 1])
-  expect(second.stats()).toMatchObject({ waiting: 2, quarantined: 1 })
+  expect(second.stats()).toMatchObject({ waiting: 2, unreadable: 1, quarantined: 1 })
+})
+
+it('puts a part aside that is what was written, and no part of ours', async () => {
+  const on = newFolders()
+  const { store } = on.open()
+  const part = { number: 1, text: 'no header', count: 3, size: 9 }
+  await store.drafts.write(() => ({ items: [], drafts: [part], struck: [] }))
+  await on.crash()
+  const life = begin(on)
+  expect(life.stats()).toMatchObject({ waiting: 3, unreadable: 3 })
+  expect(life.kept.restored).toEqual([])
+  await life.kept.outbox.close()
+  await on.crash()
+  expect(begin(on).stats()).toMatchObject({ waiting: 3, unreadable: 3, quarantined: 1 })
 })

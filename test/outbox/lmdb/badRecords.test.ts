@@ -1,12 +1,12 @@
-import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { lmdbOutbox } from '../../../src/outbox/lmdb/lmdbOutbox.ts'
-import type { ItemCodec, LmdbOutbox } from '../../../src/outbox/lmdb/LmdbContract.ts'
+import type { ItemCodec, LmdbOutbox, LmdbOutboxStats } from '../../../src/outbox/lmdb/LmdbContract.ts'
 import { refused, retryable } from '../../../src/outcome/Failure.ts'
-import { rejected } from '../../../src/outcome/Outcome.ts'
+import { delivered, rejected } from '../../../src/outcome/Outcome.ts'
 import type { Entry } from '../../../src/sink/Outbox.ts'
 import { newFolder } from './grounds.ts'
+import { spoil } from './spoil.ts'
 
 let path = ''
 beforeEach(() => {
@@ -23,15 +23,8 @@ const plain: ItemCodec<string> = {
 }
 const open = (codec = plain): LmdbOutbox<string> => lmdbOutbox<string>({ path, codec })
 
-/** Changes one letter of a body, in the file. */
-const damage = (body: string): void => {
-  const file = join(path, 'data.mdb')
-  const bytes = readFileSync(file)
-  const descriptor = openSync(file, 'r+')
-  // A page that was copied may still lie where it was, so all of them.
-  for (let at = bytes.indexOf(body); at >= 0; at = bytes.indexOf(body, at + 1))
-    writeSync(descriptor, '!', at + 3)
-  closeSync(descriptor)
+const damage = (body: string, letter?: string): void => {
+  spoil(path, body, letter)
 }
 
 const takeAll = async (outbox: LmdbOutbox<string>): Promise<ReadonlyArray<Entry<string>>> =>
@@ -98,6 +91,51 @@ describe('a bad record costs one record', () => {
     expect(last.stats()).toMatchObject({ waiting: 1, bytes: 10, dead: 1, quarantined: 2 })
     expect(last.nextDue()).toBe(undefined)
     await last.close()
+  })
+})
+
+describe('of what waits, so much cannot be read', () => {
+  /** Each counts for as many as it has letters after its number. */
+  const counted: ItemCodec<string> = {
+    ...plain,
+    fromText: (text) => {
+      if (!/^\d\w+$/.test(text)) throw new SyntaxError('what is this?')
+      return text
+    },
+    countOf: (text) => text.length - 1,
+  }
+
+  const filled = async (...items: string[]): Promise<void> => {
+    const outbox = open(counted)
+    for (const item of items) await outbox.append(item)
+    await outbox.close()
+  }
+
+  const settled = async (): Promise<LmdbOutboxStats> => {
+    const outbox = open(counted)
+    await takeAll(outbox)
+    await outbox.close()
+    return outbox.stats()
+  }
+
+  it('as its bytes still tell', async () => {
+    await filled('1aaaaa', '2bbbbb')
+    damage('2bbbbb', 'x')
+    expect(await settled()).toMatchObject({ waiting: 10, unreadable: 5, quarantined: 1 })
+  })
+
+  it('is never more than waits, and all of it when nothing else is left', async () => {
+    await filled('1aaaaa', '2bbbbbbb', '3cc')
+    damage('2bbbbbbb')
+    // Its bytes tell nothing, so it counts for one: at least.
+    expect(await settled()).toMatchObject({ waiting: 14, unreadable: 1, quarantined: 1 })
+    const outbox = open(counted)
+    for (const entry of await takeAll(outbox))
+      await outbox.end(entry, delivered(entry.item, 1, { sink: 's' }))
+    expect(outbox.stats()).toMatchObject({ waiting: 7, unreadable: 7 })
+    expect(await outbox.discardUnreadable()).toBe(1)
+    expect(outbox.stats()).toMatchObject({ waiting: 0, unreadable: 0, bytes: 0 })
+    await outbox.close()
   })
 })
 

@@ -8,6 +8,8 @@ import { committed } from '../committed.ts'
 import type { Commits } from '../commits.ts'
 import type { ItemCodec } from '../LmdbContract.ts'
 import type { Mapping } from '../mapping.ts'
+import type { PuttingAside } from '../leaving/puttingAside.ts'
+import { partCountIn } from '../records/partCountIn.ts'
 import { decodeRecord, encodeRecord } from '../records/StoredRecord.ts'
 import { enters, leaves } from '../records/StoredTotals.ts'
 import type { Draft as Counters, Weight } from '../records/StoredTotals.ts'
@@ -41,22 +43,25 @@ export interface Drafts<A> {
    * is fulfilled. Heeds no bound.
    */
   readonly write: (change: () => Change<A>) => Promise<void>
+  /** Puts aside those of `left` that say nothing to whoever wrote them. */
+  readonly putAside: (drafts: ReadonlyArray<Draft>) => void
 }
 
 export interface DraftsOptions<A> {
   readonly mapping: Pick<Mapping, 'store'>
   readonly commits: Commits
   readonly codec: ItemCodec<A>
+  readonly aside: PuttingAside
 }
 
-/** What its bytes say; undefined if nothing. How many it counts for is all that is known of it. */
+/** What its bytes say; undefined if nothing. How many it counts for is all that is known of it beside its text. */
 const draftIn = (number: number, bytes: Buffer): Draft | undefined => {
   const record = decodeRecord(bytes)
   return record && { number, text: record.text, count: Number(record.about), size: record.size }
 }
 
 /** The drafts of an open store. */
-export const drafts = <A>({ mapping, commits, codec }: DraftsOptions<A>): Drafts<A> => {
+export const drafts = <A>({ mapping, commits, codec, aside }: DraftsOptions<A>): Drafts<A> => {
   const { store } = mapping
 
   const left: Draft[] = []
@@ -69,14 +74,16 @@ export const drafts = <A>({ mapping, commits, codec }: DraftsOptions<A>): Drafts
     else left.push(draft)
   }
 
-  const putAside = (counters: Counters): void => {
-    for (const key of unreadable) {
-      const record = store.drafts.getBinary(key)
-      if (record === undefined || !store.drafts.removeSync(key)) continue
-      store.aside.putSync(++counters.quarantined, record)
-    }
+  const putAside = (key: number): void => {
+    aside.put({
+      find: () => store.drafts.getBinary(key),
+      remove: () => {
+        store.drafts.removeSync(key)
+      },
+      countIn: partCountIn,
+    })
   }
-  if (unreadable.length > 0) committed(commits, { grows: false, apply: putAside }).catch(() => undefined)
+  unreadable.forEach(putAside)
 
   const apply = ({ items, drafts: added, struck }: Change<A>, counters: Counters): void => {
     for (const draft of struck) if (store.drafts.removeSync(draft.number)) leaves(counters, draft)
@@ -103,5 +110,8 @@ export const drafts = <A>({ mapping, commits, codec }: DraftsOptions<A>): Drafts
           apply(change(), counters)
         },
       }),
+    putAside: (some) => {
+      for (const { number } of some) putAside(number)
+    },
   }
 }

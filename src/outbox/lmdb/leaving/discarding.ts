@@ -3,7 +3,8 @@ import type { Commits } from '../commits.ts'
 import type { ItemCodec } from '../LmdbContract.ts'
 import type { Mapping } from '../mapping.ts'
 import { countedBy } from '../records/countedBy.ts'
-import { decodeRecord, sizeIn } from '../records/StoredRecord.ts'
+import { partCountIn } from '../records/partCountIn.ts'
+import { sizeIn } from '../records/StoredRecord.ts'
 
 /** What discarding works with. */
 export interface DiscardingOptions<A> {
@@ -37,7 +38,7 @@ export const discarding = <A>({ mapping, commits, codec }: DiscardingOptions<A>)
         }
         for (const { value } of store.fresh.getRange()) weigh(value, countIn(value))
         for (const { value } of store.parked.getRange()) weigh(value, countIn(value))
-        for (const { value } of store.drafts.getRange()) weigh(value, Number(decodeRecord(value)?.about ?? 1))
+        for (const { value } of store.drafts.getRange()) weigh(value, partCountIn(value))
         return keys.length
       },
     })

@@ -63,9 +63,9 @@ export const withAbout = (record: Buffer, about: string): Buffer => {
   return seal(bytes)
 }
 
-/** What the bytes of a record say; undefined if they are not those that were written. */
-export const decodeRecord = (bytes: Buffer): StoredRecord | undefined => {
-  if (bytes.length < HEAD || !isSealed(bytes)) return undefined
+/** What the bytes of a record say, also if they are not those that were written; undefined if there are too few. */
+export const decodeLoosely = (bytes: Buffer): StoredRecord | undefined => {
+  if (bytes.length < HEAD) return undefined
   const at = bodyAt(bytes)
   return {
     size: bytes.readDoubleLE(SIZE_AT),
@@ -73,6 +73,10 @@ export const decodeRecord = (bytes: Buffer): StoredRecord | undefined => {
     text: bytes.toString('utf8', at),
   }
 }
+
+/** What the bytes of a record say; undefined if they are not those that were written. */
+export const decodeRecord = (bytes: Buffer): StoredRecord | undefined =>
+  bytes.length < HEAD || !isSealed(bytes) ? undefined : decodeLoosely(bytes)
 
 /** What a record counts for, as far as its bytes tell: 0 if they tell nothing sensible. */
 export const sizeIn = (bytes: Buffer): number => {

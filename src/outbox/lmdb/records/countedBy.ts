@@ -1,12 +1,12 @@
 import type { ItemCodec } from '../LmdbContract.ts'
-import { decodeRecord } from './StoredRecord.ts'
+import { decodeLoosely } from './StoredRecord.ts'
 
-/** What the item in a record counts for in the bounds; 1 if it cannot be read. */
+/** What the item in a record counts for in the bounds, as far as its bytes tell; 1 if they tell nothing sensible. */
 export const countedBy =
   <A>({ countOf, fromText }: ItemCodec<A>): ((bytes: Buffer) => number) =>
   (bytes) => {
     if (countOf === undefined) return 1
-    const record = decodeRecord(bytes)
+    const record = decodeLoosely(bytes)
     try {
       return record === undefined ? 1 : countOf(fromText(record.text))
     } catch {
