@@ -31,7 +31,7 @@ export interface EntranceOptions {
   readonly accepted: () => void
   /** Hands over what that has closed. */
   readonly go: () => void
-  /** Something waits, and nothing did before. */
+  /** Something waits. */
   readonly busy: () => void
   /** Room was used, or somebody was turned away for want of it. */
   readonly door: { readonly used: () => void; readonly turnedAway: () => void }
@@ -54,16 +54,13 @@ export const entrance = (
     return left(refusal)
   }
 
-  /** Takes a message into keeping. Answers whether nothing waited before. */
-  const accept = (message: Message): boolean => {
-    const first = books.waiting() === 0
+  const accept = (message: Message): void => {
     door.used()
     books.accept(message)
-    return first
   }
 
-  const tellAccepted = (message: Message, first: boolean): void => {
-    if (first) options.busy()
+  const tellAccepted = (message: Message): void => {
+    options.busy()
     if (hears('Accepted')) tell({ _tag: 'Accepted', at: now(), item: message })
   }
 
@@ -96,17 +93,17 @@ export const entrance = (
     const bound = boundFor(message)
     if (bound !== undefined && (overflow === 'error' || ends.tellsOfDrop()))
       return refuse(full(call, bound.bound, bound.limit))
-    const first = accept(message)
+    accept(message)
     if (bound === undefined) {
       flushes.current().live++
       // First into its batch, then told: whoever hears of it may send another, which comes behind it.
       put(message, key)
       options.accepted()
       if (books.isFull()) closeIfStuck()
-      tellAccepted(message, first)
+      tellAccepted(message)
       go()
     } else {
-      tellAccepted(message, first)
+      tellAccepted(message)
       ends.dropNewcomer(message)
     }
     return right({ id: message.id })

@@ -58,6 +58,15 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
     }
   let closed: Promise<Closing<Message>> | undefined
 
+  /** Nobody waits for what will not end. */
+  const rest = (): void => {
+    if (books.waiting() === 0) life.idle()
+    else if (work.isAllUnreadable()) {
+      life.idle()
+      flushes.rest()
+    }
+  }
+
   const outcomes = hot<Outcome<Message>>(defectIn('a subscriber of outcomes$'))
   const flushes = flushing(clock, books.totals)
   const door = doorway(books.room)
@@ -83,13 +92,15 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
     hears,
     freed: () => {
       door.freed()
-      if (books.waiting() === 0) life.idle()
+      rest()
     },
     defect,
   })
   const { ends, filling, keeping, onTheWay } = work
+  // That the outbox cannot read something shows when it was asked for it, and no message ends then.
+  if (settings.outbox !== undefined) work.relay.onChange(rest)
   // What an earlier life left waits here too.
-  if (books.waiting() > 0) life.busy()
+  if (books.waiting() > 0 && !work.isAllUnreadable()) life.busy()
 
   const take = entrance({
     settings,
@@ -191,6 +202,7 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
       // Before anything is told of: what somebody sends when he hears of it is no longer waited for.
       const ended = flushes.flush(within)
       onTheWay.go()
+      rest()
       return books.waiting() === 0 ? ended : life.held(ended)
     },
     close: (options) => close(timeoutOf(options, CLOSE_WITHIN, defectIn('the timeout of close')), timeout),

@@ -64,6 +64,8 @@ export interface Workings {
   readonly dropOldest: () => boolean
   /** Whether a closed batch is in memory that will make room there. */
   readonly isAnyLeaving: () => boolean
+  /** Whether all that waits is what the outbox cannot read, which will not end. */
+  readonly isAllUnreadable: () => boolean
   /** As `closing`. */
   readonly end: (within: number, lastAttempt: number) => Promise<void>
 }
@@ -174,6 +176,12 @@ export const workings = (parts: WorkingsParts): Workings => {
     keeping: kept,
     dropOldest: withdrawing({ outbox: own, relay: work, onTheWay, filling, ends }),
     isAnyLeaving: kept?.isAnyLeaving ?? ends.isAnyLive,
+    isAllUnreadable: () =>
+      (outbox.stats().unreadable ?? 0) > 0 &&
+      onTheWay.isEmpty() &&
+      !filling.isAnyOpen() &&
+      kept?.isAnyLeaving() !== true &&
+      !work.active(Infinity),
     end: closing({
       relay: work,
       clock,

@@ -15,9 +15,9 @@ export interface LifetimeOptions {
 
 /** What binds a client to its process. */
 export interface Lifetime {
-  /** A message was accepted when nothing waited. */
+  /** A message was accepted. */
   readonly busy: () => void
-  /** Nothing waits any more. */
+  /** Nothing waits any more that will end. */
   readonly idle: () => void
   /** Keeps the process alive until the promise is settled, for its timers and sockets do not. */
   readonly held: <T>(promise: Promise<T>) => Promise<T>
@@ -37,11 +37,14 @@ const nothing = (): void => undefined
 export const lifetime = ({ waitUntil, drain, defect }: LifetimeOptions): Lifetime => {
   let unregister: Cancel = nothingToCancel
   let ended: () => void = nothing
+  let isBusy = false
 
   const hold = (): Cancel => systemClock.schedule(FOR_EVER, nothing)
 
   return {
     busy: () => {
+      if (isBusy) return
+      isBusy = true
       if (drain !== undefined) unregister = atExit(drain)
       if (waitUntil === undefined) return
       const promise = new Promise<void>((resolve) => {
@@ -50,6 +53,7 @@ export const lifetime = ({ waitUntil, drain, defect }: LifetimeOptions): Lifetim
       isolate(waitUntil, promise, defect)
     },
     idle: () => {
+      isBusy = false
       unregister()
       unregister = nothingToCancel
       ended()

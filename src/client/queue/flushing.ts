@@ -23,7 +23,9 @@ export interface Flushing {
   readonly left: (stretch: Stretch, count: number) => void
   /** Resolves when everything accepted so far has ended, or after `timeout` milliseconds. */
   readonly flush: (timeout: number | undefined) => Promise<Totals>
-  /** Lets everybody go: nothing more will end. */
+  /** Lets everybody go: nothing that was accepted so far will end any more. */
+  readonly rest: () => void
+  /** The same for ever. */
   readonly over: () => void
 }
 
@@ -47,6 +49,11 @@ export const flushing = (clock: Clock, totals: () => Totals): Flushing => {
       if (drains.size() === 0) newest = undefined
       oldest.resolve(totals())
     }
+  }
+
+  const rest = (): void => {
+    current = { live: 0 }
+    release(() => true)
   }
 
   const wait = (stretch: Stretch): Drain => {
@@ -84,9 +91,10 @@ export const flushing = (clock: Clock, totals: () => Totals): Flushing => {
       if (newest === undefined) return Promise.resolve(totals())
       return timeout === undefined || timeout === Infinity ? newest.ended : within(newest.ended, timeout)
     },
+    rest,
     over: () => {
       isOver = true
-      release(() => true)
+      rest()
     },
   }
 }

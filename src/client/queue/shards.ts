@@ -31,6 +31,8 @@ export interface Shards {
   readonly close: (closedBy: Closing) => void
   /** Calls `look` with the messages of each that is open, and its lane. */
   readonly each: (look: (lane: number, messages: ReadonlyArray<Message>) => void) => void
+  /** Whether there is a message in any of them. */
+  readonly isAnyOpen: () => boolean
   /** Empties the one that has been open for longest. */
   readonly abandonOldest: () => ReadonlyArray<Message>
 }
@@ -125,6 +127,7 @@ export const shards = (
     each: (look) => {
       for (const [lane, { batcher: each }] of all) look(lane, each.open())
     },
+    isAnyOpen: () => [...all.values()].some(({ open }) => open > 0),
     abandonOldest: () => {
       let oldest: Shard | undefined
       for (const shard of all.values()) {
