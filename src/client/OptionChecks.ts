@@ -3,8 +3,10 @@
  *
  * @module
  */
+import { hasFunctions } from '../internal/Fields.ts'
 import { folderFaults } from '../outbox/lmdb/opening/folderFaults.ts'
 import { isRetryPolicy } from '../policy/isRetryPolicy.ts'
+import { outboxMethods } from '../sink/Outbox.ts'
 import type { ClientOptions } from './ClientOptions.ts'
 
 /** What is wrong with a value, without the value; undefined if nothing is. */
@@ -18,12 +20,6 @@ const isWhole = (value: unknown): value is number => Number.isSafeInteger(value)
 const whole: OptionCheck = (value) => (isWhole(value) ? undefined : 'must be a whole number from 1')
 
 const aFunction: OptionCheck = (value) => (typeof value === 'function' ? undefined : 'must be a function')
-
-const hasFunctions = (value: unknown, members: ReadonlyArray<string>): value is object =>
-  typeof value === 'object' &&
-  value !== null &&
-  // What stands under a key stays unknown.
-  members.every((member) => typeof (value as Readonly<Record<string, unknown>>)[member] === 'function')
 
 const withFunctions =
   (what: string, ...members: ReadonlyArray<string>): OptionCheck =>
@@ -67,19 +63,9 @@ export const optionChecks: Readonly<Record<keyof ClientOptions, OptionCheck>> = 
   outbox: (value) =>
     isFolder(value)
       ? folderFault(value)
-      : withFunctions(
-          'an Outbox, or { path } of a folder',
-          'append',
-          'take',
-          'park',
-          'end',
-          'nextDue',
-          'abandon',
-          'stats',
-          'close',
-        )(value),
+      : withFunctions('an Outbox, or { path } of a folder', ...outboxMethods)(value),
   sink: (value) =>
-    hasFunctions(value, ['deliver', 'close']) && 'name' in value && typeof value.name === 'string'
+    hasFunctions(value, ['deliver', 'close']) && typeof value['name'] === 'string'
       ? undefined
       : 'must be a Sink: an object with a name, deliver, close',
   egress: elsewhere,

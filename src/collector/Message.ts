@@ -4,6 +4,8 @@
  * @module
  */
 import type { Kind } from '../event/Kinds.ts'
+import { isRecord } from '../internal/Fields.ts'
+import type { Fields } from '../internal/Fields.ts'
 
 /** What is said for a message from outside of it. */
 export interface Defaults {
@@ -13,12 +15,6 @@ export interface Defaults {
   readonly context?: Fields | undefined
   readonly integrations?: Fields | undefined
 }
-
-/** Any object. */
-export type Fields = Readonly<Record<string, unknown>>
-
-const isRecord = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The message's own keys over the batch's; what is no object is left for the codec to complain of. */
 const under = (defaults: Fields, own: unknown): unknown => {

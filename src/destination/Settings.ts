@@ -5,6 +5,7 @@
  */
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
+import { isRecord } from '../internal/Fields.ts'
 import type { Fault } from '../outcome/Refusal.ts'
 import { secretFrom } from '../signing/Secret.ts'
 import type { Secret } from '../signing/Secret.ts'
@@ -38,9 +39,6 @@ export const MOST_WEBHOOKS = 5
 
 const SETTINGS = ['sharedSecret', 'enabled', 'webhooks']
 const WEBHOOK = ['url', 'headers', 'secret', 'tls']
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const unknownKeys = (value: object, known: ReadonlyArray<string>, path: string): ReadonlyArray<Fault> =>
   Object.keys(value)

@@ -5,7 +5,8 @@
  */
 import * as t from 'io-ts'
 import type { Inspection, Json, JsonObject } from './json/Json.ts'
-import { inspection, isJson, isRecord } from './json/Json.ts'
+import { isRecord } from '../internal/Fields.ts'
+import { inspection, isJson } from './json/Json.ts'
 import { kindOf, stepsOf, toErrors } from './json/Finding.ts'
 import type { Finding, Trail } from './json/Finding.ts'
 import { copyJson } from './json/copyJson.ts'

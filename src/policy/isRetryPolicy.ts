@@ -1,3 +1,4 @@
+import { isRecord } from '../internal/Fields.ts'
 import type { RetryPolicy } from './RetryPolicy.ts'
 
 const isNumber = (value: unknown): boolean => typeof value === 'number' && !Number.isNaN(value)
@@ -7,9 +8,8 @@ const isNumber = (value: unknown): boolean => typeof value === 'number' && !Numb
  * numbers make sense is for the constructors to say.
  */
 export const isRetryPolicy = (value: unknown): value is RetryPolicy => {
-  if (typeof value !== 'object' || value === null) return false
-  // What stands under each key stays unknown.
-  const { _tag, base, factor, most, within, policy, left, right } = value as Readonly<Record<string, unknown>>
+  if (!isRecord(value)) return false
+  const { _tag, base, factor, most, within, policy, left, right } = value
   switch (_tag) {
     case 'Always':
     case 'NotBefore':

@@ -159,3 +159,19 @@ export interface Outbox<A> {
   /** Releases what it holds. Deletes nothing. Idempotent. */
   readonly close: Task<void>
 }
+
+type Method = Exclude<keyof Outbox<unknown>, 'durable' | 'dead' | 'bury' | 'watch' | 'parked'>
+
+const METHODS: Readonly<Record<Method, true>> = {
+  append: true,
+  take: true,
+  park: true,
+  end: true,
+  nextDue: true,
+  abandon: true,
+  stats: true,
+  close: true,
+}
+
+/** The functions that no outbox may leave out. */
+export const outboxMethods: ReadonlyArray<string> = Object.keys(METHODS)

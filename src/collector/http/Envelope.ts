@@ -1,5 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
+import { isRecord } from '../../internal/Fields.ts'
+import type { Fields } from '../../internal/Fields.ts'
 import type { Defaults } from '../Message.ts'
 import { no } from './Exchange.ts'
 import type { Answer } from './Exchange.ts'
@@ -11,11 +13,6 @@ export interface Envelope {
   /** What the envelope says for each of its messages. */
   readonly defaults: Defaults
 }
-
-type Fields = Readonly<Record<string, unknown>>
-
-const isRecord = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const notAnObject = (way: Way): Answer =>
   no(400, way._tag === 'Batch' ? 'the body must be an object with a batch' : 'the body must be an object')

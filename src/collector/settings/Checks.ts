@@ -1,11 +1,5 @@
+import { isRecord } from '../../internal/Fields.ts'
 import type { Fault } from '../../outcome/Refusal.ts'
-
-/** Any object. */
-export type Fields = Readonly<Record<string, unknown>>
-
-/** Whether a value is an object with members. */
-export const isRecord = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A fault. */
 export const at = (path: string, message: string): Fault => ({ path, message })

@@ -1,9 +1,10 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { decodeSettings } from '../../destination/Settings.ts'
+import { isRecord } from '../../internal/Fields.ts'
+import type { Fields } from '../../internal/Fields.ts'
 import type { Fault } from '../../outcome/Refusal.ts'
 import type { Egress } from '../../sinks/webhook.ts'
-import { at, isRecord, isText, membersOf, repeated, textFaults, textsOf } from './Checks.ts'
-import type { Fields } from './Checks.ts'
+import { at, isText, membersOf, repeated, textFaults, textsOf } from './Checks.ts'
 import { outboxFaults } from './outboxFaults.ts'
 
 const connectionFaults = (

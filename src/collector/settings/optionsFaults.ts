@@ -1,9 +1,11 @@
+import { hasFunctions, isRecord } from '../../internal/Fields.ts'
+import type { Fields } from '../../internal/Fields.ts'
 import type { Fault } from '../../outcome/Refusal.ts'
+import { isRetryPolicy } from '../../policy/isRetryPolicy.ts'
 import { egressFaults } from '../../transport/Egress.ts'
 import { statusFaults } from '../../transport/StatusTable.ts'
 import type { CollectorOptions } from '../Collector.ts'
-import { at, isRecord } from './Checks.ts'
-import type { Fields } from './Checks.ts'
+import { at } from './Checks.ts'
 
 type Faults = ReadonlyArray<Fault>
 type Check = (value: unknown) => Faults
@@ -18,29 +20,15 @@ const aFunction: Check = (value) => unless(typeof value === 'function', 'must be
 const withFunctions =
   (what: string, ...members: ReadonlyArray<string>): Check =>
   (value) =>
-    unless(
-      isRecord(value) && members.every((member) => typeof value[member] === 'function'),
-      `must be ${what}`,
-    )
+    unless(hasFunctions(value, members), `must be ${what}`)
 
 const logger = withFunctions('a Logger, or false', 'debug', 'info', 'warn', 'error')
-
-const POLICIES: ReadonlyArray<unknown> = [
-  'Always',
-  'Exponential',
-  'CapDelay',
-  'FullJitter',
-  'LimitRetries',
-  'Deadline',
-  'NotBefore',
-  'Both',
-]
 
 /** What every webhook checks, with its own headers. */
 const elsewhere: Check = () => []
 
 const checks: Readonly<Record<keyof CollectorOptions, Check>> = {
-  retry: (value) => unless(isRecord(value) && POLICIES.includes(value['_tag']), 'must be a RetryPolicy'),
+  retry: (value) => unless(isRetryPolicy(value), 'must be a RetryPolicy'),
   timeout: whole,
   concurrency: whole,
   orderBy: aFunction,

@@ -1,6 +1,7 @@
 import { folderFaults } from '../../outbox/lmdb/opening/folderFaults.ts'
 import type { Fault } from '../../outcome/Refusal.ts'
-import { at, isRecord } from './Checks.ts'
+import { isRecord } from '../../internal/Fields.ts'
+import { at } from './Checks.ts'
 
 /** What is wrong with the folder of a destination; undefined stands for memory. */
 export const outboxFaults = (outbox: unknown, path: string): ReadonlyArray<Fault> => {

@@ -1,18 +1,10 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
+import { isRecord } from '../../internal/Fields.ts'
 import type { Fault } from '../../outcome/Refusal.ts'
 import { signerOf } from '../../signing/signerOf.ts'
 import { secretFrom } from '../../signing/Secret.ts'
 import type { Secret } from '../../signing/Secret.ts'
-import {
-  at,
-  isRecord,
-  membersOf,
-  repeated,
-  switchFaults,
-  textFaults,
-  textsOf,
-  unknownKeys,
-} from './Checks.ts'
+import { at, membersOf, repeated, switchFaults, textFaults, textsOf, unknownKeys } from './Checks.ts'
 
 /** A text that two write keys share only if they are the same, and that tells nothing of them; undefined for what is no secret. */
 const printOf = (key: unknown): string | undefined => {

@@ -1,7 +1,7 @@
+import { hasFunctions } from '../../internal/Fields.ts'
 import { folderFaults } from '../../outbox/lmdb/opening/folderFaults.ts'
 import type { Fault } from '../../outcome/Refusal.ts'
-
-const MEMBERS = ['append', 'take', 'park', 'end', 'nextDue', 'abandon', 'stats', 'close']
+import { outboxMethods } from '../../sink/Outbox.ts'
 
 const NEITHER: Fault = { path: 'outbox', message: 'must be { path } of a folder, or an Outbox' }
 
@@ -11,7 +11,5 @@ export const outboxFaults = (outbox: unknown): ReadonlyArray<Fault> => {
   if (typeof outbox !== 'object' || outbox === null) return [NEITHER]
   if (!('append' in outbox))
     return folderFaults(outbox).map(({ path, message }) => ({ path: `outbox.${path}`, message }))
-  // What stands under a key stays unknown.
-  const members = outbox as Readonly<Record<string, unknown>>
-  return MEMBERS.every((name) => typeof members[name] === 'function') ? [] : [NEITHER]
+  return hasFunctions(outbox, outboxMethods) ? [] : [NEITHER]
 }

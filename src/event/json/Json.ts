@@ -27,10 +27,6 @@ export const inspection = (): Inspection => ({ findings: [], left: Limits.values
 export const hasToJson = (value: object): value is { readonly toJSON: (key: string) => unknown } =>
   'toJSON' in value && typeof value.toJSON === 'function'
 
-/** Whether it is an object of JSON data, and neither an array nor null. */
-export const isRecord = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const isPlain = (value: unknown, depth: number, look: Inspection): boolean => {
   switch (typeof value) {
     case 'string':

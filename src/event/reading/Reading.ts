@@ -10,7 +10,8 @@ import { notATimestamp, toTimestamp } from '../Timestamp.ts'
 import { kindOf } from '../json/Finding.ts'
 import type { Step } from '../json/Finding.ts'
 import { copyJson } from '../json/copyJson.ts'
-import { isJson, isRecord } from '../json/Json.ts'
+import { isRecord } from '../../internal/Fields.ts'
+import { isJson } from '../json/Json.ts'
 import type { Inspection, JsonObject } from '../json/Json.ts'
 
 /** The members of an event by their names in the model, as they were found. Undefined is absent. */

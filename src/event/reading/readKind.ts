@@ -11,7 +11,7 @@ import type {
   Screen,
   Track,
 } from '../Kinds.ts'
-import { isRecord } from '../json/Json.ts'
+import { isRecord } from '../../internal/Fields.ts'
 import type { JsonObject } from '../json/Json.ts'
 import { kindOf } from '../json/Finding.ts'
 import type { Reading } from './Reading.ts'

@@ -5,7 +5,7 @@
  */
 import type { Delete, Event } from '../Kinds.ts'
 import type { Json, JsonObject } from '../json/Json.ts'
-import { isRecord } from '../json/Json.ts'
+import { isRecord } from '../../internal/Fields.ts'
 
 /** Who sends: every message names it in `context.library`. */
 export interface Library {
