@@ -12,6 +12,8 @@ import { tmpdir } from 'node:os'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { entries, manifest, root } from './package/entries.ts'
+import { faultsOfExports, faultsOfTypes } from './package/findings.ts'
+import type { PackedFiles } from './package/findings.ts'
 
 const scratch = mkdtempSync(`${tmpdir()}/headrace-package-`)
 const project = `${scratch}/project`
@@ -56,11 +58,17 @@ const importing = (specifiers: ReadonlyArray<string>): Readonly<Record<string, s
 const all = (specifiers: ReadonlyArray<string>, answer: string): Readonly<Record<string, string>> =>
   Object.fromEntries(specifiers.map((specifier) => [specifier, answer]))
 
+const packedPaths = (): ReadonlyArray<string> =>
+  readdirSync(installed, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => `${entry.parentPath}/${entry.name}`.slice(installed.length + 1))
+
+const packed = (): PackedFiles =>
+  Object.fromEntries(packedPaths().map((path) => [path, readFileSync(`${installed}/${path}`)]))
+
 describe('the packed package', () => {
   test('holds the build, the source, the licence and the readme, and nothing else', () => {
-    const files = readdirSync(installed, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => `${entry.parentPath}/${entry.name}`.slice(installed.length + 1))
+    const files = packedPaths()
     const unexpected = files.filter(
       (file) =>
         !/^(dist\/.+\.(js|d\.ts|js\.map|d\.ts\.map)|src\/.+\.ts|LICENSE|README\.md|package\.json)$/.test(
@@ -141,6 +149,20 @@ describe('the packed package', () => {
       expect(faults).toEqual([])
     },
   )
+
+  test('is a package and has types in which other tools find nothing wrong', async () => {
+    expect(await faultsOfExports(packed())).toEqual([])
+    expect(await faultsOfTypes(packed(), manifest.name, manifest.version)).toEqual([])
+  })
+
+  test('would be one in which they find something if a path led nowhere', async () => {
+    const files = packed()
+    const { 'dist/client/index.d.ts': types, 'dist/client/index.js': code, ...rest } = files
+    expect(types).toBeDefined()
+    expect(code).toBeDefined()
+    expect(await faultsOfExports(rest)).not.toEqual([])
+    expect(await faultsOfTypes(rest, manifest.name, manifest.version)).not.toEqual([])
+  })
 
   test('brings a command that starts', () => {
     const bin = manifest.bin['headrace'] ?? ''
