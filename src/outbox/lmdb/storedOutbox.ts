@@ -17,6 +17,7 @@ import { puttingAside } from './leaving/puttingAside.ts'
 import { storedLetters } from './leaving/storedLetters.ts'
 import { countedBy } from './records/countedBy.ts'
 import { decodeRecord, withAbout } from './records/StoredRecord.ts'
+import { storeTime } from './records/storeTime.ts'
 import { leaves } from './records/StoredTotals.ts'
 import type { Draft } from './records/StoredTotals.ts'
 
@@ -54,6 +55,7 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A
   const work = commits(mapping, options.path)
   const { totals } = work
   const space = room({ maxCount, maxBytes, totals })
+  const time = storeTime(totals().latest, now)
   let closing: Promise<void> | undefined
 
   const letters = storedLetters({ mapping, commits: work, codec, keepDead, room: space, now })
@@ -76,7 +78,16 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A
       const { since, progress } = triedFromText(record.about)
       const item = codec.fromText(record.text)
       const { size } = record
-      return { entry: { id: String(number), item, since, progress }, count: codec.countOf?.(item) ?? 1, size }
+      return {
+        entry: {
+          id: String(number),
+          item,
+          since: since === undefined ? undefined : time.byClock(since),
+          progress,
+        },
+        count: codec.countOf?.(item) ?? 1,
+        size,
+      }
     } catch {
       return undefined
     }
@@ -109,12 +120,17 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A
 
   const due = dueEntries<A>({ store, newest: () => totals().items, read, bad: putAside, remembered })
 
+  const dueByClock = (due: number | undefined): number | undefined =>
+    due === undefined ? undefined : time.byClock(due)
+  const nextDue = (): number | undefined => dueByClock(due.nextDue())
+  const nextParkedDue = (): number | undefined => dueByClock(due.parked.nextDue())
+
   /** As it was when the store could last be read: until it can be again, nothing is written that would change it. */
   let lastDue: number | undefined
   let lastParkedDue: number | undefined
   mapping.beforeRenewal(() => {
-    lastDue = due.nextDue()
-    lastParkedDue = due.parked.nextDue()
+    lastDue = nextDue()
+    lastParkedDue = nextParkedDue()
   })
 
   /** Works on a record that was handed out, once. `settle` goes on when it was synced. */
@@ -150,26 +166,28 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A
     ...entrance,
     drafts: drafts({ mapping, commits: work, codec, aside }),
     take: (at, limit, mostParked) =>
-      closing === undefined ? mapping.read(() => due.take(at, limit, mostParked)) : [],
+      closing === undefined ? mapping.read(() => due.take(time.inStore(at), limit, mostParked)) : [],
     parked: {
-      take: (at, limit) => (closing === undefined ? mapping.read(() => due.parked.take(at, limit)) : []),
+      take: (at, limit) =>
+        closing === undefined ? mapping.read(() => due.parked.take(time.inStore(at), limit)) : [],
       nextDue: () => {
         if (closing !== undefined) return undefined
-        return mapping.isReadable() ? due.parked.nextDue() : lastParkedDue
+        return mapping.isReadable() ? nextParkedDue() : lastParkedDue
       },
     },
     nextDue: () => {
       if (closing !== undefined) return undefined
-      return mapping.isReadable() ? due.nextDue() : lastDue
+      return mapping.isReadable() ? nextDue() : lastDue
     },
     park: (entry, at) => {
       let key: ParkedKey
-      const apply = (place: Place): void => {
+      const apply = (place: Place, draft: Draft): void => {
         const record = recordAt(place)
-        key = [orderly(at), place.number]
+        key = [orderly(time.inStore(at)), place.number]
         if (record === undefined) return
         remove(place)
-        store.parked.putSync(key, withAbout(record, triedToText(entry)))
+        store.parked.putSync(key, withAbout(record, triedToText(time.stored(entry))))
+        draft.latest = Math.max(draft.latest, time.now())
       }
       return conclude(entry.id, apply, () => due.left(entry.id, key))
     },

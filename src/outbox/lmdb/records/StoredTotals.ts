@@ -17,6 +17,8 @@ export interface StoredTotals {
   readonly items: number
   /** The number that the last dead letter was given. */
   readonly letters: number
+  /** The moment, in the time of the store, at which something was put back last. */
+  readonly latest: number
 }
 
 /** Counters while a transaction works on them. */
@@ -32,6 +34,7 @@ export const noTotals: StoredTotals = {
   forgotten: 0,
   items: 0,
   letters: 0,
+  latest: 0,
 }
 
 const isCount = (value: unknown): value is number => typeof value === 'number' && value >= 0
@@ -58,7 +61,7 @@ export const leaves = (draft: Draft, { count, size }: Weight): void => {
 export const totalsToText = (totals: StoredTotals): string => JSON.stringify(totals)
 
 /** Counters that a store may not have yet, because they are younger than it. */
-const YOUNGER = { unreadable: 0, quarantined: 0, forgotten: 0 }
+const YOUNGER = { unreadable: 0, quarantined: 0, forgotten: 0, latest: 0 }
 
 const isTotals = (found: object): found is StoredTotals => {
   const fields = new Map<string, unknown>(Object.entries(found))
