@@ -31,7 +31,7 @@ const DEFAULT_KIND = 'items'
 /** Due time, and number of the append. */
 export type ParkedKey = [due: number, number: number]
 
-/** An open store. */
+/** An open store. What is read of `fresh` and `parked` by `get` and `getRange` is good until the next value is read, so that nothing is copied. */
 export interface Store {
   readonly env: Lmdb.RootDatabase<Buffer, string>
   readonly fresh: Lmdb.Database<Buffer, number>
@@ -64,24 +64,31 @@ export const openEnv = (lmdb: typeof Lmdb, path: string): Store['env'] =>
 /** Copies a value out of the buffer that lmdb will use for the next one: into Node's pool, where lmdb would make a memory for each. */
 const pooled = {
   encode: (bytes: Buffer): Buffer => bytes,
-  decode: (bytes: Buffer, size: number): Buffer => {
-    const copy = Buffer.allocUnsafe(size)
-    copy.set(bytes.subarray(0, size))
+  decode: (bytes: Buffer): Buffer => {
+    const copy = Buffer.allocUnsafe(bytes.length)
+    copy.set(bytes.subarray(0, bytes.length))
     return copy
   },
 }
 
+/** Shows a value in the memory that lmdb will use for the next one: that is larger than the length it tells, and of a long value no Buffer. */
+const shown = {
+  encode: pooled.encode,
+  decode: ({ buffer, byteOffset, length }: Buffer): Buffer => Buffer.from(buffer, byteOffset, length),
+}
+
 /** `encoder` is not among the types of lmdb. */
-const RECORDS = { encoding: 'binary', encoder: pooled } as const
+const KEPT = { encoding: 'binary', encoder: pooled } as const
+const LOOKED_AT = { encoding: 'binary', encoder: shown } as const
 
 /** Opens the trees of a store, and makes those that are not there. */
 export const openTrees = (env: Store['env']): Store => ({
   env,
-  fresh: env.openDB<Buffer, number>('fresh', RECORDS),
-  parked: env.openDB<Buffer, ParkedKey>('parked', RECORDS),
-  dead: env.openDB<Buffer, number>('dead', RECORDS),
+  fresh: env.openDB<Buffer, number>('fresh', LOOKED_AT),
+  parked: env.openDB<Buffer, ParkedKey>('parked', LOOKED_AT),
+  dead: env.openDB<Buffer, number>('dead', KEPT),
   aside: env.openDB<Buffer, number>('aside', { encoding: 'binary' }),
-  drafts: env.openDB<Buffer, number>('drafts', RECORDS),
+  drafts: env.openDB<Buffer, number>('drafts', KEPT),
   marks: env.openDB<string, string>('marks', { encoding: 'string' }),
   own: env.openDB<string, string>('own', { encoding: 'string' }),
 })

@@ -7,28 +7,43 @@ import { noTotals, totalsFromText, totalsToText } from './records/StoredTotals.t
 import type { Draft, StoredTotals } from './records/StoredTotals.ts'
 import { unreadableIn } from './records/unreadableIn.ts'
 
-/** Something to be written. */
-export interface Write {
+/** How writes of one kind are made. It is given what differs from write to write, for functions of its own for each write would be felt. */
+export interface WriteKind<in W> {
   /** Whether the store is larger after it. Such a one is turned away while the disk is nearly full, so that the others find room. */
   readonly grows: boolean
   /** Writes, within a transaction; again in another one if that fails. Must not throw but for the store's own reasons. */
-  readonly apply: (draft: Draft) => void
+  readonly apply: (write: W, draft: Draft) => void
   /** It has been synced. */
-  readonly done: () => void
+  readonly done: (write: W) => void
   /** It is not in the store. */
-  readonly fail: (error: Error) => void
+  readonly fail: (write: W, error: Error) => void
+}
+
+/** Something to be written. */
+export interface Write<in W> {
+  readonly kind: WriteKind<W>
 }
 
 /** The writes of a store, many in one transaction. */
 export interface Commits {
   /** Writes with the next transaction. Callbacks, because a promise more for each write would be felt. */
-  readonly put: (write: Write) => void
+  readonly put: <W extends Write<W>>(write: W) => void
   /** So many records were read beside the writes, and mapped into memory: if that is too much by now, the file is let go of. */
   readonly looked: (records: number) => void
   /** The counters as they were last synced. */
   readonly totals: () => StoredTotals
   /** Resolves when all that was asked before is answered. From now on every write rejects. */
   readonly end: () => Promise<void>
+}
+
+/** A write of some kind. */
+type AnyWrite = Write<never>
+
+// What `put` takes is what its kind is for.
+const itself = (write: AnyWrite): never => write as never
+
+const failed = (write: AnyWrite, error: Error): void => {
+  write.kind.fail(itself(write), error)
 }
 
 /** At most so many writes in one transaction: the event loop stands still while they are made. */
@@ -57,7 +72,7 @@ const failureOf = (cause: unknown): Error =>
 
 /** The group commit of a store: while one transaction is written and synced, what comes in waits for the next. */
 export const commits = ({ store, ready }: Pick<Mapping, 'store' | 'ready'>, path: string): Commits => {
-  const queue = ring<Write>()
+  const queue = ring<AnyWrite>()
   const stored = (): StoredTotals => totalsFromText(store.own.get(TOTALS_KEY) ?? '') ?? noTotals
   let totals = stored()
   let running: Promise<void> | undefined
@@ -78,38 +93,38 @@ export const commits = ({ store, ready }: Pick<Mapping, 'store' | 'ready'>, path
   }
 
   /** One transaction: all of it or nothing. */
-  const transact = async (writes: () => ReadonlyArray<Write>): Promise<void> => {
+  const transact = async (writes: () => ReadonlyArray<AnyWrite>): Promise<void> => {
     const draft = { ...totals }
-    let made: ReadonlyArray<Write> = []
+    let made: ReadonlyArray<AnyWrite> = []
     // As a child, because only that is undone when something throws within.
     await store.env.childTransaction(() => {
       made = writes()
-      for (const write of made) write.apply(draft)
+      for (const write of made) write.kind.apply(itself(write), draft)
       if (draft.unreadable > 0) draft.unreadable = unreadableIn(store, draft)
       if (made.length > 0) store.own.putSync(TOTALS_KEY, totalsToText(draft))
     })
     totals = draft
     // What is read from here on is read after this commit.
     store.env.resetReadTxn()
-    for (const write of made) write.done()
+    for (const write of made) write.kind.done(itself(write))
   }
 
   /** Takes what waits, as late as it can. What would grow a store that has no room is turned away. */
-  const gather = (batch: Write[]): ReadonlyArray<Write> => {
+  const gather = (batch: AnyWrite[]): ReadonlyArray<AnyWrite> => {
     let tight: boolean | undefined
     for (
       let next = queue.shift();
       next !== undefined;
       next = batch.length < MOST_AT_ONCE ? queue.shift() : undefined
     ) {
-      if (next.grows && (tight ??= isTight())) next.fail(new Error(NO_SPACE))
+      if (next.kind.grows && (tight ??= isTight())) failed(next, new Error(NO_SPACE))
       else batch.push(next)
     }
     return batch
   }
 
   /** After a transaction that failed: what ends an item may still find room, in smaller parts. Gives up at the first that finds none. */
-  const salvage = async (writes: ReadonlyArray<Write>, error: Error): Promise<boolean> => {
+  const salvage = async (writes: ReadonlyArray<AnyWrite>, error: Error): Promise<boolean> => {
     try {
       await transact(() => writes)
       return true
@@ -117,18 +132,18 @@ export const commits = ({ store, ready }: Pick<Mapping, 'store' | 'ready'>, path
       await causeOf(again)
     }
     if (writes.length < 2) {
-      for (const write of writes) write.fail(error)
+      for (const write of writes) failed(write, error)
       return false
     }
     const middle = writes.length >> 1
     const rest = writes.slice(middle)
     if (await salvage(writes.slice(0, middle), error)) return salvage(rest, error)
-    for (const write of rest) write.fail(error)
+    for (const write of rest) failed(write, error)
     return false
   }
 
   const commitSome = async (): Promise<void> => {
-    const batch: Write[] = []
+    const batch: AnyWrite[] = []
     try {
       await transact(() => gather(batch))
       written = batch.length
@@ -136,16 +151,16 @@ export const commits = ({ store, ready }: Pick<Mapping, 'store' | 'ready'>, path
       const error = failureOf(await causeOf(thrown))
       store.env.resetReadTxn()
       totals = stored()
-      for (const write of batch) if (write.grows) write.fail(error)
+      for (const write of batch) if (write.kind.grows) failed(write, error)
       await salvage(
-        batch.filter(({ grows }) => !grows),
+        batch.filter(({ kind }) => !kind.grows),
         error,
       )
     }
   }
 
   const failAll = (error: Error): void => {
-    for (const write of queue.drain()) write.fail(error)
+    for (const write of queue.drain()) failed(write, error)
   }
 
   const readied = (): Promise<void> => {
@@ -170,7 +185,7 @@ export const commits = ({ store, ready }: Pick<Mapping, 'store' | 'ready'>, path
   return {
     put: (write) => {
       if (closed) {
-        write.fail(new Error('the outbox is closed'))
+        failed(write, new Error('the outbox is closed'))
         return
       }
       queue.push(write)

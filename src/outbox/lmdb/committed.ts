@@ -1,4 +1,4 @@
-import type { Commits } from './commits.ts'
+import type { Commits, WriteKind } from './commits.ts'
 import type { Draft } from './records/StoredTotals.ts'
 
 /** A write whose answer is worked out within its transaction. */
@@ -15,15 +15,18 @@ export interface CommittedOptions<T> {
 export const committed = <T>(commits: Commits, { grows, apply, settle }: CommittedOptions<T>): Promise<T> =>
   new Promise((resolve, reject) => {
     let answer: T
-    commits.put({
+    const kind: WriteKind<unknown> = {
       grows,
-      apply: (draft) => {
+      apply: (_, draft) => {
         answer = apply(draft)
       },
       done: () => {
         settle?.(answer)
         resolve(answer)
       },
-      fail: reject,
-    })
+      fail: (_, error) => {
+        reject(error)
+      },
+    }
+    commits.put({ kind })
   })

@@ -49,8 +49,8 @@ export interface DueEntries<A> {
   readonly nextDue: () => number | undefined
   /** Where an entry lies that was handed out; undefined if it was not, or is on its way. */
   readonly placeOf: (id: string) => Place | undefined
-  /** It is gone, or lies under `parked` from now on. */
-  readonly left: (id: string, parked?: ParkedKey) => void
+  /** What was there is gone, or lies under `parked` from now on. */
+  readonly left: (place: Pick<Place, 'number'>, parked?: ParkedKey) => void
 }
 
 const isBefore = ([due, number]: ParkedKey, [otherDue, other]: ParkedKey): boolean =>
@@ -66,7 +66,7 @@ export const dueEntries = <A>({
   bad,
   remembered,
 }: DueEntriesOptions<A>): DueEntries<A> => {
-  const out = new Map<string, Place>()
+  const out = new Map<number, Place>()
   const recent = justAppended<Found<A>>(remembered)
   /** All fresh ones below it are out or gone. */
   let freshFrom = 0
@@ -90,7 +90,7 @@ export const dueEntries = <A>({
       size: found?.size ?? 0,
       leaving: false,
     }
-    out.set(String(number), place)
+    out.set(number, place)
     if (found === undefined) bad(place)
     else into.push(found.entry)
   }
@@ -100,7 +100,7 @@ export const dueEntries = <A>({
     if (limit <= 0 || (first !== undefined && (first.due ?? Infinity) > now)) return
     for (const { key, value } of store.parked.getRange({ start: parkedFrom })) {
       const [due, number] = key
-      const isIn = !out.has(String(number))
+      const isIn = !out.has(number)
       if (isIn && (due > now || into.length >= limit)) {
         parkedFrom = key
         first = { due }
@@ -158,7 +158,7 @@ export const dueEntries = <A>({
   const firstParked = (): number | undefined => {
     if (first !== undefined) return first.due
     for (const key of store.parked.getKeys({ start: parkedFrom })) {
-      if (out.has(String(key[1]))) continue
+      if (out.has(key[1])) continue
       parkedFrom = key
       first = { due: key[0] }
       return key[0]
@@ -188,11 +188,11 @@ export const dueEntries = <A>({
     },
     nextDue: () => (hasFresh() ? 0 : firstParked()),
     placeOf: (id) => {
-      const place = out.get(id)
+      const place = out.get(Number(id))
       return place?.leaving === true ? undefined : place
     },
-    left: (id, parked) => {
-      out.delete(id)
+    left: ({ number }, parked) => {
+      out.delete(number)
       if (parked === undefined) return
       if (isBefore(parked, parkedFrom)) parkedFrom = parked
       if (first?.due === undefined || parked[0] < first.due) first = undefined

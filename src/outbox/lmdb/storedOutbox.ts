@@ -1,4 +1,3 @@
-import { isDead } from '../../outcome/Outcome.ts'
 import { commits } from './commits.ts'
 import { appending } from './entering/appending.ts'
 import { drafts } from './entering/Drafts.ts'
@@ -7,19 +6,17 @@ import { REMEMBERED } from './entering/justAppended.ts'
 import type { Remembered } from './entering/justAppended.ts'
 import { dueEntries } from './dueEntries.ts'
 import type { Found, Place } from './dueEntries.ts'
-import { triedFromText, triedToText } from './records/Known.ts'
+import { triedFromText } from './records/Known.ts'
 import type { ItemCodec, LmdbOutbox } from './LmdbContract.ts'
 import type { Mapping } from './mapping.ts'
-import type { ParkedKey } from './Store.ts'
 import { room } from './room.ts'
+import { concluding } from './leaving/concluding.ts'
 import { discarding } from './leaving/discarding.ts'
 import { puttingAside } from './leaving/puttingAside.ts'
 import { storedLetters } from './leaving/storedLetters.ts'
 import { countedBy } from './records/countedBy.ts'
-import { decodeRecord, withAbout } from './records/StoredRecord.ts'
+import { decodeRecord } from './records/StoredRecord.ts'
 import { storeTime } from './records/storeTime.ts'
-import { leaves } from './records/StoredTotals.ts'
-import type { Draft } from './records/StoredTotals.ts'
 
 /** What an outbox over an open store works with. */
 export interface StoredOutboxOptions<A> {
@@ -41,12 +38,6 @@ export interface StoredOutboxOptions<A> {
 export interface StoredOutbox<A> extends LmdbOutbox<A> {
   readonly drafts: Drafts<A>
 }
-
-const done: Promise<void> = Promise.resolve()
-
-/** A moment that has an order: all numbers have one but NaN, and a key holds no infinity. */
-const orderly = (due: number): number =>
-  Number.isNaN(due) ? 0 : Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, due))
 
 /** The outbox over an open store. */
 export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A> => {
@@ -97,7 +88,7 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A
   const aside = puttingAside(mapping, work)
 
   const recordAt = ({ parked: key, number }: Place): Buffer | undefined =>
-    key === undefined ? store.fresh.getBinary(number) : store.parked.getBinary(key)
+    key === undefined ? store.fresh.get(number) : store.parked.get(key)
 
   const remove = ({ parked: key, number }: Place): void => {
     if (key === undefined) store.fresh.removeSync(number)
@@ -113,7 +104,7 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A
       },
       countIn,
       gone: () => {
-        due.left(String(place.number))
+        due.left(place)
       },
     })
   }
@@ -133,34 +124,6 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A
     lastParkedDue = nextParkedDue()
   })
 
-  /** Works on a record that was handed out, once. `settle` goes on when it was synced. */
-  const conclude = (
-    id: string,
-    apply: (place: Place, draft: Draft) => void,
-    settle: () => void,
-  ): Promise<void> => {
-    const place = due.placeOf(id)
-    // It was ended or put back already: a late word changes nothing.
-    if (place === undefined) return done
-    place.leaving = true
-    return new Promise((resolve, reject) => {
-      work.put({
-        grows: false,
-        apply: (draft) => {
-          apply(place, draft)
-        },
-        done: () => {
-          settle()
-          resolve()
-        },
-        fail: (error) => {
-          place.leaving = false
-          reject(error)
-        },
-      })
-    })
-  }
-
   return {
     durable: true,
     ...entrance,
@@ -179,27 +142,7 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A
       if (closing !== undefined) return undefined
       return mapping.isReadable() ? nextDue() : lastDue
     },
-    park: (entry, at) => {
-      let key: ParkedKey
-      const apply = (place: Place, draft: Draft): void => {
-        const record = recordAt(place)
-        key = [orderly(time.inStore(at)), place.number]
-        if (record === undefined) return
-        remove(place)
-        store.parked.putSync(key, withAbout(record, triedToText(time.stored(entry))))
-        draft.latest = Math.max(draft.latest, time.now())
-      }
-      return conclude(entry.id, apply, () => due.left(entry.id, key))
-    },
-    end: (entry, outcome) => {
-      const apply = (place: Place, draft: Draft): void => {
-        const record = isDead(outcome) ? recordAt(place) : undefined
-        if (record !== undefined) letters.lay(entry, outcome, record, draft)
-        remove(place)
-        leaves(draft, place)
-      }
-      return conclude(entry.id, apply, () => due.left(entry.id))
-    },
+    ...concluding({ mapping, commits: work, letters, due, time, recordAt, remove }),
     abandon: () => [],
     discardUnreadable: discarding({ mapping, commits: work, codec }),
     dead: { list: letters.list, redrive: letters.redrive, purge: letters.purge },

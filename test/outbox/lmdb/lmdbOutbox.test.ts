@@ -72,6 +72,27 @@ describe('what is written at a time shares its transactions', () => {
   })
 })
 
+it('items of any length come back as they were, after a retry, and after they died', async () => {
+  // Short of the memory that records share, beyond it, and beyond that into which lmdb copies what it reads.
+  const items = ['', '€', '€'.repeat(21_840), 'é'.repeat(65_520), 'x'.repeat(17_000_000)]
+  const first = open()
+  await appendAll(first, items)
+  await first.close()
+  const second = open()
+  const fresh = await all(second)
+  expect(fresh.map(({ item }, at) => item === items[at])).toEqual(items.map(() => true))
+  await Promise.all(fresh.map(async (entry, at) => second.park({ ...entry, since: at }, 0)))
+  const parked = await all(second)
+  expect(parked.map(({ item, since }, at) => item === items[at] && since === at)).toEqual(
+    items.map(() => true),
+  )
+  await Promise.all(parked.map(async (entry) => second.end(entry, no(entry.item))))
+  const letters = await second.dead.list()
+  expect(letters.map(({ entry }, at) => entry.item === items[at])).toEqual(items.map(() => true))
+  expect(second.stats()).toMatchObject({ waiting: 0, unreadable: 0, dead: items.length })
+  await second.close()
+})
+
 describe('a late word changes nothing', () => {
   it('an end or a way back of one that has ended or is back', async () => {
     const outbox = open()

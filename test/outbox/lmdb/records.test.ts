@@ -6,15 +6,19 @@ import {
   sizeIn,
   withAbout,
 } from '../../../src/outbox/lmdb/records/StoredRecord.ts'
+import type { StoredRecord } from '../../../src/outbox/lmdb/records/StoredRecord.ts'
 import { noTotals, totalsFromText, totalsToText } from '../../../src/outbox/lmdb/records/StoredTotals.ts'
 
 const text = fc.string({ unit: 'grapheme', maxLength: 60 })
 const record = fc.record({ size: fc.nat(), about: text, text })
 
+/** The next record may take the memory of this one. */
+const written = (one: StoredRecord): Buffer => Buffer.from(encodeRecord(one))
+
 describe('records', () => {
   it('say what was written, and what is known of them changes without their body', () => {
     const run = fc.property(record, text, (one, about) => {
-      const bytes = encodeRecord(one)
+      const bytes = written(one)
       expect(decodeRecord(bytes)).toEqual(one)
       expect(decodeRecord(withAbout(bytes, about))).toEqual({ ...one, about })
       expect(sizeIn(bytes)).toBe(one.size)
@@ -26,7 +30,7 @@ describe('records', () => {
 
   it('say nothing when a bit of them is another one, or an end is missing', () => {
     const run = fc.property(record, fc.nat(), fc.nat(7), (one, at, bit) => {
-      const bytes = encodeRecord(one)
+      const bytes = written(one)
       const place = at % bytes.length
       const flipped = Buffer.from(bytes)
       flipped.writeUInt8(flipped.readUInt8(place) ^ (1 << bit), place)
@@ -34,6 +38,22 @@ describe('records', () => {
       expect(decodeRecord(bytes.subarray(0, place))).toBe(undefined)
     })
     fc.assert(run, { numRuns: 1_000 })
+  })
+
+  it.each(['x', 'é', '€'])('may be longer than the memory that they share, of %s', (character) => {
+    for (const length of [21_835, 21_840, 21_845, 32_760, 65_510, 65_536, 200_000]) {
+      const long = { size: length, about: '{}', text: character.repeat(length) }
+      const bytes = written(long)
+      expect(written({ size: 1, about: '', text: 'short' }).length).toBe(21)
+      expect(decodeRecord(bytes)).toEqual(long)
+      expect(bytes.length).toBe(18 + Buffer.byteLength(long.text))
+    }
+  })
+
+  it('lie in a store as they always did', () => {
+    expect(written({ size: 3, about: '{"since":1}', text: 'é€' }).toString('hex')).toBe(
+      '95f4100000000000000008400b0000007b2273696e6365223a317dc3a9e282ac',
+    )
   })
 })
 

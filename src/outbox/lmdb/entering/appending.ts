@@ -6,7 +6,7 @@ import { full } from '../../../outcome/Refusal.ts'
 import type { Full } from '../../../outcome/Refusal.ts'
 import type { Entry } from '../../../sink/Outbox.ts'
 import { committed } from '../committed.ts'
-import type { Commits } from '../commits.ts'
+import type { Commits, Write, WriteKind } from '../commits.ts'
 import type { DueEntries } from '../dueEntries.ts'
 import type { Bookmark, ItemCodec, LmdbOutbox } from '../LmdbContract.ts'
 import type { Mapping } from '../mapping.ts'
@@ -32,6 +32,18 @@ export interface AppendingOptions<A> {
 /** What of an outbox lets items in. */
 export type Appending<A> = Pick<LmdbOutbox<A>, 'append' | 'bury' | 'bookmark' | 'forget'>
 
+/** An item on its way into the store. */
+interface Entering<A> extends Weight, Write<Entering<A>> {
+  readonly item: A
+  readonly text: string
+  readonly bookmark: Bookmark | undefined
+  /** What it was given, and how long its record is: since it was written last. */
+  number: number
+  bytes: number
+  readonly resolve: (entered: Either<Full, Entry<A>>) => void
+  readonly reject: (error: Error) => void
+}
+
 /** It goes behind all that are there: lmdb need not look where, and fills its pages. */
 export const NEWEST = { append: true } as const
 
@@ -41,35 +53,52 @@ export const appending = <A>(options: AppendingOptions<A>): Appending<A> => {
   const { store } = mapping
   const bookmarks = new Map([...store.marks.getRange()].map(({ key, value }) => [key, value]))
 
+  const entering: WriteKind<Entering<A>> = {
+    grows: true,
+    apply: (write, draft) => {
+      const { size, text, bookmark } = write
+      const record = encodeRecord({ size, about: '', text })
+      write.number = ++draft.items
+      write.bytes = record.length
+      store.fresh.putSync(write.number, record, NEWEST)
+      if (bookmark !== undefined) store.marks.putSync(bookmark.name, bookmark.value)
+      enters(draft, write)
+    },
+    done: (write) => {
+      const { item, number, bookmark } = write
+      room.letGo(write)
+      if (bookmark !== undefined) bookmarks.set(bookmark.name, bookmark.value)
+      const entry = { id: String(number), item, since: undefined, progress: undefined }
+      appended(number, entry, write, write.bytes)
+      write.resolve(right(entry))
+    },
+    fail: (write, error) => {
+      room.letGo(write)
+      write.reject(error)
+    },
+  }
+
   const enter = (
     item: A,
-    weight: Weight,
+    { count, size }: Weight,
     bookmark: Bookmark | undefined,
   ): Promise<Either<Full, Entry<A>>> => {
-    const record = encodeRecord({ size: weight.size, about: '', text: codec.toText(item) })
-    room.hold(weight)
+    const text = codec.toText(item)
     return new Promise((resolve, reject) => {
-      let number = 0
-      commits.put({
-        grows: true,
-        apply: (draft) => {
-          number = ++draft.items
-          store.fresh.putSync(number, record, NEWEST)
-          if (bookmark !== undefined) store.marks.putSync(bookmark.name, bookmark.value)
-          enters(draft, weight)
-        },
-        done: () => {
-          room.letGo(weight)
-          if (bookmark !== undefined) bookmarks.set(bookmark.name, bookmark.value)
-          const entry = { id: String(number), item, since: undefined, progress: undefined }
-          appended(number, entry, weight, record.length)
-          resolve(right(entry))
-        },
-        fail: (error) => {
-          room.letGo(weight)
-          reject(error)
-        },
-      })
+      const write = {
+        kind: entering,
+        item,
+        text,
+        count,
+        size,
+        bookmark,
+        number: 0,
+        bytes: 0,
+        resolve,
+        reject,
+      }
+      room.hold(write)
+      commits.put(write)
     })
   }
 
@@ -88,10 +117,12 @@ export const appending = <A>(options: AppendingOptions<A>): Appending<A> => {
   return {
     append: (item, { bookmark } = {}) => append(item, bookmark),
     bury: async (item: A, outcome: Outcome<A>) => {
-      const record = encodeRecord({ size: codec.sizeOf(item), about: '', text: codec.toText(item) })
+      const size = codec.sizeOf(item)
+      const text = codec.toText(item)
       return committed(commits, {
         grows: true,
         apply: (draft) => {
+          const record = encodeRecord({ size, about: '', text })
           const id = String(++draft.items)
           letters.lay({ id, item, since: undefined, progress: undefined }, outcome, record, draft)
         },

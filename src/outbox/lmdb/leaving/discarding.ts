@@ -32,13 +32,13 @@ export const discarding = <A>({ mapping, commits, codec }: DiscardingOptions<A>)
         draft.unreadable = 0
         draft.waiting = 0
         draft.bytes = 0
-        const weigh = (bytes: Buffer, count: number): void => {
-          draft.waiting += count
+        const weigh = (bytes: Buffer, countOf: (bytes: Buffer) => number): void => {
           draft.bytes += sizeIn(bytes)
+          draft.waiting += countOf(bytes)
         }
-        for (const { value } of store.fresh.getRange()) weigh(value, countIn(value))
-        for (const { value } of store.parked.getRange()) weigh(value, countIn(value))
-        for (const { value } of store.drafts.getRange()) weigh(value, partCountIn(value))
+        for (const { value } of store.fresh.getRange()) weigh(value, countIn)
+        for (const { value } of store.parked.getRange()) weigh(value, countIn)
+        for (const { value } of store.drafts.getRange()) weigh(value, partCountIn)
         return keys.length
       },
     })

@@ -67,10 +67,12 @@ export const diedToText = <A>({ id, since, progress }: Entry<A>, outcome: Outcom
   }))
 }
 
+const UNTRIED: Tried = {}
+
 /** What `triedToText` wrote. Throws if it is no JSON. */
 export const triedFromText = (about: string): Tried =>
   // The checksum of the record says that this is what was written.
-  about === '' ? {} : (JSON.parse(about) as Tried)
+  about === '' ? UNTRIED : (JSON.parse(about) as Tried)
 
 /** What `diedToText` wrote. Throws if it is no JSON. */
 export const diedFromText = (about: string): Died => JSON.parse(about) as Died
