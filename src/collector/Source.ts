@@ -1,12 +1,9 @@
-import type { Signer } from '../event/Payload.ts'
 import type { Workings } from '../destination/workings.ts'
 
 /** A destination at work. */
 export interface Place {
   readonly name: string
   readonly work: Workings
-  /** Signs what goes there (DE10). */
-  readonly signer: Signer | undefined
   enabled: boolean
 }
 

@@ -32,7 +32,7 @@ export interface Parcel {
   readonly size: number
 }
 
-/** Makes the payload of a message once for all destinations (BY1), without a signer; or says why not. Never throws, whatever a message from code does. */
+/** Makes the payload of a message once for all destinations (BY1), or says why not. Never throws, whatever a message from code does. */
 export type EncodeMessage = (message: unknown, parcel: Parcel) => Either<Refusal, EventPayload<Event>>
 
 /**

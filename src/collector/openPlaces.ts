@@ -26,30 +26,28 @@ const placeOf = (
 ): Either<ReadonlyArray<Fault>, () => Place> => {
   const { name } = settings
   const make =
-    (sinkIn: SinkIn, { sharedSecret, enabled }: Omit<Parts, 'urls'>) =>
+    (sinkIn: SinkIn, { enabled }: Pick<Parts, 'enabled'>) =>
     (): Place => {
       const kept = settings.outbox ?? outbox?.(name)
-      const signer = sharedSecret === undefined ? undefined : signerOf(sharedSecret)
       return {
         name,
         work: workings(
           {
             sinkIn,
             numbers: numbersOf(shared, 'createCollector'),
-            signer,
             ended: (outcome) => {
               ended({ destination: name, outcome })
             },
           },
           { ...shared, ...(kept === undefined ? {} : { outbox: kept }) },
         ),
-        signer,
         enabled,
       }
     }
   if (settings.sink !== undefined) {
     const { sink, sharedSecret, enabled = true } = settings
-    return right(make((around) => ownSinkOf(sink, around), { sharedSecret, enabled }))
+    const signer = sharedSecret === undefined ? undefined : signerOf(sharedSecret)
+    return right(make((around) => ownSinkOf(sink, signer, around), { enabled }))
   }
   const parts = partsOf(settings, shared)
   return isLeft(parts) ? parts : right(make((around) => sinkOf(parts.right.urls, around), parts.right))

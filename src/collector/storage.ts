@@ -53,8 +53,7 @@ export const storage = (whenFull: NonNullable<CollectorOptions['whenFull']>): St
     return answer.left._tag === 'Full' && whenFull === 'deadLetter' ? bury(place, payload) : answer.left
   }
 
-  const offer = (place: Place, given: EventPayload<Event>): Awaitable<NotStored | undefined> => {
-    const payload = place.signer === undefined ? given : { ...given, signer: place.signer }
+  const offer = (place: Place, payload: EventPayload<Event>): Awaitable<NotStored | undefined> => {
     try {
       const answer = place.work.offer(payload)
       if (!isPromiseLike(answer)) {

@@ -1,4 +1,4 @@
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../clock/Clock.ts'
 import * as t from 'io-ts'
@@ -6,7 +6,7 @@ import { eventReader } from '../event/Event.ts'
 import type { Event } from '../event/Event.ts'
 import { encodePayload } from '../event/encodePayload.ts'
 import { faultsOf } from '../event/faultsOf.ts'
-import type { EventPayload, Signer } from '../event/Payload.ts'
+import type { EventPayload } from '../event/Payload.ts'
 import { toErrors } from '../event/json/Finding.ts'
 import { toWebhookBody } from '../event/WebhookBody.ts'
 import { messageOf } from '../internal/messageOf.ts'
@@ -17,7 +17,6 @@ import type { Refusal } from '../outcome/Refusal.ts'
 export interface EncoderOptions {
   readonly clock: Clock
   readonly maxBody: number
-  readonly signer?: Signer | undefined
   readonly newId?: (() => string) | undefined
   /** Is told the keys that a call lost (EV3). */
   readonly onDropped?: ((keys: ReadonlyArray<string>) => void) | undefined
@@ -29,11 +28,10 @@ export interface EncoderOptions {
 
 const ROOT: t.Context = [{ key: '', type: t.UnknownRecord }]
 
-/** Makes the payload of a call once (BY1), with the signer that will sign it, or says why not. Never throws. */
+/** Makes the payload of a call once (BY1), or says why not. Never throws. */
 export const encoderOf = ({
   clock,
   maxBody,
-  signer,
   newId,
   onDropped,
   hearsDropped,
@@ -51,8 +49,7 @@ export const encoderOf = ({
     const found = read(call, undefined)
     if (isLeft(found)) return left(invalid(call, faultsOf(toErrors(found.left, ROOT))))
     const event = found.right
-    const encoded = encodePayload(event.messageId, event, toWebhookBody(event), maxBody)
-    return isLeft(encoded) || signer === undefined ? encoded : right({ ...encoded.right, signer })
+    return encodePayload(event.messageId, event, toWebhookBody(event), maxBody)
   }
 
   return (call) => {

@@ -8,39 +8,32 @@ import { hearing } from '../observe/hearing.ts'
 import { messageOf } from '../internal/messageOf.ts'
 import { disabled, notKept } from '../outcome/Refusal.ts'
 import type { Refusal } from '../outcome/Refusal.ts'
-import { signerOf } from '../signing/signerOf.ts'
 import type { Sink } from '../sink/Sink.ts'
 import type { Accepted, Destination, DestinationOptions } from './Destination.ts'
 import { doorway } from '../sources/doorway.ts'
 import { encoderOf } from './encoderOf.ts'
 import { numbersOf } from './numbersOf.ts'
-import type { Settings } from './Settings.ts'
 import { sinkOf } from './sinkOf.ts'
 import { workings } from './workings.ts'
 
 /** What a destination posts to, and what its settings say beside the URLs. */
 export interface Parts {
+  /** Each signs what it sends, if it has a secret: what waits has no signer, whoever stores it. */
   readonly urls: ReadonlyArray<Sink<Payload<Event>>>
-  readonly sharedSecret: Settings['sharedSecret']
   readonly enabled: boolean
 }
 
 /** A destination at work over its parts, whatever they post to: all that `Destination` promises. */
-export const openDestination = (
-  { urls, sharedSecret, ...settings }: Parts,
-  options: DestinationOptions,
-): Destination => {
+export const openDestination = ({ urls, ...settings }: Parts, options: DestinationOptions): Destination => {
   const numbers = numbersOf(options)
   const hears = hearing(options)
   let enabled = settings.enabled
 
-  const signer = sharedSecret === undefined ? undefined : signerOf(sharedSecret)
   const door = doorway(() => work.waiting())
   const work = workings(
     {
       sinkIn: (around) => sinkOf(urls, around),
       numbers,
-      signer,
       ended: door.freed,
       news: door.freed,
       answered: door.look,
@@ -51,7 +44,6 @@ export const openDestination = (
   const encode = encoderOf({
     clock: options.clock ?? systemClock,
     maxBody: numbers.maxBody,
-    signer,
     newId: options.newId,
     onDropped: (keys) => {
       work.tell({ _tag: 'KeysDropped', at: work.now(), keys })

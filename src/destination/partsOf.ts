@@ -22,9 +22,9 @@ export const partsOf = (
   options: DestinationOptions,
 ): Either<ReadonlyArray<Fault>, Parts> => {
   const { clock = systemClock, egress, statuses, messageIdHeader, outbox, retry } = options
-  const { enabled = true, sharedSecret } = settings
+  const { enabled = true } = settings
   const shared = { clock, egress, statuses, messageIdHeader, connections: numbersOf(options).concurrency }
   const urls = webhooksOf(settings, shared)
   const faults = [...(isLeft(urls) ? urls.left : []), ...outboxFaults(outbox), ...retryFaults(retry)]
-  return isLeft(urls) || faults.length > 0 ? left(faults) : right({ urls: urls.right, sharedSecret, enabled })
+  return isLeft(urls) || faults.length > 0 ? left(faults) : right({ urls: urls.right, enabled })
 }

@@ -22,7 +22,7 @@ export interface SharedOptions {
 
 /** The webhook of each URL, or what is wrong with the options that they share: their own settings have been decoded. */
 export const webhooksOf = (
-  { webhooks }: Settings,
+  { webhooks, sharedSecret }: Settings,
   { egress, statuses, messageIdHeader, ...others }: SharedOptions,
 ): Either<ReadonlyArray<Fault>, ReadonlyArray<Sink<Payload<Event>>>> => {
   const shared = {
@@ -31,7 +31,10 @@ export const webhooksOf = (
     ...(statuses === undefined ? {} : { statuses }),
     ...(messageIdHeader === undefined ? {} : { messageIdHeader }),
   }
-  const all: ReadonlyArray<WebhookOptions> = webhooks.map((entry) => ({ ...entry, ...shared }))
+  const all = webhooks.map((entry): WebhookOptions => {
+    const secret = entry.secret ?? sharedSecret
+    return { ...entry, ...shared, ...(secret === undefined ? {} : { secret }) }
+  })
   const faults = new Map(all.flatMap(webhookFaults).map((fault) => [fault.path, fault]))
   return faults.size > 0 ? left([...faults.values()]) : right(all.map((options) => webhook(options)))
 }

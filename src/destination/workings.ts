@@ -3,7 +3,7 @@ import { steady, systemClock } from '../clock/Clock.ts'
 import { inTime } from '../clock/inTime.ts'
 import { systemRandom } from '../clock/Random.ts'
 import type { Event } from '../event/Event.ts'
-import type { Payload, Signer } from '../event/Payload.ts'
+import type { Payload } from '../event/Payload.ts'
 import type { Awaitable } from '../internal/Awaitable.ts'
 import type { Attempted, Tell } from '../observe/Happening.ts'
 import { hearing } from '../observe/hearing.ts'
@@ -55,8 +55,6 @@ export interface WorkingsParts {
   /** Makes what it delivers to. */
   readonly sinkIn: (surroundings: Surroundings) => Sink<Payload<Event>>
   readonly numbers: Numbers
-  /** Signs what a stored outbox brings back. */
-  readonly signer: Signer | undefined
   /** Is told each outcome, before its subscribers are. */
   readonly ended?: (outcome: Outcome<Payload<Event>>) => void
   /** Is told when the outbox said something of its own accord: others may have made room. */
@@ -74,7 +72,6 @@ export const workings = (
   {
     sinkIn,
     numbers,
-    signer,
     ended = nothing,
     news = nothing,
     answered = nothing,
@@ -98,7 +95,7 @@ export const workings = (
     if (happening._tag === 'Attempted') attempts.next(happening)
   })
 
-  const outbox = outboxOf(options, { numbers, signer, clock, defect: reportFrom('orderBy') })
+  const outbox = outboxOf(options, { numbers, clock, defect: reportFrom('orderBy') })
   const coming = arrivals(answered)
   const sink = sinkIn({ ...numbers, clock, tell })
   const work = relay<Payload<Event>>({

@@ -56,7 +56,7 @@ export const open = (
     return close === undefined ? sink : Object.assign(sink, { close: () => close })
   })
   const destination = openDestination(
-    { urls, sharedSecret: undefined, enabled: true },
+    { urls, enabled: true },
     {
       clock,
       random: () => 0,

@@ -140,7 +140,7 @@ export const play = async (given: World, openDestination: OpenDestination): Prom
   let closedAt = Infinity
 
   const destination = openDestination(
-    { urls: urls.map(({ sink }) => sink), sharedSecret: undefined, enabled: true },
+    { urls: urls.map(({ sink }) => sink), enabled: true },
     {
       clock,
       random: seededRandom(seed),

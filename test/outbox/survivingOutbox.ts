@@ -27,6 +27,18 @@ export const disk = <A>(): Disk<A> => ({
   generation: 0,
 })
 
+/** What the next process reads of it. Everything in it has been text, as in a table or a file of one's own. */
+export const reread = <A>(on: Disk<A>): Disk<A> => {
+  // It is what was written, as far as JSON can say it: that is what is tested.
+  const read = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T
+  return {
+    ...disk<A>(),
+    entries: new Map(read([...on.entries])),
+    dead: read(on.dead),
+    appended: on.appended,
+  }
+}
+
 export const survivingOutbox = <A>(
   on: Disk<A>,
   clock: Clock,

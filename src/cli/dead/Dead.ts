@@ -37,7 +37,7 @@ const codecOf = (
 
 /** In the folder of a destination. */
 const events = codecOf(
-  payloadCodec(undefined).kind,
+  payloadCodec.kind,
   (record) => {
     const {
       id,

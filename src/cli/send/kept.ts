@@ -1,12 +1,10 @@
 import type { Event } from '../../event/Event.ts'
 import type { Payload } from '../../event/Payload.ts'
 import { payloadCodec } from '../../destination/keeping/payloadCodec.ts'
-import type { Settings } from '../../destination/Settings.ts'
 import type { Full } from '../../outcome/Refusal.ts'
 import { isPromiseLike } from '../../internal/Awaitable.ts'
 import { lmdbOutbox } from '../../outbox/lmdb/lmdbOutbox.ts'
 import { memoryOutbox } from '../../outbox/memoryOutbox.ts'
-import { signerOf } from '../../signing/signerOf.ts'
 import type { Outbox } from '../../sink/Outbox.ts'
 import type { Carrier, Reading } from '../forward/Carrier.ts'
 import { fromText, toText } from '../forward/Position.ts'
@@ -26,7 +24,6 @@ export interface Kept extends Pick<Carrier, 'taken' | 'finished'> {
 interface Bounds {
   readonly maxCount: number
   readonly maxBytes: number
-  readonly sharedSecret: Settings['sharedSecret']
 }
 
 const inMemory = ({ maxCount, maxBytes }: Bounds, { offered }: Reading): Kept => {
@@ -52,9 +49,8 @@ const inMemory = ({ maxCount, maxBytes }: Bounds, { offered }: Reading): Kept =>
 export const kept = (folder: KeptIn | undefined, bounds: Bounds, reading: Reading): Kept => {
   if (folder === undefined) return inMemory(bounds, reading)
   const { path, input } = folder
-  const { maxCount, maxBytes, sharedSecret } = bounds
-  const signer = sharedSecret === undefined ? undefined : signerOf(sharedSecret)
-  const store = lmdbOutbox<Payload<Event>>({ path, maxCount, maxBytes, codec: payloadCodec(signer) })
+  const { maxCount, maxBytes } = bounds
+  const store = lmdbOutbox<Payload<Event>>({ path, maxCount, maxBytes, codec: payloadCodec })
   /** Lines that found no room; they are offered again before any new one. */
   const missing = new Set<number>()
   /** How far everything was taken. */

@@ -25,7 +25,7 @@ export const toWebhooks =
   ({ settings, destination: options, maxWaiting, maxBytes = MOST_BYTES, outbox }: ToWebhooks): OpenCarrier =>
   (tell, reading) => {
     const bounds = { maxCount: maxWaiting, maxBytes }
-    const store = kept(outbox, { ...bounds, sharedSecret: settings.sharedSecret }, reading)
+    const store = kept(outbox, bounds, reading)
     const destination = webhookDestination(settings, { ...options, ...bounds, outbox: store.outbox, tell })
     return {
       ready: destination.ready,

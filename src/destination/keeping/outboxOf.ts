@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock/Clock.ts'
 import type { Event } from '../../event/Event.ts'
-import type { Payload, Signer } from '../../event/Payload.ts'
+import type { Payload } from '../../event/Payload.ts'
 import { lmdbOutbox } from '../../outbox/lmdb/lmdbOutbox.ts'
 import { inOrder } from '../../outbox/inOrder.ts'
 import { memoryOutbox } from '../../outbox/memoryOutbox.ts'
@@ -13,8 +13,6 @@ import { payloadCodec } from './payloadCodec.ts'
 /** What an outbox of a destination stands on. */
 export interface OutboxSurroundings {
   readonly numbers: Pick<Numbers, 'maxCount' | 'maxBytes'>
-  /** Signs what is read back from a disk: signatures and secrets are never stored (DE10). */
-  readonly signer: Signer | undefined
   readonly clock: Clock
   /** Is told what `orderBy` threw. */
   readonly defect: (error: unknown) => void
@@ -23,11 +21,11 @@ export interface OutboxSurroundings {
 /** Where accepted events wait, in order if one is wanted (DE7). @throws OutboxError when a folder cannot be opened. */
 export const outboxOf = (
   { outbox, orderBy }: DestinationOptions,
-  { numbers, signer, clock, defect }: OutboxSurroundings,
+  { numbers, clock, defect }: OutboxSurroundings,
 ): Outbox<Payload<Event>> => {
   const opened = (): Outbox<Payload<Event>> => {
     if (outbox === undefined) return memoryOutbox<Payload<Event>>(numbers)
-    return isStoredIn(outbox) ? lmdbOutbox({ ...outbox, codec: payloadCodec(signer), clock }) : outbox
+    return isStoredIn(outbox) ? lmdbOutbox({ ...outbox, codec: payloadCodec, clock }) : outbox
   }
   const given = opened()
   if (orderBy === undefined) return given

@@ -16,7 +16,7 @@ import { countingReceiver } from './receiver.ts'
 import type { CountingReceiver } from './receiver.ts'
 
 /** How a destination keeps its events. */
-export const EVENTS = payloadCodec(undefined)
+export const EVENTS = payloadCodec
 
 /** How large a run is: small in `npm test`, and as large as the promise in `npm run nightly`. */
 export const SIZE =

@@ -43,7 +43,7 @@ const forgetful = (lineOf: (name: string) => object): Promise<Harm> => {
   const file = `${folder}/events.ndjson`
   const path = `${folder}/outbox`
   const forget = async (): Promise<void> => {
-    const outbox = lmdbOutbox({ path, codec: payloadCodec(undefined) })
+    const outbox = lmdbOutbox({ path, codec: payloadCodec })
     await outbox.forget(file)
     await outbox.close()
   }
