@@ -59,6 +59,8 @@ export const thirdParties: ReadonlyArray<Place> = [
   { package: /^node:dns(\/promises)?$/, places: ['transport/'] },
   // What is loaded only when somebody asked for it, at once, which `import()` cannot do: a log, and a store.
   { package: /^node:module$/, places: ['observe/debugTell.ts', 'outbox/lmdb/opening/loadLmdb.ts'] },
+  // Which thread of a process has a store.
+  { package: /^node:worker_threads$/, places: ['outbox/lmdb/opening/Owner.ts'] },
   // Bodies that come compressed.
   { package: /^node:zlib$/, places: ['collector/', 'testing/', 'outbox/lmdb/', 'cli/'] },
   // A body's pieces are told from what only looks like them, whatever realm made them.

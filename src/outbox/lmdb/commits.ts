@@ -174,7 +174,7 @@ export const commits = ({ store, ready }: Pick<Mapping, 'store' | 'ready'>, path
       try {
         await readied()
       } catch (error) {
-        failAll(failureOf(error))
+        failAll(error instanceof Error ? error : failureOf(error))
         continue
       }
       if (queue.size() > 0) await commitSome()

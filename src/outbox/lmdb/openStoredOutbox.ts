@@ -7,9 +7,12 @@ import type { LmdbOutboxOptions } from './LmdbContract.ts'
 import { loadLmdb } from './opening/loadLmdb.ts'
 import { outboxFault } from './OutboxError.ts'
 import type { OutboxFault } from './OutboxError.ts'
-import { claim, thisProcess } from './opening/Owner.ts'
+import { claim } from './opening/claim.ts'
+import { thisThread } from './opening/Owner.ts'
+import { makeFolder } from './opening/makeFolder.ts'
+import { openStore } from './opening/openStore.ts'
 import { mapping } from './mapping.ts'
-import { makeFolder, isStoreIn, openEnv, openStore, openTrees } from './Store.ts'
+import { identityOf, openEnv, openTrees } from './Store.ts'
 import type { Store } from './Store.ts'
 import { storedOutbox } from './storedOutbox.ts'
 import type { StoredOutbox } from './storedOutbox.ts'
@@ -42,18 +45,24 @@ export const openStoredOutbox = <A>(options: LmdbOutboxOptions<A>): Either<Outbo
   if (isLeft(loaded)) return loaded
   const made = makeFolder(path)
   if (isLeft(made)) return made
-  const claimed = claim(path, thisProcess(now()))
+  const claimed = claim(path, thisThread(now()))
   if (isLeft(claimed)) return claimed
+  const { isHeld, release } = claimed.right
   const opened = openStore(loaded.right, path, codec.kind)
   if (isLeft(opened)) {
-    claimed.right()
+    release()
     return left(opened.left)
   }
+  const identity = identityOf(path)
   const open = (): Store => {
+    const found = identityOf(path)
     // lmdb would make a new one in its place, with nothing in it.
-    if (!isStoreIn(path)) throw new Error(`the outbox in ${path} is gone: somebody has removed its file`)
+    if (found === undefined) throw new Error(`the outbox in ${path} is gone: somebody has removed its file`)
+    // What is known of one store says nothing of another.
+    if (found !== identity || !isHeld())
+      throw new Error(`the outbox in ${path} is another one by now: bring back the folder that was there`)
     return openTrees(openEnv(loaded.right, path))
   }
   const mapped = mapping({ store: opened.right, open, isWorn: wear() })
-  return right(storedOutbox({ path, mapping: mapped, codec, ...bounds, now, release: claimed.right }))
+  return right(storedOutbox({ path, mapping: mapped, codec, ...bounds, now, release }))
 }

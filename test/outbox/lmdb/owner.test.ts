@@ -1,13 +1,23 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, linkSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createInterface } from 'node:readline'
+import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { lmdbOutbox } from '../../../src/outbox/lmdb/lmdbOutbox.ts'
 import { openLmdbOutbox } from '../../../src/outbox/lmdb/openLmdbOutbox.ts'
-import { thisProcess } from '../../../src/outbox/lmdb/opening/Owner.ts'
+import { thisThread } from '../../../src/outbox/lmdb/opening/Owner.ts'
 import type { Owner } from '../../../src/outbox/lmdb/opening/Owner.ts'
 import { newFolder } from './grounds.ts'
 import { codec } from './killedItems.js'
@@ -61,7 +71,7 @@ describe('one process at a time', () => {
   })
 
   const ownerNow = (): Owner => JSON.parse(readFileSync(join(path, 'owner.json'), 'utf8')) as Owner
-  const me = thisProcess(0)
+  const me = thisThread(0)
 
   it.each([
     ['whose number nobody has', { ...me, pid: 2 ** 22 + 1 }],
@@ -80,8 +90,13 @@ describe('one process at a time', () => {
     writeFileSync(next, JSON.stringify(me))
     expect(refusal()?.[1]).toContain('in use by a process that is starting: try again')
     writeFileSync(next, JSON.stringify({ ...me, started: '1' }))
+    // Nor is the place of that one, while somebody else does that.
+    writeFileSync(`${next}.next`, JSON.stringify(me))
+    expect(refusal()?.[1]).toContain('in use by a process that is starting: try again')
+    expect(existsSync(next)).toBe(true)
+    writeFileSync(`${next}.next`, '')
     expect(refusal()).toBe(undefined)
-    expect(existsSync(next)).toBe(false)
+    expect(readdirSync(path).filter((name) => name.startsWith('owner'))).toEqual(['owner.json'])
   })
 
   // In a container a process has the number of the one that was killed before it. Both names were of one file then.
@@ -89,7 +104,7 @@ describe('one process at a time', () => {
     'is taken over from one with the same number that was killed when it had just linked %s',
     (name) => {
       leftBy({ ...me, started: '1' })
-      const own = join(path, `owner.json.${String(me.pid)}`)
+      const own = join(path, `owner.json.${String(me.pid)}.${String(me.thread)}`)
       writeFileSync(own, JSON.stringify({ ...me, started: '1' }))
       rmSync(join(path, name), { force: true })
       linkSync(own, join(path, name))
@@ -99,20 +114,81 @@ describe('one process at a time', () => {
     },
   )
 
-  it.each(['', 'who?', '{}', '{"pid":0}', 'null'])(
-    'is not taken over from %j: that is for a person to decide',
+  // A disk may leave it so when the power goes. It is synced before it is there, so nobody who lives has it so.
+  it.each(['', '\0'.repeat(130), '\n'])('is taken over from nobody: %j', (text) => {
+    writeFileSync(join(path, 'owner.json'), text)
+    expect(refusal()).toBe(undefined)
+    expect(ownerNow().pid).toBe(process.pid)
+  })
+
+  it.each(['who?', '{}', '{"pid":0}', '{"name":"Ann"}', 'null'])(
+    'is not taken over from %j, which is of somebody else: that is for a person to decide',
     (text) => {
       writeFileSync(join(path, 'owner.json'), text)
       expect(refusal()).toEqual([
         'inUse',
         expect.stringContaining(`if none has it open, delete ${join(path, 'owner.json')}`),
       ])
+      expect(readFileSync(join(path, 'owner.json'), 'utf8')).toBe(text)
     },
   )
+
+  it('a file that cannot be read is told as that', () => {
+    mkdirSync(join(path, 'owner.json'))
+    expect(refusal()).toEqual(['noAccess', expect.stringContaining('EISDIR')])
+  })
+
+  // So it is told where a full disk takes no file.
+  it('the word may be a link that points nowhere', () => {
+    const { pid, task, started } = me
+    const file = join(path, 'owner.json')
+    symlinkSync(JSON.stringify({ pid, task, started }), file)
+    expect(refusal()?.[1]).toContain('in use by this process, since an unknown moment')
+    rmSync(file)
+    symlinkSync(JSON.stringify({ pid, task, started: '1' }), file)
+    expect(refusal()).toBe(undefined)
+    expect(ownerNow().pid).toBe(process.pid)
+  })
+
+  it('what another has put in its place is not taken away on closing', async () => {
+    const outbox = lmdbOutbox<string>({ path, codec })
+    const other = { ...me, since: 'later' }
+    leftBy(other)
+    await outbox.close()
+    expect(ownerNow()).toEqual(other)
+  })
 
   it('an opening that fails gives the folder back', () => {
     writeFileSync(join(path, 'data.mdb'), 'something else')
     expect(refusal()?.[0]).toBe('notAnOutbox')
     expect(readdirSync(path)).toEqual(['data.mdb'])
+  })
+})
+
+describe('one thread at a time', () => {
+  const THREAD = `
+    const { workerData: path, parentPort } = require('node:worker_threads')
+    const codec = { toText: String, fromText: String, sizeOf: () => 1 }
+    import('${new URL('../../../dist/outbox/lmdb/index.js', import.meta.url).href}').then(async ({ lmdbOutbox }) => {
+      const outbox = lmdbOutbox({ path, codec })
+      await outbox.append('a')
+      parentPort.postMessage('kept')
+      setInterval(() => outbox.append('b'), 1)
+    })`
+
+  // Elsewhere the system does not say which thread it is.
+  it.runIf(existsSync('/proc/thread-self'))('what a thread left that was ended is taken over', async () => {
+    const thread = new Worker(THREAD, { eval: true, workerData: path })
+    await once(thread, 'message')
+    expect(refusal()?.[1]).toMatch(/by another thread of this process, since .*free when that thread ends/)
+    await thread.terminate()
+    const outbox = lmdbOutbox<string>({ path, codec })
+    expect(outbox.stats().waiting).toBeGreaterThan(0)
+    await outbox.close()
+  })
+
+  it('is told so, where the system does not say which threads there are', () => {
+    leftBy({ ...thisThread(0), thread: 999, task: undefined })
+    expect(refusal()?.[1]).toMatch(/by another thread of this process, .*free when this process ends/)
   })
 })

@@ -1,59 +1,64 @@
 /**
- * Who has a store open: one process at a time. It says so in a file of the folder, which is there with its content or not at all.
+ * Who has a store open: one thread of one process.
  *
  * @module
  */
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { outboxFault } from '../OutboxError.ts'
-import type { OutboxFault } from '../OutboxError.ts'
-import { systemFault } from './systemFault.ts'
+import { readFileSync, readlinkSync } from 'node:fs'
+import { threadId } from 'node:worker_threads'
 
-/** The name of the file in the folder of an outbox. */
-export const OWNER_FILE = 'owner.json'
-
-/** A process, told apart from a later one with the same number. */
+/** A thread, told apart from a later one with the same numbers. */
 export interface Owner {
   readonly pid: number
-  /** When it opened the store, as an ISO text. */
-  readonly since: string
+  /** Node's number of the thread; undefined where it is not told. */
+  readonly thread: number | undefined
+  /** When it opened the store, as an ISO text; undefined where it is not told. */
+  readonly since: string | undefined
   /** This start of the machine; undefined where the system does not say. */
   readonly boot: string | undefined
-  /** When the process started, in the system's own measure. */
+  /** The system's number of the thread; undefined where the system does not say. */
+  readonly task: number | undefined
+  /** When the thread started, in the system's own measure. */
   readonly started: string | undefined
 }
 
-const read = (file: string): string | undefined => {
+const told = (read: () => string): string | undefined => {
   try {
-    return readFileSync(file, 'utf8').trim()
+    return read().trim()
   } catch {
     return undefined
   }
 }
 
-const bootId = (): string | undefined => read('/proc/sys/kernel/random/boot_id')
+const bootId = (): string | undefined => told(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8'))
 
-/** What the system says of a process. Its name may hold blanks and brackets, so the fields are counted from the last bracket. */
-const statOf = (pid: number): ReadonlyArray<string> =>
-  read(`/proc/${String(pid)}/stat`)
+/** What the system says of a thread. Its name may hold blanks and brackets, so the fields are counted from the last bracket. */
+const statOf = (pid: number, task: number): ReadonlyArray<string> =>
+  told(() => readFileSync(`/proc/${String(pid)}/task/${String(task)}/stat`, 'utf8'))
     ?.replace(/^.*\)/s, '')
     .trim()
     .split(' ') ?? []
 
-const startOf = (pid: number): string | undefined => statOf(pid)[19]
+const startOf = (pid: number, task: number): string | undefined => statOf(pid, task)[19]
 
 /** It has ended, and only whoever started it has not asked how. */
-const isZombie = (pid: number): boolean => /^[ZX]$/.test(statOf(pid)[0] ?? '')
+const isZombie = (pid: number): boolean => /^[ZX]$/.test(statOf(pid, pid)[0] ?? '')
 
-/** This process. `at`: milliseconds since 1970. */
-export const thisProcess = (at: number): Owner => ({
-  pid: process.pid,
-  since: new Date(at).toISOString(),
-  boot: bootId(),
-  started: startOf(process.pid),
-})
+/** A system that shows nothing of the process shows nothing of its threads either. */
+const hasEnded = (pid: number, task: number): boolean =>
+  statOf(pid, pid).length > 0 && statOf(pid, task).length === 0
+
+const thisTask = (): number | undefined => {
+  const [pid, task] = told(() => readlinkSync('/proc/thread-self'))?.split('/task/') ?? []
+  return Number(pid) === process.pid ? Number(task) : undefined
+}
+
+/** This thread. `at`: milliseconds since 1970. */
+export const thisThread = (at: number): Owner => {
+  const { pid } = process
+  const task = thisTask()
+  const started = startOf(pid, task ?? pid)
+  return { pid, thread: threadId, since: new Date(at).toISOString(), boot: bootId(), task, started }
+}
 
 const isThere = (pid: number): boolean => {
   try {
@@ -68,10 +73,26 @@ const isThere = (pid: number): boolean => {
 const differs = (one: string | undefined, other: string | undefined): boolean =>
   one !== undefined && other !== undefined && one !== other
 
-const isAlive = ({ pid, boot, started }: Owner): boolean =>
-  !differs(boot, bootId()) && isThere(pid) && !isZombie(pid) && !differs(started, startOf(pid))
+/** Whether it may still have the store open. */
+export const isAlive = ({ pid, task = pid, boot, started }: Owner): boolean =>
+  !differs(boot, bootId()) &&
+  isThere(pid) &&
+  !isZombie(pid) &&
+  !hasEnded(pid, task) &&
+  !differs(started, startOf(pid, task))
 
-const ownerIn = (text: string): Owner | undefined => {
+/** As it is written. */
+export const ownerToText = (owner: Owner): string => JSON.stringify(owner)
+
+/** As little as tells it apart: a text so short lies in the name that points to it, and takes no room of the disk. */
+export const ownerToShortText = ({ pid, task, started }: Owner): string =>
+  JSON.stringify({ pid, task, started })
+
+const isNumber = (value: unknown, least: number): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= least
+
+/** The owner in a text; undefined if it names none. */
+export const ownerFromText = (text: string): Owner | undefined => {
   try {
     const found: unknown = JSON.parse(text)
     if (typeof found !== 'object' || found === null) return undefined
@@ -80,80 +101,31 @@ const ownerIn = (text: string): Owner | undefined => {
       const value = fields.get(name)
       return typeof value === 'string' ? value : undefined
     }
-    const pid = fields.get('pid')
-    if (typeof pid !== 'number' || !Number.isSafeInteger(pid) || pid < 1) return undefined
-    return { pid, since: word('since') ?? 'an unknown moment', boot: word('boot'), started: word('started') }
+    const number = (name: string, least: number): number | undefined => {
+      const value = fields.get(name)
+      return isNumber(value, least) ? value : undefined
+    }
+    const pid = number('pid', 1)
+    if (pid === undefined) return undefined
+    return {
+      pid,
+      thread: number('thread', 0),
+      since: word('since'),
+      boot: word('boot'),
+      task: number('task', 1),
+      started: word('started'),
+    }
   } catch {
     return undefined
   }
 }
 
-const inUse = (path: string, by: string): OutboxFault =>
-  outboxFault('inUse', path, `the outbox in ${path} is in use ${by}`)
-
-const byOwner = ({ pid, since }: Owner): string =>
-  pid === process.pid
-    ? `by this process, since ${since}: close it first, or share it`
-    : `by process ${String(pid)}, since ${since}: end that process, or give this one a folder of its own`
-
-/** Puts a file in its place, if none is there. A link, because it appears with all its content. */
-const place = (from: string, to: string): 'placed' | 'taken' => {
-  try {
-    linkSync(from, to)
-    return 'placed'
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return 'taken'
-    throw error
-  }
-}
-
-/** Two that start at once may find each other's file a few times, never often. */
-const TRIES = 5
-
-const claimWith = (own: string, file: string, path: string): Either<OutboxFault, void> => {
-  for (let again = 0; again < TRIES; again++) {
-    if (place(own, file) === 'placed') return right(undefined)
-    const text = read(file)
-    // Released in this moment.
-    if (text === undefined) continue
-    const owner = ownerIn(text)
-    if (owner === undefined)
-      return left(inUse(path, `by an unknown process: if none has it open, delete ${file}`))
-    if (isAlive(owner)) return left(inUse(path, byOwner(owner)))
-    // It died. Only who holds the second file may take its place, and only if it is still that one's.
-    const turn = `${file}.next`
-    if (place(own, turn) === 'taken') {
-      const other = ownerIn(read(turn) ?? '')
-      if (other === undefined || !isAlive(other)) rmSync(turn, { force: true })
-      continue
-    }
-    try {
-      if (read(file) !== text) continue
-      renameSync(own, file)
-      return right(undefined)
-    } finally {
-      rmSync(turn, { force: true })
-    }
-  }
-  return left(inUse(path, 'by a process that is starting: try again'))
-}
-
-/** Makes the folder this process's own, or says who has it. Answers how to give it back. */
-export const claim = (path: string, owner: Owner): Either<OutboxFault, () => void> => {
-  const file = join(path, OWNER_FILE)
-  const own = `${file}.${String(owner.pid)}`
-  try {
-    // One with the same number may have been killed here: then its file may also stand under another name, and would change there too.
-    rmSync(own, { force: true })
-    writeFileSync(own, JSON.stringify(owner))
-    const claimed = claimWith(own, file, path)
-    if (claimed._tag === 'Left') return claimed
-    return right(() => {
-      rmSync(file, { force: true })
-    })
-  } catch (error) {
-    return left(systemFault(path, error))
-  } finally {
-    rmSync(own, { force: true })
-  }
+/** Who it is and what to do about it, for people. */
+export const sayOwner = ({ pid, thread, since = 'an unknown moment', task }: Owner): string => {
+  if (pid !== process.pid)
+    return `by process ${String(pid)}, since ${since}: end that process, or give this one a folder of its own`
+  if (thread === undefined || thread === threadId)
+    return `by this process, since ${since}: close it first, or share it`
+  const freed = task === undefined ? 'it is free when this process ends' : 'it is free when that thread ends'
+  return `by another thread of this process, since ${since}: close it there; else ${freed}`
 }

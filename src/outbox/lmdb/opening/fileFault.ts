@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { pagesNeeded } from './pagesNeeded.ts'
 
 /** Where a page's content begins, behind its number, transaction, flags and bounds. */
@@ -46,7 +46,9 @@ const metaAt = (file: number, at: number): Meta | undefined => {
 }
 
 const faultOf = (file: number): FileFault | undefined => {
-  const { size } = fstatSync(file)
+  const found = fstatSync(file)
+  if (!found.isFile()) return foreign
+  const { size } = found
   const first = metaAt(file, 0)
   if (first === undefined) return size === 0 ? short : foreign
   const second = metaAt(file, first.pageSize)
@@ -65,7 +67,8 @@ const faultOf = (file: number): FileFault | undefined => {
  * into memory all the same, and the first look at it ends the process.
  */
 export const fileFault = (path: string): FileFault | undefined => {
-  const file = openSync(path, 'r')
+  // A pipe would keep whoever opens it waiting.
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     return faultOf(file)
   } catch (error) {

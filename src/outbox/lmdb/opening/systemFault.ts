@@ -1,15 +1,11 @@
 import { messageOf } from '../../../internal/messageOf.ts'
 import { outboxFault } from '../OutboxError.ts'
 import type { OutboxFault } from '../OutboxError.ts'
-
-const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT'])
-
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+import { isFull } from './SystemError.ts'
 
 /** What the operating system said of the folder, as a fault that says the way out. */
 export const systemFault = (path: string, error: unknown): OutboxFault =>
-  FULL.has(codeOf(error))
+  isFull(error)
     ? outboxFault(
         'noSpace',
         path,
