@@ -50,7 +50,12 @@ reads stdout goes away, delivery goes on.
 With --outbox events wait in a folder on the disk, and each is accepted only when
 it has been synced. A run that was killed is started again with the same
 arguments: it delivers what waits, and goes on behind the last line that was
-taken. A file that is read is marked there; stdin is not.
+taken. So does the next run over a file that was sent to its end and has grown:
+what was taken of a file is not sent again, unless --from-start is given. A file
+that does not begin with the lines that were taken is another one. Pipes and
+stdin are not remembered. What waits is sent without any input, too:
+  $ headrace send --outbox ./outbox --to https://a.example/hook
+(where stdin is no keyboard, with < /dev/null).
 
 Ctrl-C stops reading and lets what is on its way end, for at most --grace and
 one --timeout. A second one stops at once.`

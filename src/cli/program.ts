@@ -15,7 +15,7 @@ import type { VerifyFlags } from './sign/verifyCommand.ts'
 
 /** What the commands do. Each answers its exit code. */
 export interface Actions {
-  readonly send: (file: string, flags: SendFlags) => Promise<void>
+  readonly send: (file: string | undefined, flags: SendFlags) => Promise<void>
   readonly batch: (file: string, flags: BatchFlags) => Promise<void>
   readonly collect: (port: string, flags: CollectFlags) => Promise<void>
   readonly dead: (action: DeadAction, id: string | undefined, flags: DeadFlags) => Promise<void>
@@ -51,24 +51,32 @@ export const program = (actions: Actions): Command => {
   headrace
     .command('send')
     .description('send events to one to five URLs')
-    .argument('[FILE]', 'NDJSON, one event a line; - is stdin', '-')
+    .argument('[FILE]', 'NDJSON, one event a line; - is stdin, and so is nothing')
     .option('--to <url>', 'where to; give it one to five times', collect)
     .option('--header <header>', "'Name: value', sent to every URL; may be repeated", collect)
     .option('--secret-env <name>', `${SECRET}; requests are then signed`)
     .option('--timeout <duration>', 'for one attempt in total', '5s')
     .option('--retry-for <duration>', 'from the first attempt on; 0s for no retry', '4h')
     .option('--concurrency <n>', 'requests at a time to one URL', '16')
-    .option('--max-waiting <n>', 'events in memory that have not ended; reading waits for them', '10000')
+    .option(
+      '--max-waiting <n>',
+      'events that have not ended, in memory or in the outbox; reading waits for them',
+      '10000',
+    )
     .option(
       '--dead <file>',
       'append what is not delivered, to be sent again; only made if there is something',
     )
     .option('--outbox <folder>', 'where events wait on the disk, so that a killed run loses none')
+    .option(
+      '--from-start',
+      'with --outbox: read FILE from its first line, whatever an earlier run took of it',
+    )
     .option('--grace <duration>', 'after Ctrl-C', '10s')
     .option('--egress <where>', 'network, or public for addresses of the internet only', 'network')
     .option('--output <form>', OUTPUT, 'lines')
     .addHelpText('after', `${Help.SEND}\n\n${MEANINGS}`)
-    .action((file: string, flags: SendFlags) => actions.send(file, flags))
+    .action((file: string | undefined, flags: SendFlags) => actions.send(file, flags))
 
   headrace
     .command('batch')

@@ -100,7 +100,7 @@ headrace: 2 read = 1 accepted + 1 refused; 1 accepted = 1 delivered
     const { code, stderr } = await headrace(['send', '/proc/self/mem', '--to', 'http://127.0.0.1:9/'])
     expect(code).toBe(1)
     expect(stderr).toContain(
-      'headrace: the input could not be read to its end: the device failed; what was taken goes on\n',
+      'headrace: the input was not read to its end: the device failed; what was taken goes on\n',
     )
   })
 

@@ -41,5 +41,6 @@ export const toEndpoint =
       durable: false,
       taken: () => undefined,
       finished: () => Promise.resolve(),
+      stored: () => undefined,
     }
   }

@@ -60,5 +60,11 @@ const messages = codecOf(
   (record) => batchFromText(record).members.length,
 )
 
+/** What lies in a folder: events of a destination, or messages of a client. */
+export type Kind = 'events' | 'messages'
+
 /** All that may lie in a folder that the command knows. */
-export const codecs: ReadonlyArray<ItemCodec<Dead>> = [events, messages]
+export const codecs: ReadonlyArray<readonly [Kind, ItemCodec<Dead>]> = [
+  ['events', events],
+  ['messages', messages],
+]

@@ -7,6 +7,7 @@ import { showCauses } from '../output/showCauses.ts'
 import type { Terminal } from '../Terminal.ts'
 import { deadOptions } from './DeadOptions.ts'
 import type { DeadFlags, DeadOptions } from './DeadOptions.ts'
+import type { Kind } from './Dead.ts'
 import { causesIn, endOf, matching } from './Filter.ts'
 import type { Letter } from './Filter.ts'
 import { letters } from './letters.ts'
@@ -21,8 +22,12 @@ interface Task {
   /** Of one letter, for `show`. */
   readonly id: string | undefined
   readonly options: DeadOptions
+  /** What lies in the folder. */
+  readonly kind: Kind
   readonly terminal: Terminal
 }
+
+const turn = (): Promise<void> => new Promise(nextTurn)
 
 const whole = (letter: Letter): object => {
   const { id, at, entry, outcome } = letter
@@ -51,18 +56,22 @@ const list = async (outbox: StoredDead, { options, terminal }: Task): Promise<nu
   for await (const letter of letters(outbox, filter)) {
     count++
     await terminal.out.caughtUp()
+    // What was written last fails a turn later.
+    if (count % 100 === 0) await turn()
+    if (terminal.out.gone.aborted) return FINE
     if (output === 'json') terminal.out.line(toJson(whole(letter)))
     else if (output === 'lines') terminal.out.line(lineOf(letter, terminal.out))
   }
-  const { dead, waiting, quarantined } = outbox.stats()
-  const unread =
-    quarantined === 0
-      ? ''
-      : `; ${String(quarantined)} records could not be read: see headrace dead purge --unreadable`
-  if (output !== 'json')
-    terminal.err.line(
-      `headrace: ${String(count)} of ${String(dead)} dead letters; ${String(waiting)} events wait${unread}`,
-    )
+  const { dead, waiting, quarantined, forgotten } = outbox.stats()
+  const parts = [
+    `${String(count)} of ${String(dead)} dead letters`,
+    `${String(waiting)} events wait`,
+    ...(forgotten === 0 ? [] : [`${String(forgotten)} older letters made room for these, and are gone`]),
+    ...(quarantined === 0
+      ? []
+      : [`${String(quarantined)} records could not be read: see headrace dead purge --unreadable`]),
+  ]
+  if (output !== 'json') terminal.err.line(`headrace: ${parts.join('; ')}`)
   return FINE
 }
 
@@ -109,6 +118,12 @@ const discard = async (outbox: StoredDead, { options, terminal }: Task): Promise
   return FINE
 }
 
+/** How what was put back to wait is sent. */
+const adviceFor = ({ options: { outbox }, kind }: Task): string =>
+  kind === 'messages'
+    ? `the client whose folder this is sends them when it is started again`
+    : `send them with: headrace send --outbox ${outbox} --to URL; or start again whoever has this folder, which sends them, too`
+
 const change = async (outbox: StoredDead, task: Task): Promise<number> => {
   const { action, options, terminal } = task
   const { filter, output, unreadable, yes } = options
@@ -117,7 +132,7 @@ const change = async (outbox: StoredDead, task: Task): Promise<number> => {
   if (!yes) {
     const { count, meant } = await preview(outbox, options)
     if (output === 'json') terminal.out.line(toJson({ t: action, done: false, count, meant }))
-    else terminal.out.line(`${meant} would be ${verb}; do it with --yes`)
+    else if (output === 'lines') terminal.out.line(`${meant} would be ${verb}; do it with --yes`)
     return FINE
   }
   const { dead } = outbox
@@ -125,7 +140,7 @@ const change = async (outbox: StoredDead, task: Task): Promise<number> => {
   if (output === 'json') terminal.out.line(toJson({ t: action, done: true, count }))
   else if (output === 'lines') terminal.out.line(`${String(count)} dead letters were ${verb}`)
   if (action === 'redrive' && output !== 'json' && count > 0)
-    terminal.err.line(`headrace: the next run with --outbox ${options.outbox} sends them`)
+    terminal.err.line(`headrace: ${adviceFor(task)}`)
   return FINE
 }
 
@@ -155,10 +170,10 @@ export const deadCommand = async (
   const options = deadOptions(flags, systemClock.now())
   if (options._tag === 'Left') return complain(options.left)
   const task = { action, id, options: options.right, terminal }
-  const code = await withOutbox(options.right.outbox, (outbox) => act(outbox, task))
+  const code = await withOutbox(options.right.outbox, (outbox, kind) => act(outbox, { ...task, kind }))
   if (code._tag === 'Left') return complain(code.left)
   // What was written last fails a turn later.
-  await new Promise<void>(nextTurn)
+  await turn()
   const failure = terminal.out.failure()
   if (failure === undefined) return code.right
   terminal.err.line(`headrace dead ${action}: the output could not be written: ${failure}`)

@@ -6,47 +6,18 @@ import type { Tell } from '../../observe/Happening.ts'
 import type { Outcome } from '../../outcome/Outcome.ts'
 import { notKept } from '../../outcome/Refusal.ts'
 import type { Refusal } from '../../outcome/Refusal.ts'
-import type { BadLine, Line } from '../../sources/Line.ts'
-import type { Report } from '../output/Report.ts'
+import type { BadLine } from '../../sources/Line.ts'
 import { reportOf } from '../output/reportOf.ts'
-import { showCauses } from '../output/showCauses.ts'
-import { causesOf } from '../output/causesOf.ts'
-import type { Stop } from '../stopSignals.ts'
 import { summaryOf } from '../Summary.ts'
 import type { Summary } from '../Summary.ts'
-import type { OpenCarrier } from './Carrier.ts'
-import { positionOf, START } from './Position.ts'
-import type { Position } from './Position.ts'
+import type { Account, ForwardOptions, Run } from './ForwardContract.ts'
+import { START } from './Position.ts'
+import type { Placed, Position } from './Position.ts'
+import { reasonOf } from './reasonOf.ts'
 import { refusalReport } from './refusalReport.ts'
 import { newlyDropped } from './newlyDropped.ts'
 import { register } from './register.ts'
 import { resumed } from './resumed.ts'
-
-/** What a run works with. */
-export interface ForwardOptions {
-  readonly lines: AsyncIterable<Either<BadLine, Line>>
-  /** Where they go. Nothing is read while it has no room. */
-  readonly open: OpenCarrier
-  /** Milliseconds in which retries may still start after a stop. */
-  readonly grace: number
-  readonly stop: Pick<Stop, 'gently' | 'now'>
-  readonly report: (report: Report) => void
-  /** Is given each event that was not delivered, in the form in which it can be read again, with why. */
-  readonly undelivered: (call: object, reason: string) => void
-  /** Is told at once why the input cannot be read on; what was taken before goes on. */
-  readonly broken: (error: unknown) => void
-  /** Resolves when reports have been taken; nothing is read before. */
-  readonly caughtUp: () => Promise<void>
-}
-
-/** How a run went. */
-export interface Account {
-  readonly summary: Summary
-  /** Reading was stopped before the end of the input. */
-  readonly cut: boolean
-  /** Why reading failed, if it did. */
-  readonly inputError: unknown
-}
 
 /** What a line held, and where it stood. */
 interface Offer {
@@ -54,17 +25,11 @@ interface Offer {
   readonly position: Position
 }
 
-/** A run at work. */
-export interface Run {
-  /** Whether what was accepted outlives it. */
-  readonly durable: boolean
-  readonly done: Promise<Account>
-  /** The account so far. */
-  readonly summary: () => Summary
-}
-
 /** So many may be on their way into the store: it syncs them together. */
 const MOST_UNDECIDED = 255
+
+const SPOILT =
+  'records that cannot be read take up all the room of --max-waiting, and do not end: allow more, or forget them with headrace dead purge --unreadable'
 
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
@@ -75,23 +40,6 @@ const aborted = (signal: AbortSignal): Promise<void> =>
       })
   })
 
-const reasonOf = (outcome: Outcome<unknown>): string | undefined => {
-  switch (outcome._tag) {
-    case 'Delivered':
-      return undefined
-    case 'Rejected':
-      return `rejected: ${showCauses(causesOf(outcome.failure))}`
-    case 'Expired':
-      return `expired: ${showCauses(causesOf(outcome.failure))}`
-    case 'Dropped':
-      return `dropped: ${outcome.reason}`
-    case 'Abandoned':
-      return outcome.last === undefined
-        ? 'abandoned: stopped before it was attempted'
-        : `abandoned: stopped while it waited for its next attempt; ${showCauses(causesOf(outcome.last))}`
-  }
-}
-
 /**
  * Forwards lines to a carrier: reads on only as fast as events end, and ends when every one of them has. The memory it takes is
  * bounded by the carrier's bounds, however long the input is.
@@ -101,7 +49,12 @@ export const forward = (options: ForwardOptions): Run => {
   const events = register()
   const unseen = newlyDropped()
   const again: Offer[] = []
+  let start = START
   let position = START
+  /** The last line that was JSON. */
+  let last = START
+  /** Lines that an earlier run took. */
+  let passed = 0
   let refused = 0
   let undecided = 0
   let cut = false
@@ -127,6 +80,8 @@ export const forward = (options: ForwardOptions): Run => {
   }
 
   const carrier = options.open(tell, {
+    input: options.origin?.name,
+    start: () => start,
     position: () => position,
     offered: (item) => {
       events.offered(item, position.line)
@@ -164,6 +119,18 @@ export const forward = (options: ForwardOptions): Run => {
     wake()
   }
 
+  /** Waits for room; false if there will be none. */
+  const room = async (): Promise<boolean> => {
+    if (carrier.stored()?.room === 'full') await Promise.race([carrier.ready(), carrier.idle()])
+    if (carrier.stored()?.room === 'spoilt') {
+      breakOff(new Error(SPOILT))
+      return false
+    }
+    await carrier.ready()
+    cut ||= stop.gently.aborted
+    return !cut
+  }
+
   /** Offers a value, and does not wait for the answer: a store on a disk syncs many together. */
   const offer = (each: Offer): void => {
     undecided++
@@ -187,38 +154,47 @@ export const forward = (options: ForwardOptions): Run => {
         // There was room, but not for one of its size.
         const next = again.shift()
         if (carrier.totals().waiting > 0) await Promise.race([somethingChanges(), carrier.idle()])
-        await carrier.ready()
-        if (stop.gently.aborted) cut = true
-        else if (next !== undefined) offer(next)
+        if ((await room()) && next !== undefined) offer(next)
       }
     }
   }
 
-  const take = async (read: Either<BadLine, Line>): Promise<void> => {
+  const take = async ({ read, position: place }: Placed): Promise<void> => {
     await options.caughtUp()
     if (read._tag === 'Left') {
       refuse(read.left.line, read.left)
       return
     }
-    await carrier.ready()
-    if (stop.gently.aborted) cut = true
-    else {
-      const { line, text, value } = read.right
-      offer({ value, position: positionOf(line, text) })
-      await settle(MOST_UNDECIDED)
+    if (!(await room())) return
+    last = place
+    offer({ value: read.right.value, position: place })
+    await settle(MOST_UNDECIDED)
+  }
+
+  /** What is read: if an earlier run took some of it, what stands behind that. */
+  const unread = (): AsyncIterable<Placed> => {
+    const { lines, origin } = options
+    const onPassed = (place: Position, count: number): void => {
+      start = last = place
+      passed = count
+      origin?.onResumed({ passed: count })
     }
+    const onOther = (): void => origin?.onResumed('other')
+    const again = origin?.again ?? (() => lines)
+    return resumed({ lines, again, mark: carrier.taken(), onPassed, onOther })
   }
 
   const readAll = async (): Promise<void> => {
     try {
-      for await (const read of resumed(options.lines, carrier.taken())) {
-        if (!stop.gently.aborted) await take(read)
+      for await (const each of unread()) {
+        if (!stop.gently.aborted) await take(each)
         cut ||= stop.gently.aborted
         if (cut) return
       }
       await settle(0)
       // The source may end by itself when it is told to stop.
       cut ||= stop.gently.aborted
+      if (!cut) await carrier.finished(last)
     } catch (error) {
       cut = true
       if (!stop.gently.aborted) breakOff(error)
@@ -228,7 +204,6 @@ export const forward = (options: ForwardOptions): Run => {
   const toTheEnd = async (): Promise<void> => {
     await readAll()
     await Promise.race([carrier.idle(), aborted(stop.gently)])
-    if (!cut && carrier.totals().waiting === 0) await carrier.finished()
     // If it was stopped, this is the close that began then.
     await carrier.close(0)
   }
@@ -240,7 +215,7 @@ export const forward = (options: ForwardOptions): Run => {
     if (stop.now.aborted && !carrier.durable)
       for (const call of events.outstanding()) options.undelivered(call, 'abandoned: stopped at once')
     for (const [url, counts] of Object.entries(carrier.urls())) report({ t: 'url', url, ...counts })
-    return { summary: summary(), cut, inputError }
+    return { summary: summary(), stored: carrier.stored(), passed, cut, inputError }
   }
 
   return { done: run(), summary, durable: carrier.durable }

@@ -1,38 +1,57 @@
-import type { Either } from 'fp-ts/lib/Either.js'
-import type { BadLine, Line } from '../../sources/Line.ts'
-import { positionOf } from './Position.ts'
-import type { Position } from './Position.ts'
+import { behind, isAt, START } from './Position.ts'
+import type { Mark, Placed } from './Position.ts'
 
-type Read = Either<BadLine, Line>
+type Lines = AsyncIterable<Placed['read']>
 
-/** What an input must not have become since it was taken up to some line. */
+/** What is read, and how far an earlier run came with it. */
+export interface ResumedOptions {
+  readonly lines: Lines
+  /** All of it once more, from its first line. */
+  readonly again: () => Lines
+  readonly mark: Mark | undefined
+  /** Is told that the lines up to the mark are what they were, and how many of them hold something: they are not read again. */
+  readonly onPassed: (last: Placed['position'], count: number) => void
+  /** Is told that this is not what was read to its end under this name: it is read from its first line. */
+  readonly onOther: () => void
+}
+
 const changed = (line: number): Error =>
   new Error(
-    `line ${String(line)}, up to which it was taken by an earlier run, is not what it was: send the new input with an outbox of its own`,
+    `its first ${String(line)} lines are not those that an earlier run took, which did not come to their end: give another input an outbox of its own, or read this one from its first line with --from-start`,
   )
 
+async function* placed(lines: Lines): AsyncGenerator<Placed> {
+  let position = START
+  for await (const read of lines) {
+    position = behind(position, read)
+    yield { read, position }
+  }
+}
+
 /**
- * The lines behind a place that an earlier run came to. Nothing is passed over unless that line still is what it was; a line that is no
- * JSON cannot be where a run came to, for nothing is accepted of it.
+ * The lines behind a place that an earlier run came to, if all lines up to there still are what they were. If not, this is another input: it is
+ * read from its first line when the one before was read to its end, and otherwise not at all, for nobody would miss the rest of that.
  */
-export async function* resumed(
-  lines: AsyncIterable<Read>,
-  after: Position | undefined,
-): AsyncGenerator<Read> {
-  if (after === undefined) {
-    yield* lines
+export async function* resumed(options: ResumedOptions): AsyncGenerator<Placed> {
+  const { lines, again, mark, onPassed, onOther } = options
+  if (mark === undefined) {
+    yield* placed(lines)
     return
   }
-  let isFound = false
-  for await (const read of lines) {
-    const line = read._tag === 'Right' ? read.right.line : read.left.line
-    if (line > after.line) {
-      if (!isFound) throw changed(after.line)
-      yield read
-    } else if (line === after.line) {
-      isFound = read._tag === 'Right' && positionOf(line, read.right.text).sum === after.sum
-      if (!isFound) throw changed(line)
+  let count = 0
+  let isSame = false
+  for await (const each of placed(lines)) {
+    if (isSame) yield each
+    else {
+      count++
+      if (each.position.line < mark.line) continue
+      if (!isAt(mark, each)) break
+      isSame = true
+      onPassed(each.position, count)
     }
   }
-  if (!isFound) throw changed(after.line)
+  if (isSame) return
+  if (mark.ended === undefined) throw changed(mark.line)
+  onOther()
+  yield* placed(again())
 }

@@ -3,7 +3,9 @@
  *
  * @module
  */
+import { createReadStream } from 'node:fs'
 import { addAbortSignal } from 'node:stream'
+import { right } from 'fp-ts/lib/Either.js'
 import { ndjson } from '../../sources/ndjson.ts'
 import { exitCodeOf, FAULT, USAGE } from '../ExitCode.ts'
 import type { Output } from '../output/Output.ts'
@@ -15,22 +17,23 @@ import { reporter } from '../output/reporter.ts'
 import { whyNot } from '../output/whyNot.ts'
 import { stopSignals } from '../stopSignals.ts'
 import type { Stop } from '../stopSignals.ts'
-import { show, undelivered } from '../Summary.ts'
+import { show } from '../Summary.ts'
 import type { Terminal } from '../Terminal.ts'
 import type { OpenCarrier } from './Carrier.ts'
 import { openDeadFile } from './DeadFile.ts'
 import type { DeadFile } from './DeadFile.ts'
 import { forward } from './forward.ts'
-import type { Account, Run } from './forward.ts'
-import { openInput } from './Input.ts'
+import type { Account, Origin, Run } from './ForwardContract.ts'
+import { noInput, openInput } from './Input.ts'
 import type { Input } from './Input.ts'
+import { notesOf } from './notesOf.ts'
 
 /** What is to be carried away, and how it is told. */
 export interface Errand {
   /** Its command: `send`. */
   readonly command: string
-  /** Where events are read from; `-` is stdin. */
-  readonly file: string
+  /** Where events are read from; `-` is stdin, and so is nothing. */
+  readonly file: string | undefined
   readonly open: OpenCarrier
   /** Where what is not delivered is kept. */
   readonly dead: string | undefined
@@ -66,46 +69,11 @@ const drawProgress = async (
   })
 }
 
-/** What a person should know at the end, beside the numbers. */
-const notesOf = ({ errand, dead, terminal }: Parts, account: Account): ReadonlyArray<string> => {
-  const { summary, cut, inputError } = account
-  const notes: string[] = []
-  if (cut && inputError === undefined) notes.push('stopped: the input was not read to its end')
-  if (summary.read === 0) notes.push('the input holds no events, so there was nothing to send')
-  const lost = undelivered(summary)
-  const { outbox } = errand
-  if (outbox !== undefined) {
-    const buried = summary.rejected + summary.expired
-    if (summary.waiting > 0)
-      notes.push(
-        `${String(summary.waiting)} wait in ${outbox}: the same command goes on with them, and with the rest of the input`,
-      )
-    if (buried > 0)
-      notes.push(`${String(buried)} dead, kept in ${outbox}: see headrace dead ls --outbox ${outbox}`)
-  } else if (dead === undefined) {
-    if (lost > 0)
-      notes.push(`${String(lost)} not delivered; with --dead FILE they are kept, to be sent again`)
-  }
-  if (dead !== undefined) {
-    const failure = dead.failure()
-    if (failure !== undefined)
-      notes.push(
-        `--dead '${String(errand.dead)}' could not be written: ${failure}; ${String(lost - dead.kept())} events are not in it`,
-      )
-    if (dead.kept() > 0)
-      notes.push(
-        `${String(dead.kept())} not delivered, now in ${String(errand.dead)}; send them again with: headrace ${errand.command} ${String(errand.dead)} …`,
-      )
-  }
-  const output = terminal.out.failure()
-  if (output !== undefined) notes.push(`the output could not be written: ${output}`)
-  return notes
-}
-
 const conclude = (parts: Parts, account: Account, urls: ReadonlyArray<UrlTotals>): number => {
   const { terminal, errand, dead } = parts
   const { summary, cut, inputError } = account
-  if (errand.output === 'json') terminal.out.line(toJson({ t: 'summary', ...summary }))
+  const forgotten = account.stored === undefined ? {} : { forgotten: account.stored.forgotten }
+  if (errand.output === 'json') terminal.out.line(toJson({ t: 'summary', ...summary, ...forgotten }))
   else {
     for (const { url, delivered, failed, passedOver } of urls) {
       const over = passedOver === 0 ? '' : `, ${String(passedOver)} passed over`
@@ -115,11 +83,24 @@ const conclude = (parts: Parts, account: Account, urls: ReadonlyArray<UrlTotals>
     }
     terminal.err.line(`headrace: ${show(summary)}`)
   }
-  for (const note of notesOf(parts, account)) terminal.err.line(`headrace: ${note}`)
-  const faulty =
-    inputError !== undefined || dead?.failure() !== undefined || terminal.out.failure() !== undefined
+  for (const note of notesOf(errand, account, dead)) terminal.err.line(`headrace: ${note}`)
+  const output = terminal.out.failure()
+  if (output !== undefined) terminal.err.line(`headrace: the output could not be written: ${output}`)
+  const faulty = inputError !== undefined || dead?.failure() !== undefined || output !== undefined
   return faulty ? FAULT : exitCodeOf(summary, cut)
 }
+
+const originOf = (name: string, { errand, stop, terminal }: Parts): Origin => ({
+  name,
+  again: () => ndjson(addAbortSignal(stop.gently, createReadStream(name))),
+  onResumed: (how) => {
+    terminal.err.line(
+      how === 'other'
+        ? `headrace: ${String(errand.file)} is not what an earlier run took to its end: it is read from its first line`
+        : `headrace: ${String(how.passed)} lines of ${String(errand.file)} were taken by an earlier run; --from-start sends them again`,
+    )
+  },
+})
 
 const run = async (parts: Parts): Promise<number> => {
   const { errand, input, dead, stop, terminal } = parts
@@ -133,8 +114,11 @@ const run = async (parts: Parts): Promise<number> => {
     terminal.err.line('headrace: stopping: what is on its way may end; once more to stop at once')
   })
   addAbortSignal(stop.gently, input.stream)
+  const { name } = input
+  const origin = name === undefined ? undefined : originOf(name, parts)
   const work = forward({
     lines: ndjson(input.stream),
+    origin,
     open: errand.open,
     grace: errand.grace,
     stop,
@@ -142,7 +126,7 @@ const run = async (parts: Parts): Promise<number> => {
     undelivered: (call, reason) => dead?.keep(call, reason),
     broken: (error) => {
       terminal.err.line(
-        `headrace: the input could not be read to its end: ${whyNot(error)}; what was taken goes on`,
+        `headrace: the input was not read to its end: ${whyNot(error)}; what was taken goes on`,
       )
     },
     caughtUp: terminal.out.caughtUp,
@@ -160,7 +144,10 @@ export const runErrand = async (errand: Errand, terminal: Terminal): Promise<num
     for (const sentence of sentences) terminal.err.line(`headrace ${errand.command}: ${sentence}`)
     return USAGE
   }
-  const input = await openInput(errand.file)
+  const { file = '-', outbox } = errand
+  // Whoever names a folder and nothing else at a keyboard wants what waits in it.
+  const isIdle = errand.file === undefined && outbox !== undefined && process.stdin.isTTY
+  const input = isIdle ? right(noInput()) : await openInput(file)
   if (input._tag === 'Left') return complain(input.left)
   const dead = errand.dead === undefined ? undefined : openDeadFile(errand.dead, input.right)
   if (dead?._tag === 'Left') return complain(dead.left)

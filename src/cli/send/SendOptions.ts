@@ -31,6 +31,7 @@ export interface SendFlags {
   readonly egress: string
   readonly dead?: string
   readonly outbox?: string
+  readonly fromStart?: boolean
   readonly output: string
 }
 
@@ -45,6 +46,7 @@ export interface SendOptions {
   readonly egress: 'network' | 'public'
   readonly dead: string | undefined
   readonly outbox: string | undefined
+  readonly fromStart: boolean
   readonly output: Output
 }
 
@@ -52,6 +54,13 @@ const toUrls = (urls: ReadonlyArray<string>): Checked<ReadonlyArray<string>> =>
   urls.length === 0
     ? wrong('--to is missing: give one to five URLs, such as --to http://127.0.0.1:7412/hook')
     : right(urls)
+
+const fromStart = ({ outbox, fromStart = false }: SendFlags): Checked<boolean> =>
+  fromStart && outbox === undefined
+    ? wrong(
+        '--from-start has a meaning only with --outbox: without it, every input is read from its first line',
+      )
+    : right(fromStart)
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -68,6 +77,7 @@ const parse = (flags: SendFlags, env: Environment) =>
     egress: parseChoice('--egress', flags.egress, ['network', 'public']),
     dead: ifGiven(flags.dead, (path) => parseFile('--dead', path)),
     outbox: ifGiven(flags.outbox, (path) => parseFile('--outbox', path)),
+    fromStart: fromStart(flags),
     output: parseChoice('--output', flags.output, OUTPUTS),
   })
 

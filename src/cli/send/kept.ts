@@ -1,3 +1,4 @@
+import { systemClock } from '../../clock/Clock.ts'
 import type { Event } from '../../event/Event.ts'
 import type { Payload } from '../../event/Payload.ts'
 import { payloadCodec } from '../../destination/keeping/payloadCodec.ts'
@@ -5,19 +6,20 @@ import type { Full } from '../../outcome/Refusal.ts'
 import { isPromiseLike } from '../../internal/Awaitable.ts'
 import { lmdbOutbox } from '../../outbox/lmdb/lmdbOutbox.ts'
 import { memoryOutbox } from '../../outbox/memoryOutbox.ts'
+import { sign } from '../../signing/sign.ts'
 import type { Outbox } from '../../sink/Outbox.ts'
 import type { Carrier, Reading } from '../forward/Carrier.ts'
-import { fromText, toText } from '../forward/Position.ts'
+import { endToText, fromText, toText } from '../forward/Position.ts'
 
-/** A folder for events that wait, and the name of the input that they come from. */
+/** A folder for events that wait. */
 export interface KeptIn {
   readonly path: string
-  /** Undefined for an input that cannot be read a second time. */
-  readonly input: string | undefined
+  /** The input is read from its first line, whatever an earlier run has taken of it. */
+  readonly fromStart: boolean
 }
 
 /** Where the events of a run wait. */
-export interface Kept extends Pick<Carrier, 'taken' | 'finished'> {
+export interface Kept extends Pick<Carrier, 'taken' | 'finished' | 'stored'> {
   readonly outbox: Outbox<Payload<Event>>
 }
 
@@ -39,6 +41,7 @@ const inMemory = ({ maxCount, maxBytes }: Bounds, { offered }: Reading): Kept =>
     },
     taken: () => undefined,
     finished: () => Promise.resolve(),
+    stored: () => undefined,
   }
 }
 
@@ -48,20 +51,22 @@ const inMemory = ({ maxCount, maxBytes }: Bounds, { offered }: Reading): Kept =>
  */
 export const kept = (folder: KeptIn | undefined, bounds: Bounds, reading: Reading): Kept => {
   if (folder === undefined) return inMemory(bounds, reading)
-  const { path, input } = folder
+  const { path, fromStart } = folder
   const { maxCount, maxBytes } = bounds
+  const input = reading.input === undefined ? undefined : nameOf(reading.input)
   const store = lmdbOutbox<Payload<Event>>({ path, maxCount, maxBytes, codec: payloadCodec })
   /** Lines that found no room; they are offered again before any new one. */
   const missing = new Set<number>()
+  const { forgotten } = store.stats()
   /** How far everything was taken. */
-  let mark = input === undefined ? undefined : store.bookmark(input)
+  let mark: string | undefined
 
   const append: Outbox<Payload<Event>>['append'] = (item) => {
     reading.offered(item)
     if (input === undefined) return store.append(item)
     const position = reading.position()
     missing.delete(position.line)
-    const value = missing.size === 0 ? toText(position) : (mark ?? '')
+    const value = missing.size === 0 ? toText(position) : (mark ?? toText(reading.start()))
     const answer = store.append(item, { bookmark: { name: input, value } })
     if (!isPromiseLike(answer) && isFull(answer)) missing.add(position.line)
     else mark = value
@@ -70,9 +75,41 @@ export const kept = (folder: KeptIn | undefined, bounds: Bounds, reading: Readin
 
   return {
     outbox: { ...store, append },
-    taken: () => fromText(input === undefined ? undefined : store.bookmark(input)),
-    finished: () => (input === undefined ? Promise.resolve() : store.forget(input)),
+    taken: () => (input === undefined || fromStart ? undefined : fromText(store.bookmark(input))),
+    finished: async (last) => {
+      if (input === undefined || last.line === 0) return
+      try {
+        await store.remember({ name: input, value: endToText(last, systemClock.now()) })
+        for (const name of tooMany(store.bookmarks())) await store.forget(name)
+      } catch {
+        // The mark of the last event is still there: it is right, and only does not say that nothing follows.
+      }
+    },
+    stored: () => {
+      const { waiting, bytes, unreadable, forgotten: since } = store.stats()
+      const isFull = waiting >= maxCount || bytes >= maxBytes
+      const room = isFull ? (unreadable >= waiting ? 'spoilt' : 'full') : 'free'
+      return { room, unreadable, forgotten: since - forgotten }
+    },
   }
 }
+
+/** The longest name that is kept as it is: a key of lmdb has at most 1,978 bytes. */
+const LONGEST = 1_000
+
+/** The name of a bookmark. */
+const nameOf = (path: string): string => (Buffer.byteLength(path) <= LONGEST ? path : sign('input', path))
+
+/** Inputs that were sent to their end are remembered, so many: all bookmarks are in memory, too. */
+const MOST_ENDED = 1_000
+
+/** The oldest of the inputs that are remembered and need not be. */
+const tooMany = (bookmarks: ReadonlyMap<string, string>): ReadonlyArray<string> =>
+  [...bookmarks]
+    .map(([name, value]) => ({ name, at: fromText(value)?.ended ?? Infinity }))
+    .filter(({ at }) => at < Infinity)
+    .sort((one, other) => other.at - one.at)
+    .slice(MOST_ENDED)
+    .map(({ name }) => name)
 
 const isFull = (answer: { readonly _tag: string; readonly left?: Full }): boolean => answer._tag === 'Left'

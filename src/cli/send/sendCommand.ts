@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import { retryFor } from '../forward/retryFor.ts'
 import { runErrand } from '../forward/runErrand.ts'
 import { USAGE } from '../ExitCode.ts'
@@ -9,7 +8,11 @@ import type { SendFlags } from './SendOptions.ts'
 import { toWebhooks } from './toWebhooks.ts'
 
 /** `headrace send`: forwards NDJSON events to one to five URLs. Answers the exit code. */
-export const sendCommand = async (file: string, flags: SendFlags, terminal: Terminal): Promise<number> => {
+export const sendCommand = async (
+  file: string | undefined,
+  flags: SendFlags,
+  terminal: Terminal,
+): Promise<number> => {
   const options = sendOptions(flags, process.env)
   if (options._tag === 'Left') {
     for (const sentence of options.left) terminal.err.line(`headrace send: ${sentence}`)
@@ -17,7 +20,7 @@ export const sendCommand = async (file: string, flags: SendFlags, terminal: Term
   }
   const { settings, timeout, concurrency, egress, maxWaiting, dead, grace, output } = options.right
   const path = options.right.outbox
-  const outbox = path === undefined ? undefined : { path, input: file === '-' ? undefined : resolve(file) }
+  const outbox = path === undefined ? undefined : { path, fromStart: options.right.fromStart }
   const retry = retryFor(options.right.retryFor)
   const destination = { retry, timeout, concurrency, egress, logger: false } as const
   const open = toWebhooks({ settings, destination, maxWaiting, outbox })

@@ -38,5 +38,6 @@ export const toWebhooks =
       durable: store.outbox.durable,
       taken: store.taken,
       finished: store.finished,
+      stored: store.stored,
     }
   }

@@ -75,6 +75,10 @@ export interface LmdbOutbox<A> extends Outbox<A> {
   readonly bury: NonNullable<Outbox<A>['bury']>
   /** The value that was last written under this name. */
   readonly bookmark: (name: string) => string | undefined
+  /** All of them, by name. */
+  readonly bookmarks: () => ReadonlyMap<string, string>
+  /** Writes a bookmark by itself. */
+  readonly remember: (bookmark: Bookmark) => Promise<void>
   /** Takes a bookmark away. */
   readonly forget: (name: string) => Promise<void>
   /**

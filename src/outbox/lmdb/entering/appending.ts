@@ -30,7 +30,10 @@ export interface AppendingOptions<A> {
 }
 
 /** What of an outbox lets items in. */
-export type Appending<A> = Pick<LmdbOutbox<A>, 'append' | 'bury' | 'bookmark' | 'forget'>
+export type Appending<A> = Pick<
+  LmdbOutbox<A>,
+  'append' | 'bury' | 'bookmark' | 'bookmarks' | 'remember' | 'forget'
+>
 
 /** An item on its way into the store. */
 interface Entering<A> extends Weight, Write<Entering<A>> {
@@ -129,6 +132,11 @@ export const appending = <A>(options: AppendingOptions<A>): Appending<A> => {
       })
     },
     bookmark: (name) => bookmarks.get(name),
+    bookmarks: () => new Map(bookmarks),
+    remember: async ({ name, value }) => {
+      await committed(commits, { grows: true, apply: () => store.marks.putSync(name, value) })
+      bookmarks.set(name, value)
+    },
     forget: async (name) => {
       await committed(commits, { grows: false, apply: () => store.marks.removeSync(name) })
       bookmarks.delete(name)
