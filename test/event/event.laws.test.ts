@@ -8,7 +8,8 @@ import { eventLaws, NEW_ID, NOW } from '../laws/event.ts'
 import type { Road, Taken } from '../laws/event.ts'
 import { eventMutants } from '../mutants/event.ts'
 import * as arbitrary from '../arbitraries/event.ts'
-import { anyCall, faulty } from '../arbitraries/call.ts'
+import { anyCall } from '../arbitraries/call.ts'
+import { faulty } from '../arbitraries/faultyCall.ts'
 import type * as t from 'io-ts'
 
 const taking =

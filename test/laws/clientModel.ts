@@ -2,6 +2,8 @@
  * A client in its simplest form: lists, one moment after the other, and no I/O. One request at a time, a fixed delay between attempts, and
  * an endpoint that has one of four moods. It says what a real one must do, to the millisecond.
  */
+import { modelFlushes } from './modelFlushes.ts'
+import { modelTelling } from './modelTelling.ts'
 import { modelTime } from './modelTime.ts'
 import type { Timer } from './modelTime.ts'
 import { trackingFrame } from '../../src/event/tracking/trackingFrame.ts'
@@ -21,22 +23,12 @@ interface Batch {
   state: 'fresh' | 'parked' | 'running'
 }
 
-interface Flush {
-  readonly index: number
-  readonly ids: Set<string>
-}
-
 export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: Setting): Model => {
   const time = modelTime()
   const { now, schedule } = time
   const counts = { accepted: 0, delivered: 0, rejected: 0, expired: 0, dropped: 0, abandoned: 0 }
-  const outcomes: string[] = []
+  const { outcomes, tell, tellsOfDrop, react } = modelTelling(now)
   const requests: string[] = []
-  const flushes: string[] = []
-  const untold: Array<{ readonly text: string }> = []
-  const pending: Flush[] = []
-  /** What a flush waits for: a batch is over when all its messages have been told of. */
-  const unfinished = new Set<string>()
   let live: Waiting[] = []
   const queue: Batch[] = []
   let open: Waiting[] = []
@@ -48,31 +40,15 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
   /** Somebody was turned away, and nothing has ended since. */
   let tooMany = false
   let batches = 0
-  let reactions = 0
-  let reaction = (): void => undefined
-  let telling = false
-  /** Somebody is told of a drop: there and then nothing is dropped for what he sends. */
-  let tellsOfDrop = false
   /** Room is being made for a message, and is kept for it. */
   let reserved: Waiting | undefined
   let closing: { readonly until: number; resting: boolean } | undefined
   let closedAt: number | undefined
 
   const bytes = (): number => live.reduce((sum, each) => sum + each.bytes, 0)
-  const totals = (): string => JSON.stringify({ ...counts, waiting: live.length })
-
-  const tell = (text: string): void => {
-    untold.push({ text })
-    if (telling) return
-    telling = true
-    for (let next = untold.shift(); next !== undefined; next = untold.shift()) {
-      outcomes.push(`${String(now())} ${next.text}`)
-      tellsOfDrop = next.text.startsWith('dropped')
-      if (reactions-- > 0) reaction()
-      tellsOfDrop = false
-    }
-    telling = false
-  }
+  const flushes = modelFlushes(
+    () => `${String(now())} ${JSON.stringify({ ...counts, waiting: live.length })}`,
+  )
 
   const end = (message: Waiting, tag: keyof typeof counts, attempts: number): void => {
     live = live.filter((each) => each !== message)
@@ -80,18 +56,9 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
     tell(`${tag} ${message.id} ${String(attempts)}`)
   }
 
-  /** Flushes are let go in their order, when all before them have been. */
-  const release = (): void => {
-    while (pending[0] !== undefined && [...pending[0].ids].every((id) => !unfinished.has(id))) {
-      flushes[pending[0].index] ??= `${String(now())} ${totals()}`
-      pending.shift()
-    }
-  }
-
   const endAll = (members: ReadonlyArray<Waiting>, tag: keyof typeof counts, attempts: number): void => {
     for (const message of members) end(message, tag, attempts)
-    for (const { id } of members) unfinished.delete(id)
-    release()
+    flushes.ended(members.map(({ id }) => id))
     tooMany = false
   }
 
@@ -207,7 +174,7 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
         closeOpen()
         pump()
       }
-      const drops = overflow !== 'error' && !tellsOfDrop
+      const drops = overflow !== 'error' && !tellsOfDrop()
       let dropped = drops && overflow === 'dropOldest'
       while (dropped && isFull(message)) {
         reserved = message
@@ -227,7 +194,7 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
         tooMany = false
       } else {
         const before = batches
-        unfinished.add(id)
+        flushes.began(id)
         put(message)
         // Full, and nothing on its way: what is there goes.
         if (isFull({ id: '', bytes: 1 }) && queue.length === 0) closeOpen()
@@ -243,20 +210,11 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
     },
     flush: (timeout) => {
       closeOpen()
-      const index = flushes.length
-      flushes.length++
-      pending.push({ index, ids: new Set(unfinished) })
-      if (timeout !== undefined)
-        schedule(timeout, () => {
-          flushes[index] ??= `${String(now())} ${totals()}`
-        })
-      release()
+      const giveUp = flushes.flush()
+      if (timeout !== undefined) schedule(timeout, giveUp)
       pump()
     },
-    react: (times, call) => {
-      reactions = times
-      reaction = call
-    },
+    react,
     close: (timeout) => {
       if (closing !== undefined) return
       closing = { until: now() + timeout, resting: false }
@@ -274,7 +232,7 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
     seen: () => ({
       outcomes,
       requests,
-      flushes,
+      flushes: flushes.answers,
       stats: { ...counts, waiting: live.length, bytes: bytes(), refused, batches },
       closedAt,
     }),

@@ -1,62 +1,12 @@
-import { afterEach, describe, expect, it } from 'vitest'
-import type { Payload } from '../../src/event/Payload.ts'
-import type { Failure } from '../../src/outcome/Failure.ts'
-import type { Verdict } from '../../src/outcome/Verdict.ts'
-import { ingestion, type IngestionOptions, statusTable } from '../../src/sinks/ingestion.ts'
+import { describe, expect, it } from 'vitest'
+import { ingestion, statusTable } from '../../src/sinks/ingestion.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { meaningOf as tableMeaning } from '../../src/transport/StatusTable.ts'
-import { socketsOpen, until } from '../transport/laneKit.ts'
-import {
-  answered,
-  type BatchServer,
-  batch,
-  batchServer,
-  member,
-  type Reply,
-  type Request,
-} from './batchServer.ts'
+import { answered, batch, type Reply } from './batchServer.ts'
 import { deliverOnce } from './deliverOnce.ts'
+import { asking, KEY } from './asking.ts'
 
-const cleaners: Array<() => Promise<unknown>> = []
-afterEach(async () => {
-  for (const clean of cleaners.splice(0).reverse()) await clean()
-  await until(() => socketsOpen() === 0)
-})
-
-const serve = async (reply: (request: Request, index: number) => Reply): Promise<BatchServer> => {
-  const server = await batchServer(reply)
-  cleaners.push(server.close)
-  return server
-}
-
-const KEY = 'hunter2'
-
-const sinkTo = (server: BatchServer, options?: IngestionOptions): ReturnType<typeof ingestion> => {
-  const sink = ingestion(server.origin, KEY, options)
-  cleaners.push(sink.close(0))
-  return sink
-}
-
-/** The verdict on three messages when the server answers so. */
-const verdictOn = async (
-  reply: Reply,
-  payload: Payload<unknown> = batch('a', 'b', 'c'),
-): Promise<Verdict> => {
-  const server = await serve(() => reply)
-  const { verdicts, end } = await deliverOnce(sinkTo(server), payload)
-  expect([verdicts.length, end]).toEqual([1, 'complete'])
-  const [verdict] = verdicts
-  if (verdict === undefined) throw new Error('no verdict')
-  return verdict
-}
-
-const failureOn = async (reply: Reply): Promise<Failure> => {
-  const verdict = await verdictOn(reply)
-  if (verdict._tag === 'Right') throw new Error('it was delivered')
-  return verdict.left
-}
-
-const json = (body: unknown): Reply => ({ body: JSON.stringify(body) })
+const { serve, sinkTo } = asking()
 
 /** The table of DE2, written a second time. */
 const meaningOf = (status: number): 'Right' | 'Refused' | 'Retryable' => {
@@ -127,122 +77,6 @@ describe('clients/31: a Retry-After', () => {
     expect(verdicts).toEqual([
       { _tag: 'Left', left: notBefore === undefined ? failure : { ...failure, notBefore } },
     ])
-  })
-})
-
-describe('what a refusal says', () => {
-  it('stands in the detail, on one line, cut, without the key', async () => {
-    const credentials = Buffer.from(`${KEY}:`).toString('base64')
-    const body = `bad\r\nkey ${KEY} or ${credentials} \u001b[31m${'x'.repeat(300)}`
-    const failure = await failureOn({ status: 400, body })
-    const clean = 'bad??key [write key] or [write key] ?[31m'
-    expect(failure).toEqual({
-      _tag: 'Refused',
-      reason: 'status',
-      status: 400,
-      detail: `${clean}${'x'.repeat(200 - clean.length)}…`,
-    })
-  })
-
-  it('shows no piece of a key that the cut goes through', async () => {
-    const failure = await failureOn({ status: 400, body: `${'x'.repeat(197)}${KEY}` })
-    expect(JSON.stringify(failure)).not.toContain('hun')
-  })
-
-  it.each([
-    ['no body', ''],
-    ['white space', ' \n '],
-    ['more than anybody reads', 'x'.repeat(1_000_001)],
-  ])('is nothing: %s', async (_what, body) => {
-    const failure = await failureOn({ status: 413, body })
-    expect(failure).toEqual({ _tag: 'Refused', reason: 'status', status: 413 })
-  })
-})
-
-describe('clients/25: a 200 that says ok:false', () => {
-  const no = (detail: string): object => ({
-    left: { _tag: 'Refused', reason: 'rejected', status: 200, detail },
-  })
-  const yes = { right: { status: 200 } }
-
-  it.each<[string, unknown]>([
-    ['by index', [{ index: 1, messageId: 'b', reason: 'bad' }]],
-    ['by message id', [{ messageId: 'b', reason: 'bad' }]],
-    ['by message_id, with an error', [{ message_id: 'b', error: 'bad' }]],
-    ['by an index beyond the batch, so by message id', [{ index: 9, messageId: 'b', message: 'bad' }]],
-    ['by an index in digits', [{ index: '1', reason: 'bad' }]],
-    ['by place as a key', { 1: 'bad' }],
-    ['by message id as a key', { b: 'bad' }],
-    ['by message id as a key, with an object', { b: { reason: 'bad' } }],
-    [
-      'among names that nobody has',
-      [{ messageId: 'z' }, null, 7, 'what', { index: 1, reason: 'bad' }, { index: -1 }],
-    ],
-  ])('fails the messages that it names: %s', async (_how, errors) => {
-    expect(await verdictOn(json({ ok: false, receivedEvents: 3, okEvents: 2, errors }))).toMatchObject({
-      left: { _tag: 'SomeOf', members: [yes, no('bad'), yes] },
-    })
-  })
-
-  it('takes digits for an id where a message has it', async () => {
-    const errors = { 1: 'bad' }
-    const body = json({ ok: false, okEvents: 2, errors })
-    expect(await verdictOn(body, batch('1', 'b', 'c'))).toMatchObject({
-      left: { members: [no('bad'), yes, yes] },
-    })
-  })
-
-  it('says so where it took another number than it names, and refuses all where it took none', async () => {
-    const errors = [{ index: 0, reason: 'bad' }, { messageId: 'zzz' }]
-    const doubt = '; the receiver says that it took 1 of 3, and names 1 that it did not'
-    expect(await verdictOn(json({ ok: false, okEvents: 1, errors }))).toMatchObject({
-      left: { members: [no(`bad${doubt}`), yes, yes] },
-    })
-    const none = '; the receiver says that it took 0 of 3, and names 1 that it did not'
-    const other = no(`quota${none}`)
-    expect(await verdictOn(json({ ok: false, okEvents: 0, reason: 'quota', errors }))).toMatchObject({
-      left: { members: [no(`bad${none}`), other, other] },
-    })
-    for (const okEvents of [-1, 4, 1.5, '1', null])
-      expect(await verdictOn(json({ ok: false, okEvents, errors }))).toMatchObject({
-        left: { members: [no('bad'), yes, yes] },
-      })
-  })
-
-  it('fails every message with that id', async () => {
-    const verdict = await verdictOn(json({ ok: false, errors: [{ messageId: 'a' }] }), batch('a', 'b', 'a'))
-    const unknown = no('the receiver says that it did not take it')
-    expect(verdict).toMatchObject({ left: { members: [unknown, yes, unknown] } })
-  })
-
-  it.each<[string, unknown]>([
-    ['no errors', { ok: false }],
-    ['an empty list', { ok: false, errors: [] }],
-    ['errors that are none', { ok: false, errors: 'yes' }],
-    ['names of others', { ok: false, errors: [{ index: 3 }, { messageId: 'z' }] }],
-  ])('fails all when it names none: %s', async (_how, body) => {
-    expect(await verdictOn(json(body))).toMatchObject(no('the receiver says that it did not take it'))
-    expect(await verdictOn(json({ ...Object(body), reason: 'quota' }))).toMatchObject(no('quota'))
-  })
-
-  it('fails a message that was sent alone, in a batch or not', async () => {
-    const reply = json({ ok: false, errors: [{ index: 0, reason: `key ${KEY}\n` }] })
-    expect(await verdictOn(reply, batch('a'))).toMatchObject(no('key [write key]'))
-    expect(await verdictOn(reply, member('a'))).toMatchObject(no('key [write key]'))
-  })
-
-  it.each<[string, Reply]>([
-    ['ok:true with errors', json({ ok: true, errors: [{ index: 0 }], x: false })],
-    ['ok missing', json({ success: false })],
-    ['ok that is no boolean', json({ ok: 'false' })],
-    ['no JSON', { body: '{"ok":false' }],
-    ['a page', { body: '<html>false</html>' }],
-    ['a list', json([{ ok: false }])],
-    ['null', { body: 'null' }],
-    ['nothing', { status: 204 }],
-    ['too much', json({ ok: false, errors: 'x'.repeat(1_000_000) })],
-  ])('but nothing else takes a 2xx back: %s', async (_what, reply) => {
-    expect(await verdictOn(reply)).toMatchObject({ _tag: 'Right', right: { status: reply.status ?? 200 } })
   })
 })
 

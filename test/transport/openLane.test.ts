@@ -1,32 +1,10 @@
-import { afterEach, describe, expect, it } from 'vitest'
-import type { FaultScript } from '../../src/testing/Fault.ts'
-import { loopbackReceiver, type Receiver, type Received } from '../../src/testing/loopbackReceiver.ts'
+import { describe, expect, it } from 'vitest'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import type { Fault } from '../../src/testing/Fault.ts'
-import { type Lane, type LaneOptions, openLane } from '../../src/transport/openLane.ts'
-import { mute, post, socketsOpen, tell, until } from './laneKit.ts'
+import { post, tell, until } from './laneKit.ts'
+import { lanesUnderTest } from './lanesUnderTest.ts'
 
-const receivers: Receiver[] = []
-const lanes: Lane[] = []
-
-const receive = async (script?: FaultScript | ((received: Received) => Fault)): Promise<Receiver> => {
-  const receiver = await loopbackReceiver(script)
-  receivers.push(receiver)
-  return receiver
-}
-
-const laneTo = (url: string, options: Partial<LaneOptions> = {}): Lane => {
-  const lane = openLane({ name: 'lane', url: new URL(url), ...options })
-  lanes.push(lane)
-  return lane
-}
-
-afterEach(async () => {
-  for (const lane of lanes.splice(0)) await lane.close(0)()
-  await until(() => receivers.every((receiver) => receiver.connections() === 0))
-  for (const receiver of receivers.splice(0)) await receiver.close()
-  await until(() => socketsOpen() === 0)
-})
+const { receive, laneTo } = lanesUnderTest()
 
 describe('a lane', () => {
   it('tells the verdict at the status line and the end after the drain', async () => {
@@ -139,92 +117,6 @@ describe('a lane', () => {
     expect(thrown.map(String)).toEqual(['Error: next', 'Error: complete'])
     expect(told.events).toMatchObject([{ _tag: 'Right' }, 'complete'])
     expect(receiver.accepted()).toBe(1)
-  })
-})
-
-describe('cancelling a POST leaves no socket, in whatever phase', () => {
-  it('while it waits for a connection: it is never sent, and the next one is', async () => {
-    const receiver = await receive([{ do: 'status', code: 200, after: 5 }])
-    const lane = laneTo(receiver.url, { connections: 1 })
-    const [first, second, third] = ['a', 'b', 'c'].map((body) => tell(lane, post(body)))
-    second?.cancel()
-    await first?.completed
-    await third?.completed
-    expect(receiver.received.map(({ body }) => String(body))).toEqual(['a', 'c'])
-    expect(second?.events).toEqual([])
-  })
-
-  it('during the look-up of the name', async () => {
-    const lane = laneTo('http://a.example/', { lookup: () => {}, clock: virtualClock() })
-    const told = tell(lane)
-    told.cancel()
-    await until(() => socketsOpen() === 0)
-    expect(told.events).toEqual([])
-  })
-
-  it('during TLS', async () => {
-    const server = await mute()
-    // On a clock that stands still no limit can close the connection in place of the cancel.
-    const told = tell(laneTo(`https://127.0.0.1:${server.port}/`, { clock: virtualClock() }))
-    await until(() => server.sockets.size === 1)
-    told.cancel()
-    await until(() => server.sockets.size === 0)
-    expect(told.events).toEqual([])
-    await server.close()
-  })
-
-  it('while no answer comes', async () => {
-    const receiver = await receive([{ do: 'silence' }])
-    const told = tell(laneTo(receiver.url))
-    await receiver.arrived(1)
-    told.cancel()
-    await until(() => receiver.connections() === 0)
-    expect(told.events).toEqual([])
-    expect(receiver.accepted()).toBe(1)
-  })
-
-  it('while the body drips (webhooks/S25)', async () => {
-    const receiver = await receive([{ do: 'slowBody', code: 200, bytesPerSecond: 200 }])
-    const told = tell(laneTo(receiver.url))
-    await told.decided
-    told.cancel()
-    await until(() => receiver.connections() === 0)
-    expect(told.events).toHaveLength(1)
-  })
-
-  it('at its verdict, from inside', async () => {
-    const receiver = await receive([{ do: 'headersOnly', code: 200 }])
-    const lane = laneTo(receiver.url)
-    const told = tell(lane, post(), () => {
-      told.cancel()
-    })
-    await told.decided
-    await until(() => receiver.connections() === 0)
-    expect(told.events).toHaveLength(1)
-  })
-
-  it('does nothing after the end: the connection lives on', async () => {
-    const receiver = await receive()
-    const lane = laneTo(receiver.url)
-    const first = tell(lane)
-    await first.completed
-    const second = tell(lane)
-    first.cancel()
-    await second.completed
-    expect(second.events).toMatchObject([{ _tag: 'Right' }, 'complete'])
-    expect(receiver.accepted()).toBe(1)
-  })
-
-  it('opens no new connection for the one that was cancelled, and gives its place to the next', async () => {
-    const receiver = await receive([{ do: 'silence' }])
-    const lane = laneTo(receiver.url, { connections: 1 })
-    const first = tell(lane)
-    const second = tell(lane)
-    await receiver.arrived(1)
-    first.cancel()
-    await second.completed
-    expect(receiver.received).toHaveLength(2)
-    expect(receiver.accepted()).toBe(2)
   })
 })
 

@@ -1,0 +1,77 @@
+/** Destinations that post to receivers, for the tests of one file. */
+import { afterEach } from 'vitest'
+import type { Destination, DestinationOptions } from '../../src/destination/Destination.ts'
+import type { Settings } from '../../src/destination/Settings.ts'
+import { webhookDestination } from '../../src/destination/webhookDestination.ts'
+import type { TrackCall } from '../../src/event/Call.ts'
+import type { Event } from '../../src/event/Event.ts'
+import type { Payload } from '../../src/event/Payload.ts'
+import type { Outcome } from '../../src/outcome/Outcome.ts'
+import { capDelay, exponential } from '../../src/policy/RetryPolicy.ts'
+import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
+import type { Fault } from '../../src/testing/Fault.ts'
+import type { Receiver } from '../../src/testing/loopbackReceiver.ts'
+
+export const quick = capDelay(5)(exponential({ base: 1 }))
+
+export const track = (n: number | string, more: Partial<Omit<TrackCall, 'type'>> = {}): TrackCall => ({
+  type: 'track',
+  userId: 'u1',
+  event: 'Signed Up',
+  messageId: `m${String(n)}`,
+  ...more,
+})
+
+export interface Opened {
+  readonly destination: Destination
+  readonly outcomes: Array<Outcome<Payload<Event>>>
+  readonly errors: string[]
+}
+
+export const to = (...receivers: ReadonlyArray<Receiver>): Settings => ({
+  sharedSecret: 'correct horse',
+  webhooks: receivers.map(({ url }) => ({ url })),
+})
+
+export const status = (code: number, after = 0): Fault => ({ do: 'status', code, after })
+export const adds = ({ destination }: Opened): boolean => {
+  const { accepted, delivered, rejected, expired, dropped, abandoned, waiting } = destination.stats()
+  return accepted === delivered + rejected + expired + dropped + abandoned + waiting
+}
+
+/** What opens them. */
+export interface DestinationsUnderTest {
+  readonly receive: (...args: Parameters<typeof loopbackReceiver>) => Promise<Receiver>
+  readonly open: (settings: Settings, options?: DestinationOptions) => Opened
+}
+
+/** To be called once, at the top of a file: after each of its tests all are closed. */
+export const destinationsUnderTest = (): DestinationsUnderTest => {
+  const closers: Array<() => Promise<unknown>> = []
+  afterEach(async () => {
+    await Promise.all(closers.splice(0).map((close) => close()))
+  })
+
+  return {
+    receive: async (...args) => {
+      const receiver = await loopbackReceiver(...args)
+      closers.push(receiver.close)
+      return receiver
+    },
+    open: (settings, options = {}) => {
+      const errors: string[] = []
+      const outcomes: Array<Outcome<Payload<Event>>> = []
+      const ignore = (): void => undefined
+      const logger = {
+        debug: ignore,
+        info: ignore,
+        warn: ignore,
+        error: (message: string) => void errors.push(message),
+      }
+      const destination = webhookDestination(settings, { logger, retry: quick, ...options })
+      destination.outcomes$.subscribe((outcome) => outcomes.push(outcome))
+      closers.push(() => destination.close({ timeout: 0 }))
+      return { destination, outcomes, errors }
+    },
+  }
+}
