@@ -140,7 +140,8 @@ The file:
 Where a text is wanted, {"env":"NAME"} takes it from the environment. 'headrace
 check FILE' says what is wrong with it. A destination may have
 "outbox":{"path":"FOLDER"}: its events wait there on the disk, and what was
-accepted survives a crash.
+accepted survives a crash. A folder belongs to the destination by its name; after
+a change of names "owner" beside "path" says the one before.
 
 The first line on stdout is 'ready URL'. Then there is a line for each event
 that has ended at a destination. Ctrl-C takes nothing more, and lets what was

@@ -4,6 +4,7 @@ import { ConfigError } from '../outcome/ConfigError.ts'
 import { ingestion } from '../sinks/ingestion.ts'
 import type { AnyEvents, AnyTraits, Client, EventTypes, Traits } from './Client.ts'
 import type { ClientOptions } from './ClientOptions.ts'
+import { ownedBy } from './keeping/ownedBy.ts'
 import { openClient } from './openClient.ts'
 import { settingsOf } from './settingsOf.ts'
 
@@ -41,7 +42,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const { endpoint, writeKey: key, ...how } = requests
   const { sink } = options
   return openClient<E, T>(
-    settings,
+    ownedBy(key, settings),
     sink === undefined
       ? { sinkOn: (clock) => ingestion(endpoint, key, { ...how, clock, holds: false }), closes: true }
       : { sinkOn: (clock) => timingOut(settings.timeout, { clock })(sink), closes: false },

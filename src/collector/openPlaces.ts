@@ -9,6 +9,8 @@ import type { Surroundings } from '../destination/sinkOf.ts'
 import { workings } from '../destination/workings.ts'
 import type { Event } from '../event/Event.ts'
 import type { Payload } from '../event/Payload.ts'
+import { isStoredIn } from '../outbox/lmdb/LmdbContract.ts'
+import { outboxFault, OutboxError } from '../outbox/lmdb/OutboxError.ts'
 import type { Fault } from '../outcome/Refusal.ts'
 import { signerOf } from '../signing/signerOf.ts'
 import type { Sink } from '../sink/Sink.ts'
@@ -17,6 +19,17 @@ import type { CollectorSettings, DestinationSettings } from './CollectorSettings
 import type { Place } from './Source.ts'
 
 type SinkIn = (surroundings: Surroundings) => Sink<Payload<Event>>
+
+/** Of several folders one cannot be opened: says whose. */
+const named = <A>(name: string, open: () => A): A => {
+  try {
+    return open()
+  } catch (error) {
+    if (!(error instanceof OutboxError)) throw error
+    const { reason, path, message } = error
+    throw new OutboxError(outboxFault(reason, path, `destination ${JSON.stringify(name)}: ${message}`))
+  }
+}
 
 /** The place of a destination, or what is wrong with the options for its URLs. */
 const placeOf = (
@@ -28,18 +41,21 @@ const placeOf = (
   const make =
     (sinkIn: SinkIn, { enabled }: Pick<Parts, 'enabled'>) =>
     (): Place => {
-      const kept = settings.outbox ?? outbox?.(name)
+      const given = settings.outbox ?? outbox?.(name)
+      const kept = isStoredIn(given) ? { owner: name, ...given } : given
       return {
         name,
-        work: workings(
-          {
-            sinkIn,
-            numbers: numbersOf(shared, 'createCollector'),
-            ended: (outcome) => {
-              ended({ destination: name, outcome })
+        work: named(name, () =>
+          workings(
+            {
+              sinkIn,
+              numbers: numbersOf(shared, 'createCollector'),
+              ended: (outcome) => {
+                ended({ destination: name, outcome })
+              },
             },
-          },
-          { ...shared, ...(kept === undefined ? {} : { outbox: kept }) },
+            { ...shared, ...(kept === undefined ? {} : { outbox: kept }) },
+          ),
         ),
         enabled,
       }

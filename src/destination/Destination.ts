@@ -72,6 +72,8 @@ export interface DestinationStats extends Totals {
   readonly refused: number
   /** Bytes of body that wait. */
   readonly bytes: number
+  /** Dead letters that made room for newer ones, and are gone, as its outbox counts them: in a folder since it was made. */
+  readonly forgotten: number
   /** For each URL, by the name of its sink. */
   readonly urls: Readonly<Record<string, UrlStats>>
 }

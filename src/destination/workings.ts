@@ -146,6 +146,7 @@ export const workings = (
       ...work.totals(),
       refused: counts.refused(),
       bytes: outbox.stats().bytes,
+      forgotten: outbox.stats().forgotten ?? 0,
       urls: counts.urls(),
     }),
     idle: idleness(work, () => outbox.stats().unreadable ?? 0),

@@ -32,6 +32,8 @@ export interface OutboxStats {
   readonly unreadable?: number
   readonly bytes: number
   readonly dead: number
+  /** Dead letters that made room for newer ones; left out by those who do not count them. */
+  readonly forgotten?: number
   readonly maxCount: number
   readonly maxBytes: number
 }

@@ -4,6 +4,7 @@ import type {
   SourceSettings,
 } from '../../collector/CollectorSettings.ts'
 import { readConfig } from '../config/readConfig.ts'
+import { strayOutboxes } from '../config/strayOutboxes.ts'
 import { FINE, USAGE } from '../ExitCode.ts'
 import { OUTPUTS } from '../output/Output.ts'
 import { plain } from '../output/plain.ts'
@@ -39,7 +40,7 @@ const tell = (
   { out, err }: Terminal,
 ): void => {
   const { sources, destinations } = settings
-  const notes = oversights(settings)
+  const notes = [...oversights(settings), ...strayOutboxes(settings)]
   if (output === 'json')
     out.line(
       toJson({

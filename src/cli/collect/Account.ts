@@ -8,6 +8,12 @@ import { DEAD, FINE, STOPPED } from '../ExitCode.ts'
 import { summaryOf, show } from '../Summary.ts'
 import type { Summary } from '../Summary.ts'
 
+/** What became of the share of a destination. */
+export interface Share extends Summary {
+  /** Dead letters that made room for newer ones, in the folder of its outbox since it was made. */
+  readonly forgotten: number
+}
+
 /** What became of everything that came. */
 export interface Account {
   readonly received: number
@@ -17,13 +23,14 @@ export interface Account {
   readonly unrouted: number
   readonly deletions: number
   /** By name. */
-  readonly destinations: Readonly<Record<string, Summary>>
+  readonly destinations: Readonly<Record<string, Share>>
 }
 
 export const accountOf = (stats: CollectorStats): Account => {
   const { received, accepted, refused, unrouted, deletions, destinations } = stats
-  const summaries: Record<string, Summary> = {}
-  for (const [name, each] of Object.entries(destinations)) summaries[name] = summaryOf(each.refused, each)
+  const summaries: Record<string, Share> = {}
+  for (const [name, each] of Object.entries(destinations))
+    summaries[name] = { ...summaryOf(each.refused, each), forgotten: each.forgotten }
   return {
     received,
     accepted,
@@ -34,6 +41,9 @@ export const accountOf = (stats: CollectorStats): Account => {
   }
 }
 
+const gone = ({ forgotten }: Share): string =>
+  forgotten === 0 ? '' : `; ${String(forgotten)} dead letters made room for newer ones, and are gone`
+
 /** In lines. */
 export const linesOf = ({
   received,
@@ -43,7 +53,7 @@ export const linesOf = ({
   destinations,
 }: Account): ReadonlyArray<string> => [
   `${String(received)} received = ${String(accepted)} accepted + ${String(refused)} refused${unrouted === 0 ? '' : `; ${String(unrouted)} wanted by no destination`}`,
-  ...Object.entries(destinations).map(([name, summary]) => `${name}: ${show(summary)}`),
+  ...Object.entries(destinations).map(([name, summary]) => `${name}: ${show(summary)}${gone(summary)}`),
 ]
 
 /** The code that it ends with. */

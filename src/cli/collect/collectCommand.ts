@@ -1,6 +1,7 @@
 import type { Collector } from '../../collector/Collector.ts'
 import { createCollector } from '../../collector/createCollector.ts'
 import { OutboxError } from '../../outbox/lmdb/OutboxError.ts'
+import { strayOutboxes } from '../config/strayOutboxes.ts'
 import { USAGE } from '../ExitCode.ts'
 import { toJson } from '../output/Report.ts'
 import { whyNot } from '../output/whyNot.ts'
@@ -53,6 +54,7 @@ const run = async (
     )
     return USAGE
   }
+  for (const note of strayOutboxes(settings)) terminal.err.line(`headrace collect: ${note}`)
   const url = `${server.origin}/v1/batch`
   terminal.out.line(output === 'json' ? toJson({ t: 'ready', url }) : `ready ${url}`)
   const printed = printOutcomes(collector, output, terminal)

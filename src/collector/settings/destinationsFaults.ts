@@ -4,6 +4,7 @@ import { isRecord } from '../../internal/Fields.ts'
 import type { Fields } from '../../internal/Fields.ts'
 import type { Fault } from '../../outcome/Refusal.ts'
 import type { Egress } from '../../sinks/webhook.ts'
+import { wholePath } from '../../outbox/lmdb/opening/wholePath.ts'
 import { at, isText, membersOf, repeated, textFaults, textsOf } from './Checks.ts'
 import { outboxFaults } from './outboxFaults.ts'
 
@@ -76,7 +77,7 @@ export const destinationsFaults = (
     ...repeated(textsOf(membersOf(all, 'name')), (index) => `destinations[${String(index)}].name`),
     // One folder holds the events of one destination.
     ...repeated(
-      textsOf(membersOf(membersOf(all, 'outbox'), 'path')),
+      textsOf(membersOf(membersOf(all, 'outbox'), 'path')).map((path) => path && wholePath(path)),
       (index) => `destinations[${String(index)}].outbox.path`,
     ),
   ]

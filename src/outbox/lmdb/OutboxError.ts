@@ -16,6 +16,8 @@ export type OutboxReason =
   | 'notAnOutbox'
   /** Something else is kept in it: the messages of a client, for example, and not the events of a destination. */
   | 'otherKind'
+  /** What lies in it belongs to another destination, or to the client of another write key. */
+  | 'otherOwner'
   /** A newer headrace wrote it. */
   | 'newerVersion'
   /** Part of it is gone or cannot be read. */

@@ -7,12 +7,13 @@ import type { LmdbOutboxOptions } from './LmdbContract.ts'
 import { loadLmdb } from './opening/loadLmdb.ts'
 import { outboxFault } from './OutboxError.ts'
 import type { OutboxFault } from './OutboxError.ts'
+import { belonging } from './opening/belonging.ts'
 import { claim } from './opening/claim.ts'
 import { thisThread } from './opening/Owner.ts'
 import { makeFolder } from './opening/makeFolder.ts'
 import { openStore } from './opening/openStore.ts'
 import { mapping } from './mapping.ts'
-import { identityOf, openEnv, openTrees } from './Store.ts'
+import { identityOf, openEnv, openTrees, shut } from './Store.ts'
 import type { Store } from './Store.ts'
 import { storedOutbox } from './storedOutbox.ts'
 import type { StoredOutbox } from './storedOutbox.ts'
@@ -52,6 +53,12 @@ export const openStoredOutbox = <A>(options: LmdbOutboxOptions<A>): Either<Outbo
   if (isLeft(opened)) {
     release()
     return left(opened.left)
+  }
+  const fault = belonging(opened.right, path, options.owner)
+  if (fault !== undefined) {
+    shut(opened.right.env)
+    release()
+    return left(fault)
   }
   const identity = identityOf(path)
   const open = (): Store => {
