@@ -113,6 +113,10 @@ export const workings = (parts: WorkingsParts): Workings => {
         // They were offered before they were there, and a disk that failed may have kept them waiting.
         if (batches.length > 0) work.look()
       },
+      ended: books.keep,
+      leaving: () => {
+        work.look()
+      },
       defect: defectIn('outbox'),
     })
   for (const batch of kept?.restored ?? []) books.hold(batch)

@@ -14,6 +14,10 @@ export interface Books {
   readonly ended: Set<string>
   /** In a part that was spoilt: they count as waiting for ever. */
   readonly spoilt: Set<string>
+  /** Have ended, and lie there all the same: the disk did not let go of them. */
+  readonly owed: Set<string>
+  /** Are dead letters, or will be when the disk takes them. */
+  readonly died: Set<string>
   /** Was said to be kept. */
   readonly promised: Set<string>
   /** The messages of closed batches, in the order of closing. */
@@ -28,6 +32,8 @@ export const books = (): Books => ({
   waiting: new Set(),
   ended: new Set(),
   spoilt: new Set(),
+  owed: new Set(),
+  died: new Set(),
   promised: new Set(),
   closings: [],
   seen: new Set(),
@@ -82,7 +88,7 @@ export const look = (of: Books, on: Working): ReadonlySet<string> => {
   for (const { id, text } of all) same('identical', text, of.texts.get(id))
   hold(
     'ends',
-    all.every(({ id }) => of.waiting.has(id)),
+    all.every(({ id }) => of.waiting.has(id) || of.owed.has(id)),
     missingIn(there, of.waiting).join(),
   )
   const missing = (law: Law, some: Iterable<string>): void => {

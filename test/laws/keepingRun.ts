@@ -1,11 +1,10 @@
 import { isPromiseLike } from '../../src/internal/Awaitable.ts'
-import { refused, retryable } from '../../src/outcome/Failure.ts'
-import { delivered, rejected } from '../../src/outcome/Outcome.ts'
 import type { Entry } from '../../src/sink/Outbox.ts'
 import type { MessageBatch } from '../../src/client/Message.ts'
 import { messageOf } from '../client/keeping/grounds.ts'
 import type { Folders } from '../client/keeping/grounds.ts'
 import { books, idsIn, idsOf, look, missingIn } from './keepingBooks.ts'
+import { end, forgetOwed, handedOut, movesOn, park } from './keepingHandedOut.ts'
 import { hold, same } from './keepingLaw.ts'
 import { nextTurn, working } from './keepingPlay.ts'
 import type { MakeKeeping } from './keepingPlay.ts'
@@ -21,13 +20,17 @@ export const run = async (
 ): Promise<void> => {
   const of = books()
   let now = working(on.open(), make)
-  let [life, accepted, asking] = [0, 0, 0]
+  let [life, accepted] = [0, 0]
+  /** What each who was not answered yet waits for. */
+  const asking = new Set<ReadonlyArray<string>>()
   let isTaking = false
+  /** Is being parked or ended. */
+  let leaving: Entry<MessageBatch> | undefined
 
   const begin = (): void => {
     now = working(on.open(), make)
     life++
-    asking = 0
+    asking.clear()
     isTaking = false
     const { restored } = now.kept
     const { parts } = now.found()
@@ -51,10 +54,12 @@ export const run = async (
     const mine = life
     const before = [...of.waiting]
     const { failed } = reached
-    asking++
+    asking.add(before)
     const heard = (isKept: boolean): void => {
       if (mine !== life) return
-      asking--
+      asking.delete(before)
+      if (before.length > 0 && before.every((id) => of.ended.has(id)) && now.disk.isDown())
+        reached.saidKeptWithoutDisk++
       hold('answers', isKept, 'no, though it is open')
       const missing = missingIn(before, idsIn(now.found())).filter((id) => !of.ended.has(id))
       hold('kept', missing.length === 0, `${missing.join()} is not there`)
@@ -75,16 +80,15 @@ export const run = async (
   }
 
   const isThereFresh = (): boolean => {
-    const out = new Set(now.out.map(({ item }) => item.id))
+    const out = new Set([...now.out, ...(leaving === undefined ? [] : [leaving])].map(({ item }) => item.id))
     return now.found().batches.some(({ id }) => !out.has(id))
   }
-  const took = (entries: ReadonlyArray<Entry<MessageBatch>>): void => {
+  const took = (entries: ReadonlyArray<Entry<MessageBatch>>, limit: number): void => {
     isTaking = false
-    if (entries.some(({ progress }) => progress !== undefined)) reached.tookRetries++
-    now.out = [...now.out, ...entries]
+    handedOut(of, now, entries, limit, reached)
     if (entries.length > 0) return
     hold('takes', !isThereFresh(), 'nothing, though a batch is there')
-    const isWriting = now.disk.isAsked() && now.kept.isAnyLeaving()
+    const isWriting = now.disk.isAsked() && now.fresh.size > 0
     hold('takes', !isWriting, 'nothing, though a batch is being written')
   }
   const take = (limit: number, parked: number): void => {
@@ -92,11 +96,11 @@ export const run = async (
     isTaking = true
     const mine = life
     const answer = now.kept.outbox.take(now.clock.now(), limit, parked)
-    if (!isPromiseLike(answer)) return took(answer)
+    if (!isPromiseLike(answer)) return took(answer, limit)
     reached.waitedToTake++
     answer
       .then((entries) => {
-        if (mine === life) took(entries)
+        if (mine === life) took(entries, limit)
       })
       .then(undefined, caught)
   }
@@ -106,20 +110,26 @@ export const run = async (
     await now.disk.tell()
     if (!wasAsked) return
     if (now.disk.isDown()) reached.failed++
-    if (isTaking) hold('takes', !isThereFresh(), 'a batch is there, and is not handed out')
+    listen()
+    if (!isTaking) return
+    hold('takes', !isThereFresh(), 'a batch is there, and is not handed out')
+    movesOn(now)
   }
   const rest = async (): Promise<void> => {
     now.disk.set('fine')
     for (let idle = 0; idle < 2; idle = now.disk.isAsked() ? 0 : idle + 1) {
       await tell()
       now.clock.tick(1_000)
-      await nextTurn()
+      await now.disk.rested()
     }
     listen()
+    // All that was owed is settled.
+    of.owed.clear()
+    same('letters', [...(await now.dead())].sort(), [...of.died].sort())
     const there = look(of, now)
     same('unkept', [now.kept.unkept(), missingIn(of.waiting, there)], [0, []])
     hold('takes', !now.kept.isAnyLeaving(), 'something is still leaving')
-    hold('answers', asking === 0, `${String(asking)} were never answered`)
+    hold('answers', asking.size === 0, `${String(asking.size)} were never answered`)
   }
   const closeLane = (lane: number): void => {
     const isUntold = now.disk.isUntold()
@@ -144,15 +154,16 @@ export const run = async (
     }
     await on.crash(part?.number)
     begin()
+    await forgetOwed(of, now, there)
     same('stays', [...look(of, now)].sort(), [...of.waiting].sort())
   }
   /** The disk answers until all is closed: a writer that needs more than one transaction for a change is waited for. */
   const closing = async (closed: PromiseLike<void>): Promise<void> => {
-    let isOpen = true
+    const state = { isOpen: true }
     const end = closed.then(() => {
-      isOpen = false
+      state.isOpen = false
     })
-    for (let told = 0; isOpen;) {
+    for (let told = 0; state.isOpen;) {
       if (await now.disk.tell()) told++
       else await nextTurn()
       hold('answers', told < 8, 'it is being closed, and goes on writing')
@@ -167,6 +178,7 @@ export const run = async (
     await on.crash()
     begin()
     const there = idsIn(now.found())
+    await forgetOwed(of, now, there)
     same('handsBack', [...back].sort(), missingIn(of.waiting, there).toSorted())
     if (back.length > 0) reached.handedBack++
     if (of.closings.some((ids) => ids.some((id) => back.includes(id)) && ids.some((id) => there.has(id))))
@@ -174,19 +186,16 @@ export const run = async (
     forgetLost(there)
     look(of, now)
   }
-  const one = (which: number): Entry<MessageBatch> | undefined => {
+  const withOne = async (
+    which: number,
+    use: (entry: Entry<MessageBatch>) => Promise<void>,
+  ): Promise<void> => {
     const entry = now.out[which % Math.max(1, now.out.length)]
+    if (entry === undefined) return
     now.out = now.out.filter((each) => each !== entry)
-    return entry
-  }
-  const end = async (entry: Entry<MessageBatch>, isDead: boolean): Promise<void> => {
-    const { item } = entry
-    const outcome = isDead ? rejected(item, 1, refused('status')) : delivered(item, 1, { sink: 's' })
-    await now.kept.outbox.end(entry, outcome)
-    for (const { id } of item.members) {
-      of.ended.add(id)
-      of.waiting.delete(id)
-    }
+    leaving = entry
+    await use(entry)
+    leaving = undefined
   }
   const step = async (command: Command): Promise<void> => {
     switch (command.do) {
@@ -218,17 +227,10 @@ export const run = async (
         take(command.limit, command.parked)
         return
       }
-      case 'park': {
-        const entry = one(command.which)
-        if (entry === undefined) return
-        const progress = { attempts: 1, last: retryable('busy') }
-        return now.kept.outbox.park({ ...entry, since: 0, progress }, now.clock.now() + command.delay)
-      }
-      case 'end': {
-        const entry = one(command.which)
-        if (entry === undefined) return
-        return end(entry, command.isDead)
-      }
+      case 'park':
+        return withOne(command.which, (entry) => park(now, entry, command.delay, reached))
+      case 'end':
+        return withOne(command.which, (entry) => end(of, now, entry, command.isDead, reached))
       case 'pass':
         now.clock.tick(command.ms)
         return nextTurn()
@@ -246,14 +248,18 @@ export const run = async (
     await rest()
     await crash(undefined)
     await rest()
-    for (const entry of await now.kept.outbox.take(Infinity, 1_000, 1_000)) await end(entry, false)
+    for (const entry of await now.kept.outbox.take(Infinity, 1_000, 1_000))
+      await end(of, now, entry, false, reached)
     same('drains', [...of.waiting], [])
     same('drains', look(of, now).size, 0)
   }
 
   for (const command of commands) {
     await step(command)
+    await now.disk.rested()
     listen()
+    const unanswered = [...asking].some((before) => before.every((id) => of.ended.has(id)))
+    hold('answers', !unanswered, 'all of it has ended, and nobody says so')
     look(of, now)
   }
   await drain()

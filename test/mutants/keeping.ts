@@ -1,46 +1,11 @@
 /** Keepings that are wrong on purpose. Each must break the law that it names. */
 import { batchOf } from '../../src/client/keeping/BatchRecord.ts'
 import { keeping } from '../../src/client/keeping/keeping.ts'
-import type { Keeping, KeepingOptions } from '../../src/client/keeping/keeping.ts'
-import type { Message, MessageBatch } from '../../src/client/Message.ts'
+import type { MessageBatch } from '../../src/client/Message.ts'
 import type { Change } from '../../src/outbox/lmdb/entering/Drafts.ts'
-import type { StoredOutbox } from '../../src/outbox/lmdb/storedOutbox.ts'
-import type { LAWS } from '../laws/keepingLaw.ts'
-import type { MakeKeeping } from '../laws/keepingPlay.ts'
-
-export interface KeepingMutant {
-  readonly breaks: keyof typeof LAWS
-  readonly make: MakeKeeping
-}
-
-type Drafts = StoredOutbox<MessageBatch>['drafts']
-
-/** Over the real one, with another way into the store. */
-const over =
-  (change: (drafts: Drafts) => Partial<Drafts>): MakeKeeping =>
-  (options) =>
-    keeping({
-      ...options,
-      store: { ...options.store, drafts: { ...options.store.drafts, ...change(options.store.drafts) } },
-    })
-
-/** Writes something else than it should. */
-const writes = (change: (what: Change<MessageBatch>) => Change<MessageBatch>): MakeKeeping =>
-  over(({ write }) => ({ write: (what) => write(() => change(what())) }))
-
-const given =
-  (change: (options: KeepingOptions) => Partial<KeepingOptions>): MakeKeeping =>
-  (options) =>
-    keeping({ ...options, ...change(options) })
-
-const after =
-  (change: (kept: Keeping, options: KeepingOptions) => Partial<Keeping>): MakeKeeping =>
-  (options) => {
-    const kept = keeping(options)
-    return { ...kept, ...change(kept, options) }
-  }
-
-const untidy = (message: Message): Message => ({ ...message, text: message.text.replaceAll(' ', '') })
+import { after, given, nothing, over, untidy, writes } from './keepingMutant.ts'
+import type { KeepingMutant } from './keepingMutant.ts'
+import { keepingsWithoutDisk } from './keepingsWithoutDisk.ts'
 
 export const keepingMutants: Readonly<Record<string, KeepingMutant>> = {
   'says at once that all is kept': {
@@ -86,12 +51,12 @@ export const keepingMutants: Readonly<Record<string, KeepingMutant>> = {
       write: async (change) => {
         let rest: Change<MessageBatch> | undefined
         await write(() => {
-          const { items, drafts, struck } = change()
-          rest = { items, drafts, struck: [] }
-          return { items: [], drafts: [], struck }
+          const { struck, ...others } = change()
+          rest = { ...others, struck: [] }
+          return { ...nothing, struck }
         })
         await new Promise((resolve) => setImmediate(resolve))
-        await write(() => rest ?? { items: [], drafts: [], struck: [] })
+        await write(() => rest ?? nothing)
       },
     })),
   },
@@ -213,4 +178,5 @@ export const keepingMutants: Readonly<Record<string, KeepingMutant>> = {
       outbox: { ...outbox, take: async (...asked) => (await outbox.take(...asked)).slice(0, 1) },
     })),
   },
+  ...keepingsWithoutDisk,
 }

@@ -1,14 +1,21 @@
 import { right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../clock/Clock.ts'
 import { newId } from '../../event/newId.ts'
-import { isPromiseLike } from '../../internal/Awaitable.ts'
 import { ring } from '../../internal/Ring.ts'
 import type { Change } from '../../outbox/lmdb/entering/Drafts.ts'
 import type { StoredOutbox } from '../../outbox/lmdb/storedOutbox.ts'
-import type { Entry, Outbox } from '../../sink/Outbox.ts'
+import type { Outbox } from '../../sink/Outbox.ts'
 import type { Message, MessageBatch } from '../Message.ts'
+import { afloat } from './afloat.ts'
+import { assurances } from './assurances.ts'
 import { batchOf } from './BatchRecord.ts'
+import { concluding } from './concluding.ts'
+import { handingOut } from './handingOut.ts'
+import { heldBatches } from './heldBatches.ts'
+import type { Held } from './heldBatches.ts'
+import { namesInStore } from './namesInStore.ts'
 import { openParts } from './openParts.ts'
+import { owing } from './owing.ts'
 import { restored } from './restored.ts'
 import type { Closed } from './restored.ts'
 import { writing } from './writing.ts'
@@ -21,7 +28,11 @@ export interface KeepingOptions {
   readonly eachOpen: (look: (lane: number, messages: ReadonlyArray<Message>) => void) => void
   /** Closed batches are on the disk now, and no longer in memory. */
   readonly kept: (batches: ReadonlyArray<MessageBatch>) => void
-  /** Is told why nothing could be written; it is tried again. */
+  /** A closed batch has ended that was never on the disk, and is no longer in memory. */
+  readonly ended: (batch: MessageBatch) => void
+  /** The disk did not take what is closed: it may be handed out from memory now. */
+  readonly leaving: () => void
+  /** Is told why nothing could be written; it is tried again. And of dead letters that will never be written. */
   readonly defect: (error: unknown) => void
 }
 
@@ -33,7 +44,7 @@ export interface Keeping {
   readonly accepted: () => void
   /** The batch of a lane was closed. */
   readonly closed: (batch: MessageBatch, lane: number) => void
-  /** Resolves when all that was accepted before is on the disk: true; or false when it never will be. */
+  /** Resolves with true when all that was accepted before is on the disk or has ended, and with false when it never will be. */
   readonly whenKept: () => Promise<boolean>
   /** Whether a closed batch is in memory. */
   readonly isAnyLeaving: () => boolean
@@ -42,8 +53,8 @@ export interface Keeping {
   /** Closed batches of an earlier life that are not written as such yet; their messages are on the disk. */
   readonly restored: ReadonlyArray<MessageBatch>
   /**
-   * Writes nothing more, and answers the batches that are not on the disk, without those of their messages that are. To be called when the
-   * outbox was closed: then no transaction is under way.
+   * Writes nothing more, and answers the batches that are not on the disk and have not ended, without those of their messages that are there. To
+   * be called when the outbox was closed: then no transaction is under way.
    */
   readonly giveUp: () => ReadonlyArray<MessageBatch>
 }
@@ -54,9 +65,11 @@ const MOST_AT_ONCE = 256
 /**
  * Keeps what a client accepts. A message is written within the transaction after its call, as a part of its open batch; a batch that closes takes
  * the place of its parts in one transaction. A batch that closes before the next transaction is written at once, without parts. So there is
- * one writer, all is written in the order of its acceptance, and a disk that fails is asked again, with everything, every second.
+ * one writer, all is written in the order of its acceptance, and a disk that fails is asked again, with everything, every second. Meanwhile
+ * what is closed is handed out from memory, and what of it has not ended by then comes to the disk when that is well again.
  */
-export const keeping = ({ store, clock, eachOpen, kept, defect }: KeepingOptions): Keeping => {
+export const keeping = (options: KeepingOptions): Keeping => {
+  const { store, clock, eachOpen, kept, defect } = options
   const { left, newest } = store.drafts
   const { closed: earlier, unreadable } = restored(left, newId)
   store.drafts.putAside(unreadable)
@@ -64,13 +77,33 @@ export const keeping = ({ store, clock, eachOpen, kept, defect }: KeepingOptions
     newest,
     earlier.flatMap(({ parts }) => parts),
   )
-  const closed = ring<Closed>()
-  /** In the transaction under way, or in the one that failed. */
-  let inHand: Closed[] = []
-  /** Messages of closed batches that are in memory. */
-  let inMemory = 0
+  const held = heldBatches()
+  /** Of them, those that were never handed out. */
+  const closed = ring<Held>()
+  /** And were in the transaction under way, or in the one that failed. */
+  let inHand: Held[] = []
+  /** How they end is known, and is being noted. */
+  const ending = new Set<Held>()
+  const names = namesInStore()
+  const floating = afloat(names.set)
 
-  const isAnyClosed = (): boolean => inHand.length + closed.size() > 0
+  const fresh = {
+    isAny: () => inHand.length + closed.size() > 0,
+    next: () => inHand.shift() ?? closed.shift(),
+  }
+
+  const isAnyNew = (): boolean => {
+    let isNew = fresh.isAny() || floating.size() > 0
+    eachOpen((lane, messages) => {
+      isNew ||= open.isBehind(lane, messages.length)
+    })
+    return isNew
+  }
+
+  const takesAll = (): void => {
+    waiters.taking()
+    writer.takesAll()
+  }
 
   const change = (): Change<MessageBatch> => {
     open.begin()
@@ -78,56 +111,74 @@ export const keeping = ({ store, clock, eachOpen, kept, defect }: KeepingOptions
       inHand.push(next)
       closed.shift()
     }
-    const isAll = closed.size() === 0
+    const worked = floating.board(MOST_AT_ONCE)
+    const isAll = closed.size() === 0 && worked.length === floating.size()
     // What came later stays behind what came before.
     if (isAll) {
       eachOpen(open.write)
-      writer.takesAll()
+      takesAll()
     }
     return {
       items: inHand.map(({ batch }) => batch),
+      worked,
       drafts: open.begun(),
-      struck: inHand.flatMap(({ parts }) => parts),
+      struck: [...floating.boarding(), ...inHand].flatMap(({ parts }) => parts),
     }
   }
 
-  const forget = (some: ReadonlyArray<Closed>): ReadonlyArray<MessageBatch> =>
-    some.map(({ batch, parts }) => {
-      inMemory -= batch.members.length
-      open.forget(parts)
-      return batch
+  const forget = (some: ReadonlyArray<Held>): ReadonlyArray<MessageBatch> =>
+    some.map((each) => {
+      held.leave(each)
+      ending.delete(each)
+      open.forget(each.parts)
+      return each.batch
     })
 
   const writer = writing({
     clock,
-    defect,
-    write: () => store.drafts.write(change),
+    write: async () => {
+      if (owed.isAny()) await owed.settleAll()
+      if (isAnyNew()) await store.drafts.write(change)
+      else takesAll()
+    },
     written: () => {
-      const batches = forget(inHand)
+      const batches = forget([...floating.landed(), ...inHand])
       inHand = []
       open.done()
+      waiters.taken(true)
+      // It came while this was being written.
+      if (owed.isAny()) writer.more()
       kept(batches)
+    },
+    failed: (error) => {
+      floating.missed()
+      waiters.taken(false)
+      defect(error)
+      if (held.isAny()) options.leaving()
     },
   })
 
-  const enter = (each: Closed): void => {
-    inMemory += each.batch.members.length
-    closed.push(each)
+  const owed = owing({ bury: store.drafts.bury, defect, owes: writer.more })
+
+  const waiters = assurances({
+    oldest: held.oldest,
+    newest: held.newest,
+    lanesBehind: () => {
+      const lanes = new Set<number>()
+      eachOpen((lane, messages) => {
+        if (!open.isKept(lane, messages.length)) lanes.add(lane)
+      })
+      return lanes
+    },
+  })
+
+  const enter = (each: Closed): Held => {
+    const entered = held.enter(each)
+    closed.push(entered)
     writer.more()
+    return entered
   }
   for (const each of earlier) enter(each)
-
-  const { nextDue, close } = store
-
-  /** What is closed is handed out when it has been written, which is soon, and no later than with the transaction that brings it. */
-  const take: Outbox<MessageBatch>['take'] = (now, limit, mostParked) => {
-    const orLater = (entries: ReadonlyArray<Entry<MessageBatch>>): ReturnType<typeof take> => {
-      const next = entries.length === 0 && isAnyClosed() ? writer.afterThis() : undefined
-      return next === undefined ? entries : next.then(() => take(now, limit, mostParked))
-    }
-    const taken = store.take(now, limit, mostParked)
-    return isPromiseLike(taken) ? taken.then(orLater) : orLater(taken)
-  }
 
   /** What of a batch is not on the disk: its first messages may be there, in parts. */
   const unwritten = ({ batch, parts }: Closed): ReadonlyArray<MessageBatch> => {
@@ -141,22 +192,37 @@ export const keeping = ({ store, clock, eachOpen, kept, defect }: KeepingOptions
       ...store,
       // It was told of when it was closed.
       append: (batch) => right({ id: batch.id, item: batch, since: undefined, progress: undefined }),
-      take,
-      nextDue: () => (isAnyClosed() ? 0 : nextDue()),
+      ...handingOut({ store, writer, floating, names, fresh }),
+      ...concluding({
+        store,
+        writer,
+        floating,
+        names,
+        owed,
+        ending: (each) => {
+          ending.add(each)
+        },
+        ended: (each) => {
+          forget([each])
+          waiters.look()
+          options.ended(each.batch)
+        },
+      }),
       close: async () => {
         writer.stop()
-        await close()
+        waiters.over()
+        await store.close()
         await writer.afterThis()
       },
     },
     accepted: writer.more,
     closed: (batch, lane) => {
-      enter({ batch, parts: open.close(lane) })
+      waiters.closed(lane, enter({ batch, parts: open.close(lane) }))
     },
-    isAnyLeaving: isAnyClosed,
-    whenKept: writer.whenWritten,
+    isAnyLeaving: held.isAny,
+    whenKept: waiters.whenKept,
     unkept: () => {
-      let count = inMemory - open.kept()
+      let count = held.messages() - open.kept()
       eachOpen((_, messages) => {
         count += messages.length
       })
@@ -165,10 +231,13 @@ export const keeping = ({ store, clock, eachOpen, kept, defect }: KeepingOptions
     restored: earlier.map(({ batch }) => batch),
     giveUp: () => {
       writer.stop()
-      const left = [...inHand.splice(0), ...closed.drain()]
-      const back = left.flatMap(unwritten)
-      forget(left)
-      return back
+      waiters.over()
+      inHand = []
+      closed.drain()
+      const back = held.drain().filter((each) => !ending.has(each))
+      for (const { parts } of back) open.forget(parts)
+      owed.giveUp()
+      return back.flatMap(unwritten)
     },
   }
 }

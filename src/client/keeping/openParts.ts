@@ -22,13 +22,17 @@ export interface OpenParts {
   readonly begin: () => void
   /** Makes a part of what a lane has and no part has. */
   readonly write: (lane: number, messages: ReadonlyArray<Message>) => void
+  /** Whether one that begins now would make a part for this lane, of which so many messages are accepted. */
+  readonly isBehind: (lane: number, count: number) => boolean
+  /** Whether so many of the messages of a lane are in parts that are in the store. */
+  readonly isKept: (lane: number, count: number) => boolean
   /** The parts that the transaction writes. */
   readonly begun: () => ReadonlyArray<Draft>
   /** They are in the store. */
   readonly done: () => void
   /** The batch of a lane was closed: answers its parts, also those that are being written. */
   readonly close: (lane: number) => ReadonlyArray<Written>
-  /** These are no longer needed. */
+  /** These are no longer needed. To be said again changes nothing. */
   readonly forget: (parts: ReadonlyArray<Written>) => void
   /** So many messages are in parts that are in the store and still needed. */
   readonly kept: () => number
@@ -50,15 +54,25 @@ export const openParts = (newest: number, restored: ReadonlyArray<Written>): Ope
 
   const laneOf = (lane: number): Lane => lanes.get(lane) ?? NONE
 
+  const begin = (): void => {
+    for (const { lane, part } of begun) {
+      const { parts, upTo } = laneOf(lane)
+      // If its batch was closed meanwhile, it is no part of what is open now.
+      if (parts.includes(part))
+        lanes.set(lane, { parts: parts.filter((each) => each !== part), upTo: upTo - part.count })
+    }
+    begun = []
+  }
+
   return {
-    begin: () => {
-      for (const { lane, part } of begun) {
-        const { parts, upTo } = laneOf(lane)
-        // If its batch was closed meanwhile, it is no part of what is open now.
-        if (parts.includes(part))
-          lanes.set(lane, { parts: parts.filter((each) => each !== part), upTo: upTo - part.count })
-      }
-      begun = []
+    begin,
+    isBehind: (lane, count) => {
+      begin()
+      return count > laneOf(lane).upTo
+    },
+    isKept: (lane, count) => {
+      const { parts, upTo } = laneOf(lane)
+      return count <= upTo && parts.every(({ isKept }) => isKept)
     },
     write: (lane, messages) => {
       const { parts, upTo } = laneOf(lane)
@@ -92,6 +106,7 @@ export const openParts = (newest: number, restored: ReadonlyArray<Written>): Ope
     },
     forget: (parts) => {
       for (const part of parts) {
+        if (!part.isNeeded) continue
         part.isNeeded = false
         if (part.isKept) kept -= part.count
       }

@@ -5,7 +5,8 @@ export interface WritingOptions {
   /** Writes what there is to write, within one transaction; fulfilled when it has been synced. */
   readonly write: () => Promise<void>
   readonly written: () => void
-  readonly defect: (error: unknown) => void
+  /** Nothing was written, and nothing is being written until it is tried again. */
+  readonly failed: (error: unknown) => void
   readonly clock: Clock
 }
 
@@ -17,23 +18,17 @@ export interface Writing {
   readonly takesAll: () => void
   /** Resolves when the transaction under way, or about to begin, has ended, well or badly; undefined if there is none. */
   readonly afterThis: () => Promise<void> | undefined
-  /** Resolves with true when all that there is now has been written, and with false when it was stopped before. */
-  readonly whenWritten: () => Promise<boolean>
+  /** Whether the last transaction failed, and none is under way. */
+  readonly isDown: () => boolean
   /** Begins no transaction any more. */
   readonly stop: () => void
-}
-
-/** Somebody waits for what was asked up to here. */
-interface Waiter {
-  readonly upTo: number
-  readonly tell: (isWritten: boolean) => void
 }
 
 /** A disk that failed is asked again after so many milliseconds. */
 const ASK_AGAIN_AFTER = 1_000
 
 /** Writes what comes in, one transaction after the other, and tries again what failed. */
-export const writing = ({ write, written, defect, clock }: WritingOptions): Writing => {
+export const writing = ({ write, written, failed, clock }: WritingOptions): Writing => {
   /** How often it was told that there is more, and up to which of these all is in the transaction under way, or on the disk. */
   let asked = 0
   let taken = 0
@@ -41,16 +36,8 @@ export const writing = ({ write, written, defect, clock }: WritingOptions): Writ
   let current: Promise<void> | undefined
   let pause: Cancel | undefined
   let stopped = false
-  let waiters: ReadonlyArray<Waiter> = []
 
-  const release = (isReleased: (waiter: Waiter) => boolean, isWritten: boolean): void => {
-    const released = waiters.filter(isReleased)
-    waiters = waiters.filter((waiter) => !isReleased(waiter))
-    for (const { tell } of released) tell(isWritten)
-  }
-
-  const failed = (error: unknown): void => {
-    defect(error)
+  const rest = (): void => {
     if (stopped) return
     pause = clock.schedule(ASK_AGAIN_AFTER, () => {
       pause = undefined
@@ -63,19 +50,21 @@ export const writing = ({ write, written, defect, clock }: WritingOptions): Writ
     try {
       await write()
     } catch (error) {
+      current = undefined
+      rest()
       failed(error)
       return
     }
+    current = undefined
     kept = taken
     written()
-    release(({ upTo }) => upTo <= kept, true)
   }
 
   const once = async (): Promise<void> => {
     // A turn later, so that all that is accepted in this one goes into the same transaction.
     await Promise.resolve()
-    if (!stopped) await transact()
-    current = undefined
+    if (stopped) current = undefined
+    else await transact()
     go()
   }
 
@@ -92,18 +81,11 @@ export const writing = ({ write, written, defect, clock }: WritingOptions): Writ
       taken = asked
     },
     afterThis: () => current,
-    whenWritten: () => {
-      if (asked === kept) return Promise.resolve(true)
-      if (stopped) return Promise.resolve(false)
-      return new Promise((tell) => {
-        waiters = [...waiters, { upTo: asked, tell }]
-      })
-    },
+    isDown: () => pause !== undefined,
     stop: () => {
       stopped = true
       pause?.()
       pause = undefined
-      release(() => true, false)
     },
   }
 }

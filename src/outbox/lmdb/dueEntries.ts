@@ -51,6 +51,8 @@ export interface DueEntries<A> {
   readonly placeOf: (id: string) => Place | undefined
   /** What was there is gone, or lies under `parked` from now on. */
   readonly left: (place: Pick<Place, 'number'>, parked?: ParkedKey) => void
+  /** It came in under `parked`: out already, or as one that waits. */
+  readonly came: (place: Place & { readonly parked: ParkedKey }, isOut: boolean) => void
 }
 
 const isBefore = ([due, number]: ParkedKey, [otherDue, other]: ParkedKey): boolean =>
@@ -77,6 +79,9 @@ export const dueEntries = <A>({
   /** The first parked one that is in; unknown after a change. */
   let first: { readonly due: number | undefined } | undefined
 
+  /** Whether it may be handed out. Nobody was told yet of one that is newer than the newest. */
+  const isIn = (number: number): boolean => number <= newest() && !out.has(number)
+
   const handOut = (
     parked: ParkedKey | undefined,
     number: number,
@@ -100,13 +105,13 @@ export const dueEntries = <A>({
     if (limit <= 0 || (first !== undefined && (first.due ?? Infinity) > now)) return
     for (const { key, value } of store.parked.getRange({ start: parkedFrom })) {
       const [due, number] = key
-      const isIn = !out.has(number)
-      if (isIn && (due > now || into.length >= limit)) {
+      const isHere = isIn(number)
+      if (isHere && (due > now || into.length >= limit)) {
         parkedFrom = key
         first = { due }
         return
       }
-      if (isIn) handOut(key, number, read(number, value), into)
+      if (isHere) handOut(key, number, read(number, value), into)
       parkedFrom = [due, number + 1]
     }
     first = { due: undefined }
@@ -158,13 +163,20 @@ export const dueEntries = <A>({
   const firstParked = (): number | undefined => {
     if (first !== undefined) return first.due
     for (const key of store.parked.getKeys({ start: parkedFrom })) {
-      if (out.has(key[1])) continue
+      if (!isIn(key[1])) continue
       parkedFrom = key
       first = { due: key[0] }
       return key[0]
     }
     first = { due: undefined }
     return undefined
+  }
+
+  const left: DueEntries<A>['left'] = ({ number }, parked) => {
+    out.delete(number)
+    if (parked === undefined) return
+    if (isBefore(parked, parkedFrom)) parkedFrom = parked
+    if (first?.due === undefined || parked[0] < first.due) first = undefined
   }
 
   return {
@@ -191,11 +203,10 @@ export const dueEntries = <A>({
       const place = out.get(Number(id))
       return place?.leaving === true ? undefined : place
     },
-    left: ({ number }, parked) => {
-      out.delete(number)
-      if (parked === undefined) return
-      if (isBefore(parked, parkedFrom)) parkedFrom = parked
-      if (first?.due === undefined || parked[0] < first.due) first = undefined
+    left,
+    came: (place, isOut) => {
+      if (isOut) out.set(place.number, place)
+      else left(place, place.parked)
     },
   }
 }

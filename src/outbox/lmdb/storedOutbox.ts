@@ -127,7 +127,7 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A
   return {
     durable: true,
     ...entrance,
-    drafts: drafts({ mapping, commits: work, codec, aside }),
+    drafts: drafts({ mapping, commits: work, codec, aside, letters, time, came: due.came }),
     take: (at, limit, mostParked) =>
       closing === undefined ? mapping.read(() => due.take(time.inStore(at), limit, mostParked)) : [],
     parked: {

@@ -7,7 +7,7 @@ import { keepingMutants } from '../../mutants/keeping.ts'
 it.each(Object.entries(keepingMutants))(
   'a keeping that %s is caught by its law',
   async (_, { breaks, make }) => {
-    const { failed } = await fc.check(keepingLaw(LAWS[breaks], make), { numRuns: 3_000, endOnFailure: true })
+    const { failed } = await fc.check(keepingLaw(LAWS[breaks], make), { numRuns: 10_000, endOnFailure: true })
     expect(failed).toBe(true)
   },
 )

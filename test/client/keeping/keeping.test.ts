@@ -33,6 +33,8 @@ const begin = (
       look(0, open)
     },
     kept: () => undefined,
+    ended: () => undefined,
+    leaving: () => undefined,
     defect: (error) => defects.push(error),
   })
   return {
@@ -152,7 +154,7 @@ it('puts a part aside that is what was written, and no part of ours', async () =
   const on = newFolders()
   const { store } = on.open()
   const part = { number: 1, text: 'no header', count: 3, size: 9 }
-  await store.drafts.write(() => ({ items: [], drafts: [part], struck: [] }))
+  await store.drafts.write(() => ({ items: [], worked: [], drafts: [part], struck: [] }))
   await on.crash()
   const life = begin(on)
   expect(life.stats()).toMatchObject({ waiting: 3, unreadable: 3 })

@@ -103,7 +103,11 @@ export const openLife = ({ path, start, given, asked, ended }: LifeOptions): Lif
       store = real
       return {
         ...real,
-        drafts: { ...real.drafts, write: (change) => onDisk(() => real.drafts.write(change)) },
+        drafts: {
+          ...real.drafts,
+          write: (change) => onDisk(() => real.drafts.write(change)),
+          bury: (remains) => onDisk(() => real.drafts.bury(remains)),
+        },
         park: (entry, due) => onDisk(() => real.park(entry, due)),
         end: (entry, outcome) => onDisk(() => real.end(entry, outcome)),
       }

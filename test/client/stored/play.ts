@@ -24,6 +24,7 @@ export const nothingReached = () => ({
   crashedInRequest: 0,
   handedBack: 0,
   leftAtClose: 0,
+  deliveredWithoutDisk: 0,
 })
 
 export type Reached = ReturnType<typeof nothingReached>
@@ -55,6 +56,8 @@ export const play = async (
   const waiting = new Set<string>()
   const promised = new Set<string>()
   const ended = new Map<string, Outcome<Message>['_tag']>()
+  /** Ended while the disk let go of nothing: it may come again. */
+  const endedWithoutDisk = new Set<string>()
   let life = 0
   let requests = 0
   let isClosing = false
@@ -81,6 +84,10 @@ export const play = async (
     const { id } = outcome.item
     check(!ended.has(id), `${id} ended twice: ${String(ended.get(id))}, then ${outcome._tag}`)
     ended.set(id, outcome._tag)
+    if (now.disk.isDown) {
+      endedWithoutDisk.add(id)
+      if (outcome._tag === 'Delivered') reached.deliveredWithoutDisk++
+    }
     if (outcome._tag === 'Rejected') reached.rejected++
     const one = sent.get(id)
     if (one?.life !== life || outcome._tag === 'Dropped' || outcome._tag === 'Abandoned') return
@@ -162,8 +169,8 @@ export const play = async (
     })
   }
 
-  /** The next life finds what is on the disk. Answers how many messages that are, and forgets the others. */
-  const begin = async (): Promise<number> => {
+  /** The next life finds what is on the disk, and forgets the others. Answers how many messages that are, and how many of them had ended. */
+  const begin = async (): Promise<{ readonly restored: number; readonly again: number }> => {
     const before = path()
     const [start, { store }] = [now.now(), now]
     life++
@@ -176,6 +183,14 @@ export const play = async (
     const there = new Set(ids)
     must(there.size === ids.length, 'something is there twice')
     for (const id of ended.keys()) waiting.delete(id)
+    let again = 0
+    for (const id of there) {
+      if (!endedWithoutDisk.has(id)) continue
+      ended.delete(id)
+      waiting.add(id)
+      again++
+    }
+    endedWithoutDisk.clear()
     for (const id of there) must(waiting.has(id), `${id} is there`)
     for (const id of promised) must(ended.has(id) || there.has(id), `${id} was said to be kept, and is lost`)
     for (const id of waiting) if (!there.has(id)) waiting.delete(id)
@@ -183,13 +198,13 @@ export const play = async (
     const { waiting: restored, accepted } = now.client.stats()
     must(restored === there.size && accepted === restored, `${restored} of ${there.size} are counted`)
     if (restored > 0) reached.restored++
-    return restored
+    return { restored, again }
   }
 
   const crash = async (): Promise<void> => {
     const { unkept, waiting: before } = now.client.stats()
     if (now.running() > 0) reached.crashedInRequest++
-    const restored = await begin()
+    const { restored } = await begin()
     // What was on its way to the disk may have come there.
     must(restored >= before - unkept, `${restored} of ${before} are there, and ${unkept} were not kept`)
     if (restored < before) reached.lost++
@@ -209,8 +224,8 @@ export const play = async (
     for (const { id } of abandoned) must(ended.get(id) === 'Abandoned', `${id} was handed back and not told`)
     if (abandoned.length > 0) reached.handedBack++
     if (totals.waiting > 0) reached.leftAtClose++
-    const restored = await begin()
-    must(restored === totals.waiting, `${totals.waiting} were left, and ${restored} are there`)
+    const { restored, again } = await begin()
+    must(restored - again === totals.waiting, `${totals.waiting} were left, and ${restored} are there`)
   }
 
   const step = async (command: Command): Promise<void> => {

@@ -6,6 +6,7 @@ import type { DueEntries, Place } from '../dueEntries.ts'
 import type { LmdbOutbox } from '../LmdbContract.ts'
 import type { Mapping } from '../mapping.ts'
 import { triedToText } from '../records/Known.ts'
+import { parkedKey } from '../records/parkedKey.ts'
 import type { StoreTime } from '../records/storeTime.ts'
 import { withAbout } from '../records/StoredRecord.ts'
 import { leaves } from '../records/StoredTotals.ts'
@@ -44,10 +45,6 @@ interface Ending<A> extends Leaving<A>, Write<Ending<A>> {
 }
 
 const done: Promise<void> = Promise.resolve()
-
-/** A moment that has an order: all numbers have one but NaN, and a key holds no infinity. */
-const orderly = (due: number): number =>
-  Number.isNaN(due) ? 0 : Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, due))
 
 /** The ways back from the hands of the relay: to wait again, or to end. */
 export const concluding = <A>(options: ConcludingOptions<A>): Concluding<A> => {
@@ -97,7 +94,7 @@ export const concluding = <A>(options: ConcludingOptions<A>): Concluding<A> => {
       // It was ended or put back already: a late word changes nothing.
       if (place === undefined) return done
       place.leaving = true
-      const key: ParkedKey = [orderly(time.inStore(at)), place.number]
+      const key = parkedKey(time.inStore(at), place.number)
       return new Promise((resolve, reject) => {
         commits.put({ kind: parking, entry, place, key, resolve, reject })
       })
