@@ -11,7 +11,7 @@ import type { Outbox } from '../sink/Outbox.ts'
 import type { Sink } from '../sink/Sink.ts'
 import type { Egress } from '../transport/Egress.ts'
 import type { TlsOptions } from '../transport/Tls.ts'
-import type { MessageBatch } from './Message.ts'
+import type { MessageBatch, SentBatch } from './Message.ts'
 
 /** What happens to a call when the queue is full (CL2). */
 export type Overflow = 'error' | 'dropNewest' | 'dropOldest'
@@ -69,11 +69,12 @@ export interface ClientOptions {
    * Where messages wait; default memory. `{ path }` is a folder on a disk, by default for 2,000,000 messages and 8 GiB of their JSON: calls still
    * answer at once, each message is on the disk some milliseconds later (`kept()` says when), and a crash loses none that is. `maxCount`
    * and `maxBytes` above then bound what is in memory, which is little unless the disk is slow or fails. An outbox of your own gets
-   * batches when they are closed; if it fails to take one it is asked again every second.
+   * batches when they are closed, as plain data that may be kept as JSON; if it fails to take one it is asked again every second. What it held
+   * before is counted when it is first sent.
    */
   readonly outbox?: Outbox<MessageBatch> | StoredIn
   /** Where batches go in place of the endpoint. What it refuses is divided, and it has its `timeout`, as with HTTP. It is not closed. */
-  readonly sink?: Sink<MessageBatch>
+  readonly sink?: Sink<SentBatch>
   /** What may be dialled; default all but link-local and metadata addresses (DE13). */
   readonly egress?: Egress
   /** Authorities to trust, and our own certificate. */

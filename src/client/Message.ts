@@ -4,6 +4,7 @@
  * @module
  */
 import type { BatchPayload, EventPayload } from '../event/Payload.ts'
+import { isRecord } from '../internal/Fields.ts'
 
 /** The six kinds of calls that a client takes. */
 export type CallType = 'identify' | 'track' | 'page' | 'screen' | 'group' | 'alias'
@@ -11,8 +12,14 @@ export type CallType = 'identify' | 'track' | 'page' | 'screen' | 'group' | 'ali
 /** A message: `id` is its message id, `text` the exact JSON that goes out, and `items` names its kind. */
 export type Message = EventPayload<CallType>
 
-/** Messages that go out in one request. */
-export type MessageBatch = BatchPayload<CallType>
+/** Messages in one request, with their envelope: what a sink in place of the endpoint is given. */
+export type SentBatch = BatchPayload<CallType>
+
+/**
+ * Messages that go out in one request, while they wait for it. Plain data: an outbox may keep it as JSON, and what it reads is the same. The
+ * envelope comes when it is sent.
+ */
+export type MessageBatch = Pick<SentBatch, 'id' | 'items' | 'members' | 'byteLength' | 'closedBy'>
 
 const only = (type: CallType): readonly [CallType] => Object.freeze([type] as const)
 
@@ -29,3 +36,17 @@ export const itemsOf: Readonly<Record<CallType, readonly [CallType]>> = Object.f
 /** The bytes of messages, as the bounds count them. */
 export const bytesIn = (messages: ReadonlyArray<Message>): number =>
   messages.reduce((sum, { byteLength }) => sum + byteLength, 0)
+
+const isMessage = (value: unknown): value is Message =>
+  isRecord(value) &&
+  typeof value['id'] === 'string' &&
+  typeof value['text'] === 'string' &&
+  typeof value['byteLength'] === 'number'
+
+/** Whether an outbox, which may be the host's, handed out what can be sent. */
+export const isMessageBatch = (value: unknown): value is MessageBatch =>
+  isRecord(value) &&
+  typeof value['id'] === 'string' &&
+  Array.isArray(value['members']) &&
+  value['members'].length > 0 &&
+  value['members'].every(isMessage)

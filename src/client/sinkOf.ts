@@ -7,7 +7,8 @@ import { observing } from '../layers/observing.ts'
 import type { Tell } from '../observe/Happening.ts'
 import { fromRun, runOf } from '../sink/Run.ts'
 import type { Layer, Sink } from '../sink/Sink.ts'
-import type { MessageBatch } from './Message.ts'
+import type { MessageBatch, SentBatch } from './Message.ts'
+import { enveloped } from './queue/enveloped.ts'
 
 /** What stands around the requests of a client. */
 export interface Surroundings {
@@ -16,6 +17,8 @@ export interface Surroundings {
   readonly tell: Tell
   /** A request starts. */
   readonly request: () => void
+  /** A batch goes out. */
+  readonly sending: (batch: MessageBatch) => void
 }
 
 const counting =
@@ -37,8 +40,8 @@ const counting =
  * so many requests run at a time. `requests` has a limit of time of its own.
  */
 export const sinkOf = (
-  requests: Sink<MessageBatch>,
-  { clock, concurrency, tell, request }: Surroundings,
+  requests: Sink<SentBatch>,
+  { clock, concurrency, tell, request, sending }: Surroundings,
 ): Sink<MessageBatch> =>
   pipe(
     requests,
@@ -47,4 +50,5 @@ export const sinkOf = (
     observing(tell, { clock, only: 'Attempted' }),
     holdingBack({ clock }),
     limiting({ concurrency, clock }),
+    enveloped(sending),
   )

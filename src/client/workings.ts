@@ -13,7 +13,8 @@ import { closing } from './closing.ts'
 import { hostRandom } from './host/hostRandom.ts'
 import { keeping } from './keeping/keeping.ts'
 import type { Keeping } from './keeping/keeping.ts'
-import type { Message, MessageBatch } from './Message.ts'
+import { isMessageBatch } from './Message.ts'
+import type { Message, MessageBatch, SentBatch } from './Message.ts'
 import type { Accounts } from './queue/accounts.ts'
 import { endings } from './queue/endings.ts'
 import type { Endings } from './queue/endings.ts'
@@ -30,7 +31,7 @@ import { sinkOf } from './sinkOf.ts'
 /** Where the requests of a client go. */
 export interface Requests {
   /** With a limit of time of its own, by the clock that it is given. */
-  readonly sinkOn: (clock: Clock) => Sink<MessageBatch>
+  readonly sinkOn: (clock: Clock) => Sink<SentBatch>
   /** Whether it is the client's to close. */
   readonly closes: boolean
 }
@@ -126,7 +127,13 @@ export const workings = (parts: WorkingsParts): Workings => {
     kept?.outbox ?? (isStoredIn(given) ? undefined : given),
     defectIn('outbox'),
   )
-  const sink = sinkOf(requests.sinkOn(clock), { clock, concurrency, tell, request: books.request })
+  const sink = sinkOf(requests.sinkOn(clock), {
+    clock,
+    concurrency,
+    tell,
+    request: books.request,
+    sending: ends.sending,
+  })
   const work = relay<MessageBatch>({
     sink,
     outbox,
@@ -138,7 +145,10 @@ export const workings = (parts: WorkingsParts): Workings => {
     tell: (happening) => {
       if (happening._tag !== 'Accepted' && happening._tag !== 'Ended') tell(happening)
     },
-    ended: ends.end,
+    ended: (outcome) => {
+      if (isMessageBatch(outcome.item)) ends.end(outcome)
+      else defect('outbox', new TypeError('an entry is no batch of messages any more, and was not sent'))
+    },
     // Others may have made room in the outbox.
     news: () => {
       onTheWay.go()

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import type { Client, ClientCall } from '../../src/client/Client.ts'
-import type { CallType, MessageBatch } from '../../src/client/Message.ts'
+import type { CallType, SentBatch } from '../../src/client/Message.ts'
 import { bodyOf } from '../../src/event/Payload.ts'
 import { version } from '../../src/internal/version.ts'
 import { show } from '../../src/outcome/Refusal.ts'
@@ -14,7 +14,7 @@ const wrong = (answer: ReturnType<Client['send']>): ReadonlyArray<string> =>
 /** What a caller without types may write. */
 const anything = (call: unknown): never => call as never
 
-const sentOf = (batch: MessageBatch | undefined): ReadonlyArray<Record<string, unknown>> =>
+const sentOf = (batch: SentBatch | undefined): ReadonlyArray<Record<string, unknown>> =>
   (JSON.parse(bodyOf(batch ?? ({ members: [] } as never), 0)) as { batch: Array<Record<string, unknown>> })
     .batch
 

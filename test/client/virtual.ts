@@ -3,7 +3,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Client } from '../../src/client/Client.ts'
 import type { ClientOptions } from '../../src/client/ClientOptions.ts'
 import { createClient } from '../../src/client/createClient.ts'
-import type { Message, MessageBatch } from '../../src/client/Message.ts'
+import type { Message, SentBatch } from '../../src/client/Message.ts'
 import type { Happening } from '../../src/observe/Happening.ts'
 import { refused, retryable } from '../../src/outcome/Failure.ts'
 import type { Outcome } from '../../src/outcome/Outcome.ts'
@@ -21,12 +21,12 @@ export const gone: Verdict = left(refused('status', { status: 410 }))
 /** A call of `track` with an id. */
 export const event = (messageId: string, userId = 'u') => ({ messageId, userId, event: 'Seen' })
 
-export type Answer = (batch: MessageBatch, number: number, index: number) => Reply
+export type Answer = (batch: SentBatch, number: number, index: number) => Reply
 
 export interface World {
   readonly clock: VirtualClock
   readonly client: Client
-  readonly sink: ScriptedSink<MessageBatch>
+  readonly sink: ScriptedSink<SentBatch>
   readonly outcomes: Array<Outcome<Message>>
   readonly told: Happening[]
   /** When each request started, and the ids in it: `0 a,b`. */
@@ -44,7 +44,7 @@ export const open = (
   const clock = virtualClock()
   const outcomes: Array<Outcome<Message>> = []
   const told: Happening[] = []
-  const sink = scriptedSink<MessageBatch>({
+  const sink = scriptedSink<SentBatch>({
     clock,
     reply: (batch, { number }, index) => answer(batch, number, index),
   })

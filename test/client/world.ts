@@ -2,7 +2,7 @@
 import { isRight } from 'fp-ts/lib/Either.js'
 import type { Client } from '../../src/client/Client.ts'
 import type { ClientOptions } from '../../src/client/ClientOptions.ts'
-import type { Message, MessageBatch } from '../../src/client/Message.ts'
+import type { Message, SentBatch } from '../../src/client/Message.ts'
 import type { Outcome } from '../../src/outcome/Outcome.ts'
 import type { Totals } from '../../src/outcome/Totals.ts'
 import type { Closing } from '../../src/outbox/relay/closeRelay.ts'
@@ -52,7 +52,7 @@ export interface Trace {
   /** Ids in the order of their acceptance: who drops for a message tells of it first, and may be answered with another message. */
   readonly accepted: ReadonlyArray<string>
   readonly told: ReadonlyArray<Told>
-  readonly calls: ReadonlyArray<Call<MessageBatch>>
+  readonly calls: ReadonlyArray<Call<SentBatch>>
   readonly mostRunning: number
   readonly mostWaiting: number
   readonly mostBytes: number
@@ -92,7 +92,7 @@ export const play = async (given: World, openClient: OpenClient): Promise<Trace>
   let closeAsked = Infinity
   let closedAt = Infinity
 
-  const sink = scriptedSink<MessageBatch>({
+  const sink = scriptedSink<SentBatch>({
     clock,
     reply: (batch, _attempt, index) => {
       mostRunning = Math.max(mostRunning, sink.running() + 1)

@@ -4,7 +4,7 @@ import { concatMap, filter, map, of } from 'rxjs'
 import type { Client } from '../../src/client/Client.ts'
 import type { ClientOptions } from '../../src/client/ClientOptions.ts'
 import { createClient } from '../../src/client/createClient.ts'
-import type { MessageBatch } from '../../src/client/Message.ts'
+import type { SentBatch } from '../../src/client/Message.ts'
 import { contramap } from '../../src/layers/contramap.ts'
 import { delivered } from '../../src/outcome/Outcome.ts'
 import { refused, retryable } from '../../src/outcome/Failure.ts'
@@ -25,7 +25,7 @@ const changed =
     return { ...client, ...change(client, options) }
   }
 
-const withSink = (change: (sink: Sink<MessageBatch>) => Sink<MessageBatch>): OpenClient =>
+const withSink = (change: (sink: Sink<SentBatch>) => Sink<SentBatch>): OpenClient =>
   withOptions(({ sink }) => (sink === undefined ? {} : { sink: change(sink) }))
 
 const answering = (change: (verdict: Verdict) => Verdict): OpenClient =>
@@ -35,7 +35,7 @@ const answering = (change: (verdict: Verdict) => Verdict): OpenClient =>
     close: sink.close,
   }))
 
-const sending = (change: (batch: MessageBatch) => MessageBatch): OpenClient => withSink(contramap(change))
+const sending = (change: (batch: SentBatch) => SentBatch): OpenClient => withSink(contramap(change))
 
 export const clientMutants: Readonly<Record<string, OpenClient>> = {
   'tells nobody of what it dropped': changed(({ outcomes$ }) => ({

@@ -70,7 +70,6 @@ export const batchOf = (id: string, closedBy: Closing, members: ReadonlyArray<Me
   items: members.map(({ items: [type] }) => type),
   members,
   byteLength: trackingFrame.size + bytesIn(members) + members.length - 1,
-  frame: trackingFrame,
   closedBy,
 })
 

@@ -29,6 +29,8 @@ export interface Endings {
   readonly begin: (batch: MessageBatch) => void
   /** The outbox failed to say that it keeps the batch, so it may come to have it twice. */
   readonly doubt: (batch: MessageBatch) => void
+  /** A batch goes out. If it is of an earlier life, its messages are in the books from now on. */
+  readonly sending: (batch: MessageBatch) => void
   /** Of a batch, once: what comes again for the same batch is passed over. `last` as in `dealOut`. */
   readonly end: (outcome: Outcome<MessageBatch>, last?: Failure) => void
   /** Messages that never came into a batch. */
@@ -57,6 +59,8 @@ const MOST_DOUBTED = 1_000
 export const endings = (options: EndingsOptions): Endings => {
   const { accounts, flushes, outcomes, tell, hears, now, restores, freed } = options
   const live = lookup<{ readonly batch: MessageBatch; readonly stretch: Stretch }>()
+  /** Batches of an earlier life whose messages are in the books by now. */
+  const resumed = lookup<true>()
   const doubted = new Set<string>()
   const back: Message[] = []
   let tellsOfDrop = false
@@ -74,13 +78,21 @@ export const endings = (options: EndingsOptions): Endings => {
     outcomes.next(outcome)
   }
 
+  const sending = ({ id, members }: MessageBatch): void => {
+    if (restores !== 'uncounted' || live.get(id) !== undefined) return
+    if (doubted.has(id) || resumed.get(id) !== undefined) return
+    resumed.set(id, true)
+    for (const message of members) accounts.accept(message)
+  }
+
   const end = (outcome: Outcome<MessageBatch>, last?: Failure): void => {
     const { id, members } = outcome.item
     const known = live.get(id)
     if (known === undefined) {
       if (restores === false || doubted.has(id)) return
-      // Of an earlier life: its messages were accepted there.
-      if (restores === 'uncounted') for (const message of members) accounts.accept(message)
+      // It may end without having been sent: its deadline was over, or it is handed back.
+      sending(outcome.item)
+      resumed.delete(id)
     }
     live.delete(id)
     if (outcome._tag === 'Delivered' && !outcomes.heard() && !hears('Ended')) accounts.endAll(outcome)
@@ -99,6 +111,7 @@ export const endings = (options: EndingsOptions): Endings => {
       const [oldest] = doubted
       if (doubted.size > MOST_DOUBTED && oldest !== undefined) doubted.delete(oldest)
     },
+    sending,
     end,
     drop: (messages) => {
       const stretch = flushes.current()

@@ -87,7 +87,8 @@ export const shards = (
           batch: (batch) => {
             shard.open -= batch.members.length
             // A list that grew has room for more, and in a burst batches wait in great numbers.
-            target.batch({ ...batch, items: batch.items.slice(), members: batch.members.slice() }, lane)
+            const { id, items, members, byteLength, closedBy } = batch
+            target.batch({ id, items: items.slice(), members: members.slice(), byteLength, closedBy }, lane)
           },
           // A message that fits no batch is refused before it comes here: the settings leave room for the largest.
           refuse: () => undefined,

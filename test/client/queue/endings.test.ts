@@ -14,7 +14,6 @@ const batch = (id: string): MessageBatch => ({
   items: [],
   members: [],
   byteLength: trackingFrame.size,
-  frame: trackingFrame,
   closedBy: 'count',
 })
 
