@@ -99,6 +99,7 @@ export type { Progress } from './outcome/Progress.ts'
 export type { Rail } from './outcome/Rail.ts'
 export type { Receipt } from './outcome/Receipt.ts'
 export {
+  full,
   show as showRefusal,
   type Closed,
   type Disabled,

@@ -17,7 +17,8 @@ const signed = <A>(payload: Payload<A>, signer: Signer): Payload<A> => {
 /**
  * Lets the payloads be signed. The signature itself is made when a payload is sent, once for each body and secret, and is
  * never stored (DE10); here each payload only gets the signer. Sign after `batch`: what is signed is the body that goes out.
- * A secret that is empty or padded throws a `TypeError` here, when the pipeline is put together.
+ * Over an outbox that keeps text (`lmdbOutbox`, one of your own) give the secret to the sink instead, `webhook({ url, secret })`: the signer is
+ * a function, and does not come back. A secret that is empty or padded throws a `TypeError` here, when the pipeline is put together.
  *
  * @example
  * import { bodyOf, sign } from 'headrace'

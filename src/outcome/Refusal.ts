@@ -72,6 +72,7 @@ export const tooLarge = (input: unknown, limit: number, size: number, id: string
   id,
   input,
 })
+/** As much is waiting as the bound allows: what an outbox answers to what it has no room for. */
 export const full = (input: unknown, bound: Full['bound'], limit: number): Full => ({
   _tag: 'Full',
   bound,
