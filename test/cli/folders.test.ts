@@ -63,8 +63,7 @@ it('a run says how many dead letters made room for newer ones in it', async () =
   const stored = { room: 'free', unreadable: 0, forgotten: 3 } as const
   const account = { summary, stored, passed: 0, cut: false, inputError: undefined }
   expect(notesOf({ command: 'send', dead: undefined, outbox: 'box' }, account, undefined)).toEqual([
-    '9 dead, kept in box: see headrace dead ls --outbox box',
-    '3 dead ones made room for newer ones in box, and are not kept',
+    '9 dead, and 3 letters made room for newer ones and are gone; the rest is kept in box: see headrace dead ls --outbox box',
   ])
 })
 

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check'
+import { left } from 'fp-ts/lib/Either.js'
 import { Readable } from 'node:stream'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Report } from '../../src/cli/output/Report.ts'
@@ -7,6 +8,7 @@ import type { ForwardOptions } from '../../src/cli/forward/ForwardContract.ts'
 import { toWebhooks } from '../../src/cli/send/toWebhooks.ts'
 import type { ToWebhooks } from '../../src/cli/send/toWebhooks.ts'
 import { addsUp } from '../../src/cli/Summary.ts'
+import { full } from '../../src/outcome/Refusal.ts'
 import { limitRetries } from '../../src/policy/RetryPolicy.ts'
 import { ndjson } from '../../src/sources/ndjson.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
@@ -168,4 +170,29 @@ it('reads no further when a disk takes nothing more, so that the same command go
   expect(offers).toBeLessThan(400)
   expect(reports.filter(({ t }) => t === 'refused')).toHaveLength(offers - 3)
   expect([broken.length, isFinished]).toEqual([1, false])
+})
+
+it('ends when an event finds no room beside what cannot be read, and does not offer it for ever', async () => {
+  const receiver = await loopbackReceiver()
+  onTestFinished(receiver.close)
+  const open = toWebhooks({
+    settings: { webhooks: [{ url: receiver.url }] },
+    destination: { logger: false },
+    maxWaiting: 50,
+  })
+  let offers = 0
+  const { account } = await running([track('200')], {
+    open: (tell, reading) => {
+      const carrier = open(tell, reading)
+      return {
+        ...carrier,
+        totals: () => ({ ...carrier.totals(), accepted: 2, waiting: 2 }),
+        stored: () => ({ room: 'free', unreadable: 2, forgotten: 0 }),
+        offer: (value) => Promise.resolve(left(full(value, 'bytes', ++offers))),
+      }
+    },
+  })
+  expect(offers).toBe(2)
+  expect(account.cut).toBe(true)
+  expect(String(account.inputError)).toContain('records that cannot be read take up all the room')
 })

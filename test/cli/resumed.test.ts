@@ -92,7 +92,7 @@ describe('a run that goes on behind another', () => {
         : undefined
     const found = await fc.check(
       fc.asyncProperty(aWorld, (world) => holds(world, lastLine)),
-      { numRuns: 5_000 },
+      { numRuns: 10_000 },
     )
     expect(found.failed).toBe(true)
   })

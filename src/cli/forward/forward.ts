@@ -23,6 +23,8 @@ import { resumed } from './resumed.ts'
 interface Offer {
   readonly value: unknown
   readonly position: Position
+  /** Nothing that could end waits beside it: if there is no room now, there never will be. */
+  readonly isLast?: boolean
 }
 
 /** So many may be on their way into the store: it syncs them together. */
@@ -110,13 +112,19 @@ export const forward = (options: ForwardOptions): Run => {
     undecided--
     if (answer._tag === 'Left') {
       const { left } = answer
-      if (left._tag === 'Full') again.push(offer)
+      if (left._tag === 'Full' && offer.isLast === true) breakOff(new Error(SPOILT))
+      else if (left._tag === 'Full') again.push(offer)
       else if (left._tag === 'Closed') cut = true
       else refuse(offer.position.line, left)
       // A disk that takes nothing: to read on would be to refuse all the rest, and a run to the end is not gone on with.
       if (left._tag === 'NotKept' && carrier.durable) breakOff(new Error(left.detail))
     }
     wake()
+  }
+
+  const isAllSpoilt = (): boolean => {
+    const { unreadable } = carrier.stored() ?? { unreadable: 0 }
+    return unreadable > 0 && unreadable >= carrier.totals().waiting
   }
 
   /** Waits for room; false if there will be none. */
@@ -154,7 +162,7 @@ export const forward = (options: ForwardOptions): Run => {
         // There was room, but not for one of its size.
         const next = again.shift()
         if (carrier.totals().waiting > 0) await Promise.race([somethingChanges(), carrier.idle()])
-        if ((await room()) && next !== undefined) offer(next)
+        if ((await room()) && next !== undefined) offer({ ...next, isLast: isAllSpoilt() })
       }
     }
   }

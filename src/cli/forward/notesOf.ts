@@ -25,6 +25,10 @@ const ofReading = (
 const ofFolder = ({ summary, stored }: Account, folder: string): ReadonlyArray<string> => {
   const buried = summary.rejected + summary.expired
   const { unreadable, forgotten } = stored ?? { unreadable: 0, forgotten: 0 }
+  const kept =
+    forgotten > 0
+      ? `and ${String(forgotten)} letters made room for newer ones and are gone; the rest is kept in ${folder}`
+      : `kept in ${folder}`
   const readable = summary.waiting - unreadable
   return [
     ...(readable > 0
@@ -37,12 +41,7 @@ const ofFolder = ({ summary, stored }: Account, folder: string): ReadonlyArray<s
           `${String(unreadable)} in ${folder} cannot be read, and are not sent: headrace dead purge --unreadable --outbox ${folder} forgets them`,
         ]
       : []),
-    ...(buried > 0
-      ? [`${String(buried)} dead, kept in ${folder}: see headrace dead ls --outbox ${folder}`]
-      : []),
-    ...(forgotten > 0
-      ? [`${String(forgotten)} dead ones made room for newer ones in ${folder}, and are not kept`]
-      : []),
+    ...(buried > 0 ? [`${String(buried)} dead, ${kept}: see headrace dead ls --outbox ${folder}`] : []),
   ]
 }
 
