@@ -52,7 +52,11 @@ export const thirdParties: ReadonlyArray<Place> = [
   { package: /^lmdb$/, places: ['outbox/lmdb/'] },
   { package: /^fast-check$/, places: ['testing/'] },
   // Beside HMAC, for ids: of a message that came without one, and of a batch.
-  { package: /^node:crypto$/, places: ['signing/', 'event/', 'operators/batch.ts'] },
+  // And for long names of bookmarks.
+  {
+    package: /^node:crypto$/,
+    places: ['signing/', 'event/', 'operators/batch.ts', 'outbox/lmdb/records/StoredBookmark.ts'],
+  },
   { package: /^node:https?$/, places: ['collector/', 'testing/', 'cli/'], types: ['signing/'] },
   { package: /^node:(net|tls)$/, places: ['transport/', 'testing/', 'cli/'] },
   { package: /^node:buffer$/, places: ['*'] },

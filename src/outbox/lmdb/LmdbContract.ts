@@ -10,7 +10,7 @@ export interface ItemCodec<A> {
   readonly toText: (item: A) => string
   /** May throw: then that record goes aside, and only that one. */
   readonly fromText: (text: string) => A
-  /** What the item counts for in `maxBytes`. */
+  /** What the item counts for in `maxBytes`, a number from 0. An item of which the codec answers something else is not taken. */
   readonly sizeOf: (item: A) => number
   /** What the item counts for in `maxCount` and in `waiting`, a whole number from 1: more than 1 for one that holds several. Default 1. */
   readonly countOf?: (item: A) => number
@@ -53,7 +53,7 @@ export interface StoredIn extends Pick<
 export const isStoredIn = (outbox: object | undefined): outbox is StoredIn =>
   outbox !== undefined && !('append' in outbox)
 
-/** A short text under a name, kept beside the items: how far an input was read, for example. All of them are in memory too, so use few names. */
+/** A short text under a name that is not empty, kept beside the items: how far an input was read, for example. All of them are in memory too, so use few names. */
 export interface Bookmark {
   readonly name: string
   readonly value: string

@@ -14,6 +14,7 @@ import { concluding } from './leaving/concluding.ts'
 import { discarding } from './leaving/discarding.ts'
 import { puttingAside } from './leaving/puttingAside.ts'
 import { storedLetters } from './leaving/storedLetters.ts'
+import { countOf } from './records/CodecAnswers.ts'
 import { countedBy } from './records/countedBy.ts'
 import { decodeRecord } from './records/StoredRecord.ts'
 import { storeTime } from './records/storeTime.ts'
@@ -76,7 +77,7 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A
           since: since === undefined ? undefined : time.byClock(since),
           progress,
         },
-        count: codec.countOf?.(item) ?? 1,
+        count: countOf(codec, item),
         size,
       }
     } catch {

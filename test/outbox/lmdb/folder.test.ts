@@ -1,10 +1,8 @@
 /** What else may lie in the folder of an outbox, or become of it. */
 import {
-  closeSync,
   copyFileSync,
   existsSync,
   mkdirSync,
-  openSync,
   readFileSync,
   readdirSync,
   renameSync,
@@ -190,72 +188,5 @@ describe('a folder that is moved away while it is open', () => {
     expect(await work(outbox)).toContain('is another one by now')
     await outbox.close()
     expect(readFileSync(file).equals(before)).toBe(true)
-  })
-})
-
-// Mounting is not for every run: `npm run nightly` has it.
-const nightly: typeof it | undefined = process.env['LAWS'] === 'nightly' ? it : undefined
-
-describe('a disk with little room', () => {
-  /** Runs it in a folder on a small disk of its own, with so many bytes free. */
-  const onSmallDisk = async (
-    skip: () => void,
-    use: (leave: (bytes: number) => void) => Promise<void>,
-  ): Promise<void> => {
-    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=12m', 'tmpfs', path]).status !== 0) {
-      console.log('not shown: this user cannot mount a small disk')
-      skip()
-    }
-    const fill = join(path, 'fill')
-    const leave = (bytes: number): void => {
-      rmSync(fill, { force: true })
-      spawnSync('dd', ['if=/dev/zero', `of=${fill}`, 'bs=4096'])
-      if (bytes > 0) spawnSync('truncate', ['-s', `-${String(bytes)}`, fill])
-    }
-    try {
-      await use(leave)
-    } finally {
-      expect(spawnSync('umount', [path]).status).toBe(0)
-    }
-  }
-
-  const end = async (outbox: LmdbOutbox<string>, count: number): Promise<void> => {
-    for (const entry of await outbox.take(0, count, 0))
-      await outbox.end(entry, { _tag: 'Delivered', item: entry.item, attempts: 1, receipt: { sink: 'a' } })
-  }
-
-  nightly?.('takes no new store, says why, and leaves nothing there', async ({ skip }) => {
-    await onSmallDisk(skip, async (leave) => {
-      for (const free of [0, 4_096, 32_768, 262_144]) {
-        leave(free)
-        expect((await refusal())?.[0]).toBe('noSpace')
-        expect(readdirSync(path)).toEqual(['fill'])
-      }
-      leave(1_048_576)
-      expect(await refusal()).toBe(undefined)
-    })
-  })
-
-  nightly?.('opens a store that is there, and what waits can leave', async ({ skip }) => {
-    await onSmallDisk(skip, async (leave) => {
-      const before = open()
-      await Promise.all(Array.from({ length: 500 }, async (_, at) => before.append(`item ${String(at)}`)))
-      await end(before, 250)
-      await before.close()
-      leave(0)
-      const outbox = open()
-      expect((await refusal())?.[1]).toContain('is in use by this process')
-      // In the pages that the first half has left.
-      await end(outbox, 250)
-      expect(outbox.stats().waiting).toBe(0)
-      await outbox.close()
-      expect(readdirSync(path).sort()).toEqual(['data.mdb', 'fill', 'lock.mdb'])
-      // lmdb writes there through memory, where a full disk ends the process.
-      rmSync(join(path, 'lock.mdb'))
-      leave(0)
-      expect((await refusal())?.[0]).toBe('noSpace')
-      closeSync(openSync(join(path, 'lock.mdb'), 'w'))
-      expect((await refusal())?.[0]).toBe('noSpace')
-    })
   })
 })

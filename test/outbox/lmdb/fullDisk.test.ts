@@ -1,13 +1,18 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, rmSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { lmdbOutbox } from '../../../src/outbox/lmdb/lmdbOutbox.ts'
+import type { LmdbOutbox } from '../../../src/outbox/lmdb/LmdbContract.ts'
+import { openLmdbOutbox } from '../../../src/outbox/lmdb/openLmdbOutbox.ts'
 import { newFolder } from './grounds.ts'
 import { codec, textOf } from './killedItems.js'
 
 const CHILD = fileURLToPath(new URL('fullDiskProcess.js', import.meta.url))
+
+// Mounting is not for every run: `npm run nightly` has it.
+const nightly: typeof it | undefined = process.env['LAWS'] === 'nightly' ? it : undefined
 
 interface Told {
   readonly accepted: ReadonlyArray<string>
@@ -49,8 +54,6 @@ describe('a disk that is full', () => {
     rmSync(path, { recursive: true })
   })
 
-  // Mounting is not for every run: `npm run nightly` has it.
-  const nightly: typeof it | undefined = process.env['LAWS'] === 'nightly' ? it : undefined
   nightly?.('a small disk: some of it is kept for what ends', async ({ skip }) => {
     const folder = newFolder()
     if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', folder]).status !== 0) {
@@ -68,5 +71,88 @@ describe('a disk that is full', () => {
       expect(spawnSync('umount', [folder]).status).toBe(0)
       rmSync(folder, { recursive: true })
     }
+  })
+})
+
+const littleRoom: typeof describe | undefined = nightly && describe
+
+littleRoom?.('a disk with little room', () => {
+  let path = ''
+  beforeEach(() => {
+    path = newFolder()
+  })
+  afterEach(() => {
+    rmSync(path, { recursive: true })
+  })
+
+  const open = (): LmdbOutbox<string> => lmdbOutbox<string>({ path, codec })
+
+  const refusal = async (): Promise<readonly [string, string] | undefined> => {
+    const opened = openLmdbOutbox<string>({ path, codec })
+    if (opened._tag === 'Left') return [opened.left.reason, opened.left.message]
+    await opened.right.close()
+    return undefined
+  }
+
+  /** Runs it in a folder on a small disk of its own, with so many bytes free. */
+  const onSmallDisk = async (
+    skip: () => void,
+    use: (leave: (bytes: number) => void) => Promise<void>,
+  ): Promise<void> => {
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=12m', 'tmpfs', path]).status !== 0) {
+      console.log('not shown: this user cannot mount a small disk')
+      skip()
+    }
+    const fill = join(path, 'fill')
+    const leave = (bytes: number): void => {
+      rmSync(fill, { force: true })
+      spawnSync('dd', ['if=/dev/zero', `of=${fill}`, 'bs=4096'])
+      if (bytes > 0) spawnSync('truncate', ['-s', `-${String(bytes)}`, fill])
+    }
+    try {
+      await use(leave)
+    } finally {
+      expect(spawnSync('umount', [path]).status).toBe(0)
+    }
+  }
+
+  const end = async (outbox: LmdbOutbox<string>, count: number): Promise<void> => {
+    for (const entry of await outbox.take(0, count, 0))
+      await outbox.end(entry, { _tag: 'Delivered', item: entry.item, attempts: 1, receipt: { sink: 'a' } })
+  }
+
+  it('takes no new store, says why, and leaves nothing there', async ({ skip }) => {
+    await onSmallDisk(skip, async (leave) => {
+      for (const free of [0, 4_096, 32_768, 262_144]) {
+        leave(free)
+        expect((await refusal())?.[0]).toBe('noSpace')
+        expect(readdirSync(path)).toEqual(['fill'])
+      }
+      leave(1_048_576)
+      expect(await refusal()).toBe(undefined)
+    })
+  })
+
+  it('opens a store that is there, and what waits can leave', async ({ skip }) => {
+    await onSmallDisk(skip, async (leave) => {
+      const before = open()
+      await Promise.all(Array.from({ length: 500 }, async (_, at) => before.append(`item ${String(at)}`)))
+      await end(before, 250)
+      await before.close()
+      leave(0)
+      const outbox = open()
+      expect((await refusal())?.[1]).toContain('is in use by this process')
+      // In the pages that the first half has left.
+      await end(outbox, 250)
+      expect(outbox.stats().waiting).toBe(0)
+      await outbox.close()
+      expect(readdirSync(path).sort()).toEqual(['data.mdb', 'fill', 'lock.mdb'])
+      // lmdb writes there through memory, where a full disk ends the process.
+      rmSync(join(path, 'lock.mdb'))
+      leave(0)
+      expect((await refusal())?.[0]).toBe('noSpace')
+      closeSync(openSync(join(path, 'lock.mdb'), 'w'))
+      expect((await refusal())?.[0]).toBe('noSpace')
+    })
   })
 })

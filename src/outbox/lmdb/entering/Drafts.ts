@@ -13,6 +13,7 @@ import type { StoredLetters } from '../leaving/storedLetters.ts'
 import type { ItemCodec } from '../LmdbContract.ts'
 import type { Mapping } from '../mapping.ts'
 import type { PuttingAside } from '../leaving/puttingAside.ts'
+import { weightOf } from '../records/CodecAnswers.ts'
 import { partCountIn } from '../records/partCountIn.ts'
 import { triedToText } from '../records/Known.ts'
 import { parkedKey } from '../records/parkedKey.ts'
@@ -21,7 +22,6 @@ import { decodeRecord, encodeRecord } from '../records/StoredRecord.ts'
 import { enters, leaves } from '../records/StoredTotals.ts'
 import type { Draft as Counters, Weight } from '../records/StoredTotals.ts'
 import { NEWEST } from './appending.ts'
-import { weightOf } from './weightOf.ts'
 
 /** A part. */
 export interface Draft extends Weight {

@@ -10,12 +10,14 @@ import type { Commits, Write, WriteKind } from '../commits.ts'
 import type { DueEntries } from '../dueEntries.ts'
 import type { Bookmark, ItemCodec, LmdbOutbox } from '../LmdbContract.ts'
 import type { Mapping } from '../mapping.ts'
+import { sizeOf, textOf, weightOf } from '../records/CodecAnswers.ts'
+import { bookmarkKey, decodeBookmark, encodeBookmark } from '../records/StoredBookmark.ts'
+import type { StoredBookmark } from '../records/StoredBookmark.ts'
 import { encodeRecord } from '../records/StoredRecord.ts'
 import { enters } from '../records/StoredTotals.ts'
 import type { Weight } from '../records/StoredTotals.ts'
 import type { Room } from '../room.ts'
 import type { StoredLetters } from '../leaving/storedLetters.ts'
-import { weightOf } from './weightOf.ts'
 
 /** What taking items into a store works with. */
 export interface AppendingOptions<A> {
@@ -39,7 +41,7 @@ export type Appending<A> = Pick<
 interface Entering<A> extends Weight, Write<Entering<A>> {
   readonly item: A
   readonly text: string
-  readonly bookmark: Bookmark | undefined
+  readonly bookmark: StoredBookmark | undefined
   /** What it was given, and how long its record is: since it was written last. */
   number: number
   bytes: number
@@ -54,7 +56,11 @@ export const NEWEST = { append: true } as const
 export const appending = <A>(options: AppendingOptions<A>): Appending<A> => {
   const { mapping, commits, codec, room, bounds, letters, appended } = options
   const { store } = mapping
-  const bookmarks = new Map([...store.marks.getRange()].map(({ key, value }) => [key, value]))
+  const bookmarks = new Map<string, string>()
+  for (const mark of store.marks.getRange()) {
+    const { name, value } = decodeBookmark(mark.key, mark.value)
+    bookmarks.set(name, value)
+  }
 
   const entering: WriteKind<Entering<A>> = {
     grows: true,
@@ -64,7 +70,7 @@ export const appending = <A>(options: AppendingOptions<A>): Appending<A> => {
       write.number = ++draft.items
       write.bytes = record.length
       store.fresh.putSync(write.number, record, NEWEST)
-      if (bookmark !== undefined) store.marks.putSync(bookmark.name, bookmark.value)
+      if (bookmark !== undefined) store.marks.putSync(bookmark.key, bookmark.text)
       enters(draft, write)
     },
     done: (write) => {
@@ -84,9 +90,9 @@ export const appending = <A>(options: AppendingOptions<A>): Appending<A> => {
   const enter = (
     item: A,
     { count, size }: Weight,
-    bookmark: Bookmark | undefined,
+    bookmark: StoredBookmark | undefined,
   ): Promise<Either<Full, Entry<A>>> => {
-    const text = codec.toText(item)
+    const text = textOf(codec, item)
     return new Promise((resolve, reject) => {
       const write = {
         kind: entering,
@@ -109,7 +115,7 @@ export const appending = <A>(options: AppendingOptions<A>): Appending<A> => {
     try {
       const weight = weightOf(codec, item)
       const bound = room.boundFor(weight)
-      if (bound === undefined) return enter(item, weight, bookmark)
+      if (bound === undefined) return enter(item, weight, bookmark && encodeBookmark(bookmark))
       return left(full(item, bound, bound === 'count' ? bounds.maxCount : bounds.maxBytes))
     } catch (error) {
       // What the codec throws is this item's affair.
@@ -120,8 +126,8 @@ export const appending = <A>(options: AppendingOptions<A>): Appending<A> => {
   return {
     append: (item, { bookmark } = {}) => append(item, bookmark),
     bury: async (item: A, outcome: Outcome<A>) => {
-      const size = codec.sizeOf(item)
-      const text = codec.toText(item)
+      const size = sizeOf(codec, item)
+      const text = textOf(codec, item)
       return committed(commits, {
         grows: true,
         apply: (draft) => {
@@ -133,12 +139,14 @@ export const appending = <A>(options: AppendingOptions<A>): Appending<A> => {
     },
     bookmark: (name) => bookmarks.get(name),
     bookmarks: () => new Map(bookmarks),
-    remember: async ({ name, value }) => {
-      await committed(commits, { grows: true, apply: () => store.marks.putSync(name, value) })
-      bookmarks.set(name, value)
+    remember: async (bookmark) => {
+      const { key, text } = encodeBookmark(bookmark)
+      await committed(commits, { grows: true, apply: () => store.marks.putSync(key, text) })
+      bookmarks.set(bookmark.name, bookmark.value)
     },
     forget: async (name) => {
-      await committed(commits, { grows: false, apply: () => store.marks.removeSync(name) })
+      const key = bookmarkKey(name)
+      await committed(commits, { grows: false, apply: () => store.marks.removeSync(key) })
       bookmarks.delete(name)
     },
   }

@@ -4,13 +4,13 @@ import type { DeadLetter, DeadLetters, Entry } from '../../../sink/Outbox.ts'
 import type { Commits } from '../commits.ts'
 import type { Room } from '../room.ts'
 import { committed } from '../committed.ts'
+import { countOf } from '../records/CodecAnswers.ts'
 import { diedFromText, diedToText } from '../records/Known.ts'
 import type { ItemCodec } from '../LmdbContract.ts'
 import type { Mapping } from '../mapping.ts'
 import { enters } from '../records/StoredTotals.ts'
 import type { Draft, Weight } from '../records/StoredTotals.ts'
 import { decodeRecord, encodeRecord, sizeIn, withAbout } from '../records/StoredRecord.ts'
-import { weightOf } from '../entering/weightOf.ts'
 
 /** What the dead letters of a store work with. */
 export interface StoredLettersOptions<A> {
@@ -135,12 +135,15 @@ export const storedLetters = <A>(options: StoredLettersOptions<A>): StoredLetter
     filed: ReadonlyArray<Filed<A>>,
     moved: ((count: number) => void) | undefined,
   ): Promise<number> => {
-    const chosen = filed.flatMap((each): ReadonlyArray<Weighed<A>> => {
-      const weight = { ...weightOf(codec, each.letter.entry.item), size: sizeIn(each.record) }
-      // What there is no room for stays dead.
-      if (room.boundFor(weight) !== undefined) return []
+    const weighed = filed.map((each): Weighed<A> => {
+      const count = countOf(codec, each.letter.entry.item)
+      return { ...each, weight: { count, size: sizeIn(each.record) } }
+    })
+    // What there is no room for stays dead.
+    const chosen = weighed.filter(({ weight }) => {
+      if (room.boundFor(weight) !== undefined) return false
       room.hold(weight)
-      return [{ ...each, weight }]
+      return true
     })
     const apply = (draft: Draft): number => chosen.filter((each) => revive(each, draft)).length
     try {
