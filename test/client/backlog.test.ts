@@ -11,6 +11,8 @@ import { messageReceiver } from './stored/messageReceiver.ts'
 const NIGHTLY = process.env['LAWS'] === 'nightly'
 const COUNT = NIGHTLY ? 300_000 : 5_000
 const SIZE = 20
+/** Batches that have ended and are not synced (HD48). */
+const MOST_UNWRITTEN = 16
 
 it(
   `${COUNT} messages wait for a receiver that is down; the process is killed, and the next one delivers them, one batch after the other`,
@@ -55,7 +57,7 @@ it(
     const steps = numbers.filter((number, at) => number !== (numbers[at - 1] ?? -1) + 1).length
     console.log(`${receiver.requests()} requests, ${receiver.again()} again, ${steps} steps out of order`)
     expect(receiver.taken.size).toBe(COUNT)
-    expect(receiver.again()).toBeLessThanOrEqual(SIZE)
+    expect(receiver.again()).toBeLessThanOrEqual(SIZE * (1 + MOST_UNWRITTEN))
     // The batch that was in a retry when the first process was killed comes when it is due, and its neighbours pass by.
     expect(steps).toBeLessThanOrEqual(3)
   },
