@@ -4,7 +4,6 @@ import { ConfigError } from '../outcome/ConfigError.ts'
 import { ingestion } from '../sinks/ingestion.ts'
 import type { AnyEvents, AnyTraits, Client, EventTypes, Traits } from './Client.ts'
 import type { ClientOptions } from './ClientOptions.ts'
-import { ownedBy } from './keeping/ownedBy.ts'
 import { openClient } from './openClient.ts'
 import { settingsOf } from './settingsOf.ts'
 
@@ -42,7 +41,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const { endpoint, writeKey: key, ...how } = requests
   const { sink } = options
   return openClient<E, T>(
-    ownedBy(key, settings),
+    settings,
     sink === undefined
       ? { sinkOn: (clock) => ingestion(endpoint, key, { ...how, clock, holds: false }), closes: true }
       : { sinkOn: (clock) => timingOut(settings.timeout, { clock })(sink), closes: false },

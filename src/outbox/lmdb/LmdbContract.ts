@@ -32,9 +32,8 @@ export interface LmdbOutboxOptions<A> {
   /** How many dead letters are kept for a second look; the oldest makes room and is counted. 0 keeps none. Default 100,000. */
   readonly keepDead?: number
   /**
-   * Whose outbox it is, in a word that is no secret: a folder in which something lies that belongs to another owner is not opened. Set it to
-   * keep a folder through a new name or write key. Default for a destination of a collector its name, for a client a short
-   * hash of its write key, else none, which may open any.
+   * Whose outbox it is, in a word that is no secret: a folder in which something lies that belongs to another owner is not opened. Default
+   * for a destination of a collector its name, so set it to keep a folder through a new name; else none, which may open any.
    */
   readonly owner?: string
   /** Says when the store was opened and when a letter died; default the machine's clock. */

@@ -16,7 +16,7 @@ export type OutboxReason =
   | 'notAnOutbox'
   /** Something else is kept in it: the messages of a client, for example, and not the events of a destination. */
   | 'otherKind'
-  /** What lies in it belongs to another destination, or to the client of another write key. */
+  /** What lies in it belongs to another owner. */
   | 'otherOwner'
   /** A newer headrace wrote it. */
   | 'newerVersion'
