@@ -102,10 +102,24 @@ describe('files that cannot be opened', () => {
     expect((await refusal())?.[1]).toContain(join(path, name))
   })
 
-  // Root may open all of it.
-  it.skipIf(process.getuid?.() === 0)('a file of locks that belongs to somebody else', async () => {
-    spawnSync('chmod', ['000', join(path, 'lock.mdb')])
-    expect(await refusal()).toEqual(['noAccess', expect.stringContaining('EACCES')])
+  // Root may open all of it, so it becomes nobody first.
+  const NOBODY = `
+    import { chmodSync } from 'node:fs'
+    import { openLmdbOutbox } from '${new URL('../../../dist/outbox/lmdb/index.js', import.meta.url).href}'
+    const codec = { toText: String, fromText: String, sizeOf: () => 1 }
+    const [path] = process.argv.slice(1)
+    await openLmdbOutbox({ path: path + '.other', codec }).right.close()
+    chmodSync(path + '/lock.mdb', 0)
+    for (const folder of [path, path + '/..']) chmodSync(folder, 0o777)
+    if (process.getuid() === 0) process.setuid(65_534)
+    const { _tag, left } = openLmdbOutbox({ path, codec })
+    console.log(_tag, left?.reason, left?.message)`
+
+  it('a file of locks that belongs to somebody else', () => {
+    const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '-e', NOBODY, path], {
+      encoding: 'utf8',
+    })
+    expect([status, stdout]).toEqual([0, expect.stringMatching(/^Left noAccess .*EACCES/)])
   })
 
   it('a file of locks that is gone, or was left empty, is made anew', async () => {
