@@ -8,5 +8,5 @@ it('messages on a disk keep their laws in 1,000 worlds of 32 commands, crash and
   await fc.assert(keepingLaws(undefined, reached), { numRuns: 1_000 })
   const { worlds, ...others } = reached
   expect(worlds).toBeGreaterThanOrEqual(1_000)
-  for (const [name, count] of Object.entries(others)) expect(count / worlds, name).toBeGreaterThan(0.01)
+  for (const [name, count] of Object.entries(others)) expect(count / worlds, name).toBeGreaterThan(0.001)
 })
