@@ -202,6 +202,8 @@ export const play = async (
   }
 
   const crash = async (): Promise<void> => {
+    // What has ended is told some promises after it was noted.
+    await new Promise((resolve) => setImmediate(resolve))
     const { unkept, waiting: before } = now.client.stats()
     if (now.running() > 0) reached.crashedInRequest++
     const { restored } = await begin()
