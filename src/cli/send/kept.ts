@@ -6,7 +6,6 @@ import type { Full } from '../../outcome/Refusal.ts'
 import { isPromiseLike } from '../../internal/Awaitable.ts'
 import { lmdbOutbox } from '../../outbox/lmdb/lmdbOutbox.ts'
 import { memoryOutbox } from '../../outbox/memoryOutbox.ts'
-import { sign } from '../../signing/sign.ts'
 import type { Outbox } from '../../sink/Outbox.ts'
 import type { Carrier, Reading } from '../forward/Carrier.ts'
 import { endToText, fromText, toText } from '../forward/Position.ts'
@@ -53,7 +52,7 @@ export const kept = (folder: KeptIn | undefined, bounds: Bounds, reading: Readin
   if (folder === undefined) return inMemory(bounds, reading)
   const { path, fromStart } = folder
   const { maxCount, maxBytes } = bounds
-  const input = reading.input === undefined ? undefined : nameOf(reading.input)
+  const { input } = reading
   const store = lmdbOutbox<Payload<Event>>({ path, maxCount, maxBytes, codec: payloadCodec })
   /** Lines that found no room; they are offered again before any new one. */
   const missing = new Set<number>()
@@ -93,12 +92,6 @@ export const kept = (folder: KeptIn | undefined, bounds: Bounds, reading: Readin
     },
   }
 }
-
-/** The longest name that is kept as it is: a key of lmdb has at most 1,978 bytes. */
-const LONGEST = 1_000
-
-/** The name of a bookmark. */
-const nameOf = (path: string): string => (Buffer.byteLength(path) <= LONGEST ? path : sign('input', path))
 
 /** Inputs that were sent to their end are remembered, so many: all bookmarks are in memory, too. */
 const MOST_ENDED = 1_000
