@@ -6,9 +6,9 @@
  */
 
 // Time and chance.
-export { systemClock, type Cancel, type Clock } from './clock/Clock.ts'
-export { systemRandom, type Random } from './clock/Random.ts'
-export { toScheduler } from './clock/toScheduler.ts'
+export { systemClock, type Cancel, type Clock } from './core/clock.ts'
+export { systemRandom, type Random } from './core/clock.ts'
+export { toScheduler } from './core/clock.ts'
 
 // Events: calls as people write them, the model, the wire form, and payloads.
 export {
@@ -21,15 +21,15 @@ export {
   type PageCall,
   type ScreenCall,
   type TrackCall,
-} from './event/Call.ts'
-export { Event, ParsedEvent, eventCodec, type EventCodecOptions } from './event/Event.ts'
-export { encodePayload } from './event/encodePayload.ts'
-export { faultsOf } from './event/faultsOf.ts'
-export { toTrackingMessage } from './event/tracking/TrackingMessage.ts'
-export type { Library, Tracked, TrackingMessage } from './event/tracking/TrackingMessage.ts'
-export { trackingFrame } from './event/tracking/trackingFrame.ts'
-export { envelope, jsonArrayFrame } from './event/Frame.ts'
-export { Integrations, allows } from './event/Integrations.ts'
+} from './event/call.ts'
+export { Event, ParsedEvent, eventCodec, type EventCodecOptions } from './event/event.ts'
+export { encodePayload } from './event/payload.ts'
+export { faultsOf } from './event/codecFaults.ts'
+export { toTrackingMessage } from './event/trackingMessage.ts'
+export type { Library, Tracked, TrackingMessage } from './event/trackingMessage.ts'
+export { trackingFrame } from './event/trackingMessage.ts'
+export { envelope, jsonArrayFrame } from './event/payload.ts'
+export { Integrations, allows } from './event/integrations.ts'
 export type {
   Alias,
   Delete,
@@ -42,18 +42,18 @@ export type {
   PageProperties,
   Screen,
   Track,
-} from './event/Kinds.ts'
-export * as Limits from './event/Limits.ts'
-export { bytesOf } from './event/bytesOf.ts'
+} from './event/kinds.ts'
+export * as Limits from './event/limits.ts'
+export { bytesOf } from './event/payload.ts'
 export {
   bodyOf,
   type BatchPayload,
-  type Closing,
+  type ClosedBy,
   type EventPayload,
   type Frame,
   type Payload,
   type Signer,
-} from './event/Payload.ts'
+} from './event/payload.ts'
 export {
   WebhookBody,
   toWebhookBody,
@@ -65,27 +65,27 @@ export {
   type ScreenBody,
   type TrackBody,
   type WireBody,
-} from './event/WebhookBody.ts'
-export type { Json, JsonObject } from './event/json/Json.ts'
+} from './event/webhookBody.ts'
+export type { Json, JsonObject } from './event/json.ts'
 
 // How things went.
 export {
-  eachOf,
+  allFailed,
   isRetryable,
   refused,
   retryable,
   show as showFailure,
-  someOf,
+  partlyFailed,
   type Cause,
-  type EachOf,
+  type AllFailed,
   type Expired as ExpiredFailure,
   type Failure,
   type Refused,
   type RefusedReason,
   type Retryable,
   type RetryableReason,
-  type SomeOf,
-} from './outcome/Failure.ts'
+  type PartlyFailed,
+} from './core/failure.ts'
 export {
   isDead,
   type Abandoned,
@@ -94,10 +94,10 @@ export {
   type Expired,
   type Outcome,
   type Rejected,
-} from './outcome/Outcome.ts'
-export type { Progress } from './outcome/Progress.ts'
-export type { Rail } from './outcome/Rail.ts'
-export type { Receipt } from './outcome/Receipt.ts'
+} from './core/outcome.ts'
+export type { Progress } from './core/outcome.ts'
+export type { ObservableEither } from './core/outcome.ts'
+export type { Receipt } from './core/failure.ts'
 export {
   full,
   show as showRefusal,
@@ -105,27 +105,27 @@ export {
   type Disabled,
   type Fault,
   type Full,
-  type NotKept,
+  type NotStored,
   type Invalid,
   type Refusal,
   type TooLarge,
-} from './outcome/Refusal.ts'
-export type { Totals } from './outcome/Totals.ts'
-export type { Verdict } from './outcome/Verdict.ts'
+} from './core/refusal.ts'
+export type { Totals } from './core/totals.ts'
+export type { Verdict } from './core/failure.ts'
 
 // Sinks and what goes around them.
-export { onlyAttempt, type Attempt, type Layer, type Sink } from './sink/Sink.ts'
-export type { Round } from './sink/Round.ts'
-export { memory, type MemoryOptions, type MemorySink } from './sinks/memory.ts'
-export { sink, type Handler, type HandlerContext, type SinkOptions } from './sinks/sink.ts'
-export { bisecting, type BisectingOptions } from './layers/bisecting.ts'
-export { contramap } from './layers/contramap.ts'
-export { firstSuccess, type FirstSuccessOptions } from './layers/firstSuccess.ts'
-export { holdingBack, type HoldingBackOptions } from './layers/holdingBack.ts'
-export { limiting, type LimitingOptions } from './layers/limiting.ts'
-export { observing, type ObservingOptions } from './layers/observing.ts'
-export { timingOut } from './layers/timingOut.ts'
-export { retrying, type RetryingOptions } from './outbox/retrying.ts'
+export { onlyAttempt, type Attempt, type Layer, type Sink } from './sink/sink.ts'
+export type { Round } from './sink/sink.ts'
+export { memory, type MemoryOptions, type MemorySink } from './sink/memory.ts'
+export { sink, type Handler, type HandlerContext, type SinkOptions } from './sink/fromFunction.ts'
+export { withBisection, type BisectionOptions } from './sink/bisect.ts'
+export { contramap } from './sink/contramap.ts'
+export { firstSuccess, type FirstSuccessOptions } from './sink/firstSuccess.ts'
+export { withRetryAfterGate, type RetryAfterGateOptions } from './sink/retryAfterGate.ts'
+export { withConcurrency, type ConcurrencyOptions } from './sink/concurrency.ts'
+export { withObserver, type ObserverOptions } from './sink/observe.ts'
+export { withTimeout } from './sink/timeout.ts'
+export { withRetry, type RetryOptions } from './outbox/withRetry.ts'
 
 // When to try again, and where things wait for it.
 export {
@@ -141,7 +141,7 @@ export {
   standard,
   type ExponentialOptions,
   type RetryPolicy,
-} from './policy/RetryPolicy.ts'
+} from './policy/retryPolicy.ts'
 export { plan, type PlanOptions, type PlannedAttempt } from './policy/plan.ts'
 export { show as showPolicy } from './policy/show.ts'
 export { memoryOutbox, type MemoryOutboxOptions } from './outbox/memoryOutbox.ts'
@@ -151,11 +151,11 @@ export type {
   DeadPage,
   Entry,
   Outbox,
-  OutboxNews,
+  OutboxChange,
   OutboxStats,
   ParkedEntries,
-} from './sink/Outbox.ts'
-export type { Awaitable } from './internal/Awaitable.ts'
+} from './outbox/outbox.ts'
+export type { Awaitable } from './core/awaitable.ts'
 
 // Operators and sources.
 export { batch, type BatchOptions } from './operators/batch.ts'
@@ -167,20 +167,9 @@ export { pull, type PullOptions } from './sources/pull.ts'
 export { push, type NotTaken, type Push, type PushOptions, type PushStats } from './sources/push.ts'
 
 // What happens inside.
-export { channel } from './observe/channel.ts'
-export { debugTell } from './observe/debugTell.ts'
-export { tellAll } from './observe/tellAll.ts'
-export { toLogger } from './observe/toLogger.ts'
-export type {
-  Accepted,
-  Attempted,
-  Defect,
-  Ended,
-  Happening,
-  KeysDropped,
-  PassedOver,
-  RefusedAtDoor,
-  Tell,
-  Waiting,
-} from './observe/Happening.ts'
-export type { Fields as LogFields, Log, Logger } from './observe/Logger.ts'
+export { channel } from './log/channel.ts'
+export { debugListener } from './log/debug.ts'
+export { allListeners } from './log/listeners.ts'
+export { toLogger } from './log/logger.ts'
+export type { Listener, LogEvent } from './log/logEvent.ts'
+export type { Fields as LogFields, Log, Logger } from './log/logger.ts'

@@ -6,7 +6,7 @@ import { defineConfig } from 'eslint/config'
 import ts from 'typescript-eslint'
 
 const OWN_CLOCK =
-  'All time and chance come through Clock and Random (src/clock), so that a test can own them.'
+  'All time and chance come through Clock and Random (src/core/clock.ts), so that a test can own them.'
 
 const ambient = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'clearInterval', 'performance']
 
@@ -92,7 +92,7 @@ export default defineConfig(
     files: ['src/**/*.ts'],
     rules: {
       '@typescript-eslint/explicit-module-boundary-types': 'error',
-      'max-lines': ['error', { max: 250 }],
+      'max-lines': ['error', { max: 400 }],
       'no-restricted-globals': ['error', ...ambient.map((name) => ({ name, message: OWN_CLOCK }))],
       'no-restricted-properties': ['error', ...ambientProperties],
       'no-restricted-syntax': ['error', ...ambientSyntax],
@@ -100,7 +100,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['src/clock/**/*.ts'],
+    files: ['src/core/clock.ts'],
     rules: {
       'no-restricted-globals': 'off',
       'no-restricted-properties': 'off',
@@ -109,7 +109,7 @@ export default defineConfig(
   },
   {
     // Warnings and errors reach a person even when the host gave no logger.
-    files: ['src/observe/listeners.ts'],
+    files: ['src/log/listeners.ts'],
     rules: { 'no-console': ['error', { allow: ['warn', 'error'] }] },
   },
   {

@@ -1,23 +1,20 @@
 import { defineConfig } from 'vitest/config'
-import { NIGHTLY, multiplyRuns } from './nightly/multiplyRuns.ts'
+import { profile } from './support/runs.ts'
 
-// `npm run nightly` sets LAWS=nightly: the same tests, with ten times as many runs of every law.
-const nightly = process.env['LAWS'] === 'nightly'
+const minutes = { short: 1, full: 5, long: 180 }[profile]
 
 export default defineConfig({
-  plugins: [
-    {
-      name: 'headrace:nightly',
-      enforce: 'pre',
-      transform: (code, id) =>
-        nightly && /\/test\/.*\.ts$/.test(id) ? { code: multiplyRuns(code, NIGHTLY), map: null } : undefined,
-    },
-  ],
   test: {
     root: new URL('..', import.meta.url).pathname,
-    include: ['test/**/*.test.ts'],
+    include: [
+      'test/**/*.test.ts',
+      'test/laws/*.laws.ts',
+      ...(profile === 'short' ? [] : ['test/mutants/*.mutants.ts', 'test/process/*.full.ts']),
+      ...(profile === 'long' ? ['test/process/*.long.ts'] : []),
+    ],
     exclude: ['test/bench/**'],
-    testTimeout: nightly ? 60_000 * NIGHTLY : 60_000,
+    setupFiles: ['test/support/setup.ts'],
+    testTimeout: minutes * 60_000,
     hookTimeout: 120_000,
   },
 })

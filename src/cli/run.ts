@@ -1,10 +1,9 @@
 import { CommanderError } from 'commander'
 import type { Command } from 'commander'
-import { messageOf } from '../internal/messageOf.ts'
-import { FAULT, FINE, USAGE } from './ExitCode.ts'
+import { messageOf } from '../core/awaitable.ts'
+import { FAULT, FINE, USAGE, terminalOf } from './terminal.ts'
 import { program } from './program.ts'
-import { terminalOf } from './Terminal.ts'
-import type { Colours, Terminal } from './Terminal.ts'
+import type { Colours, Terminal } from './terminal.ts'
 
 /** What somebody typed behind an unknown flag may be a secret: `--secret=…`. */
 const withoutValue = (message: string): string => message.replace(/'(-[^'=]*)=[^]*?'/, "'$1'")
@@ -42,39 +41,39 @@ export const run = async (argv: ReadonlyArray<string>): Promise<number> => {
   }
   const command: Command = program({
     send: async (file, flags) => {
-      const { sendCommand } = await import('./send/sendCommand.ts')
+      const { sendCommand } = await import('./send.ts')
       code = await sendCommand(file, flags, terminal())
     },
     batch: async (file, flags) => {
-      const { batchCommand } = await import('./batch/batchCommand.ts')
+      const { batchCommand } = await import('./batch.ts')
       code = await batchCommand(file, flags, terminal())
     },
     collect: async (port, flags) => {
-      const { collectCommand } = await import('./collect/collectCommand.ts')
+      const { collectCommand } = await import('./collect.ts')
       code = await collectCommand(port, flags, terminal())
     },
     dead: async (action, id, flags) => {
-      const { deadCommand } = await import('./dead/deadCommand.ts')
+      const { deadCommand } = await import('./dead.ts')
       code = await deadCommand(action, id, flags, terminal())
     },
     check: async (file, flags) => {
-      const { checkCommand } = await import('./check/checkCommand.ts')
+      const { checkCommand } = await import('./check.ts')
       code = checkCommand(file, flags, terminal())
     },
     listen: async (port, flags) => {
-      const { listenCommand } = await import('./listen/listenCommand.ts')
+      const { listenCommand } = await import('./listen.ts')
       code = await listenCommand(port, flags, terminal())
     },
     sign: async (file, flags) => {
-      const { signCommand } = await import('./sign/signCommand.ts')
+      const { signCommand } = await import('./sign.ts')
       code = await signCommand(file, flags, terminal())
     },
     verify: async (file, flags) => {
-      const { verifyCommand } = await import('./sign/verifyCommand.ts')
+      const { verifyCommand } = await import('./sign.ts')
       code = await verifyCommand(file, flags, terminal())
     },
     demo: async (flags) => {
-      const { demoCommand } = await import('./demo/demoCommand.ts')
+      const { demoCommand } = await import('./demo.ts')
       code = await demoCommand(flags, terminal())
     },
   })

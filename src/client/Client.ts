@@ -8,11 +8,11 @@ import type {
   PageCall,
   ScreenCall,
   TrackCall,
-} from '../event/Call.ts'
-import type { Outcome } from '../outcome/Outcome.ts'
-import type { Refusal } from '../outcome/Refusal.ts'
-import type { Totals } from '../outcome/Totals.ts'
-import type { Closing } from '../outbox/relay/closeRelay.ts'
+} from '../event/call.ts'
+import type { Outcome } from '../core/outcome.ts'
+import type { Refusal } from '../core/refusal.ts'
+import type { Totals } from '../core/totals.ts'
+import type { CloseResult } from '../outbox/close.ts'
 import type { Message } from './Message.ts'
 
 /** Events by name, each with the type of its properties: an interface or a type of your own. */
@@ -87,7 +87,7 @@ export interface ClientStats extends Totals {
   /** Bytes of JSON that were accepted and have not ended. */
   readonly bytes: number
   /** Messages that wait and are not on a disk: what a crash would lose now. Without a folder that is all that waits. */
-  readonly unkept: number
+  readonly notPersisted: number
   /** Batches that were closed and handed on. */
   readonly batches: number
   /** Attempts at a batch: one for each round, however many requests it took. */
@@ -137,7 +137,7 @@ export interface Client<
    * `timeout` is over, when it is closed before, and without a folder (`outbox: { path }`). A disk that fails is asked again every
    * second. Never rejects.
    */
-  readonly kept: (options?: WithinOptions) => Promise<boolean>
+  readonly persisted: (options?: WithinOptions) => Promise<boolean>
   /**
    * Sends off what is there, and resolves with the totals when everything accepted before it has its outcome and the outcome was told;
    * what is accepted later is not waited for (CL3), nor is
@@ -151,7 +151,7 @@ export interface Client<
    * wait for every outcome; default 30,000. A request in flight then has the time of one more. Afterwards no timer and no socket
    * is left. Calling it again answers the same promise. Never rejects.
    */
-  readonly close: (options?: WithinOptions) => Promise<Closing<Message>>
+  readonly close: (options?: WithinOptions) => Promise<CloseResult<Message>>
   /**
    * Each accepted message's one outcome. Hot: subscribe before sending. Completes when the client is closed. A subscriber may send, flush
    * and close inside `next`. What it throws, or rejects with, is told as a `Defect` and logged, and harms nobody (CL5). A member of

@@ -1,16 +1,15 @@
-import type { Clock } from '../clock/Clock.ts'
-import type { Random } from '../clock/Random.ts'
-import type { Data } from '../event/Call.ts'
-import type { Integrations } from '../event/Integrations.ts'
-import type { Tracked } from '../event/tracking/TrackingMessage.ts'
-import type { Tell } from '../observe/Happening.ts'
-import type { Logger } from '../observe/Logger.ts'
-import type { RetryPolicy } from '../policy/RetryPolicy.ts'
+import type { Clock, Random } from '../core/clock.ts'
+import type { Data } from '../event/call.ts'
+import type { Integrations } from '../event/integrations.ts'
+import type { Tracked } from '../event/trackingMessage.ts'
+import type { Listener } from '../log/logEvent.ts'
+import type { Logger } from '../log/logger.ts'
+import type { RetryPolicy } from '../policy/retryPolicy.ts'
 import type { StoredIn } from '../outbox/lmdb/LmdbContract.ts'
-import type { Outbox } from '../sink/Outbox.ts'
-import type { Sink } from '../sink/Sink.ts'
-import type { Egress } from '../transport/Egress.ts'
-import type { TlsOptions } from '../transport/Tls.ts'
+import type { Outbox } from '../outbox/outbox.ts'
+import type { Sink } from '../sink/sink.ts'
+import type { Egress } from '../http/egress.ts'
+import type { TlsOptions } from '../http/tls.ts'
 import type { MessageBatch, SentBatch } from './Message.ts'
 
 /** What happens to a call when the queue is full (CL2). */
@@ -84,7 +83,7 @@ export interface ClientOptions {
   /** Default: warnings and errors go to the console. `false` for silence. */
   readonly logger?: Logger | false
   /** Is told everything that happens: of messages, and of attempts at batches. */
-  readonly tell?: Tell
+  readonly onEvent?: Listener
   /**
    * Is given a promise when the first message after idleness was accepted; it resolves when everything accepted has ended. For platforms
    * that freeze a process which has nothing to wait for.

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { BatchPayload, EventPayload } from '../event/Payload.ts'
-import { isRecord } from '../internal/Fields.ts'
+import type { BatchPayload, EventPayload } from '../event/payload.ts'
+import { isRecord } from '../core/json.ts'
 
 /** The six kinds of calls that a client takes. */
 export type CallType = 'identify' | 'track' | 'page' | 'screen' | 'group' | 'alias'

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { hasFunctions } from '../internal/Fields.ts'
+import { hasFunctions } from '../core/json.ts'
 import { folderFaults } from '../outbox/lmdb/opening/folderFaults.ts'
-import { isRetryPolicy } from '../policy/isRetryPolicy.ts'
-import { outboxMethods } from '../sink/Outbox.ts'
+import { isRetryPolicy } from '../policy/retryPolicy.ts'
+import { outboxMethods } from '../outbox/outbox.ts'
 import type { ClientOptions } from './ClientOptions.ts'
 
 /** What is wrong with a value, without the value; undefined if nothing is. */
@@ -75,7 +75,7 @@ export const optionChecks: Readonly<Record<keyof ClientOptions, OptionCheck>> = 
     value === false
       ? undefined
       : withFunctions('a Logger, or false', 'debug', 'info', 'warn', 'error')(value),
-  tell: aFunction,
+  onEvent: aFunction,
   waitUntil: aFunction,
   drainOnExit: (value) =>
     typeof value === 'boolean' || isWhole(value)

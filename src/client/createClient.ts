@@ -1,7 +1,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { timingOut } from '../layers/timingOut.ts'
-import { ConfigError } from '../outcome/ConfigError.ts'
-import { ingestion } from '../sinks/ingestion.ts'
+import { withTimeout } from '../sink/timeout.ts'
+import { ConfigError } from '../core/refusal.ts'
+import { ingestion } from '../http/ingestion.ts'
 import type { AnyEvents, AnyTraits, Client, EventTypes, Traits } from './Client.ts'
 import type { ClientOptions } from './ClientOptions.ts'
 import { openClient } from './openClient.ts'
@@ -44,6 +44,6 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     settings,
     sink === undefined
       ? { sinkOn: (clock) => ingestion(endpoint, key, { ...how, clock, holds: false }), closes: true }
-      : { sinkOn: (clock) => timingOut(settings.timeout, { clock })(sink), closes: false },
+      : { sinkOn: (clock) => withTimeout(settings.timeout, { clock })(sink), closes: false },
   )
 }

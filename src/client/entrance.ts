@@ -1,8 +1,8 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Happening, Tell } from '../observe/Happening.ts'
-import { closed, disabled, full } from '../outcome/Refusal.ts'
-import type { Refusal } from '../outcome/Refusal.ts'
+import type { LogEvent, Listener } from '../log/logEvent.ts'
+import { closed, disabled, full } from '../core/refusal.ts'
+import type { Refusal } from '../core/refusal.ts'
 import type { Accepted } from './Client.ts'
 import type { Encode } from './encoderOf.ts'
 import type { CallType, Message } from './Message.ts'
@@ -35,8 +35,8 @@ export interface EntranceOptions {
   readonly busy: () => void
   /** Room was used, or somebody was turned away for want of it. */
   readonly door: { readonly used: () => void; readonly turnedAway: () => void }
-  readonly tell: Tell
-  readonly hears: (tag: Happening['_tag']) => boolean
+  readonly onEvent: Listener
+  readonly hears: (tag: LogEvent['_tag']) => boolean
   readonly now: () => number
 }
 
@@ -44,13 +44,26 @@ export interface EntranceOptions {
 export const entrance = (
   options: EntranceOptions,
 ): ((call: unknown, kind: CallType | undefined) => Either<Refusal, Accepted>) => {
-  const { settings, books, flushes, ends, encode, dropOldest, put, closeOpen, go, door, tell, hears, now } =
-    options
+  const {
+    settings,
+    books,
+    flushes,
+    ends,
+    encode,
+    dropOldest,
+    put,
+    closeOpen,
+    go,
+    door,
+    onEvent,
+    hears,
+    now,
+  } = options
   const { enabled, overflow } = settings
 
   const refuse = (refusal: Refusal): Either<Refusal, never> => {
     if (refusal._tag === 'Full') door.turnedAway()
-    tell({ _tag: 'RefusedAtDoor', at: now(), refusal })
+    onEvent({ _tag: 'Refused', at: now(), refusal })
     return left(refusal)
   }
 
@@ -61,7 +74,7 @@ export const entrance = (
 
   const tellAccepted = (message: Message): void => {
     options.busy()
-    if (hears('Accepted')) tell({ _tag: 'Accepted', at: now(), item: message })
+    if (hears('Accepted')) onEvent({ _tag: 'Accepted', at: now(), item: message })
   }
 
   /** With no room and nothing on its way, all would wait for the clock: a queue may be smaller than a batch (clients/35). */

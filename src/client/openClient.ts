@@ -1,13 +1,12 @@
-import { backgroundClock, steady } from '../clock/Clock.ts'
-import { version } from '../internal/version.ts'
-import { hearing } from '../observe/hearing.ts'
-import { listeners } from '../observe/listeners.ts'
-import { hot } from '../observe/streams/hot.ts'
-import { iterate } from '../observe/streams/iterate.ts'
-import { timeoutOf } from '../observe/timeoutOf.ts'
-import type { Outcome } from '../outcome/Outcome.ts'
-import type { Closing } from '../outbox/relay/closeRelay.ts'
-import { doorway } from '../sources/doorway.ts'
+import { backgroundClock, steady } from '../core/clock.ts'
+import { version } from '../core/version.ts'
+import { isListening } from '../log/logEvent.ts'
+import { listeners } from '../log/listeners.ts'
+import { hot, iterate } from '../log/streams.ts'
+import { timeoutOf } from '../log/logger.ts'
+import type { Outcome } from '../core/outcome.ts'
+import type { CloseResult } from '../outbox/close.ts'
+import { doorway } from '../sources/push.ts'
 import type { AnyEvents, AnyTraits, Client, EventTypes, Traits } from './Client.ts'
 import { encoderOf } from './encoderOf.ts'
 import { entrance } from './entrance.ts'
@@ -40,23 +39,23 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
   const { key, timeout } = settings
   const store = open(settings)
   const books = accounts(settings, store?.stats())
-  const tell = listeners(settings, books.tell)
-  const hears = hearing(settings)
+  const onEvent = listeners(settings, books.onEvent)
+  const hears = isListening(settings)
   const clock = settings.ownsClock
     ? settings.clock
     : hostClock(settings.clock, (error) => {
-        tell({ _tag: 'Defect', at: backgroundClock.now(), where: 'clock', error })
+        onEvent({ _tag: 'Defect', at: backgroundClock.now(), where: 'clock', error })
       })
   const now = steady(clock)
   const defect = (where: string, error: unknown): void => {
-    tell({ _tag: 'Defect', at: now(), where, error })
+    onEvent({ _tag: 'Defect', at: now(), where, error })
   }
   const defectIn =
     (where: string) =>
     (error: unknown): void => {
       defect(where, error)
     }
-  let closed: Promise<Closing<Message>> | undefined
+  let closed: Promise<CloseResult<Message>> | undefined
 
   /** Nobody waits for what will not end. */
   const rest = (): void => {
@@ -88,7 +87,7 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
     flushes,
     outcomes,
     clock,
-    tell,
+    onEvent,
     hears,
     freed: () => {
       door.freed()
@@ -116,9 +115,9 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
       defaults: settings.defaults,
       newId: settings.newId,
       onDropped: (keys) => {
-        tell({ _tag: 'KeysDropped', at: now(), keys })
+        onEvent({ _tag: 'UnknownKeys', at: now(), keys })
       },
-      hearsDropped: () => hears('KeysDropped'),
+      hearsDropped: () => hears('UnknownKeys'),
     }),
     isClosed: () => closed !== undefined,
     dropOldest: work.dropOldest,
@@ -131,7 +130,7 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
     go: onTheWay.go,
     busy: life.busy,
     door,
-    tell,
+    onEvent,
     hears,
     now,
   })
@@ -141,7 +140,7 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
     onTheWay.go()
   }
 
-  const shutDown = async (within: number, lastAttempt: number): Promise<Closing<Message>> => {
+  const shutDown = async (within: number, lastAttempt: number): Promise<CloseResult<Message>> => {
     send('end')
     await work.end(within, lastAttempt)
     flushes.over()
@@ -150,7 +149,7 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
     return { totals: books.totals(), abandoned: ends.abandoned() }
   }
 
-  const close = (within: number, lastAttempt: number): Promise<Closing<Message>> => {
+  const close = (within: number, lastAttempt: number): Promise<CloseResult<Message>> => {
     // A turn later, so that whoever closes inside a callback of the close finds the same promise.
     closed ??= life.held(Promise.resolve().then(() => shutDown(within, lastAttempt)))
     door.open()
@@ -172,7 +171,7 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
     },
   })
 
-  const kept = (within: number | undefined): Promise<boolean> => {
+  const persisted = (within: number | undefined): Promise<boolean> => {
     const isKept = keeping?.whenKept() ?? Promise.resolve(false)
     if (within === undefined || within === Infinity) return isKept
     return new Promise((resolve) => {
@@ -195,7 +194,8 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
     alias: (call) => take(call, 'alias'),
     send: (call) => take(call, undefined),
     ready: () => (books.boundFor(0) === undefined ? door.pass() : life.held(door.pass())),
-    kept: (options) => life.held(kept(timeoutOf(options, undefined, defectIn('the timeout of kept')))),
+    persisted: (options) =>
+      life.held(persisted(timeoutOf(options, undefined, defectIn('the timeout of kept')))),
     flush: (options) => {
       const within = timeoutOf(options, undefined, defectIn('the timeout of flush'))
       filling.close('flush')
@@ -210,7 +210,7 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
     outcomes: () => iterate(outcomes.values$),
     stats: () => ({
       ...books.stats(),
-      unkept: keeping?.unkept() ?? books.waiting(),
+      notPersisted: keeping?.notPersisted() ?? books.waiting(),
       enabled: settings.enabled,
     }),
     [Symbol.asyncDispose]: async () => {

@@ -1,16 +1,15 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { backgroundClock } from '../clock/Clock.ts'
-import { systemRandom } from '../clock/Random.ts'
-import { eventReader } from '../event/Event.ts'
-import { faultsOf } from '../event/faultsOf.ts'
-import { toErrors } from '../event/json/Finding.ts'
-import * as Limits from '../event/Limits.ts'
-import { trackingFrame } from '../event/tracking/trackingFrame.ts'
-import type { Fault } from '../outcome/Refusal.ts'
-import { standard } from '../policy/RetryPolicy.ts'
-import type { IngestionSettings } from '../sinks/ingestion.ts'
-import { ingestionFaults } from '../sinks/IngestionOptions.ts'
+import { backgroundClock, systemRandom } from '../core/clock.ts'
+import { eventReader } from '../event/event.ts'
+import { faultsOf } from '../event/codecFaults.ts'
+import { toErrors } from '../event/json.ts'
+import * as Limits from '../event/limits.ts'
+import { trackingFrame } from '../event/trackingMessage.ts'
+import type { Fault } from '../core/refusal.ts'
+import { standard } from '../policy/retryPolicy.ts'
+import type { IngestionSettings } from '../http/ingestion.ts'
+import { ingestionFaults } from '../http/ingestion.ts'
 import * as t from 'io-ts'
 import type { ClientOptions, Overflow } from './ClientOptions.ts'
 import type { Defaults } from './encoderOf.ts'
@@ -35,7 +34,7 @@ export interface ClientSettings
         | 'random'
       >
     >,
-    Pick<ClientOptions, 'key' | 'outbox' | 'newId' | 'logger' | 'tell' | 'waitUntil'> {
+    Pick<ClientOptions, 'key' | 'outbox' | 'newId' | 'logger' | 'onEvent' | 'waitUntil'> {
   readonly size: number
   readonly overflow: Overflow
   readonly defaults: Defaults
@@ -117,7 +116,7 @@ const drainWithinOf = (drainOnExit: boolean | number): number | undefined => {
 }
 
 const completed = (options: ClientOptions, defaults: Defaults): ClientSettings => {
-  const { key, outbox, newId, logger, tell, waitUntil, clock } = options
+  const { key, outbox, newId, logger, onEvent, waitUntil, clock } = options
   return {
     size: Math.min(options.size ?? options.flushAt ?? 20, options.flushAt ?? options.size ?? 20),
     flushAfter: options.flushAfter ?? 5_000,
@@ -139,7 +138,7 @@ const completed = (options: ClientOptions, defaults: Defaults): ClientSettings =
     ...(outbox && { outbox }),
     ...(newId && { newId }),
     ...(logger === undefined ? {} : { logger }),
-    ...(tell && { tell }),
+    ...(onEvent && { onEvent }),
     ...(waitUntil && { waitUntil }),
   }
 }

@@ -1,12 +1,12 @@
 import { pipe } from 'fp-ts/lib/function.js'
-import type { Clock } from '../clock/Clock.ts'
-import { bisecting } from '../layers/bisecting.ts'
-import { holdingBack } from '../layers/holdingBack.ts'
-import { limiting } from '../layers/limiting.ts'
-import { observing } from '../layers/observing.ts'
-import type { Tell } from '../observe/Happening.ts'
-import { fromRun, runOf } from '../sink/Run.ts'
-import type { Layer, Sink } from '../sink/Sink.ts'
+import type { Clock } from '../core/clock.ts'
+import { withBisection } from '../sink/bisect.ts'
+import { withRetryAfterGate } from '../sink/retryAfterGate.ts'
+import { withConcurrency } from '../sink/concurrency.ts'
+import { withObserver } from '../sink/observe.ts'
+import type { Listener } from '../log/logEvent.ts'
+import { fromRun, runOf } from '../sink/layer.ts'
+import type { Layer, Sink } from '../sink/sink.ts'
 import type { MessageBatch, SentBatch } from './Message.ts'
 import { enveloped } from './queue/enveloped.ts'
 
@@ -14,7 +14,7 @@ import { enveloped } from './queue/enveloped.ts'
 export interface Surroundings {
   readonly clock: Clock
   readonly concurrency: number
-  readonly tell: Tell
+  readonly onEvent: Listener
   /** A request starts. */
   readonly request: () => void
   /** A batch goes out. */
@@ -41,14 +41,14 @@ const counting =
  */
 export const sinkOf = (
   requests: Sink<SentBatch>,
-  { clock, concurrency, tell, request, sending }: Surroundings,
+  { clock, concurrency, onEvent, request, sending }: Surroundings,
 ): Sink<MessageBatch> =>
   pipe(
     requests,
     counting(request),
-    bisecting({ clock }),
-    observing(tell, { clock, only: 'Attempted' }),
-    holdingBack({ clock }),
-    limiting({ concurrency, clock }),
+    withBisection({ clock }),
+    withObserver(onEvent, { clock, only: 'Attempted' }),
+    withRetryAfterGate({ clock }),
+    withConcurrency({ concurrency, clock }),
     enveloped(sending),
   )

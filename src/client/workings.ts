@@ -1,14 +1,14 @@
-import { steady } from '../clock/Clock.ts'
-import type { Clock } from '../clock/Clock.ts'
-import { trackingFrame } from '../event/tracking/trackingFrame.ts'
-import type { Happening, Tell } from '../observe/Happening.ts'
-import type { Hot } from '../observe/streams/hot.ts'
-import type { Outcome } from '../outcome/Outcome.ts'
-import type { Relay } from '../outbox/relay/RelayContract.ts'
+import { steady } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
+import { trackingFrame } from '../event/trackingMessage.ts'
+import type { LogEvent, Listener } from '../log/logEvent.ts'
+import type { Hot } from '../log/streams.ts'
+import type { Outcome } from '../core/outcome.ts'
+import type { Relay } from '../outbox/relay.ts'
 import { isStoredIn } from '../outbox/lmdb/LmdbContract.ts'
 import type { StoredOutbox } from '../outbox/lmdb/storedOutbox.ts'
-import { relay } from '../outbox/relay/relay.ts'
-import type { Sink } from '../sink/Sink.ts'
+import { relay } from '../outbox/relay.ts'
+import type { Sink } from '../sink/sink.ts'
 import { closing } from './closing.ts'
 import { hostRandom } from './host/hostRandom.ts'
 import { keeping } from './keeping/keeping.ts'
@@ -46,8 +46,8 @@ export interface WorkingsParts {
   readonly flushes: Flushing
   readonly outcomes: Hot<Outcome<Message>>
   readonly clock: Clock
-  readonly tell: Tell
-  readonly hears: (tag: Happening['_tag']) => boolean
+  readonly onEvent: Listener
+  readonly hears: (tag: LogEvent['_tag']) => boolean
   /** Room was made. */
   readonly freed: () => void
   readonly defect: (where: string, error: unknown) => void
@@ -73,7 +73,7 @@ export interface Workings {
 
 /** The workings of a client, over whatever its requests go to. */
 export const workings = (parts: WorkingsParts): Workings => {
-  const { settings, requests, store, books, flushes, outcomes, clock, tell, hears, freed, defect } = parts
+  const { settings, requests, store, books, flushes, outcomes, clock, onEvent, hears, freed, defect } = parts
   const { concurrency, key, outbox: given, timeout } = settings
   const now = steady(clock)
   const defectIn =
@@ -90,7 +90,7 @@ export const workings = (parts: WorkingsParts): Workings => {
     accounts: books,
     flushes,
     outcomes,
-    tell,
+    onEvent,
     hears,
     now,
     restores: restores(),
@@ -100,7 +100,7 @@ export const workings = (parts: WorkingsParts): Workings => {
     },
   })
 
-  const kept =
+  const persisted =
     store &&
     keeping({
       store,
@@ -120,17 +120,17 @@ export const workings = (parts: WorkingsParts): Workings => {
       },
       defect: defectIn('outbox'),
     })
-  for (const batch of kept?.restored ?? []) books.hold(batch)
+  for (const batch of persisted?.restored ?? []) books.hold(batch)
 
   const { outbox, own } = outboxOf(
     settings,
-    kept?.outbox ?? (isStoredIn(given) ? undefined : given),
+    persisted?.outbox ?? (isStoredIn(given) ? undefined : given),
     defectIn('outbox'),
   )
   const sink = sinkOf(requests.sinkOn(clock), {
     clock,
     concurrency,
-    tell,
+    onEvent,
     request: books.request,
     sending: ends.sending,
   })
@@ -140,10 +140,10 @@ export const workings = (parts: WorkingsParts): Workings => {
     retry: settings.retry,
     clock,
     random: hostRandom(settings.random, defectIn('random')),
-    inRound: concurrency,
+    maxInFlight: concurrency,
     // Of messages it is told here, and a batch is none of the caller's.
-    tell: (happening) => {
-      if (happening._tag !== 'Accepted' && happening._tag !== 'Ended') tell(happening)
+    onEvent: (happening) => {
+      if (happening._tag !== 'Accepted' && happening._tag !== 'Ended') onEvent(happening)
     },
     ended: (outcome) => {
       if (isMessageBatch(outcome.item)) ends.end(outcome)
@@ -175,7 +175,7 @@ export const workings = (parts: WorkingsParts): Workings => {
       batch: (batch, lane) => {
         books.batch()
         ends.begin(batch)
-        kept?.closed(batch, lane)
+        persisted?.closed(batch, lane)
         onTheWay.push(batch)
       },
       decided: onTheWay.go,
@@ -187,20 +187,20 @@ export const workings = (parts: WorkingsParts): Workings => {
     ends,
     filling,
     onTheWay,
-    keeping: kept,
+    keeping: persisted,
     dropOldest: withdrawing({ outbox: own, relay: work, onTheWay, filling, ends }),
-    isAnyLeaving: kept?.isAnyLeaving ?? ends.isAnyLive,
+    isAnyLeaving: persisted?.isAnyLeaving ?? ends.isAnyLive,
     isAllUnreadable: () =>
       (outbox.stats().unreadable ?? 0) > 0 &&
       onTheWay.isEmpty() &&
       !filling.isAnyOpen() &&
-      kept?.isAnyLeaving() !== true &&
+      persisted?.isAnyLeaving() !== true &&
       !work.active(Infinity),
     end: closing({
       relay: work,
       clock,
       onTheWay,
-      keeping: kept,
+      keeping: persisted,
       ends,
       outbox,
       sink: requests.closes ? sink : undefined,

@@ -1,34 +1,37 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { steady, systemClock } from '../clock/Clock.ts'
-import type { Accepted, CloseOptions } from '../destination/Destination.ts'
-import { receivedBatchBytes, receivedCallBytes } from '../event/Limits.ts'
-import { numbersOf } from '../destination/numbersOf.ts'
-import { hot } from '../observe/streams/hot.ts'
-import { iterate } from '../observe/streams/iterate.ts'
-import { hearing } from '../observe/hearing.ts'
-import { listeners } from '../observe/listeners.ts'
-import { ConfigError } from '../outcome/ConfigError.ts'
-import { disabled, invalid, notKept } from '../outcome/Refusal.ts'
-import type { Fault, Refusal } from '../outcome/Refusal.ts'
-import { sumOf } from '../outcome/Totals.ts'
-import { messageOf } from '../internal/messageOf.ts'
-import type { Collector, CollectorClosing, CollectorOptions, DestinationOutcome } from './Collector.ts'
-import { decodeCollectorSettings } from './CollectorSettings.ts'
-import type { CollectorSettings } from './CollectorSettings.ts'
-import { encoding } from './encoding.ts'
-import { forgetting } from './forgetting.ts'
-import { authentication } from './http/Authentication.ts'
-import { nodeMount } from './http/nodeMount.ts'
-import { reception } from './http/Reception.ts'
-import { uploads } from './http/uploads.ts'
-import { webMount } from './http/webMount.ts'
-import { intake } from './intake.ts'
-import { openPlaces } from './openPlaces.ts'
-import { optionsFaults } from './settings/optionsFaults.ts'
-import type { Place, Source } from './Source.ts'
+import { messageOf } from '../core/awaitable.ts'
+import { steady, systemClock } from '../core/clock.ts'
+import { ConfigError, disabled, invalid, notStored } from '../core/refusal.ts'
+import type { Fault, Refusal } from '../core/refusal.ts'
+import { sumOf } from '../core/totals.ts'
+import type { Accepted, CloseOptions } from '../destination/destination.ts'
+import { numbersOf } from '../destination/options.ts'
+import { receivedBatchBytes, receivedCallBytes } from '../event/limits.ts'
+import { listeners } from '../log/listeners.ts'
+import { isListening } from '../log/logEvent.ts'
+import { hot, iterate } from '../log/streams.ts'
+import { authentication } from './authentication.ts'
+import type {
+  Collector,
+  CollectorClosing,
+  CollectorOptions,
+  DestinationOutcome,
+  Place,
+  Source,
+} from './collector.ts'
+import { tally } from './counters.ts'
+import { forgetting } from './deletions.ts'
+import { encoding, intake } from './ingest.ts'
+import { nodeMount } from './nodeMount.ts'
+import { optionsFaults } from './options.ts'
+import { reception } from './requestHandler.ts'
+import { decodeCollectorSettings } from './settings.ts'
+import type { CollectorSettings } from './settings.ts'
 import { storage } from './storage.ts'
-import { tally } from './tally.ts'
+import { openPlaces } from './targets.ts'
+import { uploads } from './uploads.ts'
+import { webMount } from './webMount.ts'
 
 const orThrow = <A>(what: string, checked: Either<ReadonlyArray<Fault>, A>): A => {
   if (isLeft(checked)) throw new ConfigError(`the ${what} of a collector are wrong`, checked.left)
@@ -97,15 +100,15 @@ export const createCollector = (given: CollectorSettings, options: CollectorOpti
   const { clock = systemClock, whenFull = 'deadLetter', newId } = options
   const { maxMessage, maxBatch, maxBody, uploadTimeout, maxUploading } = numbers(options)
   const now = steady(clock)
-  const tell = listeners(options)
-  const hears = hearing(options)
+  const onEvent = listeners(options)
+  const hears = isListening(options)
   let closing: Promise<CollectorClosing> | undefined
   const isClosing = (): boolean => closing !== undefined
 
   const reportFrom =
     (where: string) =>
     (error: unknown): void => {
-      tell({ _tag: 'Defect', at: now(), where, error })
+      onEvent({ _tag: 'Defect', at: now(), where, error })
     }
   const outcomes = hot<DestinationOutcome>(reportFrom('a subscriber of outcomes$'))
   const places = orThrow('options', openPlaces(settings, options, outcomes.next))
@@ -118,13 +121,13 @@ export const createCollector = (given: CollectorSettings, options: CollectorOpti
     maxBody,
     newId,
     onDropped: (keys) => {
-      tell({ _tag: 'KeysDropped', at: now(), keys })
+      onEvent({ _tag: 'UnknownKeys', at: now(), keys })
     },
-    hearsDropped: () => hears('KeysDropped'),
+    hearsDropped: () => hears('UnknownKeys'),
   })
   const kept = storage(whenFull)
   const onRefused = (refusal: Refusal): void => {
-    tell({ _tag: 'RefusedAtDoor', at: now(), refusal })
+    onEvent({ _tag: 'Refused', at: now(), refusal })
   }
   const take = intake({ encode, storage: kept, tally: counts, isClosing, onRefused })
   const onNotified = counts.deletions
@@ -188,7 +191,7 @@ export const createCollector = (given: CollectorSettings, options: CollectorOpti
       try {
         return await acceptFrom(source, message)
       } catch (error) {
-        return left(notKept(message, messageOf(error)))
+        return left(notStored(message, messageOf(error)))
       }
     },
     requestDeletion: async (userId, options) => {
@@ -196,7 +199,7 @@ export const createCollector = (given: CollectorSettings, options: CollectorOpti
         // Typed callers give an object or nothing; others give null.
         return await forget.byHost(userId, (options as typeof options | null) ?? {})
       } catch (error) {
-        return left(notKept(userId, messageOf(error)))
+        return left(notStored(userId, messageOf(error)))
       }
     },
     enable: (name) => turn(name, true),

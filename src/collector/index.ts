@@ -5,7 +5,7 @@
  */
 export type { StoredIn } from '../outbox/lmdb/LmdbContract.ts'
 export { OutboxError } from '../outbox/lmdb/OutboxError.ts'
-export { ConfigError } from '../outcome/ConfigError.ts'
+export { ConfigError } from '../core/refusal.ts'
 export type {
   Collector,
   CollectorClosing,
@@ -15,26 +15,26 @@ export type {
   DeletionOptions,
   DestinationOutcome,
   SourceStats,
-} from './Collector.ts'
-export { decodeCollectorSettings } from './CollectorSettings.ts'
+} from './collector.ts'
+export { decodeCollectorSettings } from './settings.ts'
 export type {
   CollectorSettings,
   DestinationSettings,
   SinkDestinationSettings,
   SourceSettings,
   WebhookDestinationSettings,
-} from './CollectorSettings.ts'
+} from './settings.ts'
 export { createCollector } from './createCollector.ts'
-export { audienceSync } from './audience/audienceSync.ts'
-export type { AudienceOperator, AudienceSync, Members } from './audience/audienceSync.ts'
-export { audienceSyncs } from './audience/audienceSyncs.ts'
-export { computedTrait } from './audience/computedTrait.ts'
-export type { TraitOperator, TraitSync, TraitValues } from './audience/computedTrait.ts'
-export { membershipChanges } from './audience/membershipChanges.ts'
-export type { Sync, Told, TraitCall } from './audience/Sync.ts'
-export type { SyncOptions } from './audience/SyncOptions.ts'
-export { traitChanges } from './audience/traitChanges.ts'
-export { traitNameOf } from './audience/traitNameOf.ts'
-export type { Change } from './audience/differences.ts'
-export type { Paced } from './audience/Paced.ts'
-export { traitNamesOf } from './audience/traitNamesOf.ts'
+export { audienceSync } from './audience.ts'
+export type { AudienceOperator, AudienceSync, Members } from './audience.ts'
+export { audienceSyncs } from './audience.ts'
+export { computedTrait } from './audience.ts'
+export type { TraitOperator, TraitSync, TraitValues } from './audience.ts'
+export { membershipChanges } from './audienceChanges.ts'
+export type { Sync, Told, TraitCall } from './audience.ts'
+export type { SyncOptions } from './audience.ts'
+export { traitChanges } from './audienceChanges.ts'
+export { traitNameOf } from './audienceChanges.ts'
+export type { Change } from './audienceChanges.ts'
+export type { Paced } from './audienceChanges.ts'
+export { traitNamesOf } from './audienceChanges.ts'

@@ -1,6 +1,6 @@
-import type { Event } from '../event/Event.ts'
-import { allows } from '../event/Integrations.ts'
-import type { Place } from './Source.ts'
+import type { Event } from '../event/event.ts'
+import { allows } from '../event/integrations.ts'
+import type { Place } from './collector.ts'
 
 /**
  * Where an event goes: to each enabled destination connected to its source that its integrations map allows (CO1). A deletion has no such

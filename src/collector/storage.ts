@@ -1,17 +1,15 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Event } from '../event/Event.ts'
-import type { EventPayload } from '../event/Payload.ts'
-import { isPromiseLike } from '../internal/Awaitable.ts'
-import type { Awaitable } from '../internal/Awaitable.ts'
-import { messageOf } from '../internal/messageOf.ts'
-import { full, notKept } from '../outcome/Refusal.ts'
-import type { Closed, Full, NotKept } from '../outcome/Refusal.ts'
-import type { CollectorOptions } from './Collector.ts'
-import type { Place } from './Source.ts'
+import { isPromiseLike, messageOf } from '../core/awaitable.ts'
+import type { Awaitable } from '../core/awaitable.ts'
+import { full, notStored } from '../core/refusal.ts'
+import type { Closed, Full, NotStored } from '../core/refusal.ts'
+import type { Event } from '../event/event.ts'
+import type { EventPayload } from '../event/payload.ts'
+import type { CollectorOptions, Place } from './collector.ts'
 
 /** Why the share of a destination is not in its keeping: then the sender must come again. */
-export type NotStored = Full | Closed | NotKept
+export type StorageFailure = Full | Closed | NotStored
 
 /** A payload, and the destinations that want it. */
 export interface Share {
@@ -24,7 +22,7 @@ export interface Storage {
   /** Says that some destination has no room for all of its shares, if that is to be said beforehand. */
   readonly lacksRoom: (shares: ReadonlyArray<Share>) => Full | undefined
   /** Hands a payload to each of its destinations. Never throws, and never rejects. */
-  readonly store: (share: Share) => Awaitable<NotStored | undefined>
+  readonly store: (share: Share) => Awaitable<StorageFailure | undefined>
 }
 
 const firstOf = <A>(answers: ReadonlyArray<A>): A | undefined =>
@@ -34,11 +32,11 @@ const firstOf = <A>(answers: ReadonlyArray<A>): A | undefined =>
 export const storage = (whenFull: NonNullable<CollectorOptions['whenFull']>): Storage => {
   const failed =
     (payload: EventPayload<Event>) =>
-    (error: unknown): NotKept =>
-      notKept(payload, messageOf(error))
+    (error: unknown): NotStored =>
+      notStored(payload, messageOf(error))
 
-  const bury = (place: Place, payload: EventPayload<Event>): Awaitable<NotStored | undefined> => {
-    const gone = (answer: Either<Closed, void>): NotStored | undefined =>
+  const bury = (place: Place, payload: EventPayload<Event>): Awaitable<StorageFailure | undefined> => {
+    const gone = (answer: Either<Closed, void>): StorageFailure | undefined =>
       isLeft(answer) ? answer.left : undefined
     const answer = place.work.bury(payload)
     return isPromiseLike(answer) ? answer.then(gone) : gone(answer)
@@ -48,12 +46,12 @@ export const storage = (whenFull: NonNullable<CollectorOptions['whenFull']>): St
     place: Place,
     payload: EventPayload<Event>,
     answer: Either<Full | Closed, unknown>,
-  ): Awaitable<NotStored | undefined> => {
+  ): Awaitable<StorageFailure | undefined> => {
     if (!isLeft(answer)) return undefined
     return answer.left._tag === 'Full' && whenFull === 'deadLetter' ? bury(place, payload) : answer.left
   }
 
-  const offer = (place: Place, payload: EventPayload<Event>): Awaitable<NotStored | undefined> => {
+  const offer = (place: Place, payload: EventPayload<Event>): Awaitable<StorageFailure | undefined> => {
     try {
       const answer = place.work.offer(payload)
       if (!isPromiseLike(answer)) {

@@ -4,16 +4,16 @@
  * @module
  */
 export { OutboxError } from '../outbox/lmdb/OutboxError.ts'
-export { ConfigError } from '../outcome/ConfigError.ts'
+export { ConfigError } from '../core/refusal.ts'
 export type {
   Accepted,
   CloseOptions,
   Destination,
   DestinationOptions,
   DestinationStats,
-} from './Destination.ts'
+} from './destination.ts'
 export type { StoredIn } from '../outbox/lmdb/LmdbContract.ts'
-export { decodeSettings } from './Settings.ts'
-export type { Settings, WebhookSettings } from './Settings.ts'
-export type { UrlStats } from './tally.ts'
-export { webhookDestination } from './webhookDestination.ts'
+export { decodeSettings } from './settings.ts'
+export type { Settings, WebhookSettings } from './settings.ts'
+export type { UrlStats } from './counters.ts'
+export { webhookDestination } from './createDestination.ts'

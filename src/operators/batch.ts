@@ -2,19 +2,18 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { Observable, Subject, takeUntil } from 'rxjs'
 import type { ObservableNotification, Observer } from 'rxjs'
-import { systemClock } from '../clock/Clock.ts'
-import type { Clock } from '../clock/Clock.ts'
-import { batcher } from '../event/batcher.ts'
-import type { BatcherSettings } from '../event/batcher.ts'
-import { jsonArrayFrame } from '../event/Frame.ts'
-import { newId as freshId } from '../event/newId.ts'
-import type { BatchPayload, Frame, Payload } from '../event/Payload.ts'
-import { ring } from '../internal/Ring.ts'
-import { channel } from '../observe/channel.ts'
-import { isolate } from '../observe/isolate.ts'
-import type { Rail } from '../outcome/Rail.ts'
-import { closed } from '../outcome/Refusal.ts'
-import type { TooLarge } from '../outcome/Refusal.ts'
+import { systemClock } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
+import type { ObservableEither } from '../core/outcome.ts'
+import { queue } from '../core/queue.ts'
+import { closed } from '../core/refusal.ts'
+import type { TooLarge } from '../core/refusal.ts'
+import { batcher } from '../event/batch.ts'
+import type { BatcherSettings } from '../event/batch.ts'
+import { jsonArrayFrame, newId as freshId } from '../event/payload.ts'
+import type { BatchPayload, Frame, Payload } from '../event/payload.ts'
+import { channel } from '../log/channel.ts'
+import { isolate } from '../log/listeners.ts'
 
 /** When a batch closes, and around what. */
 export interface BatchOptions {
@@ -78,7 +77,7 @@ interface Exit<T> {
 }
 
 const exitTo = <T>(observer: Observer<T>): Exit<T> => {
-  const waiting = ring<ObservableNotification<T>>()
+  const waiting = queue<ObservableNotification<T>>()
   let busy = false
   return {
     say: waiting.push,
@@ -102,10 +101,10 @@ const reporting =
   ({ abandoned }: BatchOptions, { now }: Clock) =>
   (payloads: ReadonlyArray<Payload<unknown>>): void => {
     const publish = (): void => {
-      for (const payload of payloads) channel({ _tag: 'RefusedAtDoor', at: now(), refusal: closed(payload) })
+      for (const payload of payloads) channel({ _tag: 'Refused', at: now(), refusal: closed(payload) })
     }
-    const tell: (payloads: ReadonlyArray<Payload<unknown>>) => unknown = abandoned ?? publish
-    isolate(tell, payloads, (error) => {
+    const onEvent: (payloads: ReadonlyArray<Payload<unknown>>) => unknown = abandoned ?? publish
+    isolate(onEvent, payloads, (error) => {
       channel({ _tag: 'Defect', at: now(), where: 'abandoned', error })
     })
   }
@@ -137,10 +136,10 @@ const reporting =
  */
 export const batch = (
   options: BatchOptions = {},
-): (<L, A>(source: Rail<L, Payload<A>>) => Rail<L | TooLarge, BatchPayload<A>>) => {
+): (<L, A>(source: ObservableEither<L, Payload<A>>) => ObservableEither<L | TooLarge, BatchPayload<A>>) => {
   const settings = settingsOf(options)
   const report = reporting(options, settings.clock)
-  return <L, A>(source: Rail<L, Payload<A>>) =>
+  return <L, A>(source: ObservableEither<L, Payload<A>>) =>
     new Observable<Either<L | TooLarge, BatchPayload<A>>>((subscriber) => {
       const unsubscribed = new Subject<void>()
       const { say, decide, unsaid } = exitTo(subscriber)

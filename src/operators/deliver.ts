@@ -1,23 +1,19 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { Observable, Subject, defer, take, takeUntil } from 'rxjs'
-import { systemClock } from '../clock/Clock.ts'
-import type { Clock } from '../clock/Clock.ts'
-import { systemRandom } from '../clock/Random.ts'
-import type { Random } from '../clock/Random.ts'
-import { messageOf } from '../internal/messageOf.ts'
-import { whenAnswered } from '../internal/Awaitable.ts'
-import type { Tell } from '../observe/Happening.ts'
-import type { Outcome } from '../outcome/Outcome.ts'
-import type { Rail } from '../outcome/Rail.ts'
-import { notKept } from '../outcome/Refusal.ts'
-import type { Refusal } from '../outcome/Refusal.ts'
+import { messageOf, whenAnswered } from '../core/awaitable.ts'
+import { systemClock, systemRandom } from '../core/clock.ts'
+import type { Clock, Random } from '../core/clock.ts'
+import { wholeNumber } from '../core/json.ts'
+import type { Outcome, ObservableEither } from '../core/outcome.ts'
+import { notStored } from '../core/refusal.ts'
+import type { Refusal } from '../core/refusal.ts'
+import type { Listener } from '../log/logEvent.ts'
 import { memoryOutbox } from '../outbox/memoryOutbox.ts'
-import { relay } from '../outbox/relay/relay.ts'
-import { standard } from '../policy/RetryPolicy.ts'
-import type { RetryPolicy } from '../policy/RetryPolicy.ts'
-import { wholeNumber } from '../internal/wholeNumber.ts'
-import type { Outbox } from '../sink/Outbox.ts'
-import type { Sink } from '../sink/Sink.ts'
+import type { Outbox } from '../outbox/outbox.ts'
+import { relay } from '../outbox/relay.ts'
+import { standard } from '../policy/retryPolicy.ts'
+import type { RetryPolicy } from '../policy/retryPolicy.ts'
+import type { Sink } from '../sink/sink.ts'
 
 /** How `deliver` goes about it. */
 export interface DeliverOptions {
@@ -29,9 +25,9 @@ export interface DeliverOptions {
    * How many items may be in a round at once; the others wait in the outbox. Default 1,000 (DE8). Retries take half of these
    * places at most; where there is only one, a retry that is due goes first.
    */
-  readonly inRound?: number
+  readonly maxInFlight?: number
   /** Is told what happens. */
-  readonly tell?: Tell
+  readonly onEvent?: Listener
   /** Default the machine's clock. */
   readonly clock?: Clock
   /** Default the machine's chance. */
@@ -43,25 +39,25 @@ export interface Deliver {
   <S>(
     sink: Sink<S>,
     options?: DeliverOptions,
-  ): <L, P extends S>(source: Rail<L, P>) => Observable<L | Refusal | Outcome<P>>
+  ): <L, P extends S>(source: ObservableEither<L, P>) => Observable<L | Refusal | Outcome<P>>
   <P>(
     sink: Sink<P>,
     options: DeliverOptions & { readonly outbox: Outbox<P> },
-  ): <L>(source: Rail<L, P>) => Observable<L | Refusal | Outcome<P>>
+  ): <L>(source: ObservableEither<L, P>) => Observable<L | Refusal | Outcome<P>>
 }
 
-const placesOf = ({ inRound = 1_000 }: DeliverOptions): number =>
-  wholeNumber('deliver: inRound', 'items', 1, inRound)
+const placesOf = ({ maxInFlight = 1_000 }: DeliverOptions): number =>
+  wholeNumber('deliver: maxInFlight', 'items', 1, maxInFlight)
 
 const delivering = <L, P>(
-  source: Rail<L, P>,
+  source: ObservableEither<L, P>,
   sink: Sink<P>,
   outbox: Outbox<P>,
   options: DeliverOptions,
 ): Observable<L | Refusal | Outcome<P>> =>
   new Observable((subscriber) => {
-    const { clock = systemClock, random = systemRandom, retry = standard, tell } = options
-    const inRound = placesOf(options)
+    const { clock = systemClock, random = systemRandom, retry = standard, onEvent } = options
+    const maxInFlight = placesOf(options)
     const cut = new Subject<void>()
     let feed: 'open' | 'complete' | 'braked' | { readonly failed: unknown } = 'open'
     let deciding = 0
@@ -71,8 +67,8 @@ const delivering = <L, P>(
       retry,
       clock,
       random,
-      inRound,
-      tell,
+      maxInFlight,
+      onEvent,
       ended: (outcome) => {
         subscriber.next(outcome)
       },
@@ -89,7 +85,7 @@ const delivering = <L, P>(
       endAtRest()
     }
     const refuse = (refusal: Refusal): void => {
-      work.report({ _tag: 'RefusedAtDoor', at: work.now(), refusal })
+      work.report({ _tag: 'Refused', at: work.now(), refusal })
       subscriber.next(refusal)
     }
     const offer = (item: P): void => {
@@ -103,7 +99,7 @@ const delivering = <L, P>(
         },
         (error) => {
           deciding--
-          refuse(notKept(item, messageOf(error)))
+          refuse(notStored(item, messageOf(error)))
           endAtRest()
         },
       )
@@ -147,15 +143,15 @@ const delivering = <L, P>(
  *
  * The source's end is the drain: the stream completes when everything has its outcome and nothing runs any more (an error of
  * the source is passed on then, too). `stop` is the emergency brake. Bare unsubscription cancels as well, but can report
- * what was abandoned only to `tell`.
+ * what was abandoned only to `onEvent`.
  *
  * What waits is bounded by the outbox (100,000 items and 256 MiB by default, DE9), never the number of attempts; how many
- * requests run at once is the business of `limiting`, around the sink and so below retry.
+ * requests run at once is the business of `withConcurrency`, around the sink and so below retry.
  *
  * A subscriber may send, stop or unsubscribe inside `next`; what that causes is emitted after it. As in all of RxJS, what a
  * subscriber throws ends as an uncaught exception; the delivery itself goes on.
  *
- * @throws RangeError when `inRound` is not a whole number from 1.
+ * @throws RangeError when `maxInFlight` is not a whole number from 1.
  *
  * ```
  * source   --a----b---|
@@ -178,7 +174,7 @@ export const deliver: Deliver = <S>(
   options: DeliverOptions & { readonly outbox?: Outbox<S> } = {},
 ) => {
   placesOf(options)
-  return <L, P extends S>(source: Rail<L, P>): Observable<L | Refusal | Outcome<P>> => {
+  return <L, P extends S>(source: ObservableEither<L, P>): Observable<L | Refusal | Outcome<P>> => {
     // `Deliver` lets an outbox be given only where P is S.
     const given = options.outbox as Outbox<P> | undefined
     return defer(() => delivering(source, sink, given ?? memoryOutbox<P>(), options))

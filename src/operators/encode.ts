@@ -1,13 +1,12 @@
-import { map } from 'rxjs'
-import type { Either } from 'fp-ts/lib/Either.js'
 import { left } from 'fp-ts/lib/Either.js'
-import type { EventPayload } from '../event/Payload.ts'
-import { bodyBytes } from '../event/Limits.ts'
-import { encodePayload } from '../event/encodePayload.ts'
-import { newId } from '../event/newId.ts'
-import type { Rail } from '../outcome/Rail.ts'
-import type { Refusal } from '../outcome/Refusal.ts'
-import { invalid } from '../outcome/Refusal.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { map } from 'rxjs'
+import type { ObservableEither } from '../core/outcome.ts'
+import { invalid } from '../core/refusal.ts'
+import type { Refusal } from '../core/refusal.ts'
+import { bodyBytes } from '../event/limits.ts'
+import { encodePayload, newId } from '../event/payload.ts'
+import type { EventPayload } from '../event/payload.ts'
 
 /** What `encode` may be told. */
 export interface EncodeOptions<in A> {
@@ -45,7 +44,9 @@ const THREW = [{ path: '', message: 'could not be encoded: toBody or idOf throws
 export const encode = <A>(
   toBody: (item: A) => unknown,
   options: EncodeOptions<A> = {},
-): (<B extends A, L = never>(rail: Rail<L, B>) => Rail<L | Refusal, EventPayload<B>>) => {
+): (<B extends A, L = never>(
+  rail: ObservableEither<L, B>,
+) => ObservableEither<L | Refusal, EventPayload<B>>) => {
   const { limit = bodyBytes, idOf = messageIdOf } = options
   const encodeOne = <B extends A>(item: B): Either<Refusal, EventPayload<B>> => {
     try {

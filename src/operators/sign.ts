@@ -1,9 +1,9 @@
-import { map } from 'rxjs'
 import { right } from 'fp-ts/lib/Either.js'
-import type { Payload, Signer } from '../event/Payload.ts'
-import type { Rail } from '../outcome/Rail.ts'
-import type { Secret } from '../signing/Secret.ts'
-import { signerOf } from '../signing/signerOf.ts'
+import { map } from 'rxjs'
+import type { ObservableEither } from '../core/outcome.ts'
+import type { Payload, Signer } from '../event/payload.ts'
+import type { Secret } from '../signing/secret.ts'
+import { signerOf } from '../signing/sign.ts'
 
 /** Spread, it costs four times as much. */
 const signed = <A>(payload: Payload<A>, signer: Signer): Payload<A> => {
@@ -31,7 +31,7 @@ const signed = <A>(payload: Payload<A>, signer: Signer): Payload<A> => {
  */
 export const sign = (
   secret: Secret | string,
-): (<L, A>(source: Rail<L, Payload<A>>) => Rail<L, Payload<A>>) => {
+): (<L, A>(source: ObservableEither<L, Payload<A>>) => ObservableEither<L, Payload<A>>) => {
   const signer = signerOf(secret)
   return (source) =>
     source.pipe(map((each) => (each._tag === 'Left' ? each : right(signed(each.right, signer)))))

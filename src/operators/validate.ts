@@ -1,13 +1,12 @@
+import type * as t from 'io-ts'
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
 import { map } from 'rxjs'
 import type { Observable } from 'rxjs'
-import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right } from 'fp-ts/lib/Either.js'
-import type * as t from 'io-ts'
-import type { Rail } from '../outcome/Rail.ts'
-import type { Refusal } from '../outcome/Refusal.ts'
-import { invalid } from '../outcome/Refusal.ts'
-import { faultsOf } from '../event/faultsOf.ts'
-import { isKeeping } from '../event/reading/CodecTree.ts'
+import type { ObservableEither } from '../core/outcome.ts'
+import { invalid } from '../core/refusal.ts'
+import type { Refusal } from '../core/refusal.ts'
+import { faultsOf, isKeeping } from '../event/codecFaults.ts'
 
 const THREW = [
   { path: '', message: 'could not be read: the codec, or a getter of the input, throws an error' },
@@ -47,7 +46,7 @@ const decoding = <A>(codec: t.Type<A, unknown>): ((input: unknown) => Either<Ref
  */
 export const validate = <A>(
   codec: t.Type<A, unknown>,
-): ((source: Observable<unknown>) => Rail<Refusal, A>) => {
+): ((source: Observable<unknown>) => ObservableEither<Refusal, A>) => {
   const decode = decoding(codec)
   return (source) => source.pipe(map(decode))
 }

@@ -1,7 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
-import { full } from '../outcome/Refusal.ts'
-import type { Entry, Outbox } from '../sink/Outbox.ts'
-import { waitingLine } from './waitingLine.ts'
+import { full } from '../core/refusal.ts'
+import { waitingLine } from './memoryOutbox.ts'
+import type { Entry, Outbox } from './outbox.ts'
 
 /** An outbox for work that somebody waits for, and may stop waiting for. */
 export interface JobOutbox<A> extends Outbox<A> {
@@ -24,7 +24,7 @@ export const jobOutbox = <A>(maxCount: number): JobOutbox<A> => {
     durable: false,
     append: (item) => {
       if (waiting >= maxCount) return left(full(item, 'count', maxCount))
-      const entry: Entry<A> = { id: String(++appended), item, since: undefined, progress: undefined }
+      const entry: Entry<A> = { id: String(++appended), item, firstAttemptAt: undefined, progress: undefined }
       waiting++
       line.enter(entry)
       return right(entry)

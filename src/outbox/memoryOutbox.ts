@@ -3,16 +3,69 @@
  *
  * @module
  */
+
 import { left, right } from 'fp-ts/lib/Either.js'
-import { steady, systemClock } from '../clock/Clock.ts'
-import type { Clock } from '../clock/Clock.ts'
-import { isDead } from '../outcome/Outcome.ts'
-import type { Outcome } from '../outcome/Outcome.ts'
-import { full } from '../outcome/Refusal.ts'
-import { wholeNumber } from '../internal/wholeNumber.ts'
-import { DEAD_PAGE } from '../sink/Outbox.ts'
-import type { DeadLetter, Entry, Outbox } from '../sink/Outbox.ts'
-import { waitingLine } from './waitingLine.ts'
+import { steady, systemClock } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
+import { heap } from '../core/heap.ts'
+import { wholeNumber } from '../core/json.ts'
+import { isDead } from '../core/outcome.ts'
+import type { Outcome } from '../core/outcome.ts'
+import { queue } from '../core/queue.ts'
+import { full } from '../core/refusal.ts'
+import { DEAD_PAGE } from './outbox.ts'
+import type { Entry, DeadLetter, Outbox } from './outbox.ts'
+
+/** Entries that wait in memory: the new ones in the order of their coming, the parked ones by due time. */
+export interface WaitingLine<A> {
+  readonly enter: (entry: Entry<A>) => void
+  readonly park: (entry: Entry<A>, due: number) => void
+  /** As `Outbox.take` says. */
+  readonly take: (now: number, limit: number, mostParked: number) => ReadonlyArray<Entry<A>>
+  /** As `Outbox.nextDue` says. */
+  readonly nextDue: () => number | undefined
+  /** Takes out all that match. */
+  readonly withdraw: (matches: (entry: Entry<A>) => boolean) => ReadonlyArray<Entry<A>>
+  /** Takes out everything: first what was parked, then the new ones in their order. */
+  readonly drain: () => ReadonlyArray<Entry<A>>
+}
+
+/** An empty line. Enter and take are O(1) for each entry, park is O(log n), and withdraw is O(n). */
+export const waitingLine = <A>(): WaitingLine<A> => {
+  const fresh = queue<Entry<A>>()
+  const parked = heap<Entry<A>>()
+
+  return {
+    enter: fresh.push,
+    park: (entry, due) => {
+      parked.push(due, entry)
+    },
+    take: (now, limit, mostParked) => {
+      const taken: Array<Entry<A>> = []
+      const parkedLimit = Math.min(limit, mostParked)
+      while (taken.length < parkedLimit && (parked.peekKey() ?? Infinity) <= now) {
+        const entry = parked.pop()
+        if (entry !== undefined) taken.push(entry)
+      }
+      while (taken.length < limit) {
+        const entry = fresh.shift()
+        if (entry === undefined) break
+        taken.push(entry)
+      }
+      return taken
+    },
+    nextDue: () => (fresh.size() > 0 ? 0 : parked.peekKey()),
+    withdraw: (matches) => {
+      const gone = [...parked.remove(matches)]
+      for (const entry of fresh.drain()) {
+        if (matches(entry)) gone.push(entry)
+        else fresh.push(entry)
+      }
+      return gone
+    },
+    drain: () => [...parked.drain(), ...fresh.drain()],
+  }
+}
 
 /** The bounds of a memory outbox. */
 export interface MemoryOutboxOptions<A> {
@@ -67,7 +120,7 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
   }
 
   const enter = (item: A): Entry<A> => {
-    const entry: Entry<A> = { id: String(++appended), item, since: undefined, progress: undefined }
+    const entry: Entry<A> = { id: String(++appended), item, firstAttemptAt: undefined, progress: undefined }
     waiting++
     bytes += sizeOf(item)
     line.enter(entry)
@@ -101,7 +154,7 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
       if (isDead(outcome)) bury(entry, outcome)
     },
     bury: (item, outcome) => {
-      bury({ id: String(++appended), item, since: undefined, progress: undefined }, outcome)
+      bury({ id: String(++appended), item, firstAttemptAt: undefined, progress: undefined }, outcome)
     },
     nextDue: line.nextDue,
     abandon: () => {

@@ -1,11 +1,11 @@
 import { left } from 'fp-ts/lib/Either.js'
-import type { Random } from '../clock/Random.ts'
-import { retryable } from '../outcome/Failure.ts'
-import type { Progress } from '../outcome/Progress.ts'
-import type { Verdict } from '../outcome/Verdict.ts'
-import type { RetryPolicy } from './RetryPolicy.ts'
+import type { Random } from '../core/clock.ts'
+import { retryable } from '../core/failure.ts'
+import type { Verdict } from '../core/failure.ts'
+import { wholeNumber } from '../core/json.ts'
+import type { Progress } from '../core/outcome.ts'
+import type { RetryPolicy } from './retryPolicy.ts'
 import { step } from './step.ts'
-import { wholeNumber } from '../internal/wholeNumber.ts'
 
 /** One attempt of a plan. */
 export interface PlannedAttempt {

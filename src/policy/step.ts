@@ -3,16 +3,14 @@
  *
  * @module
  */
+
 import { isRight } from 'fp-ts/lib/Either.js'
-import type { Random } from '../clock/Random.ts'
-import { carried, earliestRetry, expired, isFinal, isRetryable } from '../outcome/Failure.ts'
-import type { Expired, Failure } from '../outcome/Failure.ts'
-import type { Progress } from '../outcome/Progress.ts'
-import type { Receipt } from '../outcome/Receipt.ts'
-import type { Verdict } from '../outcome/Verdict.ts'
-import { LONGEST_DELAY, backoff } from './backoff.ts'
-import { limitsOf } from './limitsOf.ts'
-import type { RetryPolicy } from './RetryPolicy.ts'
+import type { Random } from '../core/clock.ts'
+import { carried, earliestRetry, expired, isFinal, isRetryable } from '../core/failure.ts'
+import type { Expired, Failure, Receipt, Verdict } from '../core/failure.ts'
+import type { Progress } from '../core/outcome.ts'
+import { LONGEST_DELAY, backoff, limitsOf } from './retryPolicy.ts'
+import type { RetryPolicy } from './retryPolicy.ts'
 import { show } from './show.ts'
 
 /** What becomes of an item after an attempt. `attempts` counts that attempt too. */
@@ -54,7 +52,7 @@ export interface Wait {
 
 /** Whether a gate stands before whatever may be tried again. */
 const isGated = (failure: Failure): boolean =>
-  failure._tag === 'SomeOf'
+  failure._tag === 'PartlyFailed'
     ? failure.members.every((member) => isFinal(member) || (member._tag === 'Left' && isGated(member.left)))
     : failure._tag === 'Retryable' && failure.reason === 'held'
 
@@ -63,7 +61,7 @@ const isGated = (failure: Failure): boolean =>
  * a first success and before a gate (CL4): those hold back by themselves (DE1), so a round before that moment would ask nobody.
  */
 const isHeldBack = (honours: boolean, failure: Failure): boolean =>
-  honours || failure._tag === 'EachOf' || isGated(failure)
+  honours || failure._tag === 'AllFailed' || isGated(failure)
 
 /** When a held-back item may be tried. Sinks of others write that number too, so it is made whole and finite here. */
 const heldUntil = (failure: Failure, now: number): number =>
@@ -102,21 +100,21 @@ const next = (
 export const step = (
   policy: RetryPolicy,
   progress: Progress | undefined,
-  since: number,
+  firstAttemptAt: number,
   verdict: Verdict,
   now: number,
   random: Random,
 ): Step => {
   const attempts = (progress?.attempts ?? 0) + 1
   if (isRight(verdict)) return { _tag: 'Deliver', attempts, receipt: verdict.right }
-  const failure = carried(progress?.last, verdict.left)
+  const failure = carried(progress?.lastFailure, verdict.left)
   // A retry inside this one gave up: that is an end of time, not a refusal.
   if (failure._tag === 'Expired') return { _tag: 'Expire', attempts: failure.attempts, failure }
   if (!isRetryable(failure)) return { _tag: 'Reject', attempts, failure }
   const { retries, within, honours } = limitsOf(policy)
   const { due, because } = next(policy, honours, attempts, failure, now, random)
-  if (attempts > retries || due >= since + within) {
-    return { _tag: 'Expire', attempts, failure: expired(attempts, since, failure) }
+  if (attempts > retries || due >= firstAttemptAt + within) {
+    return { _tag: 'Expire', attempts, failure: expired(attempts, firstAttemptAt, failure) }
   }
-  return { _tag: 'Wait', due, delay: due - now, because, progress: { attempts, last: failure } }
+  return { _tag: 'Wait', due, delay: due - now, because, progress: { attempts, lastFailure: failure } }
 }

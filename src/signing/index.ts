@@ -3,13 +3,13 @@
  *
  * @module
  */
-export type { Signer } from '../event/Payload.ts'
-export type { Fault } from '../outcome/Refusal.ts'
-export type { NodeRequest, WebBody, WebRequest } from './Incoming.ts'
-export type { Mismatch, MismatchReason, Secrets, Verified, VerifiedRequest } from './Mismatch.ts'
-export { type Secret, secretFrom } from './Secret.ts'
+export type { Signer } from '../event/payload.ts'
+export type { Fault } from '../core/refusal.ts'
+export type { NodeRequest, WebBody, WebRequest } from './request.ts'
+export type { Mismatch, MismatchReason, Secrets, Verified, VerifiedRequest } from './verify.ts'
+export { type Secret, secretFrom } from './secret.ts'
 export { sign } from './sign.ts'
-export { signerOf } from './signerOf.ts'
-export { verifyParsed } from './verifyParsed.ts'
-export { verifyRaw } from './verifyRaw.ts'
-export { verifyRequest, type VerifyRequestOptions } from './verifyRequest.ts'
+export { signerOf } from './sign.ts'
+export { verifyParsed } from './verify.ts'
+export { verifyRaw } from './verify.ts'
+export { verifyRequest, type VerifyRequestOptions } from './request.ts'

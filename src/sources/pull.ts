@@ -1,14 +1,13 @@
 import { Observable, Subject } from 'rxjs'
 import type { OperatorFunction } from 'rxjs'
-import { systemClock } from '../clock/Clock.ts'
-import type { Cancel, Clock } from '../clock/Clock.ts'
-import { nextTurn } from '../clock/nextTurn.ts'
-import { whenSettled } from '../internal/Awaitable.ts'
-import type { Awaitable } from '../internal/Awaitable.ts'
-import type { Tell } from '../observe/Happening.ts'
-import { isolate } from '../observe/isolate.ts'
-import { abandoned } from '../outcome/Outcome.ts'
-import { wholeNumber } from '../internal/wholeNumber.ts'
+import { whenSettled } from '../core/awaitable.ts'
+import type { Awaitable } from '../core/awaitable.ts'
+import { systemClock, nextTurn } from '../core/clock.ts'
+import type { Cancel, Clock } from '../core/clock.ts'
+import { wholeNumber } from '../core/json.ts'
+import { abandoned } from '../core/outcome.ts'
+import { isolate } from '../log/listeners.ts'
+import type { Listener } from '../log/logEvent.ts'
 
 /** How much may be under way in a pipeline that is fed by `pull`. */
 export interface PullOptions<R> {
@@ -20,7 +19,7 @@ export interface PullOptions<R> {
    */
   readonly creditOf?: (output: R) => number
   /** Is told of an item that arrives after an unsubscribe, and when the source fails to let go of what it holds. */
-  readonly tell?: Tell
+  readonly onEvent?: Listener
   readonly clock?: Clock
 }
 
@@ -171,7 +170,7 @@ export const pull = <T, R>(
   pipeline: OperatorFunction<T, R>,
   options: PullOptions<R> = {},
 ): Observable<R> => {
-  const { creditOf = () => 1, tell, clock = systemClock } = options
+  const { creditOf = () => 1, onEvent, clock = systemClock } = options
   const window = wholeNumber('window', 'items', 1, options.window ?? 1_000)
 
   return new Observable<R>((subscriber) => {
@@ -192,7 +191,7 @@ export const pull = <T, R>(
         failure = { error }
         items.complete()
       },
-      late: (item) => tell?.({ _tag: 'Ended', at: clock.now(), outcome: abandoned(item, 0, undefined) }),
+      late: (item) => onEvent?.({ _tag: 'Ended', at: clock.now(), outcome: abandoned(item, 0, undefined) }),
     })
 
     const comeOut = (output: R): void => {
@@ -207,7 +206,7 @@ export const pull = <T, R>(
 
     subscriber.add(() => {
       isolate(feeding.stop, undefined, (error) =>
-        tell?.({ _tag: 'Defect', at: clock.now(), where: 'pull: letting the source go', error }),
+        onEvent?.({ _tag: 'Defect', at: clock.now(), where: 'pull: letting the source go', error }),
       )
     })
     subscriber.add(

@@ -1,16 +1,113 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { systemClock } from '../clock/Clock.ts'
-import type { Clock } from '../clock/Clock.ts'
-import { ring } from '../internal/Ring.ts'
-import type { Tell } from '../observe/Happening.ts'
-import { isolate } from '../observe/isolate.ts'
-import { abandoned, dropped } from '../outcome/Outcome.ts'
-import type { Abandoned, Dropped } from '../outcome/Outcome.ts'
-import { closed, full, tooLarge } from '../outcome/Refusal.ts'
-import type { Closed, Full, TooLarge } from '../outcome/Refusal.ts'
-import { wholeNumber } from '../internal/wholeNumber.ts'
-import { turnstile } from './Turnstile.ts'
+import { nextTurn, systemClock } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
+import { wholeNumber } from '../core/json.ts'
+import { abandoned, dropped } from '../core/outcome.ts'
+import type { Abandoned, Dropped } from '../core/outcome.ts'
+import { queue } from '../core/queue.ts'
+import { closed, full, tooLarge } from '../core/refusal.ts'
+import type { Closed, Full, TooLarge } from '../core/refusal.ts'
+import { isolate } from '../log/listeners.ts'
+import type { Listener } from '../log/logEvent.ts'
+import type { OutboxStats } from '../outbox/outbox.ts'
+
+/** Who waits for room, let through in the order in which they came. */
+export interface Turnstile {
+  /** Resolves when there is room for one more. Then it may be used, and may also be left to the next. */
+  readonly pass: () => Promise<void>
+  /** To be called when room was made. */
+  readonly freed: () => void
+  /** To be called when room was used. */
+  readonly used: () => void
+  /** Lets everybody through, now and for ever. */
+  readonly open: () => void
+}
+
+/**
+ * A turnstile before something that has `room()` for so many more. It lets through no more than there is room for, and as
+ * nobody has to use what was offered, it offers what was left over to the next ones, a turn of the event loop later.
+ */
+export const turnstile = (room: () => number): Turnstile => {
+  const waiting = queue<() => void>()
+  /** Let through in this turn of the event loop, and not seen to use it yet. */
+  let promised = 0
+  let turning = false
+  let opened = false
+
+  const letThrough = (): void => {
+    while (waiting.size() > 0 && (opened || promised < room())) {
+      promised++
+      waiting.shift()?.()
+    }
+    if (promised > 0) forgetNextTurn()
+  }
+
+  const forgetNextTurn = (): void => {
+    if (turning || opened) return
+    turning = true
+    nextTurn(() => {
+      turning = false
+      promised = 0
+      letThrough()
+    })
+  }
+
+  return {
+    pass: () =>
+      new Promise((resolve) => {
+        waiting.push(resolve)
+        letThrough()
+      }),
+    freed: letThrough,
+    used: () => {
+      if (promised > 0) promised--
+    },
+    open: () => {
+      opened = true
+      letThrough()
+    },
+  }
+}
+
+/** A turnstile before an outbox. */
+export interface Doorway extends Turnstile {
+  /** To be called when somebody was turned away, because the outbox was full. */
+  readonly turnedAway: () => void
+  /** To be called when there may be room, though nothing has left. */
+  readonly look: () => void
+}
+
+/** Lets through as many as an outbox has room for, by its own bounds. */
+export const doorway = (stats: () => OutboxStats): Doorway => {
+  let tooMany = false
+  /** Somebody was turned away in this turn of the event loop. */
+  let turning = false
+  const gate = turnstile(() => {
+    const { waiting, bytes, maxCount, maxBytes } = stats()
+    // Whoever was turned away for the size of it would be so again, at once and for ever, until something has left.
+    if (bytes >= maxBytes || turning || (tooMany && waiting > 0)) return 0
+    return maxCount - waiting
+  })
+  return {
+    ...gate,
+    turnedAway: () => {
+      tooMany = true
+      if (turning) return
+      turning = true
+      // Where nothing waits, nothing will leave. Whoever comes again and again must leave the event loop its turns all the same.
+      nextTurn(() => {
+        turning = false
+        gate.freed()
+      })
+    },
+    look: gate.freed,
+    freed: () => {
+      tooMany = false
+      gate.freed()
+    },
+  }
+}
 
 /** What a push source holds at most, and what it does beyond that. */
 export interface PushOptions<T> {
@@ -28,7 +125,7 @@ export interface PushOptions<T> {
   /** Is given what was accepted and will not come out: dropped, or left behind by a reader that stopped. */
   readonly onDropped?: (outcome: Dropped<T> | Abandoned<T>) => void
   /** Is told when `onDropped` throws. */
-  readonly tell?: Tell
+  readonly onEvent?: Listener
   readonly clock?: Clock
 }
 
@@ -93,12 +190,12 @@ const TAKEN: Either<never, void> = E.right(undefined)
  * // => b
  */
 export const push = <T>(options: PushOptions<T> = {}): Push<T> => {
-  const { sizeOf = () => 0, overflow = 'error', onDropped, tell, clock = systemClock } = options
+  const { sizeOf = () => 0, overflow = 'error', onDropped, onEvent, clock = systemClock } = options
   const capacity = wholeNumber('capacity', 'items', 1, options.capacity ?? 10_000)
   const maxBytes = wholeNumber('maxBytes', 'bytes', 1, options.maxBytes ?? 32 * 1024 * 1024)
 
-  const held = ring<Held<T>>()
-  const readers = ring<(result: IteratorResult<T, undefined>) => void>()
+  const held = queue<Held<T>>()
+  const readers = queue<(result: IteratorResult<T, undefined>) => void>()
   const counts = { accepted: 0, taken: 0, dropped: 0, abandoned: 0, refused: 0 }
   let bytes = 0
   /** Room for bytes is judged by it: who was refused for bytes and then waits needs as much as that. */
@@ -142,7 +239,7 @@ export const push = <T>(options: PushOptions<T> = {}): Push<T> => {
     if (onDropped === undefined) return
     for (const outcome of outcomes) {
       isolate(onDropped, outcome, (error) =>
-        tell?.({ _tag: 'Defect', at: clock.now(), where: 'push.onDropped', error }),
+        onEvent?.({ _tag: 'Defect', at: clock.now(), where: 'push.onDropped', error }),
       )
     }
   }

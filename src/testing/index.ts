@@ -4,7 +4,7 @@
  *
  * @module
  */
-export { healthy, type Fault, type FaultScript } from './Fault.ts'
+export { healthy, type Fault, type FaultScript } from './faults.ts'
 export {
   loopbackReceiver,
   type Received,
@@ -19,5 +19,5 @@ export {
   type ScriptedSink,
   type ScriptedSinkOptions,
 } from './scriptedSink.ts'
-export { seededRandom } from './seededRandom.ts'
+export { seededRandom } from './random.ts'
 export { virtualClock, type VirtualClock, type VirtualClockOptions } from './virtualClock.ts'

@@ -2,9 +2,8 @@ import { createServer as createPlain } from 'node:http'
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { createServer as createSecure } from 'node:https'
 import type { Socket } from 'node:net'
-import { type Cancel, type Clock, systemClock } from '../clock/Clock.ts'
-import { type Fault, type FaultScript, healthy } from './Fault.ts'
-import { playFault } from './playFault.ts'
+import { type Cancel, type Clock, systemClock } from '../core/clock.ts'
+import { type Fault, type FaultScript, healthy, playFault } from './faults.ts'
 
 /** One request as it came. */
 export interface Received {

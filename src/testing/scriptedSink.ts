@@ -1,7 +1,7 @@
-import type { Cancel, Clock } from '../clock/Clock.ts'
-import type { Verdict } from '../outcome/Verdict.ts'
-import { fromRun, type Receiver, type Run } from '../sink/Run.ts'
-import type { Attempt, Sink } from '../sink/Sink.ts'
+import type { Cancel, Clock } from '../core/clock.ts'
+import type { Verdict } from '../core/failure.ts'
+import { fromRun, type Receiver, type Run } from '../sink/layer.ts'
+import type { Attempt, Sink } from '../sink/sink.ts'
 
 /** How a scripted sink answers one delivery. */
 export interface Reply {
@@ -87,12 +87,12 @@ export const scriptedSink = <A>({
       else cancelTimer = clock.schedule(delay, task)
     }
 
-    const end = (ended: NonNullable<Call<A>['ended']>, tell: (receiver: Receiver) => void): void => {
+    const end = (ended: NonNullable<Call<A>['ended']>, onEvent: (receiver: Receiver) => void): void => {
       if (call.ended !== undefined) return
       call.ended = ended
       call.endedAt = clock.monotonic()
       running--
-      tell(receiver)
+      onEvent(receiver)
     }
 
     const close = (): void => {

@@ -1,5 +1,5 @@
-import type { Clock } from '../clock/Clock.ts'
-import { heap } from '../internal/Heap.ts'
+import type { Clock } from '../core/clock.ts'
+import { heap } from '../core/heap.ts'
 
 /** The real one, kept from before a test runner could put a fake in its place. */
 const nextTurn = setImmediate

@@ -1,7 +1,7 @@
 /** Calls as people write them: with what may be absent absent. */
 import * as fc from 'fast-check'
-import type { Event } from '../../src/event/Kinds.ts'
-import type { JsonObject } from '../../src/event/json/Json.ts'
+import type { Event } from '../../src/event/kinds.ts'
+import type { JsonObject } from '../../src/event/json.ts'
 import * as arbitrary from './event.ts'
 
 /** A call, and the event that the rules make of it. */

@@ -3,9 +3,9 @@
  * break careless code.
  */
 import * as fc from 'fast-check'
-import type { Event, Forwarded } from '../../src/event/Kinds.ts'
-import type { WireBody } from '../../src/event/WebhookBody.ts'
-import type { Json, JsonObject } from '../../src/event/json/Json.ts'
+import type { Event, Forwarded } from '../../src/event/kinds.ts'
+import type { WireBody } from '../../src/event/webhookBody.ts'
+import type { Json, JsonObject } from '../../src/event/json.ts'
 
 const anyUnits = fc
   .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 8 })
@@ -137,13 +137,13 @@ const common = { messageId, timestamp, context: data }
 const maybe = { integrations }
 
 /** Some of the members; one that was not chosen is absent, so none is undefined. */
-const someOf = <T extends Json>(members: Record<string, fc.Arbitrary<T>>): fc.Arbitrary<JsonObject> =>
+const partlyFailed = <T extends Json>(members: Record<string, fc.Arbitrary<T>>): fc.Arbitrary<JsonObject> =>
   fc
     .record(members, { requiredKeys: [], noNullPrototype: true })
     .map((chosen) => chosen as Readonly<Record<string, T>>)
 
 const named = (names: ReadonlyArray<string>): fc.Arbitrary<JsonObject> =>
-  someOf(Object.fromEntries(names.map((name) => [name, text])))
+  partlyFailed(Object.fromEntries(names.map((name) => [name, text])))
 
 const withoutKeys = (object: JsonObject, keys: ReadonlyArray<string>): JsonObject =>
   Object.fromEntries(Object.entries(object).filter(([name]) => !keys.includes(name)))
@@ -159,7 +159,9 @@ const SCREEN_PARTS = { device: ['model', 'type'], os: ['name', 'version'], app: 
 const screenContext: fc.Arbitrary<JsonObject> = fc
   .tuple(
     data,
-    someOf(Object.fromEntries(Object.entries(SCREEN_PARTS).map(([part, names]) => [part, named(names)]))),
+    partlyFailed(
+      Object.fromEntries(Object.entries(SCREEN_PARTS).map(([part, names]) => [part, named(names)])),
+    ),
   )
   .map(([free, parts]) => ({ ...withoutKeys(free, Object.keys(SCREEN_PARTS)), ...parts }))
 

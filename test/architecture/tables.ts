@@ -62,7 +62,7 @@ export const thirdParties: ReadonlyArray<Place> = [
   { package: /^node:buffer$/, places: ['*'] },
   { package: /^node:dns(\/promises)?$/, places: ['transport/'] },
   // What is loaded only when somebody asked for it, at once, which `import()` cannot do: a log, and a store.
-  { package: /^node:module$/, places: ['observe/debugTell.ts', 'outbox/lmdb/opening/loadLmdb.ts'] },
+  { package: /^node:module$/, places: ['observe/debugListener.ts', 'outbox/lmdb/opening/loadLmdb.ts'] },
   // Which thread of a process has a store.
   { package: /^node:worker_threads$/, places: ['outbox/lmdb/opening/Owner.ts'] },
   // Bodies that come compressed.

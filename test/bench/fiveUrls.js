@@ -7,10 +7,10 @@ import {
   encode,
   Event,
   firstSuccess,
-  limiting,
+  withConcurrency,
   ParsedEvent,
   sign,
-  timingOut,
+  withTimeout,
   toWebhookBody,
 } from 'headrace'
 import { validate } from 'headrace'
@@ -22,7 +22,7 @@ import { checkArrived, rowsOf, startReceiver, takeTurns } from './measure.js'
 
 const SECRET = 'correct horse'
 const IN_FLIGHT = 32
-const guarded = flow(webhook, timingOut(5_000), limiting({ concurrency: 16 }))
+const guarded = flow(webhook, withTimeout(5_000), withConcurrency({ concurrency: 16 }))
 const key = createSecretKey(SECRET, 'utf8')
 
 /** Five `dispatch` calls with one string: the next event starts when all five of one are answered. */

@@ -10,10 +10,10 @@ import {
   encode,
   Event,
   firstSuccess,
-  limiting,
+  withConcurrency,
   ParsedEvent,
   sign,
-  timingOut,
+  withTimeout,
   toWebhookBody,
 } from 'headrace'
 import { validate } from 'headrace'
@@ -26,7 +26,7 @@ import { checkArrived, rowsOf, startReceiver, takeTurns } from './measure.js'
 
 const SECRET = 'correct horse'
 const IN_FLIGHT = 64
-const guarded = flow(webhook, timingOut(5_000), limiting({ concurrency: 16 }))
+const guarded = flow(webhook, withTimeout(5_000), withConcurrency({ concurrency: 16 }))
 
 const key = createSecretKey(SECRET, 'utf8')
 const signatureOf = (body) => createHmac('sha1', key).update(body).digest('hex')

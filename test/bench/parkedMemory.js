@@ -11,9 +11,9 @@ import {
   Event,
   exponential,
   firstSuccess,
-  limiting,
+  withConcurrency,
   memoryOutbox,
-  timingOut,
+  withTimeout,
 } from 'headrace'
 import { toWebhookBody } from 'headrace'
 import { webhook } from 'headrace/sinks/webhook'
@@ -44,7 +44,7 @@ const payloads = () => {
 
 /** Lets everything fail once, and answers what the waiting adds to each. */
 const bytesAParkedMessage = async (urls) => {
-  const guarded = flow(webhook, timingOut(5_000), limiting({ concurrency: 16 }))
+  const guarded = flow(webhook, withTimeout(5_000), withConcurrency({ concurrency: 16 }))
   const sink = firstSuccess(urls.map((url) => guarded(url)))
   const outbox = memoryOutbox()
   const retry = exponential({ base: AN_HOUR })

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { exitCodeOf } from '../../src/cli/ExitCode.ts'
-import { addsUp, show, summaryOf, undelivered } from '../../src/cli/Summary.ts'
-import type { Summary } from '../../src/cli/Summary.ts'
+import { exitCodeOf } from '../../src/cli/terminal.ts'
+import { addsUp, show, summaryOf, undelivered } from '../../src/cli/summary.ts'
+import type { Summary } from '../../src/cli/summary.ts'
 
 const of = (counts: Partial<Omit<Summary, 'read' | 'accepted'>>): Summary => {
   const ends = { delivered: 0, rejected: 0, expired: 0, dropped: 0, abandoned: 0, waiting: 0, ...counts }

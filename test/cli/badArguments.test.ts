@@ -1,6 +1,6 @@
 import { expect, it, test } from 'vitest'
 import { program } from '../../src/cli/program.ts'
-import { sendOptions } from '../../src/cli/send/SendOptions.ts'
+import { sendOptions } from '../../src/cli/send.ts'
 import { headrace, linesOf, track } from './command.ts'
 
 const to = ['--to', 'http://127.0.0.1:9/']

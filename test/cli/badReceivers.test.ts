@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
-import type { Fault } from '../../src/testing/Fault.ts'
+import type { Fault } from '../../src/testing/faults.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import { headrace, linesOf, steady, track } from './command.ts'
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, it, onTestFinished, test } from 'vitest'
-import type { Fault } from '../../src/testing/Fault.ts'
+import type { Fault } from '../../src/testing/faults.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import type { Received, Receiver } from '../../src/testing/loopbackReceiver.ts'
 import { headrace, linesOf, recordsOf, scratch, steady, track } from './command.ts'

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { createClient } from '../../src/client/createClient.ts'
 import type { Client } from '../../src/client/Client.ts'
-import { webhookDestination } from '../../src/destination/webhookDestination.ts'
+import { webhookDestination } from '../../src/destination/createDestination.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import { headrace, recordsOf, scratch } from './command.ts'
@@ -97,7 +97,7 @@ it('counts what waits in the folder of a client by its messages when it forgets 
     drainOnExit: false,
   })
   for (let at = 0; at < 50; at++) client.track({ userId: 'u1', event: 'Seen' })
-  expect(await client.kept()).toBe(true)
+  expect(await client.persisted()).toBe(true)
   await client.close({ timeout: 0 })
   await headrace(['dead', 'purge', '--unreadable', '--yes', '--outbox', path])
   expect((await headrace(['dead', 'ls', '--outbox', path])).stderr).toContain('50 events wait')

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { moodOf } from '../../src/cli/demo/moodOf.ts'
-import { sample } from '../../src/cli/demo/sample.ts'
+import { moodOf, sample } from '../../src/cli/demo.ts'
 import { headrace, linesOf, recordsOf } from './command.ts'
 
 const isRight = (line: string): boolean => {

@@ -1,8 +1,8 @@
 /** What the command says of the folders of outboxes. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { expect, it, onTestFinished } from 'vitest'
-import { notesOf } from '../../src/cli/forward/notesOf.ts'
-import { webhookDestination } from '../../src/destination/webhookDestination.ts'
+import { notesOf } from '../../src/cli/forward.ts'
+import { webhookDestination } from '../../src/destination/createDestination.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import { headrace, linesOf, scratch, start, track } from './command.ts'
 

@@ -2,14 +2,14 @@ import * as fc from 'fast-check'
 import { left } from 'fp-ts/lib/Either.js'
 import { Readable } from 'node:stream'
 import { expect, it, onTestFinished } from 'vitest'
-import type { Report } from '../../src/cli/output/Report.ts'
-import { forward } from '../../src/cli/forward/forward.ts'
-import type { ForwardOptions } from '../../src/cli/forward/ForwardContract.ts'
-import { toWebhooks } from '../../src/cli/send/toWebhooks.ts'
-import type { ToWebhooks } from '../../src/cli/send/toWebhooks.ts'
-import { addsUp } from '../../src/cli/Summary.ts'
-import { full } from '../../src/outcome/Refusal.ts'
-import { limitRetries } from '../../src/policy/RetryPolicy.ts'
+import type { Report } from '../../src/cli/report.ts'
+import { forward } from '../../src/cli/forward.ts'
+import type { ForwardOptions } from '../../src/cli/forward.ts'
+import { toWebhooks } from '../../src/cli/send.ts'
+import type { ToWebhooks } from '../../src/cli/send.ts'
+import { addsUp } from '../../src/cli/summary.ts'
+import { full } from '../../src/core/refusal.ts'
+import { limitRetries } from '../../src/policy/retryPolicy.ts'
 import { ndjson } from '../../src/sources/ndjson.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import { track } from './command.ts'
@@ -151,8 +151,8 @@ it('reads no further when a disk takes nothing more, so that the same command go
   const { account, reports } = await running(
     Array.from({ length: 1_000 }, () => track('200')),
     {
-      open: (tell, reading) => {
-        const carrier = open(tell, reading)
+      open: (onEvent, reading) => {
+        const carrier = open(onEvent, reading)
         return {
           ...carrier,
           durable: true,
@@ -182,8 +182,8 @@ it('ends when an event finds no room beside what cannot be read, and does not of
   })
   let offers = 0
   const { account } = await running([track('200')], {
-    open: (tell, reading) => {
-      const carrier = open(tell, reading)
+    open: (onEvent, reading) => {
+      const carrier = open(onEvent, reading)
       return {
         ...carrier,
         totals: () => ({ ...carrier.totals(), accepted: 2, waiting: 2 }),

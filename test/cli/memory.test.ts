@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { headrace, scratch } from './command.ts'
 
-const NIGHTLY = process.env['LAWS'] === 'nightly'
+const NIGHTLY = process.env['RUNS'] === '10000'
 const EVENTS = NIGHTLY ? 1_000_000 : 30_000
 /** Bytes of one event, so that the file is far larger than the heap. */
 const PADDING = NIGHTLY ? 300 : 3_000

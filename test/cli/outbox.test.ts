@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Fault } from '../../src/testing/Fault.ts'
+import type { Fault } from '../../src/testing/faults.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import type { Received } from '../../src/testing/loopbackReceiver.ts'
 import { headrace, linesOf, recordsOf, scratch, start, track } from './command.ts'

@@ -1,24 +1,19 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { PassThrough, Writable } from 'node:stream'
 import { describe, expect, it, test } from 'vitest'
-import { lineOf } from '../../src/cli/output/lineOf.ts'
-import { plain } from '../../src/cli/output/plain.ts'
-import type { Report } from '../../src/cli/output/Report.ts'
-import { toJson } from '../../src/cli/output/Report.ts'
-import { reporter } from '../../src/cli/output/reporter.ts'
-import { reportOf } from '../../src/cli/output/reportOf.ts'
-import { showCauses } from '../../src/cli/output/showCauses.ts'
-import { flagFaults } from '../../src/cli/send/flagFaults.ts'
-import { refusalReport } from '../../src/cli/forward/refusalReport.ts'
-import { terminalOf } from '../../src/cli/Terminal.ts'
-import { eachOf, expired as expiredFailure, refused, retryable } from '../../src/outcome/Failure.ts'
-import { abandoned, delivered, dropped, expired, rejected } from '../../src/outcome/Outcome.ts'
-import { invalid, tooLarge } from '../../src/outcome/Refusal.ts'
+import { lineOf, plain, toJson, reporter, reportOf, showCauses } from '../../src/cli/report.ts'
+import type { Report } from '../../src/cli/report.ts'
+import { flagFaults } from '../../src/cli/send.ts'
+import { refusalReport } from '../../src/cli/forward.ts'
+import { terminalOf } from '../../src/cli/terminal.ts'
+import { allFailed, expired as expiredFailure, refused, retryable } from '../../src/core/failure.ts'
+import { abandoned, delivered, dropped, expired, rejected } from '../../src/core/outcome.ts'
+import { invalid, tooLarge } from '../../src/core/refusal.ts'
 
 const subject = { line: 3, id: 'm1', type: 'track' }
 const subjectOf = () => subject
 const item = { any: 'item' }
-const failure = eachOf([
+const failure = allFailed([
   { sink: 'http://a/', failure: retryable('status', { status: 503 }) },
   { sink: 'http://b/', failure: refused('certificate', { detail: 'self-signed: give another' }) },
 ])
@@ -39,7 +34,7 @@ describe('reportOf', () => {
   })
   it('reports a URL that was passed over, and a wait', () => {
     expect(
-      reportOf({ _tag: 'PassedOver', at: 0, item, sink: 'http://a/', number: 1 }, subjectOf),
+      reportOf({ _tag: 'UrlSkipped', at: 0, item, sink: 'http://a/', number: 1 }, subjectOf),
     ).toMatchObject({ t: 'attempt', ok: false, reason: 'laneFull' })
     expect(
       reportOf({ _tag: 'Waiting', at: 0, item, attempts: 1, failure, delay: 700, because: 'x' }, subjectOf),
@@ -65,7 +60,7 @@ describe('reportOf', () => {
   })
   it('reports nothing of what is not ours, and nothing else', () => {
     expect(
-      reportOf({ _tag: 'PassedOver', at: 0, item, sink: 'a', number: 1 }, () => undefined),
+      reportOf({ _tag: 'UrlSkipped', at: 0, item, sink: 'a', number: 1 }, () => undefined),
     ).toBeUndefined()
     expect(reportOf({ _tag: 'Accepted', at: 0, item }, subjectOf)).toBeUndefined()
     expect(reportOf({ _tag: 'Defect', at: 0, where: 'x', error: 1 }, subjectOf)).toBeUndefined()

@@ -2,9 +2,8 @@ import * as fc from 'fast-check'
 import { Readable } from 'node:stream'
 import { crc32 } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { behind, endToText, fromText, START, toText } from '../../src/cli/forward/Position.ts'
-import type { Mark, Placed, Position } from '../../src/cli/forward/Position.ts'
-import { resumed } from '../../src/cli/forward/resumed.ts'
+import { behind, endToText, fromText, START, toText, resumed } from '../../src/cli/input.ts'
+import type { Mark, Placed, Position } from '../../src/cli/input.ts'
 import { ndjson } from '../../src/sources/ndjson.ts'
 
 const read = (lines: ReadonlyArray<string>) => ndjson(Readable.from(lines.map((line) => `${line}\n`)))

@@ -1,15 +1,18 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { all, ifGiven, wrong } from '../../src/cli/values/Checked.ts'
-import { parseChoice } from '../../src/cli/values/parseChoice.ts'
-import { parseCount } from '../../src/cli/values/parseCount.ts'
-import { parseDuration } from '../../src/cli/values/parseDuration.ts'
-import { parseHeaders } from '../../src/cli/values/parseHeaders.ts'
-import { parseRate } from '../../src/cli/values/parseRate.ts'
-import { readSecret } from '../../src/cli/values/readSecret.ts'
-import { showMillis } from '../../src/cli/values/showMillis.ts'
-
+import {
+  all,
+  ifGiven,
+  wrong,
+  parseChoice,
+  parseCount,
+  parseDuration,
+  parseHeaders,
+  parseRate,
+  readSecret,
+  showMillis,
+} from '../../src/cli/values.ts'
 describe('parseDuration', () => {
   test.each([
     ['250ms', 250],

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { withSecrets } from '../../src/cli/config/withSecrets.ts'
+import { withSecrets } from '../../src/cli/config.ts'
 
 const env = { KEY: 'k-1', SECRET: 's-1', EMPTY: '' }
 

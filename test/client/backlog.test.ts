@@ -8,7 +8,7 @@ import type { Life } from '../outbox/atSize/life.ts'
 import { tellingOf } from '../outbox/atSize/tellingOf.ts'
 import { messageReceiver } from './stored/messageReceiver.ts'
 
-const NIGHTLY = process.env['LAWS'] === 'nightly'
+const NIGHTLY = process.env['RUNS'] === '10000'
 const COUNT = NIGHTLY ? 300_000 : 5_000
 const SIZE = 20
 /** Batches that have ended and are not synced (HD48). */
@@ -33,11 +33,11 @@ it(
     }
 
     const down = await open('down')
-    const kept = await down.ask<{ isKept: boolean; full: number }>({ do: 'track', count: COUNT })
-    say(`tracked and kept, ${kept.answer.full} times full`, kept)
-    expect(kept.answer.isKept).toBe(true)
+    const persisted = await down.ask<{ isKept: boolean; full: number }>({ do: 'track', count: COUNT })
+    say(`tracked and kept, ${persisted.answer.full} times full`, persisted)
+    expect(persisted.answer.isKept).toBe(true)
     const before = await down.ask<ClientStats>({ do: 'stats' })
-    expect(before.answer).toMatchObject({ accepted: COUNT, waiting: COUNT, unkept: 0 })
+    expect(before.answer).toMatchObject({ accepted: COUNT, waiting: COUNT, notPersisted: 0 })
     await receiver.until(() => receiver.requests() > 1)
     await down.kill()
 

@@ -1,9 +1,9 @@
 import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import type { ClientOptions } from '../../src/client/ClientOptions.ts'
-import { bodyOf } from '../../src/event/Payload.ts'
-import { show } from '../../src/outcome/Refusal.ts'
-import { both, exponential, notBefore } from '../../src/policy/RetryPolicy.ts'
+import { bodyOf } from '../../src/event/payload.ts'
+import { show } from '../../src/core/refusal.ts'
+import { both, exponential, notBefore } from '../../src/policy/retryPolicy.ts'
 import { busy, event, open, yes } from './virtual.ts'
 import type { World } from './virtual.ts'
 
@@ -64,7 +64,7 @@ describe('when the queue is full', () => {
       verdict: {
         _tag: 'Left' as const,
         left: {
-          _tag: 'SomeOf' as const,
+          _tag: 'PartlyFailed' as const,
           members: batch.members.map((_, at) => (at === 0 ? yes : busy)),
         },
       },
@@ -105,7 +105,7 @@ describe('when the queue is full', () => {
 
   it('48: a stalled endpoint and 50,000 calls: the bounds hold at every moment', () => {
     for (const overflow of ['error', 'dropNewest', 'dropOldest'] as const) {
-      const { client } = open({ overflow, maxCount: 1_000, tell: () => undefined }, () => ({}))
+      const { client } = open({ overflow, maxCount: 1_000, onEvent: () => undefined }, () => ({}))
       for (let n = 0; n < 50_000; n++) {
         client.track(event(`m${String(n)}`))
         if (n % 1_000 === 0) expect(client.stats().waiting).toBeLessThanOrEqual(1_000)

@@ -3,9 +3,9 @@ import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import type { Client, ClientCall } from '../../src/client/Client.ts'
 import type { CallType, SentBatch } from '../../src/client/Message.ts'
-import { bodyOf } from '../../src/event/Payload.ts'
-import { version } from '../../src/internal/version.ts'
-import { show } from '../../src/outcome/Refusal.ts'
+import { bodyOf } from '../../src/event/payload.ts'
+import { version } from '../../src/core/version.ts'
+import { show } from '../../src/core/refusal.ts'
 import { event, open } from './virtual.ts'
 
 const wrong = (answer: ReturnType<Client['send']>): ReadonlyArray<string> =>
@@ -174,7 +174,7 @@ describe('what a client refuses, before anything is queued', () => {
     expect(client.track(event('next'))).toEqual({ _tag: 'Right', right: { id: 'next' } })
     expect(sink.calls.map(({ item }) => item.members.length)).toEqual([1])
     expect(client.stats()).toMatchObject({ accepted: 1, refused: 1, refusedBy: { Invalid: 1 } })
-    expect(told.filter(({ _tag }) => _tag === 'RefusedAtDoor')).toHaveLength(1)
+    expect(told.filter(({ _tag }) => _tag === 'Refused')).toHaveLength(1)
     expect(clock.pending()).toBe(0)
   })
 

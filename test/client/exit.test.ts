@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
-import type { FaultScript } from '../../src/testing/Fault.ts'
+import type { FaultScript } from '../../src/testing/faults.ts'
 
 const CLIENT = new URL('../../dist/client/index.js', import.meta.url).href
 

@@ -97,7 +97,7 @@ describe('close', () => {
     expect(await closing).toMatchObject({ totals: { accepted: 0 }, abandoned: [] })
     expect(client.track(event('a'))).toMatchObject({ left: { _tag: 'Closed' } })
     expect(client.stats().refusedBy.Closed).toBe(1)
-    expect(told.filter(({ _tag }) => _tag === 'RefusedAtDoor')).toHaveLength(1)
+    expect(told.filter(({ _tag }) => _tag === 'Refused')).toHaveLength(1)
   })
 
   it('43: an endpoint that hangs: what was not delivered comes back, and nothing is left', async () => {
@@ -132,7 +132,7 @@ describe('close', () => {
       verdict: {
         _tag: 'Left',
         left: {
-          _tag: 'SomeOf',
+          _tag: 'PartlyFailed',
           members: batch.members.map((_, at) =>
             at === 0
               ? yes

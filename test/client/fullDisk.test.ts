@@ -7,7 +7,7 @@ import type { Client } from '../../src/client/Client.ts'
 import { openFolder } from '../../src/client/keeping/openFolder.ts'
 import { openClient } from '../../src/client/openClient.ts'
 import { settingsOf } from '../../src/client/settingsOf.ts'
-import { ingestion } from '../../src/sinks/ingestion.ts'
+import { ingestion } from '../../src/http/ingestion.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import type { Receiver } from '../../src/testing/loopbackReceiver.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
@@ -91,14 +91,14 @@ it('delivers in order while its disk is full, without time passing, and leaves n
   const { path, receiver } = await begin(() => 200)
   const { client, defects } = open(path, receiver)
   send(client, 0, 13)
-  expect(await client.kept()).toBe(true)
+  expect(await client.persisted()).toBe(true)
   disk.isFull = true
   send(client, 13, 130)
-  const kept = client.kept()
+  const persisted = client.persisted()
   expect(await client.flush()).toMatchObject({ accepted: 130, delivered: 130, waiting: 0 })
-  expect(await kept).toBe(true)
+  expect(await persisted).toBe(true)
   expect(arrived(receiver)).toEqual(some(0, 130))
-  expect(client.stats()).toMatchObject({ unkept: 0 })
+  expect(client.stats()).toMatchObject({ notPersisted: 0 })
   expect(defects.join()).toContain('defect in outbox')
   await client.close()
 
@@ -117,12 +117,12 @@ it('brings what waits for a retry to the disk when there is room again', async (
   send(client, 0, 50)
   void client.flush()
   await receiver.arrived(1)
-  expect(client.stats()).toMatchObject({ waiting: 50, unkept: 50 })
+  expect(client.stats()).toMatchObject({ waiting: 50, notPersisted: 50 })
   disk.isFull = false
-  const kept = client.kept()
+  const persisted = client.persisted()
   clock.tick(1_000)
-  expect(await kept).toBe(true)
-  expect(client.stats()).toMatchObject({ waiting: 50, unkept: 0 })
+  expect(await persisted).toBe(true)
+  expect(client.stats()).toMatchObject({ waiting: 50, notPersisted: 0 })
   const closing = client.close({ timeout: 0 })
   await clock.settle()
   clock.tick(20_000)
@@ -130,7 +130,7 @@ it('brings what waits for a retry to the disk when there is room again', async (
 
   code = 200
   const { client: next, clock: later } = open(path, receiver)
-  expect(next.stats()).toMatchObject({ waiting: 50, unkept: 0 })
+  expect(next.stats()).toMatchObject({ waiting: 50, notPersisted: 0 })
   const over = next.close()
   await later.settle()
   later.tick(20_000)

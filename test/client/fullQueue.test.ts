@@ -31,7 +31,7 @@ describe('whoever sends a dropped message again inside of its outcome', () => {
     expect(accounted(world)).toBe(0)
   })
 
-  it.each(['dropOldest', 'dropNewest'] as const)('%s: in `tell` too', (overflow) => {
+  it.each(['dropOldest', 'dropNewest'] as const)('%s: in `onEvent` too', (overflow) => {
     let heard = 0
     const world: World = open(
       {
@@ -39,7 +39,7 @@ describe('whoever sends a dropped message again inside of its outcome', () => {
         maxCount: 10,
         size: 2,
         timeout: 1_000_000,
-        tell: (happening) => {
+        onEvent: (happening) => {
           if (happening._tag !== 'Ended' || happening.outcome._tag !== 'Dropped' || heard++ > 1_000) return
           world.client.track(event('again'))
         },

@@ -3,8 +3,8 @@ import { throwError } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ClientOptions } from '../../src/client/ClientOptions.ts'
 import { createClient } from '../../src/client/createClient.ts'
-import type { Logger } from '../../src/observe/Logger.ts'
-import { fromRun } from '../../src/sink/Run.ts'
+import type { Logger } from '../../src/log/logger.ts'
+import { fromRun } from '../../src/sink/layer.ts'
 import { busy, event, open, yes } from './virtual.ts'
 
 const fail = (): never => {
@@ -73,8 +73,8 @@ describe('what the host gives a client harms nobody when it throws', () => {
 
   it('tell', async () => {
     const rejections = watchRejections()
-    for (const tell of [fail, () => anything(Promise.reject(new Error('no')))]) {
-      const { client, ended } = open({ size: 1, tell })
+    for (const onEvent of [fail, () => anything(Promise.reject(new Error('no')))]) {
+      const { client, ended } = open({ size: 1, onEvent })
       expect(isRight(client.track(event('a')))).toBe(true)
       expect(isLeft(client.track(anything(7)))).toBe(true)
       await client.flush()

@@ -83,7 +83,7 @@ describe('hostile calls', () => {
   it('keys that no event has are left out, and told', () => {
     const { client, told } = open()
     client.track(anything({ ...event('m'), colour: 'red' }))
-    expect(told.flatMap((each) => (each._tag === 'KeysDropped' ? each.keys : []))).toEqual(['colour'])
+    expect(told.flatMap((each) => (each._tag === 'UnknownKeys' ? each.keys : []))).toEqual(['colour'])
   })
 
   it('a call that calls the client: what it sends is sent, and the order is that of acceptance', async () => {

@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
-import { seededRandom } from '../../src/testing/seededRandom.ts'
+import { seededRandom } from '../../src/testing/random.ts'
 import { startLife } from '../outbox/pipeline/lives.ts'
 import type { Life, Said } from '../outbox/pipeline/lives.ts'
 import { messageReceiver } from './stored/messageReceiver.ts'
 
-const NIGHTLY = process.env['LAWS'] === 'nightly'
+const NIGHTLY = process.env['RUNS'] === '10000'
 const KILLS = NIGHTLY ? 30 : 4
 /** Messages of a life. */
 const MOST = NIGHTLY ? 5_000 : 1_500
@@ -30,10 +30,10 @@ it(
     let isSound = false
     const receiver = await messageReceiver(() => isSound || random() < 0.8)
     onTestFinished(receiver.close)
-    const kept: number[] = []
+    const persisted: number[] = []
     let totals: unknown
     const hear = (life: number) => (said: Said) => {
-      if (typeof said['upTo'] === 'number') kept[life] = Math.max(kept[life] ?? 0, said['upTo'])
+      if (typeof said['upTo'] === 'number') persisted[life] = Math.max(persisted[life] ?? 0, said['upTo'])
       else totals = said['totals']
     }
     const start = (life: number | 'last'): Life =>
@@ -44,14 +44,14 @@ it(
     let disorder = 0
 
     for (let life = 0; life < KILLS; life++) {
-      kept[life] = 0
+      persisted[life] = 0
       const before = receiver.taken.size
       const one = start(life)
       // Some are killed when so much was kept, some when so much was taken or a little later, some while they start.
       const goal = 100 + Math.floor(random() * (MOST - 100))
       const patience = [Infinity, 1_500, Infinity, 500][life % 4] ?? 0
       const isThere = (): boolean =>
-        (life % 2 === 0 ? (kept[life] ?? 0) : receiver.taken.size - before) >= goal
+        (life % 2 === 0 ? (persisted[life] ?? 0) : receiver.taken.size - before) >= goal
       const late = performance.now() + patience * random()
       while (!isThere() && performance.now() < late && one.child.exitCode === null)
         await new Promise((resolve) => setTimeout(resolve, 1))
@@ -69,7 +69,9 @@ it(
     const { code, stderr } = await start('last').over
     expect([code, stderr], `seed ${seed}`).toEqual([0, ''])
 
-    const promised = kept.flatMap((upTo, life) => Array.from({ length: upTo }, (_, n) => `${life}-${n + 1}`))
+    const promised = persisted.flatMap((upTo, life) =>
+      Array.from({ length: upTo }, (_, n) => `${life}-${n + 1}`),
+    )
     const missing = promised.filter((id) => !receiver.taken.has(id))
     const { taken, again, requests } = receiver
     console.log(

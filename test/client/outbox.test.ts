@@ -2,9 +2,9 @@
 import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it, test } from 'vitest'
 import type { MessageBatch } from '../../src/client/Message.ts'
-import { bodyOf } from '../../src/event/Payload.ts'
+import { bodyOf } from '../../src/event/payload.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import type { Outbox } from '../../src/sink/Outbox.ts'
+import type { Outbox } from '../../src/outbox/outbox.ts'
 import { disk, reread, survivingOutbox } from '../outbox/survivingOutbox.ts'
 import { busy, event, open, yes } from './virtual.ts'
 

@@ -1,7 +1,7 @@
 /** Outboxes that a host could bring, which remember what they were asked to take. */
 import type { MessageBatch } from '../../src/client/Message.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import type { Outbox } from '../../src/sink/Outbox.ts'
+import type { Outbox } from '../../src/outbox/outbox.ts'
 import type { VirtualClock } from '../../src/testing/virtualClock.ts'
 
 export type OutboxKind = 'own' | 'memory' | 'slow' | 'failing'

@@ -2,8 +2,8 @@
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { MessageBatch } from '../../src/client/Message.ts'
-import { refused, retryable, someOf } from '../../src/outcome/Failure.ts'
-import type { Verdict } from '../../src/outcome/Verdict.ts'
+import { refused, retryable, partlyFailed } from '../../src/core/failure.ts'
+import type { Verdict } from '../../src/core/failure.ts'
 import type { Reply } from '../../src/testing/scriptedSink.ts'
 
 export interface Step {
@@ -50,7 +50,7 @@ const accepting = (batch: MessageBatch): Verdict =>
 
 const some = (batch: MessageBatch): Verdict =>
   left(
-    someOf(
+    partlyFailed(
       batch.members.map((_, at) => {
         if (at % 3 === 0) return yes
         return at % 3 === 1 ? left(refused('rejected')) : left(retryable('status', { status: 503 }))

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { ClientOptions } from '../../src/client/ClientOptions.ts'
 import { createClient } from '../../src/client/createClient.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { ConfigError } from '../../src/outcome/ConfigError.ts'
+import { ConfigError } from '../../src/core/refusal.ts'
 import { open } from './virtual.ts'
 
 const faultsOf = (options: unknown, writeKey: unknown = 'a key'): ReadonlyArray<string> => {
@@ -40,7 +40,7 @@ describe('the options of a client', () => {
     ['a message that fits no queue', { maxBytes: 31_999 }, ['maxBytes']],
     [
       'functions',
-      { key: 1, tell: 1, waitUntil: 1, random: 1, newId: 1 },
+      { key: 1, onEvent: 1, waitUntil: 1, random: 1, newId: 1 },
       ['key', 'tell', 'waitUntil', 'random', 'newId'],
     ],
     [
@@ -147,12 +147,12 @@ describe('the options of a client', () => {
       waiting: 0,
       enabled: true,
       refused: 0,
-      refusedBy: { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotKept: 0 },
+      refusedBy: { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotStored: 0 },
       bytes: 0,
       batches: 0,
       attempts: 0,
       requests: 0,
-      unkept: 0,
+      notPersisted: 0,
     })
   })
 })

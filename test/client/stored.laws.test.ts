@@ -1,19 +1,22 @@
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { full } from '../../src/outcome/Refusal.ts'
+import { full } from '../../src/core/refusal.ts'
 import { nothingReached, play } from './stored/play.ts'
 import type { Spoil } from './stored/play.ts'
 import { world } from './stored/worlds.ts'
 import type { World } from './stored/worlds.ts'
 
 const mutants: Readonly<Record<string, Spoil>> = {
-  'says at once that all is kept': (client) => ({ ...client, kept: () => Promise.resolve(true) }),
-  'says at once that nothing is kept': (client) => ({ ...client, kept: () => Promise.resolve(false) }),
-  'never says that anything is kept': (client) => ({ ...client, kept: () => new Promise(() => undefined) }),
+  'says at once that all is kept': (client) => ({ ...client, persisted: () => Promise.resolve(true) }),
+  'says at once that nothing is kept': (client) => ({ ...client, persisted: () => Promise.resolve(false) }),
+  'never says that anything is kept': (client) => ({
+    ...client,
+    persisted: () => new Promise(() => undefined),
+  }),
   'says that a crash takes nothing': (client) => ({
     ...client,
-    stats: () => ({ ...client.stats(), unkept: 0 }),
+    stats: () => ({ ...client.stats(), notPersisted: 0 }),
   }),
   'does not count what an earlier life left': (client) => {
     const { waiting: earlier } = client.stats()

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import type { Client } from '../../src/client/Client.ts'
 import type { ClientOptions } from '../../src/client/ClientOptions.ts'
 import { createClient } from '../../src/client/createClient.ts'
-import { ConfigError } from '../../src/outcome/ConfigError.ts'
+import { ConfigError } from '../../src/core/refusal.ts'
 import { OutboxError } from '../../src/outbox/lmdb/OutboxError.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
@@ -54,8 +54,8 @@ it('delivers as ever, and leaves nothing on the disk', async () => {
   const [path, receiver] = [folder(), await endpoint(() => 200)]
   const client = open(receiver, path)
   for (let n = 0; n < 50; n++) expect(client.track(event(n))._tag).toBe('Right')
-  expect(await client.kept()).toBe(true)
-  expect(client.stats()).toMatchObject({ accepted: 50, unkept: 0 })
+  expect(await client.persisted()).toBe(true)
+  expect(client.stats()).toMatchObject({ accepted: 50, notPersisted: 0 })
   expect(await client.flush()).toMatchObject({ accepted: 50, delivered: 50, waiting: 0 })
   expect(await client.close()).toMatchObject({ totals: { delivered: 50, waiting: 0 }, abandoned: [] })
   expect(arrived(receiver)).toEqual(some(0, 50))
@@ -76,7 +76,7 @@ it('what waited at a close is there for the next one: closed batches, those in a
 
   code = 200
   const second = open(receiver, path)
-  expect(second.stats()).toMatchObject({ accepted: 47, waiting: 47, unkept: 0 })
+  expect(second.stats()).toMatchObject({ accepted: 47, waiting: 47, notPersisted: 0 })
   second.track(event(47))
   const { totals: after } = await second.close()
   expect(after).toMatchObject({ accepted: 48, delivered: 48, waiting: 0 })

@@ -70,12 +70,12 @@ describe('a timeout that is none', () => {
 
   it('of a collector: text is told, and null is nothing', async () => {
     const wheres: string[] = []
-    const tell: NonNullable<Parameters<typeof openCollector>[0]>['tell'] = (happening) => {
+    const onEvent: NonNullable<Parameters<typeof openCollector>[0]>['onEvent'] = (happening) => {
       if (happening._tag === 'Defect') wheres.push(happening.where)
     }
-    await openCollector({ tell }).collector.close(anything({ timeout: '5' }))
+    await openCollector({ onEvent }).collector.close(anything({ timeout: '5' }))
     expect(wheres).toHaveLength(1)
-    await openCollector({ tell }).collector.close(anything(null))
+    await openCollector({ onEvent }).collector.close(anything(null))
     expect(wheres).toHaveLength(1)
   })
 })

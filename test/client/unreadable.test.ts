@@ -9,7 +9,7 @@ import { batchCodec } from '../../src/client/keeping/batchCodec.ts'
 import type { Message } from '../../src/client/Message.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import type { LmdbOutboxStats } from '../../src/outbox/lmdb/LmdbContract.ts'
-import { exponential } from '../../src/policy/RetryPolicy.ts'
+import { exponential } from '../../src/policy/retryPolicy.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { spoil } from '../outbox/lmdb/spoil.ts'
@@ -61,7 +61,7 @@ const killed = async (size: number): Promise<string> => {
   const [before, after] = [folder(), folder()]
   const { client } = open(before, { size })
   send(client, 'm1', 'm2', 'm3')
-  expect(await client.kept()).toBe(true)
+  expect(await client.persisted()).toBe(true)
   copyStore(before, after)
   await client.close({ timeout: 0 })
   return after
@@ -98,7 +98,7 @@ it('keeps nobody waiting who saw it accepted, nor those who come later', async (
   const { client, clock, heal } = open(path, { size: 2, waitUntil: (ended) => void given.push(ended) })
   client.outcomes$.subscribe(({ item }) => told.push(item))
   send(client, 'm1', 'm2', 'm3', 'm4')
-  expect(await client.kept()).toBe(true)
+  expect(await client.persisted()).toBe(true)
   spoil(path, '"messageId":"m4"')
   heal()
   const flushed = client.flush()

@@ -4,11 +4,11 @@ import type { Client } from '../../src/client/Client.ts'
 import type { ClientOptions } from '../../src/client/ClientOptions.ts'
 import { createClient } from '../../src/client/createClient.ts'
 import type { Message, SentBatch } from '../../src/client/Message.ts'
-import type { Happening } from '../../src/observe/Happening.ts'
-import { refused, retryable } from '../../src/outcome/Failure.ts'
-import type { Outcome } from '../../src/outcome/Outcome.ts'
-import type { Verdict } from '../../src/outcome/Verdict.ts'
-import { exponential } from '../../src/policy/RetryPolicy.ts'
+import type { LogEvent } from '../../src/log/logEvent.ts'
+import { refused, retryable } from '../../src/core/failure.ts'
+import type { Outcome } from '../../src/core/outcome.ts'
+import type { Verdict } from '../../src/core/failure.ts'
+import { exponential } from '../../src/policy/retryPolicy.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import type { Reply, ScriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
@@ -28,7 +28,7 @@ export interface World {
   readonly client: Client
   readonly sink: ScriptedSink<SentBatch>
   readonly outcomes: Array<Outcome<Message>>
-  readonly told: Happening[]
+  readonly told: LogEvent[]
   /** When each request started, and the ids in it: `0 a,b`. */
   readonly requests: () => ReadonlyArray<string>
   /** The kinds and ids of the outcomes. */
@@ -43,7 +43,7 @@ export const open = (
 ): World => {
   const clock = virtualClock()
   const outcomes: Array<Outcome<Message>> = []
-  const told: Happening[] = []
+  const told: LogEvent[] = []
   const sink = scriptedSink<SentBatch>({
     clock,
     reply: (batch, { number }, index) => answer(batch, number, index),
@@ -55,7 +55,7 @@ export const open = (
     logger: false,
     drainOnExit: false,
     retry: exponential(),
-    tell: (happening) => told.push(happening),
+    onEvent: (happening) => told.push(happening),
     ...(typeof options === 'function' ? options(clock) : options),
   })
   client.outcomes$.subscribe((outcome) => outcomes.push(outcome))

@@ -3,13 +3,13 @@ import { isRight } from 'fp-ts/lib/Either.js'
 import type { Client } from '../../src/client/Client.ts'
 import type { ClientOptions } from '../../src/client/ClientOptions.ts'
 import type { Message, SentBatch } from '../../src/client/Message.ts'
-import type { Outcome } from '../../src/outcome/Outcome.ts'
-import type { Totals } from '../../src/outcome/Totals.ts'
-import type { Closing } from '../../src/outbox/relay/closeRelay.ts'
-import { both, capDelay, deadline, exponential, fullJitter, notBefore } from '../../src/policy/RetryPolicy.ts'
+import type { Outcome } from '../../src/core/outcome.ts'
+import type { Totals } from '../../src/core/totals.ts'
+import type { CloseResult } from '../../src/outbox/close.ts'
+import { both, capDelay, deadline, exponential, fullJitter, notBefore } from '../../src/policy/retryPolicy.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import type { Call } from '../../src/testing/scriptedSink.ts'
-import { seededRandom } from '../../src/testing/seededRandom.ts'
+import { seededRandom } from '../../src/testing/random.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { callOf } from './calls.ts'
 import { outboxes } from './outboxes.ts'
@@ -60,7 +60,7 @@ export interface Trace {
   readonly appended: ReadonlyArray<Appended>
   readonly flushed: ReadonlyArray<Flushed>
   readonly flushes: number
-  readonly closing: Closing<Message> | undefined
+  readonly closing: CloseResult<Message> | undefined
   readonly closeAsked: number
   readonly closedAt: number
   readonly timersLeft: number
@@ -119,7 +119,7 @@ export const play = async (given: World, openClient: OpenClient): Promise<Trace>
     concurrency: given.concurrency,
     timeout: given.timeout,
     drainOnExit: false,
-    tell: (happening) => {
+    onEvent: (happening) => {
       if (happening._tag === 'Attempted') attempted++
       // What a client accepts is a message.
       if (happening._tag === 'Accepted') accepted.push((happening.item as Message).id)

@@ -1,10 +1,10 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { createCollector } from '../../src/collector/createCollector.ts'
-import { decodeCollectorSettings } from '../../src/collector/CollectorSettings.ts'
-import { ConfigError } from '../../src/outcome/ConfigError.ts'
-import { secretFrom } from '../../src/signing/Secret.ts'
-import { memory } from '../../src/sinks/memory.ts'
+import { decodeCollectorSettings } from '../../src/collector/settings.ts'
+import { ConfigError } from '../../src/core/refusal.ts'
+import { secretFrom } from '../../src/signing/secret.ts'
+import { memory } from '../../src/sink/memory.ts'
 import { basic } from './mounts.ts'
 
 const hooks = { name: 'Hooks', sources: ['web'], webhooks: [{ url: 'https://a.example/hook' }] }

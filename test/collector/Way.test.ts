@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { wayOf } from '../../src/collector/http/Way.ts'
+import { wayOf } from '../../src/collector/requestHandler.ts'
 
 describe('a path', () => {
   it.each([

@@ -3,14 +3,14 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import { from, lastValueFrom, toArray } from 'rxjs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createCollector } from '../../src/collector/createCollector.ts'
-import { trackingFrame } from '../../src/event/tracking/trackingFrame.ts'
-import type { Happening } from '../../src/observe/Happening.ts'
+import { trackingFrame } from '../../src/event/trackingMessage.ts'
+import type { LogEvent } from '../../src/log/logEvent.ts'
 import { batch } from '../../src/operators/batch.ts'
 import { deliver } from '../../src/operators/deliver.ts'
 import { encode } from '../../src/operators/encode.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { ingestion } from '../../src/sinks/ingestion.ts'
-import { memory } from '../../src/sinks/memory.ts'
+import { ingestion } from '../../src/http/ingestion.ts'
+import { memory } from '../../src/sink/memory.ts'
 import { mounts, post } from './mounts.ts'
 import { open, track } from './setting.ts'
 
@@ -65,13 +65,13 @@ describe('an answer', () => {
       { defaultValue: [] },
     )
     expect(collector.stats()).toMatchObject({ accepted: 1, refused: 16_000 })
-    expect(outcomes).toMatchObject([{ _tag: 'Rejected', failure: { _tag: 'SomeOf' } }])
+    expect(outcomes).toMatchObject([{ _tag: 'Rejected', failure: { _tag: 'PartlyFailed' } }])
   })
 
   it('never has what a store said; the host is told it', async () => {
-    const heard: Happening[] = []
+    const heard: LogEvent[] = []
     const { url, collector } = await start({
-      tell: (happening) => heard.push(happening),
+      onEvent: (happening) => heard.push(happening),
       outbox: () => ({
         ...memoryOutbox(),
         append: () => {
@@ -90,10 +90,8 @@ describe('an answer', () => {
         503,
         { ok: false, reason: 'it could not be stored: try again' },
       ])
-      const refusals = heard
-        .slice(before)
-        .flatMap((each) => (each._tag === 'RefusedAtDoor' ? [each.refusal] : []))
-      expect(refusals).toMatchObject([{ _tag: 'NotKept', detail: 'the disk /secret/path is full' }])
+      const refusals = heard.slice(before).flatMap((each) => (each._tag === 'Refused' ? [each.refusal] : []))
+      expect(refusals).toMatchObject([{ _tag: 'NotStored', detail: 'the disk /secret/path is full' }])
     }
     expect(await collector.accept('web', track('c'))).toMatchObject({
       left: { detail: 'the disk /secret/path is full' },
@@ -118,7 +116,7 @@ describe('an answer', () => {
         }),
       },
     )
-    expect(await collector.requestDeletion('u')).toMatchObject({ left: { _tag: 'NotKept' } })
+    expect(await collector.requestDeletion('u')).toMatchObject({ left: { _tag: 'NotStored' } })
     expect(collector.stats().deletions).toBe(0)
     expect(collector.stats().destinations).toMatchObject({ A: { accepted: 1 }, B: { accepted: 0 } })
     await collector.close({ timeout: 0 })
@@ -152,22 +150,26 @@ describe('a message', () => {
       },
     )
     expect(await collector.accept('web', broken)).toMatchObject({ left: { _tag: 'Invalid' } })
-    expect(collector.stats()).toMatchObject({ received: 1, refused: 1, reasons: { Invalid: 1, NotKept: 0 } })
+    expect(collector.stats()).toMatchObject({
+      received: 1,
+      refused: 1,
+      reasons: { Invalid: 1, NotStored: 0 },
+    })
   })
 
   it('that brings its write key is told without it', async () => {
-    const heard: Happening[] = []
-    const { url } = await start({ tell: (happening) => heard.push(happening) })
+    const heard: LogEvent[] = []
+    const { url } = await start({ onEvent: (happening) => heard.push(happening) })
     const headers = { Authorization: '' }
     const writeKey = 'wk'
     expect((await post(`${url}/v1/track`, { writeKey, userId: 5 }, headers)).status).toBe(400)
     expect((await post(`${url}/v1/delete`, { writeKey, userId: 5 }, headers)).status).toBe(400)
     const inBatch = { writeKey, batch: [{ ...track('a'), writeKey, userId: 5 }] }
     expect((await post(`${url}/v1/batch`, inBatch, headers)).status).toBe(400)
-    expect(heard.filter(({ _tag }) => _tag === 'RefusedAtDoor').length).toBe(3)
+    expect(heard.filter(({ _tag }) => _tag === 'Refused').length).toBe(3)
     expect((await post(`${url}/v1/track`, { writeKey, ...track('b') }, headers)).status).toBe(200)
     expect(JSON.stringify(heard)).not.toMatch(/wk|writeKey/)
-    expect(heard.some(({ _tag }) => _tag === 'KeysDropped')).toBe(false)
+    expect(heard.some(({ _tag }) => _tag === 'UnknownKeys')).toBe(false)
   })
 
   it('may begin with a byte order mark', async () => {

@@ -8,7 +8,7 @@ import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import { Hono } from 'hono'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Collector } from '../../src/collector/Collector.ts'
+import type { Collector } from '../../src/collector/collector.ts'
 import { basic, post } from './mounts.ts'
 import { open, track } from './setting.ts'
 

@@ -1,13 +1,13 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { createCollector } from '../../src/collector/createCollector.ts'
-import type { Collector, CollectorOptions, DestinationOutcome } from '../../src/collector/Collector.ts'
-import type { Event } from '../../src/event/Event.ts'
-import type { Payload } from '../../src/event/Payload.ts'
-import type { Happening } from '../../src/observe/Happening.ts'
-import { refused } from '../../src/outcome/Failure.ts'
+import type { Collector, CollectorOptions, DestinationOutcome } from '../../src/collector/collector.ts'
+import type { Event } from '../../src/event/event.ts'
+import type { Payload } from '../../src/event/payload.ts'
+import type { LogEvent } from '../../src/log/logEvent.ts'
+import { refused } from '../../src/core/failure.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import type { Outbox } from '../../src/sink/Outbox.ts'
+import type { Outbox } from '../../src/outbox/outbox.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import type { VirtualClock } from '../../src/testing/virtualClock.ts'
@@ -20,7 +20,7 @@ type Delivery = Payload<Event>
 interface World {
   readonly clock: VirtualClock
   readonly collector: Collector
-  readonly told: Happening[]
+  readonly told: LogEvent[]
   readonly outcomes: DestinationOutcome[]
   readonly ended: () => ReadonlyArray<string>
 }
@@ -28,7 +28,7 @@ interface World {
 /** Destinations A, which takes after 10 ms, and B, which takes after `slow`. */
 const start = (options: (clock: VirtualClock) => CollectorOptions = () => ({}), slow = 10): World => {
   const clock = virtualClock()
-  const told: Happening[] = []
+  const told: LogEvent[] = []
   const outcomes: DestinationOutcome[] = []
   const own = (name: string, after: number) =>
     scriptedSink<Delivery>({ name, clock, reply: () => ({ verdict: right({ sink: name }), after }) })
@@ -40,7 +40,13 @@ const start = (options: (clock: VirtualClock) => CollectorOptions = () => ({}), 
         { name: 'B', sources: ['web'], sink: own('b', slow) },
       ],
     },
-    { clock, logger: false, random: () => 0, tell: (happening) => told.push(happening), ...options(clock) },
+    {
+      clock,
+      logger: false,
+      random: () => 0,
+      onEvent: (happening) => told.push(happening),
+      ...options(clock),
+    },
   )
   collector.outcomes$.subscribe((outcome) => outcomes.push(outcome))
   const ended = (): ReadonlyArray<string> =>
@@ -99,10 +105,10 @@ describe('with outboxes that take their time', () => {
     const response = await post(world, 'm1')
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '10'])
     expect(await response.json()).toMatchObject({ reason: 'it could not be stored: try again' })
-    expect(world.collector.stats()).toMatchObject({ received: 1, refused: 1, reasons: { NotKept: 1 } })
+    expect(world.collector.stats()).toMatchObject({ received: 1, refused: 1, reasons: { NotStored: 1 } })
     await world.clock.advance(10)
     expect(world.ended()).toEqual(['Delivered m1 at B'])
-    expect(await world.collector.accept('web', track('m2'))).toMatchObject({ left: { _tag: 'NotKept' } })
+    expect(await world.collector.accept('web', track('m2'))).toMatchObject({ left: { _tag: 'NotStored' } })
   })
 
   it('what is buried is stored before the answer', async () => {
@@ -213,7 +219,7 @@ describe('a collector', () => {
     const world = start()
     await world.collector.accept('web', track('m1', { sentAt: 'x', userId: 5 }))
     await world.collector.accept('web', track('m2', { rudderId: 'x' }))
-    const mine = world.told.filter(({ _tag }) => _tag === 'RefusedAtDoor' || _tag === 'KeysDropped')
+    const mine = world.told.filter(({ _tag }) => _tag === 'Refused' || _tag === 'UnknownKeys')
     expect(mine).toMatchObject([{ refusal: { _tag: 'Invalid' } }, { keys: ['rudderId'] }])
   })
 

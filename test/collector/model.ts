@@ -85,7 +85,7 @@ const posted = (
   }
 }
 
-const forgotten = (sources: ReadonlyArray<string>, world: World, state: State): Expected => {
+const evictedDeadLetters = (sources: ReadonlyArray<string>, world: World, state: State): Expected => {
   const targets = sources.flatMap((source, index) =>
     connectedTo(world, source)
       .filter(({ name }) => state.enabled.get(name) === true)
@@ -110,7 +110,7 @@ const expectedOf = (act: Act, world: World, state: State): Expected => {
       if (world.places.some(({ name }) => name === act.name)) state.enabled.set(act.name, act.do === 'enable')
       return nothing
     case 'forget':
-      return forgotten(act.sources ?? ['web', 'app'], world, state)
+      return evictedDeadLetters(act.sources ?? ['web', 'app'], world, state)
     case 'post':
       return posted(act.messages, act.integrations ?? {}, act.source, world, state)
     case 'accept':

@@ -4,7 +4,7 @@ import type { Server } from 'node:http'
 import { connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
-import type { Collector } from '../../src/collector/Collector.ts'
+import type { Collector } from '../../src/collector/collector.ts'
 
 /** A collector that listens. */
 export interface Mounted {

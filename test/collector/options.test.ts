@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { createCollector } from '../../src/collector/createCollector.ts'
-import type { CollectorOptions } from '../../src/collector/Collector.ts'
-import { ConfigError } from '../../src/outcome/ConfigError.ts'
+import type { CollectorOptions } from '../../src/collector/collector.ts'
+import { ConfigError } from '../../src/core/refusal.ts'
 import { settings } from './setting.ts'
-import { memory } from '../../src/sinks/memory.ts'
+import { memory } from '../../src/sink/memory.ts'
 
 const right = settings(memory())
 
@@ -39,19 +39,16 @@ describe('options of a collector that are wrong', () => {
     ['egress', 'x'],
     ['statuses', 5],
     ['timeout', '5'],
-    ['inRound', 0],
+    ['maxInFlight', 0],
     ['maxBody', Infinity],
   ])('are named: %s %o', (name, value) => {
     expect(pathsOf({ [name]: value })).toEqual([name])
   })
 
   it('are named all at once, with what is wrong with the settings', () => {
-    expect(pathsOf({ maxBatch: 0, tell: 'x', whenfull: 'refuse' }, { ...right, destinations: 5 })).toEqual([
-      'destinations',
-      'tell',
-      'maxBatch',
-      'whenfull',
-    ])
+    expect(pathsOf({ maxBatch: 0, onEvent: 'x', whenfull: 'refuse' }, { ...right, destinations: 5 })).toEqual(
+      ['destinations', 'tell', 'maxBatch', 'whenfull'],
+    )
     expect(pathsOf({ egress: { to: 'x' } })).toEqual(['egress.to'])
   })
 
@@ -61,7 +58,7 @@ describe('options of a collector that are wrong', () => {
 
   it('cannot be read', () => {
     const thrower = {
-      get tell() {
+      get onEvent() {
         return expect.unreachable()
       },
     }
@@ -70,7 +67,7 @@ describe('options of a collector that are wrong', () => {
 
   it('and those that are right are taken', () => {
     expect(
-      pathsOf({ logger: false, whenFull: 'refuse', maxBatch: 1, egress: 'public', tell: undefined }),
+      pathsOf({ logger: false, whenFull: 'refuse', maxBatch: 1, egress: 'public', onEvent: undefined }),
     ).toEqual([])
   })
 })

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import * as fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
-import { uploads } from '../../src/collector/http/uploads.ts'
+import { uploads } from '../../src/collector/uploads.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { basic, onServer, post } from './mounts.ts'
 import { open, track } from './setting.ts'
@@ -77,7 +77,7 @@ describe('what throws while a body comes', () => {
           }
         },
       },
-      tell: ({ _tag }) => told.push(_tag),
+      onEvent: ({ _tag }) => told.push(_tag),
     })
     const server = createServer(collector.listener)
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

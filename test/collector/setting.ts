@@ -1,11 +1,11 @@
 /** A collector with sinks in memory, as most tests need it. */
 import { createCollector } from '../../src/collector/createCollector.ts'
-import type { Collector, CollectorOptions, DestinationOutcome } from '../../src/collector/Collector.ts'
-import type { CollectorSettings } from '../../src/collector/CollectorSettings.ts'
-import type { Event } from '../../src/event/Event.ts'
-import type { Payload } from '../../src/event/Payload.ts'
-import { memory } from '../../src/sinks/memory.ts'
-import type { MemorySink } from '../../src/sinks/memory.ts'
+import type { Collector, CollectorOptions, DestinationOutcome } from '../../src/collector/collector.ts'
+import type { CollectorSettings } from '../../src/collector/settings.ts'
+import type { Event } from '../../src/event/event.ts'
+import type { Payload } from '../../src/event/payload.ts'
+import { memory } from '../../src/sink/memory.ts'
+import type { MemorySink } from '../../src/sink/memory.ts'
 
 export interface Setting {
   readonly collector: Collector

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { expect, it, onTestFinished } from 'vitest'
-import { decodeCollectorSettings } from '../../src/collector/CollectorSettings.ts'
+import { decodeCollectorSettings } from '../../src/collector/settings.ts'
 import { createCollector } from '../../src/collector/createCollector.ts'
 import { OutboxError } from '../../src/outbox/lmdb/OutboxError.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { CollectorOptions } from '../../src/collector/Collector.ts'
+import type { CollectorOptions } from '../../src/collector/collector.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import type { VirtualClock } from '../../src/testing/virtualClock.ts'
 import { basic, dial, eventually, mounts, post } from './mounts.ts'

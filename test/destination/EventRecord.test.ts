@@ -1,11 +1,11 @@
 import * as fc from 'fast-check'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { expect, it, test } from 'vitest'
-import { encodePayload } from '../../src/event/encodePayload.ts'
-import { fromText, toText } from '../../src/destination/keeping/EventRecord.ts'
-import type { Event } from '../../src/event/Event.ts'
-import type { EventPayload } from '../../src/event/Payload.ts'
-import { toWebhookBody } from '../../src/event/WebhookBody.ts'
+import { encodePayload } from '../../src/event/payload.ts'
+import { fromText, toText } from '../../src/destination/record.ts'
+import type { Event } from '../../src/event/event.ts'
+import type { EventPayload } from '../../src/event/payload.ts'
+import { toWebhookBody } from '../../src/event/webhookBody.ts'
 import { event } from '../arbitraries/event.ts'
 
 const encoded = (each: Event): EventPayload<Event> => {

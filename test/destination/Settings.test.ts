@@ -1,10 +1,10 @@
 import * as fc from 'fast-check'
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { ConfigError } from '../../src/outcome/ConfigError.ts'
-import { decodeSettings } from '../../src/destination/Settings.ts'
-import type { Settings } from '../../src/destination/Settings.ts'
-import { webhookDestination } from '../../src/destination/webhookDestination.ts'
+import { ConfigError } from '../../src/core/refusal.ts'
+import { decodeSettings } from '../../src/destination/settings.ts'
+import type { Settings } from '../../src/destination/settings.ts'
+import { webhookDestination } from '../../src/destination/createDestination.ts'
 
 const url = 'https://a.example/hook'
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { openDestination } from '../../src/destination/openDestination.ts'
+import { openDestination } from '../../src/destination/createDestination.ts'
 import { destinationLaws, nothingReached } from '../laws/destination.ts'
 import { destinationMutants } from '../mutants/destination.ts'
 

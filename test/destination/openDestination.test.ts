@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { Closing } from '../../src/outbox/relay/closeRelay.ts'
+import type { CloseResult } from '../../src/outbox/close.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { both, deadline, exponential, notBefore } from '../../src/policy/RetryPolicy.ts'
-import { retryable } from '../../src/outcome/Failure.ts'
+import { both, deadline, exponential, notBefore } from '../../src/policy/retryPolicy.ts'
+import { retryable } from '../../src/core/failure.ts'
 import { disk, survivingOutbox } from '../outbox/survivingOutbox.ts'
-import type { Event } from '../../src/event/Event.ts'
-import type { Payload } from '../../src/event/Payload.ts'
+import type { Event } from '../../src/event/event.ts'
+import type { Payload } from '../../src/event/payload.ts'
 import { busy, open, track, yes } from './virtual.ts'
 
 const HOUR = 3_600_000
@@ -13,7 +13,7 @@ const HOUR = 3_600_000
 describe('the close of a destination', () => {
   it('answers one promise, also to who closes inside a callback of the close', async () => {
     const { clock, destination } = open([() => ({ verdict: busy })])
-    const inside: Array<Promise<Closing<Payload<Event>>>> = []
+    const inside: Array<Promise<CloseResult<Payload<Event>>>> = []
     destination.outcomes$.subscribe(() => inside.push(destination.close()))
     await destination.send(track('m1'))
     const closing = destination.close({ timeout: 0 })
@@ -170,7 +170,7 @@ describe('time in a destination', () => {
 })
 
 describe('what a host gives a destination', () => {
-  it.each(['timeout', 'concurrency', 'maxCount', 'maxBytes', 'inRound', 'maxBody'])(
+  it.each(['timeout', 'concurrency', 'maxCount', 'maxBytes', 'maxInFlight', 'maxBody'])(
     'the number %s is refused when it is none, by its name',
     (name) => {
       for (const value of [0, -1, NaN, 1.5]) {

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Destination, DestinationOptions } from '../../src/destination/Destination.ts'
-import { webhookDestination } from '../../src/destination/webhookDestination.ts'
-import type { TrackCall } from '../../src/event/Call.ts'
-import type { Happening } from '../../src/observe/Happening.ts'
-import { capDelay, exponential } from '../../src/policy/RetryPolicy.ts'
+import type { Destination, DestinationOptions } from '../../src/destination/destination.ts'
+import { webhookDestination } from '../../src/destination/createDestination.ts'
+import type { TrackCall } from '../../src/event/call.ts'
+import type { LogEvent } from '../../src/log/logEvent.ts'
+import { capDelay, exponential } from '../../src/policy/retryPolicy.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import type { Receiver } from '../../src/testing/loopbackReceiver.ts'
 
@@ -24,11 +24,11 @@ afterEach(async () => {
 const open = (
   receiver: Receiver,
   options: DestinationOptions,
-): { readonly destination: Destination; readonly told: Happening[] } => {
-  const told: Happening[] = []
+): { readonly destination: Destination; readonly told: LogEvent[] } => {
+  const told: LogEvent[] = []
   const destination = webhookDestination(
     { webhooks: [{ url: receiver.url }] },
-    { logger: false, tell: (happening) => told.push(happening), ...options },
+    { logger: false, onEvent: (happening) => told.push(happening), ...options },
   )
   closers.push(receiver.close, () => destination.close({ timeout: 0 }))
   return { destination, told }

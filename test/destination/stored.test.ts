@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { expect, it, onTestFinished } from 'vitest'
-import { webhookDestination } from '../../src/destination/webhookDestination.ts'
-import type { DestinationOptions } from '../../src/destination/Destination.ts'
-import { ConfigError } from '../../src/outcome/ConfigError.ts'
+import { webhookDestination } from '../../src/destination/createDestination.ts'
+import type { DestinationOptions } from '../../src/destination/destination.ts'
+import { ConfigError } from '../../src/core/refusal.ts'
 import { OutboxError } from '../../src/outbox/lmdb/OutboxError.ts'
-import { verifyRaw } from '../../src/signing/verifyRaw.ts'
+import { verifyRaw } from '../../src/signing/verify.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 
 const folder = (): string => {

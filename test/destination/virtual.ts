@@ -1,15 +1,15 @@
 /** A destination on a virtual clock, whose URLs are scripted sinks: everything but HTTP is what hosts get. */
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { Destination, DestinationOptions } from '../../src/destination/Destination.ts'
-import { openDestination } from '../../src/destination/openDestination.ts'
-import type { TrackCall } from '../../src/event/Call.ts'
-import type { Event } from '../../src/event/Event.ts'
-import type { Payload } from '../../src/event/Payload.ts'
-import type { Happening } from '../../src/observe/Happening.ts'
-import { refused, retryable } from '../../src/outcome/Failure.ts'
-import type { Outcome } from '../../src/outcome/Outcome.ts'
-import type { Verdict } from '../../src/outcome/Verdict.ts'
-import { exponential } from '../../src/policy/RetryPolicy.ts'
+import type { Destination, DestinationOptions } from '../../src/destination/destination.ts'
+import { openDestination } from '../../src/destination/createDestination.ts'
+import type { TrackCall } from '../../src/event/call.ts'
+import type { Event } from '../../src/event/event.ts'
+import type { Payload } from '../../src/event/payload.ts'
+import type { LogEvent } from '../../src/log/logEvent.ts'
+import { refused, retryable } from '../../src/core/failure.ts'
+import type { Outcome } from '../../src/core/outcome.ts'
+import type { Verdict } from '../../src/core/failure.ts'
+import { exponential } from '../../src/policy/retryPolicy.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import type { Reply, ScriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
@@ -33,7 +33,7 @@ export interface World {
   readonly destination: Destination
   readonly urls: ReadonlyArray<ScriptedSink<Payload<Event>>>
   readonly outcomes: Array<Outcome<Payload<Event>>>
-  readonly told: Happening[]
+  readonly told: LogEvent[]
   /** The kinds and ids of the outcomes. */
   readonly ended: () => ReadonlyArray<string>
   readonly defects: () => ReadonlyArray<string>
@@ -46,7 +46,7 @@ export const open = (
 ): World => {
   const clock = virtualClock()
   const outcomes: Array<Outcome<Payload<Event>>> = []
-  const told: Happening[] = []
+  const told: LogEvent[] = []
   const urls = answers.map((answer, at) => {
     const sink = scriptedSink<Payload<Event>>({
       name: `url${String(at)}`,
@@ -62,7 +62,7 @@ export const open = (
       random: () => 0,
       logger: false,
       retry: exponential(),
-      tell: (happening) => told.push(happening),
+      onEvent: (happening) => told.push(happening),
       ...(typeof options === 'function' ? options(clock) : options),
     },
   )

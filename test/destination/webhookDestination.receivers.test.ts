@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { both, deadline } from '../../src/policy/RetryPolicy.ts'
+import { both, deadline } from '../../src/policy/retryPolicy.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
-import type { Fault, FaultScript } from '../../src/testing/Fault.ts'
+import type { Fault, FaultScript } from '../../src/testing/faults.ts'
 import { adds, destinationsUnderTest, quick, status, to, track } from './destinationsUnderTest.ts'
 
 const { open, receive } = destinationsUnderTest()
@@ -45,7 +45,7 @@ describe('webhookDestination', () => {
       {
         _tag: 'Rejected',
         failure: {
-          _tag: 'EachOf',
+          _tag: 'AllFailed',
           causes: [{ failure: { reason: 'status', status: 410 } }, { failure: { reason: 'redirect' } }],
         },
       },
@@ -58,7 +58,7 @@ describe('webhookDestination', () => {
     const opened = open(to(dead), { retry: both(quick, deadline(40)) })
     await opened.destination.send(track(1))
     await opened.destination.idle()
-    expect(opened.outcomes).toMatchObject([{ _tag: 'Expired', failure: { last: { _tag: 'EachOf' } } }])
+    expect(opened.outcomes).toMatchObject([{ _tag: 'Expired', failure: { last: { _tag: 'AllFailed' } } }])
     expect(opened.destination.stats()).toMatchObject({ expired: 1, waiting: 0 })
   })
 
@@ -98,7 +98,7 @@ describe('webhookDestination', () => {
 
   it('a lane full of leftovers is passed over, and that is counted', async () => {
     const [hanging, healthy] = [await receive(() => ({ do: 'silence' })), await receive()]
-    const opened = open(to(hanging, healthy), { timeout: 60_000, inRound: 20 })
+    const opened = open(to(hanging, healthy), { timeout: 60_000, maxInFlight: 20 })
     for (let n = 0; n < 200; n++) await opened.destination.send(track(n))
     await opened.destination.idle()
     const counts = Object.values(opened.destination.stats().urls)

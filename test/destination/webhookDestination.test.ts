@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { Call, TrackCall } from '../../src/event/Call.ts'
-import { exponential } from '../../src/policy/RetryPolicy.ts'
+import type { Call, TrackCall } from '../../src/event/call.ts'
+import { exponential } from '../../src/policy/retryPolicy.ts'
 import { sign } from '../../src/signing/sign.ts'
-import { verifyRaw } from '../../src/signing/verifyRaw.ts'
+import { verifyRaw } from '../../src/signing/verify.ts'
 import { adds, destinationsUnderTest, status, to, track } from './destinationsUnderTest.ts'
 
 const calls: ReadonlyArray<Call> = [
@@ -141,8 +141,8 @@ describe('webhookDestination', () => {
     const receiver = await receive()
     const dropped: Array<ReadonlyArray<string>> = []
     const { destination } = open(to(receiver), {
-      tell: (happening) => {
-        if (happening._tag === 'KeysDropped') dropped.push(happening.keys)
+      onEvent: (happening) => {
+        if (happening._tag === 'UnknownKeys') dropped.push(happening.keys)
       },
     })
     const call: TrackCall & { propertis: object } = { ...track(1), propertis: {} }

@@ -4,17 +4,17 @@
  */
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { Destination, DestinationOptions } from '../../src/destination/Destination.ts'
-import type { Parts } from '../../src/destination/openDestination.ts'
-import type { Event } from '../../src/event/Event.ts'
-import type { Payload } from '../../src/event/Payload.ts'
-import { refused, retryable } from '../../src/outcome/Failure.ts'
-import type { Outcome } from '../../src/outcome/Outcome.ts'
-import type { Closing } from '../../src/outbox/relay/closeRelay.ts'
-import { both, capDelay, deadline, exponential, fullJitter, notBefore } from '../../src/policy/RetryPolicy.ts'
+import type { Destination, DestinationOptions } from '../../src/destination/destination.ts'
+import type { Parts } from '../../src/destination/createDestination.ts'
+import type { Event } from '../../src/event/event.ts'
+import type { Payload } from '../../src/event/payload.ts'
+import { refused, retryable } from '../../src/core/failure.ts'
+import type { Outcome } from '../../src/core/outcome.ts'
+import type { CloseResult } from '../../src/outbox/close.ts'
+import { both, capDelay, deadline, exponential, fullJitter, notBefore } from '../../src/policy/retryPolicy.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import type { Call, Reply } from '../../src/testing/scriptedSink.ts'
-import { seededRandom } from '../../src/testing/seededRandom.ts'
+import { seededRandom } from '../../src/testing/random.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import type { VirtualClock } from '../../src/testing/virtualClock.ts'
 import { track } from './virtual.ts'
@@ -34,7 +34,7 @@ export interface World {
   /** When each event arrives, and of which user it is. */
   readonly events: ReadonlyArray<{ readonly at: number; readonly user: string }>
   readonly concurrency: number
-  readonly inRound: number
+  readonly maxInFlight: number
   readonly timeout: number
   readonly maxCount: number
   readonly within: number
@@ -57,7 +57,7 @@ export interface Trace {
   readonly told: ReadonlyArray<Told>
   readonly sent: number
   readonly refused: number
-  readonly closing: Closing<Payload<Event>> | undefined
+  readonly closing: CloseResult<Payload<Event>> | undefined
   readonly closedAt: number
   readonly counted: Readonly<Record<string, number>>
   readonly timersLeft: number
@@ -85,7 +85,7 @@ export const world: fc.Arbitrary<World> = fc.record({
     },
   ),
   concurrency: fc.constantFrom(1, 2, 16),
-  inRound: fc.constantFrom(1, 2, 3, 100),
+  maxInFlight: fc.constantFrom(1, 2, 3, 100),
   timeout: fc.constantFrom(30, 300),
   maxCount: fc.constantFrom(3, 100),
   within: fc.constantFrom(1, 1_000, 20_000),
@@ -131,7 +131,7 @@ const urlOf = (script: ReadonlyArray<Step>, at: number, clock: VirtualClock) => 
 
 /** Plays a world to its end, which is a while after its close. */
 export const play = async (given: World, openDestination: OpenDestination): Promise<Trace> => {
-  const { events, concurrency, inRound, timeout, maxCount, within, ordered, seed } = given
+  const { events, concurrency, maxInFlight, timeout, maxCount, within, ordered, seed } = given
   const clock = virtualClock()
   const urls = given.urls.map((script, at) => urlOf(script, at, clock))
   const told: Told[] = []
@@ -147,7 +147,7 @@ export const play = async (given: World, openDestination: OpenDestination): Prom
       logger: false,
       retry: both(fullJitter(capDelay(2_000)(exponential({ base: 100 }))), both(deadline(within), notBefore)),
       concurrency,
-      inRound,
+      maxInFlight,
       timeout,
       maxCount,
       ...(ordered ? { orderBy: (event: Event) => ('userId' in event ? (event.userId ?? '') : '') } : {}),

@@ -1,7 +1,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { callOf } from '../../src/event/Call.ts'
-import { Event } from '../../src/event/Event.ts'
+import { callOf } from '../../src/event/call.ts'
+import { Event } from '../../src/event/event.ts'
 
 const stamp = { timestamp: '2024-02-29T00:00:00.000Z', messageId: 'm' }
 

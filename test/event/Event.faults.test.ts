@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { Event, eventCodec } from '../../src/event/Event.ts'
-import type { Fault } from '../../src/outcome/Refusal.ts'
+import { Event, eventCodec } from '../../src/event/event.ts'
+import type { Fault } from '../../src/core/refusal.ts'
 import { faultsIn } from './faultsIn.ts'
 
 const only = (properties: unknown): ReadonlyArray<Fault> =>

@@ -1,11 +1,11 @@
 import * as t from 'io-ts'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { Event, ParsedEvent, eventCodec } from '../../src/event/Event.ts'
-import type { EventCodecOptions } from '../../src/event/Event.ts'
-import type { Call } from '../../src/event/Call.ts'
-import type { Event as Model } from '../../src/event/Kinds.ts'
-import { faultsOf } from '../../src/event/faultsOf.ts'
+import { Event, ParsedEvent, eventCodec } from '../../src/event/event.ts'
+import type { EventCodecOptions } from '../../src/event/event.ts'
+import type { Call } from '../../src/event/call.ts'
+import type { Event as Model } from '../../src/event/kinds.ts'
+import { faultsOf } from '../../src/event/codecFaults.ts'
 import { faultsIn } from './faultsIn.ts'
 
 const fixed: EventCodecOptions = { clock: { now: () => Date.UTC(2024, 1, 29) }, newId: () => 'new-id' }

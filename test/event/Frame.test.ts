@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { envelope, jsonArrayFrame } from '../../src/event/Frame.ts'
+import { envelope, jsonArrayFrame } from '../../src/event/payload.ts'
 
 it('an envelope puts text around the members and knows its bytes', () => {
   const frame = envelope({ before: '{"é":[', after: ']}' })

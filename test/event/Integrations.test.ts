@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { Integrations, allows } from '../../src/event/Integrations.ts'
-import { faultsOf } from '../../src/event/faultsOf.ts'
+import { Integrations, allows } from '../../src/event/integrations.ts'
+import { faultsOf } from '../../src/event/codecFaults.ts'
 import { integrations, key } from '../arbitraries/event.ts'
 
 it('lets an event through as CO1 says', () => {

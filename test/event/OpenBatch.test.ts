@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { jsonArrayFrame } from '../../src/event/Frame.ts'
-import { closed, fullBy, hasRoomFor, opened, put } from '../../src/event/OpenBatch.ts'
-import type { EventPayload } from '../../src/event/Payload.ts'
-import { bodyOf } from '../../src/event/Payload.ts'
-
+import { jsonArrayFrame, bodyOf } from '../../src/event/payload.ts'
+import { closed, fullBy, hasRoomFor, opened, put } from '../../src/event/batch.ts'
+import type { EventPayload } from '../../src/event/payload.ts'
 const payload = (text: string): EventPayload<string> => ({
   id: text,
   items: [text],

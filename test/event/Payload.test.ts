@@ -1,7 +1,6 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { jsonArrayFrame } from '../../src/event/Frame.ts'
-import { bodyOf } from '../../src/event/Payload.ts'
-import type { BatchPayload, EventPayload, Payload } from '../../src/event/Payload.ts'
+import { jsonArrayFrame, bodyOf } from '../../src/event/payload.ts'
+import type { BatchPayload, EventPayload, Payload } from '../../src/event/payload.ts'
 
 interface Track {
   readonly type: 'track'

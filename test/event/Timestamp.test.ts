@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { Timestamp, fromMillis, isCanonical, toTimestamp } from '../../src/event/Timestamp.ts'
-import { faultsOf } from '../../src/event/faultsOf.ts'
+import { Timestamp, fromMillis, isCanonical, toTimestamp } from '../../src/event/timestamp.ts'
+import { faultsOf } from '../../src/event/codecFaults.ts'
 import { timestamp } from '../arbitraries/event.ts'
 
 const taken: ReadonlyArray<readonly [unknown, string]> = [

@@ -2,11 +2,11 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import type { TypeOf } from 'io-ts'
-import { eventCodec } from '../../src/event/Event.ts'
-import type { Event } from '../../src/event/Event.ts'
-import type { Delete, Forwarded } from '../../src/event/Kinds.ts'
-import { WebhookBody, toWebhookBody } from '../../src/event/WebhookBody.ts'
-import { faultsOf } from '../../src/event/faultsOf.ts'
+import { eventCodec } from '../../src/event/event.ts'
+import type { Event } from '../../src/event/event.ts'
+import type { Delete, Forwarded } from '../../src/event/kinds.ts'
+import { WebhookBody, toWebhookBody } from '../../src/event/webhookBody.ts'
+import { faultsOf } from '../../src/event/codecFaults.ts'
 
 interface Golden {
   readonly about: string

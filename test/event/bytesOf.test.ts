@@ -1,9 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bytesOf } from '../../src/event/bytesOf.ts'
-import { envelope, jsonArrayFrame } from '../../src/event/Frame.ts'
-import { bodyOf } from '../../src/event/Payload.ts'
-import type { BatchPayload, EventPayload, Frame } from '../../src/event/Payload.ts'
+import { bytesOf, envelope, jsonArrayFrame, bodyOf } from '../../src/event/payload.ts'
+import type { BatchPayload, EventPayload, Frame } from '../../src/event/payload.ts'
 import { text } from '../arbitraries/event.ts'
 
 const eventOf = (body: string): EventPayload<string> => ({

@@ -2,7 +2,7 @@ import * as t from 'io-ts'
 import * as fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { faultsOf } from '../../src/event/faultsOf.ts'
+import { faultsOf } from '../../src/event/codecFaults.ts'
 
 const said = <A>(codec: t.Type<A, unknown>, input: unknown): ReadonlyArray<string> => {
   const decoded = codec.decode(input)

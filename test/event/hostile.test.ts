@@ -1,9 +1,9 @@
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { Event, ParsedEvent } from '../../src/event/Event.ts'
-import { WebhookBody, toWebhookBody } from '../../src/event/WebhookBody.ts'
-import { encodePayload } from '../../src/event/encodePayload.ts'
-import { faultsOf } from '../../src/event/faultsOf.ts'
+import { Event, ParsedEvent } from '../../src/event/event.ts'
+import { WebhookBody, toWebhookBody } from '../../src/event/webhookBody.ts'
+import { encodePayload } from '../../src/event/payload.ts'
+import { faultsOf } from '../../src/event/codecFaults.ts'
 import { hostile } from '../fixtures/hostile.ts'
 
 const moment = '2024-02-29T00:00:00.000Z'

@@ -2,8 +2,8 @@
 import * as fc from 'fast-check'
 import { concatMap, from, lastValueFrom, toArray } from 'rxjs'
 import type { Observable } from 'rxjs'
-import type { Change } from '../../src/collector/audience/differences.ts'
-import type { Sync } from '../../src/collector/audience/Sync.ts'
+import type { Change } from '../../src/collector/audienceChanges.ts'
+import type { Sync } from '../../src/collector/audience.ts'
 import { holds, same } from './policyLaw.ts'
 
 export interface CheckableLaw {

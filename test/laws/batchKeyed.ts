@@ -3,8 +3,8 @@ import * as fc from 'fast-check'
 import { right } from 'fp-ts/lib/Either.js'
 import { Subject, groupBy, mergeMap } from 'rxjs'
 import type { Observable } from 'rxjs'
-import type { Payload } from '../../src/event/Payload.ts'
-import type { Rail } from '../../src/outcome/Rail.ts'
+import type { Payload } from '../../src/event/payload.ts'
+import type { ObservableEither } from '../../src/core/outcome.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import type { BatchUnderTest } from './batchPlay.ts'
 import { law, same } from './policyLaw.ts'
@@ -22,7 +22,7 @@ type Row = readonly [at: number, items: ReadonlyArray<Keyed>]
 const play = (
   steps: ReadonlyArray<Step>,
   through: (
-    source: Rail<never, Payload<Keyed>>,
+    source: ObservableEither<never, Payload<Keyed>>,
     clock: ReturnType<typeof virtualClock>,
   ) => Observable<unknown>,
 ): ReadonlyArray<Row> => {

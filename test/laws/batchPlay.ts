@@ -2,9 +2,9 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { Subject } from 'rxjs'
-import { bodyOf } from '../../src/event/Payload.ts'
-import type { BatchPayload, Closing, EventPayload, Payload } from '../../src/event/Payload.ts'
-import type { Refusal, TooLarge } from '../../src/outcome/Refusal.ts'
+import { bodyOf } from '../../src/event/payload.ts'
+import type { BatchPayload, ClosedBy, EventPayload, Payload } from '../../src/event/payload.ts'
+import type { Refusal, TooLarge } from '../../src/core/refusal.ts'
 import type { BatchOptions, batch } from '../../src/operators/batch.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { fits, frameOf } from './batchWorld.ts'
@@ -33,7 +33,7 @@ export interface Batched extends Told {
   readonly byteLength: number
   /** The bytes of the body as it would be sent now, and much later. */
   readonly bodies: readonly [number, number]
-  readonly closedBy: Closing
+  readonly closedBy: ClosedBy
   /** Items offered so far: what is larger was offered within this emission or later. */
   readonly offered: number
 }
@@ -139,7 +139,7 @@ export const play = (make: BatchUnderTest, { settings, commands }: World): Trace
     }
   }
 
-  const tell = (event: Event): void => {
+  const onEvent = (event: Event): void => {
     if (depth > 0) events.push({ kind: 'nested', ...told() })
     events.push(event)
     const now = within
@@ -151,22 +151,22 @@ export const play = (make: BatchUnderTest, { settings, commands }: World): Trace
 
   const onNext = (value: Either<string | TooLarge, BatchPayload<Item>>): void => {
     if (value._tag === 'Left') {
-      if (typeof value.left === 'string') tell({ kind: 'left', value: value.left, ...told() })
-      else tell({ kind: 'refused', refusal: value.left, ...told() })
+      if (typeof value.left === 'string') onEvent({ kind: 'left', value: value.left, ...told() })
+      else onEvent({ kind: 'refused', refusal: value.left, ...told() })
       return
     }
     const { id, items, byteLength, closedBy } = value.right
     const bodies = [bytesAt(value.right, 0), bytesAt(value.right, 1e12)] as const
-    tell({ kind: 'batch', id, items, byteLength, bodies, closedBy, offered: offered.length, ...told() })
+    onEvent({ kind: 'batch', id, items, byteLength, bodies, closedBy, offered: offered.length, ...told() })
   }
 
   const subscription = source.pipe(make(options)).subscribe({
     next: onNext,
     error: () => {
-      tell({ kind: 'error', ...told() })
+      onEvent({ kind: 'error', ...told() })
     },
     complete: () => {
-      tell({ kind: 'complete', ...told() })
+      onEvent({ kind: 'complete', ...told() })
     },
   })
 

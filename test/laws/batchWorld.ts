@@ -1,7 +1,7 @@
 /** The worlds in which the batch laws ask: settings and commands, as plain data that reaches the limits. */
 import * as fc from 'fast-check'
-import { envelope } from '../../src/event/Frame.ts'
-import type { Frame } from '../../src/event/Payload.ts'
+import { envelope } from '../../src/event/payload.ts'
+import type { Frame } from '../../src/event/payload.ts'
 
 export interface Settings {
   readonly maxCount: number

@@ -1,10 +1,9 @@
 /** What dividing a batch owes (CL4), against plain recursion as an oracle and against what the receiver saw. */
 import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
-import { bytesOf } from '../../src/event/bytesOf.ts'
-import { bodyOf } from '../../src/event/Payload.ts'
-import { isFinal, wasStarted } from '../../src/outcome/Failure.ts'
-import type { Verdict } from '../../src/outcome/Verdict.ts'
+import { bytesOf, bodyOf } from '../../src/event/payload.ts'
+import { isFinal, wasStarted } from '../../src/core/failure.ts'
+import type { Verdict } from '../../src/core/failure.ts'
 import { bisectingWorld, judge, type MakeBisecting, play, type Played, type Trace } from './bisectingWorld.ts'
 import { expectedOf, ofMember } from './bisectingOracle.ts'
 import { holds, law, type Law, same } from './policyLaw.ts'
@@ -154,16 +153,16 @@ const checks: Readonly<Record<string, Check>> = {
     for (const { attempt, calls } of trace.attempts) {
       for (const { attempt: given, item } of calls) {
         same([given.number, given.until], [attempt.number, attempt.until])
-        const { prior } = attempt
-        if (prior?._tag !== 'SomeOf' || prior.members.length !== trace.world.count) {
-          holds(given.prior === prior, 'another past')
+        const { lastFailure } = attempt
+        if (lastFailure?._tag !== 'PartlyFailed' || lastFailure.members.length !== trace.world.count) {
+          holds(given.lastFailure === lastFailure, 'another past')
           continue
         }
-        const past = item.items.map((member) => prior.members[member])
+        const past = item.items.map((member) => lastFailure.members[member])
         const failures = past.map((verdict) => (verdict?._tag === 'Left' ? verdict.left : undefined))
         const [first] = failures
         const isOne = failures.every((failure) => isDeepStrictEqual(failure, first))
-        same(given.prior, isOne ? first : { _tag: 'SomeOf', members: past })
+        same(given.lastFailure, isOne ? first : { _tag: 'PartlyFailed', members: past })
       }
     }
   },

@@ -1,12 +1,12 @@
 /** What one attempt at a batch should do, by plain recursion. */
 import { left } from 'fp-ts/lib/Either.js'
-import { type Failure, isFinal, isRetryable, retryable, wasStarted } from '../../src/outcome/Failure.ts'
-import type { Verdict } from '../../src/outcome/Verdict.ts'
+import { type Failure, isFinal, isRetryable, retryable, wasStarted } from '../../src/core/failure.ts'
+import type { Verdict } from '../../src/core/failure.ts'
 import { judge, type Trace } from './bisectingWorld.ts'
 
 /** What a verdict on a batch of `count` says of one member. */
 export const ofMember = (verdict: Verdict, count: number, at: number): Verdict => {
-  if (verdict._tag === 'Right' || verdict.left._tag !== 'SomeOf') return verdict
+  if (verdict._tag === 'Right' || verdict.left._tag !== 'PartlyFailed') return verdict
   return verdict.left.members.length === count ? (verdict.left.members[at] ?? verdict) : verdict
 }
 
@@ -18,7 +18,7 @@ export interface Expected {
 }
 
 const passing = (failure: Failure): Failure => {
-  if (failure._tag !== 'SomeOf') return failure
+  if (failure._tag !== 'PartlyFailed') return failure
   const found = failure.members.find((member) => member._tag === 'Left' && isRetryable(member.left))
   return found?._tag === 'Left' ? found.left : failure
 }
@@ -27,9 +27,11 @@ const passing = (failure: Failure): Failure => {
 export const expectedOf = ({ world, attempts }: Trace, at: number): Expected | undefined => {
   const now = attempts[at]
   if (now === undefined) return undefined
-  const { prior, number, until } = now.attempt
+  const { lastFailure, number, until } = now.attempt
   const known = (member: number): Verdict | undefined =>
-    prior?._tag === 'SomeOf' && prior.members.length === world.count ? prior.members[member] : undefined
+    lastFailure?._tag === 'PartlyFailed' && lastFailure.members.length === world.count
+      ? lastFailure.members[member]
+      : undefined
   const members: Array<Verdict | undefined> = Array.from({ length: world.count }, (_, member) => {
     const before = known(member)
     return before !== undefined && isFinal(before) ? before : undefined

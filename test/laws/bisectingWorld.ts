@@ -1,13 +1,20 @@
 /** A receiver that does not like some messages, or too many of them, and what becomes of a batch in several attempts. */
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { Clock } from '../../src/clock/Clock.ts'
-import { envelope } from '../../src/event/Frame.ts'
-import type { BatchPayload, EventPayload, Signer } from '../../src/event/Payload.ts'
-import { eachOf, type Failure, isRetryable, refused, retryable, someOf } from '../../src/outcome/Failure.ts'
-import type { Verdict } from '../../src/outcome/Verdict.ts'
-import { runOf } from '../../src/sink/Run.ts'
-import type { Attempt, Sink } from '../../src/sink/Sink.ts'
+import type { Clock } from '../../src/core/clock.ts'
+import { envelope } from '../../src/event/payload.ts'
+import type { BatchPayload, EventPayload, Signer } from '../../src/event/payload.ts'
+import {
+  allFailed,
+  type Failure,
+  isRetryable,
+  refused,
+  retryable,
+  partlyFailed,
+} from '../../src/core/failure.ts'
+import type { Verdict } from '../../src/core/failure.ts'
+import { runOf } from '../../src/sink/layer.ts'
+import type { Attempt, Sink } from '../../src/sink/sink.ts'
 import { type Call, type Reply, scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
@@ -67,8 +74,8 @@ export const bisectingWorld: fc.Arbitrary<World> = fc.integer({ min: 1, max: 24 
     firstPrior: fc.constantFrom<Failure | undefined>(
       undefined,
       retryable('network'),
-      eachOf([{ sink: 'a', failure: retryable('network') }]),
-      someOf(Array.from({ length: count + 1 }, () => right({ sink: 'inner' }))),
+      allFailed([{ sink: 'a', failure: retryable('network') }]),
+      partlyFailed(Array.from({ length: count + 1 }, () => right({ sink: 'inner' }))),
     ),
     stored: fc.boolean(),
   }),
@@ -98,7 +105,7 @@ export const judge = (
     return attempt < 3 && world.putOff.includes(member) ? LATER : TAKEN
   })
   if (each.every((one) => one === TAKEN)) return TAKEN
-  return each.length === 1 ? each[0] : left(someOf(each))
+  return each.length === 1 ? each[0] : left(partlyFailed(each))
 }
 
 const FRAME = envelope({ before: '{"batch":[', after: ']}' })
@@ -159,10 +166,10 @@ export const play = (make: MakeBisecting, world: World): Trace => {
   })
   const run = runOf(make(world.only, clock)(inner))
   const attempts: Played[] = []
-  let prior = world.firstPrior
+  let lastFailure = world.firstPrior
   for (let number = 1; number <= MOST_ATTEMPTS; number++) {
     const startedAt = clock.monotonic()
-    const attempt = { number, until: startedAt + (world.within ?? Infinity), prior }
+    const attempt = { number, until: startedAt + (world.within ?? Infinity), lastFailure }
     const begun = inner.calls.length
     const heard: Heard[] = []
     let cancelled = false
@@ -190,9 +197,9 @@ export const play = (make: MakeBisecting, world: World): Trace => {
     if (cancelled || verdict?._tag === 'Right') break
     const failure = verdict?._tag === 'Left' ? verdict.left : retryable('defect', { detail: 'planted' })
     // Nobody tries again what was refused for good; a memory that leaves nothing open is played all the same.
-    if (!isRetryable(failure) && failure._tag !== 'SomeOf') break
+    if (!isRetryable(failure) && failure._tag !== 'PartlyFailed') break
     // What JSON.parse gives back of a failure is a failure: it is plain data.
-    prior = world.stored ? (JSON.parse(JSON.stringify(failure)) as Failure) : failure
+    lastFailure = world.stored ? (JSON.parse(JSON.stringify(failure)) as Failure) : failure
   }
   return { world, batch, attempts }
 }

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { bodyOf } from '../../src/event/Payload.ts'
+import { bodyOf } from '../../src/event/payload.ts'
 import { isPoison, LEFT_ALONE } from '../client/server.ts'
 import { play, world } from '../client/world.ts'
 import type { OpenClient, Trace, World } from '../client/world.ts'
@@ -104,9 +104,10 @@ const laws: ReadonlyArray<ClientLaw> = [
     broken: ({ calls }, { within, timeout }) => {
       const first = new Map<string, number>()
       for (const { item, startedAt, endedAt } of calls) {
-        const since = first.get(item.id) ?? startedAt
-        first.set(item.id, since)
-        if (startedAt - since >= within) return `a request ${String(startedAt - since)} ms after the first`
+        const firstAttemptAt = first.get(item.id) ?? startedAt
+        first.set(item.id, firstAttemptAt)
+        if (startedAt - firstAttemptAt >= within)
+          return `a request ${String(startedAt - firstAttemptAt)} ms after the first`
         if ((endedAt ?? Infinity) - startedAt > timeout) return 'a request that went on'
       }
       return undefined

@@ -1,5 +1,5 @@
 /** What a client owes to its batches and to the order of its messages. */
-import { trackingFrame } from '../../src/event/tracking/trackingFrame.ts'
+import { trackingFrame } from '../../src/event/trackingMessage.ts'
 import type { MessageBatch } from '../../src/client/Message.ts'
 import type { Trace, World } from '../client/world.ts'
 import type { ClientLaw } from './client.ts'

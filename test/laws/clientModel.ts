@@ -6,7 +6,7 @@ import { modelFlushes } from './modelFlushes.ts'
 import { modelTelling } from './modelTelling.ts'
 import { modelTime } from './modelTime.ts'
 import type { Timer } from './modelTime.ts'
-import { trackingFrame } from '../../src/event/tracking/trackingFrame.ts'
+import { trackingFrame } from '../../src/event/trackingMessage.ts'
 import type { Model } from './clientSeen.ts'
 import { BACKOFF, FLUSH_AFTER, LATENCY, TIMEOUT } from '../client/commands.ts'
 import type { Mode, Setting } from '../client/commands.ts'
@@ -19,7 +19,7 @@ interface Waiting {
 interface Batch {
   readonly members: ReadonlyArray<Waiting>
   attempts: number
-  since: number | undefined
+  firstAttemptAt: number | undefined
   state: 'fresh' | 'parked' | 'running'
 }
 
@@ -27,7 +27,7 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
   const time = modelTime()
   const { now, schedule } = time
   const counts = { accepted: 0, delivered: 0, rejected: 0, expired: 0, dropped: 0, abandoned: 0 }
-  const { outcomes, tell, tellsOfDrop, react } = modelTelling(now)
+  const { outcomes, onEvent, tellsOfDrop, react } = modelTelling(now)
   const requests: string[] = []
   let live: Waiting[] = []
   const queue: Batch[] = []
@@ -53,7 +53,7 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
   const end = (message: Waiting, tag: keyof typeof counts, attempts: number): void => {
     live = live.filter((each) => each !== message)
     counts[tag]++
-    tell(`${tag} ${message.id} ${String(attempts)}`)
+    onEvent(`${tag} ${message.id} ${String(attempts)}`)
   }
 
   const endAll = (members: ReadonlyArray<Waiting>, tag: keyof typeof counts, attempts: number): void => {
@@ -70,7 +70,7 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
     const head = queue[0]
     if (head?.state !== 'fresh' || closing?.resting === true) return
     head.state = 'running'
-    head.since ??= now()
+    head.firstAttemptAt ??= now()
     requests.push(`${String(now())} ${head.members.map(({ id }) => id).join()}`)
     const answer = mode
     schedule(answer === 'hang' ? TIMEOUT : LATENCY, () => {
@@ -81,7 +81,7 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
   const settle = (head: Batch, answer: Mode): void => {
     head.attempts++
     const due = now() + BACKOFF
-    if (answer === 'ok' || answer === 'gone' || due >= (head.since ?? 0) + within) {
+    if (answer === 'ok' || answer === 'gone' || due >= (head.firstAttemptAt ?? 0) + within) {
       queue.shift()
       endBatch(head, answer === 'ok' ? 'delivered' : answer === 'gone' ? 'rejected' : 'expired')
       pump()
@@ -97,7 +97,7 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
 
   const closeOpen = (): void => {
     if (open.length === 0) return
-    queue.push({ members: open, attempts: 0, since: undefined, state: 'fresh' })
+    queue.push({ members: open, attempts: 0, firstAttemptAt: undefined, state: 'fresh' })
     batches++
     open = []
     stopDelay()

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
-import type { Event } from '../../src/event/Event.ts'
-import type { Payload } from '../../src/event/Payload.ts'
+import type { Event } from '../../src/event/event.ts'
+import type { Payload } from '../../src/event/payload.ts'
 import type { Call } from '../../src/testing/scriptedSink.ts'
 import { play, world } from '../destination/world.ts'
 import type { OpenDestination, Trace, World } from '../destination/world.ts'

@@ -4,8 +4,8 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
-import type { Fault } from '../../src/outcome/Refusal.ts'
-import type { Event, Forwarded } from '../../src/event/Kinds.ts'
+import type { Fault } from '../../src/core/refusal.ts'
+import type { Event, Forwarded } from '../../src/event/kinds.ts'
 import * as arbitrary from '../arbitraries/event.ts'
 import { anyCall, mutated } from '../arbitraries/call.ts'
 import { faulty } from '../arbitraries/faultyCall.ts'

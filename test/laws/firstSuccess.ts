@@ -1,8 +1,8 @@
 /** First success (DE1; pipelines/F1 to F9). */
 import * as fc from 'fast-check'
 import { left } from 'fp-ts/lib/Either.js'
-import { isRetryable } from '../../src/outcome/Failure.ts'
-import type { Sink } from '../../src/sink/Sink.ts'
+import { isRetryable } from '../../src/core/failure.ts'
+import type { Sink } from '../../src/sink/sink.ts'
 import {
   firstSuccessWorld,
   isAsked,
@@ -62,7 +62,7 @@ const laws: ReadonlyArray<FirstSuccessLaw> = [
             call.item === ITEM &&
             call.attempt.number === attempt.number &&
             call.attempt.until === attempt.until &&
-            same(call.attempt.prior ?? null, rememberedOf(world, at)),
+            same(call.attempt.lastFailure ?? null, rememberedOf(world, at)),
         ),
       ),
   },
@@ -108,13 +108,13 @@ export const firstSuccessLaws = (make: MakeFirstSuccess): ReadonlyArray<Checkabl
     }),
   },
   {
-    id: 'one sink alone is a plain send, its failure an EachOf of one (F6)',
+    id: 'one sink alone is a plain send, its failure an AllFailed of one (F6)',
     property: fc.property(firstSuccessWorld, (drawn) => {
       const world: World = { ...drawn, children: drawn.children.slice(0, 1), memory: 'none' }
       const alone = play(([only]) => only as Sink<number>, world).heard
       const wrapped = play(make, world).heard
       const unwrapped = wrapped.map((each) =>
-        each.verdict?._tag === 'Left' && each.verdict.left._tag === 'EachOf' && each.verdict.left.causes[0]
+        each.verdict?._tag === 'Left' && each.verdict.left._tag === 'AllFailed' && each.verdict.left.causes[0]
           ? { ...each, verdict: left(each.verdict.left.causes[0].failure) }
           : each,
       )

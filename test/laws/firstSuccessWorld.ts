@@ -1,11 +1,11 @@
 /** Worlds for the laws of first success, and an oracle in plain code that knows the whole script beforehand. */
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { Clock } from '../../src/clock/Clock.ts'
-import { eachOf, type Failure, refused, retryable } from '../../src/outcome/Failure.ts'
-import type { Verdict } from '../../src/outcome/Verdict.ts'
-import { runOf } from '../../src/sink/Run.ts'
-import type { Attempt, Sink } from '../../src/sink/Sink.ts'
+import type { Clock } from '../../src/core/clock.ts'
+import { allFailed, type Failure, refused, retryable } from '../../src/core/failure.ts'
+import type { Verdict } from '../../src/core/failure.ts'
+import { runOf } from '../../src/sink/layer.ts'
+import type { Attempt, Sink } from '../../src/sink/sink.ts'
 import { type Reply, type ScriptedSink, scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
@@ -40,7 +40,7 @@ const past: fc.Arbitrary<Failure | null> = fc.oneof(
   // The moment itself, and one millisecond to either side.
   fc.constantFrom(-1, 0, 1, 5_000).map((ms) => retryable('status', { status: 429, notBefore: START + ms })),
   fc.constant(
-    eachOf([
+    allFailed([
       { sink: 'x', failure: refused('certificate') },
       { sink: 'y', failure: refused('status', { status: 404 }) },
     ]),
@@ -87,7 +87,7 @@ const priorOfWorld = ({ memory, children }: World): Failure | undefined => {
   const causes = children.flatMap((one, at) =>
     one.past === null ? [] : [{ sink: nameOf(at), failure: one.past }],
   )
-  return eachOf([{ sink: 'gone', failure: refused('status') }, ...causes].reverse())
+  return allFailed([{ sink: 'gone', failure: refused('status') }, ...causes].reverse())
 }
 
 export interface Heard {
@@ -109,7 +109,7 @@ export const play = (make: MakeFirstSuccess, world: World): Trace => {
     scriptedSink<number>({ name: nameOf(at), clock, reply: () => replyOf(one, at) }),
   )
   const sink = make(sinks, clock)
-  const attempt: Attempt = { number: world.number, until: world.until, prior: priorOfWorld(world) }
+  const attempt: Attempt = { number: world.number, until: world.until, lastFailure: priorOfWorld(world) }
   const heard: Heard[] = []
   const at = (): number => clock.monotonic()
   const cancel = runOf(sink)(ITEM, attempt, {
@@ -157,7 +157,7 @@ export const oracle = (world: World): ReadonlyArray<Heard> => {
   }))
   const next: Heard =
     winner === undefined
-      ? { at: latest(asked.map(({ one }) => knownTime(one))), kind: 'next', verdict: left(eachOf(causes)) }
+      ? { at: latest(asked.map(({ one }) => knownTime(one))), kind: 'next', verdict: left(allFailed(causes)) }
       : {
           at: verdictTime(winner.one),
           kind: 'next',

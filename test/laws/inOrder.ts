@@ -1,9 +1,9 @@
 import * as fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { retryable } from '../../src/outcome/Failure.ts'
-import { delivered } from '../../src/outcome/Outcome.ts'
+import { retryable } from '../../src/core/failure.ts'
+import { delivered } from '../../src/core/outcome.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import type { Entry, Outbox } from '../../src/sink/Outbox.ts'
+import type { Entry, Outbox } from '../../src/outbox/outbox.ts'
 
 export interface Keyed {
   readonly n: number
@@ -111,8 +111,8 @@ const broken = (
       case 'park': {
         const [entry] = out.splice(each.which, 1)
         if (entry === undefined) break
-        const progress = { attempts: 1, last: retryable('busy') }
-        now(outbox.park(each.tried ? { ...entry, since: 0, progress } : entry, clock + each.delay))
+        const progress = { attempts: 1, lastFailure: retryable('busy') }
+        now(outbox.park(each.tried ? { ...entry, firstAttemptAt: 0, progress } : entry, clock + each.delay))
         parked.set(entry.item.n, clock + each.delay)
         if (waiting.some((n) => n > entry.item.n && keys[n] !== undefined && keys[n] === keys[entry.item.n]))
           reached.parkedHead++

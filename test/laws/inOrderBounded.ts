@@ -1,11 +1,11 @@
 /** The same order over an outbox that holds more than memory does, and can hand out retries alone. */
 import * as fc from 'fast-check'
 import { right } from 'fp-ts/lib/Either.js'
-import { isPromiseLike } from '../../src/internal/Awaitable.ts'
-import type { Awaitable } from '../../src/internal/Awaitable.ts'
-import { retryable } from '../../src/outcome/Failure.ts'
-import { delivered } from '../../src/outcome/Outcome.ts'
-import type { Entry, Outbox } from '../../src/sink/Outbox.ts'
+import { isPromiseLike } from '../../src/core/awaitable.ts'
+import type { Awaitable } from '../../src/core/awaitable.ts'
+import { retryable } from '../../src/core/failure.ts'
+import { delivered } from '../../src/core/outcome.ts'
+import type { Entry, Outbox } from '../../src/outbox/outbox.ts'
 import { command } from './inOrder.ts'
 import type { Command, Keyed } from './inOrder.ts'
 
@@ -68,7 +68,7 @@ const store = (isLater: boolean) => {
   const outbox: Outbox<Keyed> = {
     durable: true,
     append: (item) => {
-      const entry = { id: String(item.n), item, since: undefined, progress: undefined }
+      const entry = { id: String(item.n), item, firstAttemptAt: undefined, progress: undefined }
       fresh = [...fresh, entry]
       return answer(right(entry))
     },
@@ -103,7 +103,7 @@ const store = (isLater: boolean) => {
   return { outbox, out: () => out.size, putBack }
 }
 
-const progress = { attempts: 1, last: retryable('busy') }
+const progress = { attempts: 1, lastFailure: retryable('busy') }
 
 /** Plays a world; throws what is wrong. */
 const play = async (make: MakeBounded, given: World, reached: BoundedReached): Promise<void> => {
@@ -124,7 +124,7 @@ const play = async (make: MakeBounded, given: World, reached: BoundedReached): P
     const item = { n: made++, key }
     waiting.push(item)
     old.add(item.n)
-    const entry = { id: String(item.n), item, since: 0, progress }
+    const entry = { id: String(item.n), item, firstAttemptAt: 0, progress }
     if (isParked) {
       under.putBack(entry, 5)
       parked.set(item.n, 5)
@@ -208,7 +208,7 @@ const play = async (make: MakeBounded, given: World, reached: BoundedReached): P
       const entry = back(each.which)
       if (entry === undefined) continue
       parked.set(entry.item.n, clock + each.delay)
-      await outbox.park(each.tried ? { ...entry, since: 0, progress } : entry, clock + each.delay)
+      await outbox.park(each.tried ? { ...entry, firstAttemptAt: 0, progress } : entry, clock + each.delay)
     }
     must(outbox.stats().waiting === waiting.length, 'the counts differ')
   }

@@ -73,10 +73,10 @@ const checkBatches = (of: Books, { batches, parked }: Found): void => {
 
 const checkUnkept = (of: Books, { kept, disk }: Working, there: ReadonlySet<string>): void => {
   const missing = missingIn(of.waiting, there).length
-  const count = kept.unkept()
+  const count = kept.notPersisted()
   // Of a transaction that ended and was not told of nobody can know.
-  if (disk.isUntold()) hold('unkept', count >= missing, `${String(count)} of ${String(missing)}`)
-  else same('unkept', count, missing)
+  if (disk.isUntold()) hold('notPersisted', count >= missing, `${String(count)} of ${String(missing)}`)
+  else same('notPersisted', count, missing)
 }
 
 /** Looks at the disk. Answers what is there. */

@@ -1,8 +1,8 @@
 /** What is handed out, and what becomes of it. */
-import { refused, retryable } from '../../src/outcome/Failure.ts'
-import { delivered, rejected } from '../../src/outcome/Outcome.ts'
+import { refused, retryable } from '../../src/core/failure.ts'
+import { delivered, rejected } from '../../src/core/outcome.ts'
 import type { MessageBatch } from '../../src/client/Message.ts'
-import type { Entry } from '../../src/sink/Outbox.ts'
+import type { Entry } from '../../src/outbox/outbox.ts'
 import { idsIn, idsOf } from './keepingBooks.ts'
 import type { Books } from './keepingBooks.ts'
 import { hold, same } from './keepingLaw.ts'
@@ -29,7 +29,7 @@ export const handedOut = (
   reached: Reached,
 ): void => {
   for (const entry of entries) {
-    const { id, item, since, progress } = entry
+    const { id, item, firstAttemptAt, progress } = entry
     hold('handsOnce', !on.out.some((other) => other.item.id === item.id), `${item.id} is out already`)
     hold('handsOnce', !item.members.some((each) => of.ended.has(each.id)), `${item.id} has ended`)
     on.out = [...on.out, entry]
@@ -38,8 +38,8 @@ export const handedOut = (
     const { entry: parked, due } = before
     same(
       'remembers',
-      { id, since, progress },
-      { id: parked.id, since: parked.since, progress: parked.progress },
+      { id, firstAttemptAt, progress },
+      { id: parked.id, firstAttemptAt: parked.firstAttemptAt, progress: parked.progress },
     )
     hold('remembers', due <= on.clock.now(), `it is due at ${String(due)}`)
     on.parked.delete(item.id)
@@ -69,7 +69,7 @@ const withDisk = async (on: Working, answer: PromiseLike<void> | void): Promise<
   })
   await nextTurn()
   while (!state.isOver) {
-    hasWaited = (await on.disk.tell()) || hasWaited
+    hasWaited = (await on.disk.onEvent()) || hasWaited
     await nextTurn()
   }
   await over
@@ -77,8 +77,8 @@ const withDisk = async (on: Working, answer: PromiseLike<void> | void): Promise<
 }
 
 export const park = async (on: Working, entry: Batch, delay: number, reached: Reached): Promise<void> => {
-  const progress = { attempts: (entry.progress?.attempts ?? 0) + 1, last: retryable('busy') }
-  const parked = { ...entry, since: entry.since ?? on.clock.now(), progress }
+  const progress = { attempts: (entry.progress?.attempts ?? 0) + 1, lastFailure: retryable('busy') }
+  const parked = { ...entry, firstAttemptAt: entry.firstAttemptAt ?? on.clock.now(), progress }
   const due = on.clock.now() + delay
   on.parked.set(entry.item.id, { entry: parked, due })
   const isLate = await withDisk(on, on.kept.outbox.park(parked, due))

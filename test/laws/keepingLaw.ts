@@ -11,7 +11,7 @@ export const LAWS = {
   whole: 'a batch is on the disk as it was closed',
   order: 'batches lie in the order of their closing',
   stats: 'the counters agree with what is there',
-  unkept: 'what a crash would take is counted',
+  notPersisted: 'what a crash would take is counted',
   answers: 'whoever asks is answered when all is on the disk or has ended, and is told no only at a close',
   takes: 'a closed batch is handed out after the transaction that brings it, and not much later',
   moves: 'while the disk takes nothing, what is closed is handed out all the same',

@@ -4,7 +4,7 @@ import type { Keeping, KeepingOptions } from '../../src/client/keeping/keeping.t
 import { batchOf } from '../../src/client/keeping/BatchRecord.ts'
 import type { Message, MessageBatch } from '../../src/client/Message.ts'
 import type { StoredOutbox } from '../../src/outbox/lmdb/storedOutbox.ts'
-import type { Entry } from '../../src/sink/Outbox.ts'
+import type { Entry } from '../../src/outbox/outbox.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import type { VirtualClock } from '../../src/testing/virtualClock.ts'
 import type { Life } from '../client/keeping/grounds.ts'
@@ -30,7 +30,7 @@ export interface GatedDisk {
   /** Brings the transaction that was asked for to its end. */
   readonly commit: () => Promise<void>
   /** Tells the writer how it ended. Answers whether there was something to tell. */
-  readonly tell: () => Promise<boolean>
+  readonly onEvent: () => Promise<boolean>
   readonly isAsked: () => boolean
   /** It has ended, and the writer does not know. */
   readonly isUntold: () => boolean
@@ -100,7 +100,7 @@ const gated = (real: Write, realBury: Bury): GatedDisk => {
       while (burying > 0)
     },
     commit,
-    tell: async () => {
+    onEvent: async () => {
       await commit()
       if (asked === undefined || result === undefined) return false
       const { settle } = asked

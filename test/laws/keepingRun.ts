@@ -1,5 +1,5 @@
-import { isPromiseLike } from '../../src/internal/Awaitable.ts'
-import type { Entry } from '../../src/sink/Outbox.ts'
+import { isPromiseLike } from '../../src/core/awaitable.ts'
+import type { Entry } from '../../src/outbox/outbox.ts'
 import type { MessageBatch } from '../../src/client/Message.ts'
 import { messageOf } from '../client/keeping/grounds.ts'
 import type { Folders } from '../client/keeping/grounds.ts'
@@ -105,9 +105,9 @@ export const run = async (
       .then(undefined, caught)
   }
 
-  const tell = async (): Promise<void> => {
+  const onEvent = async (): Promise<void> => {
     const wasAsked = now.disk.isAsked()
-    await now.disk.tell()
+    await now.disk.onEvent()
     if (!wasAsked) return
     if (now.disk.isDown()) reached.failed++
     listen()
@@ -118,7 +118,7 @@ export const run = async (
   const rest = async (): Promise<void> => {
     now.disk.set('fine')
     for (let idle = 0; idle < 2; idle = now.disk.isAsked() ? 0 : idle + 1) {
-      await tell()
+      await onEvent()
       now.clock.tick(1_000)
       await now.disk.rested()
     }
@@ -127,7 +127,7 @@ export const run = async (
     of.owed.clear()
     same('letters', [...(await now.dead())].sort(), [...of.died].sort())
     const there = look(of, now)
-    same('unkept', [now.kept.unkept(), missingIn(of.waiting, there)], [0, []])
+    same('notPersisted', [now.kept.notPersisted(), missingIn(of.waiting, there)], [0, []])
     hold('takes', !now.kept.isAnyLeaving(), 'something is still leaving')
     hold('answers', asking.size === 0, `${String(asking.size)} were never answered`)
   }
@@ -164,7 +164,7 @@ export const run = async (
       state.isOpen = false
     })
     for (let told = 0; state.isOpen;) {
-      if (await now.disk.tell()) told++
+      if (await now.disk.onEvent()) told++
       else await nextTurn()
       hold('answers', told < 8, 'it is being closed, and goes on writing')
     }
@@ -214,8 +214,8 @@ export const run = async (
         return nextTurn()
       case 'commit':
         return now.disk.commit()
-      case 'tell':
-        return tell()
+      case 'onEvent':
+        return onEvent()
       case 'disk': {
         now.disk.set(command.does)
         return

@@ -13,7 +13,7 @@ export type Command =
   /** The transaction that was asked for comes to its end on the disk; the writer does not know yet. */
   | { readonly do: 'commit' }
   /** The same, if it did not, and the writer is told. */
-  | { readonly do: 'tell' }
+  | { readonly do: 'onEvent' }
   | { readonly do: 'disk'; readonly does: Disk }
   | { readonly do: 'ask' }
   | { readonly do: 'take'; readonly limit: number; readonly parked: number }
@@ -39,7 +39,7 @@ const mixed: Weights = {
   accept: 20,
   close: 12,
   commit: 8,
-  tell: 20,
+  onEvent: 20,
   disk: 6,
   ask: 8,
   take: 14,
@@ -56,7 +56,7 @@ const outage: Weights = {
   accept: 16,
   close: 16,
   commit: 1,
-  tell: 22,
+  onEvent: 22,
   disk: 3,
   ask: 4,
   take: 24,
@@ -77,7 +77,7 @@ const command = (weights: Weights, disks: ReadonlyArray<Disk>): fc.Arbitrary<Com
     }),
     close: fc.record({ do: fc.constant('close' as const), lane }),
     commit: fc.constant({ do: 'commit' }),
-    tell: fc.constant({ do: 'tell' }),
+    onEvent: fc.constant({ do: 'onEvent' }),
     disk: fc.record({ do: fc.constant('disk' as const), does: fc.constantFrom(...disks) }),
     ask: fc.constant({ do: 'ask' }),
     take: fc.record({
@@ -120,15 +120,15 @@ const goesDown: fc.Arbitrary<World> = fc
   .map(({ does, lane: at, before, after, asks, limit }) => {
     const accept: Command = { do: 'accept', lane: at, texts: ['{}'] }
     const close: Command = { do: 'close', lane: at }
-    const tell: Command = { do: 'tell' }
+    const onEvent: Command = { do: 'onEvent' }
     return [
       accept,
       ...(before ? [close] : []),
-      tell,
+      onEvent,
       { do: 'disk', does },
       accept,
       close,
-      tell,
+      onEvent,
       ...(after ? [accept, close] : []),
       ...(asks ? [{ do: 'ask' } as const] : []),
       { do: 'take', limit, parked: 1 },
@@ -150,7 +150,7 @@ const isAsked: fc.Arbitrary<World> = fc
   .map(({ does, isTold, which, isEnd, isDead, delay, closes }) => [
     { do: 'disk', does },
     { do: 'pass', ms: 1_000 },
-    ...(isTold ? [{ do: 'tell' } as const] : []),
+    ...(isTold ? [{ do: 'onEvent' } as const] : []),
     isEnd ? { do: 'end', which, isDead } : { do: 'park', which, delay },
     ...(closes === 0 ? [{ do: 'reopen' } as const] : []),
     { do: 'take', limit: 2, parked: 2 },

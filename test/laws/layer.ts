@@ -1,9 +1,9 @@
 /** What a layer owes to the sink inside, as long as it has no reason to interfere. */
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
-import { type Failure, refused, retryable } from '../../src/outcome/Failure.ts'
-import { runOf } from '../../src/sink/Run.ts'
-import type { Attempt, Layer, Sink } from '../../src/sink/Sink.ts'
+import { type Failure, refused, retryable } from '../../src/core/failure.ts'
+import { runOf } from '../../src/sink/layer.ts'
+import type { Attempt, Layer, Sink } from '../../src/sink/sink.ts'
 import { type Reply, type ScriptedSink, scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { type VirtualClock, virtualClock } from '../../src/testing/virtualClock.ts'
 
@@ -36,7 +36,7 @@ export const anyReply: fc.Arbitrary<Reply> = fc
 const attempt: fc.Arbitrary<Attempt> = fc.record({
   number: fc.integer({ min: 1, max: 40 }),
   until: fc.constantFrom(Infinity, Number.MAX_SAFE_INTEGER),
-  prior: fc.option(failure, { nil: undefined }),
+  lastFailure: fc.option(failure, { nil: undefined }),
 })
 
 interface Trial {
@@ -94,7 +94,7 @@ export const layerLaws = (
         inner.calls.length === 1 &&
         seen?.number === asked.number &&
         seen.until === asked.until &&
-        seen.prior === asked.prior
+        seen.lastFailure === asked.lastFailure
       )
     }),
     law(

@@ -1,7 +1,7 @@
 /** Lanes (DE4, DE7, DE8), judged by what was seen from outside and from below. */
 import * as fc from 'fast-check'
 import { right } from 'fp-ts/lib/Either.js'
-import { runOf } from '../../src/sink/Run.ts'
+import { runOf } from '../../src/sink/layer.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { type Item, limitingWorld, type MakeLimiting, play, type Trace, type World } from './limitingWorld.ts'
@@ -83,7 +83,7 @@ const longQueue = async (make: MakeLimiting, many: number): Promise<boolean> => 
   let ended = 0
   const receiver = { next: () => {}, complete: () => ended++, error: () => {} }
   for (let id = 0; id <= many; id++)
-    run({ id, key: 0 }, { number: 1, until: Infinity, prior: undefined }, receiver)
+    run({ id, key: 0 }, { number: 1, until: Infinity, lastFailure: undefined }, receiver)
   await clock.advance(5)
   return ended === many + 1
 }
@@ -95,7 +95,7 @@ const stopped = async (make: MakeLimiting, concurrency: number, many: number): P
   const run = runOf(make(inner, { concurrency, queue: 1_000, by: undefined }, clock).sink)
   const receiver = { next: () => {}, complete: () => {}, error: () => {} }
   const cancels = Array.from({ length: many }, (_, id) =>
-    run({ id, key: 0 }, { number: 1, until: Infinity, prior: undefined }, receiver),
+    run({ id, key: 0 }, { number: 1, until: Infinity, lastFailure: undefined }, receiver),
   )
   for (const cancel of cancels) cancel()
   await clock.runAll()

@@ -1,10 +1,10 @@
 /** Worlds for the laws of lanes: commands that are plain data, played on a virtual clock, and what was seen of it. */
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
-import { retryable } from '../../src/outcome/Failure.ts'
-import type { Verdict } from '../../src/outcome/Verdict.ts'
-import { runOf } from '../../src/sink/Run.ts'
-import type { Sink } from '../../src/sink/Sink.ts'
+import { retryable } from '../../src/core/failure.ts'
+import type { Verdict } from '../../src/core/failure.ts'
+import { runOf } from '../../src/sink/layer.ts'
+import type { Sink } from '../../src/sink/sink.ts'
 import { type Reply, scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { type VirtualClock, virtualClock } from '../../src/testing/virtualClock.ts'
 
@@ -187,7 +187,7 @@ export const play = async (make: MakeLimiting, world: World): Promise<Trace> => 
     }
     const cancel = run(
       { id, key: plan.key },
-      { number: 1, until: one.until, prior: undefined },
+      { number: 1, until: one.until, lastFailure: undefined },
       {
         next: (verdict) => {
           one.verdictAt = clock.now()

@@ -1,8 +1,8 @@
 /** Listening to a sink, strictly: what it told, and what it told after it had been cancelled. */
 import * as fc from 'fast-check'
-import type { Verdict } from '../../src/outcome/Verdict.ts'
-import { runOf } from '../../src/sink/Run.ts'
-import { onlyAttempt, type Sink } from '../../src/sink/Sink.ts'
+import type { Verdict } from '../../src/core/failure.ts'
+import { runOf } from '../../src/sink/layer.ts'
+import { onlyAttempt, type Sink } from '../../src/sink/sink.ts'
 
 /** A sink under test, and what can be seen of it from below. */
 export interface Subject {

@@ -2,7 +2,7 @@
 export interface ModelTelling {
   /** What was told, each with its moment. */
   readonly outcomes: ReadonlyArray<string>
-  readonly tell: (text: string) => void
+  readonly onEvent: (text: string) => void
   /** Somebody is told of a drop: there and then nothing is dropped for what he sends. */
   readonly tellsOfDrop: () => boolean
   /** Has `call` called by the next so many that are told. */
@@ -19,7 +19,7 @@ export const modelTelling = (now: () => number): ModelTelling => {
 
   return {
     outcomes,
-    tell: (text) => {
+    onEvent: (text) => {
       untold.push({ text })
       if (telling) return
       telling = true

@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer'
 import type { Either } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
-import type { BadLine, Line } from '../../src/sources/Line.ts'
+import type { BadLine, Line } from '../../src/sources/ndjson.ts'
 import { holds, same } from './policyLaw.ts'
 
 export type Chunk = Uint8Array | string

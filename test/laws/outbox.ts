@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import type { Entry } from '../../src/sink/Outbox.ts'
+import type { Entry } from '../../src/outbox/outbox.ts'
 import { hold } from './outboxLaw.ts'
 import { play } from './outboxPlay.ts'
 import type { Play } from './outboxPlay.ts'
@@ -20,7 +20,7 @@ export interface Reached {
   redriven: number
   redriveRefused: number
   purged: number
-  forgotten: number
+  evictedDeadLetters: number
 }
 
 export const nothingReached = (): Reached => ({
@@ -36,7 +36,7 @@ export const nothingReached = (): Reached => ({
   redriven: 0,
   redriveRefused: 0,
   purged: 0,
-  forgotten: 0,
+  evictedDeadLetters: 0,
 })
 
 /** Those of the entries that are out, by position, none twice. */
@@ -79,7 +79,7 @@ const run = async (on: Play, { commands, bounds }: World, reached: Reached): Pro
         without(entries)
         await on.end(entries, command.how)
         if (letters === bounds.keepDead && entries.length > 0 && command.how === 'rejected')
-          reached.forgotten++
+          reached.evictedDeadLetters++
         return
       }
       case 'bury':

@@ -1,7 +1,7 @@
 /** What an outbox must hold: the same words, over plain arrays. */
-import type { Outcome } from '../../src/outcome/Outcome.ts'
-import { isDead } from '../../src/outcome/Outcome.ts'
-import type { DeadLetter, Entry } from '../../src/sink/Outbox.ts'
+import type { Outcome } from '../../src/core/outcome.ts'
+import { isDead } from '../../src/core/outcome.ts'
+import type { DeadLetter, Entry } from '../../src/outbox/outbox.ts'
 import type { Bounds, Item } from './outboxWorld.ts'
 
 /** Something that waits. */
@@ -9,7 +9,7 @@ export interface Waiting {
   /** Undefined: put back from the dead letters, with an id that shows when it is taken. */
   readonly id: string | undefined
   readonly item: Item
-  readonly since: number | undefined
+  readonly firstAttemptAt: number | undefined
   readonly progress: Entry<Item>['progress']
   /** Undefined: never put back. */
   readonly due: number | undefined
@@ -44,7 +44,7 @@ const change = (of: Model, id: string, to: (one: Waiting) => ReadonlyArray<Waiti
 const fresh = (item: Item, id: string | undefined): Waiting => ({
   id,
   item,
-  since: undefined,
+  firstAttemptAt: undefined,
   progress: undefined,
   due: undefined,
   out: false,
@@ -61,8 +61,8 @@ export const goOut = (of: Model, which: Waiting, id: string): void => {
   of.waiting = of.waiting.map((one) => (one === which ? { ...one, id, out: true } : one))
 }
 
-export const goBack = (of: Model, { id, since, progress }: Entry<Item>, due: number): void => {
-  change(of, id, (one) => [{ ...one, since, progress, due, out: false }])
+export const goBack = (of: Model, { id, firstAttemptAt, progress }: Entry<Item>, due: number): void => {
+  change(of, id, (one) => [{ ...one, firstAttemptAt, progress, due, out: false }])
 }
 
 export const bury = (of: Model, letter: Letter): void => {

@@ -1,8 +1,8 @@
 /** Does to an outbox what a world says, and holds each answer against the model. */
-import type { Clock } from '../../src/clock/Clock.ts'
-import * as Failure from '../../src/outcome/Failure.ts'
-import * as Outcome from '../../src/outcome/Outcome.ts'
-import type { DeadLetter, Entry, Outbox } from '../../src/sink/Outbox.ts'
+import type { Clock } from '../../src/core/clock.ts'
+import * as Failure from '../../src/core/failure.ts'
+import * as Outcome from '../../src/core/outcome.ts'
+import type { DeadLetter, Entry, Outbox } from '../../src/outbox/outbox.ts'
 import { LAWS, hold, same, text } from './outboxLaw.ts'
 import type { Law } from './outboxLaw.ts'
 import {
@@ -43,16 +43,23 @@ export interface Play {
   readonly close: () => Promise<void>
 }
 
-const outcomeOf = ({ item, since, progress }: Entry<Item>, how: How, at: number): Outcome.Outcome<Item> => {
+const outcomeOf = (
+  { item, firstAttemptAt, progress }: Entry<Item>,
+  how: How,
+  at: number,
+): Outcome.Outcome<Item> => {
   const attempts = (progress?.attempts ?? 0) + 1
-  const failure = Failure.eachOf([{ sink: 'a', failure: Failure.refused('status', { status: 410 }) }])
+  const failure = Failure.allFailed([{ sink: 'a', failure: Failure.refused('status', { status: 410 }) }])
   switch (how) {
     case 'delivered':
       return Outcome.delivered(item, attempts, { sink: 'a', status: 200 })
     case 'rejected':
       return Outcome.rejected(item, attempts, failure)
     case 'expired':
-      return Outcome.expired(item, Failure.expired(attempts, since ?? at, Failure.retryable('timeout')))
+      return Outcome.expired(
+        item,
+        Failure.expired(attempts, firstAttemptAt ?? at, Failure.retryable('timeout')),
+      )
     case 'dropped':
       return Outcome.dropped(item, attempts, 'dropOldest')
   }
@@ -89,8 +96,8 @@ export const play = (ground: Ground, bounds: Bounds): Play => {
     same('identical', entry.item, one.item)
     same(
       one.id === undefined ? 'redrives' : 'remembers',
-      [entry.since, entry.progress],
-      [one.since, one.progress],
+      [entry.firstAttemptAt, entry.progress],
+      [one.firstAttemptAt, one.progress],
     )
     return one
   }
@@ -158,10 +165,10 @@ export const play = (ground: Ground, bounds: Bounds): Play => {
     const bare = found.map(({ at, entry, outcome }): Letter => ({ at, entry, outcome }))
     // The id of one that was never let in is the outbox's own affair.
     const idless = (letters: ReadonlyArray<Letter>): unknown =>
-      letters.map(({ at, entry: { item, since, progress }, outcome }) => ({
+      letters.map(({ at, entry: { item, firstAttemptAt, progress }, outcome }) => ({
         at,
         item,
-        since,
+        firstAttemptAt,
         progress,
         outcome,
       }))
@@ -197,7 +204,11 @@ export const play = (ground: Ground, bounds: Bounds): Play => {
       const back = entries.map((entry): Entry<Item> => {
         if (!tried) return entry
         const attempts = (entry.progress?.attempts ?? 0) + 1
-        return { ...entry, since: entry.since ?? now, progress: { attempts, last: failure } }
+        return {
+          ...entry,
+          firstAttemptAt: entry.firstAttemptAt ?? now,
+          progress: { attempts, lastFailure: failure },
+        }
       })
       await Promise.all(back.map(async (entry) => outbox.park(entry, now + delay)))
       for (const entry of back) goBack(of, entry, now + delay)
@@ -211,7 +222,7 @@ export const play = (ground: Ground, bounds: Bounds): Play => {
       const outcome = Outcome.rejected(item, 0, Failure.refused('noRoom'))
       await outbox.bury?.(item, outcome)
       if (outbox.bury === undefined) return
-      bury(of, { at: now, entry: { id: '', item, since: undefined, progress: undefined }, outcome })
+      bury(of, { at: now, entry: { id: '', item, firstAttemptAt: undefined, progress: undefined }, outcome })
     },
     pass: (ms) => {
       now += ms

@@ -1,8 +1,8 @@
 /** What is done to an outbox: plain data that reaches its bounds. */
 import * as fc from 'fast-check'
-import type { Clock } from '../../src/clock/Clock.ts'
-import type { Awaitable } from '../../src/internal/Awaitable.ts'
-import type { Outbox } from '../../src/sink/Outbox.ts'
+import type { Clock } from '../../src/core/clock.ts'
+import type { Awaitable } from '../../src/core/awaitable.ts'
+import type { Outbox } from '../../src/outbox/outbox.ts'
 
 export interface Item {
   readonly n: number

@@ -4,7 +4,7 @@
  */
 import * as fc from 'fast-check'
 import { left } from 'fp-ts/lib/Either.js'
-import { retryable } from '../../src/outcome/Failure.ts'
+import { retryable } from '../../src/core/failure.ts'
 import {
   Monoid,
   always,
@@ -14,8 +14,8 @@ import {
   fullJitter,
   limitRetries,
   notBefore,
-} from '../../src/policy/RetryPolicy.ts'
-import type { RetryPolicy } from '../../src/policy/RetryPolicy.ts'
+} from '../../src/policy/retryPolicy.ts'
+import type { RetryPolicy } from '../../src/policy/retryPolicy.ts'
 import type { Step } from '../../src/policy/step.ts'
 import { holds, law, same } from './policyLaw.ts'
 import type { Law } from './policyLaw.ts'

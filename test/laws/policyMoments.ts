@@ -28,7 +28,7 @@ const nearby: fc.Arbitrary<number> = fc.oneof(
 
 /** Where a limit is placed, and how far beside it. */
 interface Aim {
-  readonly at: 'due' | 'now' | 'since'
+  readonly at: 'due' | 'now' | 'firstAttemptAt'
   readonly offset: number
 }
 
@@ -36,13 +36,13 @@ const seed = fc.record({
   curves: fc.array(curve, { maxLength: 3, size: 'max' }),
   retriesLeft: fc.option(fc.constantFrom(-1, 0, 1, 5), { nil: undefined }),
   deadline: fc.option(
-    fc.record({ at: fc.constantFrom<Aim['at']>('due', 'due', 'now', 'since'), offset: nearby }),
+    fc.record({ at: fc.constantFrom<Aim['at']>('due', 'due', 'now', 'firstAttemptAt'), offset: nearby }),
     { nil: undefined, freq: 8 },
   ),
   honours: fc.boolean(),
   reversed: fc.boolean(),
   before: fc.oneof(fc.constantFrom(0, 1, 2), fc.nat({ max: 12 })),
-  since: fc.constantFrom(0, 1_767_225_600_000),
+  firstAttemptAt: fc.constantFrom(0, 1_767_225_600_000),
   elapsed: fc.oneof(fc.constantFrom(0, 5_000), fc.nat({ max: 20_000_000 })),
   draw,
   nest: fc.constantFrom<Nest>('alone', 'alone', 'each', 'some', 'some of each', 'each of some'),
@@ -66,14 +66,14 @@ const seed = fc.record({
 
 /** The deadline is chosen last, when it is known what it should be near to. */
 export const moment: fc.Arbitrary<Moment> = seed.map((chosen) => {
-  const { before, since, curves, honours, reversed, nest } = chosen
-  const now = since + chosen.elapsed
+  const { before, firstAttemptAt, curves, honours, reversed, nest } = chosen
+  const now = firstAttemptAt + chosen.elapsed
   const retries = chosen.retriesLeft === undefined ? undefined : Math.max(0, before + chosen.retriesLeft)
   const endless: Shape = { curves, retries, within: undefined, honours, reversed }
   const rested = now + backoffOf(endless, before + 1, chosen.draw)
   const aimed = chosen.deadline
-  const places = { due: rested, now, since }
-  const limit = aimed && Math.max(since + 1, places[aimed.at] + aimed.offset)
+  const places = { due: rested, now, firstAttemptAt }
+  const limit = aimed && Math.max(firstAttemptAt + 1, places[aimed.at] + aimed.offset)
   const leaves = chosen.leaves.map((leaf): Leaf => {
     if (leaf.final) return leaf
     const { asked } = leaf
@@ -81,6 +81,6 @@ export const moment: fc.Arbitrary<Moment> = seed.map((chosen) => {
     const anchor = { now, backoff: rested, deadline: limit ?? rested }[asked.at]
     return { final: false, at: anchor + asked.offset }
   })
-  const shape = { ...endless, within: limit && limit - since }
-  return { shape, before, since, now, draw: chosen.draw, nest, leaves }
+  const shape = { ...endless, within: limit && limit - firstAttemptAt }
+  return { shape, before, firstAttemptAt, now, draw: chosen.draw, nest, leaves }
 })

@@ -5,7 +5,7 @@
  */
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
-import { expired } from '../../src/outcome/Failure.ts'
+import { expired } from '../../src/core/failure.ts'
 import { holds, law, same } from './policyLaw.ts'
 import type { Law } from './policyLaw.ts'
 import { moment } from './policyMoments.ts'
@@ -72,7 +72,7 @@ const R7success: Check = (step, at) => {
   const after = step(
     policyOf(at.shape),
     progressOf(at.before),
-    at.since,
+    at.firstAttemptAt,
     right(receipt),
     at.now,
     () => at.draw,
@@ -88,11 +88,11 @@ const R7final: Check = (step, at) => {
 
 /** What a retry inside gave up on has ended, and ended in time, not by a refusal. */
 const R7expired: Check = (step, at) => {
-  const failure = expired(at.before + 3, at.since, failureOf(at.nest, at.leaves))
+  const failure = expired(at.before + 3, at.firstAttemptAt, failureOf(at.nest, at.leaves))
   const after = step(
     policyOf(at.shape),
     progressOf(at.before),
-    at.since,
+    at.firstAttemptAt,
     left(failure),
     at.now,
     () => at.draw,
@@ -117,7 +117,7 @@ const R9: Check = (step, at) => {
   const within = Math.min(at.shape.within ?? Infinity, 200)
   const shape = { ...at.shape, within, retries: at.shape.retries ?? 50 }
   const leaves = [{ final: false, at: undefined }] as const
-  let life = { ...at, shape, leaves, nest: 'alone', before: 0, now: at.since } satisfies Moment
+  let life = { ...at, shape, leaves, nest: 'alone', before: 0, now: at.firstAttemptAt } satisfies Moment
   let after = stepAt(step, life)
   let starts = 1
   while (waits(after) && starts < 1_000) {
@@ -130,7 +130,7 @@ const R9: Check = (step, at) => {
   same(after, {
     _tag: 'Expire',
     attempts: starts,
-    failure: expired(starts, at.since, failureOf('alone', leaves)),
+    failure: expired(starts, at.firstAttemptAt, failureOf('alone', leaves)),
   })
 }
 
@@ -141,15 +141,15 @@ const R10: Check = (step, at) => {
   const failure = failureOf(at.nest, at.leaves)
   if (after._tag === 'Wait') same(after.progress, { attempts, last: failure })
   if (after._tag === 'Expire') {
-    same(after, { _tag: 'Expire', attempts, failure: expired(attempts, at.since, failure) })
+    same(after, { _tag: 'Expire', attempts, failure: expired(attempts, at.firstAttemptAt, failure) })
   }
 }
 
 /** Pure: the same question has the same answer. One draw for a retryable failure, so that a seed replays a world. */
 const pure: Check = (step, at) => {
   let draws = 0
-  const counted: StepFunction = (policy, progress, since, verdict, now, random) =>
-    step(policy, progress, since, verdict, now, () => {
+  const counted: StepFunction = (policy, progress, firstAttemptAt, verdict, now, random) =>
+    step(policy, progress, firstAttemptAt, verdict, now, () => {
       draws++
       return random()
     })

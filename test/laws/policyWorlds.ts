@@ -4,9 +4,9 @@
  */
 import { left } from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
-import { eachOf, expired, refused, retryable, someOf } from '../../src/outcome/Failure.ts'
-import type { Failure } from '../../src/outcome/Failure.ts'
-import type { Progress } from '../../src/outcome/Progress.ts'
+import { allFailed, expired, refused, retryable, partlyFailed } from '../../src/core/failure.ts'
+import type { Failure } from '../../src/core/failure.ts'
+import type { Progress } from '../../src/core/outcome.ts'
 import {
   always,
   both,
@@ -16,8 +16,8 @@ import {
   fullJitter,
   limitRetries,
   notBefore,
-} from '../../src/policy/RetryPolicy.ts'
-import type { RetryPolicy } from '../../src/policy/RetryPolicy.ts'
+} from '../../src/policy/retryPolicy.ts'
+import type { RetryPolicy } from '../../src/policy/retryPolicy.ts'
 import type { Step, Wait, step } from '../../src/policy/step.ts'
 
 /** What is tested: `step`, or a mutant of it. */
@@ -101,9 +101,9 @@ const failureOfLeaf = (leaf: Leaf): Failure => {
 export const failureOf = (nest: Nest, leaves: ReadonlyArray<Leaf>): Failure => {
   const failures = leaves.map(failureOfLeaf)
   const each = (of: ReadonlyArray<Failure>): Failure =>
-    eachOf(of.map((failure, i) => ({ sink: `sink ${i}`, failure })))
+    allFailed(of.map((failure, i) => ({ sink: `sink ${i}`, failure })))
   const some = (of: ReadonlyArray<Failure>): Failure =>
-    someOf([{ _tag: 'Right', right: { sink: 'x' } }, ...of.map((failure) => left(failure))])
+    partlyFailed([{ _tag: 'Right', right: { sink: 'x' } }, ...of.map((failure) => left(failure))])
   const [first = refused('status')] = failures
   switch (nest) {
     case 'alone':
@@ -128,7 +128,7 @@ export interface Moment {
   readonly shape: Shape
   /** Attempts that failed before this one. */
   readonly before: number
-  readonly since: number
+  readonly firstAttemptAt: number
   readonly now: number
   readonly draw: number
   readonly nest: Nest
@@ -146,7 +146,7 @@ export interface Expected {
   readonly exhausted: boolean
 }
 
-export const expectedOf = ({ shape, before, since, now, draw, nest, leaves }: Moment): Expected => {
+export const expectedOf = ({ shape, before, firstAttemptAt, now, draw, nest, leaves }: Moment): Expected => {
   const counted = nest === 'alone' ? leaves.slice(0, 1) : leaves
   const backoff = backoffOf(shape, before + 1, draw)
   const asked = shape.honours || nest.startsWith('each') ? earliestOf(counted) : 0
@@ -155,7 +155,7 @@ export const expectedOf = ({ shape, before, since, now, draw, nest, leaves }: Mo
     backoff,
     held: asked > now + backoff,
     due: Math.max(now + backoff, asked),
-    deadline: since + (shape.within ?? Infinity),
+    deadline: firstAttemptAt + (shape.within ?? Infinity),
     exhausted: before >= (shape.retries ?? Infinity),
   }
 }
@@ -165,13 +165,13 @@ export const stepAt = (decide: StepFunction, moment: Moment): Step =>
   decide(
     policyOf(moment.shape),
     progressOf(moment.before),
-    moment.since,
+    moment.firstAttemptAt,
     left(failureOf(moment.nest, moment.leaves)),
     moment.now,
     () => moment.draw,
   )
 
 export const progressOf = (before: number): Progress | undefined =>
-  before === 0 ? undefined : { attempts: before, last: expired(1, 0, refused('status')) }
+  before === 0 ? undefined : { attempts: before, lastFailure: expired(1, 0, refused('status')) }
 
 export const waits = (after: Step): after is Wait => after._tag === 'Wait'

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { bufferCount, map, mergeMap, Observable, of, timer } from 'rxjs'
 import type { OperatorFunction } from 'rxjs'
-import { toScheduler } from '../../src/clock/toScheduler.ts'
+import { toScheduler } from '../../src/core/clock.ts'
 import type { PullOptions } from '../../src/sources/pull.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import type { VirtualClock } from '../../src/testing/virtualClock.ts'

@@ -1,7 +1,7 @@
 /** The laws of a push source, against commands that reach its bounds. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
-import type { Abandoned, Dropped } from '../../src/outcome/Outcome.ts'
+import type { Abandoned, Dropped } from '../../src/core/outcome.ts'
 import type { NotTaken, Push, PushOptions } from '../../src/sources/push.ts'
 import { holds, same } from './policyLaw.ts'
 import { world } from './pushWorld.ts'

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import type { Relay, RelayOptions } from '../../src/outbox/relay/RelayContract.ts'
+import type { Relay, RelayOptions } from '../../src/outbox/relay.ts'
 import { play, world } from '../outbox/world.ts'
 import type { Ask, Trace, World } from '../outbox/world.ts'
 
@@ -77,16 +77,16 @@ const laws: ReadonlyArray<RelayLaw> = [
   },
   {
     id: 'no more are in a round than allowed',
-    broken: ({ samples }, { inRound }) => {
-      const most = Math.max(...samples.map((sample) => sample.inRound))
-      return most > inRound ? `${String(most)} in a round, ${String(inRound)} allowed` : undefined
+    broken: ({ samples }, { maxInFlight }) => {
+      const most = Math.max(...samples.map((sample) => sample.maxInFlight))
+      return most > maxInFlight ? `${String(most)} in a round, ${String(maxInFlight)} allowed` : undefined
     },
   },
   {
     id: 'a verdict is earned: delivered by a yes, rejected by a no of each, expired not before its time',
-    broken: ({ ended, asks }, { urls, items, inRound }) => {
+    broken: ({ ended, asks }, { urls, items, maxInFlight }) => {
       // Where retries wait for a slot, they may expire in that wait.
-      const roomForAll = Math.floor(inRound / 2) >= items.length
+      const roomForAll = Math.floor(maxInFlight / 2) >= items.length
       for (const { _tag, item } of ended) {
         const mine = of(asks, item)
         const answers = new Set(mine.map((ask) => ask.answer))

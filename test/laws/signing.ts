@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Mismatch, Secrets, Verified } from '../../src/signing/Mismatch.ts'
+import type { Mismatch, Secrets, Verified } from '../../src/signing/verify.ts'
 import { holds, law, same } from './policyLaw.ts'
 import type { Law } from './policyLaw.ts'
 

@@ -4,7 +4,7 @@
  */
 import * as fc from 'fast-check'
 import { take } from 'rxjs'
-import { onlyAttempt } from '../../src/sink/Sink.ts'
+import { onlyAttempt } from '../../src/sink/sink.ts'
 import {
   type Border,
   isVerdict,

@@ -1,6 +1,6 @@
 /** The laws of a virtual clock: it does what a list of timers, looked through from the start each time, would do. */
 import * as fc from 'fast-check'
-import type { Cancel } from '../../src/clock/Clock.ts'
+import type { Cancel } from '../../src/core/clock.ts'
 import type { VirtualClock } from '../../src/testing/virtualClock.ts'
 import { holds, same } from './policyLaw.ts'
 

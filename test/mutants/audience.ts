@@ -1,8 +1,8 @@
 /** Syncs that are wrong on purpose, each in one way, and the law that must see it. Most are the real one, told or given something wrong. */
 import { concatMap, from, map, of } from 'rxjs'
 import type { Pairs, Played, Syncing } from '../laws/audience.ts'
-import type { Change } from '../../src/collector/audience/differences.ts'
-import type { Sync } from '../../src/collector/audience/Sync.ts'
+import type { Change } from '../../src/collector/audienceChanges.ts'
+import type { Sync } from '../../src/collector/audience.ts'
 
 type Changes = ReadonlyArray<Change<unknown>>
 

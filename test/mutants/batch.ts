@@ -2,13 +2,12 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { Observable } from 'rxjs'
-import { systemClock } from '../../src/clock/Clock.ts'
-import { jsonArrayFrame } from '../../src/event/Frame.ts'
-import { bodyOf } from '../../src/event/Payload.ts'
-import type { BatchPayload, Closing, Payload } from '../../src/event/Payload.ts'
-import type { Rail } from '../../src/outcome/Rail.ts'
-import { tooLarge } from '../../src/outcome/Refusal.ts'
-import type { TooLarge } from '../../src/outcome/Refusal.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { jsonArrayFrame, bodyOf } from '../../src/event/payload.ts'
+import type { BatchPayload, ClosedBy, Payload } from '../../src/event/payload.ts'
+import type { ObservableEither } from '../../src/core/outcome.ts'
+import { tooLarge } from '../../src/core/refusal.ts'
+import type { TooLarge } from '../../src/core/refusal.ts'
 import type { BatchUnderTest } from '../laws/batchPlay.ts'
 
 /** The law that each one breaks, and how. The first twelve are those of pipelines, part 3. */
@@ -61,7 +60,7 @@ export const batchWith =
     const comma = is('commaForgotten') ? 0 : 1
     const time = (): number => (is('wallClock') ? clock.now() : clock.monotonic())
 
-    return <L, A>(source: Rail<L, Payload<A>>) =>
+    return <L, A>(source: ObservableEither<L, Payload<A>>) =>
       new Observable<Either<L | TooLarge, BatchPayload<A>>>((subscriber) => {
         const waiting: Array<{ readonly batch?: BatchPayload<A>; readonly run: () => void }> = []
         const lefts: L[] = []
@@ -80,7 +79,7 @@ export const batchWith =
           for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) next.run()
           busy = false
         }
-        const batchOf = (members: ReadonlyArray<Payload<A>>, closedBy: Closing): BatchPayload<A> => ({
+        const batchOf = (members: ReadonlyArray<Payload<A>>, closedBy: ClosedBy): BatchPayload<A> => ({
           id: is('sameId') ? 'id' : newId(),
           items: members.flatMap((each) =>
             is('copies') ? each.items.map((item) => ({ ...item })) : each.items,
@@ -103,7 +102,7 @@ export const batchWith =
           }
           waiting.push({ batch: payload, run })
         }
-        const close = (closedBy: Closing): void => {
+        const close = (closedBy: ClosedBy): void => {
           if (open.length === 0 && !is('emptyTick')) return
           send(batchOf(open, closedBy))
           open = []

@@ -5,11 +5,11 @@ import {
   isFinal,
   isRetryable,
   retryable,
-  someOf,
+  partlyFailed,
   wasStarted,
-} from '../../src/outcome/Failure.ts'
-import type { Verdict } from '../../src/outcome/Verdict.ts'
-import { fromRun, runOf } from '../../src/sink/Run.ts'
+} from '../../src/core/failure.ts'
+import type { Verdict } from '../../src/core/failure.ts'
+import { fromRun, runOf } from '../../src/sink/layer.ts'
 import { ofMember } from '../laws/bisectingOracle.ts'
 import type { Batch, MakeBisecting } from '../laws/bisectingWorld.ts'
 
@@ -40,7 +40,7 @@ const mistakes = [
   'says that nothing was started when its halves were late',
   'forgets the deadline for its parts',
   'gives the parts the past of the whole',
-  'puts every verdict into a SomeOf',
+  'puts every verdict into a PartlyFailed',
 ] as const
 
 interface Request {
@@ -66,21 +66,21 @@ const part = (batch: Batch, list: ReadonlyArray<number>, mistake: Mistake | 'non
 }
 
 const pastOf = (
-  prior: Failure | undefined,
+  lastFailure: Failure | undefined,
   count: number,
   list: ReadonlyArray<number>,
 ): Failure | undefined => {
-  if (prior?._tag !== 'SomeOf' || prior.members.length !== count) return prior
-  const past = list.flatMap((at) => prior.members[at] ?? [])
+  if (lastFailure?._tag !== 'PartlyFailed' || lastFailure.members.length !== count) return lastFailure
+  const past = list.flatMap((at) => lastFailure.members[at] ?? [])
   const [first] = past
   const text = JSON.stringify(first)
   return first?._tag === 'Left' && past.every((each) => JSON.stringify(each) === text)
     ? first.left
-    : someOf(past)
+    : partlyFailed(past)
 }
 
 const passing = (failure: Failure): Failure =>
-  failure._tag === 'SomeOf'
+  failure._tag === 'PartlyFailed'
     ? (failure.members.flatMap((each) =>
         each._tag === 'Left' && isRetryable(each.left) ? [each.left] : [],
       )[0] ?? failure)
@@ -94,11 +94,12 @@ export const plainWith =
       sink.name,
       (batch, attempt, receiver) => {
         const count = batch.members.length
-        const { prior } = attempt
+        const { lastFailure } = attempt
         const members: Array<Verdict | undefined> = batch.members.map((_, at) => {
-          if (prior?._tag !== 'SomeOf') return undefined
-          if (prior.members.length !== count && mistake !== 'takes any memory for its own') return undefined
-          const known = prior.members[at]
+          if (lastFailure?._tag !== 'PartlyFailed') return undefined
+          if (lastFailure.members.length !== count && mistake !== 'takes any memory for its own')
+            return undefined
+          const known = lastFailure.members[at]
           if (known === undefined || !isFinal(known)) return undefined
           if (mistake === 'forgets what was taken before' && known._tag === 'Right') return undefined
           return mistake === 'forgets what was refused before' && known._tag === 'Left' ? undefined : known
@@ -117,7 +118,7 @@ export const plainWith =
           queue.splice(0, 1, ...open.map((at) => [at]))
 
         const verdictNow = (): Verdict => {
-          if (whole !== undefined && mistake !== 'puts every verdict into a SomeOf') return whole
+          if (whole !== undefined && mistake !== 'puts every verdict into a PartlyFailed') return whole
           const rest = stopped ?? retryable('late')
           const unsent =
             halvedBy !== undefined &&
@@ -139,16 +140,18 @@ export const plainWith =
           const same = all.every(
             (each) => each._tag === 'Left' && failed._tag === 'Left' && each.left === failed.left,
           )
-          return same && mistake !== 'puts every verdict into a SomeOf' ? failed : left(someOf(all))
+          return same && mistake !== 'puts every verdict into a PartlyFailed'
+            ? failed
+            : left(partlyFailed(all))
         }
-        const tell = (): void => {
+        const onEvent = (): void => {
           if (!told) receiver.next(verdictNow())
           told = true
         }
         const end = (): void => {
           if (over) return
           if (mistake === 'tells of a defect before what is known' && defect !== undefined) told = true
-          tell()
+          onEvent()
           over = true
           if (defect === undefined || mistake === 'swallows a defect') receiver.complete()
           else receiver.error(defect.error)
@@ -194,18 +197,20 @@ export const plainWith =
           }
           const request: Request = { answered: false, done: false }
           const past =
-            mistake === 'gives the parts the past of the whole' ? prior : pastOf(prior, count, list)
+            mistake === 'gives the parts the past of the whole'
+              ? lastFailure
+              : pastOf(lastFailure, count, list)
           const until =
             mistake === 'forgets the deadline for its parts' && list.length < count ? Infinity : attempt.until
           const cancel = runOf(sink)(
             part(batch, list, mistake),
-            { ...attempt, until, prior: past },
+            { ...attempt, until, lastFailure: past },
             {
               next: (verdict) => {
                 if (over) return
                 request.answered = true
                 settle(list, verdict)
-                if (queue.length === 0 && mistake !== 'tells the verdict only at the end') tell()
+                if (queue.length === 0 && mistake !== 'tells the verdict only at the end') onEvent()
                 if (mistake === 'sends both halves at once' && queue.length > 0) next()
               },
               complete: () => {

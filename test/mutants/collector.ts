@@ -1,10 +1,10 @@
 /** Collectors that are wrong on purpose. Each must break a law. */
 import { concatMap, filter, map, of } from 'rxjs'
 import { createCollector } from '../../src/collector/createCollector.ts'
-import type { Collector, CollectorOptions } from '../../src/collector/Collector.ts'
-import type { CollectorSettings, DestinationSettings } from '../../src/collector/CollectorSettings.ts'
-import type { Event } from '../../src/event/Event.ts'
-import type { Payload } from '../../src/event/Payload.ts'
+import type { Collector, CollectorOptions } from '../../src/collector/collector.ts'
+import type { CollectorSettings, DestinationSettings } from '../../src/collector/settings.ts'
+import type { Event } from '../../src/event/event.ts'
+import type { Payload } from '../../src/event/payload.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import type { CreateCollector } from '../collector/world.ts'
 

@@ -1,8 +1,8 @@
 /** Destinations that are wrong on purpose. Each must break a law. */
 import { concatMap, filter, of } from 'rxjs'
-import type { Destination, DestinationOptions } from '../../src/destination/Destination.ts'
-import { openDestination } from '../../src/destination/openDestination.ts'
-import { always } from '../../src/policy/RetryPolicy.ts'
+import type { Destination, DestinationOptions } from '../../src/destination/destination.ts'
+import { openDestination } from '../../src/destination/createDestination.ts'
+import { always } from '../../src/policy/retryPolicy.ts'
 import type { OpenDestination } from '../destination/world.ts'
 
 const withOptions =

@@ -1,5 +1,5 @@
 /** Roads that are wrong on purpose, each in one way. Every one must be killed by a law of events. */
-import type { Event, Forwarded } from '../../src/event/Kinds.ts'
+import type { Event, Forwarded } from '../../src/event/kinds.ts'
 import type { Road, Taken } from '../laws/event.ts'
 import { NOW } from '../laws/event.ts'
 

@@ -1,8 +1,8 @@
 /** First successes with one planted mistake each, and one without, written apart from the real one. */
 import { left } from 'fp-ts/lib/Either.js'
-import { type Cause, eachOf, type Failure, retryable } from '../../src/outcome/Failure.ts'
-import type { Verdict } from '../../src/outcome/Verdict.ts'
-import { fromRun, runOf } from '../../src/sink/Run.ts'
+import { type Cause, allFailed, type Failure, retryable } from '../../src/core/failure.ts'
+import type { Verdict } from '../../src/core/failure.ts'
+import { fromRun, runOf } from '../../src/sink/layer.ts'
 import type { MakeFirstSuccess } from '../laws/firstSuccessWorld.ts'
 
 const mistakes = [
@@ -32,11 +32,11 @@ type Mistake = (typeof mistakes)[number] | 'none'
 const plain =
   (mistake: Mistake): MakeFirstSuccess =>
   (sinks, clock) => {
-    const pastOf = (prior: Failure | undefined, name: string, at: number): Failure | undefined => {
-      if (prior?._tag !== 'EachOf') return undefined
+    const pastOf = (lastFailure: Failure | undefined, name: string, at: number): Failure | undefined => {
+      if (lastFailure?._tag !== 'AllFailed') return undefined
       return mistake === 'remembers by position'
-        ? prior.causes[at]?.failure
-        : prior.causes.find((cause) => cause.sink === name)?.failure
+        ? lastFailure.causes[at]?.failure
+        : lastFailure.causes.find((cause) => cause.sink === name)?.failure
     }
     const isLive = (past: Failure | undefined): boolean => {
       if (past === undefined) return true
@@ -48,7 +48,7 @@ const plain =
     return fromRun(
       'mutant',
       (item, attempt, receiver) => {
-        const pasts = sinks.map((sink, at) => pastOf(attempt.prior, sink.name, at))
+        const pasts = sinks.map((sink, at) => pastOf(attempt.lastFailure, sink.name, at))
         const live = pasts.map(isLive)
         const answers = new Map<number, Verdict>()
         const cancels = new Map<number, () => void>()
@@ -82,8 +82,8 @@ const plain =
             return success
           const awaited = live.filter(Boolean).length - all.length
           if (mistake === 'counts a first failure as the verdict' && all.length > 0)
-            return left(eachOf(causes()))
-          return awaited === 0 && success === undefined ? left(eachOf(causes())) : undefined
+            return left(allFailed(causes()))
+          return awaited === 0 && success === undefined ? left(allFailed(causes())) : undefined
         }
         const most = mistake === 'tells two verdicts' ? 2 : 1
         const proceed = (): void => {
@@ -113,11 +113,11 @@ const plain =
             if (mistake === 'asks one after the other') ask(at + 1)
             return
           }
-          const prior = mistake === 'gives each sink the whole past' ? attempt.prior : pasts[at]
+          const lastFailure = mistake === 'gives each sink the whole past' ? attempt.lastFailure : pasts[at]
           const own = {
             number: mistake === 'numbers the attempt anew' ? 1 : attempt.number,
             until: mistake === 'forgets the deadline' ? Infinity : attempt.until,
-            prior,
+            lastFailure,
           }
           const place = mistake === 'gives each sink a round of its own' ? { wire: undefined } : round
           const cancel = runOf(sink)(item, several ? { ...own, round: place } : own, {

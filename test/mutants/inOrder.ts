@@ -1,11 +1,11 @@
 /** Outboxes that keep the order wrongly on purpose. Each must break the law. */
-import { inOrder } from '../../src/outbox/inOrder.ts'
-import type { Outbox } from '../../src/sink/Outbox.ts'
+import { ordered } from '../../src/outbox/ordered.ts'
+import type { Outbox } from '../../src/outbox/outbox.ts'
 import type { Keyed, MakeInOrder } from '../laws/inOrder.ts'
 import type { MakeBounded } from '../laws/inOrderBounded.ts'
 
 const ignore = (): void => undefined
-const real: MakeInOrder = (outbox, keyOf) => inOrder(outbox, { keyOf, defect: ignore })
+const real: MakeInOrder = (outbox, keyOf) => ordered(outbox, { keyOf, defect: ignore })
 
 const changed =
   (change: (outbox: Outbox<Keyed>) => Partial<Outbox<Keyed>>): MakeInOrder =>
@@ -20,7 +20,7 @@ export const inOrderMutants: Readonly<Record<string, MakeInOrder>> = {
   'lets the next go when its head is parked': changed(({ park, end, append }) => ({
     park: (entry, due) => {
       void park(entry, due)
-      void end(entry, { _tag: 'Abandoned', item: entry.item, attempts: 0, last: undefined })
+      void end(entry, { _tag: 'Abandoned', item: entry.item, attempts: 0, lastFailure: undefined })
       void append(entry.item)
     },
   })),
@@ -36,7 +36,7 @@ export const inOrderMutants: Readonly<Record<string, MakeInOrder>> = {
   })),
 }
 
-const bounded: MakeBounded = (outbox, options) => inOrder(outbox, { ...options, defect: ignore })
+const bounded: MakeBounded = (outbox, options) => ordered(outbox, { ...options, defect: ignore })
 
 const boundedOver =
   (change: (outbox: Outbox<Keyed>, under: Outbox<Keyed>) => Partial<Outbox<Keyed>>): MakeBounded =>
@@ -60,7 +60,7 @@ export const boundedMutants: Readonly<Record<string, MakeBounded>> = {
   'lets the next go when its head is parked': boundedOver(({ park, end, append }) => ({
     park: async (entry, due) => {
       await park(entry, due)
-      await end(entry, { _tag: 'Abandoned', item: entry.item, attempts: 0, last: undefined })
+      await end(entry, { _tag: 'Abandoned', item: entry.item, attempts: 0, lastFailure: undefined })
       await append(entry.item)
     },
   })),

@@ -102,14 +102,14 @@ export const keepingMutants: Readonly<Record<string, KeepingMutant>> = {
     make: writes((what) => ({ ...what, drafts: what.drafts.map((each) => ({ ...each, count: 0 })) })),
   },
   'counts what is open as lost though it is on the disk': {
-    breaks: 'unkept',
+    breaks: 'notPersisted',
     make: after((kept, { eachOpen }) => ({
-      unkept: () => {
+      notPersisted: () => {
         let open = 0
         eachOpen((_, messages) => {
           open += messages.length
         })
-        return Math.max(open, kept.unkept())
+        return Math.max(open, kept.notPersisted())
       },
     })),
   },

@@ -4,7 +4,7 @@ import type { Keeping, KeepingOptions } from '../../src/client/keeping/keeping.t
 import type { Message, MessageBatch } from '../../src/client/Message.ts'
 import type { Change, Remains, Worked } from '../../src/outbox/lmdb/entering/Drafts.ts'
 import type { StoredOutbox } from '../../src/outbox/lmdb/storedOutbox.ts'
-import type { Entry } from '../../src/sink/Outbox.ts'
+import type { Entry } from '../../src/outbox/outbox.ts'
 import type { LAWS } from '../laws/keepingLaw.ts'
 import type { MakeKeeping } from '../laws/keepingPlay.ts'
 

@@ -26,7 +26,7 @@ export const keepingsWithoutDisk: Readonly<Record<string, KeepingMutant>> = {
     })),
   },
   'brings nothing to the disk that was handed out': {
-    breaks: 'unkept',
+    breaks: 'notPersisted',
     make: writes((what) => ({ ...what, worked: [] })),
   },
   'gives another id to what it brings to the disk': {
@@ -35,7 +35,10 @@ export const keepingsWithoutDisk: Readonly<Record<string, KeepingMutant>> = {
   },
   'forgets the tries of what it brings to the disk': {
     breaks: 'remembers',
-    make: brings((each) => ({ ...each, entry: { ...each.entry, since: undefined, progress: undefined } })),
+    make: brings((each) => ({
+      ...each,
+      entry: { ...each.entry, firstAttemptAt: undefined, progress: undefined },
+    })),
   },
   'forgets when what it brings to the disk is due': {
     breaks: 'remembers',
@@ -84,7 +87,7 @@ export const keepingsWithoutDisk: Readonly<Record<string, KeepingMutant>> = {
     },
   },
   'counts what is out as if it were on the disk': {
-    breaks: 'unkept',
+    breaks: 'notPersisted',
     make: (options) => {
       const out = new Map<string, number>()
       const kept = keeping(options)
@@ -103,10 +106,10 @@ export const keepingsWithoutDisk: Readonly<Record<string, KeepingMutant>> = {
             return end(entry, outcome)
           },
         },
-        unkept: () =>
+        notPersisted: () =>
           Math.max(
             0,
-            [...out.values()].reduce((sum, count) => sum - count, kept.unkept()),
+            [...out.values()].reduce((sum, count) => sum - count, kept.notPersisted()),
           ),
       }
     },

@@ -1,6 +1,6 @@
 /** Layers that break one clause of the contract each. */
-import { fromRun, runOf } from '../../src/sink/Run.ts'
-import { type Layer, onlyAttempt, type Sink } from '../../src/sink/Sink.ts'
+import { fromRun, runOf } from '../../src/sink/layer.ts'
+import { type Layer, onlyAttempt, type Sink } from '../../src/sink/sink.ts'
 import type { VirtualClock } from '../../src/testing/virtualClock.ts'
 import type { MakeLayer } from '../laws/layer.ts'
 
@@ -22,7 +22,7 @@ export const layerMutants: ReadonlyArray<{ readonly name: string; readonly make:
     make: layer((sink) =>
       fromRun(
         sink.name,
-        (item, attempt, receiver) => runOf(sink)(item, { ...attempt, prior: undefined }, receiver),
+        (item, attempt, receiver) => runOf(sink)(item, { ...attempt, lastFailure: undefined }, receiver),
         sink.close,
       ),
     ),
@@ -42,17 +42,17 @@ export const layerMutants: ReadonlyArray<{ readonly name: string; readonly make:
       fromRun(
         sink.name,
         (item, attempt, receiver) => {
-          let tell = (): void => {}
+          let onEvent = (): void => {}
           return runOf(sink)(item, attempt, {
             next: (verdict) => {
-              tell = () => receiver.next(verdict)
+              onEvent = () => receiver.next(verdict)
             },
             complete: () => {
-              tell()
+              onEvent()
               receiver.complete()
             },
             error: (defect) => {
-              tell()
+              onEvent()
               receiver.error(defect)
             },
           })

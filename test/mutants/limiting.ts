@@ -1,8 +1,8 @@
 /** Lanes with one planted mistake each, and one without, written apart from the real ones. */
 import { left } from 'fp-ts/lib/Either.js'
-import { retryable } from '../../src/outcome/Failure.ts'
-import { fromRun, type Receiver, runOf } from '../../src/sink/Run.ts'
-import type { Attempt } from '../../src/sink/Sink.ts'
+import { retryable } from '../../src/core/failure.ts'
+import { fromRun, type Receiver, runOf } from '../../src/sink/layer.ts'
+import type { Attempt } from '../../src/sink/sink.ts'
 import type { Item, MakeLimiting } from '../laws/limitingWorld.ts'
 
 const mistakes = [

@@ -2,9 +2,9 @@
 import { Buffer, isUtf8 } from 'node:buffer'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { jsonFault } from '../../src/internal/jsonFault.ts'
-import { notJson, notUtf8, tooLong } from '../../src/sources/Line.ts'
-import type { BadLine, Line } from '../../src/sources/Line.ts'
+import { jsonFault } from '../../src/core/json.ts'
+import { notJson, notUtf8, tooLong } from '../../src/sources/ndjson.ts'
+import type { BadLine, Line } from '../../src/sources/ndjson.ts'
 import type { Chunk, ReadNdjson } from '../laws/ndjson.ts'
 
 export const ndjsonBugs = {

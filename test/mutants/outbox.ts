@@ -1,9 +1,9 @@
 /** Outboxes that are wrong on purpose. Each must break the law that it names. */
 import { right } from 'fp-ts/lib/Either.js'
-import { isPromiseLike } from '../../src/internal/Awaitable.ts'
-import type { Awaitable } from '../../src/internal/Awaitable.ts'
-import { delivered, isDead } from '../../src/outcome/Outcome.ts'
-import type { Entry, Outbox } from '../../src/sink/Outbox.ts'
+import { isPromiseLike } from '../../src/core/awaitable.ts'
+import type { Awaitable } from '../../src/core/awaitable.ts'
+import { delivered, isDead } from '../../src/core/outcome.ts'
+import type { Entry, Outbox } from '../../src/outbox/outbox.ts'
 import type { LAWS } from '../laws/outboxLaw.ts'
 import type { Item, MakeGround } from '../laws/outboxWorld.ts'
 
@@ -43,14 +43,21 @@ const tenth = (item: Item): boolean => item.n % 10 === 9
 export const outboxMutants: Readonly<Record<string, OutboxMutant>> = {
   'accepts and does not keep': mutant('stats', 'memory', ({ append }) => ({
     append: (item) =>
-      tenth(item) ? right({ id: `x${item.n}`, item, since: undefined, progress: undefined }) : append(item),
+      tenth(item)
+        ? right({ id: `x${item.n}`, item, firstAttemptAt: undefined, progress: undefined })
+        : append(item),
   })),
   'keeps one back for ever': mutant('order', 'memory', ({ take }) => ({
     take: (now, limit, parked) =>
       then(take(now, limit, parked), (entries) => entries.filter(({ item }) => !tenth(item))),
   })),
   'hands out what was never given': mutant('kept', 'memory', ({ take }) => {
-    const ghost: Entry<Item> = { id: 'x', item: { n: -1, size: 0, text: '' }, since: 1, progress: undefined }
+    const ghost: Entry<Item> = {
+      id: 'x',
+      item: { n: -1, size: 0, text: '' },
+      firstAttemptAt: 1,
+      progress: undefined,
+    }
     return {
       take: (now, limit, parked) =>
         then(take(now, limit, parked), (all) => (all.length > 2 ? [...all, ghost] : all)),
@@ -93,7 +100,7 @@ export const outboxMutants: Readonly<Record<string, OutboxMutant>> = {
       ),
   })),
   'forgets when it began': mutant('remembers', 'lmdb', ({ park }) => ({
-    park: (entry, due) => park({ ...entry, since: undefined }, due),
+    park: (entry, due) => park({ ...entry, firstAttemptAt: undefined }, due),
   })),
   'tidies what it stores': mutant('identical', 'memory', ({ append, take }) => ({
     append,
@@ -180,7 +187,7 @@ export const outboxMutants: Readonly<Record<string, OutboxMutant>> = {
       },
       take: (now, limit, parked) =>
         then(outbox.take(now, limit, parked), (entries) =>
-          entries.map((entry) => (old.delete(entry.item.n) ? { ...entry, since: 1 } : entry)),
+          entries.map((entry) => (old.delete(entry.item.n) ? { ...entry, firstAttemptAt: 1 } : entry)),
         ),
     }
   }),

@@ -3,9 +3,9 @@
  * must pass every law, so what kills a mutant is its one mistake.
  */
 import { isRight } from 'fp-ts/lib/Either.js'
-import { expired, isRetryable } from '../../src/outcome/Failure.ts'
-import type { Failure } from '../../src/outcome/Failure.ts'
-import type { RetryPolicy } from '../../src/policy/RetryPolicy.ts'
+import { expired, isRetryable } from '../../src/core/failure.ts'
+import type { Failure } from '../../src/core/failure.ts'
+import type { RetryPolicy } from '../../src/policy/retryPolicy.ts'
 import type { StepFunction } from '../laws/policyWorlds.ts'
 
 /** The places where a mutant differs. */
@@ -20,7 +20,7 @@ interface Parts {
   readonly count: (before: number) => number
   readonly isUsedUp: (attempts: number, retries: number) => boolean
   readonly isOver: (due: number, deadline: number) => boolean
-  readonly start: (since: number, now: number) => number
+  readonly start: (firstAttemptAt: number, now: number) => number
   readonly dueAt: (rested: number, asked: number, deadline: number, now: number) => number
   readonly honours: (policy: RetryPolicy, failure: Failure) => boolean
   readonly asked: (moments: ReadonlyArray<number>) => number
@@ -46,9 +46,9 @@ const right: Parts = {
   count: (before) => before + 1,
   isUsedUp: (attempts, retries) => attempts > retries,
   isOver: (due, deadline) => due >= deadline,
-  start: (since) => since,
+  start: (firstAttemptAt) => firstAttemptAt,
   dueAt: (rested, asked) => Math.max(rested, asked),
-  honours: (policy, failure) => has(policy) || failure._tag === 'EachOf',
+  honours: (policy, failure) => has(policy) || failure._tag === 'AllFailed',
   asked: (moments) => Math.min(...moments),
   because: (rested, asked) => (asked > rested ? 'Retry-After' : 'backoff'),
   last: (failure) => failure,
@@ -60,9 +60,9 @@ const momentsOf = (failure: Failure): ReadonlyArray<number> => {
   switch (failure._tag) {
     case 'Retryable':
       return [failure.notBefore ?? 0]
-    case 'EachOf':
+    case 'AllFailed':
       return failure.causes.flatMap((cause) => momentsOf(cause.failure))
-    case 'SomeOf':
+    case 'PartlyFailed':
       return failure.members.flatMap((member) => (isRight(member) ? [] : momentsOf(member.left)))
     case 'Refused':
     case 'Expired':
@@ -95,7 +95,7 @@ const stepWith = (fault: Partial<Parts>): StepFunction => {
     return 'policy' in policy ? limit(policy.policy, of) : of(policy)
   }
 
-  return (policy, progress, since, verdict, now, random) => {
+  return (policy, progress, firstAttemptAt, verdict, now, random) => {
     const attempts = parts.count(progress?.attempts ?? 0)
     if (isRight(verdict)) return { _tag: 'Deliver', attempts, receipt: verdict.right }
     const failure = verdict.left
@@ -108,15 +108,15 @@ const stepWith = (fault: Partial<Parts>): StepFunction => {
     const rested = now + Math.max(parts.floor, delay(policy, attempts, draw))
     const retries = limit(policy, (leaf) => (leaf._tag === 'LimitRetries' ? leaf.most : Infinity))
     const within = limit(policy, (leaf) => (leaf._tag === 'Deadline' ? leaf.within : Infinity))
-    const deadline = parts.start(since, now) + within
+    const deadline = parts.start(firstAttemptAt, now) + within
     const asked = parts.honours(policy, failure) ? parts.asked(momentsOf(failure)) : 0
     const due = parts.dueAt(rested, asked, deadline, now)
-    const last = parts.last(failure, progress?.last)
+    const last = parts.last(failure, progress?.lastFailure)
     if (parts.isUsedUp(attempts, retries) || parts.isOver(due, deadline)) {
-      return { _tag: 'Expire', attempts, failure: expired(attempts, since, last) }
+      return { _tag: 'Expire', attempts, failure: expired(attempts, firstAttemptAt, last) }
     }
     const because = parts.because(rested, asked)
-    return { _tag: 'Wait', due, delay: due - now, because, progress: { attempts, last } }
+    return { _tag: 'Wait', due, delay: due - now, because, progress: { attempts, lastFailure: last } }
   }
 }
 

@@ -1,7 +1,7 @@
 /** A push source over plain arrays, and what could be wrong with one. */
 import * as E from 'fp-ts/lib/Either.js'
-import { abandoned, dropped } from '../../src/outcome/Outcome.ts'
-import { closed, full, tooLarge } from '../../src/outcome/Refusal.ts'
+import { abandoned, dropped } from '../../src/core/outcome.ts'
+import { closed, full, tooLarge } from '../../src/core/refusal.ts'
 import type { Push } from '../../src/sources/push.ts'
 import type { MakePush } from '../laws/push.ts'
 import type { Item } from '../laws/pushWorld.ts'

@@ -1,9 +1,9 @@
 /** Relays that are wrong on purpose. Each must break a law. */
-import { retryable } from '../../src/outcome/Failure.ts'
-import type { RelayOptions } from '../../src/outbox/relay/RelayContract.ts'
-import { relay } from '../../src/outbox/relay/relay.ts'
-import { both, deadline, exponential, standard } from '../../src/policy/RetryPolicy.ts'
-import type { Outbox } from '../../src/sink/Outbox.ts'
+import { retryable } from '../../src/core/failure.ts'
+import type { RelayOptions } from '../../src/outbox/relay.ts'
+import { relay } from '../../src/outbox/relay.ts'
+import { both, deadline, exponential, standard } from '../../src/policy/retryPolicy.ts'
+import type { Outbox } from '../../src/outbox/outbox.ts'
 import type { MakeRelay } from '../laws/relay.ts'
 
 const over =
@@ -20,12 +20,12 @@ export const relayMutants: Readonly<Record<string, MakeRelay>> = {
   'forgets who refused': over(({ park }) => ({
     park: (entry, due) =>
       park(
-        { ...entry, progress: { attempts: entry.progress?.attempts ?? 1, last: retryable('status') } },
+        { ...entry, progress: { attempts: entry.progress?.attempts ?? 1, lastFailure: retryable('status') } },
         due,
       ),
   })),
   'a restart extends the deadline': over(({ park }) => ({
-    park: (entry, due) => park({ ...entry, since: undefined }, due),
+    park: (entry, due) => park({ ...entry, firstAttemptAt: undefined }, due),
   })),
   'ends twice': over(({ end }) => ({
     end: async (entry, outcome) => {
@@ -39,14 +39,14 @@ export const relayMutants: Readonly<Record<string, MakeRelay>> = {
         ? end(entry, { _tag: 'Dropped', item: -1, attempts: 2, reason: 'dropOldest' })
         : park(entry, due),
   })),
-  'bounds no rounds': withOptions(() => ({ inRound: 100 })),
+  'bounds no rounds': withOptions(() => ({ maxInFlight: 100 })),
   'gives up early': withOptions(({ retry }) => ({ retry: both(retry, deadline(500)) })),
   'goes on after the deadline': withOptions(() => ({ retry: standard })),
   'tries a final no again': withOptions(({ sink }) => ({
     retry: exponential({ base: 100 }),
     sink: {
       ...sink,
-      deliver: (item, attempt) => sink.deliver(item, { ...attempt, prior: undefined, until: Infinity }),
+      deliver: (item, attempt) => sink.deliver(item, { ...attempt, lastFailure: undefined, until: Infinity }),
     },
   })),
 }

@@ -1,7 +1,7 @@
 /** Shared stores, and relays over them, that are wrong on purpose. Each must break the law that it names. */
 import type { SHARED_LAWS } from '../laws/sharedOutbox.ts'
-import { relay } from '../../src/outbox/relay/relay.ts'
-import type { Outbox, OutboxNews } from '../../src/sink/Outbox.ts'
+import { relay } from '../../src/outbox/relay.ts'
+import type { Outbox, OutboxChange } from '../../src/outbox/outbox.ts'
 import { brokerPlace, tablePlace } from '../outbox/server/places.ts'
 import type { Makes, Opened, Place } from '../outbox/server/play.ts'
 import type { Server } from '../outbox/server/Server.ts'
@@ -33,7 +33,7 @@ const opened = (of: OnServer, change: (outbox: Opened, on: Server<number>) => Pa
 })
 
 const saying =
-  (change: (news: OutboxNews) => OutboxNews) =>
+  (change: (news: OutboxChange) => OutboxChange) =>
   ({ watch }: Opened): Partial<Opened> => ({
     watch: (listener) =>
       watch?.((news = {}) => {

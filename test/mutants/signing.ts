@@ -1,11 +1,9 @@
 /** Wrong ways to sign and verify, each of which somebody has shipped. */
 import { createHmac } from 'node:crypto'
 import { left, right } from 'fp-ts/lib/Either.js'
-import { mismatch, verified } from '../../src/signing/Mismatch.ts'
-import type { Secrets } from '../../src/signing/Mismatch.ts'
+import { mismatch, verified, verifyParsed, verifyRaw } from '../../src/signing/verify.ts'
+import type { Secrets } from '../../src/signing/verify.ts'
 import { sign } from '../../src/signing/sign.ts'
-import { verifyParsed } from '../../src/signing/verifyParsed.ts'
-import { verifyRaw } from '../../src/signing/verifyRaw.ts'
 import type { Signing } from '../laws/signing.ts'
 
 const real: Signing = { sign, verifyRaw, verifyParsed }

@@ -1,9 +1,9 @@
 /** Sinks that break one clause of the contract each. */
 import { left } from 'fp-ts/lib/Either.js'
 import { share } from 'rxjs'
-import { retryable } from '../../src/outcome/Failure.ts'
-import { fromRun, type Receiver, type Run, runOf } from '../../src/sink/Run.ts'
-import type { Sink } from '../../src/sink/Sink.ts'
+import { retryable } from '../../src/core/failure.ts'
+import { fromRun, type Receiver, type Run, runOf } from '../../src/sink/layer.ts'
+import type { Sink } from '../../src/sink/sink.ts'
 import type { VirtualClock } from '../../src/testing/virtualClock.ts'
 
 type Spoil = (sink: Sink<number>, clock: VirtualClock) => Sink<number>

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Closing } from '../../src/event/Payload.ts'
+import type { ClosedBy } from '../../src/event/payload.ts'
 import { batch } from '../../src/operators/batch.ts'
 import { batchLaws } from '../laws/batch.ts'
 import { batchesOf, play, refusalsOf } from '../laws/batchPlay.ts'
@@ -33,7 +33,7 @@ describe('the worlds in which the laws ask', () => {
     .map((asked) => ({ asked, trace: play(batch, asked) }))
   const share = (holds: (trace: Trace, asked: World) => boolean): number =>
     traces.filter(({ trace, asked }) => holds(trace, asked)).length / traces.length
-  const closed = (by: Closing) => (trace: Trace) => batchesOf(trace).some((each) => each.closedBy === by)
+  const closed = (by: ClosedBy) => (trace: Trace) => batchesOf(trace).some((each) => each.closedBy === by)
 
   it.each(['count', 'bytes', 'delay', 'flush', 'end'] as const)('have batches closed by %s', (cause) => {
     expect(share(closed(cause))).toBeGreaterThan(0.1)

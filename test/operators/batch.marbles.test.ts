@@ -5,11 +5,11 @@ import { map } from 'rxjs'
 import type { Observable } from 'rxjs'
 import { TestScheduler } from 'rxjs/testing'
 import { describe, expect, it } from 'vitest'
-import type { Clock } from '../../src/clock/Clock.ts'
-import type { BatchPayload, EventPayload } from '../../src/event/Payload.ts'
+import type { Clock } from '../../src/core/clock.ts'
+import type { BatchPayload, EventPayload } from '../../src/event/payload.ts'
 import { batch } from '../../src/operators/batch.ts'
 import type { BatchOptions } from '../../src/operators/batch.ts'
-import type { TooLarge } from '../../src/outcome/Refusal.ts'
+import type { TooLarge } from '../../src/core/refusal.ts'
 
 const payload = (text: string): EventPayload<string> => ({
   id: `id of ${text}`,

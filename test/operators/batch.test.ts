@@ -3,15 +3,13 @@ import { right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { NEVER, Subject, concat, from, map, of, range, take, tap, throwError } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import type { BatchPayload, EventPayload, Frame, Payload } from '../../src/event/Payload.ts'
-import { envelope } from '../../src/event/Frame.ts'
-import { bytesOf } from '../../src/event/bytesOf.ts'
-import { bodyOf } from '../../src/event/Payload.ts'
+import type { BatchPayload, EventPayload, Frame, Payload } from '../../src/event/payload.ts'
+import { envelope, bytesOf, bodyOf } from '../../src/event/payload.ts'
 import { batch } from '../../src/operators/batch.ts'
 import type { BatchOptions } from '../../src/operators/batch.ts'
 import { sign } from '../../src/operators/sign.ts'
-import type { Rail } from '../../src/outcome/Rail.ts'
-import type { TooLarge } from '../../src/outcome/Refusal.ts'
+import type { ObservableEither } from '../../src/core/outcome.ts'
+import type { TooLarge } from '../../src/core/refusal.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const payload = (text: string): EventPayload<string> => ({
@@ -27,7 +25,10 @@ const inWords = (each: Either<TooLarge | string, BatchPayload<string>>): string 
   return typeof each.left === 'string' ? `left ${each.left}` : `too large: ${String(each.left.id)}`
 }
 
-const words = (source: Rail<string, Payload<string>>, options: BatchOptions = {}): ReadonlyArray<string> => {
+const words = (
+  source: ObservableEither<string, Payload<string>>,
+  options: BatchOptions = {},
+): ReadonlyArray<string> => {
   const seen: string[] = []
   source.pipe(batch(options), map(inWords)).subscribe({
     next: (each) => seen.push(each),
@@ -37,7 +38,7 @@ const words = (source: Rail<string, Payload<string>>, options: BatchOptions = {}
   return seen
 }
 
-const rail = (...texts: ReadonlyArray<string>): Rail<never, Payload<string>> =>
+const rail = (...texts: ReadonlyArray<string>): ObservableEither<never, Payload<string>> =>
   from(texts.map((text) => right(payload(text))))
 
 describe('batch', () => {
@@ -217,8 +218,8 @@ describe('what batch hands back at unsubscribing', () => {
         open({})
       }),
     ).toMatchObject([
-      { _tag: 'RefusedAtDoor', at: 7, refusal: { _tag: 'Closed', input: { text: '1' } } },
-      { _tag: 'RefusedAtDoor', at: 7, refusal: { _tag: 'Closed', input: { text: '2' } } },
+      { _tag: 'Refused', at: 7, refusal: { _tag: 'Closed', input: { text: '1' } } },
+      { _tag: 'Refused', at: 7, refusal: { _tag: 'Closed', input: { text: '2' } } },
     ])
   })
 
@@ -237,9 +238,9 @@ describe('what batch hands back at unsubscribing', () => {
 
 describe('the types of batch', () => {
   it('keep the left side and the item', () => {
-    const source: Rail<'ended', Payload<{ readonly n: number }>> = NEVER
+    const source: ObservableEither<'ended', Payload<{ readonly n: number }>> = NEVER
     expectTypeOf(source.pipe(batch())).toEqualTypeOf<
-      Rail<'ended' | TooLarge, BatchPayload<{ readonly n: number }>>
+      ObservableEither<'ended' | TooLarge, BatchPayload<{ readonly n: number }>>
     >()
     // @ts-expect-error what is batched has been encoded
     expectTypeOf(batch()).toBeCallableWith(of(right(5)))

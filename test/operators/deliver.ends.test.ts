@@ -1,10 +1,10 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { NEVER, Subject, concat, from, of, throwError } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import type { Happening } from '../../src/observe/Happening.ts'
+import type { LogEvent } from '../../src/log/logEvent.ts'
 import { deliver } from '../../src/operators/deliver.ts'
-import { exponential } from '../../src/policy/RetryPolicy.ts'
-import type { Sink } from '../../src/sink/Sink.ts'
+import { exponential } from '../../src/policy/retryPolicy.ts'
+import type { Sink } from '../../src/sink/sink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { busy, nothing, record, scripted, tags, yes } from './delivering.ts'
 
@@ -14,7 +14,7 @@ describe('deliver', () => {
     const stop = new Subject<void>()
     const sink = scripted<string>(clock, (item) => (item === 'waits' ? busy : yes), 10)
     const items = concat(of(right('waits')), NEVER)
-    const seen = record(items.pipe(deliver(sink, { clock, stop, inRound: 1 })))
+    const seen = record(items.pipe(deliver(sink, { clock, stop, maxInFlight: 1 })))
     clock.tick(10)
     stop.next()
     expect(seen.values).toMatchObject([
@@ -30,7 +30,7 @@ describe('deliver', () => {
     const stop = new Subject<void>()
     const sink = scripted<string>(clock, () => yes, 1_000)
     const seen = record(
-      concat(of(right('a'), right('b')), NEVER).pipe(deliver(sink, { clock, stop, inRound: 1 })),
+      concat(of(right('a'), right('b')), NEVER).pipe(deliver(sink, { clock, stop, maxInFlight: 1 })),
     )
     expect(sink.running()).toBe(1)
     stop.next()
@@ -41,10 +41,10 @@ describe('deliver', () => {
 
   it('unsubscribing cancels everything and tells what was abandoned', () => {
     const clock = virtualClock()
-    const told: Happening[] = []
+    const told: LogEvent[] = []
     const sink = scripted<string>(clock, () => yes)
     const seen = record(
-      of(right('a')).pipe(deliver(sink, { clock, tell: (happening) => told.push(happening) })),
+      of(right('a')).pipe(deliver(sink, { clock, onEvent: (happening) => told.push(happening) })),
     )
     seen.stop()
     expect(sink.running()).toBe(0)
@@ -69,7 +69,7 @@ describe('deliver', () => {
 
   it('a sink that throws, errors or ends without a verdict costs an attempt of that item alone', () => {
     const clock = virtualClock()
-    const told: Happening[] = []
+    const told: LogEvent[] = []
     const odd: Sink<string> = {
       name: 'odd',
       deliver: (item, { number }) => {
@@ -81,7 +81,9 @@ describe('deliver', () => {
     }
     const source = from(['throws', 'errors', 'silent', 'fine'].map((item) => right(item)))
     const seen = record(
-      source.pipe(deliver(odd, { clock, retry: exponential(), tell: (happening) => told.push(happening) })),
+      source.pipe(
+        deliver(odd, { clock, retry: exponential(), onEvent: (happening) => told.push(happening) }),
+      ),
     )
     clock.tick(1_000)
     expect(seen.values.map((outcome) => [outcome._tag, 'item' in outcome ? outcome.item : ''])).toEqual([
@@ -101,7 +103,7 @@ describe('deliver', () => {
           scripted<string>(clock, () => yes),
           {
             clock,
-            tell: () => {
+            onEvent: () => {
               throw new Error('listener')
             },
           },

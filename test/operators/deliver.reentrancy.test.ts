@@ -4,11 +4,11 @@ import { BehaviorSubject, Subject, take } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { deliver } from '../../src/operators/deliver.ts'
 import type { DeliverOptions } from '../../src/operators/deliver.ts'
-import { retryable } from '../../src/outcome/Failure.ts'
-import type { Outcome } from '../../src/outcome/Outcome.ts'
-import type { Refusal } from '../../src/outcome/Refusal.ts'
-import type { Verdict } from '../../src/outcome/Verdict.ts'
-import { exponential } from '../../src/policy/RetryPolicy.ts'
+import { retryable } from '../../src/core/failure.ts'
+import type { Outcome } from '../../src/core/outcome.ts'
+import type { Refusal } from '../../src/core/refusal.ts'
+import type { Verdict } from '../../src/core/failure.ts'
+import { exponential } from '../../src/policy/retryPolicy.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import type { VirtualClock } from '../../src/testing/virtualClock.ts'
@@ -52,7 +52,7 @@ describe('a subscriber that acts inside next', () => {
   it('unsubscribes: nothing more starts, and the diagnostics hear of the rest', () => {
     const happened: string[] = []
     const { clock, items, sink, stream } = open(() => ({
-      tell: (happening) => {
+      onEvent: (happening) => {
         if (happening._tag === 'Ended') happened.push(happening.outcome._tag)
       },
     }))
@@ -114,8 +114,8 @@ describe('a stop that is there from the start', () => {
 describe('a tell that is an async function and rejects', () => {
   it('harms nobody', async () => {
     // A type does not keep it out: where nothing is expected, anything may be answered.
-    const tell = (): unknown => Promise.reject(new Error('listener'))
-    const { clock, items, stream } = open(() => ({ tell }))
+    const onEvent = (): unknown => Promise.reject(new Error('listener'))
+    const { clock, items, stream } = open(() => ({ onEvent }))
     const seen: string[] = []
     stream.subscribe((ended) => seen.push(told(ended)))
     items.next(right('a'))

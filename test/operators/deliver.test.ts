@@ -3,15 +3,15 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { Subject, from, of } from 'rxjs'
 import type { Observable } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import type { Happening } from '../../src/observe/Happening.ts'
+import type { LogEvent } from '../../src/log/logEvent.ts'
 import { deliver } from '../../src/operators/deliver.ts'
-import { refused } from '../../src/outcome/Failure.ts'
-import type { Outcome } from '../../src/outcome/Outcome.ts'
-import { invalid } from '../../src/outcome/Refusal.ts'
-import type { Invalid, Refusal } from '../../src/outcome/Refusal.ts'
+import { refused } from '../../src/core/failure.ts'
+import type { Outcome } from '../../src/core/outcome.ts'
+import { invalid } from '../../src/core/refusal.ts'
+import type { Invalid, Refusal } from '../../src/core/refusal.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { both, deadline, exponential } from '../../src/policy/RetryPolicy.ts'
-import type { Sink } from '../../src/sink/Sink.ts'
+import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
+import type { Sink } from '../../src/sink/sink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { busy, nothing, record, scripted, tags, yes } from './delivering.ts'
 
@@ -32,11 +32,11 @@ describe('deliver', () => {
 
   it('tries again after the backoff, and says what happened', () => {
     const clock = virtualClock()
-    const told: Happening[] = []
+    const told: LogEvent[] = []
     const sink = scripted<string>(clock, (_, { number }) => (number < 3 ? busy : yes))
     const seen = record(
       of(right('a')).pipe(
-        deliver(sink, { clock, retry: exponential(), tell: (happening) => told.push(happening) }),
+        deliver(sink, { clock, retry: exponential(), onEvent: (happening) => told.push(happening) }),
       ),
     )
     clock.tick(60_000)
@@ -103,7 +103,7 @@ describe('deliver', () => {
       10,
     )
     const items = new Subject<Either<never, string>>()
-    const seen = record(items.pipe(deliver(sink, { clock, inRound: 4, retry: exponential() })))
+    const seen = record(items.pipe(deliver(sink, { clock, maxInFlight: 4, retry: exponential() })))
     for (const item of ['r1', 'r2', 'r3', 'r4']) items.next(right(item))
     clock.tick(1_009)
     for (const item of ['n1', 'n2', 'n3', 'n4', 'n5', 'n6']) items.next(right(item))
@@ -133,10 +133,10 @@ describe('deliver', () => {
     expect([calls, seen.values.length, seen.end]).toEqual([100_000, 100_000, 'complete'])
   })
 
-  it.each([0, -1, NaN, 1.5, Infinity])('refuses inRound: %s where it is written', (inRound) => {
+  it.each([0, -1, NaN, 1.5, Infinity])('refuses maxInFlight: %s where it is written', (maxInFlight) => {
     const sink = scripted<string>(virtualClock(), () => yes)
-    expect(() => deliver(sink, { inRound })).toThrow(RangeError)
-    expect(() => deliver(sink, { inRound })).toThrow('deliver: inRound must be a whole number')
+    expect(() => deliver(sink, { maxInFlight })).toThrow(RangeError)
+    expect(() => deliver(sink, { maxInFlight })).toThrow('deliver: maxInFlight must be a whole number')
   })
 
   it('with one slot new items and retries share it', () => {
@@ -144,7 +144,7 @@ describe('deliver', () => {
     const sink = scripted<string>(clock, (item) => (item === 'sick' ? busy : yes), 10)
     const items = new Subject<Either<never, string>>()
     const seen = record(
-      items.pipe(deliver(sink, { clock, inRound: 1, retry: exponential({ base: 5, factor: 1 }) })),
+      items.pipe(deliver(sink, { clock, maxInFlight: 1, retry: exponential({ base: 5, factor: 1 }) })),
     )
     items.next(right('sick'))
     for (let n = 0; n < 20; n++) items.next(right(`well ${String(n)}`))

@@ -1,10 +1,10 @@
 /** Sinks that answer by a function, and what came out of a stream. */
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Observable } from 'rxjs'
-import { retryable } from '../../src/outcome/Failure.ts'
-import type { Verdict } from '../../src/outcome/Verdict.ts'
-import { fromRun } from '../../src/sink/Run.ts'
-import type { Attempt, Sink } from '../../src/sink/Sink.ts'
+import { retryable } from '../../src/core/failure.ts'
+import type { Verdict } from '../../src/core/failure.ts'
+import { fromRun } from '../../src/sink/layer.ts'
+import type { Attempt, Sink } from '../../src/sink/sink.ts'
 import type { virtualClock } from '../../src/testing/virtualClock.ts'
 
 export const nothing = () => () => Promise.resolve()

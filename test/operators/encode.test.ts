@@ -5,16 +5,16 @@ import { TestScheduler } from 'rxjs/testing'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { expect, expectTypeOf, it } from 'vitest'
-import { Event } from '../../src/event/Event.ts'
-import type { EventPayload } from '../../src/event/Payload.ts'
-import { callBytes } from '../../src/event/Limits.ts'
-import { callOf } from '../../src/event/Call.ts'
-import { toWebhookBody } from '../../src/event/WebhookBody.ts'
+import { Event } from '../../src/event/event.ts'
+import type { EventPayload } from '../../src/event/payload.ts'
+import { callBytes } from '../../src/event/limits.ts'
+import { callOf } from '../../src/event/call.ts'
+import { toWebhookBody } from '../../src/event/webhookBody.ts'
 import { encode } from '../../src/operators/encode.ts'
 import { validate } from '../../src/operators/validate.ts'
-import type { Rail } from '../../src/outcome/Rail.ts'
-import type { Refusal } from '../../src/outcome/Refusal.ts'
-import { show } from '../../src/outcome/Refusal.ts'
+import type { ObservableEither } from '../../src/core/outcome.ts'
+import type { Refusal } from '../../src/core/refusal.ts'
+import { show } from '../../src/core/refusal.ts'
 import * as arbitrary from '../arbitraries/event.ts'
 
 const all = <A>(rail: Observable<A>): Promise<ReadonlyArray<A>> =>
@@ -124,10 +124,10 @@ it('EV8: neither the bytes nor the item change with the call that they came from
 
 it('infers what comes out', () => {
   const rail = of(1).pipe(validate(Event), encode(toWebhookBody))
-  expectTypeOf(rail).toEqualTypeOf<Rail<Refusal, EventPayload<Event>>>()
+  expectTypeOf(rail).toEqualTypeOf<ObservableEither<Refusal, EventPayload<Event>>>()
   expectTypeOf(of(right<'gone', Event>).pipe).toBeFunction()
   const other = of<Either<'gone', { a: string }>>(left('gone')).pipe(encode((item: { a: string }) => item.a))
-  expectTypeOf(other).toEqualTypeOf<Rail<'gone' | Refusal, EventPayload<{ a: string }>>>()
+  expectTypeOf(other).toEqualTypeOf<ObservableEither<'gone' | Refusal, EventPayload<{ a: string }>>>()
   // @ts-expect-error what comes in is no event
   from([right<never, { a: string }>({ a: '' })]).pipe(encode(toWebhookBody))
 })

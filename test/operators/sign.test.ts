@@ -1,17 +1,17 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { NEVER, of } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import type { Payload } from '../../src/event/Payload.ts'
+import type { Payload } from '../../src/event/payload.ts'
 import { batch } from '../../src/operators/batch.ts'
-import { bodyOf } from '../../src/event/Payload.ts'
+import { bodyOf } from '../../src/event/payload.ts'
 import { sign } from '../../src/operators/sign.ts'
-import type { Rail } from '../../src/outcome/Rail.ts'
-import { secretFrom } from '../../src/signing/Secret.ts'
-import { verifyRaw } from '../../src/signing/verifyRaw.ts'
+import type { ObservableEither } from '../../src/core/outcome.ts'
+import { secretFrom } from '../../src/signing/secret.ts'
+import { verifyRaw } from '../../src/signing/verify.ts'
 
 const payload: Payload<string> = { id: 'm1', items: ['one'], text: '{"a":1}', byteLength: 7 }
 
-const valuesOf = <T>(rail: Rail<unknown, T>): ReadonlyArray<T> => {
+const valuesOf = <T>(rail: ObservableEither<unknown, T>): ReadonlyArray<T> => {
   const values: T[] = []
   rail.subscribe((each) => each._tag === 'Right' && values.push(each.right))
   return values
@@ -56,7 +56,9 @@ describe('sign', () => {
   })
 
   it('keeps both types', () => {
-    const source: Rail<'ended', Payload<{ readonly n: number }>> = NEVER
-    expectTypeOf(source.pipe(sign('s'))).toEqualTypeOf<Rail<'ended', Payload<{ readonly n: number }>>>()
+    const source: ObservableEither<'ended', Payload<{ readonly n: number }>> = NEVER
+    expectTypeOf(source.pipe(sign('s'))).toEqualTypeOf<
+      ObservableEither<'ended', Payload<{ readonly n: number }>>
+    >()
   })
 })

@@ -5,11 +5,11 @@ import { TestScheduler } from 'rxjs/testing'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { Event } from '../../src/event/Event.ts'
+import { Event } from '../../src/event/event.ts'
 import { validate } from '../../src/operators/validate.ts'
-import type { Rail } from '../../src/outcome/Rail.ts'
-import { invalid, show } from '../../src/outcome/Refusal.ts'
-import type { Refusal } from '../../src/outcome/Refusal.ts'
+import type { ObservableEither } from '../../src/core/outcome.ts'
+import { invalid, show } from '../../src/core/refusal.ts'
+import type { Refusal } from '../../src/core/refusal.ts'
 import { SECRET, alive, anyInput } from '../arbitraries/unreadable.ts'
 import * as arbitrary from '../arbitraries/event.ts'
 import { all, one } from './validated.ts'
@@ -141,10 +141,12 @@ it('EV8: what is done to an event after it was handed over is not seen', () => {
 })
 
 it('infers what comes out', () => {
-  expectTypeOf(of(1).pipe(validate(Event))).toEqualTypeOf<Rail<Refusal, Event>>()
-  expectTypeOf(of(1).pipe(validate(t.type({ a: t.string })))).toEqualTypeOf<Rail<Refusal, { a: string }>>()
+  expectTypeOf(of(1).pipe(validate(Event))).toEqualTypeOf<ObservableEither<Refusal, Event>>()
+  expectTypeOf(of(1).pipe(validate(t.type({ a: t.string })))).toEqualTypeOf<
+    ObservableEither<Refusal, { a: string }>
+  >()
   expectTypeOf(of(1).pipe(validate(t.union([t.string, t.number])))).toEqualTypeOf<
-    Rail<Refusal, string | number>
+    ObservableEither<Refusal, string | number>
   >()
   // @ts-expect-error a codec that wants a string cannot take just anything
   validate(new t.Type<number, string, string>('N', t.number.is, (input) => t.success(Number(input)), String))

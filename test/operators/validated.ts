@@ -4,7 +4,7 @@ import { from, lastValueFrom, toArray } from 'rxjs'
 import type { Observable } from 'rxjs'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { validate } from '../../src/operators/validate.ts'
-import type { Refusal } from '../../src/outcome/Refusal.ts'
+import type { Refusal } from '../../src/core/refusal.ts'
 
 /** All that comes out. */
 export const all = <A>(rail: Observable<A>): Promise<ReadonlyArray<A>> =>

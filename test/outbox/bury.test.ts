@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest'
-import { refused } from '../../src/outcome/Failure.ts'
-import { rejected } from '../../src/outcome/Outcome.ts'
-import { inOrder } from '../../src/outbox/inOrder.ts'
+import { refused } from '../../src/core/failure.ts'
+import { rejected } from '../../src/core/outcome.ts'
+import { ordered } from '../../src/outbox/ordered.ts'
 import { jobOutbox } from '../../src/outbox/jobOutbox.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { relay } from '../../src/outbox/relay/relay.ts'
-import { always } from '../../src/policy/RetryPolicy.ts'
-import type { Happening } from '../../src/observe/Happening.ts'
-import type { Outbox } from '../../src/sink/Outbox.ts'
-import { memory } from '../../src/sinks/memory.ts'
+import { relay } from '../../src/outbox/relay.ts'
+import { always } from '../../src/policy/retryPolicy.ts'
+import type { LogEvent } from '../../src/log/logEvent.ts'
+import type { Outbox } from '../../src/outbox/outbox.ts'
+import { memory } from '../../src/sink/memory.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const full = refused('full')
 
 const open = (outbox: Outbox<string>) => {
-  const told: Happening[] = []
+  const told: LogEvent[] = []
   const ended: string[] = []
   const work = relay<string>({
     sink: memory<string>(),
@@ -22,8 +22,8 @@ const open = (outbox: Outbox<string>) => {
     retry: always,
     clock: virtualClock(),
     random: () => 0,
-    inRound: 10,
-    tell: (happening) => told.push(happening),
+    maxInFlight: 10,
+    onEvent: (happening) => told.push(happening),
     ended: ({ _tag, item, attempts }) => ended.push(`${_tag} ${item} ${String(attempts)}`),
   })
   return { work, told, ended }
@@ -34,7 +34,7 @@ describe('what is buried', () => {
     ['a memory outbox', memoryOutbox<string>(), true],
     [
       'one in order',
-      inOrder(memoryOutbox<string>(), { keyOf: (item) => item, defect: () => undefined }),
+      ordered(memoryOutbox<string>(), { keyOf: (item) => item, defect: () => undefined }),
       true,
     ],
     ['one that keeps no dead', memoryOutbox<string>({ keepDead: 0 }), false],

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { afterAll, expect, it } from 'vitest'
-import type { Outbox } from '../../src/sink/Outbox.ts'
+import type { Outbox } from '../../src/outbox/outbox.ts'
 import { nothingReached, outboxLaws } from '../laws/outbox.ts'
 import type { Bounds, Item } from '../laws/outboxWorld.ts'
 

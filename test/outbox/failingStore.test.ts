@@ -2,14 +2,14 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { Subject } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import type { Happening } from '../../src/observe/Happening.ts'
+import type { LogEvent } from '../../src/log/logEvent.ts'
 import { deliver } from '../../src/operators/deliver.ts'
-import { retryable } from '../../src/outcome/Failure.ts'
-import type { Verdict } from '../../src/outcome/Verdict.ts'
+import { retryable } from '../../src/core/failure.ts'
+import type { Verdict } from '../../src/core/failure.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { exponential } from '../../src/policy/RetryPolicy.ts'
-import { fromRun } from '../../src/sink/Run.ts'
-import type { Outbox } from '../../src/sink/Outbox.ts'
+import { exponential } from '../../src/policy/retryPolicy.ts'
+import { fromRun } from '../../src/sink/layer.ts'
+import type { Outbox } from '../../src/outbox/outbox.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const busy: Verdict = left(retryable('status', { status: 503 }))
@@ -37,7 +37,7 @@ const failing = (operation: 'append' | 'take' | 'park' | 'end', times: number, h
 
 const play = (outbox: Outbox<string>) => {
   const clock = virtualClock()
-  const told: Happening[] = []
+  const told: LogEvent[] = []
   const seen: string[] = []
   const items = new Subject<Either<never, string>>()
   let calls = 0
@@ -52,7 +52,9 @@ const play = (outbox: Outbox<string>) => {
     () => () => Promise.resolve(),
   )
   items
-    .pipe(deliver(sink, { clock, outbox, retry: exponential(), tell: (happening) => told.push(happening) }))
+    .pipe(
+      deliver(sink, { clock, outbox, retry: exponential(), onEvent: (happening) => told.push(happening) }),
+    )
     .subscribe({
       next: (ended) => seen.push(ended._tag),
       error: () => seen.push('error'),
@@ -76,7 +78,7 @@ describe('a store that fails', () => {
       items.next(right('b'))
       items.complete()
       await clock.advance(60_000)
-      expect(seen).toEqual(['NotKept', 'Delivered', 'complete'])
+      expect(seen).toEqual(['NotStored', 'Delivered', 'complete'])
     },
   )
 

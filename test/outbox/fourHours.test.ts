@@ -2,15 +2,15 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { Subject } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { firstSuccess } from '../../src/layers/firstSuccess.ts'
-import { timingOut } from '../../src/layers/timingOut.ts'
-import { retryable } from '../../src/outcome/Failure.ts'
+import { firstSuccess } from '../../src/sink/firstSuccess.ts'
+import { withTimeout } from '../../src/sink/timeout.ts'
+import { retryable } from '../../src/core/failure.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { relay } from '../../src/outbox/relay/relay.ts'
-import { standard } from '../../src/policy/RetryPolicy.ts'
+import { relay } from '../../src/outbox/relay.ts'
+import { standard } from '../../src/policy/retryPolicy.ts'
 import { deliver } from '../../src/operators/deliver.ts'
-import { fromRun } from '../../src/sink/Run.ts'
-import { seededRandom } from '../../src/testing/seededRandom.ts'
+import { fromRun } from '../../src/sink/layer.ts'
+import { seededRandom } from '../../src/testing/random.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const HOUR = 3_600_000
@@ -37,12 +37,12 @@ describe('four hours of a dead receiver', () => {
     const ended: Array<{ readonly _tag: string; readonly attempts: number }> = []
     const outbox = memoryOutbox<number>()
     const work = relay<number>({
-      sink: firstSuccess([timingOut(5_000, { clock })(dead)], { clock }),
+      sink: firstSuccess([withTimeout(5_000, { clock })(dead)], { clock }),
       outbox,
       retry: standard,
       clock,
       random: seededRandom(7),
-      inRound: 1_000,
+      maxInFlight: 1_000,
       ended: (outcome) => ended.push(outcome),
     })
     for (let n = 0; n < MESSAGES; n++) void work.offer(n)

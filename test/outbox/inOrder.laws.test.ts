@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { inOrder } from '../../src/outbox/inOrder.ts'
+import { ordered } from '../../src/outbox/ordered.ts'
 import { inOrderLaw, nothingReached } from '../laws/inOrder.ts'
 import { inOrderBoundedLaw, nothingBoundedReached } from '../laws/inOrderBounded.ts'
 import { boundedMutants, inOrderMutants } from '../mutants/inOrder.ts'
@@ -8,7 +8,7 @@ import { boundedMutants, inOrderMutants } from '../mutants/inOrder.ts'
 describe('inOrder', () => {
   it('keeps its law in 1,000 worlds, and they reach what matters', () => {
     const reached = nothingReached()
-    const law = inOrderLaw((outbox, keyOf) => inOrder(outbox, { keyOf, defect: () => undefined }), reached)
+    const law = inOrderLaw((outbox, keyOf) => ordered(outbox, { keyOf, defect: () => undefined }), reached)
     fc.assert(law, { numRuns: 1_000 })
     expect(reached.worlds).toBeGreaterThanOrEqual(1_000)
     expect(reached.heldBack).toBeGreaterThan(1_000)
@@ -25,7 +25,7 @@ describe('inOrder over an outbox that holds more than memory does', () => {
   it('keeps its law in 1,000 worlds, and they reach what matters', async () => {
     const reached = nothingBoundedReached()
     const law = inOrderBoundedLaw(
-      (outbox, options) => inOrder(outbox, { ...options, defect: () => undefined }),
+      (outbox, options) => ordered(outbox, { ...options, defect: () => undefined }),
       reached,
     )
     await fc.assert(law, { numRuns: 1_000 })

@@ -1,10 +1,10 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { inOrder } from '../../src/outbox/inOrder.ts'
+import { ordered } from '../../src/outbox/ordered.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { relay } from '../../src/outbox/relay/relay.ts'
-import { exponential } from '../../src/policy/RetryPolicy.ts'
-import type { Outbox } from '../../src/sink/Outbox.ts'
+import { relay } from '../../src/outbox/relay.ts'
+import { exponential } from '../../src/policy/retryPolicy.ts'
+import type { Outbox } from '../../src/outbox/outbox.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { disk, survivingOutbox } from './survivingOutbox.ts'
@@ -22,7 +22,7 @@ const world = (outbox: (clock: ReturnType<typeof virtualClock>) => Outbox<string
     retry: exponential(),
     clock,
     random: () => 0,
-    inRound: 100,
+    maxInFlight: 100,
     ended: ({ item }) => log.push(item),
   })
   return { clock, log, sink, work }
@@ -31,7 +31,7 @@ const world = (outbox: (clock: ReturnType<typeof virtualClock>) => Outbox<string
 describe('inOrder', () => {
   it('starts the next of a key when the one before it has ended, and other keys at once', () => {
     const { clock, log, sink, work } = world(() =>
-      inOrder(memoryOutbox<string>(), { keyOf: first, defect: ignore }),
+      ordered(memoryOutbox<string>(), { keyOf: first, defect: ignore }),
     )
     for (const item of ['a1', 'a2', 'b1', 'a3', 'b2']) void work.offer(item)
     expect(sink.calls.map(({ item }) => item)).toEqual(['a1', 'b1'])
@@ -45,7 +45,7 @@ describe('inOrder', () => {
   it('keeps the order over a store that answers later', async () => {
     const on = disk<string>()
     const { clock, log, sink, work } = world((time) =>
-      inOrder(survivingOutbox(on, time, { latency: 5 }), { keyOf: first, defect: ignore }),
+      ordered(survivingOutbox(on, time, { latency: 5 }), { keyOf: first, defect: ignore }),
     )
     for (const item of ['a1', 'a2', 'a3', 'b1']) void work.offer(item)
     await clock.advance(1_000)
@@ -58,7 +58,7 @@ describe('inOrder', () => {
     const stored = memoryOutbox<string>()
     for (let n = 0; n < 50_000; n++) void stored.append('a')
     void stored.append('b')
-    const { sink } = world(() => inOrder(stored, { keyOf: first, defect: ignore }))
+    const { sink } = world(() => ordered(stored, { keyOf: first, defect: ignore }))
     expect(sink.calls.map(({ item }) => item)).toEqual(['a', 'b'])
   })
 
@@ -68,7 +68,7 @@ describe('inOrder', () => {
       throw new Error('no key')
     }
     const { sink, work } = world(() =>
-      inOrder(memoryOutbox<string>(), { keyOf, defect: (error) => defects.push(error) }),
+      ordered(memoryOutbox<string>(), { keyOf, defect: (error) => defects.push(error) }),
     )
     for (const item of ['a1', 'a2']) void work.offer(item)
     expect(sink.calls).toHaveLength(2)

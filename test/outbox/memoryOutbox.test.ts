@@ -1,10 +1,10 @@
 import * as fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { expired as expiredFailure, retryable } from '../../src/outcome/Failure.ts'
-import { delivered, expired } from '../../src/outcome/Outcome.ts'
+import { expired as expiredFailure, retryable } from '../../src/core/failure.ts'
+import { delivered, expired } from '../../src/core/outcome.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import type { Entry, Outbox } from '../../src/sink/Outbox.ts'
+import type { Entry, Outbox } from '../../src/outbox/outbox.ts'
 
 /** What a memory outbox answers at once. */
 const now = <T>(value: T | PromiseLike<T>): T => {
@@ -81,8 +81,8 @@ describe('memoryOutbox', () => {
               const due = clock + each.delay
               const again: Entry<Item> = {
                 ...entry,
-                since: 0,
-                progress: { attempts: 1, last: retryable('busy') },
+                firstAttemptAt: 0,
+                progress: { attempts: 1, lastFailure: retryable('busy') },
               }
               now(outbox.park(again, due))
               parked.push({ entry: again, due })
@@ -123,9 +123,9 @@ describe('memoryOutbox', () => {
     expect(now(outbox.dead.list()).map((letter) => letter.entry.item)).toEqual(['d', 'e'])
     expect(outbox.stats()).toMatchObject({ waiting: 0, dead: 2 })
     expect(now(outbox.dead.redrive((letter) => letter.entry.item === 'd'))).toBe(1)
-    expect(now(outbox.take(0, 9, 9)).map((entry) => [entry.item, entry.since, entry.progress])).toEqual([
-      ['d', undefined, undefined],
-    ])
+    expect(
+      now(outbox.take(0, 9, 9)).map((entry) => [entry.item, entry.firstAttemptAt, entry.progress]),
+    ).toEqual([['d', undefined, undefined]])
     expect(now(outbox.dead.purge(() => true))).toBe(1)
     expect(outbox.stats()).toMatchObject({ waiting: 1, dead: 0 })
   })

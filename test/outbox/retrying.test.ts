@@ -1,15 +1,14 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { take } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { firstSuccess } from '../../src/layers/firstSuccess.ts'
-import { refused, retryable, show as showFailure } from '../../src/outcome/Failure.ts'
-import type { Failure } from '../../src/outcome/Failure.ts'
-import type { Verdict } from '../../src/outcome/Verdict.ts'
-import { retrying } from '../../src/outbox/retrying.ts'
-import { both, deadline, exponential } from '../../src/policy/RetryPolicy.ts'
-import { fromRun } from '../../src/sink/Run.ts'
-import { onlyAttempt } from '../../src/sink/Sink.ts'
-import type { Sink } from '../../src/sink/Sink.ts'
+import { firstSuccess } from '../../src/sink/firstSuccess.ts'
+import { refused, retryable, show as showFailure } from '../../src/core/failure.ts'
+import type { Failure, Verdict } from '../../src/core/failure.ts'
+import { withRetry } from '../../src/outbox/withRetry.ts'
+import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
+import { fromRun } from '../../src/sink/layer.ts'
+import { onlyAttempt } from '../../src/sink/sink.ts'
+import type { Sink } from '../../src/sink/sink.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
@@ -43,7 +42,7 @@ const scripted = (clock: ReturnType<typeof virtualClock>, verdicts: ReadonlyArra
 const play = (verdicts: ReadonlyArray<Verdict>, within = 60_000) => {
   const clock = virtualClock()
   const { sink, starts, running } = scripted(clock, verdicts)
-  const layered = retrying(both(exponential(), deadline(within)), { clock })(sink)
+  const layered = withRetry(both(exponential(), deadline(within)), { clock })(sink)
   const seen: string[] = []
   const subscription = layered.deliver('a', onlyAttempt).subscribe({
     next: (verdict) => seen.push(verdict._tag === 'Right' ? 'Right' : verdict.left._tag),
@@ -100,8 +99,8 @@ describe('retrying', () => {
     const clock = virtualClock()
     const { sink, starts } = scripted(clock, [busy])
     const seen: string[] = []
-    retrying(exponential(), { clock })(sink)
-      .deliver('a', { number: 1, until: clock.now() + 3_000, prior: undefined })
+    withRetry(exponential(), { clock })(sink)
+      .deliver('a', { number: 1, until: clock.now() + 3_000, lastFailure: undefined })
       .subscribe((verdict) => seen.push(verdict._tag === 'Left' ? verdict.left._tag : 'Right'))
     clock.tick(60_000)
     expect(starts.every((at) => at < 3_000)).toBe(true)
@@ -111,7 +110,7 @@ describe('retrying', () => {
   it('when its bound is reached a delivery fails as retryable', () => {
     const clock = virtualClock()
     const { sink } = scripted(clock, [yes])
-    const layered = retrying(exponential(), { clock, maxCount: 1 })(sink)
+    const layered = withRetry(exponential(), { clock, maxCount: 1 })(sink)
     const seen: Verdict[] = []
     layered.deliver('a', onlyAttempt).subscribe((verdict) => seen.push(verdict))
     layered.deliver('b', onlyAttempt).subscribe((verdict) => seen.push(verdict))
@@ -124,7 +123,7 @@ describe('retrying', () => {
     const clock = virtualClock()
     const quick = scriptedSink<string>({ name: 'quick', clock, reply: () => ({ verdict: yes }) })
     const slow = scriptedSink<string>({ name: 'slow', clock, reply: () => ({ verdict: yes, after: 1_000 }) })
-    const layered = retrying(exponential(), { clock })(firstSuccess([quick, slow], { clock }))
+    const layered = withRetry(exponential(), { clock })(firstSuccess([quick, slow], { clock }))
     layered.deliver('a', onlyAttempt).pipe(take(1)).subscribe()
     expect([slow.running(), clock.pending()]).toEqual([0, 0])
   })
@@ -135,7 +134,7 @@ describe('retrying', () => {
       clock,
       reply: () => ({ verdict: busy, after: 10, rest: 60_000 }),
     })
-    const layered = retrying(exponential(), { clock })(draining)
+    const layered = withRetry(exponential(), { clock })(draining)
     const subscription = layered.deliver('a', onlyAttempt).subscribe()
     clock.tick(1_015)
     expect(draining.running()).toBe(2)
@@ -146,7 +145,7 @@ describe('retrying', () => {
   it('a cancel in a wait ends it at once: no timer, no place taken (pipelines/R12)', () => {
     const clock = virtualClock()
     const { sink } = scripted(clock, [busy])
-    const layered = retrying(exponential({ base: 600_000 }), { clock, maxCount: 1 })(sink)
+    const layered = withRetry(exponential({ base: 600_000 }), { clock, maxCount: 1 })(sink)
     for (let round = 0; round < 3; round++) {
       const seen: Verdict[] = []
       const subscription = layered.deliver('a', onlyAttempt).subscribe((verdict) => seen.push(verdict))
@@ -161,7 +160,7 @@ describe('retrying', () => {
     const clock = virtualClock()
     const { sink } = scripted(clock, [busy])
     const most = 300
-    const layered = retrying(exponential({ base: 600_000 }), { clock, maxCount: most })(sink)
+    const layered = withRetry(exponential({ base: 600_000 }), { clock, maxCount: most })(sink)
     layered.deliver('stays', onlyAttempt).subscribe()
     const full: Verdict[] = []
     for (let n = 0; n < 5 * most; n++) {
@@ -175,7 +174,7 @@ describe('retrying', () => {
   it('a close gives back what waits and what runs, and leaves no timer', async () => {
     const clock = virtualClock()
     const { sink, running } = scripted(clock, [busy])
-    const layered = retrying(exponential({ base: 600_000 }), { clock })(sink)
+    const layered = withRetry(exponential({ base: 600_000 }), { clock })(sink)
     const seen: string[] = []
     const hear = (name: string): void => {
       layered.deliver(name, onlyAttempt).subscribe({
@@ -205,19 +204,21 @@ describe('retrying', () => {
     const priors: Array<Failure | undefined> = []
     const sink = scriptedSink<string>({
       clock,
-      reply: (_, { prior }) => {
-        priors.push(prior)
+      reply: (_, { lastFailure }) => {
+        priors.push(lastFailure)
         return { verdict: yes }
       },
     })
-    const prior = retryable('before')
-    retrying(exponential(), { clock })(sink).deliver('a', { number: 2, until: Infinity, prior }).subscribe()
-    expect(priors).toEqual([prior])
+    const lastFailure = retryable('before')
+    withRetry(exponential(), { clock })(sink)
+      .deliver('a', { number: 2, until: Infinity, lastFailure })
+      .subscribe()
+    expect(priors).toEqual([lastFailure])
   })
 
   it('refuses a bound that is none', () => {
     for (const maxCount of [0, -1, NaN, 1.5, Infinity]) {
-      expect(() => retrying(exponential(), { maxCount })).toThrow(RangeError)
+      expect(() => withRetry(exponential(), { maxCount })).toThrow(RangeError)
     }
   })
 })

@@ -3,14 +3,14 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { Subject } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { deliver } from '../../src/operators/deliver.ts'
-import { retryable } from '../../src/outcome/Failure.ts'
-import type { Verdict } from '../../src/outcome/Verdict.ts'
-import { closeRelay } from '../../src/outbox/relay/closeRelay.ts'
-import type { Closing } from '../../src/outbox/relay/closeRelay.ts'
+import { retryable } from '../../src/core/failure.ts'
+import type { Verdict } from '../../src/core/failure.ts'
+import { closeRelay } from '../../src/outbox/close.ts'
+import type { CloseResult } from '../../src/outbox/close.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { relay } from '../../src/outbox/relay/relay.ts'
-import { exponential } from '../../src/policy/RetryPolicy.ts'
-import type { Outbox } from '../../src/sink/Outbox.ts'
+import { relay } from '../../src/outbox/relay.ts'
+import { exponential } from '../../src/policy/retryPolicy.ts'
+import type { Outbox } from '../../src/outbox/outbox.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import type { VirtualClock } from '../../src/testing/virtualClock.ts'
@@ -48,7 +48,7 @@ const world = (operation: Operation) => {
     retry: exponential({ base: 60_000 }),
     clock,
     random: () => 0,
-    inRound: 2,
+    maxInFlight: 2,
     ended: ({ _tag, item }) => log.push(`${_tag} ${item}`),
   })
   return { clock, log, sink, work }
@@ -64,7 +64,9 @@ describe('a close while the store is at work', () => {
   it('waits for an append, which was offered before, and delivers it', async () => {
     const { clock, log, work } = world('append')
     const answer = watch(Promise.resolve(work.offer('a')))
-    const closing = watch<Closing<string>>(closeRelay(work, { clock, within: 30_000, lastAttempt: 5_000 }))
+    const closing = watch<CloseResult<string>>(
+      closeRelay(work, { clock, within: 30_000, lastAttempt: 5_000 }),
+    )
     await clock.advance(30_000)
     expect(answer.done?._tag).toBe('Right')
     expect(log).toEqual(['Delivered a'])
@@ -75,7 +77,7 @@ describe('a close while the store is at work', () => {
     for (const operation of ['append', 'take'] as const) {
       const { clock, log, sink, work } = world(operation)
       void work.offer('a')
-      const closing = watch<Closing<string>>(closeRelay(work, { clock, within: 50, lastAttempt: 5_000 }))
+      const closing = watch<CloseResult<string>>(closeRelay(work, { clock, within: 50, lastAttempt: 5_000 }))
       await clock.advance(30_000)
       expect(sink.calls).toHaveLength(0)
       expect(log).toEqual(['Abandoned a'])
@@ -96,11 +98,11 @@ describe('a close while the store is at work', () => {
       retry: exponential(),
       clock,
       random: () => 0,
-      inRound: 2,
+      maxInFlight: 2,
       ended: () => undefined,
     })
     void work.offer('a')
-    const closing = watch<Closing<string>>(closeRelay(work, { clock, within: 1_000, lastAttempt: 5_000 }))
+    const closing = watch<CloseResult<string>>(closeRelay(work, { clock, within: 1_000, lastAttempt: 5_000 }))
     await clock.advance(11_000)
     expect(closing.done).toMatchObject({ totals: { accepted: 1, waiting: 1 }, abandoned: [] })
     expect(clock.pending()).toBe(0)
@@ -189,7 +191,7 @@ describe('a stop while the store fails', () => {
       retry: exponential(),
       clock,
       random: () => 0,
-      inRound: 2,
+      maxInFlight: 2,
       ended: () => undefined,
     })
     for (let n = 0; n < 40; n++) void work.offer(String(n))

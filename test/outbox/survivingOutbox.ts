@@ -3,12 +3,12 @@
  * milliseconds of the virtual clock until it is committed (0: at once, without a promise).
  */
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { Clock } from '../../src/clock/Clock.ts'
-import type { Awaitable } from '../../src/internal/Awaitable.ts'
-import { isDead } from '../../src/outcome/Outcome.ts'
-import type { Outcome } from '../../src/outcome/Outcome.ts'
-import { full } from '../../src/outcome/Refusal.ts'
-import type { DeadLetter, Entry, Outbox } from '../../src/sink/Outbox.ts'
+import type { Clock } from '../../src/core/clock.ts'
+import type { Awaitable } from '../../src/core/awaitable.ts'
+import { isDead } from '../../src/core/outcome.ts'
+import type { Outcome } from '../../src/core/outcome.ts'
+import { full } from '../../src/core/refusal.ts'
+import type { DeadLetter, Entry, Outbox } from '../../src/outbox/outbox.ts'
 
 export interface Disk<A> {
   readonly entries: Map<string, { entry: Entry<A>; due: number }>
@@ -65,7 +65,12 @@ export const survivingOutbox = <A>(
       on.entries.size >= maxCount
         ? left(full(item, 'count', maxCount))
         : commit(() => {
-            const entry: Entry<A> = { id: String(++on.appended), item, since: undefined, progress: undefined }
+            const entry: Entry<A> = {
+              id: String(++on.appended),
+              item,
+              firstAttemptAt: undefined,
+              progress: undefined,
+            }
             on.entries.set(entry.id, { entry, due: 0 })
             return right(entry)
           }),

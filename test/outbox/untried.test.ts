@@ -1,13 +1,13 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { from } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { firstSuccess } from '../../src/layers/firstSuccess.ts'
-import { limiting } from '../../src/layers/limiting.ts'
-import type { Happening } from '../../src/observe/Happening.ts'
+import { firstSuccess } from '../../src/sink/firstSuccess.ts'
+import { withConcurrency } from '../../src/sink/concurrency.ts'
+import type { LogEvent } from '../../src/log/logEvent.ts'
 import { deliver } from '../../src/operators/deliver.ts'
-import type { Outcome } from '../../src/outcome/Outcome.ts'
-import type { Refusal } from '../../src/outcome/Refusal.ts'
-import { both, deadline, exponential } from '../../src/policy/RetryPolicy.ts'
+import type { Outcome } from '../../src/core/outcome.ts'
+import type { Refusal } from '../../src/core/refusal.ts'
+import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
@@ -18,15 +18,15 @@ describe('what waits in a lane for its first attempt (DE4)', () => {
       clock,
       reply: () => ({ verdict: right({ sink: 'scripted' }), after: 10_000 }),
     })
-    const told: Happening[] = []
+    const told: LogEvent[] = []
     const ended: Array<Outcome<string> | Refusal> = []
     from(['a', 'b', 'c', 'd', 'e', 'f'].map((item) => right(item)))
       .pipe(
-        deliver(firstSuccess([limiting({ concurrency: 1, clock })(slow)], { clock }), {
+        deliver(firstSuccess([withConcurrency({ concurrency: 1, clock })(slow)], { clock }), {
           clock,
           random: () => 0,
           retry: both(exponential(), deadline(25_000)),
-          tell: (happening) => told.push(happening),
+          onEvent: (happening) => told.push(happening),
         }),
       )
       .subscribe((outcome) => ended.push(outcome))

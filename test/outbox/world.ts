@@ -4,16 +4,16 @@
  */
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
-import { firstSuccess } from '../../src/layers/firstSuccess.ts'
-import { refused, retryable } from '../../src/outcome/Failure.ts'
-import type { Outcome } from '../../src/outcome/Outcome.ts'
-import type { Totals } from '../../src/outcome/Totals.ts'
-import type { Verdict } from '../../src/outcome/Verdict.ts'
-import type { Relay, RelayOptions } from '../../src/outbox/relay/RelayContract.ts'
-import { both, capDelay, deadline, exponential, fullJitter, notBefore } from '../../src/policy/RetryPolicy.ts'
-import { fromRun } from '../../src/sink/Run.ts'
-import type { Sink } from '../../src/sink/Sink.ts'
-import { seededRandom } from '../../src/testing/seededRandom.ts'
+import { firstSuccess } from '../../src/sink/firstSuccess.ts'
+import { refused, retryable } from '../../src/core/failure.ts'
+import type { Outcome } from '../../src/core/outcome.ts'
+import type { Totals } from '../../src/core/totals.ts'
+import type { Verdict } from '../../src/core/failure.ts'
+import type { Relay, RelayOptions } from '../../src/outbox/relay.ts'
+import { both, capDelay, deadline, exponential, fullJitter, notBefore } from '../../src/policy/retryPolicy.ts'
+import { fromRun } from '../../src/sink/layer.ts'
+import type { Sink } from '../../src/sink/sink.ts'
+import { seededRandom } from '../../src/testing/random.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { disk, survivingOutbox } from './survivingOutbox.ts'
 
@@ -34,7 +34,7 @@ export interface World {
   /** When the process crashes. */
   readonly crashes: ReadonlyArray<number>
   readonly within: number
-  readonly inRound: number
+  readonly maxInFlight: number
   readonly latency: number
   readonly seed: number
 }
@@ -56,7 +56,7 @@ export interface Trace {
   readonly samples: ReadonlyArray<{
     readonly totals: Totals
     readonly stored: number
-    readonly inRound: number
+    readonly maxInFlight: number
   }>
   readonly timersLeft: number
 }
@@ -76,7 +76,7 @@ export const world: fc.Arbitrary<World> = fc.record({
   items: fc.array(fc.nat(20_000), { minLength: 1, maxLength: 6, size: 'max' }),
   crashes: fc.array(fc.nat(60_000), { maxLength: 3, size: 'max' }),
   within: fc.constantFrom(1, 1_000, 30_000, 60_000),
-  inRound: fc.constantFrom(1, 2, 4, 12),
+  maxInFlight: fc.constantFrom(1, 2, 4, 12),
   latency: fc.constantFrom(0, 0, 1, 700),
   seed: fc.nat(),
 })
@@ -96,7 +96,7 @@ const verdictOf = (answer: Exclude<Answer, 'defect'>, sink: string, now: number)
 
 /** Plays a world to its end. */
 export const play = async (
-  { urls, items, crashes, within, inRound, latency, seed }: World,
+  { urls, items, crashes, within, maxInFlight, latency, seed }: World,
   makeRelay: (options: RelayOptions<number>) => Relay<number>,
 ): Promise<Trace> => {
   const clock = virtualClock()
@@ -188,14 +188,14 @@ export const play = async (
       retry: policy,
       clock,
       random,
-      inRound,
+      maxInFlight,
       ended: () => undefined,
     })
   }
 
   let work = boot()
   const sample = (): void => {
-    samples.push({ totals: work.totals(), stored: on.entries.size, inRound: busy })
+    samples.push({ totals: work.totals(), stored: on.entries.size, maxInFlight: busy })
   }
   const events = [
     ...items.map((at, item) => ({

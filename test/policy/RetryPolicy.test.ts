@@ -1,8 +1,8 @@
 import { pipe } from 'fp-ts/lib/function.js'
 import { concatAll } from 'fp-ts/lib/Monoid.js'
 import { describe, expect, it } from 'vitest'
-import { deadlineOf } from '../../src/policy/deadlineOf.ts'
 import {
+  deadlineOf,
   Monoid,
   always,
   both,
@@ -13,7 +13,7 @@ import {
   limitRetries,
   notBefore,
   standard,
-} from '../../src/policy/RetryPolicy.ts'
+} from '../../src/policy/retryPolicy.ts'
 import { show } from '../../src/policy/show.ts'
 
 describe('RetryPolicy', () => {

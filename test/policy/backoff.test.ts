@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { backoff } from '../../src/policy/backoff.ts'
-import { both, capDelay, exponential, fullJitter } from '../../src/policy/RetryPolicy.ts'
-import type { RetryPolicy } from '../../src/policy/RetryPolicy.ts'
-import { seededRandom } from '../../src/testing/seededRandom.ts'
+import { backoff, both, capDelay, exponential, fullJitter } from '../../src/policy/retryPolicy.ts'
+import type { RetryPolicy } from '../../src/policy/retryPolicy.ts'
+import { seededRandom } from '../../src/testing/random.ts'
 
 const DRAWS = 10_000
 

@@ -1,6 +1,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { refused, retryable } from '../../src/outcome/Failure.ts'
+import { refused, retryable } from '../../src/core/failure.ts'
 import { plan } from '../../src/policy/plan.ts'
 import {
   always,
@@ -12,9 +12,9 @@ import {
   limitRetries,
   notBefore,
   standard,
-} from '../../src/policy/RetryPolicy.ts'
-import type { RetryPolicy } from '../../src/policy/RetryPolicy.ts'
-import { seededRandom } from '../../src/testing/seededRandom.ts'
+} from '../../src/policy/retryPolicy.ts'
+import type { RetryPolicy } from '../../src/policy/retryPolicy.ts'
+import { seededRandom } from '../../src/testing/random.ts'
 
 const half = (): number => 0.5
 

@@ -10,9 +10,8 @@ import {
   limitRetries,
   notBefore,
   standard,
-} from '../../src/policy/RetryPolicy.ts'
-import { show } from '../../src/policy/show.ts'
-import { showDuration } from '../../src/policy/showDuration.ts'
+} from '../../src/policy/retryPolicy.ts'
+import { show, showDuration } from '../../src/policy/show.ts'
 import { anyPolicy } from '../laws/policyCombine.ts'
 
 describe('show', () => {

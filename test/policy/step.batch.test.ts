@@ -1,8 +1,8 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { expired, type Failure, refused, retryable, someOf } from '../../src/outcome/Failure.ts'
-import { always, deadline, exponential, both } from '../../src/policy/RetryPolicy.ts'
-import type { RetryPolicy } from '../../src/policy/RetryPolicy.ts'
+import { expired, type Failure, refused, retryable, partlyFailed } from '../../src/core/failure.ts'
+import { always, deadline, exponential, both } from '../../src/policy/retryPolicy.ts'
+import type { RetryPolicy } from '../../src/policy/retryPolicy.ts'
 import { step, type Step } from '../../src/policy/step.ts'
 
 const NOW = 1_000_000
@@ -11,23 +11,30 @@ const no = left(refused('status', { status: 400 }))
 const busy = left(retryable('status', { status: 503 }))
 
 const after = (policy: RetryPolicy, failure: Failure, last?: Failure): Step =>
-  step(policy, last === undefined ? undefined : { attempts: 1, last }, NOW, left(failure), NOW, () => 0)
+  step(
+    policy,
+    last === undefined ? undefined : { attempts: 1, lastFailure: last },
+    NOW,
+    left(failure),
+    NOW,
+    () => 0,
+  )
 
 describe('a step with a batch', () => {
   it('waits as long as a member may be tried again, and rejects when none may', () => {
-    expect(after(always, someOf([taken, busy]))._tag).toBe('Wait')
-    expect(after(always, someOf([taken, no]))._tag).toBe('Reject')
+    expect(after(always, partlyFailed([taken, busy]))._tag).toBe('Wait')
+    expect(after(always, partlyFailed([taken, no]))._tag).toBe('Reject')
   })
 
   it('forgets nothing that was settled when a later attempt did not get there', () => {
-    const last = someOf([taken, no, busy])
+    const last = partlyFailed([taken, no, busy])
     const held = retryable('held', { notBefore: NOW + 500 })
     expect(after(always, held, last)).toMatchObject({
       _tag: 'Wait',
-      progress: { last: someOf([taken, no, left(held)]) },
+      progress: { last: partlyFailed([taken, no, left(held)]) },
     })
     const policy = both(exponential(), deadline(1))
-    const end = someOf([taken, no, left(retryable('timeout'))])
+    const end = partlyFailed([taken, no, left(retryable('timeout'))])
     expect(after(policy, retryable('timeout'), last)).toEqual({
       _tag: 'Expire',
       attempts: 2,
@@ -36,7 +43,7 @@ describe('a step with a batch', () => {
     const unknownKey = refused('status', { status: 401 })
     expect(after(always, unknownKey, last)).toMatchObject({
       _tag: 'Reject',
-      failure: someOf([taken, no, left(unknownKey)]),
+      failure: partlyFailed([taken, no, left(unknownKey)]),
     })
   })
 
@@ -44,8 +51,8 @@ describe('a step with a batch', () => {
     const held = retryable('held', { notBefore: NOW + 500 })
     const wish = retryable('status', { notBefore: NOW + 500 })
     expect(after(always, held)).toMatchObject({ due: NOW + 500 })
-    expect(after(always, someOf([taken, left(held)]))).toMatchObject({ due: NOW + 500 })
-    expect(after(always, someOf([left(wish), left(held)]))).toMatchObject({ due: NOW + 1 })
+    expect(after(always, partlyFailed([taken, left(held)]))).toMatchObject({ due: NOW + 500 })
+    expect(after(always, partlyFailed([left(wish), left(held)]))).toMatchObject({ due: NOW + 1 })
     expect(after(always, wish)).toMatchObject({ due: NOW + 1 })
   })
 })

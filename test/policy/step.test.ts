@@ -1,9 +1,9 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { eachOf, expired, refused, retryable } from '../../src/outcome/Failure.ts'
-import type { Expired, Failure } from '../../src/outcome/Failure.ts'
-import type { Progress } from '../../src/outcome/Progress.ts'
+import { allFailed, expired, refused, retryable } from '../../src/core/failure.ts'
+import type { Expired, Failure } from '../../src/core/failure.ts'
+import type { Progress } from '../../src/core/outcome.ts'
 import {
   always,
   both,
@@ -14,8 +14,8 @@ import {
   limitRetries,
   notBefore,
   standard,
-} from '../../src/policy/RetryPolicy.ts'
-import type { RetryPolicy } from '../../src/policy/RetryPolicy.ts'
+} from '../../src/policy/retryPolicy.ts'
+import type { RetryPolicy } from '../../src/policy/retryPolicy.ts'
 import { step } from '../../src/policy/step.ts'
 import type { Step } from '../../src/policy/step.ts'
 
@@ -32,14 +32,14 @@ const after = (
   random = half,
 ): Step => {
   const progress: Progress | undefined =
-    attempts === 1 ? undefined : { attempts: attempts - 1, last: timeout }
+    attempts === 1 ? undefined : { attempts: attempts - 1, lastFailure: timeout }
   return step(policy, progress, SINCE, left(failure), SINCE + elapsed, random)
 }
 
 describe('step', () => {
   it('delivers a success, counted', () => {
     const receipt = { sink: 'https://a.example', status: 204 }
-    const progress = { attempts: 2, last: timeout }
+    const progress = { attempts: 2, lastFailure: timeout }
     expect(step(limitRetries(0), progress, SINCE, right(receipt), SINCE, half)).toEqual({
       _tag: 'Deliver',
       attempts: 3,
@@ -53,7 +53,7 @@ describe('step', () => {
   })
 
   it('rejects a final refusal with the failure as it is', () => {
-    const failure = eachOf([{ sink: 'a', failure: refused('certificate') }])
+    const failure = allFailed([{ sink: 'a', failure: refused('certificate') }])
     expect(after(standard, 1, 10, failure)).toEqual({ _tag: 'Reject', attempts: 1, failure })
   })
 
@@ -69,7 +69,7 @@ describe('step', () => {
       due: SINCE + 62_000,
       delay: 2_000,
       because: 'exponential from 1s x2, at most 10m, full jitter',
-      progress: { attempts: 3, last: failure },
+      progress: { attempts: 3, lastFailure: failure },
     })
   })
 
@@ -95,9 +95,9 @@ describe('step', () => {
       failure: retryable('status', { notBefore: SINCE + at }),
     })
     const gone = { sink: 'c', failure: refused('status', { status: 410 }) }
-    const failure = eachOf([asks('a', 9_000), asks('b', 5_000), gone])
+    const failure = allFailed([asks('a', 9_000), asks('b', 5_000), gone])
     expect(after(always, 1, 0, failure)).toMatchObject({ delay: 5_000, because: 'Retry-After' })
-    const oneIsFree = eachOf([...failure.causes, { sink: 'd', failure: timeout }])
+    const oneIsFree = allFailed([...failure.causes, { sink: 'd', failure: timeout }])
     expect(after(always, 1, 0, oneIsFree)).toMatchObject({ delay: 1 })
   })
 

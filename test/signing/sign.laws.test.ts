@@ -1,8 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { sign } from '../../src/signing/sign.ts'
-import { verifyParsed } from '../../src/signing/verifyParsed.ts'
-import { verifyRaw } from '../../src/signing/verifyRaw.ts'
+import { verifyParsed, verifyRaw } from '../../src/signing/verify.ts'
 import { jsonText, secretText, signingLaws } from '../laws/signing.ts'
 import { mutants } from '../mutants/signing.ts'
 

@@ -1,9 +1,8 @@
 import { createSecretKey } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { digest } from '../../src/signing/digest.ts'
+import { digest } from '../../src/signing/secret.ts'
 import { sign } from '../../src/signing/sign.ts'
-import { verifyParsed } from '../../src/signing/verifyParsed.ts'
-import { verifyRaw } from '../../src/signing/verifyRaw.ts'
+import { verifyParsed, verifyRaw } from '../../src/signing/verify.ts'
 import { trickyBodies, unwritable } from './bodies.ts'
 
 /** RFC 2202, part 3: key, data, digest. */

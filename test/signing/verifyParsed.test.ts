@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { sign } from '../../src/signing/sign.ts'
-import { verifyParsed } from '../../src/signing/verifyParsed.ts'
+import { verifyParsed } from '../../src/signing/verify.ts'
 
 const text = '{"type":"track","userId":"u1"}'
 

@@ -1,8 +1,8 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import type { Mismatch, Verified } from '../../src/signing/Mismatch.ts'
+import type { Mismatch, Verified } from '../../src/signing/verify.ts'
 import { sign } from '../../src/signing/sign.ts'
-import { verifyRaw } from '../../src/signing/verifyRaw.ts'
+import { verifyRaw } from '../../src/signing/verify.ts'
 
 const body = '{"type":"track","userId":"u1"}'
 const explanationOf = (result: Either<Mismatch, unknown>): string =>

@@ -6,10 +6,10 @@ import type { AddressInfo, Socket } from 'node:net'
 import express from 'express'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { afterEach, describe, expect, expectTypeOf, it } from 'vitest'
-import type { NodeRequest } from '../../src/signing/Incoming.ts'
-import type { Mismatch, VerifiedRequest } from '../../src/signing/Mismatch.ts'
+import type { NodeRequest } from '../../src/signing/request.ts'
+import type { Mismatch, VerifiedRequest } from '../../src/signing/verify.ts'
 import { sign } from '../../src/signing/sign.ts'
-import { verifyRequest } from '../../src/signing/verifyRequest.ts'
+import { verifyRequest } from '../../src/signing/request.ts'
 
 const text = '{"type":"track","userId":"ü1"}'
 const signed = { 'x-signature': sign('s', text) }

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import type { WebRequest } from '../../src/signing/Incoming.ts'
-import { secretFrom } from '../../src/signing/Secret.ts'
+import type { WebRequest } from '../../src/signing/request.ts'
+import { secretFrom } from '../../src/signing/secret.ts'
 import { sign } from '../../src/signing/sign.ts'
-import { verifyRequest } from '../../src/signing/verifyRequest.ts'
+import { verifyRequest } from '../../src/signing/request.ts'
 
 const text = '{"type":"track","userId":"ü1"}'
 

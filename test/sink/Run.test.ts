@@ -1,9 +1,9 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { NEVER, Observable, of, throwError } from 'rxjs'
 import { describe, expect, test } from 'vitest'
-import type { Verdict } from '../../src/outcome/Verdict.ts'
-import { runOf } from '../../src/sink/Run.ts'
-import { onlyAttempt, type Sink } from '../../src/sink/Sink.ts'
+import type { Verdict } from '../../src/core/failure.ts'
+import { runOf } from '../../src/sink/layer.ts'
+import { onlyAttempt, type Sink } from '../../src/sink/sink.ts'
 
 const taken: Verdict = right({ sink: 'theirs' })
 

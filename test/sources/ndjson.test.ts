@@ -1,8 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { show } from '../../src/sources/Line.ts'
-import { ndjson } from '../../src/sources/ndjson.ts'
+import { show, ndjson } from '../../src/sources/ndjson.ts'
 import type { Chunk } from '../laws/ndjson.ts'
 import { readAll } from '../laws/ndjson.ts'
 

@@ -1,8 +1,8 @@
 import { concatMap, EMPTY, map, mergeMap, Subject, take, tap, throwError, timer, toArray } from 'rxjs'
 import type { Observable } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { toScheduler } from '../../src/clock/toScheduler.ts'
-import type { Happening } from '../../src/observe/Happening.ts'
+import { toScheduler } from '../../src/core/clock.ts'
+import type { LogEvent } from '../../src/log/logEvent.ts'
 import { pull } from '../../src/sources/pull.ts'
 import { push } from '../../src/sources/push.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
@@ -161,7 +161,7 @@ describe('pull', () => {
   })
 
   it('tells of a source that fails to let go, and of an item that came too late', async () => {
-    const told: Happening[] = []
+    const told: LogEvent[] = []
     const clock = virtualClock({ start: 5 })
     let answer: (step: IteratorResult<string>) => void = () => undefined
     const source: AsyncIterable<string> = {
@@ -173,7 +173,7 @@ describe('pull', () => {
         return: () => Promise.reject(new Error('oops')),
       }),
     }
-    const options = { clock, tell: (happening: Happening) => told.push(happening) }
+    const options = { clock, onEvent: (happening: LogEvent) => told.push(happening) }
     pull(
       source,
       map((item: string) => item),

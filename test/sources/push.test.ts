@@ -1,6 +1,6 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Happening } from '../../src/observe/Happening.ts'
+import type { LogEvent } from '../../src/log/logEvent.ts'
 import { push } from '../../src/sources/push.ts'
 import type { NotTaken, Push } from '../../src/sources/push.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
@@ -72,7 +72,7 @@ describe('push', () => {
   })
 
   it('harms nobody when the callback throws or rejects, and says so', async () => {
-    const told: Happening[] = []
+    const told: LogEvent[] = []
     const clock = virtualClock({ start: 7 })
     const failing: Readonly<Record<string, () => unknown>> = {
       throws: () => {
@@ -85,7 +85,7 @@ describe('push', () => {
         capacity: 1,
         overflow: 'dropOldest',
         clock,
-        tell: (happening) => told.push(happening),
+        onEvent: (happening) => told.push(happening),
         onDropped,
       })
       expect([source.offer(1)._tag, source.offer(2)._tag]).toEqual(['Right', 'Right'])

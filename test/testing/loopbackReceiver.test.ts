@@ -2,10 +2,10 @@ import { connect } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import { request } from 'undici'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { FaultScript } from '../../src/testing/Fault.ts'
+import type { FaultScript } from '../../src/testing/faults.ts'
 import { loopbackReceiver, type Receiver } from '../../src/testing/loopbackReceiver.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { socketsOpen, until } from '../transport/laneKit.ts'
+import { socketsOpen, until } from '../http/laneKit.ts'
 
 const receivers: Receiver[] = []
 afterEach(async () => {

@@ -1,6 +1,6 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { expect, test } from 'vitest'
-import { onlyAttempt } from '../../src/sink/Sink.ts'
+import { onlyAttempt } from '../../src/sink/sink.ts'
 import { type Reply, scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 

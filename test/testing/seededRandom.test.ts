@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { seededRandom } from '../../src/testing/seededRandom.ts'
+import { seededRandom } from '../../src/testing/random.ts'
 
 const first = (count: number, seed: number): ReadonlyArray<number> => {
   const random = seededRandom(seed)

@@ -1,9 +1,8 @@
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { bufferTime, interval, map, Subject, take, timer } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { toScheduler } from '../../src/clock/toScheduler.ts'
-import { systemClock } from '../../src/clock/Clock.ts'
-import type { Clock } from '../../src/clock/Clock.ts'
+import { toScheduler, systemClock } from '../../src/core/clock.ts'
+import type { Clock } from '../../src/core/clock.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const HOUR = 3_600_000

@@ -1,4 +1,4 @@
-import type { Cancel } from '../../clock/Clock.ts'
+import type { Cancel } from '../../core/clock.ts'
 
 const tasks = new Set<() => void>()
 

@@ -1,5 +1,5 @@
-import type { Cancel, Clock } from '../../clock/Clock.ts'
-import type { Relay } from '../../outbox/relay/RelayContract.ts'
+import type { Cancel, Clock } from '../../core/clock.ts'
+import type { Relay } from '../../outbox/relay.ts'
 
 /** What a drain works with. */
 export interface DrainingOptions {

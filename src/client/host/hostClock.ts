@@ -1,5 +1,5 @@
-import { backgroundClock } from '../../clock/Clock.ts'
-import type { Clock } from '../../clock/Clock.ts'
+import { backgroundClock } from '../../core/clock.ts'
+import type { Clock } from '../../core/clock.ts'
 
 /**
  * A clock of the host's as the client uses it: one that throws, or answers no number, loses no message (CL5). Then the machine's

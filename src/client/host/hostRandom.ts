@@ -1,5 +1,5 @@
-import { systemRandom } from '../../clock/Random.ts'
-import type { Random } from '../../clock/Random.ts'
+import { systemRandom } from '../../core/clock.ts'
+import type { Random } from '../../core/clock.ts'
 
 /**
  * The host's chance as the client uses it: when it throws, or answers no number in [0, 1), the machine's is taken (CL5).

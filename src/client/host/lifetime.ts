@@ -1,7 +1,7 @@
-import { nothingToCancel } from '../../sink/Run.ts'
-import { systemClock } from '../../clock/Clock.ts'
-import type { Cancel } from '../../clock/Clock.ts'
-import { isolate } from '../../observe/isolate.ts'
+import { nothingToCancel } from '../../sink/layer.ts'
+import { systemClock } from '../../core/clock.ts'
+import type { Cancel } from '../../core/clock.ts'
+import { isolate } from '../../log/listeners.ts'
 import { atExit } from './atExit.ts'
 
 /** What a lifetime works with. */

@@ -3,15 +3,15 @@
  *
  * @module
  */
-import { trackingFrame } from '../../event/tracking/trackingFrame.ts'
-import type { Closing } from '../../event/Payload.ts'
+import { trackingFrame } from '../../event/trackingMessage.ts'
+import type { ClosedBy } from '../../event/payload.ts'
 import { bytesIn, itemsOf } from '../Message.ts'
 import type { CallType, Message, MessageBatch } from '../Message.ts'
 
 /** What stands before the texts. */
 interface Header {
   /** Of a batch: its id and why it closed. */
-  readonly batch?: readonly [id: string, closedBy: Closing]
+  readonly batch?: readonly [id: string, closedBy: ClosedBy]
   /** Of messages whose batch is open: the lane that it belongs to. */
   readonly lane?: number
   /** The id and the kind of each message. */
@@ -65,7 +65,7 @@ const messagesIn = ({ of }: Header, texts: ReadonlyArray<string>): ReadonlyArray
 }
 
 /** Messages as one closed batch. */
-export const batchOf = (id: string, closedBy: Closing, members: ReadonlyArray<Message>): MessageBatch => ({
+export const batchOf = (id: string, closedBy: ClosedBy, members: ReadonlyArray<Message>): MessageBatch => ({
   id,
   items: members.map(({ items: [type] }) => type),
   members,

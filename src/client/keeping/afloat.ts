@@ -1,6 +1,6 @@
 import type { Worked } from '../../outbox/lmdb/entering/Drafts.ts'
-import { waitingLine } from '../../outbox/waitingLine.ts'
-import type { Entry } from '../../sink/Outbox.ts'
+import { waitingLine } from '../../outbox/memoryOutbox.ts'
+import type { Entry } from '../../outbox/outbox.ts'
 import type { MessageBatch } from '../Message.ts'
 import type { Held } from './heldBatches.ts'
 
@@ -47,7 +47,7 @@ export const afloat = (stored: (id: string, storedAs: string) => void): Afloat =
     handOut: (held) => {
       // A store counts with whole numbers.
       const id = `m${String(++count)}`
-      const entry = { id, item: held.batch, since: undefined, progress: undefined }
+      const entry = { id, item: held.batch, firstAttemptAt: undefined, progress: undefined }
       all.set(id, { held, entry, due: undefined })
       return entry
     },

@@ -36,7 +36,7 @@ interface Waiter {
   readonly upTo: number
   /** The transaction under way takes all of it. */
   isTaken: boolean
-  readonly tell: (isKept: boolean) => void
+  readonly onEvent: (isKept: boolean) => void
 }
 
 /** Nobody waits yet. */
@@ -57,16 +57,16 @@ export const assurances = ({ oldest, newest, lanesBehind }: AssurancesOptions): 
       ;(isKept(waiter) ? kept : still).push(waiter)
     }
     waiters = still
-    for (const { tell } of kept) tell(true)
+    for (const { onEvent } of kept) onEvent(true)
   }
 
   return {
     whenKept: () =>
-      new Promise((tell) => {
+      new Promise((onEvent) => {
         const lanes = new Set(lanesBehind())
-        const waiter = { lanes, batches: new Set<Held>(), upTo: newest(), isTaken: false, tell }
-        if (isKept(waiter)) tell(true)
-        else if (isOver) tell(false)
+        const waiter = { lanes, batches: new Set<Held>(), upTo: newest(), isTaken: false, onEvent }
+        if (isKept(waiter)) onEvent(true)
+        else if (isOver) onEvent(false)
         else waiters.push(waiter)
       }),
     closed: (lane, held) => {
@@ -91,7 +91,7 @@ export const assurances = ({ oldest, newest, lanesBehind }: AssurancesOptions): 
       isOver = true
       const left = waiters
       waiters = []
-      for (const { tell } of left) tell(false)
+      for (const { onEvent } of left) onEvent(false)
     },
   }
 }

@@ -1,5 +1,5 @@
-import { isDead } from '../../outcome/Outcome.ts'
-import type { Outcome } from '../../outcome/Outcome.ts'
+import { isDead } from '../../core/outcome.ts'
+import type { Outcome } from '../../core/outcome.ts'
 import type { ItemCodec } from '../../outbox/lmdb/LmdbContract.ts'
 import { bytesIn } from '../Message.ts'
 import type { MessageBatch } from '../Message.ts'

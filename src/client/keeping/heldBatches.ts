@@ -1,5 +1,5 @@
-import { chain } from '../../internal/Chain.ts'
-import type { Link } from '../../internal/Chain.ts'
+import { linkedList } from '../../core/linkedList.ts'
+import type { Link } from '../../core/linkedList.ts'
 import type { Closed } from './restored.ts'
 
 /** A closed batch that is in memory. */
@@ -28,7 +28,7 @@ export interface HeldBatches {
 
 /** None yet. */
 export const heldBatches = (): HeldBatches => {
-  const all = chain<Held>()
+  const all = linkedList<Held>()
   let closings = 0
   let messages = 0
 

@@ -1,10 +1,10 @@
 import { right } from 'fp-ts/lib/Either.js'
-import type { Clock } from '../../clock/Clock.ts'
-import { newId } from '../../event/newId.ts'
-import { ring } from '../../internal/Ring.ts'
+import type { Clock } from '../../core/clock.ts'
+import { newId } from '../../event/payload.ts'
+import { queue } from '../../core/queue.ts'
 import type { Change } from '../../outbox/lmdb/entering/Drafts.ts'
 import type { StoredOutbox } from '../../outbox/lmdb/storedOutbox.ts'
-import type { Outbox } from '../../sink/Outbox.ts'
+import type { Outbox } from '../../outbox/outbox.ts'
 import type { Message, MessageBatch } from '../Message.ts'
 import { afloat } from './afloat.ts'
 import { assurances } from './assurances.ts'
@@ -49,7 +49,7 @@ export interface Keeping {
   /** Whether a closed batch is in memory. */
   readonly isAnyLeaving: () => boolean
   /** Accepted messages that a crash would take: they are in memory and not yet on the disk. */
-  readonly unkept: () => number
+  readonly notPersisted: () => number
   /** Closed batches of an earlier life that are not written as such yet; their messages are on the disk. */
   readonly restored: ReadonlyArray<MessageBatch>
   /**
@@ -79,7 +79,7 @@ export const keeping = (options: KeepingOptions): Keeping => {
   )
   const held = heldBatches()
   /** Of them, those that were never handed out. */
-  const closed = ring<Held>()
+  const closed = queue<Held>()
   /** And were in the transaction under way, or in the one that failed. */
   let inHand: Held[] = []
   /** How they end is known, and is being noted. */
@@ -191,7 +191,7 @@ export const keeping = (options: KeepingOptions): Keeping => {
     outbox: {
       ...store,
       // It was told of when it was closed.
-      append: (batch) => right({ id: batch.id, item: batch, since: undefined, progress: undefined }),
+      append: (batch) => right({ id: batch.id, item: batch, firstAttemptAt: undefined, progress: undefined }),
       ...handingOut({ store, writer, floating, names, fresh }),
       ...concluding({
         store,
@@ -221,7 +221,7 @@ export const keeping = (options: KeepingOptions): Keeping => {
     },
     isAnyLeaving: held.isAny,
     whenKept: waiters.whenKept,
-    unkept: () => {
+    notPersisted: () => {
       let count = held.messages() - open.kept()
       eachOpen((_, messages) => {
         count += messages.length

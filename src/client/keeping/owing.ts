@@ -1,4 +1,4 @@
-import type { Awaitable } from '../../internal/Awaitable.ts'
+import type { Awaitable } from '../../core/awaitable.ts'
 import type { Drafts, Remains } from '../../outbox/lmdb/entering/Drafts.ts'
 import { bytesIn } from '../Message.ts'
 import type { MessageBatch } from '../Message.ts'
@@ -39,7 +39,7 @@ export const owing = ({ bury, defect, owes }: OwingOptions): Owing => {
   let messages = 0
   let bytes = 0
 
-  const forgotten = (count: number): void => {
+  const evictedDeadLetters = (count: number): void => {
     if (count > 0)
       defect(
         new Error(
@@ -52,7 +52,7 @@ export const owing = ({ bury, defect, owes }: OwingOptions): Owing => {
     const own = weigh(left)
     const isTooMuch = messages + own.messages > MOST_OWED.messages || bytes + own.bytes > MOST_OWED.bytes
     if (left.letter !== undefined && isTooMuch) {
-      forgotten(own.messages)
+      evictedDeadLetters(own.messages)
       if (left.struck.length > 0) owed = [...owed, { struck: left.struck, letter: undefined }]
     } else {
       messages += own.messages
@@ -93,7 +93,7 @@ export const owing = ({ bury, defect, owes }: OwingOptions): Owing => {
       const left = messages
       owed = []
       messages = bytes = 0
-      forgotten(left)
+      evictedDeadLetters(left)
     },
   }
 }

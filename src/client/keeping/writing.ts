@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from '../../clock/Clock.ts'
+import type { Cancel, Clock } from '../../core/clock.ts'
 
 /** What a writer works with. */
 export interface WritingOptions {

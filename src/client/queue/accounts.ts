@@ -1,9 +1,9 @@
-import { ledger } from '../../outcome/Totals.ts'
-import type { Totals } from '../../outcome/Totals.ts'
-import type { Outcome } from '../../outcome/Outcome.ts'
-import type { OutboxStats } from '../../sink/Outbox.ts'
-import type { Tell } from '../../observe/Happening.ts'
-import type { Refusal } from '../../outcome/Refusal.ts'
+import { counters } from '../../core/totals.ts'
+import type { Totals } from '../../core/totals.ts'
+import type { Outcome } from '../../core/outcome.ts'
+import type { OutboxStats } from '../../outbox/outbox.ts'
+import type { Listener } from '../../log/logEvent.ts'
+import type { Refusal } from '../../core/refusal.ts'
 import type { ClientStats } from '../Client.ts'
 import { bytesIn } from '../Message.ts'
 import type { Message, MessageBatch } from '../Message.ts'
@@ -49,12 +49,12 @@ export interface Accounts {
   readonly batch: () => void
   readonly request: () => void
   /** Counts what happens. */
-  readonly tell: Tell
+  readonly onEvent: Listener
   readonly waiting: () => number
   /** What waits and how much may, as an outbox says it. */
   readonly room: () => OutboxStats
   readonly totals: () => Totals
-  readonly stats: () => Omit<ClientStats, 'enabled' | 'unkept'>
+  readonly stats: () => Omit<ClientStats, 'enabled' | 'notPersisted'>
 }
 
 /**
@@ -62,14 +62,14 @@ export interface Accounts {
  * and those of memory are for what is not there yet; what it holds already was accepted before.
  */
 export const accounts = ({ maxCount, maxBytes }: Bounds, stored?: Stored): Accounts => {
-  const books = ledger(stored?.waiting)
+  const books = counters(stored?.waiting)
   const refusedBy: Record<Refusal['_tag'], number> = {
     Invalid: 0,
     TooLarge: 0,
     Full: 0,
     Disabled: 0,
     Closed: 0,
-    NotKept: 0,
+    NotStored: 0,
   }
   let refused = 0
   let waiting = stored?.waiting ?? 0
@@ -148,9 +148,9 @@ export const accounts = ({ maxCount, maxBytes }: Bounds, stored?: Stored): Accou
     request: () => {
       requests++
     },
-    tell: (happening) => {
+    onEvent: (happening) => {
       if (happening._tag === 'Attempted') attempts++
-      if (happening._tag !== 'RefusedAtDoor') return
+      if (happening._tag !== 'Refused') return
       refused++
       refusedBy[happening.refusal._tag]++
     },

@@ -1,11 +1,11 @@
 import { right } from 'fp-ts/lib/Either.js'
-import { chain } from '../../internal/Chain.ts'
-import type { Link } from '../../internal/Chain.ts'
-import { heap } from '../../internal/Heap.ts'
-import { lookup } from '../../internal/Lookup.ts'
-import { ring } from '../../internal/Ring.ts'
-import type { Ring } from '../../internal/Ring.ts'
-import type { Entry, Outbox } from '../../sink/Outbox.ts'
+import { linkedList } from '../../core/linkedList.ts'
+import type { Link } from '../../core/linkedList.ts'
+import { heap } from '../../core/heap.ts'
+import { lookup } from '../../core/lookup.ts'
+import { queue } from '../../core/queue.ts'
+import type { Queue } from '../../core/queue.ts'
+import type { Entry, Outbox } from '../../outbox/outbox.ts'
 
 /** An outbox of batches, from which the oldest can be taken back. */
 export interface BatchOutbox<A> extends Outbox<A> {
@@ -15,7 +15,7 @@ export interface BatchOutbox<A> extends Outbox<A> {
 
 /** One at a time: the head is handed out, parked or about to go, the others wait behind it. */
 interface Lane<A> {
-  readonly behind: Ring<Held<A>>
+  readonly behind: Queue<Held<A>>
   busy: boolean
 }
 
@@ -44,8 +44,8 @@ const done: Promise<void> = Promise.resolve()
 export const batchOutbox = <A extends { readonly byteLength: number }>(
   laneOf: (item: A) => number | undefined,
 ): BatchOutbox<A> => {
-  const all = chain<Held<A>>()
-  const ready = ring<Held<A>>()
+  const all = linkedList<Held<A>>()
+  const ready = queue<Held<A>>()
   const parked = heap<Ticket<A>>()
   const out = lookup<Held<A>>()
   const lanes = new Map<number, Lane<A>>()
@@ -58,7 +58,7 @@ export const batchOutbox = <A extends { readonly byteLength: number }>(
     if (key === undefined) return undefined
     const known = lanes.get(key)
     if (known !== undefined) return known
-    const lane: Lane<A> = { behind: ring(), busy: false }
+    const lane: Lane<A> = { behind: queue(), busy: false }
     lanes.set(key, lane)
     return lane
   }
@@ -137,7 +137,12 @@ export const batchOutbox = <A extends { readonly byteLength: number }>(
   return {
     durable: false,
     append: (item) => {
-      const entry: Entry<A> = { id: `b${String(++appended)}`, item, since: undefined, progress: undefined }
+      const entry: Entry<A> = {
+        id: `b${String(++appended)}`,
+        item,
+        firstAttemptAt: undefined,
+        progress: undefined,
+      }
       enter({ older: undefined, newer: undefined, entry, lane: laneFor(item), place: 'behind' })
       return right(entry)
     },

@@ -1,13 +1,12 @@
-import { expired as expiredFailure, isRetryable } from '../../outcome/Failure.ts'
-import type { Failure } from '../../outcome/Failure.ts'
-import { abandoned, delivered, dropped, expired, rejected } from '../../outcome/Outcome.ts'
-import type { Outcome } from '../../outcome/Outcome.ts'
-import type { Verdict } from '../../outcome/Verdict.ts'
+import { expired as expiredFailure, isRetryable } from '../../core/failure.ts'
+import type { Failure, Verdict } from '../../core/failure.ts'
+import { abandoned, delivered, dropped, expired, rejected } from '../../core/outcome.ts'
+import type { Outcome } from '../../core/outcome.ts'
 import type { Message, MessageBatch } from '../Message.ts'
 
 /** What is known of the members of a batch, one verdict each; undefined if all that is known concerns the batch as a whole. */
 const membersOf = (failure: Failure | undefined, count: number): ReadonlyArray<Verdict> | undefined =>
-  failure?._tag === 'SomeOf' && failure.members.length === count ? failure.members : undefined
+  failure?._tag === 'PartlyFailed' && failure.members.length === count ? failure.members : undefined
 
 /** How the batch failed the last time. */
 const lastOf = (outcome: Outcome<MessageBatch>): Failure | undefined => {
@@ -18,9 +17,9 @@ const lastOf = (outcome: Outcome<MessageBatch>): Failure | undefined => {
     case 'Rejected':
       return outcome.failure
     case 'Expired':
-      return outcome.failure.last
+      return outcome.failure.lastFailure
     case 'Abandoned':
-      return outcome.last
+      return outcome.lastFailure
   }
 }
 
@@ -39,12 +38,14 @@ const endedAs = (
     case 'Expired':
       return expired(
         message,
-        failure === undefined ? outcome.failure : expiredFailure(attempts, outcome.failure.since, failure),
+        failure === undefined
+          ? outcome.failure
+          : expiredFailure(attempts, outcome.failure.firstAttemptAt, failure),
       )
     case 'Dropped':
       return dropped(message, attempts, outcome.reason)
     case 'Abandoned':
-      return abandoned(message, attempts, failure ?? outcome.last)
+      return abandoned(message, attempts, failure ?? outcome.lastFailure)
   }
 }
 

@@ -1,9 +1,9 @@
-import { lookup } from '../../internal/Lookup.ts'
-import { abandoned, dropped } from '../../outcome/Outcome.ts'
-import type { Outcome } from '../../outcome/Outcome.ts'
-import type { Failure } from '../../outcome/Failure.ts'
-import type { Happening, Tell } from '../../observe/Happening.ts'
-import type { Hot } from '../../observe/streams/hot.ts'
+import { lookup } from '../../core/lookup.ts'
+import { abandoned, dropped } from '../../core/outcome.ts'
+import type { Outcome } from '../../core/outcome.ts'
+import type { Failure } from '../../core/failure.ts'
+import type { LogEvent, Listener } from '../../log/logEvent.ts'
+import type { Hot } from '../../log/streams.ts'
 import type { Accounts } from './accounts.ts'
 import type { Flushing, Stretch } from './flushing.ts'
 import type { Message, MessageBatch } from '../Message.ts'
@@ -14,8 +14,8 @@ export interface EndingsOptions {
   readonly accounts: Accounts
   readonly flushes: Flushing
   readonly outcomes: Hot<Outcome<Message>>
-  readonly tell: Tell
-  readonly hears: (tag: Happening['_tag']) => boolean
+  readonly onEvent: Listener
+  readonly hears: (tag: LogEvent['_tag']) => boolean
   readonly now: () => number
   /** Whether the outbox may hold batches of an earlier life, and whether their messages are in the books already. */
   readonly restores: 'counted' | 'uncounted' | false
@@ -57,7 +57,7 @@ const MOST_DOUBTED = 1_000
 
 /** Deals out the outcomes of batches to their messages: each has exactly one, and the accounts change as it is told. */
 export const endings = (options: EndingsOptions): Endings => {
-  const { accounts, flushes, outcomes, tell, hears, now, restores, freed } = options
+  const { accounts, flushes, outcomes, onEvent, hears, now, restores, freed } = options
   const live = lookup<{ readonly batch: MessageBatch; readonly stretch: Stretch }>()
   /** Batches of an earlier life whose messages are in the books by now. */
   const resumed = lookup<true>()
@@ -72,7 +72,7 @@ export const endings = (options: EndingsOptions): Endings => {
     if (outcome._tag !== 'Delivered' || hears('Ended')) {
       const before = tellsOfDrop
       tellsOfDrop ||= outcome._tag === 'Dropped'
-      tell({ _tag: 'Ended', at: now(), outcome })
+      onEvent({ _tag: 'Ended', at: now(), outcome })
       tellsOfDrop = before
     }
     outcomes.next(outcome)

@@ -1,8 +1,8 @@
 import { left } from 'fp-ts/lib/Either.js'
-import { trackingFrame } from '../../event/tracking/trackingFrame.ts'
-import { refused } from '../../outcome/Failure.ts'
-import { fromRun, nothingToCancel, runOf } from '../../sink/Run.ts'
-import type { Sink } from '../../sink/Sink.ts'
+import { trackingFrame } from '../../event/trackingMessage.ts'
+import { refused } from '../../core/failure.ts'
+import { fromRun, nothingToCancel, runOf } from '../../sink/layer.ts'
+import type { Sink } from '../../sink/sink.ts'
 import { isMessageBatch } from '../Message.ts'
 import type { MessageBatch, SentBatch } from '../Message.ts'
 

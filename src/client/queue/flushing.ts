@@ -1,6 +1,6 @@
-import type { Clock } from '../../clock/Clock.ts'
-import { ring } from '../../internal/Ring.ts'
-import type { Totals } from '../../outcome/Totals.ts'
+import type { Clock } from '../../core/clock.ts'
+import { queue } from '../../core/queue.ts'
+import type { Totals } from '../../core/totals.ts'
 
 /** Messages that were accepted between two flushes. */
 export interface Stretch {
@@ -34,7 +34,7 @@ export interface Flushing {
  * each message but a count, and a thousand flushes in a row wait for the same promise.
  */
 export const flushing = (clock: Clock, totals: () => Totals): Flushing => {
-  const drains = ring<Drain>()
+  const drains = queue<Drain>()
   let newest: Drain | undefined
   let current: Stretch = { live: 0 }
   let isOver = false

@@ -1,11 +1,11 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { nothingToCancel } from '../../sink/Run.ts'
-import type { Cancel, Clock } from '../../clock/Clock.ts'
-import { whenAnswered } from '../../internal/Awaitable.ts'
-import type { Awaitable } from '../../internal/Awaitable.ts'
-import { ring } from '../../internal/Ring.ts'
-import type { Closed, Full } from '../../outcome/Refusal.ts'
+import { nothingToCancel } from '../../sink/layer.ts'
+import type { Cancel, Clock } from '../../core/clock.ts'
+import { whenAnswered } from '../../core/awaitable.ts'
+import type { Awaitable } from '../../core/awaitable.ts'
+import { queue } from '../../core/queue.ts'
+import type { Closed, Full } from '../../core/refusal.ts'
 import type { MessageBatch } from '../Message.ts'
 
 /** What a handover works with. */
@@ -38,7 +38,7 @@ const ASK_AGAIN_AFTER = 1_000
  * that was accepted is never let go of for that. An outbox in memory takes each on the spot.
  */
 export const handover = ({ offer, clock, defect }: HandoverOptions): Handover => {
-  const waiting = ring<MessageBatch>()
+  const waiting = queue<MessageBatch>()
   /** Taken from the ring, and not in the outbox yet. */
   let head: MessageBatch | undefined
   let asking = false

@@ -1,5 +1,5 @@
-import { inOrder } from '../../outbox/inOrder.ts'
-import type { Outbox } from '../../sink/Outbox.ts'
+import { ordered } from '../../outbox/ordered.ts'
+import type { Outbox } from '../../outbox/outbox.ts'
 import type { MessageBatch } from '../Message.ts'
 import type { ClientSettings } from '../settingsOf.ts'
 import { batchOutbox } from './batchOutbox.ts'
@@ -31,7 +31,7 @@ export const outboxOf = (
   if (keyOf === several && key === undefined) return { outbox, own }
   // A single lane has nothing to hold, for nothing passes by its head.
   return {
-    outbox: inOrder(outbox, { keyOf, mostBehind: concurrency === 1 ? 0 : MOST_BEHIND, defect }),
+    outbox: ordered(outbox, { keyOf, mostBehind: concurrency === 1 ? 0 : MOST_BEHIND, defect }),
     own,
   }
 }

@@ -1,8 +1,8 @@
-import type { Clock } from '../../clock/Clock.ts'
-import { batcher } from '../../event/batcher.ts'
-import type { Batcher } from '../../event/batcher.ts'
-import { newId } from '../../event/newId.ts'
-import type { Closing, Frame } from '../../event/Payload.ts'
+import type { Clock } from '../../core/clock.ts'
+import { batcher } from '../../event/batch.ts'
+import type { Batcher } from '../../event/batch.ts'
+import { newId } from '../../event/payload.ts'
+import type { ClosedBy, Frame } from '../../event/payload.ts'
 import type { CallType, Message, MessageBatch } from '../Message.ts'
 
 /** How batches are filled. */
@@ -28,7 +28,7 @@ export interface ShardsTarget {
 export interface Shards {
   readonly offer: (message: Message, key: string | undefined) => void
   /** Closes all that are open. */
-  readonly close: (closedBy: Closing) => void
+  readonly close: (closedBy: ClosedBy) => void
   /** Calls `look` with the messages of each that is open, and its lane. */
   readonly each: (look: (lane: number, messages: ReadonlyArray<Message>) => void) => void
   /** Whether there is a message in any of them. */
@@ -42,7 +42,7 @@ interface Shard {
   /** How many messages are in its open batch. */
   open: number
   /** The place of the first of them in the order of all messages. */
-  since: number
+  firstAttemptAt: number
 }
 
 /** FNV-1a over the characters. */
@@ -61,7 +61,7 @@ export const shards = (
   target: ShardsTarget,
 ): Shards => {
   let offered = 0
-  const since = clock.monotonic()
+  const firstAttemptAt = clock.monotonic()
   const all = new Map<number, Shard>()
 
   const shardFor = (lane: number): Shard => {
@@ -71,7 +71,7 @@ export const shards = (
     }
     const shard: Shard = {
       open: 0,
-      since: 0,
+      firstAttemptAt: 0,
       batcher: batcher<CallType>(
         {
           maxCount,
@@ -80,7 +80,7 @@ export const shards = (
           frame,
           clock,
           delayFrom: 'lastFlush',
-          since,
+          firstAttemptAt,
           newId: count === 1 ? newId : () => `${String(lane)}.${newId()}`,
         },
         {
@@ -120,7 +120,7 @@ export const shards = (
       const shard = shardOf(key)
       shard.open++
       shard.batcher.offer(message)
-      if (shard.open === 1) shard.since = offered
+      if (shard.open === 1) shard.firstAttemptAt = offered
     },
     close: (closedBy) => {
       for (const { batcher: each } of all.values()) each.close(closedBy)
@@ -132,7 +132,7 @@ export const shards = (
     abandonOldest: () => {
       let oldest: Shard | undefined
       for (const shard of all.values()) {
-        if (shard.open > 0 && shard.since < (oldest?.since ?? Infinity)) oldest = shard
+        if (shard.open > 0 && shard.firstAttemptAt < (oldest?.firstAttemptAt ?? Infinity)) oldest = shard
       }
       if (oldest === undefined) return []
       oldest.open = 0

@@ -1,5 +1,5 @@
-import type { Relay } from '../../outbox/relay/RelayContract.ts'
-import { dropped } from '../../outcome/Outcome.ts'
+import type { Relay } from '../../outbox/relay.ts'
+import { dropped } from '../../core/outcome.ts'
 import type { MessageBatch } from '../Message.ts'
 import type { BatchOutbox } from './batchOutbox.ts'
 import type { Endings } from './endings.ts'
@@ -22,7 +22,7 @@ export const withdrawing =
     const entry = outbox.withdrawOldest()
     if (entry !== undefined) {
       const { item, progress } = entry
-      ends.end(dropped(item, progress?.attempts ?? 0, 'dropOldest'), progress?.last)
+      ends.end(dropped(item, progress?.attempts ?? 0, 'dropOldest'), progress?.lastFailure)
       relay.withdrawn([entry])
       return true
     }

@@ -1,9 +1,9 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Clock } from '../../clock/Clock.ts'
-import type { Awaitable } from '../../internal/Awaitable.ts'
-import type { Outcome } from '../../outcome/Outcome.ts'
-import type { Full } from '../../outcome/Refusal.ts'
-import type { Entry, Outbox, OutboxStats } from '../../sink/Outbox.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { Awaitable } from '../../core/awaitable.ts'
+import type { Outcome } from '../../core/outcome.ts'
+import type { Full } from '../../core/refusal.ts'
+import type { Entry, Outbox, OutboxStats } from '../outbox.ts'
 
 /** How an item becomes text and comes back. The text is kept as its UTF-8 bytes, and these come back unchanged. */
 export interface ItemCodec<A> {
@@ -70,7 +70,7 @@ export interface LmdbOutboxStats extends OutboxStats {
   /** Records that could not be read, and were put aside in the store: dead letters, and what waited, which still counts as waiting. */
   readonly quarantined: number
   /** Dead letters that made room for newer ones. */
-  readonly forgotten: number
+  readonly evictedDeadLetters: number
 }
 
 /** An outbox on a disk. Every promise of it is fulfilled when its write has been synced. */

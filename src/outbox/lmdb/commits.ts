@@ -1,6 +1,6 @@
 import { statfsSync } from 'node:fs'
-import { messageOf } from '../../internal/messageOf.ts'
-import { ring } from '../../internal/Ring.ts'
+import { messageOf } from '../../core/awaitable.ts'
+import { queue } from '../../core/queue.ts'
 import type { Mapping } from './mapping.ts'
 import { TOTALS_KEY } from './Store.ts'
 import { noTotals, totalsFromText, totalsToText } from './records/StoredTotals.ts'
@@ -72,7 +72,7 @@ const failureOf = (cause: unknown): Error =>
 
 /** The group commit of a store: while one transaction is written and synced, what comes in waits for the next. */
 export const commits = ({ store, ready }: Pick<Mapping, 'store' | 'ready'>, path: string): Commits => {
-  const queue = ring<AnyWrite>()
+  const pendingWrites = queue<AnyWrite>()
   const stored = (): StoredTotals => totalsFromText(store.own.get(TOTALS_KEY) ?? '') ?? noTotals
   let totals = stored()
   let running: Promise<void> | undefined
@@ -113,9 +113,9 @@ export const commits = ({ store, ready }: Pick<Mapping, 'store' | 'ready'>, path
   const gather = (batch: AnyWrite[]): ReadonlyArray<AnyWrite> => {
     let tight: boolean | undefined
     for (
-      let next = queue.shift();
+      let next = pendingWrites.shift();
       next !== undefined;
-      next = batch.length < MOST_AT_ONCE ? queue.shift() : undefined
+      next = batch.length < MOST_AT_ONCE ? pendingWrites.shift() : undefined
     ) {
       if (next.kind.grows && (tight ??= isTight())) failed(next, new Error(NO_SPACE))
       else batch.push(next)
@@ -160,7 +160,7 @@ export const commits = ({ store, ready }: Pick<Mapping, 'store' | 'ready'>, path
   }
 
   const failAll = (error: Error): void => {
-    for (const write of queue.drain()) failed(write, error)
+    for (const write of pendingWrites.drain()) failed(write, error)
   }
 
   const readied = (): Promise<void> => {
@@ -177,8 +177,8 @@ export const commits = ({ store, ready }: Pick<Mapping, 'store' | 'ready'>, path
         failAll(error instanceof Error ? error : failureOf(error))
         continue
       }
-      if (queue.size() > 0) await commitSome()
-    } while (queue.size() > 0 || seen > 0)
+      if (pendingWrites.size() > 0) await commitSome()
+    } while (pendingWrites.size() > 0 || seen > 0)
     running = undefined
   }
 
@@ -188,7 +188,7 @@ export const commits = ({ store, ready }: Pick<Mapping, 'store' | 'ready'>, path
         failed(write, new Error('the outbox is closed'))
         return
       }
-      queue.push(write)
+      pendingWrites.push(write)
       running ??= run()
     },
     looked: (records) => {

@@ -1,4 +1,4 @@
-import type { Awaitable } from '../../internal/Awaitable.ts'
+import type { Awaitable } from '../../core/awaitable.ts'
 import type { Store } from './Store.ts'
 
 /** What a mapping works with. */

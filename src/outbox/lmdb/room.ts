@@ -1,4 +1,4 @@
-import type { Full } from '../../outcome/Refusal.ts'
+import type { Full } from '../../core/refusal.ts'
 import type { StoredTotals, Weight } from './records/StoredTotals.ts'
 
 /** The bounds of an outbox, and what counts against them. */

@@ -67,14 +67,14 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A
     const record = decodeRecord(bytes)
     if (record === undefined) return undefined
     try {
-      const { since, progress } = triedFromText(record.about)
+      const { firstAttemptAt, progress } = triedFromText(record.about)
       const item = codec.fromText(record.text)
       const { size } = record
       return {
         entry: {
           id: String(number),
           item,
-          since: since === undefined ? undefined : time.byClock(since),
+          firstAttemptAt: firstAttemptAt === undefined ? undefined : time.byClock(firstAttemptAt),
           progress,
         },
         count: countOf(codec, item),
@@ -148,7 +148,7 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A
     discardUnreadable: discarding({ mapping, commits: work, codec }),
     dead: { list: letters.list, redrive: letters.redrive, purge: letters.purge },
     stats: () => {
-      const { waiting, unreadable, bytes, dead, quarantined, forgotten } = totals()
+      const { waiting, unreadable, bytes, dead, quarantined, evictedDeadLetters } = totals()
       return {
         waiting,
         unreadable: unreadable + aside.going(),
@@ -157,7 +157,7 @@ export const storedOutbox = <A>(options: StoredOutboxOptions<A>): StoredOutbox<A
         maxCount,
         maxBytes,
         quarantined,
-        forgotten,
+        evictedDeadLetters,
       }
     },
     close: () =>

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { batchOf } from '../../../src/client/keeping/BatchRecord.ts'
 import { MOST_OWED, owing } from '../../../src/client/keeping/owing.ts'
-import { refused } from '../../../src/outcome/Failure.ts'
-import { rejected } from '../../../src/outcome/Outcome.ts'
+import { refused } from '../../../src/core/failure.ts'
+import { rejected } from '../../../src/core/outcome.ts'
 import type { MessageBatch } from '../../../src/client/Message.ts'
 import type { Remains } from '../../../src/outbox/lmdb/entering/Drafts.ts'
 import { messageOf } from './grounds.ts'
@@ -13,7 +13,7 @@ const part = { number: 1, text: '', count: 1, size: 1 }
 const dead = (count: number, struck: Remains<MessageBatch>['struck'] = []): Remains<MessageBatch> => {
   const members = Array.from({ length: count }, (_, n) => messageOf(`m${String(n)}`))
   const item = batchOf('0.1', 'count', members)
-  const entry = { id: 'm1', item, since: undefined, progress: undefined }
+  const entry = { id: 'm1', item, firstAttemptAt: undefined, progress: undefined }
   return { struck, letter: { entry, outcome: rejected(item, 1, refused('status')) } }
 }
 

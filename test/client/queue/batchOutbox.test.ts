@@ -3,8 +3,8 @@ import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { batchOutbox } from '../../../src/client/queue/batchOutbox.ts'
 import type { BatchOutbox } from '../../../src/client/queue/batchOutbox.ts'
-import { delivered } from '../../../src/outcome/Outcome.ts'
-import type { Entry } from '../../../src/sink/Outbox.ts'
+import { delivered } from '../../../src/core/outcome.ts'
+import type { Entry } from '../../../src/outbox/outbox.ts'
 
 interface Item {
   readonly lane: number | undefined
@@ -76,7 +76,7 @@ const model = (laneOf: (item: Item) => number | undefined): BatchOutbox<Item> =>
   return {
     ...base,
     append: (item) => {
-      const entry = { id: `b${String(++appended)}`, item, since: undefined, progress: undefined }
+      const entry = { id: `b${String(++appended)}`, item, firstAttemptAt: undefined, progress: undefined }
       rows.push({ entry, state: 'fresh', parkedAt: 0 })
       note()
       return { _tag: 'Right', right: entry }
@@ -160,7 +160,7 @@ describe('batchOutbox', () => {
               break
             case 'park':
               for (const entry of out.splice(0)) {
-                same((outbox) => outbox.park({ ...entry, since: now }, now + each.delay))
+                same((outbox) => outbox.park({ ...entry, firstAttemptAt: now }, now + each.delay))
               }
               break
             case 'end': {
@@ -177,7 +177,7 @@ describe('batchOutbox', () => {
               break
             case 'withdrawMany':
               for (let n = 0; n < each.times; n++)
-                if (same((outbox) => outbox.withdrawOldest())?.since !== undefined) torn++
+                if (same((outbox) => outbox.withdrawOldest())?.firstAttemptAt !== undefined) torn++
           }
           same((outbox) => outbox.nextDue())
           same((outbox) => outbox.stats())

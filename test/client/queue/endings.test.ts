@@ -3,10 +3,10 @@ import { accounts } from '../../../src/client/queue/accounts.ts'
 import { endings } from '../../../src/client/queue/endings.ts'
 import { flushing } from '../../../src/client/queue/flushing.ts'
 import type { Message, MessageBatch } from '../../../src/client/Message.ts'
-import { trackingFrame } from '../../../src/event/tracking/trackingFrame.ts'
-import { hot } from '../../../src/observe/streams/hot.ts'
-import { delivered } from '../../../src/outcome/Outcome.ts'
-import type { Outcome } from '../../../src/outcome/Outcome.ts'
+import { trackingFrame } from '../../../src/event/trackingMessage.ts'
+import { hot } from '../../../src/log/streams.ts'
+import { delivered } from '../../../src/core/outcome.ts'
+import type { Outcome } from '../../../src/core/outcome.ts'
 import { virtualClock } from '../../../src/testing/virtualClock.ts'
 
 const batch = (id: string): MessageBatch => ({
@@ -26,7 +26,7 @@ describe('batches of which a store failed to say that it has them', () => {
       accounts: books,
       flushes: flushing(clock, books.totals),
       outcomes: hot<Outcome<Message>>(() => undefined),
-      tell: () => undefined,
+      onEvent: () => undefined,
       hears: () => false,
       now: clock.now,
       restores: 'uncounted',

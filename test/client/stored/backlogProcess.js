@@ -37,7 +37,7 @@ const track = async ({ count }) => {
     }
     await new Promise((resolve) => setImmediate(resolve))
   }
-  return { isKept: await client.kept(), full }
+  return { isKept: await client.persisted(), full }
 }
 
 telling({

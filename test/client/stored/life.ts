@@ -5,11 +5,11 @@ import { openFolder } from '../../../src/client/keeping/openFolder.ts'
 import type { Message, MessageBatch } from '../../../src/client/Message.ts'
 import { openClient } from '../../../src/client/openClient.ts'
 import { settingsOf } from '../../../src/client/settingsOf.ts'
-import { timingOut } from '../../../src/layers/timingOut.ts'
-import { refused, retryable } from '../../../src/outcome/Failure.ts'
-import type { Outcome } from '../../../src/outcome/Outcome.ts'
+import { withTimeout } from '../../../src/sink/timeout.ts'
+import { refused, retryable } from '../../../src/core/failure.ts'
+import type { Outcome } from '../../../src/core/outcome.ts'
 import type { StoredOutbox } from '../../../src/outbox/lmdb/storedOutbox.ts'
-import { both, capDelay, deadline, exponential } from '../../../src/policy/RetryPolicy.ts'
+import { both, capDelay, deadline, exponential } from '../../../src/policy/retryPolicy.ts'
 import { scriptedSink } from '../../../src/testing/scriptedSink.ts'
 import type { Reply } from '../../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../../src/testing/virtualClock.ts'
@@ -96,7 +96,7 @@ export const openLife = ({ path, start, given, asked, ended }: LifeOptions): Lif
   if (!isRight(checked)) throw new Error('the settings are wrong')
   const client = openClient(
     checked.right.settings,
-    { sinkOn: () => timingOut(1_000, { clock })(sink), closes: false },
+    { sinkOn: () => withTimeout(1_000, { clock })(sink), closes: false },
     (settings) => {
       const real = openFolder(settings)
       if (real === undefined) throw new Error('it has no folder')

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Client } from '../../../src/client/Client.ts'
 import type { Message, MessageBatch } from '../../../src/client/Message.ts'
-import type { Outcome } from '../../../src/outcome/Outcome.ts'
+import type { Outcome } from '../../../src/core/outcome.ts'
 import { copyStore, readFolder } from '../keeping/grounds.ts'
 import { newFolder } from '../../outbox/lmdb/grounds.ts'
 import { openLife } from './life.ts'
@@ -13,7 +13,7 @@ import type { Command, World } from './worlds.ts'
 /** Situations that the worlds must reach, or the laws test little. */
 export const nothingReached = () => ({
   worlds: 0,
-  kept: 0,
+  persisted: 0,
   keptTooLate: 0,
   fullInFolder: 0,
   fullInMemory: 0,
@@ -131,8 +131,8 @@ export const play = async (
     const still = [...waiting].filter((id) => !ended.has(id)).length
     must(stats.waiting === still, `${stats.waiting} are said to wait, and ${still} do`)
     must(
-      stats.unkept >= 0 && stats.unkept <= Math.min(stats.waiting, given.maxCount),
-      `${stats.unkept} unkept`,
+      stats.notPersisted >= 0 && stats.notPersisted <= Math.min(stats.waiting, given.maxCount),
+      `${stats.notPersisted} notPersisted`,
     )
     must(stats.waiting <= given.folderCount, `${stats.waiting} wait`)
     must(stats.bytes <= given.folderBytes && stats.bytes > 0 === stats.waiting > 0, `${stats.bytes} bytes`)
@@ -159,11 +159,11 @@ export const play = async (
     const mine = life
     const asked = [...waiting]
     asking++
-    void now.client.kept(timeout === undefined ? {} : { timeout }).then((isKept) => {
+    void now.client.persisted(timeout === undefined ? {} : { timeout }).then((isKept) => {
       if (mine !== life) return
       asking--
       if (isKept) for (const id of asked) promised.add(id)
-      if (isKept && asked.length > 0) reached.kept++
+      if (isKept && asked.length > 0) reached.persisted++
       if (!isKept) reached.keptTooLate++
       check(isKept || timeout !== undefined || isClosing, 'not kept, and it is open')
     })
@@ -204,11 +204,14 @@ export const play = async (
   const crash = async (): Promise<void> => {
     // What has ended is told some promises after it was noted.
     await new Promise((resolve) => setImmediate(resolve))
-    const { unkept, waiting: before } = now.client.stats()
+    const { notPersisted, waiting: before } = now.client.stats()
     if (now.running() > 0) reached.crashedInRequest++
     const { restored } = await begin()
     // What was on its way to the disk may have come there.
-    must(restored >= before - unkept, `${restored} of ${before} are there, and ${unkept} were not kept`)
+    must(
+      restored >= before - notPersisted,
+      `${restored} of ${before} are there, and ${notPersisted} were not kept`,
+    )
     if (restored < before) reached.lost++
   }
 
@@ -269,8 +272,8 @@ export const play = async (
       await now.pass(1_000)
     await now.pass(0)
     sample()
-    const { waiting: left, unkept } = now.client.stats()
-    must(left === 0 && unkept === 0, `${left} never ended`)
+    const { waiting: left, notPersisted } = now.client.stats()
+    must(left === 0 && notPersisted === 0, `${left} never ended`)
     must(asking === 0, `${asking} were never told whether it is kept`)
     for (const id of promised) must(ended.has(id), `${id} was said to be kept, and never ended`)
     reached.worlds++

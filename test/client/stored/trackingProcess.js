@@ -1,4 +1,4 @@
-// A host that tracks in a tight loop until it is killed: `trackingProcess.js FOLDER URL LIFE MOST`. Whenever `kept()` has said true it tells up
+// A host that tracks in a tight loop until it is killed: `trackingProcess.js FOLDER URL LIFE MOST`. Whenever `persisted()` has said true it tells up
 // to which number, a line at once. LIFE may be `last`: then it tracks nothing, and closes when everything has ended.
 import { writeSync } from 'node:fs'
 import { createClient } from '../../../dist/client/index.js'
@@ -25,7 +25,7 @@ const track = async () => {
       if (_tag !== 'Right') throw new Error('it was turned away')
     }
     const upTo = number
-    void client.kept().then((isKept) => {
+    void client.persisted().then((isKept) => {
       if (isKept) say({ upTo })
     })
     await nextTurn()

@@ -1,15 +1,11 @@
 import { concatMap, map, of, Subject } from 'rxjs'
 import { TestScheduler } from 'rxjs/testing'
 import { describe, expect, it } from 'vitest'
-import { Event } from '../../../src/event/Event.ts'
-import { faultsOf } from '../../../src/event/faultsOf.ts'
-import { audienceSync } from '../../../src/collector/audience/audienceSync.ts'
-import type { Members } from '../../../src/collector/audience/audienceSync.ts'
-import { computedTrait } from '../../../src/collector/audience/computedTrait.ts'
-import { USERS_A_TURN } from '../../../src/collector/audience/differences.ts'
-import { membershipChanges } from '../../../src/collector/audience/membershipChanges.ts'
-import { traitChanges } from '../../../src/collector/audience/traitChanges.ts'
-
+import { Event } from '../../../src/event/event.ts'
+import { faultsOf } from '../../../src/event/codecFaults.ts'
+import { audienceSync, computedTrait } from '../../../src/collector/audience.ts'
+import type { Members } from '../../../src/collector/audience.ts'
+import { USERS_A_TURN, membershipChanges, traitChanges } from '../../../src/collector/audienceChanges.ts'
 const drawn = (play: (helpers: Parameters<Parameters<TestScheduler['run']>[0]>[0]) => void): void => {
   new TestScheduler((actual, expected) => {
     expect(actual).toEqual(expected)

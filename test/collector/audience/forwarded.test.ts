@@ -2,12 +2,11 @@
 import { concatMap, from, lastValueFrom, toArray } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { createCollector } from '../../../src/collector/createCollector.ts'
-import type { Collector } from '../../../src/collector/Collector.ts'
-import { audienceSync } from '../../../src/collector/audience/audienceSync.ts'
-import type { Members } from '../../../src/collector/audience/audienceSync.ts'
-import type { Told } from '../../../src/collector/audience/Sync.ts'
+import type { Collector } from '../../../src/collector/collector.ts'
+import { audienceSync } from '../../../src/collector/audience.ts'
+import type { Members, Told } from '../../../src/collector/audience.ts'
 import { loopbackReceiver } from '../../../src/testing/loopbackReceiver.ts'
-import { verifyRaw } from '../../../src/signing/verifyRaw.ts'
+import { verifyRaw } from '../../../src/signing/verify.ts'
 
 type Stored = Told<Members>
 

@@ -1,9 +1,7 @@
 import { of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { audienceSync } from '../../../src/collector/audience/audienceSync.ts'
-import { audienceSyncs } from '../../../src/collector/audience/audienceSyncs.ts'
-import { computedTrait } from '../../../src/collector/audience/computedTrait.ts'
-import { ConfigError } from '../../../src/outcome/ConfigError.ts'
+import { audienceSync, audienceSyncs, computedTrait } from '../../../src/collector/audience.ts'
+import { ConfigError } from '../../../src/core/refusal.ts'
 
 describe('what is owned', () => {
   it('is kept and not copied', () => {

@@ -1,11 +1,9 @@
 /** The real audiences and computed traits, as the laws play them. */
 import * as fc from 'fast-check'
 import { map, Subject } from 'rxjs'
-import { audienceSync } from '../../../src/collector/audience/audienceSync.ts'
-import { computedTrait } from '../../../src/collector/audience/computedTrait.ts'
-import { membershipChanges } from '../../../src/collector/audience/membershipChanges.ts'
-import type { Sync } from '../../../src/collector/audience/Sync.ts'
-import { traitChanges } from '../../../src/collector/audience/traitChanges.ts'
+import { audienceSync, computedTrait } from '../../../src/collector/audience.ts'
+import { membershipChanges, traitChanges } from '../../../src/collector/audienceChanges.ts'
+import type { Sync } from '../../../src/collector/audience.ts'
 import { changesOf } from '../../laws/audience.ts'
 import type { Kind, Pairs, Played, Syncing } from '../../laws/audience.ts'
 

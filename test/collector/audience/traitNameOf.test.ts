@@ -1,8 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { traitNameOf } from '../../../src/collector/audience/traitNameOf.ts'
-import { traitNamesOf } from '../../../src/collector/audience/traitNamesOf.ts'
-
+import { traitNameOf, traitNamesOf } from '../../../src/collector/audienceChanges.ts'
 const isLetter = (char: string): boolean => /^\p{L}$/u.test(char)
 const isDigit = (char: string): boolean => /^\p{Nd}$/u.test(char)
 const isMark = (char: string): boolean => /^\p{M}$/u.test(char)

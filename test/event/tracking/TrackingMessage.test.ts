@@ -1,9 +1,9 @@
 import { isRight } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Call, callOf } from '../../../src/event/Call.ts'
-import { Event, ParsedEvent } from '../../../src/event/Event.ts'
-import { toTrackingMessage, type Tracked } from '../../../src/event/tracking/TrackingMessage.ts'
+import { type Call, callOf } from '../../../src/event/call.ts'
+import { Event, ParsedEvent } from '../../../src/event/event.ts'
+import { toTrackingMessage, type Tracked } from '../../../src/event/trackingMessage.ts'
 import { event } from '../../arbitraries/event.ts'
 
 const library = { name: 'headrace-node', version: '1.2.3' }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { trackingFrame } from '../../../src/event/tracking/trackingFrame.ts'
+import { trackingFrame } from '../../../src/event/trackingMessage.ts'
 import { millis } from '../../arbitraries/event.ts'
 
 const { before, after, size } = trackingFrame

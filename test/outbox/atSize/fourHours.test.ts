@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { folders, openHours } from './onDisk.ts'
 import type { Hours, Witness } from './onDisk.ts'
 
-const NIGHTLY = process.env['LAWS'] === 'nightly'
+const NIGHTLY = process.env['RUNS'] === '10000'
 /** For each of the three receivers. */
 const COUNT = NIGHTLY ? 33_334 : 200
 const MINUTE = 60_000
@@ -54,8 +54,8 @@ const books = ({ takes }: Receiver) => {
       if (at >= until) throw new Error(`${item} is attempted ${at - until} ms after its deadline`)
       return takes(at - START)
     },
-    stored: (item, since) => {
-      if (since !== first.get(item)) throw new Error(`${item} is stored with another beginning`)
+    stored: (item, firstAttemptAt) => {
+      if (firstAttemptAt !== first.get(item)) throw new Error(`${item} is stored with another beginning`)
       known.add(item)
     },
     ended: (outcome, at) => {

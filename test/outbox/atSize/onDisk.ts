@@ -5,19 +5,19 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { isPromiseLike, whenSettled } from '../../../src/internal/Awaitable.ts'
-import type { Awaitable } from '../../../src/internal/Awaitable.ts'
-import { timingOut } from '../../../src/layers/timingOut.ts'
-import { retryable } from '../../../src/outcome/Failure.ts'
-import type { Outcome } from '../../../src/outcome/Outcome.ts'
-import type { Totals } from '../../../src/outcome/Totals.ts'
+import { isPromiseLike, whenSettled } from '../../../src/core/awaitable.ts'
+import type { Awaitable } from '../../../src/core/awaitable.ts'
+import { withTimeout } from '../../../src/sink/timeout.ts'
+import { retryable } from '../../../src/core/failure.ts'
+import type { Outcome } from '../../../src/core/outcome.ts'
+import type { Totals } from '../../../src/core/totals.ts'
 import { lmdbOutbox } from '../../../src/outbox/lmdb/lmdbOutbox.ts'
-import { relay } from '../../../src/outbox/relay/relay.ts'
-import { standard } from '../../../src/policy/RetryPolicy.ts'
-import type { Outbox, OutboxStats } from '../../../src/sink/Outbox.ts'
-import { fromRun } from '../../../src/sink/Run.ts'
-import type { Attempt } from '../../../src/sink/Sink.ts'
-import { seededRandom } from '../../../src/testing/seededRandom.ts'
+import { relay } from '../../../src/outbox/relay.ts'
+import { standard } from '../../../src/policy/retryPolicy.ts'
+import type { Outbox, OutboxStats } from '../../../src/outbox/outbox.ts'
+import { fromRun } from '../../../src/sink/layer.ts'
+import type { Attempt } from '../../../src/sink/sink.ts'
+import { seededRandom } from '../../../src/testing/random.ts'
 import { virtualClock } from '../../../src/testing/virtualClock.ts'
 import { folder } from './folder.ts'
 
@@ -52,7 +52,7 @@ export interface Witness {
   /** An attempt begins. Answers whether the receiver will take it. */
   readonly attempted: (item: number, attempt: Attempt, at: number) => boolean
   /** The store has it that the first attempt of an item began then. */
-  readonly stored: (item: number, since: number | undefined) => void
+  readonly stored: (item: number, firstAttemptAt: number | undefined) => void
   readonly ended: (outcome: Outcome<number>, at: number) => void
 }
 
@@ -113,7 +113,7 @@ const counted = (outbox: Outbox<number>, stored: Witness['stored']) => {
     park: (entry, due) =>
       count(
         Promise.resolve(outbox.park(entry, due)).then(() => {
-          stored(entry.item, entry.since)
+          stored(entry.item, entry.firstAttemptAt)
         }),
       ),
     end: (...asked) => count(outbox.end(...asked)),
@@ -138,12 +138,12 @@ export const openHours = (path: string, start: number, seed: number, witness: Wi
     () => () => Promise.resolve(),
   )
   const work = relay<number>({
-    sink: timingOut(5_000, { clock })(receiver),
+    sink: withTimeout(5_000, { clock })(receiver),
     outbox,
     retry: standard,
     clock,
     random: seededRandom(seed),
-    inRound: 1_000,
+    maxInFlight: 1_000,
     ended: (outcome) => {
       witness.ended(outcome, clock.now())
     },

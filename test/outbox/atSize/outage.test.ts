@@ -1,11 +1,11 @@
 import { expect, it, onTestFinished } from 'vitest'
-import type { DestinationStats } from '../../../src/destination/Destination.ts'
+import type { DestinationStats } from '../../../src/destination/destination.ts'
 import { folder } from './folder.ts'
 import { live } from './life.ts'
 import { tellingOf } from './tellingOf.ts'
 import { tickingReceiver } from './tickingReceiver.ts'
 
-const NIGHTLY = process.env['LAWS'] === 'nightly'
+const NIGHTLY = process.env['RUNS'] === '10000'
 const COUNT = NIGHTLY ? 1_000_000 : 5_000
 /** The longest pause before a retry, milliseconds. */
 const CAP = NIGHTLY ? 30_000 : 1_000

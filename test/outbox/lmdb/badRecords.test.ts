@@ -2,9 +2,9 @@ import { rmSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { lmdbOutbox } from '../../../src/outbox/lmdb/lmdbOutbox.ts'
 import type { ItemCodec, LmdbOutbox, LmdbOutboxStats } from '../../../src/outbox/lmdb/LmdbContract.ts'
-import { refused, retryable } from '../../../src/outcome/Failure.ts'
-import { delivered, rejected } from '../../../src/outcome/Outcome.ts'
-import type { Entry } from '../../../src/sink/Outbox.ts'
+import { refused, retryable } from '../../../src/core/failure.ts'
+import { delivered, rejected } from '../../../src/core/outcome.ts'
+import type { Entry } from '../../../src/outbox/outbox.ts'
 import { newFolder } from './grounds.ts'
 import { spoil } from './spoil.ts'
 
@@ -78,7 +78,10 @@ describe('a bad record costs one record', () => {
     const outbox = open()
     const [first, second, third] = await takeAll(outbox)
     if (first === undefined || second === undefined || third === undefined) throw new Error('three are there')
-    await outbox.park({ ...first, since: 1, progress: { attempts: 1, last: retryable('status') } }, 5)
+    await outbox.park(
+      { ...first, firstAttemptAt: 1, progress: { attempts: 1, lastFailure: retryable('status') } },
+      5,
+    )
     for (const entry of [second, third]) await outbox.end(entry, rejected(entry.item, 1, refused('status')))
     await outbox.close()
     damage('first item')
@@ -150,9 +153,9 @@ describe('what a stranger says of a failure keeps no item from its end', () => {
     await outbox.append('an item')
     const [entry] = await takeAll(outbox)
     if (entry === undefined) throw new Error('one is there')
-    await outbox.park({ ...entry, since: 3, progress: { attempts: 2, last } }, 0)
+    await outbox.park({ ...entry, firstAttemptAt: 3, progress: { attempts: 2, lastFailure: last } }, 0)
     const [again] = await takeAll(outbox)
-    expect(again).toMatchObject({ since: 3, progress: { attempts: 2, last: expected } })
+    expect(again).toMatchObject({ firstAttemptAt: 3, progress: { attempts: 2, lastFailure: expected } })
     await outbox.end(entry, rejected('an item', 3, last))
     expect((await outbox.dead.list())[0]?.outcome).toMatchObject({
       _tag: 'Rejected',

@@ -3,15 +3,15 @@ import { rmSync } from 'node:fs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { lmdbOutbox } from '../../../src/outbox/lmdb/lmdbOutbox.ts'
 import { storeTime } from '../../../src/outbox/lmdb/records/storeTime.ts'
-import { retryable } from '../../../src/outcome/Failure.ts'
-import type { Entry, Outbox } from '../../../src/sink/Outbox.ts'
+import { retryable } from '../../../src/core/failure.ts'
+import type { Entry, Outbox } from '../../../src/outbox/outbox.ts'
 import { virtualClock } from '../../../src/testing/virtualClock.ts'
 import { newFolder } from './grounds.ts'
 
 const HOUR = 3_600_000
 const NOON = 1_800_000_000_000
 const codec = { toText: (item: string) => item, fromText: (text: string) => text, sizeOf: () => 1 }
-const progress = { attempts: 1, last: retryable('busy') }
+const progress = { attempts: 1, lastFailure: retryable('busy') }
 
 const folder = (): string => {
   const path = newFolder(true)
@@ -37,7 +37,7 @@ const openAt = (path: string, at: number): { outbox: Outbox<string>; pass: (ms: 
 const parkNew = async (outbox: Outbox<string>, now: number, delay: number): Promise<void> => {
   await outbox.append(`parked until ${String(now + delay)}`)
   const [entry] = await outbox.take(now, 1, 0)
-  if (entry !== undefined) await outbox.park({ ...entry, since: now - 1_000, progress }, now + delay)
+  if (entry !== undefined) await outbox.park({ ...entry, firstAttemptAt: now - 1_000, progress }, now + delay)
 }
 
 const takeAt = async (outbox: Outbox<string>, now: number): Promise<Entry<string> | undefined> =>
@@ -53,7 +53,7 @@ describe('a store whose machine had its clock set', () => {
     const { outbox } = openAt(path, NOON)
     expect(outbox.nextDue()).toBe(NOON + 60_000)
     expect(await takeAt(outbox, NOON + 59_999)).toBeUndefined()
-    expect((await takeAt(outbox, NOON + 60_000))?.since).toBe(NOON - 1_000)
+    expect((await takeAt(outbox, NOON + 60_000))?.firstAttemptAt).toBe(NOON - 1_000)
     await outbox.close()
   })
 
@@ -68,7 +68,7 @@ describe('a store whose machine had its clock set', () => {
     await behind.outbox.close()
 
     const { outbox } = openAt(path, NOON + HOUR)
-    expect((await takeAt(outbox, NOON + HOUR))?.since).toBe(NOON - 1_000)
+    expect((await takeAt(outbox, NOON + HOUR))?.firstAttemptAt).toBe(NOON - 1_000)
     await outbox.close()
   })
 
@@ -78,7 +78,7 @@ describe('a store whose machine had its clock set', () => {
     await parkNew(first.outbox, NOON, 60_000)
     await first.outbox.close()
     const { outbox } = openAt(path, NOON + 3 * HOUR)
-    expect((await takeAt(outbox, NOON + 3 * HOUR))?.since).toBe(NOON - 1_000)
+    expect((await takeAt(outbox, NOON + 3 * HOUR))?.firstAttemptAt).toBe(NOON - 1_000)
     await outbox.close()
   })
 })
@@ -101,14 +101,14 @@ const lives: fc.Arbitrary<ReadonlyArray<Life>> = fc.array(
 const law = (time: typeof storeTime) =>
   fc.property(lives, (all) => {
     let latest = 0
-    const waits: Array<{ due: number; since: number; left: number; age: number }> = []
+    const waits: Array<{ due: number; firstAttemptAt: number; left: number; age: number }> = []
     for (const { begins, delays } of all) {
       const now = NOON + begins
       const clock = { at: now }
       const store = time(latest, () => clock.at)
       for (const wait of waits) {
         const left = store.byClock(wait.due) - now
-        const age = now - store.byClock(wait.since)
+        const age = now - store.byClock(wait.firstAttemptAt)
         expect(left).toBeLessThanOrEqual(wait.left)
         expect(age).toBeGreaterThanOrEqual(wait.age)
         // What a wait became shorter by is what a deadline came nearer by.
@@ -118,16 +118,16 @@ const law = (time: typeof storeTime) =>
       }
       for (const delay of delays) {
         clock.at += 100
-        const [due, since] = [store.inStore(clock.at + delay), store.inStore(clock.at)]
-        expect([store.byClock(due), store.byClock(since)]).toEqual([clock.at + delay, clock.at])
-        waits.push({ due, since, left: delay, age: 0 })
+        const [due, firstAttemptAt] = [store.inStore(clock.at + delay), store.inStore(clock.at)]
+        expect([store.byClock(due), store.byClock(firstAttemptAt)]).toEqual([clock.at + delay, clock.at])
+        waits.push({ due, firstAttemptAt, left: delay, age: 0 })
         latest = Math.max(latest, store.now())
       }
       // It is when something was parked last that a life is known to have been.
       if (delays.length === 0) continue
       for (const wait of waits) {
         wait.left = store.byClock(wait.due) - clock.at
-        wait.age = clock.at - store.byClock(wait.since)
+        wait.age = clock.at - store.byClock(wait.firstAttemptAt)
       }
     }
   })

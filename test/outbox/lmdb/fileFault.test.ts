@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type * as Lmdb from 'lmdb'
 import { expect, it } from 'vitest'
-import { seededRandom } from '../../../src/testing/seededRandom.ts'
+import { seededRandom } from '../../../src/testing/random.ts'
 import { fileFault } from '../../../src/outbox/lmdb/opening/fileFault.ts'
 import { newFolder } from './grounds.ts'
 

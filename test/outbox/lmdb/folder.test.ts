@@ -14,7 +14,7 @@ import {
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { messageOf } from '../../../src/internal/messageOf.ts'
+import { messageOf } from '../../../src/core/awaitable.ts'
 import { lmdbOutbox } from '../../../src/outbox/lmdb/lmdbOutbox.ts'
 import { openLmdbOutbox } from '../../../src/outbox/lmdb/openLmdbOutbox.ts'
 import type { LmdbOutbox } from '../../../src/outbox/lmdb/LmdbContract.ts'

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { systemClock } from '../../../src/clock/Clock.ts'
+import { systemClock } from '../../../src/core/clock.ts'
 import { justAppended } from '../../../src/outbox/lmdb/entering/justAppended.ts'
 import type { JustAppended, Remembered } from '../../../src/outbox/lmdb/entering/justAppended.ts'
 import { none, storedGround } from './grounds.ts'

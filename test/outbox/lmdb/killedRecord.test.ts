@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { refused } from '../../../src/outcome/Failure.ts'
-import { rejected } from '../../../src/outcome/Outcome.ts'
-import type { DeadLetter, Entry } from '../../../src/sink/Outbox.ts'
+import { refused } from '../../../src/core/failure.ts'
+import { rejected } from '../../../src/core/outcome.ts'
+import type { DeadLetter, Entry } from '../../../src/outbox/outbox.ts'
 import { textOf } from './killedItems.js'
 import { killedRecord } from './killedRecord.ts'
 
 const entry = (id: string, key: string, attempts = 0): Entry<string> => ({
   id,
   item: textOf(key),
-  since: undefined,
-  progress: attempts === 0 ? undefined : { attempts, last: refused('status') },
+  firstAttemptAt: undefined,
+  progress: attempts === 0 ? undefined : { attempts, lastFailure: refused('status') },
 })
 
 const letter = (id: string, key: string): DeadLetter<string> => ({

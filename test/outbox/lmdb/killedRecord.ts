@@ -1,5 +1,5 @@
 /** What a killed process said, held against what it left behind. */
-import type { DeadLetter, Entry, OutboxStats } from '../../../src/sink/Outbox.ts'
+import type { DeadLetter, Entry, OutboxStats } from '../../../src/outbox/outbox.ts'
 import { keyOf, textOf } from './killedItems.js'
 
 /** What is known of one item. */

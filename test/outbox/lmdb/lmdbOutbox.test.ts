@@ -4,9 +4,9 @@ import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { lmdbOutbox } from '../../../src/outbox/lmdb/lmdbOutbox.ts'
 import type { LmdbOutbox, LmdbOutboxOptions } from '../../../src/outbox/lmdb/LmdbContract.ts'
-import { refused } from '../../../src/outcome/Failure.ts'
-import { delivered, rejected } from '../../../src/outcome/Outcome.ts'
-import type { Entry } from '../../../src/sink/Outbox.ts'
+import { refused } from '../../../src/core/failure.ts'
+import { delivered, rejected } from '../../../src/core/outcome.ts'
+import type { Entry } from '../../../src/outbox/outbox.ts'
 import { newFolder } from './grounds.ts'
 import { codec } from './killedItems.js'
 
@@ -81,9 +81,9 @@ it('items of any length come back as they were, after a retry, and after they di
   const second = open()
   const fresh = await all(second)
   expect(fresh.map(({ item }, at) => item === items[at])).toEqual(items.map(() => true))
-  await Promise.all(fresh.map(async (entry, at) => second.park({ ...entry, since: at }, 0)))
+  await Promise.all(fresh.map(async (entry, at) => second.park({ ...entry, firstAttemptAt: at }, 0)))
   const parked = await all(second)
-  expect(parked.map(({ item, since }, at) => item === items[at] && since === at)).toEqual(
+  expect(parked.map(({ item, firstAttemptAt }, at) => item === items[at] && firstAttemptAt === at)).toEqual(
     items.map(() => true),
   )
   await Promise.all(parked.map(async (entry) => second.end(entry, no(entry.item))))
@@ -135,7 +135,7 @@ describe('bounds', () => {
     for (const entry of await all(outbox)) await outbox.end(entry, no(entry.item))
     await outbox.bury('never in', no('never in'))
     expect((await outbox.dead.list()).map(({ entry }) => entry.item)).toEqual(['item 4', 'never in'])
-    expect(outbox.stats()).toMatchObject({ dead: 2, forgotten: 4 })
+    expect(outbox.stats()).toMatchObject({ dead: 2, evictedDeadLetters: 4 })
     await outbox.close()
   })
 

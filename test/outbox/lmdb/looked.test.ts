@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { systemClock } from '../../../src/clock/Clock.ts'
-import * as Outcome from '../../../src/outcome/Outcome.ts'
-import { refused } from '../../../src/outcome/Failure.ts'
+import { systemClock } from '../../../src/core/clock.ts'
+import * as Outcome from '../../../src/core/outcome.ts'
+import { refused } from '../../../src/core/failure.ts'
 import { storedGround } from './grounds.ts'
 
 it('what is read of the dead letters wears the file too: a look through all of them lets go of it', async () => {

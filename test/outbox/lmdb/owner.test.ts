@@ -152,7 +152,7 @@ describe('one process at a time', () => {
 
   it('what another has put in its place is not taken away on closing', async () => {
     const outbox = lmdbOutbox<string>({ path, codec })
-    const other = { ...me, since: 'later' }
+    const other = { ...me, firstAttemptAt: 'later' }
     leftBy(other)
     await outbox.close()
     expect(ownerNow()).toEqual(other)

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { messageOf } from '../../../src/internal/messageOf.ts'
+import { messageOf } from '../../../src/core/awaitable.ts'
 import { lmdbOutbox } from '../../../src/outbox/lmdb/lmdbOutbox.ts'
 import { openLmdbOutbox } from '../../../src/outbox/lmdb/openLmdbOutbox.ts'
 import { newFolder } from './grounds.ts'

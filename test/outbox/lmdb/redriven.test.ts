@@ -2,12 +2,12 @@
 import { rmSync } from 'node:fs'
 import { expect, it, onTestFinished } from 'vitest'
 import { lmdbOutbox } from '../../../src/outbox/lmdb/lmdbOutbox.ts'
-import { relay } from '../../../src/outbox/relay/relay.ts'
-import { systemClock } from '../../../src/clock/Clock.ts'
-import { refused } from '../../../src/outcome/Failure.ts'
-import { rejected } from '../../../src/outcome/Outcome.ts'
-import { limitRetries } from '../../../src/policy/RetryPolicy.ts'
-import { memory } from '../../../src/sinks/memory.ts'
+import { relay } from '../../../src/outbox/relay.ts'
+import { systemClock } from '../../../src/core/clock.ts'
+import { refused } from '../../../src/core/failure.ts'
+import { rejected } from '../../../src/core/outcome.ts'
+import { limitRetries } from '../../../src/policy/retryPolicy.ts'
+import { memory } from '../../../src/sink/memory.ts'
 import { newFolder } from './grounds.ts'
 import { codec } from './killedItems.js'
 
@@ -29,7 +29,7 @@ const opened = async () => {
     retry: limitRetries(0),
     clock: systemClock,
     random: () => 0,
-    inRound: 100,
+    maxInFlight: 100,
     ended: () => {
       least = Math.min(least, work.totals().waiting)
     },

@@ -11,10 +11,10 @@ const arrival = (more: Partial<Arrival> = {}): Arrival => ({
   ...more,
 })
 
-const told = (tell: (account: Account) => void): Account => {
+const told = (onEvent: (account: Account) => void): Account => {
   const account = accountOf(['e1', 'e2'], ['hook'])
   for (const name of ['e1', 'e2']) account.offered(name)
-  tell(account)
+  onEvent(account)
   return account
 }
 
@@ -108,8 +108,8 @@ describe('the account of a killed pipeline sees', () => {
       { strange: 1 },
     ],
   ]
-  it.each(defects)('%s', (_, tell, harm) => {
-    expect(told(tell).harm()).toEqual({ ...NO_HARM, ...harm })
+  it.each(defects)('%s', (_, onEvent, harm) => {
+    expect(told(onEvent).harm()).toEqual({ ...NO_HARM, ...harm })
   })
 
   it('more deliveries than there was doubt', () => {
@@ -144,8 +144,8 @@ describe('and nothing in', () => {
       },
     ],
   ]
-  it.each(harmless)('%s', (_, tell) => {
-    const account = told(tell)
+  it.each(harmless)('%s', (_, onEvent) => {
+    const account = told(onEvent)
     account.acknowledged('e1')
     expect(account.harm()).toEqual(NO_HARM)
     expect(account.figures().extra).toBeLessThanOrEqual(explained(account.figures()))

@@ -23,7 +23,7 @@ const record = async (names) => {
     const answer = client.send(callOf(name))
     if (answer._tag === 'Left') tell({ t: 'refused', name, why: answer.left._tag })
   }
-  if (!(await client.kept())) throw new Error('it is not kept')
+  if (!(await client.persisted())) throw new Error('it is not kept')
   for (const name of names) tell({ t: 'accepted', name })
 }
 

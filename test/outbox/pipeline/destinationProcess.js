@@ -5,13 +5,13 @@ import { createInterface } from 'node:readline'
 import { webhookDestination } from '../../../dist/destination/index.js'
 import { callOf } from './messages.js'
 
-const [path, url, callers, inRound, plant] = process.argv.slice(2)
+const [path, url, callers, maxInFlight, plant] = process.argv.slice(2)
 const tell = (said) => writeSync(1, `${JSON.stringify(said)}\n`)
 
 const destination = webhookDestination(
   { sharedSecret: 'correct horse', webhooks: [{ url }] },
   // The receiver leaves some requests without an answer until it is healed.
-  { outbox: { path }, inRound: Number(inRound), timeout: 600_000, logger: false },
+  { outbox: { path }, maxInFlight: Number(maxInFlight), timeout: 600_000, logger: false },
 )
 destination.outcomes$.subscribe(({ _tag, item }) => {
   tell({ t: 'outcome', outcome: _tag.toLowerCase(), id: item.id })

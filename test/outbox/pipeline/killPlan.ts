@@ -1,4 +1,4 @@
-import type { Random } from '../../../src/clock/Random.ts'
+import type { Random } from '../../../src/core/clock.ts'
 
 /** When a process is killed. */
 export type Kill =

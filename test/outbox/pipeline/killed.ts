@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { expect, onTestFinished } from 'vitest'
-import { payloadCodec } from '../../../src/destination/keeping/payloadCodec.ts'
+import { payloadCodec } from '../../../src/destination/record.ts'
 import type { ItemCodec } from '../../../src/outbox/lmdb/LmdbContract.ts'
 import { lmdbOutbox } from '../../../src/outbox/lmdb/lmdbOutbox.ts'
-import { seededRandom } from '../../../src/testing/seededRandom.ts'
+import { seededRandom } from '../../../src/testing/random.ts'
 import { accountOf } from './account.ts'
 import type { Account, Figures } from './account.ts'
 import { killPlan } from './killPlan.ts'
@@ -20,7 +20,7 @@ export const EVENTS = payloadCodec
 
 /** How large a run is: small in `npm test`, and as large as the promise in `npm run nightly`. */
 export const SIZE =
-  process.env['LAWS'] === 'nightly'
+  process.env['RUNS'] === '10000'
     ? { messages: 20_000, kills: 30, limit: 480_000 }
     : { messages: 2_000, kills: 5, limit: 110_000 }
 

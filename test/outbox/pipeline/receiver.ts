@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import type { Random } from '../../../src/clock/Random.ts'
+import type { Random } from '../../../src/core/clock.ts'
 import type { Account, Arrival } from './account.ts'
 
 /** A receiver that tells an account what comes. */

@@ -1,15 +1,15 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { retryable } from '../../../src/outcome/Failure.ts'
-import type { Verdict } from '../../../src/outcome/Verdict.ts'
-import { closeRelay } from '../../../src/outbox/relay/closeRelay.ts'
-import type { Closing } from '../../../src/outbox/relay/closeRelay.ts'
+import { retryable } from '../../../src/core/failure.ts'
+import type { Verdict } from '../../../src/core/failure.ts'
+import { closeRelay } from '../../../src/outbox/close.ts'
+import type { CloseResult } from '../../../src/outbox/close.ts'
 import { memoryOutbox } from '../../../src/outbox/memoryOutbox.ts'
-import { relay } from '../../../src/outbox/relay/relay.ts'
-import type { Relay } from '../../../src/outbox/relay/RelayContract.ts'
-import { exponential } from '../../../src/policy/RetryPolicy.ts'
-import { fromRun } from '../../../src/sink/Run.ts'
-import type { Outbox } from '../../../src/sink/Outbox.ts'
+import { relay } from '../../../src/outbox/relay.ts'
+import type { Relay } from '../../../src/outbox/relay.ts'
+import { exponential } from '../../../src/policy/retryPolicy.ts'
+import { fromRun } from '../../../src/sink/layer.ts'
+import type { Outbox } from '../../../src/outbox/outbox.ts'
 import { virtualClock } from '../../../src/testing/virtualClock.ts'
 import { disk, survivingOutbox } from '../survivingOutbox.ts'
 
@@ -55,15 +55,15 @@ const world = (
     retry: exponential({ base: 1_000 }),
     clock,
     random: () => 0,
-    inRound: 10,
+    maxInFlight: 10,
     ended: (outcome) => log.push(`${outcome._tag} ${outcome.item}`),
   })
   for (const item of Object.keys(plays)) void work.offer(item)
   return { clock, log, work }
 }
 
-const watch = <A>(closing: Promise<Closing<A>>): { done: Closing<A> | undefined } => {
-  const seen: { done: Closing<A> | undefined } = { done: undefined }
+const watch = <A>(closing: Promise<CloseResult<A>>): { done: CloseResult<A> | undefined } => {
+  const seen: { done: CloseResult<A> | undefined } = { done: undefined }
   void closing.then((closed) => (seen.done = closed))
   return seen
 }

@@ -1,9 +1,9 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { memoryOutbox } from '../../../src/outbox/memoryOutbox.ts'
-import { relay } from '../../../src/outbox/relay/relay.ts'
-import { standard } from '../../../src/policy/RetryPolicy.ts'
-import type { Entry } from '../../../src/sink/Outbox.ts'
+import { relay } from '../../../src/outbox/relay.ts'
+import { standard } from '../../../src/policy/retryPolicy.ts'
+import type { Entry } from '../../../src/outbox/outbox.ts'
 import { scriptedSink } from '../../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../../src/testing/virtualClock.ts'
 
@@ -28,7 +28,7 @@ const world = (empty: number) => {
     retry: standard,
     clock,
     random: () => 0,
-    inRound: 10,
+    maxInFlight: 10,
     ended: ({ _tag, item }) => log.push(`${_tag} ${item}`),
   })
   return { clock, log, work, asked: () => asked }

@@ -1,11 +1,11 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { inOrder } from '../../../src/outbox/inOrder.ts'
+import { ordered } from '../../../src/outbox/ordered.ts'
 import { memoryOutbox } from '../../../src/outbox/memoryOutbox.ts'
-import { relay } from '../../../src/outbox/relay/relay.ts'
-import { exponential } from '../../../src/policy/RetryPolicy.ts'
-import { retryable } from '../../../src/outcome/Failure.ts'
-import type { Outbox } from '../../../src/sink/Outbox.ts'
+import { relay } from '../../../src/outbox/relay.ts'
+import { exponential } from '../../../src/policy/retryPolicy.ts'
+import { retryable } from '../../../src/core/failure.ts'
+import type { Outbox } from '../../../src/outbox/outbox.ts'
 import { scriptedSink } from '../../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../../src/testing/virtualClock.ts'
 
@@ -36,7 +36,7 @@ const world = (around: (outbox: Outbox<string>) => Outbox<string> = (outbox) => 
     retry: exponential({ base: 100, factor: 1 }),
     clock,
     random: () => 0,
-    inRound: 4,
+    maxInFlight: 4,
     ended: ({ item }) => log.push(`${String(clock.monotonic())} ${item}`),
   })
   return { clock, work, log, looks: () => ({ looks, vain }) }
@@ -62,7 +62,7 @@ it('one that is appended meanwhile goes out at once all the same', async () => {
 
 it('one that waited for another with its key goes out when that has ended', async () => {
   const { clock, work, log } = world((outbox) =>
-    inOrder(outbox, {
+    ordered(outbox, {
       keyOf: (item) => (item.startsWith('never') ? undefined : 'key'),
       defect: () => undefined,
     }),

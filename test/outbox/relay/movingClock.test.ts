@@ -1,12 +1,12 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { from } from 'rxjs'
 import { expect, it } from 'vitest'
-import type { Clock } from '../../../src/clock/Clock.ts'
+import type { Clock } from '../../../src/core/clock.ts'
 import { deliver } from '../../../src/operators/deliver.ts'
-import { retryable } from '../../../src/outcome/Failure.ts'
-import { exponential, fullJitter } from '../../../src/policy/RetryPolicy.ts'
+import { retryable } from '../../../src/core/failure.ts'
+import { exponential, fullJitter } from '../../../src/policy/retryPolicy.ts'
 import { scriptedSink } from '../../../src/testing/scriptedSink.ts'
-import { seededRandom } from '../../../src/testing/seededRandom.ts'
+import { seededRandom } from '../../../src/testing/random.ts'
 import { virtualClock } from '../../../src/testing/virtualClock.ts'
 
 // A busy machine does this: something falls due between looking at what is due and setting the timer for the rest.

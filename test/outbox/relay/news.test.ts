@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { memoryOutbox } from '../../../src/outbox/memoryOutbox.ts'
-import type { Outbox } from '../../../src/sink/Outbox.ts'
+import type { Outbox } from '../../../src/outbox/outbox.ts'
 import { watched, world } from './watched.ts'
 
 describe('what an outbox says of its own accord', () => {
   it('is worked a turn later, and counts as accepted at once', async () => {
     const { clock, work, outbox, log } = world(watched())
     outbox.append('a')
-    outbox.tell({ arrived: 1 })
+    outbox.onEvent({ arrived: 1 })
     expect([work.totals().accepted, work.totals().waiting, outbox.takes()]).toEqual([1, 1, 0])
     await clock.advance(10)
     expect([log, work.totals().delivered, clock.pending()]).toEqual([['Delivered a'], 1, 0])
@@ -17,7 +17,7 @@ describe('what an outbox says of its own accord', () => {
     const { clock, outbox, log, news } = world(watched(), 2_000)
     for (let n = 0; n < 1_000; n++) {
       outbox.append(`${n}`)
-      outbox.tell({ arrived: 1 })
+      outbox.onEvent({ arrived: 1 })
     }
     expect(clock.pending()).toBe(1)
     clock.tick(0)
@@ -33,14 +33,14 @@ describe('what an outbox says of its own accord', () => {
       ...inner,
       take: (...args) => {
         expect(depth++).toBe(0)
-        inner.tell()
+        inner.onEvent()
         const taken = inner.take(...args)
         depth--
         return taken
       },
     })
     inner.append('a')
-    inner.tell({ arrived: 1 })
+    inner.onEvent({ arrived: 1 })
     await clock.advance(10)
     expect(log).toEqual(['Delivered a'])
   })
@@ -64,24 +64,24 @@ describe('what an outbox says of its own accord', () => {
   it('an arrival that is announced after it was handed out is counted once', async () => {
     const { clock, work, outbox, log } = world(watched())
     outbox.append('a')
-    outbox.tell()
+    outbox.onEvent()
     await clock.advance(0)
     expect(work.totals()).toMatchObject({ accepted: 1, waiting: 1 })
-    outbox.tell({ arrived: 1 })
+    outbox.onEvent({ arrived: 1 })
     expect(work.totals()).toMatchObject({ accepted: 1, waiting: 1 })
     await clock.advance(10)
-    outbox.tell({ arrived: 1 })
+    outbox.onEvent({ arrived: 1 })
     expect([log, work.totals().accepted, work.totals().waiting]).toEqual([['Delivered a'], 2, 1])
   })
 
   it('what is gone was accepted elsewhere, and what is in hand cannot be gone', async () => {
     const { clock, work, outbox, defects } = world(watched())
-    outbox.tell({ arrived: 3 })
-    outbox.tell({ gone: 2 })
+    outbox.onEvent({ arrived: 3 })
+    outbox.onEvent({ gone: 2 })
     expect(work.totals()).toMatchObject({ accepted: 1, waiting: 1 })
     outbox.append('a')
     await clock.advance(0)
-    outbox.tell({ gone: 1 })
+    outbox.onEvent({ gone: 1 })
     expect([work.totals().waiting, defects]).toEqual([1, []])
     await clock.advance(0)
     expect(work.totals()).toMatchObject({ accepted: 1, waiting: 1 })
@@ -95,7 +95,7 @@ describe('what an outbox says of its own accord', () => {
     const { clock, work, defects } = world<Outbox<string>>({
       ...inner,
       park: () => {
-        inner.tell({ gone: 1 })
+        inner.onEvent({ gone: 1 })
         return Promise.resolve()
       },
     })
@@ -108,7 +108,7 @@ describe('what an outbox says of its own accord', () => {
     'a count that is none is a defect, and counts nothing: %j',
     (news) => {
       const { work, outbox, defects } = world(watched())
-      outbox.tell(news)
+      outbox.onEvent(news)
       expect(work.totals()).toMatchObject({ accepted: 0, waiting: 0 })
       expect(defects).toEqual([expect.stringMatching(/^RangeError: .*must be a whole number from 0$/)])
     },

@@ -2,10 +2,10 @@ import { right } from 'fp-ts/lib/Either.js'
 import { of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { deliver } from '../../../src/operators/deliver.ts'
-import { inOrder } from '../../../src/outbox/inOrder.ts'
+import { ordered } from '../../../src/outbox/ordered.ts'
 import { memoryOutbox } from '../../../src/outbox/memoryOutbox.ts'
-import { closeRelay } from '../../../src/outbox/relay/closeRelay.ts'
-import type { Entry, Outbox, OutboxNews } from '../../../src/sink/Outbox.ts'
+import { closeRelay } from '../../../src/outbox/close.ts'
+import type { Entry, Outbox, OutboxChange } from '../../../src/outbox/outbox.ts'
 import { scriptedSink } from '../../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../../src/testing/virtualClock.ts'
 import { watched, world } from './watched.ts'
@@ -13,7 +13,7 @@ import { watched, world } from './watched.ts'
 describe('a close', () => {
   it('takes away the listener, and one that is called all the same does nothing', async () => {
     const outbox = watched()
-    let listener: (news?: OutboxNews) => void = () => undefined
+    let listener: (news?: OutboxChange) => void = () => undefined
     const { clock, work } = world<Outbox<string>>({
       ...outbox,
       watch: (given) => {
@@ -22,7 +22,7 @@ describe('a close', () => {
       },
     })
     expect(outbox.listeners()).toBe(1)
-    outbox.tell()
+    outbox.onEvent()
     const closing = closeRelay(work, { clock, within: 1_000, lastAttempt: 1_000 })
     await clock.settle()
     await closing
@@ -33,7 +33,7 @@ describe('a close', () => {
 
   it('does not wait for what nobody can date', async () => {
     const { clock, work, outbox } = world({ ...watched(), durable: true })
-    outbox.tell({ arrived: 1 })
+    outbox.onEvent({ arrived: 1 })
     await clock.advance(0)
     const closing = closeRelay(work, { clock, within: 1_000, lastAttempt: 1_000 })
     await clock.settle()
@@ -47,7 +47,7 @@ describe('a close', () => {
       take: (now, limit, parked) =>
         new Promise<ReadonlyArray<Entry<string>>>((resolve) => {
           setTaken(() => {
-            outbox.tell({ arrived: 1 })
+            outbox.onEvent({ arrived: 1 })
             resolve(outbox.take(now, limit, parked))
           })
         }),
@@ -57,7 +57,7 @@ describe('a close', () => {
       answer = task
     }
     outbox.append('a')
-    outbox.tell()
+    outbox.onEvent()
     await clock.advance(0)
     const closing = closeRelay(work, { clock, within: 0, lastAttempt: 1_000 })
     await clock.advance(0)
@@ -87,7 +87,7 @@ describe('deliver', () => {
     await clock.advance(60_000)
     expect([seen, clock.pending()]).toEqual([[], 0])
     isHere = true
-    inner.tell()
+    inner.onEvent()
     await clock.advance(0)
     expect([seen, inner.listeners()]).toEqual([['Delivered', 'complete'], 0])
   })
@@ -96,10 +96,10 @@ describe('deliver', () => {
 describe('inOrder', () => {
   it('passes on what its outbox says', async () => {
     const outbox = watched()
-    const { clock, log, work } = world(inOrder(outbox, { keyOf: () => 'k', defect: () => undefined }))
+    const { clock, log, work } = world(ordered(outbox, { keyOf: () => 'k', defect: () => undefined }))
     outbox.append('busy')
     outbox.append('b')
-    outbox.tell({ arrived: 2 })
+    outbox.onEvent({ arrived: 2 })
     await clock.advance(2_000)
     expect([log, work.totals().accepted]).toEqual([['Delivered busy', 'Delivered b'], 2])
     work.brake(() => undefined)
@@ -108,7 +108,7 @@ describe('inOrder', () => {
   })
 
   it('says nothing of its own accord around one that does not', () => {
-    expect(inOrder(memoryOutbox<string>(), { keyOf: () => 'k', defect: () => undefined })).not.toHaveProperty(
+    expect(ordered(memoryOutbox<string>(), { keyOf: () => 'k', defect: () => undefined })).not.toHaveProperty(
       'watch',
     )
   })

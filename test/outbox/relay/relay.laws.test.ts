@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { relay } from '../../../src/outbox/relay/relay.ts'
+import { relay } from '../../../src/outbox/relay.ts'
 import { nothingReached, relayLaws } from '../../laws/relay.ts'
 import { relayMutants } from '../../mutants/relay.ts'
 

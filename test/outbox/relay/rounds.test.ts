@@ -1,26 +1,31 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { Observable } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { firstSuccess } from '../../../src/layers/firstSuccess.ts'
-import { retryable } from '../../../src/outcome/Failure.ts'
-import type { Verdict } from '../../../src/outcome/Verdict.ts'
-import { rounds } from '../../../src/outbox/relay/rounds.ts'
-import type { Rounds } from '../../../src/outbox/relay/rounds.ts'
-import { fromRun } from '../../../src/sink/Run.ts'
-import type { Receiver } from '../../../src/sink/Run.ts'
-import type { Sink } from '../../../src/sink/Sink.ts'
-import type { Entry } from '../../../src/sink/Outbox.ts'
+import { firstSuccess } from '../../../src/sink/firstSuccess.ts'
+import { retryable } from '../../../src/core/failure.ts'
+import type { Verdict } from '../../../src/core/failure.ts'
+import { deliveries } from '../../../src/outbox/deliveries.ts'
+import type { Deliveries } from '../../../src/outbox/deliveries.ts'
+import { fromRun } from '../../../src/sink/layer.ts'
+import type { Receiver } from '../../../src/sink/layer.ts'
+import type { Sink } from '../../../src/sink/sink.ts'
+import type { Entry } from '../../../src/outbox/outbox.ts'
 import { scriptedSink } from '../../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../../src/testing/virtualClock.ts'
 
 const yes: Verdict = right({ sink: 's' })
 const nothing = () => () => Promise.resolve()
-const entry = (item: string): Entry<string> => ({ id: item, item, since: undefined, progress: undefined })
+const entry = (item: string): Entry<string> => ({
+  id: item,
+  item,
+  firstAttemptAt: undefined,
+  progress: undefined,
+})
 
-const watched = (sink: Sink<string>, onSettled?: (work: Rounds<string>, item: string) => void) => {
+const watched = (sink: Sink<string>, onSettled?: (work: Deliveries<string>, item: string) => void) => {
   const log: string[] = []
   const verdicts: Verdict[] = []
-  const work: Rounds<string> = rounds(sink, {
+  const work: Deliveries<string> = deliveries(sink, {
     settled: ({ item }, _, verdict) => {
       log.push(`settled ${item}`)
       verdicts.push(verdict)
@@ -61,7 +66,7 @@ describe('rounds', () => {
     start('a')
     start('b')
     expect(work.cancelAll().map(({ item }) => item)).toEqual(['a', 'b'])
-    expect([log, work.inRound()]).toEqual([[], 0])
+    expect([log, work.inFlight()]).toEqual([[], 0])
   })
 
   it('cancels the others when a cancel throws', () => {
@@ -94,6 +99,6 @@ describe('rounds', () => {
     start('a')
     expect(log).toEqual(['defect in sour', 'settled a', 'rested'])
     expect(verdicts).toEqual([left(retryable('defect', { detail: 'no' }))])
-    expect([work.inRound(), work.running()]).toEqual([0, 0])
+    expect([work.inFlight(), work.running()]).toEqual([0, 0])
   })
 })

@@ -1,11 +1,11 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { inOrder } from '../../../src/outbox/inOrder.ts'
+import { ordered } from '../../../src/outbox/ordered.ts'
 import { memoryOutbox } from '../../../src/outbox/memoryOutbox.ts'
-import { relay } from '../../../src/outbox/relay/relay.ts'
-import { retryable } from '../../../src/outcome/Failure.ts'
-import { exponential } from '../../../src/policy/RetryPolicy.ts'
-import type { Outbox } from '../../../src/sink/Outbox.ts'
+import { relay } from '../../../src/outbox/relay.ts'
+import { retryable } from '../../../src/core/failure.ts'
+import { exponential } from '../../../src/policy/retryPolicy.ts'
+import type { Outbox } from '../../../src/outbox/outbox.ts'
 import { scriptedSink } from '../../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../../src/testing/virtualClock.ts'
 
@@ -15,7 +15,7 @@ const MOST_UNWRITTEN = 16
 /** A relay over a store that takes `latency` milliseconds to write anything down, and a sink that takes 10. */
 const world = (
   latency: number,
-  inRound: number,
+  maxInFlight: number,
   around: (outbox: Outbox<string>) => Outbox<string> = (outbox) => outbox,
 ) => {
   const clock = virtualClock()
@@ -48,7 +48,7 @@ const world = (
     retry: exponential({ base: 10_000, factor: 1 }),
     clock,
     random: () => 0,
-    inRound,
+    maxInFlight,
     ended: ({ item }) => ended.push(`${String(clock.monotonic())} ${item}`),
   })
   return { clock, work, started, ended }
@@ -72,7 +72,7 @@ it('the next one starts when the one before it was delivered, and not when that 
 
 it('so does the next one of its key, in order', async () => {
   const { clock, work, started } = world(1_000, 4, (outbox) =>
-    inOrder(outbox, { keyOf: () => 'key', defect: () => undefined }),
+    ordered(outbox, { keyOf: () => 'key', defect: () => undefined }),
   )
   await offer(work, ['a', 'b', 'c'])
   await clock.advance(100)
@@ -81,7 +81,7 @@ it('so does the next one of its key, in order', async () => {
 
 it('behind one that is to be retried its key waits all the same', async () => {
   const { clock, work, started } = world(1_000, 4, (outbox) =>
-    inOrder(outbox, { keyOf: () => 'key', defect: () => undefined }),
+    ordered(outbox, { keyOf: () => 'key', defect: () => undefined }),
   )
   await offer(work, ['busy', 'b'])
   await clock.advance(9_000)
@@ -92,11 +92,11 @@ it.each([
   ['has ended', 'item'],
   ['is to be retried', 'busy'],
 ])('of a store that writes nothing down, no more than that is held of what %s', async (_, word) => {
-  for (const inRound of [1, 4]) {
-    const { clock, work, started, ended } = world(Infinity, inRound)
+  for (const maxInFlight of [1, 4]) {
+    const { clock, work, started, ended } = world(Infinity, maxInFlight)
     await offer(work, many(word, 40))
     await clock.advance(5_000)
-    expect([started.length, ended]).toEqual([inRound + MOST_UNWRITTEN, []])
+    expect([started.length, ended]).toEqual([maxInFlight + MOST_UNWRITTEN, []])
   }
 })
 

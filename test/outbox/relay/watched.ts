@@ -1,21 +1,21 @@
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { Happening } from '../../../src/observe/Happening.ts'
-import { retryable } from '../../../src/outcome/Failure.ts'
+import type { LogEvent } from '../../../src/log/logEvent.ts'
+import { retryable } from '../../../src/core/failure.ts'
 import { memoryOutbox } from '../../../src/outbox/memoryOutbox.ts'
-import { relay } from '../../../src/outbox/relay/relay.ts'
-import { exponential } from '../../../src/policy/RetryPolicy.ts'
-import type { Outbox, OutboxNews } from '../../../src/sink/Outbox.ts'
+import { relay } from '../../../src/outbox/relay.ts'
+import { exponential } from '../../../src/policy/retryPolicy.ts'
+import type { Outbox, OutboxChange } from '../../../src/outbox/outbox.ts'
 import { scriptedSink } from '../../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../../src/testing/virtualClock.ts'
 
 /** An outbox to which things come past its relay. */
 export const watched = (): Outbox<string> & {
-  readonly tell: (news?: OutboxNews) => void
+  readonly onEvent: (news?: OutboxChange) => void
   readonly listeners: () => number
   readonly takes: () => number
 } => {
   const outbox = memoryOutbox<string>()
-  const listeners = new Set<(news?: OutboxNews) => void>()
+  const listeners = new Set<(news?: OutboxChange) => void>()
   let takes = 0
   return {
     ...outbox,
@@ -29,7 +29,7 @@ export const watched = (): Outbox<string> & {
         listeners.delete(listener)
       }
     },
-    tell: (news) => {
+    onEvent: (news) => {
       for (const listener of listeners) listener(news)
     },
     listeners: () => listeners.size,
@@ -38,7 +38,7 @@ export const watched = (): Outbox<string> & {
 }
 
 /** A relay over it: `busy` is refused once, and each attempt takes 10 ms. */
-export const world = <T extends Outbox<string>>(outbox: T, inRound = 10) => {
+export const world = <T extends Outbox<string>>(outbox: T, maxInFlight = 10) => {
   const clock = virtualClock()
   const log: string[] = []
   const defects: string[] = []
@@ -55,8 +55,8 @@ export const world = <T extends Outbox<string>>(outbox: T, inRound = 10) => {
     retry: exponential({ base: 1_000 }),
     clock,
     random: () => 0,
-    inRound,
-    tell: (happening: Happening) => {
+    maxInFlight,
+    onEvent: (happening: LogEvent) => {
       if (happening._tag === 'Defect') defects.push(String(happening.error))
     },
     ended: ({ _tag, item }) => log.push(`${_tag} ${item}`),

@@ -4,12 +4,12 @@
  */
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Clock } from '../../../src/clock/Clock.ts'
-import { isDead } from '../../../src/outcome/Outcome.ts'
-import type { Outcome } from '../../../src/outcome/Outcome.ts'
-import { full } from '../../../src/outcome/Refusal.ts'
-import type { Full } from '../../../src/outcome/Refusal.ts'
-import type { DeadLetter, Entry } from '../../../src/sink/Outbox.ts'
+import type { Clock } from '../../../src/core/clock.ts'
+import { isDead } from '../../../src/core/outcome.ts'
+import type { Outcome } from '../../../src/core/outcome.ts'
+import { full } from '../../../src/core/refusal.ts'
+import type { Full } from '../../../src/core/refusal.ts'
+import type { DeadLetter, Entry } from '../../../src/outbox/outbox.ts'
 
 /** Somebody may change the row until then. */
 export interface Lease {
@@ -111,7 +111,7 @@ export const server = <A>({
   }
 
   const enter = (id: string, item: A, owner: string): Entry<A> => {
-    const entry: Entry<A> = { id, item, since: undefined, progress: undefined }
+    const entry: Entry<A> = { id, item, firstAttemptAt: undefined, progress: undefined }
     rows.set(id, { entry, due: undefined, owner, lease: undefined })
     bytes += sizeOf(item)
     tellOthers({ say: 'due', at: 0 }, owner)
@@ -195,7 +195,7 @@ export const server = <A>({
       tellOthers({ say: 'due', at: 0 }, holder)
     },
     bury: (item, outcome) => {
-      lay({ id: `buried ${died}`, item, since: undefined, progress: undefined }, outcome)
+      lay({ id: `buried ${died}`, item, firstAttemptAt: undefined, progress: undefined }, outcome)
     },
     letters: (after, limit) => dead.filter(({ id }) => Number(id) > after).slice(0, limit),
     redrive: (ids, owner) => {

@@ -2,7 +2,7 @@
  * An outbox over a broker that pushes, as one over JetStream would be: what is due comes by itself, as many as may be unacknowledged, and
  * is put back with a delay. Nobody can ask when the next one is due.
  */
-import type { Outbox } from '../../../src/sink/Outbox.ts'
+import type { Outbox } from '../../../src/outbox/outbox.ts'
 import { counted } from './counted.ts'
 import { letters } from './letters.ts'
 import type { Broker } from './pushing.ts'

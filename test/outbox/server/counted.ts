@@ -1,8 +1,8 @@
 /** What an adapter tells its relay: which entries are in the relay's books, by their ids, and what changed in that. */
-import type { OutboxNews } from '../../../src/sink/Outbox.ts'
+import type { OutboxChange } from '../../../src/outbox/outbox.ts'
 
 export interface Counted {
-  readonly watch: (listener: (news?: OutboxNews) => void) => () => void
+  readonly watch: (listener: (news?: OutboxChange) => void) => () => void
   /** How many listen. */
   readonly listeners: () => number
   /** The relay knows of it, because it appended or redrove it. */
@@ -20,8 +20,8 @@ export interface Counted {
 
 export const counted = (): Counted => {
   const known = new Set<string>()
-  const listeners = new Set<(news?: OutboxNews) => void>()
-  const tell = (news?: OutboxNews): void => {
+  const listeners = new Set<(news?: OutboxChange) => void>()
+  const onEvent = (news?: OutboxChange): void => {
     for (const listener of [...listeners]) listener(news)
   }
   return {
@@ -38,17 +38,17 @@ export const counted = (): Counted => {
     arrived: (ids) => {
       const unknown = ids.filter((id) => !known.has(id))
       for (const id of unknown) known.add(id)
-      if (unknown.length > 0) tell({ arrived: unknown.length })
+      if (unknown.length > 0) onEvent({ arrived: unknown.length })
     },
     ended: (id) => {
       known.delete(id)
     },
     gone: (ids) => {
       const mine = ids.filter((id) => known.delete(id))
-      if (mine.length > 0) tell({ gone: mine.length })
+      if (mine.length > 0) onEvent({ gone: mine.length })
     },
     lookAgain: () => {
-      tell()
+      onEvent()
     },
     ids: () => [...known],
   }

@@ -1,6 +1,6 @@
 /** Servers on which the laws of any outbox are played, one process at a time. */
-import type { Clock } from '../../../src/clock/Clock.ts'
-import type { Outbox } from '../../../src/sink/Outbox.ts'
+import type { Clock } from '../../../src/core/clock.ts'
+import type { Outbox } from '../../../src/outbox/outbox.ts'
 import type { Bounds, Ground, Item, MakeGround } from '../../laws/outboxWorld.ts'
 import { brokerOutbox } from './brokerOutbox.ts'
 import { pushing } from './pushing.ts'

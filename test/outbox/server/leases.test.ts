@@ -1,10 +1,10 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { webhookDestination } from '../../../src/destination/webhookDestination.ts'
-import type { Event } from '../../../src/event/Event.ts'
-import type { Payload } from '../../../src/event/Payload.ts'
-import { retryable } from '../../../src/outcome/Failure.ts'
-import { delivered } from '../../../src/outcome/Outcome.ts'
-import type { Outbox } from '../../../src/sink/Outbox.ts'
+import { webhookDestination } from '../../../src/destination/createDestination.ts'
+import type { Event } from '../../../src/event/event.ts'
+import type { Payload } from '../../../src/event/payload.ts'
+import { retryable } from '../../../src/core/failure.ts'
+import { delivered } from '../../../src/core/outcome.ts'
+import type { Outbox } from '../../../src/outbox/outbox.ts'
 import { virtualClock } from '../../../src/testing/virtualClock.ts'
 import { server } from './Server.ts'
 import { tableOutbox } from './tableOutbox.ts'
@@ -58,7 +58,7 @@ describe('a lease', () => {
     const before = on.rows.get('first 1')?.lease?.token
     const news: unknown[] = []
     first.outbox.watch?.((what) => news.push(what))
-    const progress = { attempts: 7, last: retryable('busy') }
+    const progress = { attempts: 7, lastFailure: retryable('busy') }
     if (mine !== undefined)
       await done(
         late === 'park'

@@ -1,6 +1,6 @@
 /** Dead letters of a server: they come in pages, the host's predicate runs here, and what it chose is changed there by id. */
-import type { DeadLetter, DeadLetters } from '../../../src/sink/Outbox.ts'
-import { DEAD_PAGE } from '../../../src/sink/Outbox.ts'
+import type { DeadLetter, DeadLetters } from '../../../src/outbox/outbox.ts'
+import { DEAD_PAGE } from '../../../src/outbox/outbox.ts'
 import type { Server } from './Server.ts'
 
 type Ask = <T>(task: () => T) => Promise<T>

@@ -25,7 +25,7 @@ export const brokerPlace = (on: Server<number>): Place => {
         append: (item: number, { within }: { readonly within?: Transaction | undefined } = {}) => {
           if (within === undefined) return outbox.append(item)
           within.add(() => on.insert(`host ${++published}`, item, ''))
-          return right({ id: '', item, since: undefined, progress: undefined })
+          return right({ id: '', item, firstAttemptAt: undefined, progress: undefined })
         },
       }
     },

@@ -1,16 +1,16 @@
 /** Plays two processes on one server, on a virtual clock. */
 import { left, right } from 'fp-ts/lib/Either.js'
-import { retryable, refused } from '../../../src/outcome/Failure.ts'
-import type { Outcome } from '../../../src/outcome/Outcome.ts'
-import type { Totals } from '../../../src/outcome/Totals.ts'
-import type { Verdict } from '../../../src/outcome/Verdict.ts'
-import { closeRelay } from '../../../src/outbox/relay/closeRelay.ts'
-import { relay } from '../../../src/outbox/relay/relay.ts'
-import type { Relay, RelayOptions } from '../../../src/outbox/relay/RelayContract.ts'
-import { capDelay, exponential } from '../../../src/policy/RetryPolicy.ts'
-import { fromRun } from '../../../src/sink/Run.ts'
-import type { Outbox } from '../../../src/sink/Outbox.ts'
-import { seededRandom } from '../../../src/testing/seededRandom.ts'
+import { retryable, refused } from '../../../src/core/failure.ts'
+import type { Outcome } from '../../../src/core/outcome.ts'
+import type { Totals } from '../../../src/core/totals.ts'
+import type { Verdict } from '../../../src/core/failure.ts'
+import { closeRelay } from '../../../src/outbox/close.ts'
+import { relay } from '../../../src/outbox/relay.ts'
+import type { Relay, RelayOptions } from '../../../src/outbox/relay.ts'
+import { capDelay, exponential } from '../../../src/policy/retryPolicy.ts'
+import { fromRun } from '../../../src/sink/layer.ts'
+import type { Outbox } from '../../../src/outbox/outbox.ts'
+import { seededRandom } from '../../../src/testing/random.ts'
 import { virtualClock } from '../../../src/testing/virtualClock.ts'
 import type { VirtualClock } from '../../../src/testing/virtualClock.ts'
 import type { Server } from './Server.ts'
@@ -77,7 +77,7 @@ interface Process {
 
 /** Plays a world to its end. */
 export const play = async (
-  { items, troubles, inRound, latency, seed }: World,
+  { items, troubles, maxInFlight, latency, seed }: World,
   { place: placeOn, relay: make = relay }: Makes,
 ): Promise<Trace> => {
   const clock: VirtualClock = virtualClock()
@@ -119,7 +119,7 @@ export const play = async (
       retry: capDelay(1_000)(exponential({ base: 100 })),
       clock,
       random: seededRandom(seed + by),
-      inRound,
+      maxInFlight,
       ended: (outcome) => {
         ended.push({ by, outcome })
       },

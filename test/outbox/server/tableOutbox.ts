@@ -4,9 +4,9 @@
  */
 import { right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Awaitable } from '../../../src/internal/Awaitable.ts'
-import type { Full } from '../../../src/outcome/Refusal.ts'
-import type { Entry, Outbox } from '../../../src/sink/Outbox.ts'
+import type { Awaitable } from '../../../src/core/awaitable.ts'
+import type { Full } from '../../../src/core/refusal.ts'
+import type { Entry, Outbox } from '../../../src/outbox/outbox.ts'
 import { counted } from './counted.ts'
 import { letters } from './letters.ts'
 import type { Server } from './Server.ts'
@@ -129,7 +129,7 @@ export const tableOutbox = <A>({ on, over, name, lease }: AdapterOptions<A>): Ta
       if (within !== undefined) {
         // Nobody's, so it is news to everybody, also here.
         within.add(() => on.insert(id, item, ''))
-        return right({ id, item, since: undefined, progress: undefined })
+        return right({ id, item, firstAttemptAt: undefined, progress: undefined })
       }
       try {
         const answer = await ask(() => on.insert(id, item, name))

@@ -4,7 +4,7 @@ import { brokerPlace, tablePlace } from './places.ts'
 import type { World } from './worlds.ts'
 
 const sent = { at: 0, by: 0, how: 'sent', busy: 0, lasts: 0, last: 'ok' } as const
-const calm = { troubles: [], inRound: 1, latency: 20, seed: 0 } as const
+const calm = { troubles: [], maxInFlight: 1, latency: 20, seed: 0 } as const
 
 /** Worlds in which an adapter was wrong once, and what it had got wrong. */
 const worlds: Readonly<Record<string, World>> = {
@@ -22,7 +22,7 @@ const worlds: Readonly<Record<string, World>> = {
   },
   'the answers to two appends were lost, and nobody looked': {
     ...calm,
-    inRound: 20,
+    maxInFlight: 20,
     items: [
       { ...sent, busy: 1 },
       { ...sent, at: 1_300, by: 1 },
@@ -35,7 +35,7 @@ const worlds: Readonly<Record<string, World>> = {
   },
   'who took a lost entry died, and who had lost it ended it late': {
     ...calm,
-    inRound: 20,
+    maxInFlight: 20,
     items: [{ ...sent, by: 1 }],
     troubles: [
       { is: 'death', of: 0, at: 1_081 },
@@ -56,7 +56,7 @@ const worlds: Readonly<Record<string, World>> = {
   },
   'an entry was put back while a look was under way, which had not seen it': {
     ...calm,
-    inRound: 4,
+    maxInFlight: 4,
     items: [{ ...sent, busy: 3, lasts: 40 }, sent],
     troubles: [
       { is: 'down', of: 1, at: 1_310, lasts: 10 },

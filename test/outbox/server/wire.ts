@@ -1,5 +1,5 @@
 /** What lies between a process and its server: time, and what can go wrong. */
-import type { Clock } from '../../../src/clock/Clock.ts'
+import type { Clock } from '../../../src/core/clock.ts'
 
 export interface Wire {
   /** Has the server do something, and answers what it says. May fail before or after it was done. */

@@ -22,7 +22,7 @@ export type Trouble =
 export interface World {
   readonly items: ReadonlyArray<Given>
   readonly troubles: ReadonlyArray<Trouble>
-  readonly inRound: number
+  readonly maxInFlight: number
   readonly latency: number
   readonly seed: number
 }
@@ -57,7 +57,7 @@ const trouble: fc.Arbitrary<Trouble> = fc.oneof(
 export const world: fc.Arbitrary<World> = fc.record({
   items: fc.array(given, { minLength: 1, maxLength: 10, size: 'max' }),
   troubles: fc.oneof(fc.constant([]), fc.array(trouble, { minLength: 1, maxLength: 3, size: 'max' })),
-  inRound: fc.constantFrom(1, 2, 4, 20),
+  maxInFlight: fc.constantFrom(1, 2, 4, 20),
   latency: fc.constantFrom(1, 20),
   seed: fc.nat(),
 })

@@ -4,8 +4,8 @@
  *
  * @module
  */
-import type { Outcome } from '../../../outcome/Outcome.ts'
-import type { Entry } from '../../../sink/Outbox.ts'
+import type { Outcome } from '../../../core/outcome.ts'
+import type { Entry } from '../../outbox.ts'
 import { committed } from '../committed.ts'
 import type { Commits } from '../commits.ts'
 import type { DueEntries } from '../dueEntries.ts'
@@ -167,7 +167,7 @@ export const drafts = <A>(options: DraftsOptions<A>): Drafts<A> => {
         grows: true,
         apply: (counters) => apply(change(), counters),
         settle: (told) => {
-          for (const tell of told) tell()
+          for (const onEvent of told) onEvent()
         },
       })
     },

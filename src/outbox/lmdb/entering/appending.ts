@@ -1,10 +1,10 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Awaitable } from '../../../internal/Awaitable.ts'
-import type { Outcome } from '../../../outcome/Outcome.ts'
-import { full } from '../../../outcome/Refusal.ts'
-import type { Full } from '../../../outcome/Refusal.ts'
-import type { Entry } from '../../../sink/Outbox.ts'
+import type { Awaitable } from '../../../core/awaitable.ts'
+import type { Outcome } from '../../../core/outcome.ts'
+import { full } from '../../../core/refusal.ts'
+import type { Full } from '../../../core/refusal.ts'
+import type { Entry } from '../../outbox.ts'
 import { committed } from '../committed.ts'
 import type { Commits, Write, WriteKind } from '../commits.ts'
 import type { DueEntries } from '../dueEntries.ts'
@@ -77,7 +77,7 @@ export const appending = <A>(options: AppendingOptions<A>): Appending<A> => {
       const { item, number, bookmark } = write
       room.letGo(write)
       if (bookmark !== undefined) bookmarks.set(bookmark.name, bookmark.value)
-      const entry = { id: String(number), item, since: undefined, progress: undefined }
+      const entry = { id: String(number), item, firstAttemptAt: undefined, progress: undefined }
       appended(number, entry, write, write.bytes)
       write.resolve(right(entry))
     },
@@ -133,7 +133,7 @@ export const appending = <A>(options: AppendingOptions<A>): Appending<A> => {
         apply: (draft) => {
           const record = encodeRecord({ size, about: '', text })
           const id = String(++draft.items)
-          letters.lay({ id, item, since: undefined, progress: undefined }, outcome, record, draft)
+          letters.lay({ id, item, firstAttemptAt: undefined, progress: undefined }, outcome, record, draft)
         },
       })
     },

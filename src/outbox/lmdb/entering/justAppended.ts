@@ -1,4 +1,4 @@
-import { ring } from '../../../internal/Ring.ts'
+import { queue } from '../../../core/queue.ts'
 
 /** How much may be remembered of what was appended. */
 export interface Remembered {
@@ -33,7 +33,7 @@ interface Held<T> {
 
 /** A memory with bounds. What finds no room in it is read back. */
 export const justAppended = <T>(most: Remembered): JustAppended<T> => {
-  const held = ring<Held<T>>()
+  const held = queue<Held<T>>()
   let bytesHeld = 0
   /** Numbers begin at 1. */
   let newest = 0

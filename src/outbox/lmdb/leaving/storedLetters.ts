@@ -1,6 +1,6 @@
-import type { Outcome } from '../../../outcome/Outcome.ts'
-import { DEAD_PAGE } from '../../../sink/Outbox.ts'
-import type { DeadLetter, DeadLetters, Entry } from '../../../sink/Outbox.ts'
+import type { Outcome } from '../../../core/outcome.ts'
+import { DEAD_PAGE } from '../../outbox.ts'
+import type { DeadLetter, DeadLetters, Entry } from '../../outbox.ts'
 import type { Commits } from '../commits.ts'
 import type { Room } from '../room.ts'
 import { committed } from '../committed.ts'
@@ -61,10 +61,10 @@ export const storedLetters = <A>(options: StoredLettersOptions<A>): StoredLetter
     if (record === undefined) return undefined
     try {
       const item = codec.fromText(record.text)
-      const { id, at, since, progress, outcome } = diedFromText(record.about)
+      const { id, at, firstAttemptAt, progress, outcome } = diedFromText(record.about)
       // With its item an outcome is again the one that was taken apart.
       const whole = { ...outcome, item } as Outcome<A>
-      return { id: String(key), at, entry: { id, item, since, progress }, outcome: whole }
+      return { id: String(key), at, entry: { id, item, firstAttemptAt, progress }, outcome: whole }
     } catch {
       return undefined
     }
@@ -170,7 +170,7 @@ export const storedLetters = <A>(options: StoredLettersOptions<A>): StoredLetter
     for (const oldest of [...store.dead.getKeys({ limit: tooMany })]) {
       store.dead.removeSync(oldest)
       draft.dead--
-      draft.forgotten++
+      draft.evictedDeadLetters++
     }
   }
 
@@ -181,10 +181,14 @@ export const storedLetters = <A>(options: StoredLettersOptions<A>): StoredLetter
   }
 
   /** A letter for each part that died. What is known of the tries of the whole is not theirs. */
-  const putParts = ({ id, since }: Entry<A>, parts: ReadonlyArray<Outcome<A>>, draft: Draft): void => {
+  const putParts = (
+    { id, firstAttemptAt }: Entry<A>,
+    parts: ReadonlyArray<Outcome<A>>,
+    draft: Draft,
+  ): void => {
     for (const part of parts) {
       const { item } = part
-      const about = diedToText({ id, item, since, progress: undefined }, part, now())
+      const about = diedToText({ id, item, firstAttemptAt, progress: undefined }, part, now())
       put(encodeRecord({ size: codec.sizeOf(item), about, text: codec.toText(item) }), draft)
     }
   }

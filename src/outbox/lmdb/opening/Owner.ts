@@ -12,7 +12,7 @@ export interface Owner {
   /** Node's number of the thread; undefined where it is not told. */
   readonly thread: number | undefined
   /** When it opened the store, as an ISO text; undefined where it is not told. */
-  readonly since: string | undefined
+  readonly firstAttemptAt: string | undefined
   /** This start of the machine; undefined where the system does not say. */
   readonly boot: string | undefined
   /** The system's number of the thread; undefined where the system does not say. */
@@ -57,7 +57,7 @@ export const thisThread = (at: number): Owner => {
   const { pid } = process
   const task = thisTask()
   const started = startOf(pid, task ?? pid)
-  return { pid, thread: threadId, since: new Date(at).toISOString(), boot: bootId(), task, started }
+  return { pid, thread: threadId, firstAttemptAt: new Date(at).toISOString(), boot: bootId(), task, started }
 }
 
 const isThere = (pid: number): boolean => {
@@ -110,7 +110,7 @@ export const ownerFromText = (text: string): Owner | undefined => {
     return {
       pid,
       thread: number('thread', 0),
-      since: word('since'),
+      firstAttemptAt: word('since'),
       boot: word('boot'),
       task: number('task', 1),
       started: word('started'),
@@ -121,11 +121,11 @@ export const ownerFromText = (text: string): Owner | undefined => {
 }
 
 /** Who it is and what to do about it, for people. */
-export const sayOwner = ({ pid, thread, since = 'an unknown moment', task }: Owner): string => {
+export const sayOwner = ({ pid, thread, firstAttemptAt = 'an unknown moment', task }: Owner): string => {
   if (pid !== process.pid)
-    return `by process ${String(pid)}, since ${since}: end that process, or give this one a folder of its own`
+    return `by process ${String(pid)}, since ${firstAttemptAt}: end that process, or give this one a folder of its own`
   if (thread === undefined || thread === threadId)
-    return `by this process, since ${since}: close it first, or share it`
+    return `by this process, since ${firstAttemptAt}: close it first, or share it`
   const freed = task === undefined ? 'it is free when this process ends' : 'it is free when that thread ends'
-  return `by another thread of this process, since ${since}: close it there; else ${freed}`
+  return `by another thread of this process, since ${firstAttemptAt}: close it there; else ${freed}`
 }

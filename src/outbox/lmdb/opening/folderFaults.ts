@@ -1,4 +1,4 @@
-import type { Fault } from '../../../outcome/Refusal.ts'
+import type { Fault } from '../../../core/refusal.ts'
 
 /** What may be set beside the path, each a whole number from so much. */
 const NUMBERS: Readonly<Record<string, number>> = { maxCount: 1, maxBytes: 1, keepDead: 0 }

@@ -2,7 +2,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { createRequire } from 'node:module'
 import type * as Lmdb from 'lmdb'
-import { messageOf } from '../../../internal/messageOf.ts'
+import { messageOf } from '../../../core/awaitable.ts'
 import { outboxFault } from '../OutboxError.ts'
 import type { OutboxFault } from '../OutboxError.ts'
 

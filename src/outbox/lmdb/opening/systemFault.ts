@@ -1,4 +1,4 @@
-import { messageOf } from '../../../internal/messageOf.ts'
+import { messageOf } from '../../../core/awaitable.ts'
 import { outboxFault } from '../OutboxError.ts'
 import type { OutboxFault } from '../OutboxError.ts'
 import { isFull } from './SystemError.ts'

@@ -3,15 +3,14 @@
  *
  * @module
  */
-import { retryable } from '../../../outcome/Failure.ts'
-import type { Failure } from '../../../outcome/Failure.ts'
-import type { Outcome } from '../../../outcome/Outcome.ts'
-import type { Progress } from '../../../outcome/Progress.ts'
-import type { Entry } from '../../../sink/Outbox.ts'
+import { retryable } from '../../../core/failure.ts'
+import type { Failure } from '../../../core/failure.ts'
+import type { Outcome, Progress } from '../../../core/outcome.ts'
+import type { Entry } from '../../outbox.ts'
 
 /** Of an item that waits. */
 export interface Tried {
-  readonly since?: number
+  readonly firstAttemptAt?: number
   readonly progress?: Progress
 }
 
@@ -44,21 +43,25 @@ const text = (value: Tried | Died, otherwise: () => Tried | Died): string => {
 }
 
 /** Of an entry that was put back to wait. */
-export const triedToText = <A>({ since, progress }: Entry<A>): string => {
-  if (since === undefined && progress === undefined) return ''
-  const known = { ...(since === undefined ? {} : { since }) }
+export const triedToText = <A>({ firstAttemptAt, progress }: Entry<A>): string => {
+  if (firstAttemptAt === undefined && progress === undefined) return ''
+  const known = { ...(firstAttemptAt === undefined ? {} : { firstAttemptAt }) }
   return progress === undefined
     ? text(known, () => known)
     : text({ ...known, progress }, () => ({
         ...known,
-        progress: { attempts: progress.attempts, last: UNWRITABLE },
+        progress: { attempts: progress.attempts, lastFailure: UNWRITABLE },
       }))
 }
 
 /** Of an entry that died at `at`. */
-export const diedToText = <A>({ id, since, progress }: Entry<A>, outcome: Outcome<A>, at: number): string => {
+export const diedToText = <A>(
+  { id, firstAttemptAt, progress }: Entry<A>,
+  outcome: Outcome<A>,
+  at: number,
+): string => {
   const { item: _, ...bare } = outcome
-  const known = { id, at, ...(since === undefined ? {} : { since }) }
+  const known = { id, at, ...(firstAttemptAt === undefined ? {} : { firstAttemptAt }) }
   // Leaving out a field that all outcomes have leaves each of them as it was, without it.
   const died = bare
   return text({ ...known, ...(progress === undefined ? {} : { progress }), outcome: died }, () => ({

@@ -12,7 +12,7 @@ export interface StoredTotals {
   /** Of what waits. */
   readonly unreadable: number
   readonly quarantined: number
-  readonly forgotten: number
+  readonly evictedDeadLetters: number
   /** The number that the last item was given. Never used again, so an id is unique for as long as the store lives. */
   readonly items: number
   /** The number that the last dead letter was given. */
@@ -31,7 +31,7 @@ export const noTotals: StoredTotals = {
   dead: 0,
   unreadable: 0,
   quarantined: 0,
-  forgotten: 0,
+  evictedDeadLetters: 0,
   items: 0,
   letters: 0,
   latest: 0,
@@ -61,7 +61,7 @@ export const leaves = (draft: Draft, { count, size }: Weight): void => {
 export const totalsToText = (totals: StoredTotals): string => JSON.stringify(totals)
 
 /** Counters that a store may not have yet, because they are younger than it. */
-const YOUNGER = { unreadable: 0, quarantined: 0, forgotten: 0, latest: 0 }
+const YOUNGER = { unreadable: 0, quarantined: 0, evictedDeadLetters: 0, latest: 0 }
 
 const isTotals = (found: object): found is StoredTotals => {
   const fields = new Map<string, unknown>(Object.entries(found))

@@ -1,4 +1,4 @@
-import type { Entry } from '../../../sink/Outbox.ts'
+import type { Entry } from '../../outbox.ts'
 
 /**
  * The time in which a store keeps due times and first attempts. It never goes back (HD49): where the clock of the machine was set back between two
@@ -24,7 +24,9 @@ export const storeTime = (latest: number, now: () => number): StoreTime => {
     inStore,
     byClock: (moment) => moment - ahead,
     stored: (entry) =>
-      ahead === 0 || entry.since === undefined ? entry : { ...entry, since: inStore(entry.since) },
+      ahead === 0 || entry.firstAttemptAt === undefined
+        ? entry
+        : { ...entry, firstAttemptAt: inStore(entry.firstAttemptAt) },
     now: () => inStore(now()),
   }
 }

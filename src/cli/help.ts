@@ -1,0 +1,195 @@
+/**
+ * What stands below the flags in the help of each command.
+ *
+ * @module
+ */
+
+import { readFileSync } from 'node:fs'
+
+export const START = `
+Start here:
+  $ headrace demo             watch it work: nothing leaves this machine
+  $ headrace listen 7412      a receiver to try things out with
+  $ headrace send events.ndjson --to http://127.0.0.1:7412/hook
+
+Or with a collector between, that many applications post to:
+  $ headrace collect --config collector.json
+  $ headrace batch events.ndjson --write-key-env WRITE_KEY
+
+'headrace help COMMAND' says more about a command.`
+
+export const SEND = `
+An event is one JSON object on a line. There are seven kinds:
+  {"type":"page","userId":"u1","name":"Home","properties":{"path":"/"}}
+  {"type":"screen","userId":"u1","name":"Cart"}
+  {"type":"identify","userId":"u1","traits":{"plan":"pro"}}
+  {"type":"track","userId":"u1","event":"Sold","properties":{"total":9.5}}
+  {"type":"alias","previousId":"anon-7","userId":"u1"}
+  {"type":"group","userId":"u1","groupId":"acme","traits":{"seats":40}}
+  {"type":"delete","userId":"u1"}
+anonymousId may stand in for userId in all but alias and delete. messageId,
+timestamp (ISO 8601) and context may be added. A line that is wrong is told on
+stderr with its number, and costs that line only.
+
+An event is delivered when one of the URLs has answered 2xx. 5xx, 408, 425,
+429, timeouts and broken connections are tried again, with growing pauses,
+until --retry-for is over. All other answers are final.
+
+Examples:
+  $ export WEBHOOK_SECRET=…
+  $ headrace send events.ndjson --secret-env WEBHOOK_SECRET \\
+      --to https://a.example/hook --to https://b.example/hook
+  $ tail -f app.log | headrace send --to http://127.0.0.1:7412/hook
+  $ headrace send events.ndjson --to https://a.example/hook \\
+      --retry-for 10m --dead dead.ndjson
+  $ headrace send dead.ndjson --to https://a.example/hook
+
+stdout has a line for each event that has ended, or waits for its next attempt.
+stderr has the refused lines, the account at the end, and on a terminal a
+progress bar. With --output json stdout is NDJSON: t is refused, attempt,
+waiting, outcome, url, and at last summary; with quiet it is empty. If whoever
+reads stdout goes away, delivery goes on.
+
+With --outbox events wait in a folder on the disk, and each is accepted only when
+it has been synced. A run that was killed is started again with the same
+arguments: it delivers what waits, and goes on behind the last line that was
+taken. So does the next run over a file that was sent to its end and has grown:
+what was taken of a file is not sent again, unless --from-start is given. A file
+that does not begin with the lines that were taken is another one. Pipes and
+stdin are not remembered. What waits is sent without any input, too:
+  $ headrace send --outbox ./outbox --to https://a.example/hook
+(where stdin is no keyboard, with < /dev/null).
+
+Ctrl-C stops reading and lets what is on its way end, for at most --grace and
+one --timeout. A second one stops at once.`
+
+export const LISTEN = `
+The first line on stdout is 'ready URL'. Then there is a line for each request:
+whether its signature is authentic, what came, and what was answered. A request
+that is not authentic is answered 401. Ctrl-C ends it.
+
+Examples:
+  $ headrace listen 7412 --secret-env WEBHOOK_SECRET
+  $ headrace listen 7412 --fail 30% --delay 200ms
+  $ headrace listen 0 --once 10 --out received.ndjson
+
+Exit codes:
+  0  ended; with --once: so many requests came, and none was not authentic
+  1  with --once: a request was not authentic, or fewer came
+  2  wrong usage, or the port is taken`
+
+export const SIGN = `
+The signature is the lower-case hex HMAC-SHA1 of the bytes as they are, which
+is what receivers find in X-Signature.
+
+Example:
+  $ printf '{"type":"track"}' | headrace sign --secret-env WEBHOOK_SECRET
+
+Exit codes: 0 signed; 2 wrong usage, or the body cannot be read.`
+
+export const VERIFY = `
+Example:
+  $ headrace verify body.json --secret-env WEBHOOK_SECRET \\
+      --signature 5d61605c3feea9799210ddcb71307d4ba264225f
+
+Exit codes:
+  0  authentic
+  1  not authentic, and a sentence says why
+  2  wrong usage, or the body cannot be read`
+
+export const DEMO = `
+Two receivers are opened on 127.0.0.1. One answers 503 now and then, the other
+is slow and sometimes does not answer. Sixty events of all seven kinds are
+validated, signed, sent to both, tried again, and accounted for. It takes about
+five seconds.
+
+Exit codes:
+  0  every event is accounted for, and every signature was verified
+  1  not so, or it was stopped`
+
+export const BATCH = `
+Events are posted in batches to an endpoint that speaks the public tracking
+convention: a headrace collector, or any other. They are written as for 'send',
+in six kinds: page (with a userId), screen, identify, track, alias, group. A
+line that is wrong is told on stderr with its number, and costs that line only.
+
+A batch leaves when it has --flush-at events or 500,000 bytes, or --flush-after
+after the last one left. Batches leave one after the other, so order is kept;
+with --concurrency it is not. 5xx, 408, 425, 429, timeouts and broken
+connections are tried again, with growing pauses, until --retry-for is over. A
+batch that is answered 400 or 413 is halved until the culprit stands alone, so
+that one bad event costs one event.
+
+Examples:
+  $ export WRITE_KEY=…
+  $ headrace batch events.ndjson --write-key-env WRITE_KEY
+  $ tail -f app.log | headrace batch --write-key-env WRITE_KEY \\
+      --endpoint https://collector.example/v1/batch --flush-at 100
+
+stdout has a line for each event that has ended, and for each batch that waits
+for its next attempt; stderr has the refused lines and the account at the end.
+--output, --dead and Ctrl-C are as for 'send'.`
+
+export const COLLECT = `
+Receives events over HTTP, as tracking libraries post them (POST /v1/batch,
+/v1/import, /v1/track and so on; POST /v1/delete for sources that may), and
+forwards each to the destinations that the file connects with its source.
+
+The file:
+  {"sources":[{"id":"web","writeKey":{"env":"WEB_KEY"},"deletions":true}],
+   "destinations":[{"name":"hooks","sources":["web"],
+     "sharedSecret":{"env":"HOOKS_SECRET"},
+     "webhooks":[{"url":"https://a.example/hook","headers":{"X-Team":"blue"}}]}]}
+Where a text is wanted, {"env":"NAME"} takes it from the environment. 'headrace
+check FILE' says what is wrong with it. A destination may have
+"outbox":{"path":"FOLDER"}: its events wait there on the disk, and what was
+accepted survives a crash. A folder belongs to the destination by its name; after
+a change of names "owner" beside "path" says the one before.
+
+The first line on stdout is 'ready URL'. Then there is a line for each event
+that has ended at a destination. Ctrl-C takes nothing more, and lets what was
+accepted end, for at most --grace and one attempt's time. A second one stops at
+once.
+
+Examples:
+  $ headrace collect --config collector.json
+  $ headrace collect 8080 --host 0.0.0.0 --config collector.json --output json
+
+Exit codes:
+  0  stopped, and all that was accepted was delivered
+  2  wrong usage or file, or the port is taken
+  3  some events were rejected or expired
+  7  some events had not ended when it stopped`
+
+export const CHECK = `
+Reads the file as 'collect' would, and opens nothing. Every fault is told at
+once, with its place in the file and without its value.
+
+Example:
+  $ headrace check collector.json
+
+Exit codes:
+  0  the file is right; what looks like an oversight is told on stderr
+  2  it is not, or it cannot be read`
+
+export const DEAD = `
+What receivers refused for good, and what was not delivered in its time, is kept
+in the outbox (send --outbox, the outbox of a destination in the file of
+'collect', and of a client). Nobody else may have it open.
+
+Examples:
+  $ headrace dead ls --outbox ./outbox --since 24h
+  $ headrace dead show 17 --outbox ./outbox
+  $ headrace dead redrive --outbox ./outbox --status 503         only counts
+  $ headrace dead redrive --outbox ./outbox --status 503 --yes
+  $ headrace dead purge --outbox ./outbox --unreadable           what a disk spoilt
+
+Exit codes: 0 done; 1 there is no such letter, or the output could not be
+written; 2 wrong usage, or the outbox cannot be opened.`
+
+/** The version in package.json. */
+export const packageVersion = (): string => {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  // npm installs no package whose version is not a text.
+  return (JSON.parse(text) as { readonly version: string }).version
+}

@@ -1,0 +1,103 @@
+/**
+ * How an accepted item ended. Every accepted item ends as exactly one outcome, or is still waiting:
+ * accepted = delivered + rejected + expired + dropped + abandoned + waiting.
+ *
+ * @module
+ */
+
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { Observable } from 'rxjs'
+import type { Expired as ExpiredFailure, Failure, Receipt } from './failure.ts'
+
+/** A sink took it. */
+export interface Delivered<out A> {
+  readonly _tag: 'Delivered'
+  readonly item: A
+  readonly attempts: number
+  readonly receipt: Receipt
+}
+
+/** A final no: nothing would change if it were tried again. */
+export interface Rejected<out A> {
+  readonly _tag: 'Rejected'
+  readonly item: A
+  readonly attempts: number
+  readonly failure: Failure
+}
+
+/** The retry policy gave up: its deadline came, or its last allowed attempt failed (DE4). */
+export interface Expired<out A> {
+  readonly _tag: 'Expired'
+  readonly item: A
+  readonly attempts: number
+  readonly failure: ExpiredFailure
+}
+
+/** An overflow policy let it go to make room. */
+export interface Dropped<out A> {
+  readonly _tag: 'Dropped'
+  readonly item: A
+  readonly attempts: number
+  readonly reason: 'dropNewest' | 'dropOldest'
+}
+
+/** Handed back, undelivered, by a close or a stop (DE15). */
+export interface Abandoned<out A> {
+  readonly _tag: 'Abandoned'
+  readonly item: A
+  readonly attempts: number
+  /** How its last attempt failed, if it had one. */
+  readonly lastFailure: Failure | undefined
+}
+
+/** How an accepted item ended. */
+export type Outcome<A> = Delivered<A> | Rejected<A> | Expired<A> | Dropped<A> | Abandoned<A>
+
+export const delivered = <A>(item: A, attempts: number, receipt: Receipt): Delivered<A> => ({
+  _tag: 'Delivered',
+  item,
+  attempts,
+  receipt,
+})
+export const rejected = <A>(item: A, attempts: number, failure: Failure): Rejected<A> => ({
+  _tag: 'Rejected',
+  item,
+  attempts,
+  failure,
+})
+export const expired = <A>(item: A, failure: ExpiredFailure): Expired<A> => ({
+  _tag: 'Expired',
+  item,
+  attempts: failure.attempts,
+  failure,
+})
+export const dropped = <A>(item: A, attempts: number, reason: Dropped<A>['reason']): Dropped<A> => ({
+  _tag: 'Dropped',
+  item,
+  attempts,
+  reason,
+})
+export const abandoned = <A>(item: A, attempts: number, last: Failure | undefined): Abandoned<A> => ({
+  _tag: 'Abandoned',
+  item,
+  attempts,
+  lastFailure: last,
+})
+
+/** Whether receivers or time said no: such an item goes to the dead letters. */
+export const isDead = <A>(outcome: Outcome<A>): outcome is Rejected<A> | Expired<A> =>
+  outcome._tag === 'Rejected' || outcome._tag === 'Expired'
+
+/** What happened to an item so far, stored with it. */
+export interface Progress {
+  /** Attempts that have failed, 1 or more. */
+  readonly attempts: number
+  /** How the last one failed. */
+  readonly lastFailure: Failure
+}
+
+/**
+ * A stream as a railway: the left side is an item that has ended, with its identity; operators work on the right side and
+ * let the left pass. At the end of the line stands exactly one value for every item that came in.
+ */
+export type ObservableEither<L, A> = Observable<Either<L, A>>

@@ -1,0 +1,120 @@
+/**
+ * Why something was turned away at the door. A refused item was never accepted, so it has no outcome; it carries what was
+ * offered, so that whoever offered it can act.
+ *
+ * @module
+ */
+
+/** One thing wrong with one field. */
+export interface Fault {
+  /** Where, in the words of the input: `properties.url`, `[3].userId`; empty for the input itself. */
+  readonly path: string
+  /** What is wrong and what would be right, in plain words; never the value itself. */
+  readonly message: string
+}
+
+/** It is not what it should be. Every fault is named at once (EV7). */
+export interface Invalid {
+  readonly _tag: 'Invalid'
+  readonly faults: ReadonlyArray<Fault>
+  readonly input: unknown
+}
+
+/** Encoded, it has more bytes than are allowed (BY3). */
+export interface TooLarge {
+  readonly _tag: 'TooLarge'
+  readonly limit: number
+  readonly size: number
+  readonly id: string | undefined
+  readonly input: unknown
+}
+
+/** As much is waiting as the bound allows (DE9). Try again when there is room. */
+export interface Full {
+  readonly _tag: 'Full'
+  readonly bound: 'count' | 'bytes'
+  readonly limit: number
+  readonly input: unknown
+}
+
+/** It was switched off (DE14). */
+export interface Disabled {
+  readonly _tag: 'Disabled'
+  readonly input: unknown
+}
+
+/** It was closed. */
+export interface Closed {
+  readonly _tag: 'Closed'
+  readonly input: unknown
+}
+
+/** The outbox failed to say that it keeps the item, so it may or may not have it: offering it again may deliver it twice. */
+export interface NotStored {
+  readonly _tag: 'NotStored'
+  /** What the outbox said, for people. */
+  readonly detail: string
+  readonly input: unknown
+}
+
+/** Why something was turned away at the door. */
+export type Refusal = Invalid | TooLarge | Full | Disabled | Closed | NotStored
+
+export const invalid = (input: unknown, faults: ReadonlyArray<Fault>): Invalid => ({
+  _tag: 'Invalid',
+  faults,
+  input,
+})
+export const tooLarge = (input: unknown, limit: number, size: number, id: string | undefined): TooLarge => ({
+  _tag: 'TooLarge',
+  limit,
+  size,
+  id,
+  input,
+})
+/** As much is waiting as the bound allows: what an outbox answers to what it has no room for. */
+export const full = (input: unknown, bound: Full['bound'], limit: number): Full => ({
+  _tag: 'Full',
+  bound,
+  limit,
+  input,
+})
+export const disabled = (input: unknown): Disabled => ({ _tag: 'Disabled', input })
+export const notStored = (input: unknown, detail: string): NotStored => ({ _tag: 'NotStored', detail, input })
+export const closed = (input: unknown): Closed => ({ _tag: 'Closed', input })
+
+/** One line for people. */
+export const show = (refusal: Refusal): string => {
+  switch (refusal._tag) {
+    case 'Invalid':
+      return refusal.faults
+        .map((fault) => (fault.path === '' ? fault.message : `${fault.path}: ${fault.message}`))
+        .join('; ')
+    case 'TooLarge':
+      return `${String(refusal.size)} bytes of JSON, the limit is ${String(refusal.limit)}: send less with the event`
+    case 'Full':
+      return `${String(refusal.limit)} ${refusal.bound === 'count' ? 'items' : 'bytes'} are waiting, which is the bound: await ready() before sending more`
+    case 'Disabled':
+      return 'switched off: call enable() first'
+    case 'NotStored':
+      return `the outbox could not store it: ${refusal.detail}`
+    case 'Closed':
+      return 'closed: nothing more is taken'
+  }
+}
+
+/**
+ * Thrown by the façades when they are given wrong settings, before anything runs. `code` is stable; `faults` names everything that
+ * is wrong, without values. An error class, because that is how Node's callers tell failures of a constructor apart.
+ */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly code = 'HEADRACE_CONFIG'
+  readonly faults: ReadonlyArray<Fault>
+
+  constructor(what: string, faults: ReadonlyArray<Fault>) {
+    const lines = faults.map(({ path, message }) => (path === '' ? message : `${path} ${message}`))
+    super(`${what}: ${lines.join('; ')}`)
+    this.faults = faults
+  }
+}

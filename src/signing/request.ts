@@ -1,0 +1,199 @@
+/**
+ * The two kinds of incoming request that `verifyRequest` reads, by their shape: neither Node's http nor the DOM is imported.
+ *
+ * @module
+ */
+
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { checkSecrets } from './secret.ts'
+import { mismatch, checkSignature, verifyRaw } from './verify.ts'
+import type { Mismatch, Secrets, VerifiedRequest } from './verify.ts'
+
+/** What is used of a web `Request`: Hono, Next, Remix, Bun, Deno, workers. */
+export interface WebRequest {
+  readonly headers: { readonly get: (name: string) => string | null }
+  readonly bodyUsed: boolean
+  readonly body: WebBody | null
+}
+
+/** What is used of a web `ReadableStream`. */
+export interface WebBody {
+  readonly locked: boolean
+  readonly getReader: () => {
+    readonly read: () => Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }>
+    readonly cancel: () => Promise<void>
+  }
+}
+
+/** What is used of Node's `IncomingMessage`: node:http, Express, Koa's `ctx.req`, Fastify's `request.raw`. */
+export interface NodeRequest {
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  /** Somebody has read from it. */
+  readonly readableDidRead: boolean
+  readonly destroyed: boolean
+  on(event: string, listener: (value: unknown) => void): unknown
+  removeListener(event: string, listener: (value: unknown) => void): unknown
+  resume(): unknown
+}
+
+export const bodyConsumed: Mismatch = mismatch(
+  'bodyConsumed',
+  "the request's body was read before, most often by a body parser, and its bytes are gone: call verifyRequest before the parser, or let the parser keep the bytes (express.raw, or the verify option of express.json) and use verifyRaw, or use verifyParsed on what it made",
+)
+
+export const bodyTooLarge = (maxBytes: number): Mismatch =>
+  mismatch('tooLarge', `the body is longer than ${String(maxBytes)} bytes: answer 413, or raise maxBytes`)
+
+export const unreadable: Mismatch = mismatch(
+  'unreadable',
+  'the request broke off before its body was complete',
+)
+
+const decoded = mismatch(
+  'badBody',
+  'the request was told to decode its body to text (setEncoding), and wrong bytes do not survive that: leave it out',
+)
+
+/**
+ * The whole body of a Node request, at most `maxBytes` of it held. Never rejects. What is too much is let flow away unread, so
+ * that the receiver can still answer 413 on the connection; how long a sender may take is the server's `requestTimeout`.
+ */
+export const nodeBody = (request: NodeRequest, maxBytes: number): Promise<Either<Mismatch, Uint8Array>> => {
+  if (request.readableDidRead) return Promise.resolve(left(bodyConsumed))
+  if (request.destroyed) return Promise.resolve(left(unreadable))
+  return new Promise((resolve) => {
+    const chunks: Uint8Array[] = []
+    let size = 0
+    const settle = (result: Either<Mismatch, Uint8Array>): void => {
+      for (const [event, listener] of listeners) request.removeListener(event, listener)
+      request.on('error', ignore)
+      request.resume()
+      resolve(result)
+    }
+    const take = (chunk: unknown): void => {
+      if (!(chunk instanceof Uint8Array)) {
+        settle(left(decoded))
+        return
+      }
+      size += chunk.byteLength
+      if (size <= maxBytes) chunks.push(chunk)
+      else settle(left(bodyTooLarge(maxBytes)))
+    }
+    const end = (): void => {
+      settle(right(Buffer.concat(chunks, size)))
+    }
+    const fail = (): void => {
+      settle(left(unreadable))
+    }
+    const listeners = [
+      ['data', take],
+      ['end', end],
+      ['error', fail],
+      ['close', fail],
+    ] as const
+    for (const [event, listener] of listeners) request.on(event, listener)
+  })
+}
+
+/** A request that breaks off after its verdict must not bring the process down for want of a listener. */
+const ignore = (): void => undefined
+
+const readAll = async (body: WebBody, maxBytes: number): Promise<Either<Mismatch, Uint8Array>> => {
+  const reader = body.getReader()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for (;;) {
+    const { value } = await reader.read()
+    if (value === undefined) return right(Buffer.concat(chunks, size))
+    size += value.byteLength
+    if (!(size <= maxBytes)) {
+      // Nobody waits for the sender to notice; how its side ends is no concern of the verdict.
+      reader.cancel().catch(() => undefined)
+      return left(bodyTooLarge(maxBytes))
+    }
+    chunks.push(value)
+  }
+}
+
+/** The whole body of a web `Request`, at most `maxBytes` of it held. Never rejects. */
+export const webBody = async (
+  request: WebRequest,
+  maxBytes: number,
+): Promise<Either<Mismatch, Uint8Array>> => {
+  if (request.bodyUsed || request.body?.locked === true) return left(bodyConsumed)
+  if (request.body === null) return right(new Uint8Array(0))
+  try {
+    return await readAll(request.body, maxBytes)
+  } catch {
+    return left(unreadable)
+  }
+}
+
+/** How a request is read. */
+export interface VerifyRequestOptions {
+  /** The most bytes of body that are held. Default 1 MiB; a webhook's body has at most 64,000 (BY2). */
+  readonly maxBytes?: number
+}
+
+const HEADER = 'x-signature'
+const ONE_MEBIBYTE = 1_048_576
+
+const isWeb = (request: WebRequest | NodeRequest): request is WebRequest =>
+  typeof request.headers.get === 'function'
+
+const headerOf = (request: WebRequest | NodeRequest, name: string): unknown =>
+  isWeb(request) ? request.headers.get(name) : request.headers[name]
+
+const isRequest = (request: unknown): boolean =>
+  typeof request === 'object' &&
+  request !== null &&
+  'headers' in request &&
+  typeof request.headers === 'object' &&
+  request.headers !== null &&
+  ('bodyUsed' in request || ('on' in request && typeof request.on === 'function'))
+
+const verify = async (
+  secrets: Secrets,
+  request: WebRequest | NodeRequest,
+  maxBytes: number,
+): Promise<Either<Mismatch, VerifiedRequest>> => {
+  const keys = checkSecrets(secrets)
+  if (keys._tag === 'Left') return keys
+  const signature = checkSignature(headerOf(request, HEADER))
+  if (signature._tag === 'Left') return signature
+  if (Number(headerOf(request, 'content-length')) > maxBytes) return left(bodyTooLarge(maxBytes))
+  const body = await (isWeb(request) ? webBody(request, maxBytes) : nodeBody(request, maxBytes))
+  if (body._tag === 'Left') return body
+  const result = verifyRaw(secrets, body.right, signature.right)
+  return result._tag === 'Left'
+    ? result
+    : right({ ...result.right, body: body.right, text: Buffer.from(body.right).toString('utf8') })
+}
+
+/**
+ * Verifies a whole incoming request: a web `Request` or Node's `IncomingMessage`. It reads the body once, within a bound, and
+ * hands its bytes on with the verdict, because they cannot be read again. A body that somebody read before is a failure of
+ * its own, which names the way out. The promise never rejects. Nothing is read if the signature is missing or malformed.
+ *
+ * @example
+ * import { sign, verifyRequest } from 'headrace/signing'
+ * const body = '{"type":"track","userId":"u1"}'
+ * const request = new Request('http://localhost/', { method: 'POST', body, headers: { 'x-signature': sign('correct horse', body) } })
+ * const result = await verifyRequest('correct horse', request)
+ * console.log(result._tag === 'Right' ? result.right.text : result.left.explanation) // => {"type":"track","userId":"u1"}
+ */
+export const verifyRequest = async (
+  secrets: Secrets,
+  request: WebRequest | NodeRequest,
+  options: VerifyRequestOptions = {},
+): Promise<Either<Mismatch, VerifiedRequest>> => {
+  const nothing = mismatch('unreadable', 'this is neither a web Request nor a Node IncomingMessage')
+  try {
+    return isRequest(request)
+      ? await verify(secrets, request, options.maxBytes ?? ONE_MEBIBYTE)
+      : left(nothing)
+  } catch {
+    return left(nothing)
+  }
+}

@@ -1,0 +1,31 @@
+import { fromRun, nothingToCancel, runOf } from './layer.ts'
+import type { Sink } from './sink.ts'
+
+/**
+ * A sink for other items: each is translated by `f` on its way in. If `f` throws, that delivery ends as a defect.
+ *
+ * @example
+ * import { contramap, sink } from 'headrace'
+ *
+ * const lines = sink('lines', async (line: string) => console.log(line))
+ * const numbers = contramap((n: number) => `number ${n}`)(lines)
+ */
+export const contramap =
+  <A, B>(f: (item: B) => A) =>
+  (sink: Sink<A>): Sink<B> => {
+    const run = runOf(sink)
+    return fromRun(
+      sink.name,
+      (item: B, attempt, receiver) => {
+        let translated: A
+        try {
+          translated = f(item)
+        } catch (defect) {
+          receiver.error(defect)
+          return nothingToCancel
+        }
+        return run(translated, attempt, receiver)
+      },
+      sink.close,
+    )
+  }

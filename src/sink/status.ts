@@ -1,0 +1,144 @@
+/**
+ * What an HTTP status means for a delivery: a table that a host may replace.
+ *
+ * @module
+ */
+
+import { left, right } from 'fp-ts/lib/Either.js'
+import { refused, retryable } from '../core/failure.ts'
+import type { Verdict } from '../core/failure.ts'
+import type { Fault } from '../core/refusal.ts'
+
+const SECONDS = /^\d+$/
+/** Some 317 years: whoever asks for more asks for this. */
+const MOST_SECONDS = 9_999_999_999
+
+/**
+ * How long a `Retry-After` header asks to wait, in milliseconds; undefined if it asks for nothing that can be understood.
+ *
+ * Whole seconds, of which more than ten digits say 9,999,999,999, or a date in the one form that HTTP writes (`Sun, 06 Nov 1994 08:49:37 GMT`). All
+ * else is ignored, for JavaScript's own readers would take `120` for the year 120 and the empty text for 0 (webhooks/S42).
+ * It may be longer than the deadline allows; what to do about that is for the retry policy to say.
+ *
+ * @param now The wall clock, milliseconds since 1970. A date that is over asks for 0.
+ */
+export const retryAfter = (
+  header: string | ReadonlyArray<string> | undefined,
+  now: number,
+): number | undefined => {
+  const text = (typeof header === 'string' ? header : header?.[0])?.trim()
+  if (text === undefined) return undefined
+  if (SECONDS.test(text)) return Math.min(Number(text), MOST_SECONDS) * 1_000
+  const at = Date.parse(text)
+  return !Number.isNaN(at) && new Date(at).toUTCString() === text ? Math.max(0, at - now) : undefined
+}
+
+/** `delivered`; `refused` and `redirect` for good; `retry` later, not before what `Retry-After` asks for. */
+export type StatusMeaning = 'delivered' | 'refused' | 'redirect' | 'retry'
+
+/** Statuses from `from` to `to`, both included, and what they mean. */
+export interface StatusRule {
+  readonly from: number
+  readonly to: number
+  readonly means: StatusMeaning
+}
+
+/** The first rule that holds a status decides. A status that no rule holds is refused. Plain data. */
+export type StatusTable = ReadonlyArray<StatusRule>
+
+const rule = (from: number, to: number, means: StatusMeaning): StatusRule => ({ from, to, means })
+
+/**
+ * The default (DE2): 2xx is delivered; 3xx is a redirect, final and never followed; 408, 425, 429 and every 5xx are retried;
+ * any other 4xx is refused for good. To change a status, put a rule before it.
+ *
+ * @example
+ * import { webhook, statusTable } from 'headrace/sinks/webhook'
+ * const sink = webhook({
+ *   url: 'http://127.0.0.1:9/hook',
+ *   statuses: [{ from: 409, to: 409, means: 'delivered' }, ...statusTable],
+ * })
+ * console.log(sink.name) // => http://127.0.0.1:9/hook
+ */
+export const statusTable: StatusTable = [
+  rule(200, 299, 'delivered'),
+  rule(300, 399, 'redirect'),
+  rule(408, 408, 'retry'),
+  rule(425, 425, 'retry'),
+  rule(429, 429, 'retry'),
+  rule(500, 599, 'retry'),
+  rule(400, 499, 'refused'),
+]
+
+/** What a status means. */
+export const meaningOf = (table: StatusTable, status: number): StatusMeaning => {
+  for (const { from, to, means } of table) if (status >= from && status <= to) return means
+  return 'refused'
+}
+
+/** An answer as far as it decides: its status and its `Retry-After`. */
+export interface Answer {
+  readonly status: number
+  readonly retryAfter: string | ReadonlyArray<string> | undefined
+}
+
+/**
+ * The verdict on an answer, in the name of a sink. `wall` reads the date in a `Retry-After`; `now` is the time that due times
+ * are kept in, which does not step. Both are milliseconds since 1970.
+ */
+export const verdictOf = (
+  table: StatusTable,
+  sink: string,
+  answer: Answer,
+  wall: number,
+  now: number,
+): Verdict => {
+  const { status } = answer
+  switch (meaningOf(table, status)) {
+    case 'delivered':
+      return right({ sink, status })
+    case 'redirect':
+      return left(
+        refused('redirect', {
+          status,
+          detail: 'redirects are never followed: give the URL that it leads to',
+        }),
+      )
+    case 'refused':
+      return left(refused('status', { status }))
+    case 'retry': {
+      const wait = retryAfter(answer.retryAfter, wall)
+      return left(retryable('status', wait === undefined ? { status } : { status, notBefore: now + wait }))
+    }
+  }
+}
+
+const meanings: ReadonlyArray<unknown> = [
+  'delivered',
+  'refused',
+  'redirect',
+  'retry',
+] satisfies StatusMeaning[]
+
+const isRule = (each: unknown): boolean => {
+  if (typeof each !== 'object' || each === null) return false
+  if (!('from' in each && 'to' in each && 'means' in each)) return false
+  return Number.isInteger(each.from) && Number.isInteger(each.to) && meanings.includes(each.means)
+}
+
+/** What is wrong with a table of statuses; undefined stands for the default. */
+export const statusFaults = (table: unknown): ReadonlyArray<Fault> => {
+  if (table === undefined) return []
+  if (!Array.isArray(table)) return [{ path: '', message: 'must be a list of { from, to, means }' }]
+  return table.flatMap((each: unknown, at) =>
+    isRule(each)
+      ? []
+      : [
+          {
+            path: `[${String(at)}]`,
+            message:
+              "must be { from, to, means }: two whole numbers and 'delivered', 'refused', 'redirect' or 'retry'",
+          },
+        ],
+  )
+}

@@ -1,0 +1,86 @@
+import { left, right } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import {
+  carried,
+  allFailed,
+  earliestRetry,
+  expired,
+  type Failure,
+  isFinal,
+  isRetryable,
+  refused,
+  retryable,
+  partlyFailed,
+  wasStarted,
+} from '../../src/core/failure.ts'
+
+const taken = right({ sink: 'a', status: 200 })
+const no = left(refused('status', { status: 400 }))
+const later = left(retryable('status', { status: 503 }))
+const asks = (notBefore: number): Failure => retryable('status', { notBefore })
+const cause = (failure: Failure) => ({ sink: 'a', failure })
+
+describe('earliestRetry', () => {
+  it.each<[string, Failure, number | undefined]>([
+    ['NaN alone', asks(NaN), 0],
+    ['NaN first in a first success', allFailed([cause(asks(NaN)), cause(refused('status'))]), 0],
+    ['NaN last in a first success', allFailed([cause(asks(5)), cause(asks(NaN))]), 0],
+    ['NaN in a batch', partlyFailed([left(asks(NaN)), left(asks(7))]), 0],
+    ['moments of a batch', partlyFailed([taken, left(asks(9)), left(asks(7)), no]), 7],
+    ['nothing to retry in a batch', partlyFailed([taken, no]), undefined],
+    ['an empty batch', partlyFailed([]), undefined],
+  ])('of %s', (_, failure, expected) => {
+    expect(earliestRetry(failure)).toBe(expected)
+  })
+})
+
+describe('wasStarted', () => {
+  const held = left(retryable('held', { notBefore: 5 }))
+  const late = left(retryable('late'))
+  const full = left(retryable('laneFull'))
+  it.each<[string, Failure, boolean]>([
+    ['held', retryable('held'), false],
+    ['a batch that was held and late everywhere', partlyFailed([held, late, full]), false],
+    ['a batch of which one was refused', partlyFailed([held, no]), true],
+    ['a batch of which one was taken', partlyFailed([taken, late]), true],
+    ['a batch of which one failed', partlyFailed([late, later]), true],
+    ['a batch in a first success', allFailed([cause(partlyFailed([held])), cause(retryable('late'))]), false],
+  ])('of %s', (_, failure, expected) => {
+    expect(wasStarted(failure)).toBe(expected)
+  })
+})
+
+describe('carried', () => {
+  const lastFailure = partlyFailed([taken, no, later])
+
+  it('keeps what was settled of a batch, whatever became of the rest', () => {
+    for (const failure of [retryable('held'), retryable('timeout'), refused('status', { status: 401 })]) {
+      const now = carried(lastFailure, failure)
+      expect(now).toEqual(partlyFailed([taken, no, left(failure)]))
+      expect(isRetryable(now)).toBe(failure._tag === 'Retryable')
+    }
+  })
+
+  it('leaves alone what speaks for itself', () => {
+    for (const failure of [
+      partlyFailed([taken, taken, no]),
+      allFailed([]),
+      expired(1, 0, retryable('timeout')),
+    ])
+      expect(carried(lastFailure, failure)).toBe(failure)
+    const failure = retryable('held')
+    for (const other of [
+      undefined,
+      retryable('timeout'),
+      allFailed([cause(refused('status'))]),
+      partlyFailed([later]),
+    ])
+      expect(carried(other, failure)).toBe(failure)
+  })
+})
+
+it('isFinal: taken, or no part of the failure may pass', () => {
+  expect(
+    [taken, no, later, left(partlyFailed([taken, no])), left(partlyFailed([later, no]))].map(isFinal),
+  ).toEqual([true, true, false, true, false])
+})

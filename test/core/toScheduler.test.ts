@@ -1,0 +1,142 @@
+import { asyncScheduler, debounceTime, delay, interval, of, Subject, take, timer } from 'rxjs'
+import { expect, it } from 'vitest'
+import { toScheduler } from '../../src/core/clock.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+
+const world = () => {
+  const clock = virtualClock({ start: 1_000 })
+  const log: string[] = []
+  const say = (what: unknown): void => {
+    log.push(`${String(clock.monotonic())} ${String(what)}`)
+  }
+  return { clock, scheduler: toScheduler(clock), log, say }
+}
+
+it('runs a timer once, and leaves none behind', () => {
+  const { clock, scheduler, log, say } = world()
+  timer(30, scheduler).subscribe({
+    next: say,
+    complete: () => {
+      say('done')
+    },
+  })
+  clock.tick(29)
+  expect(log).toEqual([])
+  clock.tick(1_000)
+  expect(log).toEqual(['30 0', '30 done'])
+  expect(clock.pending()).toBe(0)
+})
+
+it('repeats, also with a first delay of its own and at a Date', () => {
+  const { clock, scheduler, log, say } = world()
+  interval(10, scheduler).pipe(take(3)).subscribe(say)
+  timer(5, 20, scheduler).pipe(take(2)).subscribe(say)
+  timer(new Date(1_012), scheduler).subscribe(say)
+  clock.tick(1_000)
+  expect(log).toEqual(['5 0', '10 0', '12 0', '20 1', '25 1', '30 2'])
+  expect(clock.pending()).toBe(0)
+})
+
+it('cancels on unsubscribe, before the first run, between two and within one', () => {
+  const { clock, scheduler, log, say } = world()
+  const before = interval(10, scheduler).subscribe(say)
+  const between = interval(10, scheduler).subscribe(say)
+  const within = interval(10, scheduler).subscribe(() => {
+    say('last')
+    within.unsubscribe()
+  })
+  before.unsubscribe()
+  clock.tick(10)
+  between.unsubscribe()
+  expect(clock.pending()).toBe(0)
+  clock.tick(100)
+  expect(log).toEqual(['10 0', '10 last'])
+})
+
+it('serves the operators that take a scheduler', () => {
+  const { clock, scheduler, log, say } = world()
+  of('delayed').pipe(delay(15, scheduler)).subscribe(say)
+  const typed = new Subject<string>()
+  typed.pipe(debounceTime(10, scheduler)).subscribe(say)
+  for (const [at, letter] of [
+    [0, 'a'],
+    [8, 'b'],
+    [16, 'c'],
+    [40, 'd'],
+  ] as const) {
+    clock.schedule(at, () => {
+      typed.next(letter)
+    })
+  }
+  clock.tick(100)
+  expect(log).toEqual(['15 delayed', '26 c', '50 d'])
+})
+
+it('measures durations although somebody sets the wall clock', () => {
+  const { clock, scheduler, log, say } = world()
+  const typed = new Subject<string>()
+  typed.pipe(debounceTime(10, scheduler)).subscribe(say)
+  typed.next('a')
+  clock.tick(5)
+  typed.next('b')
+  clock.wall(-3_600_000)
+  clock.tick(100)
+  expect(log).toEqual(['15 b'])
+})
+
+it('gives work its state, its own schedule and one timer at a time, as RxJS does', () => {
+  const { clock, scheduler, say, log } = world()
+  const action = scheduler.schedule<number>(
+    function (count) {
+      say(count)
+      if (count < 2) {
+        this.schedule(9, 50)
+        this.schedule(count + 1, 10)
+      }
+    },
+    5,
+    0,
+  )
+  clock.tick(1_000)
+  expect(log).toEqual(['5 0', '15 1', '25 2'])
+  expect(clock.pending()).toBe(0)
+  action.unsubscribe()
+  expect(action.closed).toBe(true)
+})
+
+it('schedules nothing after unsubscribe', () => {
+  const { clock, scheduler } = world()
+  scheduler
+    .schedule(function () {
+      this.unsubscribe()
+      this.schedule(undefined, 1)
+    })
+    .add(() => expect(clock.monotonic()).toBe(0))
+  clock.tick(0)
+  expect(clock.pending()).toBe(0)
+})
+
+it('lets what work throws go where timers throw, and does not run it again', () => {
+  const { clock, scheduler } = world()
+  const action = scheduler.schedule(function () {
+    this.schedule(undefined, 1)
+    throw new Error('oops')
+  })
+  expect(() => {
+    clock.tick(0)
+  }).toThrow('oops')
+  expect([action.closed, clock.pending()]).toEqual([true, 0])
+})
+
+it('does what the scheduler of RxJS does with real time', async () => {
+  const { clock, scheduler, log, say } = world()
+  timer(1, 1, scheduler).pipe(take(4)).subscribe(say)
+  clock.tick(10)
+  const values: number[] = []
+  await new Promise<void>((resolve) => {
+    timer(1, 1, asyncScheduler)
+      .pipe(take(4))
+      .subscribe({ next: (value) => values.push(value), complete: resolve })
+  })
+  expect(log.map((line) => Number(line.split(' ')[1]))).toEqual(values)
+})

@@ -1,0 +1,58 @@
+/** One happening of each kind, for the tests of who is told. */
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Attempted, LogEvent } from '../../src/log/logEvent.ts'
+import { expired, refused, retryable } from '../../src/core/failure.ts'
+import type { Failure } from '../../src/core/failure.ts'
+import * as Outcome from '../../src/core/outcome.ts'
+import { invalid } from '../../src/core/refusal.ts'
+
+/** In everything that must not be printed. */
+export const SECRET = 'zqSECRETqz'
+
+export const payload = { id: 'm1', byteLength: 12, text: SECRET, items: [SECRET] }
+
+export const attempted = (sink: string, at: number, failure?: Failure): Attempted => ({
+  _tag: 'Attempted',
+  at,
+  item: payload,
+  sink,
+  number: 2,
+  duration: 12.4,
+  result: failure === undefined ? right({ sink, status: 200 }) : left(failure),
+})
+
+const timeout = retryable('timeout', { detail: 'no verdict within 5000 ms' })
+
+export const happenings: ReadonlyArray<LogEvent> = [
+  {
+    _tag: 'Refused',
+    at: 1,
+    refusal: invalid(SECRET, [{ path: 'userId', message: 'must be a string' }]),
+  },
+  { _tag: 'Accepted', at: 1, item: payload },
+  { _tag: 'Accepted', at: 1, item: SECRET },
+  attempted('a', 1),
+  attempted('a', 1, timeout),
+  { _tag: 'UrlSkipped', at: 1, item: payload, sink: 'a', number: 3 },
+  {
+    _tag: 'Waiting',
+    at: 1,
+    item: payload,
+    attempts: 1,
+    failure: timeout,
+    delay: 800,
+    because: 'Retry-After',
+  },
+  { _tag: 'Ended', at: 1, outcome: Outcome.delivered(payload, 1, { sink: 'a' }) },
+  { _tag: 'Ended', at: 1, outcome: Outcome.rejected(payload, 2, refused('status', { status: 404 })) },
+  { _tag: 'Ended', at: 1, outcome: Outcome.expired(payload, expired(33, 0, timeout)) },
+  { _tag: 'Ended', at: 1, outcome: Outcome.dropped(payload, 0, 'dropOldest') },
+  { _tag: 'Ended', at: 1, outcome: Outcome.abandoned(payload, 1, timeout) },
+  { _tag: 'Ended', at: 1, outcome: Outcome.abandoned(payload, 0, undefined) },
+  {
+    _tag: 'Defect',
+    at: 1,
+    where: 'my sink',
+    error: new TypeError(`${SECRET}\n    at ${SECRET} (${SECRET}:1:1)`),
+  },
+]

@@ -1,0 +1,208 @@
+import * as fc from 'fast-check'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import type { Logger, ToLoggerOptions } from '../../src/log/logger.ts'
+import { toLogger } from '../../src/log/logger.ts'
+import { allFailed, refused, retryable, partlyFailed } from '../../src/core/failure.ts'
+import type { Failure } from '../../src/core/failure.ts'
+import * as Outcome from '../../src/core/outcome.ts'
+import { attempted, happenings, SECRET } from './happenings.ts'
+
+const A = 'https://a.example'
+const B = 'https://b.example'
+const timeout = retryable('timeout', { detail: 'no verdict within 5000 ms' })
+const certificate = refused('certificate', { detail: 'self-signed' })
+const unavailable = retryable('status', { status: 503 })
+
+const logged = (options?: ToLoggerOptions) => {
+  const lines: string[] = []
+  const log = (level: string) => (message: string, fields?: object) => {
+    lines.push(`${level} ${message}`)
+    expect(JSON.stringify(fields)).not.toContain(SECRET)
+  }
+  const logger: Logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') }
+  return { lines, onEvent: toLogger(logger, options) }
+}
+
+describe('toLogger', () => {
+  it('tells of a timeout and of a certificate once, as errors, and of their end with a count', () => {
+    const { lines, onEvent } = logged()
+    for (let i = 0; i < 312; i++) onEvent(attempted(A, i * 1_000, timeout))
+    onEvent(attempted(B, 5, certificate))
+    onEvent(attempted(B, 6, certificate))
+    onEvent(attempted(A, 312_000))
+    onEvent(attempted(A, 313_000))
+    expect(lines).toEqual([
+      `error ${A}: timeout, no verdict within 5000 ms`,
+      `error ${B}: certificate, self-signed`,
+      `info ${A} answers again after 312 failures`,
+    ])
+  })
+
+  it('tells of another cause of the same sink, once, and of the first again after it answered', () => {
+    const { lines, onEvent } = logged({ quiet: 0 })
+    for (const failure of [
+      unavailable,
+      timeout,
+      unavailable,
+      timeout,
+      retryable('status', { status: 500 }),
+    ]) {
+      onEvent(attempted(A, 1, failure))
+    }
+    onEvent(attempted(A, 2))
+    onEvent(attempted(A, 3, unavailable))
+    onEvent(attempted(A, 4))
+    expect(lines).toEqual([
+      `warn ${A}: status 503`,
+      `error ${A}: timeout, no verdict within 5000 ms`,
+      `warn ${A}: status 500`,
+      `info ${A} answers again after 5 failures`,
+      `warn ${A}: status 503`,
+      `info ${A} answers again after 1 failure`,
+    ])
+  })
+
+  it('takes the grave part of a failure with parts for an error', () => {
+    const { lines, onEvent } = logged()
+    const both = allFailed([
+      { sink: 'x', failure: unavailable },
+      { sink: 'y', failure: certificate },
+    ])
+    onEvent(attempted('both', 1, both))
+    onEvent(
+      attempted(
+        'batch',
+        1,
+        partlyFailed([
+          { _tag: 'Left', left: unavailable },
+          { _tag: 'Right', right: { sink: 'x' } },
+        ]),
+      ),
+    )
+    expect(lines).toEqual([
+      'error both: x: status 503; y: certificate, self-signed',
+      'warn batch: 1 of 2 failed: status 503',
+    ])
+  })
+
+  it('says that a lane is full, and counts no failure for it', () => {
+    const { lines, onEvent } = logged({ quiet: 0 })
+    onEvent({ _tag: 'UrlSkipped', at: 0, item: 1, sink: A, number: 1 })
+    onEvent({ _tag: 'UrlSkipped', at: 0, item: 2, sink: A, number: 1 })
+    onEvent(attempted(A, 1))
+    expect(lines).toEqual([`warn ${A}: its lane is full, so it is left out of some rounds`])
+  })
+
+  it('tells of events that died and of defects now and then, with their count', () => {
+    const { lines, onEvent } = logged()
+    for (let i = 0; i <= 120; i++) {
+      onEvent({
+        _tag: 'Ended',
+        at: i * 1_000,
+        outcome: Outcome.rejected('item', 1, refused('status', { status: 404 })),
+      })
+      onEvent({ _tag: 'Ended', at: i * 1_000, outcome: Outcome.delivered('item', 1, { sink: A }) })
+      onEvent({ _tag: 'Defect', at: i * 1_000, where: 'my sink', error: 'thrown' })
+    }
+    expect(lines).toEqual([
+      'warn an item: rejected after 1 attempt: status 404',
+      'error defect in my sink: a thrown string',
+      'warn an item: rejected after 1 attempt: status 404 (and 59 more since the last line like this)',
+      'error defect in my sink: a thrown string (and 59 more since the last line like this)',
+      'warn an item: rejected after 1 attempt: status 404 (and 59 more since the last line like this)',
+      'error defect in my sink: a thrown string (and 59 more since the last line like this)',
+    ])
+  })
+
+  it('prints nothing that came in from outside', () => {
+    const { lines, onEvent } = logged()
+    happenings.forEach(onEvent)
+    expect(lines.length).toBeGreaterThan(3)
+    expect(lines.join()).not.toContain(SECRET)
+  })
+
+  it('writes few lines, whatever a sink does', () => {
+    const causes: ReadonlyArray<Failure | undefined> = [
+      timeout,
+      unavailable,
+      certificate,
+      undefined,
+      undefined,
+    ]
+    let flapping = 0
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom(...causes), { minLength: 1, maxLength: 300, size: 'max' }),
+        (results) => {
+          const { lines, onEvent } = logged()
+          // Ten a second: within half a minute at most.
+          results.forEach((result, i) => {
+            onEvent(attempted(A, i * 100, result))
+          })
+          expect(lines.length).toBeLessThanOrEqual(3)
+          if (results.length > 100) flapping++
+        },
+      ),
+      { numRuns: 1_000 },
+    )
+    expect(flapping).toBeGreaterThan(300)
+  })
+
+  it('counts every failure once', () => {
+    fc.assert(
+      fc.property(fc.array(fc.boolean(), { maxLength: 60, size: 'max' }), (results) => {
+        const { lines, onEvent } = logged({ quiet: 0 })
+        results.forEach((good, i) => {
+          onEvent(attempted(A, i, good ? undefined : unavailable))
+        })
+        onEvent(attempted(A, 99))
+        const counted = lines
+          .map((line) => Number(/after (\d+)/.exec(line)?.[1] ?? 0))
+          .reduce((sum, n) => sum + n, 0)
+        expect(counted).toBe(results.filter((good) => !good).length)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('remembers so many sinks and no more', () => {
+    const { lines, onEvent } = logged({ most: 2, quiet: 0 })
+    for (const sink of ['a', 'b', 'c']) onEvent(attempted(sink, 0, unavailable))
+    // `a` was forgotten, so it is told anew; `c` was not.
+    for (const sink of ['c', 'a']) onEvent(attempted(sink, 1, unavailable))
+    expect(lines).toEqual([
+      'warn a: status 503',
+      'warn b: status 503',
+      'warn c: status 503',
+      'warn a: status 503',
+    ])
+  })
+
+  it('tells at most 20 causes of one sink', () => {
+    const { lines, onEvent } = logged()
+    for (let status = 500; status < 600; status++) onEvent(attempted(A, 0, retryable('status', { status })))
+    expect(lines).toHaveLength(20)
+  })
+
+  it('is not fooled by a wall clock that goes back', () => {
+    const { lines, onEvent } = logged()
+    onEvent(attempted(A, 10_000_000, unavailable))
+    onEvent(attempted(A, 5_000))
+    expect(lines.at(-1)).toBe(`info ${A} answers again after 1 failure`)
+  })
+
+  it('fits console and calls a logger as its own', () => {
+    expectTypeOf(console).toExtend<Logger>()
+    const pinoLike = {
+      seen: 0,
+      debug() {},
+      info() {},
+      warn() {
+        this.seen++
+      },
+      error() {},
+    }
+    toLogger(pinoLike)(attempted(A, 0, unavailable))
+    expect(pinoLike.seen).toBe(1)
+  })
+})

@@ -1,0 +1,155 @@
+import { left, right } from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import { describe, expect, expectTypeOf, test } from 'vitest'
+import type { BatchPayload, Payload } from '../../src/event/payload.ts'
+import { withBisection } from '../../src/sink/bisect.ts'
+import { withRetryAfterGate } from '../../src/sink/retryAfterGate.ts'
+import { withConcurrency } from '../../src/sink/concurrency.ts'
+import { relay } from '../../src/outbox/relay.ts'
+import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
+import { type Failure, refused, retryable } from '../../src/core/failure.ts'
+import type { Outcome } from '../../src/core/outcome.ts'
+import type { Verdict } from '../../src/core/failure.ts'
+import { standard } from '../../src/policy/retryPolicy.ts'
+import { runOf } from '../../src/sink/layer.ts'
+import { type Attempt, onlyAttempt, type Sink } from '../../src/sink/sink.ts'
+import { type ScriptedSink, scriptedSink } from '../../src/testing/scriptedSink.ts'
+import { seededRandom } from '../../src/testing/random.ts'
+import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
+import { batchOf } from '../laws/bisectingWorld.ts'
+
+type Batch = BatchPayload<number>
+const BAD = left(refused('status', { status: 400 }))
+const TAKEN: Verdict = right({ sink: 'scripted' })
+
+/** A receiver that answers on the spot and refuses every batch with a bad member in it. */
+const picky = (clock: VirtualClock, isBad: (member: number) => boolean): ScriptedSink<Batch> =>
+  scriptedSink({ clock, reply: ({ items }) => ({ verdict: items.some(isBad) ? BAD : TAKEN }) })
+
+const deliver = (sink: Sink<Batch>, batch: Batch, attempt: Attempt = onlyAttempt): ReadonlyArray<unknown> => {
+  const told: unknown[] = []
+  runOf(sink)(batch, attempt, {
+    next: (verdict) => told.push(verdict),
+    complete: () => told.push('complete'),
+    error: () => told.push('error'),
+  })
+  return told
+}
+
+describe('clients/27: one bad message costs one message', () => {
+  test.each([1, 2, 3, 20, 999, 1_000])('of %d, wherever it stands, in a logarithm of requests', (count) => {
+    const clock = virtualClock()
+    const most = 1 + 2 * Math.ceil(Math.log2(count))
+    for (const culprit of new Set([0, Math.floor(count / 3), count - 1])) {
+      const inner = picky(clock, (member) => member === culprit)
+      const [verdict] = deliver(withBisection({ clock })(inner), batchOf(count))
+      expect(inner.calls.length).toBeLessThanOrEqual(most)
+      const members = Array.from({ length: count }, (_, at) => (at === culprit ? BAD : TAKEN))
+      expect(verdict).toEqual(count === 1 ? BAD : left({ _tag: 'PartlyFailed', members }))
+    }
+  })
+
+  test('a thousand bad ones are each asked for, without a deep stack', () => {
+    const clock = virtualClock()
+    const inner = picky(clock, () => true)
+    expect(deliver(withBisection({ clock })(inner), batchOf(1_000))).toEqual([BAD, 'complete'])
+    expect(inner.calls).toHaveLength(1_999)
+  })
+
+  test('with the option off, all fail', () => {
+    const clock = virtualClock()
+    const inner = picky(clock, (member) => member === 3)
+    expect(deliver(withBisection({ only: [], clock })(inner), batchOf(20))).toEqual([BAD, 'complete'])
+    expect(inner.calls).toHaveLength(1)
+  })
+
+  test('too large a batch is halved until it fits; a message too large by itself has failed', () => {
+    const clock = virtualClock()
+    const tooLarge = left(refused('status', { status: 413 }))
+    const sizes: number[] = []
+    const inner = scriptedSink<Batch>({
+      clock,
+      reply: ({ items }) => {
+        sizes.push(items.length)
+        return { verdict: items.length > 4 || items.includes(16) ? tooLarge : TAKEN }
+      },
+    })
+    const [verdict] = deliver(withBisection({ clock })(inner), batchOf(17))
+    expect(sizes).toEqual([17, 9, 5, 3, 2, 4, 8, 4, 4, 2, 2, 1, 1])
+    expect(verdict).toMatchObject({ left: { members: { length: 17, 16: tooLarge, 15: TAKEN } } })
+  })
+})
+
+test('the memory survives attempts that were held back, and lanes that were full', () => {
+  const clock = virtualClock()
+  const sent: Array<ReadonlyArray<number>> = []
+  const inner = scriptedSink<Batch>({
+    clock,
+    reply: ({ items }) => {
+      sent.push(items)
+      // The first half is taken, then the receiver wants to be left alone.
+      if (sent.length === 1) return { verdict: BAD }
+      if (sent.length === 3)
+        return { verdict: left(retryable('status', { status: 429, notBefore: clock.now() + 60_000 })) }
+      return { verdict: items.includes(3) ? BAD : TAKEN }
+    },
+  })
+  const gate = withRetryAfterGate({ clock })
+  const sink = pipe(
+    inner,
+    withBisection({ clock }),
+    gate,
+    withConcurrency<Batch>({ concurrency: 1, queue: 0, clock }),
+  )
+  const outbox = memoryOutbox<Batch>({ maxCount: 10, maxBytes: 1_000_000 })
+  const ended: Array<Outcome<Batch>> = []
+  const working = relay<Batch>({
+    sink,
+    outbox,
+    retry: standard,
+    clock,
+    random: seededRandom(1),
+    maxInFlight: 10,
+    ended: (outcome) => ended.push(outcome),
+  })
+  // Under way already when the gate closes for the first time, and closes it for longer.
+  const verdict = left(retryable('status', { notBefore: clock.now() + 600_000 }))
+  const other = scriptedSink<Batch>({ clock, reply: () => ({ verdict, after: 40_000 }) })
+  deliver(gate(other), batchOf(1))
+  void working.offer(batchOf(4))
+  clock.tick(599_999)
+  expect(sent).toHaveLength(3)
+  clock.tick(1_000_000)
+  expect(sent).toEqual([[0, 1, 2, 3], [0, 1], [2, 3], [2, 3], [2], [3]])
+  expect(ended).toMatchObject([
+    { _tag: 'Rejected', failure: { members: [TAKEN, TAKEN, TAKEN, BAD] }, attempts: 3 },
+  ])
+})
+
+test('an attempt that comes too late starts nothing, and says so', () => {
+  const clock = virtualClock()
+  const inner = picky(clock, () => false)
+  const told = deliver(withBisection({ clock })(inner), batchOf(2), { ...onlyAttempt, until: clock.now() })
+  expect(told).toMatchObject([{ left: { _tag: 'Retryable', reason: 'late' } }, 'complete'])
+  expect(inner.calls).toEqual([])
+})
+
+test('an empty batch and a memory that leaves nothing open come to an end', () => {
+  const clock = virtualClock()
+  const inner = picky(clock, () => false)
+  expect(deliver(withBisection({ clock })(inner), batchOf(0))).toEqual([TAKEN, 'complete'])
+  const lastFailure: Failure = { _tag: 'PartlyFailed', members: [TAKEN, BAD] }
+  expect(deliver(withBisection({ clock })(inner), batchOf(2), { ...onlyAttempt, lastFailure })).toEqual([
+    left(lastFailure),
+    'complete',
+  ])
+  expect(inner.calls).toHaveLength(1)
+})
+
+test('a sink that takes any payload becomes one for batches', () => {
+  const anything = scriptedSink<Payload<unknown>>({
+    clock: virtualClock(),
+    reply: () => ({ verdict: TAKEN }),
+  })
+  expectTypeOf(withBisection()<string>(anything)).toEqualTypeOf<Sink<BatchPayload<string>>>()
+})

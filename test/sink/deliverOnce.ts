@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs'
+import type { EventPayload } from '../../src/event/payload.ts'
+import type { Verdict } from '../../src/core/failure.ts'
+import { type Attempt, onlyAttempt, type Sink } from '../../src/sink/sink.ts'
+import type { TestCertificate } from '../../src/testing/loopbackReceiver.ts'
+
+/** All that one delivery told. */
+export interface Seen {
+  readonly verdicts: ReadonlyArray<Verdict>
+  readonly end: 'complete' | 'defect' | 'cancelled'
+}
+
+export interface DeliverOptions {
+  readonly attempt?: Attempt
+  /** Unsubscribes when this is fulfilled, or a little after the verdict. Default: never. */
+  readonly cut?: Promise<unknown> | 'after the verdict'
+}
+
+/** Delivers, and resolves when it is over in one way or another. */
+export const deliverOnce = <A>(
+  sink: Sink<A>,
+  item: A,
+  { attempt = onlyAttempt, cut }: DeliverOptions = {},
+): Promise<Seen> =>
+  new Promise((resolve) => {
+    const verdicts: Verdict[] = []
+    const over = (end: Seen['end']): void => resolve({ verdicts, end })
+    const stop = (): void => {
+      if (subscription.closed) return
+      subscription.unsubscribe()
+      over('cancelled')
+    }
+    const subscription = sink.deliver(item, attempt).subscribe({
+      next: (verdict) => {
+        verdicts.push(verdict)
+        if (cut === 'after the verdict') setTimeout(stop, 10)
+      },
+      error: () => over('defect'),
+      complete: () => over('complete'),
+    })
+    if (typeof cut === 'object') void cut.then(stop)
+  })
+
+/** A payload with one member. */
+export const payloadOf = (
+  text: string,
+  more: Partial<EventPayload<unknown>> = {},
+): EventPayload<unknown> => ({
+  id: 'm-1',
+  items: [text],
+  text,
+  byteLength: Buffer.byteLength(text),
+  ...more,
+})
+
+/** One of the files in test/fixtures/tls. */
+export const pem = (name: string): string =>
+  readFileSync(new URL(`../fixtures/tls/${name}.pem`, import.meta.url), 'utf8')
+
+/** A certificate of test/fixtures/tls with its key. */
+export const certificate = (name: string): TestCertificate => ({
+  cert: pem(`${name}.cert`),
+  key: pem(`${name}.key`),
+})

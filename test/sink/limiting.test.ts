@@ -1,0 +1,80 @@
+import { flow } from 'fp-ts/lib/function.js'
+import { right } from 'fp-ts/lib/Either.js'
+import { describe, expect, expectTypeOf, test } from 'vitest'
+import type { Payload } from '../../src/event/payload.ts'
+import { withConcurrency } from '../../src/sink/concurrency.ts'
+import { withTimeout } from '../../src/sink/timeout.ts'
+import type { Verdict } from '../../src/core/failure.ts'
+import { type Layer, onlyAttempt, type Sink } from '../../src/sink/sink.ts'
+import { sink } from '../../src/sink/fromFunction.ts'
+import { scriptedSink } from '../../src/testing/scriptedSink.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+
+const taken: Verdict = right({ sink: 'inner' })
+
+describe('a limit that makes no sense is refused by name:', () => {
+  test.each([0, -1, 1.5, NaN, Infinity])('concurrency %d', (concurrency) => {
+    expect(() => withConcurrency({ concurrency })).toThrow(/^limiting: concurrency/)
+  })
+  test.each([-1, 1.5, NaN, Infinity])('queue %d', (queue) => {
+    expect(() => withConcurrency({ concurrency: 1, queue })).toThrow(/^limiting: queue/)
+  })
+})
+
+test('a key function that throws is a defect of that delivery alone', () => {
+  const keyed = withConcurrency({
+    concurrency: 1,
+    by: (item: number) => {
+      if (item === 1) throw new Error('no key')
+      return item
+    },
+  })(sink('inner', () => taken))
+  const heard: unknown[] = []
+  for (const item of [1, 2]) {
+    keyed.deliver(item, onlyAttempt).subscribe({
+      next: (verdict) => heard.push(verdict),
+      error: (defect: unknown) => heard.push(defect),
+    })
+  }
+  expect(heard).toEqual([new Error('no key'), taken])
+})
+
+test('a thousand may wait by default', () => {
+  const clock = virtualClock()
+  const inner = scriptedSink<number>({ clock, reply: () => ({}) })
+  const sinkInLane = withConcurrency({ concurrency: 16, clock })(inner)
+  const turnedAway: number[] = []
+  for (let item = 0; item < 1_020; item++) {
+    sinkInLane.deliver(item, onlyAttempt).subscribe(() => turnedAway.push(item))
+  }
+  expect(turnedAway).toEqual([1_016, 1_017, 1_018, 1_019])
+})
+
+test('a receiver that starts the next delivery at each end does not pile up the stack', () => {
+  const lane = withConcurrency({ concurrency: 1 })(sink('inner', () => taken))
+  let left = 100_000
+  const next = (): void => {
+    if (left-- > 0) lane.deliver(left, onlyAttempt).subscribe({ complete: next })
+  }
+  next()
+  expect(left).toBe(-1)
+})
+
+test('types: a layer for any sink without a key, for sinks of the keyed item with one', () => {
+  expectTypeOf(withConcurrency({ concurrency: 1 })).toExtend<Layer>()
+  interface Event {
+    readonly userId: string
+  }
+  const webhook = sink('webhook', (_payload: Payload<unknown>) => taken)
+  const ordered = withConcurrency({
+    concurrency: 1,
+    by: (payload: Payload<Event>) => payload.items[0].userId,
+  })
+  expectTypeOf(ordered(webhook)).toExtend<Sink<Payload<Event>>>()
+  // @ts-expect-error numbers have no such key
+  ordered(sink('numbers', (_n: number) => taken))
+  // @ts-expect-error nor may they be given to it
+  ordered(webhook).deliver(5, onlyAttempt)
+  const guarded = flow(withTimeout(5_000), withConcurrency({ concurrency: 16 }))
+  expectTypeOf(guarded(webhook)).toEqualTypeOf<Sink<Payload<unknown>>>()
+})

@@ -1,0 +1,129 @@
+import { flow } from 'fp-ts/lib/function.js'
+import { left, right } from 'fp-ts/lib/Either.js'
+import { describe, expect, test } from 'vitest'
+import { withConcurrency } from '../../src/sink/concurrency.ts'
+import { withObserver, type ObserverOptions } from '../../src/sink/observe.ts'
+import { withTimeout } from '../../src/sink/timeout.ts'
+import type { LogEvent } from '../../src/log/logEvent.ts'
+import { retryable } from '../../src/core/failure.ts'
+import type { Verdict } from '../../src/core/failure.ts'
+import { runOf } from '../../src/sink/layer.ts'
+import { type Attempt, onlyAttempt } from '../../src/sink/sink.ts'
+import { type Reply, scriptedSink } from '../../src/testing/scriptedSink.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+
+const START = 5_000
+const taken: Verdict = right({ sink: 'inner' })
+const full: Verdict = left(retryable('laneFull'))
+
+const observed = (
+  reply: Reply,
+  options: ObserverOptions = {},
+  attempt: Attempt = onlyAttempt,
+): ReadonlyArray<LogEvent> => {
+  const clock = virtualClock({ start: START })
+  const happenings: LogEvent[] = []
+  const inner = scriptedSink<string>({ name: 'inner', clock, reply: () => reply })
+  withObserver((each) => happenings.push(each), { clock, ...options })(inner)
+    .deliver('item', attempt)
+    .subscribe({ error: () => {} })
+  clock.tick(1_000)
+  return happenings
+}
+
+describe('it tells', () => {
+  test('an attempt with its time from the start to the verdict, not to the end', () => {
+    expect(observed({ verdict: taken, after: 30, rest: 40 }, {}, { ...onlyAttempt, number: 3 })).toEqual([
+      {
+        _tag: 'Attempted',
+        at: START + 30,
+        item: 'item',
+        sink: 'inner',
+        number: 3,
+        duration: 30,
+        result: taken,
+      },
+    ])
+  })
+  test('a full lane as passed over', () => {
+    expect(observed({ verdict: full })).toEqual([
+      { _tag: 'UrlSkipped', at: START, item: 'item', sink: 'inner', number: 1 },
+    ])
+  })
+  test('a defect', () => {
+    const error = new Error('planted')
+    expect(observed({ defect: error, after: 5 })).toEqual([
+      { _tag: 'Defect', at: START + 5, where: 'inner', error },
+    ])
+  })
+  test('only what is asked for', () => {
+    expect(observed({ verdict: full }, { only: 'Attempted' })).toEqual([])
+    expect(observed({ verdict: taken }, { only: 'UrlSkipped' })).toEqual([])
+    expect(observed({ verdict: taken }, { only: 'Attempted' })).toHaveLength(1)
+    expect(observed({ verdict: full }, { only: 'UrlSkipped' })).toHaveLength(1)
+  })
+  test('nothing of a delivery that is cancelled before its verdict', () => {
+    const clock = virtualClock()
+    const happenings: LogEvent[] = []
+    const inner = scriptedSink<string>({ clock, reply: () => ({ verdict: taken, after: 10 }) })
+    withObserver((each) => happenings.push(each), { clock })(inner)
+      .deliver('item', onlyAttempt)
+      .subscribe()
+      .unsubscribe()
+    clock.tick(100)
+    expect(happenings).toEqual([])
+  })
+})
+
+test('inside a lane it measures the attempt, outside it sees who was turned away: use it twice to have both', () => {
+  const clock = virtualClock()
+  const told: string[] = []
+  const onEvent = (each: LogEvent): void => {
+    told.push(each._tag === 'Attempted' ? `attempted in ${each.duration}` : each._tag)
+  }
+  const guarded = flow(
+    withTimeout(50, { clock }),
+    withObserver(onEvent, { clock, only: 'Attempted' }),
+    withConcurrency({ concurrency: 1, queue: 1, clock }),
+    withObserver(onEvent, { clock, only: 'UrlSkipped' }),
+  )(scriptedSink<number>({ clock, reply: (item) => (item === 0 ? {} : { verdict: taken, after: 10 }) }))
+  for (const item of [0, 1, 2]) guarded.deliver(item, onlyAttempt).subscribe()
+  clock.tick(100)
+  expect(told).toEqual(['UrlSkipped', 'attempted in 50', 'attempted in 10'])
+})
+
+describe('who is told and throws', () => {
+  test('harms nobody, and is told of it once', () => {
+    const clock = virtualClock()
+    const told: string[] = []
+    const inner = scriptedSink<string>({ clock, reply: () => ({ verdict: taken }) })
+    const heard: unknown[] = []
+    withObserver(
+      (each) => {
+        told.push(each._tag)
+        throw new Error('careless')
+      },
+      { clock },
+    )(inner)
+      .deliver('item', onlyAttempt)
+      .subscribe({ next: (verdict) => heard.push(verdict), complete: () => heard.push('complete') })
+    expect(told).toEqual(['Attempted', 'Defect'])
+    expect(heard).toEqual([taken, 'complete'])
+  })
+
+  test('or cancels, is obeyed: the verdict is not told any more', () => {
+    const clock = virtualClock()
+    const inner = scriptedSink<string>({ clock, reply: () => ({ verdict: taken, after: 10 }) })
+    let cancel = (): void => {}
+    const heard: unknown[] = []
+    const sink = withObserver(() => cancel(), { clock })(inner)
+    cancel = runOf(sink)('item', onlyAttempt, {
+      next: (verdict) => heard.push(verdict),
+      complete: () => heard.push('complete'),
+      error: () => heard.push('error'),
+    })
+    clock.tick(100)
+    expect(heard).toEqual([])
+    expect(inner.calls.map((call) => call.ended)).toEqual(['cancelled'])
+  })
+})

@@ -1,0 +1,224 @@
+import { type Either, left, right } from 'fp-ts/lib/Either.js'
+import { describe, expect, expectTypeOf, test } from 'vitest'
+import type { Payload } from '../../src/event/payload.ts'
+import { bodyOf } from '../../src/event/payload.ts'
+import { type Failure, refused, retryable } from '../../src/core/failure.ts'
+import type { Receipt, Verdict } from '../../src/core/failure.ts'
+import { runOf } from '../../src/sink/layer.ts'
+import { onlyAttempt, type Sink } from '../../src/sink/sink.ts'
+import { type Handler, type HandlerContext, sink } from '../../src/sink/fromFunction.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+
+const heard = async (mine: Sink<number>): Promise<ReadonlyArray<unknown>> => {
+  const told: unknown[] = []
+  mine.deliver(1, onlyAttempt).subscribe({
+    next: (verdict) => told.push(verdict),
+    error: (defect: unknown) => told.push('error', defect),
+    complete: () => told.push('complete'),
+  })
+  await virtualClock().settle()
+  return told
+}
+
+/** A Promise may reject with anything, whatever the lint says. */
+const rejecting = (reason: unknown): Promise<never> =>
+  Promise.resolve().then(() => {
+    throw reason
+  })
+
+const delivered = right({ sink: 'mine' })
+
+describe('the verdict of a handler', () => {
+  const cases: ReadonlyArray<readonly [string, Handler<number>, Verdict]> = [
+    ['fulfilled with anything: delivered', async () => 'thing', delivered],
+    ['fulfilled with nothing: delivered', async () => {}, delivered],
+    [
+      'a Promise of a Right',
+      async () => right({ sink: 'mine', status: 202 }),
+      right({ sink: 'mine', status: 202 }),
+    ],
+    ['a Promise of a Left', async () => left(refused('gone')), left(refused('gone'))],
+    ['a Right of something else: delivered', async () => right(5), delivered],
+    [
+      'a Left of something else: as if it had been thrown',
+      async () => left(new Error('no')),
+      left(retryable('threw', { detail: 'no' })),
+    ],
+    ['a TaskEither', () => async () => left(refused('gone')), left(refused('gone'))],
+    ['an Either on the spot', () => left(retryable('busy')), left(retryable('busy'))],
+    [
+      'a rejection',
+      async () => {
+        throw new Error('broken pipe')
+      },
+      left(retryable('threw', { detail: 'broken pipe' })),
+    ],
+    [
+      'a throw',
+      () => {
+        throw new Error('broken pipe')
+      },
+      left(retryable('threw', { detail: 'broken pipe' })),
+    ],
+    [
+      'a TaskEither that throws',
+      () => () => {
+        throw new Error('broken pipe')
+      },
+      left(retryable('threw', { detail: 'broken pipe' })),
+    ],
+    ['a rejection with a Failure', () => rejecting(refused('gone')), left(refused('gone'))],
+    [
+      'a rejection with nothing',
+      () => rejecting(undefined),
+      left(retryable('threw', { detail: 'undefined' })),
+    ],
+  ]
+
+  test.each(cases)('%s', async (_name, handler, verdict) => {
+    expect(await heard(sink('mine', handler))).toEqual([verdict, 'complete'])
+  })
+
+  test('is what failureOf makes of an error', async () => {
+    const mine = sink('mine', () => Promise.reject(new RangeError('no')), {
+      failureOf: (error) => (error instanceof RangeError ? refused('range') : retryable('other')),
+    })
+    expect(await heard(mine)).toEqual([left(refused('range')), 'complete'])
+  })
+
+  test('is none when failureOf throws: that is a defect', async () => {
+    const defect = new Error('in failureOf')
+    const mine = sink('mine', () => Promise.reject(new Error('no')), {
+      failureOf: () => {
+        throw defect
+      },
+    })
+    expect(await heard(mine)).toEqual(['error', defect])
+  })
+
+  test('holds no stack', async () => {
+    expect(JSON.stringify(await heard(sink('mine', () => Promise.reject(new Error('no')))))).not.toContain(
+      '.ts',
+    )
+  })
+
+  test('is out before subscribe returns when the handler answers on the spot', () => {
+    const told: unknown[] = []
+    sink('mine', () => delivered)
+      .deliver(1, onlyAttempt)
+      .subscribe({ next: (verdict) => told.push(verdict), complete: () => told.push('complete') })
+    expect(told).toEqual([delivered, 'complete'])
+  })
+})
+
+describe('the signal', () => {
+  const hanging = (
+    use: (context: HandlerContext) => void,
+  ): { readonly mine: Sink<number>; readonly context: () => HandlerContext } => {
+    let seen: HandlerContext | undefined
+    return {
+      mine: sink('mine', (_item, context) => {
+        seen = context
+        use(context)
+        return new Promise(() => {})
+      }),
+      context: () => seen as HandlerContext,
+    }
+  }
+
+  test('is aborted by a cancel', () => {
+    const { mine, context } = hanging(({ signal }) => expect(signal.aborted).toBe(false))
+    const { signal } = (() => {
+      const subscription = mine.deliver(1, onlyAttempt).subscribe()
+      const taken = context()
+      subscription.unsubscribe()
+      return taken
+    })()
+    expect(signal.aborted).toBe(true)
+  })
+
+  test('is aborted already when it is asked for after the cancel', () => {
+    const { mine, context } = hanging(() => {})
+    mine.deliver(1, onlyAttempt).subscribe().unsubscribe()
+    expect(context().signal.aborted).toBe(true)
+    expect(context().signal).toBe(context().signal)
+  })
+
+  test('is not aborted by the end of a delivery', async () => {
+    let signal: AbortSignal | undefined
+    const mine = sink('mine', async (_item: number, context) => {
+      signal = context.signal
+    })
+    await heard(mine)
+    expect(signal?.aborted).toBe(false)
+  })
+
+  test('is not made for a handler that does not ask', () => {
+    let made = 0
+    const Real = globalThis.AbortController
+    globalThis.AbortController = class extends Real {
+      constructor() {
+        super()
+        made++
+      }
+    }
+    try {
+      const lazy = sink('mine', () => delivered)
+      const asking = sink('mine', (_item, { signal }) => (signal.aborted ? left(retryable('no')) : delivered))
+      for (const each of [lazy, asking]) each.deliver(1, onlyAttempt).subscribe()
+    } finally {
+      globalThis.AbortController = Real
+    }
+    expect(made).toBe(1)
+  })
+})
+
+describe('close', () => {
+  test('calls the host once, with the time', async () => {
+    const times: number[] = []
+    const mine = sink('mine', () => delivered, { close: async (within) => times.push(within) })
+    await Promise.all([mine.close(10)(), mine.close(20)()])
+    await mine.close(30)()
+    expect(times).toEqual([10])
+  })
+
+  test('does nothing before the task is run', () => {
+    let closed = false
+    sink('mine', () => delivered, {
+      close: async () => {
+        closed = true
+      },
+    }).close(10)
+    expect(closed).toBe(false)
+  })
+
+  test('rejects with what the host throws, each time', async () => {
+    const mine = sink('mine', () => delivered, {
+      close: () => {
+        throw new Error('stuck')
+      },
+    })
+    await expect(mine.close(10)()).rejects.toThrow('stuck')
+    await expect(mine.close(10)()).rejects.toThrow('stuck')
+  })
+})
+
+test('types: the item is inferred, and a forgotten return does not compile', () => {
+  const producer = { send: async (_text: string, _options: { signal: AbortSignal }) => 'offset 1' }
+  interface Event {
+    readonly type: 'track'
+  }
+  const kafka = sink('kafka', (p: Payload<Event>, { signal }) => producer.send(bodyOf(p, 0), { signal }))
+  expectTypeOf(kafka).toEqualTypeOf<Sink<Payload<Event>>>()
+
+  sink('either', async (n: number): Promise<Either<Failure, Receipt>> =>
+    n > 0 ? delivered : left(refused('no')),
+  )
+  // @ts-expect-error a delivery that nobody can wait for would count as delivered
+  sink('evictedDeadLetters', (p: Payload<Event>, { signal }) => {
+    void producer.send(bodyOf(p, 0), { signal })
+  })
+  // @ts-expect-error an Either on the spot must be a verdict
+  sink('wrong', () => left('no'))
+  expectTypeOf(runOf(kafka)).parameter(0).toEqualTypeOf<Payload<Event>>()
+})
