@@ -1,6 +1,5 @@
 /** Finds what the docs show: fences in Markdown, `@example` blocks in src, and the files of docs/examples. */
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
-import { parse } from '../architecture/imports.ts'
 import ts from 'typescript'
 
 /** A piece of code in the docs, with the line where it starts. */
@@ -47,7 +46,7 @@ const examplesInBlock = (file: string, comment: string, firstLine: number): Read
 
 /** Every `@example` of a source file. */
 export const docExamplesOf = (file: string, source: string): ReadonlyArray<Fence> => {
-  const tree = parse(file, source)
+  const tree = ts.createSourceFile(file, source, ts.ScriptTarget.ES2022, true)
   const found = new Map<number, Fence[]>()
   const visit = (node: ts.Node): void => {
     for (const range of ts.getLeadingCommentRanges(source, node.getFullStart()) ?? []) {

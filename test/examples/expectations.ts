@@ -1,5 +1,4 @@
 /** `// => value` after a statement says what it prints; or, if it prints nothing, what its value is. */
-import { parse } from '../architecture/imports.ts'
 import ts from 'typescript'
 
 const MARK = /^\/\/ ?=> ?(.*)$/
@@ -94,7 +93,7 @@ const editsFor = (statement: ts.Statement): ReadonlyArray<Edit> => {
 
 /** Makes an example print what its comments speak of. */
 export const instrument = (source: string): Instrumented => {
-  const tree = parse('example.ts', source)
+  const tree = ts.createSourceFile('example.ts', source, ts.ScriptTarget.ES2022, true)
   const comments = commentsOf(source, tree)
   const marked = comments.filter(({ text, alone }) => MARK.test(text) && !alone).map(({ line }) => line)
   const edits = tree.statements
