@@ -1,66 +1,85 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { beforeAll, describe, expect, test } from 'vitest'
-import { checkExamples } from './examples/check.ts'
-import { collect } from './examples/collect.ts'
-import { checkCommands } from './examples/commands.ts'
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { checkCommands, checkExamples, collectExamples } from './support/examples.ts'
+import type { Fence } from './support/examples.ts'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
-const fences = collect(root)
-const isCode = (language: string): boolean => language === 'ts'
-const isConsole = (language: string): boolean => language === 'sh' || language === 'console'
-const placeOf = ({ file, line }: { file: string; line: number }): string => `${file}:${line}`
+const fences = collectExamples()
+const isConsole = ({ language }: Fence): boolean => language === 'sh' || language === 'console'
+const placeOf = ({ file, line }: Fence): string => `${file}:${line}`
+const code = fences.filter(({ language }) => language === 'ts')
+const consoles = fences.filter((fence) => isConsole(fence) && !fence.flags.includes('no-run'))
 
-const code = fences.filter(({ language }) => isCode(language))
-const consoles = fences.filter(({ language, flags }) => isConsole(language) && !flags.includes('no-run'))
+/** Examples that must be found wrong, checked with the others. */
+const wrong: ReadonlyArray<readonly [text: string, fault: RegExp]> = [
+  ['1 + 1 // => 3', /shows '3', but printed/],
+  ['console.log(1) // => 1\nconsole.log(2)', /does not show '2'/],
+  ["setTimeout(() => { throw new Error('late') }, 1)", /Error: late/],
+  ['process.exit(3)', /ended with 3/],
+  ['export {}\nconst a: string = 1', /planted:2 .*not assignable/],
+  ["import 'headrace/core/heap'", /Cannot find module/],
+]
+const planted = wrong.map(([text]): Fence => ({ file: 'planted', line: 1, language: 'ts', flags: [], text }))
 
 describe('what the docs show is true', () => {
-  let faults: ReadonlyArray<ReadonlyArray<string>> = []
+  const checked = checkExamples([...code, ...planted], 20_000)
 
-  beforeAll(async () => {
-    expect(existsSync(`${root}dist/index.js`), 'the package is built: npm run build').toBe(true)
-    faults = await checkExamples(code, { limit: 20_000, children: 2 })
-  }, 300_000)
-
-  test('every fence is of a kind that is checked, or is not code', () => {
+  test('there are examples, and every fence is of a kind that is checked or is no code', () => {
+    expect(code.length).toBeGreaterThan(30)
     const data = ['json', 'ndjson', 'http', 'text', 'mermaid', '']
-    const others = fences.filter(({ language }) => !isCode(language) && !isConsole(language))
+    const others = fences.filter((fence) => fence.language !== 'ts' && !isConsole(fence))
     expect(others.filter(({ language }) => !data.includes(language)).map(placeOf)).toEqual([])
   })
 
-  test('what a line is said to print is said with =>, so that it is compared', () => {
-    const unproved = /\bconsole\.log\(.*\/\/ (?!=>)/
-    const lines = code.flatMap((fence) => fence.text.split('\n').map((line) => `${placeOf(fence)} ${line}`))
-    expect(lines.filter((line) => unproved.test(line))).toEqual([])
+  test.each(code.map((fence, at) => [placeOf(fence), at] as const))('%s', async (_, at) => {
+    expect((await checked)[at]).toEqual([])
   })
 
-  test('every example has a verdict', () => {
-    expect(code.length).toBeGreaterThan(0)
-    expect(faults).toHaveLength(code.length)
-  })
-
-  test.each(code.map((fence, at) => [placeOf(fence), at] as const))('%s', (_, at) => {
-    expect(faults[at]).toEqual([])
-  })
+  test.each(wrong.map(([text, fault], at) => [text, fault, at] as const))(
+    'is told: %s',
+    async (_, fault, at) => {
+      expect((await checked)[code.length + at]?.join('\n')).toMatch(fault)
+    },
+  )
 
   test.each(consoles.map((fence) => [placeOf(fence), fence.text] as const))('%s', async (_, text) => {
     expect(await checkCommands(text, 50_000)).toEqual([])
   })
+
+  test('a command that shows something else, or fails, is told', async () => {
+    expect(await checkCommands('$ echo a b | cat || headrace x\na …', 10_000)).toEqual([])
+    expect(await checkCommands('$ echo a b | cat || headrace x\nb', 10_000)).toHaveLength(1)
+    expect(await checkCommands('$ false && headrace x', 10_000)).toHaveLength(1)
+  })
 })
 
-describe('what the README tells people to type', () => {
-  const typed = fences
-    .filter(({ file, language }) => file === 'README.md' && isConsole(language))
-    .flatMap(({ text }) => text.split(/\n|&&/))
-    .map((line) => line.replace(/#.*$/, '').trim())
-    .filter((line) => /^npm (ci|test|run)\b/.test(line))
-  const ci = readFileSync(`${root}.ci/run`, 'utf8')
+describe('README.md', () => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+  const ci = readFileSync(new URL('../.ci/run', import.meta.url), 'utf8')
 
-  test('is two set-up commands: one for the main job, one for the tests', () => {
-    expect(typed).toEqual(expect.arrayContaining(['npm ci', 'npm run demo', 'npm test']))
+  test('has two set-up commands, and CI runs what they run', () => {
+    const commands = readme
+      .split('\n')
+      .filter((line) => line.startsWith('npm ') && !line.startsWith('npm install'))
+    expect(commands).toEqual(['npm ci && npm run demo', 'npm ci && npm test'])
+    for (const command of ['npm ci', 'npm run demo', 'npm test']) expect(ci).toContain(command)
   })
 
-  test.each([...new Set(typed)])('is run in CI: %s', (line) => {
-    expect(ci).toContain(line)
+  test('names a test for every promise', () => {
+    const rows = readme.split('\n').filter((line) => /^\| [^|]+ \|[^|]*\|[^|]*\|$/.test(line))
+    const promises = rows.filter((row) => !/^\| *(promise|-+)/i.test(row))
+    expect(promises.length).toBeGreaterThanOrEqual(11)
+    for (const row of promises) expect(row).toMatch(/`test\//)
+  })
+
+  test('names files that are there', () => {
+    const named = [...readme.matchAll(/(?:`|\()((?:test|src|docs)\/[\w./-]+)/g)].map(([, path]) => path ?? '')
+    const known = (path: string): boolean => {
+      try {
+        return path.endsWith('/') || readFileSync(new URL(`../${path}`, import.meta.url)).length > 0
+      } catch {
+        return false
+      }
+    }
+    expect(named.filter((path) => !known(path))).toEqual([])
   })
 })

@@ -9,11 +9,142 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { Package, checkPackage } from '@arethetypeswrong/core'
+import { isRight } from 'fp-ts/lib/Either.js'
+import * as t from 'io-ts'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { entries, manifest, root } from './package/entries.ts'
-import { faultsOfExports, faultsOfTypes } from './package/findings.ts'
-import type { PackedFiles } from './package/findings.ts'
+import { profile } from './support/runs.ts'
+
+/** The tools of others take seconds, so they run in the full profile. */
+const fullTest = (name: string, run: () => Promise<void>): void => {
+  if (profile !== 'short') test(name, run)
+}
+
+/** The top of the repository; ends in a slash. */
+const root: string = fileURLToPath(new URL('..', import.meta.url))
+
+const Manifest = t.intersection([
+  t.type({
+    name: t.string,
+    version: t.string,
+    bin: t.record(t.string, t.string),
+    exports: t.record(t.string, t.union([t.string, t.strict({ types: t.string, default: t.string })])),
+    dependencies: t.record(t.string, t.string),
+    peerDependencies: t.record(t.string, t.string),
+  }),
+  t.partial({ optionalDependencies: t.record(t.string, t.string) }),
+])
+
+const decoded = Manifest.decode(JSON.parse(readFileSync(`${root}package.json`, 'utf8')))
+if (!isRight(decoded)) throw new Error('package.json is not of the form that the tests of the package expect')
+
+/** The fields of package.json that decide what a user gets. */
+const manifest: t.TypeOf<typeof Manifest> = decoded.right
+
+/** A published module: `headrace/signing`, where its code is and where its types are. */
+interface Entry {
+  readonly specifier: string
+  readonly code: string
+  readonly types: string
+}
+
+/** Every published module, in the order of package.json. */
+const entries: ReadonlyArray<Entry> = Object.entries(manifest.exports).flatMap(([path, target]) =>
+  typeof target === 'string'
+    ? []
+    : [{ specifier: path.replace(/^\./, manifest.name), code: target.default, types: target.types }],
+)
+
+/** The files of a package, by their paths in it. */
+type PackedFiles = Readonly<Record<string, Uint8Array>>
+
+/** Of the paths that a package exports, of its files and of the fields of its package.json. */
+const faultsOfExports = async (files: PackedFiles): Promise<ReadonlyArray<string>> => {
+  const packed = Object.entries(files).map(([path, data]) => ({ name: `package/${path}`, data }))
+  const { messages, pkg } = await publint({ pkgDir: 'package', pack: { files: packed }, strict: true })
+  return messages.map((message) => formatMessage(message, pkg, { color: false }) ?? message.code)
+}
+
+/**
+ * These are not for us, which is what the tool calls its profile `esm-only`: `node10` does not know `exports`, and `node16-cjs` is a
+ * compiler that does not know that Node requires ES modules by now (Node 20.19 does).
+ */
+const IGNORED: ReadonlyArray<string> = ['node10', 'node16-cjs']
+
+/** Of its types, as each kind of compiler comes to them by each exported path. */
+const faultsOfTypes = async (
+  files: PackedFiles,
+  name: string,
+  version: string,
+): Promise<ReadonlyArray<string>> => {
+  const placed = Object.entries(files).map(([path, data]) => [`/node_modules/${name}/${path}`, data] as const)
+  const result = await checkPackage(new Package(Object.fromEntries(placed), name, version))
+  if (!result.types) return ['it has no types']
+  return result.problems
+    .filter((problem) => !('resolutionKind' in problem && IGNORED.includes(problem.resolutionKind)))
+    .map(({ kind, ...where }) => `${kind} ${JSON.stringify(where)}`)
+}
+
+/** What one entry lets out, by name. A name may be both: a codec and its type. */
+interface Surface {
+  readonly values: ReadonlyArray<string>
+  readonly types: ReadonlyArray<string>
+}
+
+const compilerOptions: ts.CompilerOptions = {
+  module: ts.ModuleKind.NodeNext,
+  moduleResolution: ts.ModuleResolutionKind.NodeNext,
+  target: ts.ScriptTarget.ES2022,
+  skipLibCheck: true,
+  noEmit: true,
+}
+
+const sorted = (names: ReadonlyArray<string>): ReadonlyArray<string> =>
+  [...new Set(names)].sort((a, b) => (a < b ? -1 : 1))
+
+/** Reads the names that each entry lets out from its declarations; those in a namespace as `Failure.show`. */
+const surfacesOf = (): Readonly<Record<string, Surface>> => {
+  const program = ts.createProgram(
+    entries.map(({ types }) => `${root}${types}`),
+    compilerOptions,
+  )
+  const checker = program.getTypeChecker()
+
+  const read = (module: ts.Symbol, prefix: string): { values: string[]; types: string[] } => {
+    const found: { values: string[]; types: string[] } = { values: [], types: [] }
+    for (const symbol of checker.getExportsOfModule(module)) {
+      const name = `${prefix}${symbol.name}`
+      const meant = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
+      const typeOnly = symbol.declarations?.some(ts.isTypeOnlyImportOrExportDeclaration) === true
+      if (meant.flags & ts.SymbolFlags.ValueModule) {
+        const inner = read(meant, `${name}.`)
+        if (!typeOnly) found.values.push(name, ...inner.values)
+        found.types.push(...inner.types)
+        continue
+      }
+      if (meant.flags & ts.SymbolFlags.Value && !typeOnly) found.values.push(name)
+      if (meant.flags & ts.SymbolFlags.Type) found.types.push(name)
+      if (meant.flags === ts.SymbolFlags.None || checker.isUnknownSymbol(meant)) {
+        throw new Error(`${name} is declared nowhere`)
+      }
+    }
+    return found
+  }
+
+  return Object.fromEntries(
+    entries.map(({ specifier, types }) => {
+      const file = program.getSourceFile(`${root}${types}`)
+      const module = file && checker.getSymbolAtLocation(file)
+      if (module === undefined) throw new Error(`${specifier} has no declarations at ${types}`)
+      const found = read(module, '')
+      return [specifier, { values: sorted(found.values), types: sorted(found.types) }]
+    }),
+  )
+}
 
 const scratch = mkdtempSync(`${tmpdir()}/headrace-package-`)
 const project = `${scratch}/project`
@@ -150,12 +281,12 @@ describe('the packed package', () => {
     },
   )
 
-  test('is a package and has types in which other tools find nothing wrong', async () => {
+  fullTest('is a package and has types in which other tools find nothing wrong', async () => {
     expect(await faultsOfExports(packed())).toEqual([])
     expect(await faultsOfTypes(packed(), manifest.name, manifest.version)).toEqual([])
   })
 
-  test('would be one in which they find something if a path led nowhere', async () => {
+  fullTest('would be one in which they find something if a path led nowhere', async () => {
     const files = packed()
     const { 'dist/client/index.d.ts': types, 'dist/client/index.js': code, ...rest } = files
     expect(types).toBeDefined()
@@ -176,5 +307,22 @@ describe('the lock file', () => {
     const lock = readFileSync(`${root}package-lock.json`, 'utf8')
     expect(lock).toContain('"lockfileVersion": 3')
     expect(lock).not.toMatch(/"resolved"|\.tgz/)
+  })
+})
+
+describe('the published names', () => {
+  const surfaces = surfacesOf()
+
+  test('are those in surface.json: after a wanted change run this test with -u', async () => {
+    await expect(`${JSON.stringify(surfaces, null, 2)}\n`).toMatchFileSnapshot(
+      `${root}test/fixtures/surface.json`,
+    )
+  })
+
+  test.each(entries)('$specifier has at run time what its types promise', async ({ specifier, code }) => {
+    const module: unknown = await import(`${root}${code}`)
+    const values = surfaces[specifier]?.values.filter((name) => !name.includes('.')) ?? []
+    expect(values.length).toBeGreaterThan(0)
+    expect(Object.keys(module as object).sort()).toEqual([...values].sort())
   })
 })
