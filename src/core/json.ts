@@ -166,3 +166,28 @@ export const wholeNumber = (name: string, unit: string, least: number, value: nu
   if (Number.isSafeInteger(value) && value >= least) return value
   throw new RangeError(`${name} must be a whole number (${unit}) from ${String(least)}, got ${String(value)}`)
 }
+
+/** What a value is, in plain words; never the value. */
+export const kindOf = (value: unknown): string => {
+  switch (typeof value) {
+    case 'undefined':
+      return 'undefined'
+    case 'object':
+      return value === null ? 'null' : kindOfObject(value)
+    case 'number':
+      return Number.isFinite(value) ? 'a number' : 'NaN or infinity'
+    default:
+      return `a ${typeof value}`
+  }
+}
+
+const kindOfObject = (value: object): string => {
+  try {
+    if (Array.isArray(value)) return 'an array'
+    if (value instanceof Date) return 'a Date'
+    if (value instanceof Map) return 'a Map'
+    return value instanceof Set ? 'a Set' : 'an object'
+  } catch {
+    return 'an object that cannot be read'
+  }
+}

@@ -103,9 +103,18 @@ export const show = (refusal: Refusal): string => {
   }
 }
 
+/** The message of a fault for a key that no option has; its path names the key. */
+export const UNKNOWN_OPTION = 'unknown option'
+
+/** One fault in one line: `maxCount must be a whole number from 1`, `unknown option "host"`. */
+export const faultText = ({ path, message }: Fault): string => {
+  if (message === UNKNOWN_OPTION) return `${message} ${JSON.stringify(path)}`
+  return path === '' ? message : `${path} ${message}`
+}
+
 /**
- * Thrown by the façades when they are given wrong settings, before anything runs. `code` is stable; `faults` names everything that
- * is wrong, without values. An error class, because that is how Node's callers tell failures of a constructor apart.
+ * Thrown by constructors that are given wrong options or settings, before anything runs. `code` is stable; `faults` names everything that
+ * is wrong, and no secret.
  */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
@@ -113,8 +122,7 @@ export class ConfigError extends Error {
   readonly faults: ReadonlyArray<Fault>
 
   constructor(what: string, faults: ReadonlyArray<Fault>) {
-    const lines = faults.map(({ path, message }) => (path === '' ? message : `${path} ${message}`))
-    super(`${what}: ${lines.join('; ')}`)
+    super(`${what}: ${faults.map(faultText).join('; ')}`)
     this.faults = faults
   }
 }

@@ -5,9 +5,10 @@
  * @module
  */
 
+import { kindOf } from '../core/json.ts'
 import type * as t from 'io-ts'
 import type { Fault } from '../core/refusal.ts'
-import { hasToJson, kindOf, showPath } from './json.ts'
+import { hasToJson, showPath } from './json.ts'
 import type { Step } from './json.ts'
 import type { Kind } from './kinds.ts'
 import type { Field, Reading } from './reading.ts'

@@ -1,7 +1,7 @@
 import { isRecord } from '../core/json.ts'
 import { gather } from './codecFaults.ts'
 import { Integrations, readIntegrations } from './integrations.ts'
-import { kindOf } from './json.ts'
+import { kindOf } from '../core/json.ts'
 import type { JsonObject } from './json.ts'
 import type {
   Alias,

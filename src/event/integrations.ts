@@ -5,8 +5,8 @@
  */
 
 import * as t from 'io-ts'
-import { isRecord } from '../core/json.ts'
-import { inspection, isJson, kindOf, stepsOf, toErrors, copyJson } from './json.ts'
+import { isRecord, kindOf } from '../core/json.ts'
+import { inspection, isJson, stepsOf, toErrors, copyJson } from './json.ts'
 import type { Inspection, Json, JsonObject, Finding, Trail } from './json.ts'
 
 /** Destinations by name, and `All` for the rest: true or an object lets the event through, false holds it back. */

@@ -118,31 +118,6 @@ export const showPath = (steps: ReadonlyArray<Step>): string => {
   return path.startsWith('.') ? path.slice(1) : path
 }
 
-/** What a value is, in plain words; never the value. */
-export const kindOf = (value: unknown): string => {
-  switch (typeof value) {
-    case 'undefined':
-      return 'undefined'
-    case 'object':
-      return value === null ? 'null' : kindOfObject(value)
-    case 'number':
-      return Number.isFinite(value) ? 'a number' : 'NaN or infinity'
-    default:
-      return `a ${typeof value}`
-  }
-}
-
-const kindOfObject = (value: object): string => {
-  try {
-    if (Array.isArray(value)) return 'an array'
-    if (value instanceof Date) return 'a Date'
-    if (value instanceof Map) return 'a Map'
-    return value instanceof Set ? 'a Set' : 'an object'
-  } catch {
-    return 'an object that cannot be read'
-  }
-}
-
 /** The findings as io-ts knows errors, so that our codecs can stand inside codecs of a host. They hold no values. */
 export const toErrors = (findings: ReadonlyArray<Finding>, context: t.Context): t.Errors =>
   findings.map(({ steps, message }) => ({

@@ -7,8 +7,8 @@
  */
 
 import * as Limits from './limits.ts'
-import { isRecord } from '../core/json.ts'
-import { kindOf, copyJson, isJson } from './json.ts'
+import { isRecord, kindOf } from '../core/json.ts'
+import { copyJson, isJson } from './json.ts'
 import type { Step, Inspection, JsonObject } from './json.ts'
 import { notATimestamp, toTimestamp } from './timestamp.ts'
 

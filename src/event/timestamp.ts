@@ -5,7 +5,7 @@
  */
 
 import * as t from 'io-ts'
-import { kindOf } from './json.ts'
+import { kindOf } from '../core/json.ts'
 
 /** ISO 8601, extended form, with a zone. Further digits of a second are cut off, not rounded. */
 const ISO =

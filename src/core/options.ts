@@ -1,0 +1,261 @@
+/**
+ * Options and settings as io-ts decoders. Every fault is named at once, with its path. A message repeats a value only for `wholeNumber` and
+ * `oneOf`, so secrets are never shown.
+ *
+ * ```ts
+ * const relayOptions = strict({
+ *   path: text,
+ *   maxCount: withDefault(wholeNumber('items', 1), 100_000),
+ *   timeout: optional(wholeNumber('ms', 1)),
+ *   overflow: optional(oneOf('error', 'dropOldest')),
+ *   clock: optional(methods<Clock>('a Clock', 'now', 'monotonic', 'schedule')),
+ *   logger: optional(anyOf('must be a Logger or false', oneOf(false), methods<Logger>('a Logger', 'warn', 'error'))),
+ *   webhooks: list('with a url', 1, 5, strict({ url: text, headers: optional(checked<Headers>(headerFaults)) })),
+ * })
+ * const { maxCount } = checkOptions('relay options', relayOptions, input) // throws ConfigError
+ * const decoded = decodeOptions(relayOptions, input) // Either<faults, value>
+ * ```
+ *
+ * @module
+ */
+
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import * as t from 'io-ts'
+import { hasFunctions, isRecord, kindOf } from './json.ts'
+import { ConfigError, UNKNOWN_OPTION } from './refusal.ts'
+import type { Fault } from './refusal.ts'
+
+type Faults = ReadonlyArray<Fault>
+
+/** Decodes one option from a value that may be anything. */
+export type Option<A> = t.Decoder<unknown, A>
+
+/** An option whose key may be missing: then it has this value. Undefined: the decoded record has no such key. */
+interface Keyed<A, Missing> extends Option<A> {
+  readonly ifMissing: Missing
+}
+
+type Value<O> = O extends Option<infer A> ? A : never
+type Shape = Readonly<Record<string, Option<unknown>>>
+type MissingKeys<S> = { [K in keyof S]: S[K] extends Keyed<unknown, undefined> ? K : never }[keyof S]
+
+/** What `strict` of a shape decodes to. */
+export type Decoded<S> = { readonly [K in Exclude<keyof S, MissingKeys<S>>]: Value<S[K]> } & {
+  readonly [K in MissingKeys<S>]?: Exclude<Value<S[K]>, undefined>
+}
+
+const decoder = <A>(name: string, validate: t.Validate<unknown, A>): Option<A> => ({
+  name,
+  validate,
+  decode: (value) => validate(value, [{ key: '', type: t.unknown }]),
+})
+
+/** One step down. */
+const below = (context: t.Context, key: string): t.Context => [...context, { key, type: t.unknown }]
+
+/**
+ * An option with a check of its own: `read` answers the value (which may be another one, such as a Secret for a text), one message, or
+ * faults with paths below the option. A message goes on where the path ends: `must be …`.
+ */
+export const option = <A>(name: string, read: (value: unknown) => Either<string | Faults, A>): Option<A> =>
+  decoder(name, (value, context) => {
+    const result = read(value)
+    if (!isLeft(result)) return result
+    const faults = typeof result.left === 'string' ? [{ path: '', message: result.left }] : result.left
+    return t.failures(
+      faults.map(({ path, message }) => ({
+        value: undefined,
+        context: path === '' ? context : below(context, path),
+        message,
+      })),
+    )
+  })
+
+/** An option whose faults a function finds. Where it finds none, the value is an `A`: the caller says so by the type. */
+export const checked = <A>(faultsOf: (value: unknown) => Faults): Option<A> =>
+  option('checked', (value) => {
+    const faults = faultsOf(value)
+    return faults.length > 0 ? left(faults) : right(value as A) // The function has looked at every part.
+  })
+
+const shown = (value: unknown): string => {
+  if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : kindOf(value)
+}
+
+/** An option known by a type guard. `wanted` is for the message: `a function`. */
+export const guarded = <A>(wanted: string, is: (value: unknown) => value is A, show = kindOf): Option<A> =>
+  option(wanted, (value) => {
+    if (is(value)) return right(value)
+    return left(
+      value === undefined ? `is missing: it must be ${wanted}` : `must be ${wanted}, not ${show(value)}`,
+    )
+  })
+
+/** A whole number of a unit, which may be empty. */
+export const wholeNumber = (
+  unit: string,
+  min: number,
+  max: number = Number.MAX_SAFE_INTEGER,
+): Option<number> => {
+  const what = unit === '' ? 'a whole number' : `a whole number of ${unit}`
+  const range =
+    max === Number.MAX_SAFE_INTEGER ? `from ${String(min)}` : `from ${String(min)} to ${String(max)}`
+  const is = (value: unknown): value is number =>
+    typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max
+  return guarded(`${what} ${range}`, is, shown)
+}
+
+/** A string that is not empty. */
+export const text: Option<string> = guarded(
+  'a string that is not empty',
+  (value): value is string => typeof value === 'string' && value !== '',
+  (value) => (value === '' ? 'an empty one' : kindOf(value)),
+)
+
+/** True or false. */
+export const flag: Option<boolean> = guarded(
+  'true or false',
+  (value): value is boolean => typeof value === 'boolean',
+)
+
+/** A function. Its type is the caller's word: what a function takes cannot be checked. */
+export const func = <F extends (...given: never[]) => unknown>(): Option<F> =>
+  guarded('a function', (value): value is F => typeof value === 'function')
+
+/** One of several literals. */
+export const oneOf = <A extends string | number | boolean>(...values: ReadonlyArray<A>): Option<A> =>
+  guarded(
+    values.length === 1 ? values.join() : `one of ${values.join(', ')}`,
+    (value): value is A => values.some((each) => each === value),
+    shown,
+  )
+
+/** An object of the host, known by its methods. `wanted` is for the message: `a Clock`. */
+export const methods = <A extends object>(
+  wanted: string,
+  ...names: ReadonlyArray<keyof A & string>
+): Option<A> =>
+  guarded(`${wanted}, an object with ${names.join(', ')}`, (value): value is A => hasFunctions(value, names))
+
+/** The first of several options that takes the value. If none does, the only fault is `message`. */
+export const anyOf = <A>(message: string, ...options: ReadonlyArray<Option<A>>): Option<A> =>
+  option(message, (value) => {
+    for (const each of options) {
+      const decoded = each.decode(value)
+      if (!isLeft(decoded)) return decoded
+    }
+    return left(message)
+  })
+
+/** Its key may be missing or undefined. The decoded record then has no such key. */
+export const optional = <A>(of: Option<A>): Keyed<A | undefined, undefined> => ({
+  ...decoder<A | undefined>(of.name, (value, context) =>
+    value === undefined ? t.success(undefined) : of.validate(value, context),
+  ),
+  ifMissing: undefined,
+})
+
+/** Its key may be missing or undefined: then it has the default. */
+export const withDefault = <A>(of: Option<A>, value: A): Keyed<A, A> => ({
+  ...decoder<A>(of.name, (given, context) =>
+    given === undefined ? t.success(value) : of.validate(given, context),
+  ),
+  ifMissing: value,
+})
+
+/** Its key may be missing, but not undefined: for secrets that are read from an environment, which may lack them. */
+export const optionalKey = <A>(of: Option<A>): Keyed<A, undefined> => ({ ...of, ifMissing: undefined })
+
+/** `rule` sees the values only if each of them is right by itself. Its paths begin at this option. */
+const withRule = <A>(
+  errors: t.Errors,
+  value: A,
+  context: t.Context,
+  rule: (value: A) => Faults,
+): t.Validation<A> =>
+  errors.length > 0
+    ? t.failures(errors)
+    : option('rule', () => {
+        const faults = rule(value)
+        return faults.length > 0 ? left(faults) : right(value)
+      }).validate(value, context)
+
+/** A record with these options and no others. The decoded record is a copy. */
+export const strict = <S extends Shape>(
+  shape: S,
+  rule: (value: Decoded<S>) => Faults = () => [],
+): Option<Decoded<S>> =>
+  decoder('a record', (input, context) => {
+    if (!isRecord(input)) return t.failure(input, context, `must be an object, not ${kindOf(input)}`)
+    const errors: t.ValidationError[] = []
+    const decoded: Record<string, unknown> = {}
+    for (const [key, of] of Object.entries(shape)) {
+      const member =
+        key in input || !('ifMissing' in of)
+          ? of.validate(input[key], below(context, key))
+          : t.success(of.ifMissing)
+      if (isLeft(member)) errors.push(...member.left)
+      else if (member.right !== undefined) decoded[key] = member.right
+    }
+    for (const key of Object.keys(input)) {
+      if (!Object.hasOwn(shape, key))
+        errors.push({
+          value: undefined,
+          context: below(context, key),
+          message: UNKNOWN_OPTION,
+        })
+    }
+    // Each key of the shape was decoded by its own option.
+    return withRule(errors, decoded as Decoded<S>, context, rule)
+  })
+
+/** An array of `min` to `max` members. `what` says what they are: `entries with a url`. */
+export const list = <A>(
+  what: string,
+  min: number,
+  max: number,
+  of: Option<A>,
+  rule: (value: ReadonlyArray<A>) => Faults = () => [],
+): Option<ReadonlyArray<A>> =>
+  decoder(what, (input, context) => {
+    const range = max === Infinity ? `${String(min)} or more` : `${String(min)} to ${String(max)}`
+    if (!Array.isArray(input))
+      return t.failure(input, context, `must be an array of ${range} ${what}, not ${kindOf(input)}`)
+    const errors: t.ValidationError[] = []
+    const decoded: A[] = []
+    if (input.length < min || input.length > max)
+      errors.push({
+        value: undefined,
+        context,
+        message: `must have ${range} ${what}, not ${String(input.length)}`,
+      })
+    input.forEach((each: unknown, index) => {
+      const member = of.validate(each, below(context, `[${String(index)}]`))
+      if (isLeft(member)) errors.push(...member.left)
+      else decoded.push(member.right)
+    })
+    return withRule(errors, decoded, context, rule)
+  })
+
+const pathOf = (context: t.Context): string =>
+  context.map(({ key }, index) => (index < 2 || key.startsWith('[') ? key : `.${key}`)).join('')
+
+/** The value, or every fault of the input, none of which holds a secret. Never throws. */
+export const decodeOptions = <A>(of: Option<A>, input: unknown): Either<Faults, A> => {
+  try {
+    const decoded = of.decode(input)
+    if (!isLeft(decoded)) return decoded
+    return left(decoded.left.map(({ context, message = 'is wrong' }) => ({ path: pathOf(context), message })))
+  } catch {
+    return left([{ path: '', message: 'could not be read: give plain data' }])
+  }
+}
+
+/** For constructors: the value, or a ConfigError that names every fault. `where` is for its message: `client options`. */
+export const checkOptions = <A>(where: string, of: Option<A>, input: unknown): A => {
+  const decoded = decodeOptions(of, input)
+  if (isLeft(decoded)) throw new ConfigError(`Invalid ${where}`, decoded.left)
+  return decoded.right
+}
