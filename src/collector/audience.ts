@@ -1,316 +1,308 @@
 /**
- * One step from a state to the next, as what is to be said to the receivers and what is to be stored.
+ * Audiences and computed traits: what to tell the destinations when the state of an audience changes.
  *
  * @module
  */
 
-import { defer, map } from 'rxjs'
+import { isDeepStrictEqual } from 'node:util'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { scan } from 'rxjs'
 import type { Observable } from 'rxjs'
 import { ConfigError } from '../core/refusal.ts'
 import type { Fault } from '../core/refusal.ts'
 import type { IdentifyCall } from '../event/call.ts'
-import { copyJson, inspection } from '../event/json.ts'
-import { traitNamesOf, differences, paced, membership, valuesOf } from './audienceChanges.ts'
-import type { Paced, StateReading, Users } from './audienceChanges.ts'
 
-/** What an audience or a computed trait is called, and what was told of it before. */
-export interface SyncOptions<S> {
-  /** In the host's own words; the trait has its snake_case form (`traitNameOf`). */
-  readonly name: string
-  /** The stored state that the receivers know. Default: nobody was ever told, so all who are in the first state are named. */
-  readonly previous?: S
-  /** The stored users of a sync that may not have been finished (`Sync.before`). Default: none. */
-  readonly inDoubt?: Iterable<string> & object
-  /**
-   * Whether nobody changes a state after handing it over. Then it is not copied, if it has the shape that is kept (a Set, a Map).
-   * Default: false, it is copied at once.
-   */
-  readonly owned?: boolean
+/** A word begins with a letter or a digit. Marks stay with the letter before them: many scripts write vowels as marks. */
+const WORDS = /[\p{L}\p{Nd}][\p{L}\p{Nd}\p{M}]*/gu
+/** Between a lower-case and an upper-case letter, and before the last capital of a row that a lower-case letter follows. */
+const HUMP = /(?<=\p{Ll}\p{M}*)(?=\p{CWL})|(?<=\p{CWL}\p{M}*)(?=\p{CWL}\p{M}*\p{Ll})/gu
+
+/**
+ * The trait name of an audience: its name in snake_case. The name is split at everything that is no letter or digit, and where a
+ * capital begins a new word (`HTTPUsers` is `http_users`). Letters of any script are kept.
+ *
+ * @returns undefined if the name has no letter and no digit.
+ *
+ * @example
+ * import { traitNameOf } from 'headrace/collector'
+ * console.log(traitNameOf('VIP Customers (EU)')) // => vip_customers_eu
+ * console.log(traitNameOf('lastSeen')) // => last_seen
+ * console.log(traitNameOf('!?')) // => undefined
+ */
+export const traitNameOf = (name: string): string | undefined => {
+  const words = name.normalize('NFC').match(WORDS)
+  if (words === null) return undefined
+  const parts = words.flatMap((word) => word.split(HUMP))
+  // Normalised again: a letter and its mark may have a common form in lower case only.
+  return parts.join('_').toLowerCase().normalize('NFC')
 }
 
-/** How the states of one kind are taken in. */
-export interface Intake<I, S> {
-  /** Which function was called, for its errors. */
-  readonly what: string
-  /** What a state must be, for people. */
-  readonly shape: string
-  /** The state as it is kept. May throw if it is none. */
-  readonly keep: (state: I, owned: boolean) => S
-  readonly none: S
+const NAMELESS = 'must have a letter or a digit: the trait is named after it'
+
+/**
+ * The trait names of all audiences and computed traits that go to the same receivers, in order. A name without a letter or digit is
+ * a fault, and so are two names that become the same trait. All faults are listed, by position.
+ *
+ * @example
+ * import { traitNamesOf } from 'headrace/collector'
+ * console.log(traitNamesOf(['VIP Customers', 'Trial']))
+ * // => { _tag: 'Right', right: [ 'vip_customers', 'trial' ] }
+ * const colliding = traitNamesOf(['VIP', 'vip!'])
+ * if (colliding._tag === 'Left') for (const { path, message } of colliding.left) console.log(path, message)
+ * // => [1] becomes the same trait as [0]: rename one of them
+ */
+export const traitNamesOf = (
+  names: ReadonlyArray<string>,
+): Either<ReadonlyArray<Fault>, ReadonlyArray<string>> => {
+  const faults: Fault[] = []
+  const traits = new Map<string, number>()
+  names.forEach((name, index) => {
+    const path = `[${String(index)}]`
+    // Callers without types may pass anything.
+    const trait = typeof (name as unknown) === 'string' ? traitNameOf(name) : undefined
+    const first = trait === undefined ? undefined : traits.get(trait)
+    if (trait === undefined) faults.push({ path, message: NAMELESS })
+    else if (first === undefined) traits.set(trait, index)
+    else faults.push({ path, message: `becomes the same trait as [${String(first)}]: rename one of them` })
+  })
+  return faults.length > 0 ? left(faults) : right([...traits.keys()])
 }
 
-/** What was told, and how it is called, once both are known to be right. */
-export interface Start<S> {
-  readonly trait: string
-  readonly previous: S
-  readonly inDoubt: ReadonlySet<string>
+/** The new value of one user. */
+export interface Change<V> {
+  readonly userId: string
+  readonly value: V
 }
 
-/** A text is iterable, letter by letter, which nobody means. */
-const isIterable = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && Symbol.iterator in value
+/**
+ * The users who joined an audience (`true`), in the order of `current`, then those who left it (`false`), in the order of `previous`.
+ *
+ * @example
+ * import { membershipChanges } from 'headrace/collector'
+ * console.log(membershipChanges(new Set(['ann', 'bob']), new Set(['bob', 'cid'])))
+ * // => [ { userId: 'cid', value: true }, { userId: 'ann', value: false } ]
+ */
+export const membershipChanges = (
+  previous: ReadonlySet<string>,
+  current: ReadonlySet<string>,
+): ReadonlyArray<Change<boolean>> => {
+  const changes: Array<Change<boolean>> = []
+  for (const userId of current) if (!previous.has(userId)) changes.push({ userId, value: true })
+  for (const userId of previous) if (!current.has(userId)) changes.push({ userId, value: false })
+  return changes
+}
 
-/** Undefined if it cannot be read. What is thrown is not passed on: it may hold a value. */
-const reading = <I, A>(state: I, keep: (state: I) => A): A | undefined => {
-  if (!isIterable(state)) return undefined
-  try {
-    return keep(state)
-  } catch {
-    return undefined
+/**
+ * The users whose value of a computed trait changed, in the order of `current`, then those who are gone, in the order of `previous`: their
+ * value is `null`. A null in a state means the same as no value. Values are compared as data; the order of keys does not matter.
+ *
+ * @example
+ * import { traitChanges } from 'headrace/collector'
+ * console.log(traitChanges(new Map([['ann', 3], ['bob', 5]]), new Map([['bob', 5], ['cid', 1]])))
+ * // => [ { userId: 'cid', value: 1 }, { userId: 'ann', value: null } ]
+ */
+export const traitChanges = <V>(
+  previous: ReadonlyMap<string, V>,
+  current: ReadonlyMap<string, V>,
+): ReadonlyArray<Change<NonNullable<V> | null>> => {
+  const changes: Array<Change<NonNullable<V> | null>> = []
+  for (const [userId, given] of current) {
+    const value = given ?? null
+    if (!isDeepStrictEqual(previous.get(userId) ?? null, value)) changes.push({ userId, value })
   }
-}
-
-/** @throws ConfigError that names every fault. */
-export const startOf = <I, S>(
-  { what, shape, keep, none }: Intake<I, S>,
-  { name, previous, inDoubt }: SyncOptions<I>,
-): Start<S> => {
-  const traits = traitNamesOf([name])
-  const kept = previous === undefined ? none : reading(previous, (state) => keep(state, false))
-  const doubts = reading(inDoubt ?? [], (users) => new Set(users))
-  const faults: Fault[] =
-    traits._tag === 'Left' ? traits.left.map((fault) => ({ ...fault, path: 'name' })) : []
-  if (kept === undefined) faults.push({ path: 'previous', message: shape })
-  if (doubts === undefined)
-    faults.push({ path: 'inDoubt', message: 'must be an iterable of user ids, such as a Set' })
-  if (traits._tag === 'Left' || kept === undefined || doubts === undefined)
-    throw new ConfigError(what, faults)
-  // One name gives one trait name.
-  return { trait: traits.right.join(), previous: kept, inDoubt: doubts }
-}
-
-/** @throws TypeError if it is no state at all, or one that cannot be read: half a state would take the other half out. */
-export const keeping =
-  <I, S>({ what, shape, keep }: Intake<I, S>, owned: boolean) =>
-  (state: I): S => {
-    const kept = reading(state, (each) => keep(each, owned))
-    if (kept === undefined) throw new TypeError(`${what}: a state ${shape}, and could not be read`)
-    return kept
+  for (const [userId, given] of previous) {
+    if ((given ?? null) !== null && !current.has(userId)) changes.push({ userId, value: null })
   }
+  return changes
+}
 
-/** An identify call that tells one trait of one user. */
+/** An identify call that sets one trait of one user. */
 export interface TraitCall<V> extends IdentifyCall {
   readonly userId: string
   readonly traits: Readonly<Record<string, V>>
 }
 
-/**
- * What the receivers were told, as far as the host knows: all that has to be stored between two syncs, and what the next process is given
- * as options.
- */
-export interface Told<S> {
-  /** The state that they know. */
-  readonly previous: S
-  /** Users about whom they may have been told something newer: an unfinished sync named them. */
-  readonly inDoubt?: Iterable<string> & object
-}
-
-/** One sync: what to say, and what to store before and after it was said. */
+/** What to send for one state, and what to store. */
 export interface Sync<S, V> {
   /** The name of the trait. */
   readonly trait: string
-  /** One for each user with a change, in an order that depends on the states only. Made when asked for; `for await` for large states. */
-  readonly calls: Paced<TraitCall<V>>
-  /**
-   * Store this before the first call is given out, if a crash must not leave a receiver with what is no longer true: whom this sync names
-   * is named again by the next one, whatever has changed meanwhile.
-   */
-  readonly before: Told<S> & { readonly inDoubt: Paced<string> }
-  /** Store this when all calls were accepted. */
-  readonly after: Told<S>
+  /** One call for each user with a change. */
+  readonly calls: ReadonlyArray<TraitCall<V>>
+  /** The new state. Store it when all calls were accepted; it is `previous` of the next process. */
+  readonly state: S
 }
 
-const syncOf = <S extends Users, V>(
-  reading: StateReading<S, V>,
-  { trait, previous, inDoubt }: Start<S>,
-  current: S,
-): Sync<S, V> => {
-  const walk = (): ReturnType<typeof differences<S, V>> => differences(reading, previous, current, inDoubt)
-  return {
-    trait,
-    calls: paced(walk, ({ userId, value }) => ({ type: 'identify', userId, traits: { [trait]: value } })),
-    before: { previous, inDoubt: paced(walk, ({ userId }) => userId) },
-    after: { previous: current },
+/** The name of an audience or a computed trait, and its last stored state. */
+export interface SyncOptions<S> {
+  /** Any text; the trait has its snake_case form (`traitNameOf`). */
+  readonly name: string
+  /** The state that was stored last. Default: empty, so every user of the first state is named. */
+  readonly previous?: S
+}
+
+/** Undefined if it is not iterable, or cannot be read to its end. A string is iterable, but never meant. */
+const readState = <I, S>(state: I, copy: (state: I) => S): S | undefined => {
+  if (typeof state !== 'object' || state === null || !(Symbol.iterator in state)) return undefined
+  try {
+    return copy(state)
+  } catch {
+    return undefined
   }
 }
 
-const NOBODY: ReadonlySet<string> = new Set()
+const syncOperator = <I, S, V>(
+  what: string,
+  shape: string,
+  { name, previous }: Required<SyncOptions<I>>,
+  copy: (state: I) => S,
+  changes: (previous: S, current: S) => ReadonlyArray<Change<V>>,
+): ((states: Observable<I>) => Observable<Sync<S, V>>) => {
+  const named = traitNamesOf([name])
+  const first = readState(previous, copy)
+  const faults: Fault[] = isLeft(named) ? [{ path: 'name', message: NAMELESS }] : []
+  if (first === undefined) faults.push({ path: 'previous', message: shape })
+  if (isLeft(named) || first === undefined) throw new ConfigError(what, faults)
+  const trait = named.right.join()
 
-/** The syncs of successive states. It keeps the last state and nothing more; each subscription starts with what was told. */
-export const syncing =
-  <S extends Users, V, I>(reading: StateReading<S, V>, start: Start<S>, keep: (state: I) => S) =>
-  (states: Observable<I>): Observable<Sync<S, V>> =>
-    defer(() => {
-      let last = start
-      return states.pipe(
-        map((state) => {
-          const sync = syncOf(reading, last, keep(state))
-          last = { trait: start.trait, previous: sync.after.previous, inDoubt: NOBODY }
-          return sync
-        }),
-      )
-    })
-
-/** The user ids of an audience, in any order. One that comes twice is one member. */
-export type Members = Iterable<string> & object
-
-/** One sync of an audience: who joined (true) and who left (false). */
-export type AudienceSync = Sync<ReadonlySet<string>, boolean>
-
-/** Each state of an audience becomes a sync. */
-export type AudienceOperator = (states: Observable<Members>) => Observable<AudienceSync>
-
-const intake: Intake<Members, ReadonlySet<string>> = {
-  what: 'audienceSync',
-  shape: 'must be an iterable of user ids, such as a Set',
-  keep: (members, owned) => (owned && members instanceof Set ? members : new Set(members)),
-  none: new Set(),
+  const next = (before: Sync<S, V>, given: I): Sync<S, V> => {
+    const state = readState(given, copy)
+    if (state === undefined) throw new TypeError(`${what}: a state ${shape}, and could not be read`)
+    const calls = changes(before.state, state).map(({ userId, value }): TraitCall<V> => ({
+      type: 'identify',
+      userId,
+      traits: { [trait]: value },
+    }))
+    return { trait, calls, state }
+  }
+  return scan(next, { trait, calls: [], state: first })
 }
 
+/** The user ids of an audience, in any order. Repeated ids count once. */
+export type Members = Iterable<string> & object
+
+/** One sync of an audience: `true` for users who joined, `false` for users who left. */
+export type AudienceSync = Sync<ReadonlySet<string>, boolean>
+
+/** Turns each state of an audience into a sync. */
+export type AudienceOperator = (states: Observable<Members>) => Observable<AudienceSync>
+
 /**
- * Keeps the receivers in step with an audience (CO3): from its successive states to identify calls, one for each user who joined
- * (`true`) or left (`false`) since the state before, and none for the others. The trait has the snake_case form of the audience's
- * name. Without `previous` the audience is new, and everybody in the first state is named.
+ * Turns successive states of an audience into identify calls: one for each user who joined (`true`) or left (`false`) since the state
+ * before, none for the others. Without `previous` the audience is new, and each member is named.
  *
- * Each state gives one sync, the same as many states in between would give in sum. So when states come faster than their calls
- * can be accepted, leave some out before this operator, and never after it: a sync that is not carried out (`switchMap`) is lost. Use
- * `concatMap`, as below.
+ * Store `state` when all calls were accepted. If the process stops earlier, the next one starts with the older state and repeats calls.
+ * One case is missed: a call went out, and before the next start that user returned to the stored value. If that matters,
+ * store `calls` before the first one is sent, and send them again after a crash.
  *
- * What a crash does depends on what is stored, and when:
- * - `after`, once all calls were accepted: nobody is forgotten, some may be told twice. But if the process ends in between, and
- *   somebody whom it named is by the next start what he was before, receivers keep what is no longer true: no difference to
- *   what was stored is left to be seen.
- * - `before`, before the first call is given out, and then `after`: this too is healed. Whom the unfinished sync named is named again as
- *   what he is now.
- * - nothing, or `after` too early: changes are lost.
- * The same holds for a sync of which not all calls were accepted: subscribe again with what is stored.
- *
- * Ids are checked where the calls go in, not here: an empty one is refused there, by its field. States are copied at once, a fraction
- * of a second for a million users, unless they are `owned`; the walk over them is done with the calls, as they are asked for. It keeps
- * one state, and while a sync is carried out that has two. A state that cannot be read is an error of the stream, before anything of it is said.
+ * Each state gives one sync, so drop states before this operator and never after it: use `concatMap`, not `switchMap`. States are copied.
+ * A state that cannot be read is an error of the stream. Invalid ids are refused where the calls are accepted.
  *
  *     states:  {a,b}  {a,b}  {b,c}
  *     calls:   a,b    -      c, not a
  *
- * @throws ConfigError if the name has no letter and no digit, or what was stored is no list of users.
+ * @throws ConfigError if the name has no letter and no digit, or `previous` is not iterable.
  *
  * @example
  * import { audienceSync } from 'headrace/collector'
  * import { concatMap, of } from 'rxjs'
  *
- * // What was stored last time; in JSON a list.
- * const stored = { previous: new Set(['ann', 'bob']) }
- * const states = of(new Set(['bob', 'cid']))
- *
- * const run = states.pipe(
- *   audienceSync({ name: 'VIP Customers', ...stored }),
- *   concatMap(async ({ calls, before, after }) => {
- *     console.log('store:', [...before.previous], 'in doubt:', [...before.inDoubt])
+ * const stored = ['ann', 'bob']
+ * const run = of(new Set(['bob', 'cid'])).pipe(
+ *   audienceSync({ name: 'VIP Customers', previous: stored }),
+ *   concatMap(async ({ calls, state }) => {
  *     // In a host: `await collector.accept('crm', call)`.
- *     for await (const call of calls) console.log(call.userId, call.traits)
- *     console.log('store:', [...after.previous])
+ *     for (const call of calls) console.log(call.userId, call.traits)
+ *     console.log('store:', [...state])
  *   }),
  * )
  * run.subscribe()
- * // => store: [ 'ann', 'bob' ] in doubt: [ 'cid', 'ann' ]
  * // => cid { vip_customers: true }
  * // => ann { vip_customers: false }
  * // => store: [ 'bob', 'cid' ]
  */
-export const audienceSync = (options: SyncOptions<Members>): AudienceOperator => {
-  const start = startOf(intake, options)
-  return syncing(membership, start, keeping(intake, options.owned ?? false))
-}
+export const audienceSync = ({ name, previous = [] }: SyncOptions<Members>): AudienceOperator =>
+  syncOperator(
+    'audienceSync',
+    'must be an iterable of user ids, such as a Set',
+    { name, previous },
+    (members): ReadonlySet<string> => new Set(members),
+    membershipChanges,
+  )
 
 /**
- * An `audienceSync` for each of several audiences, in their order, once it is sure that no two of them become the same trait (CO3). Each
- * is an operator of its own, so that every audience is computed, synced and stored in its own rhythm. Computed traits share the
- * names: ask `traitNamesOf` for all together.
+ * An `audienceSync` for each of several audiences, in order, after a check that no two of them become the same trait.
  *
- * @throws ConfigError that names the audiences whose names are empty or collide.
+ * @throws ConfigError that lists the audiences with names that are empty or collide.
  *
  * @example
  * import { audienceSyncs } from 'headrace/collector'
  * const [vip, trial] = audienceSyncs([{ name: 'VIP Customers' }, { name: 'Trial' }])
  * console.log(typeof vip, typeof trial) // => function function
- * try {
- *   audienceSyncs([{ name: 'New users' }, { name: 'newUsers' }])
- * } catch (error) {
- *   console.log(String(error))
- * }
- * // => ConfigError: audienceSyncs: [1].name becomes the same trait as [0]: rename one of them
  */
 export const audienceSyncs = <const L extends ReadonlyArray<SyncOptions<Members>>>(
   audiences: L,
 ): { readonly [K in keyof L]: AudienceOperator } => {
   const traits = traitNamesOf(audiences.map(({ name }) => name))
-  if (traits._tag === 'Left') {
+  if (isLeft(traits)) {
     const faults = traits.left.map(({ path, message }) => ({ path: `${path}.name`, message }))
     throw new ConfigError('audienceSyncs', faults)
   }
-  // `map` keeps the length and the places of a tuple, which its type does not say.
+  // `map` keeps the length and order of a tuple, which its type does not say.
   return audiences.map(audienceSync) as unknown as { readonly [K in keyof L]: AudienceOperator }
 }
 
-/** Users and their values, such as a Map. Of a user who comes twice the last value counts. */
+/** Users and their values, such as a Map. The last value of a repeated user counts. */
 export type TraitValues<V> = Iterable<readonly [userId: string, value: V]>
 
-/** One sync of a computed trait: whose value is another now. */
+/** One sync of a computed trait. */
 export type TraitSync<V> = Sync<ReadonlyMap<string, V>, NonNullable<V> | null>
 
-/** Each state of a computed trait becomes a sync. */
+/** Turns each state of a computed trait into a sync. */
 export type TraitOperator<V> = (states: Observable<TraitValues<V>>) => Observable<TraitSync<V>>
 
-/** What JSON cannot hold is kept as it is: its call is refused at the door, which names what is wrong. */
-const copyOf = <V>(value: V): V => {
-  const look = inspection()
-  const copy = copyJson(value, '', undefined, 0, look)
-  // A copy has the shape of what it was made of, as far as JSON has it; the call is checked where it goes in.
-  return look.findings.length > 0 || copy === undefined ? value : (copy as V)
+/** What cannot be cloned (a function) stays as it is: its call is refused where it is accepted. */
+const cloned = <V>(value: V): V => {
+  if (typeof value !== 'object' || value === null) return value
+  try {
+    return structuredClone(value)
+  } catch {
+    return value
+  }
 }
 
-const copied = <V>(values: TraitValues<V>): ReadonlyMap<string, V> => {
-  // Refuses what are no pairs, and keeps the last value of each user.
-  const copies = new Map(values)
-  for (const [userId, value] of copies) copies.set(userId, copyOf(value))
-  return copies
+const copyValues = <V>(values: TraitValues<V>): ReadonlyMap<string, V> => {
+  const copy = new Map(values)
+  for (const [userId, value] of copy) copy.set(userId, cloned(value))
+  return copy
 }
-
-const intakeOf = <V>(): Intake<TraitValues<V>, ReadonlyMap<string, V>> => ({
-  what: 'computedTrait',
-  shape: 'must be an iterable of pairs of user id and value, such as a Map',
-  keep: (values, owned) => (owned && values instanceof Map ? values : copied(values)),
-  none: new Map(),
-})
 
 /**
- * Keeps the receivers in step with a trait that the host computes for its users (CO3): from its successive states to identify calls, one
- * for each user whose value is another than in the state before, and none for the others. Values are compared as JSON data. A
- * user who is gone from the state has no value any more: the call says `null`, and so does a null in the state. All else is as
- * with `audienceSync`: one sync for each state, what to store and when, what a crash does, and what is copied.
+ * Turns successive states of a computed trait into identify calls: one for each user whose value changed, none for the others. A user
+ * who is no longer in the state gets `null`. What to store, and when, is as with `audienceSync`.
  *
  *     states:  {a:1,b:2}  {b:2}    {b:3}
  *     calls:   a=1,b=2    a=null   b=3
  *
- * @throws ConfigError if the name has no letter and no digit, or what was stored is no list of pairs.
+ * @throws ConfigError if the name has no letter and no digit, or `previous` is not an iterable of pairs.
  *
  * @example
  * import { computedTrait } from 'headrace/collector'
  * import { concatMap, of } from 'rxjs'
  *
- * const states = of(new Map([['ann', 120], ['bob', 80]]))
- * const run = states.pipe(
+ * const run = of(new Map([['ann', 120], ['bob', 80]])).pipe(
  *   computedTrait({ name: 'Lifetime Value', previous: [['ann', 120], ['bob', 75], ['cid', 9]] }),
- *   concatMap(async ({ calls }) => {
- *     for await (const call of calls) console.log(call.userId, call.traits)
- *   }),
+ *   concatMap(({ calls }) => calls),
  * )
- * run.subscribe()
+ * run.subscribe(({ userId, traits }) => console.log(userId, traits))
  * // => bob { lifetime_value: 80 }
  * // => cid { lifetime_value: null }
  */
-export const computedTrait = <V>(options: SyncOptions<TraitValues<V>>): TraitOperator<V> => {
-  const intake = intakeOf<V>()
-  const start = startOf(intake, options)
-  return syncing(valuesOf<V>(), start, keeping(intake, options.owned ?? false))
-}
+export const computedTrait = <V>({ name, previous = [] }: SyncOptions<TraitValues<V>>): TraitOperator<V> =>
+  syncOperator(
+    'computedTrait',
+    'must be an iterable of pairs of user id and value, such as a Map',
+    { name, previous },
+    copyValues,
+    traitChanges,
+  )

@@ -25,16 +25,24 @@ export type {
   WebhookDestinationSettings,
 } from './settings.ts'
 export { createCollector } from './createCollector.ts'
-export { audienceSync } from './audience.ts'
-export type { AudienceOperator, AudienceSync, Members } from './audience.ts'
-export { audienceSyncs } from './audience.ts'
-export { computedTrait } from './audience.ts'
-export type { TraitOperator, TraitSync, TraitValues } from './audience.ts'
-export { membershipChanges } from './audienceChanges.ts'
-export type { Sync, Told, TraitCall } from './audience.ts'
-export type { SyncOptions } from './audience.ts'
-export { traitChanges } from './audienceChanges.ts'
-export { traitNameOf } from './audienceChanges.ts'
-export type { Change } from './audienceChanges.ts'
-export type { Paced } from './audienceChanges.ts'
-export { traitNamesOf } from './audienceChanges.ts'
+export {
+  audienceSync,
+  audienceSyncs,
+  computedTrait,
+  membershipChanges,
+  traitChanges,
+  traitNameOf,
+  traitNamesOf,
+} from './audience.ts'
+export type {
+  AudienceOperator,
+  AudienceSync,
+  Change,
+  Members,
+  Sync,
+  SyncOptions,
+  TraitCall,
+  TraitOperator,
+  TraitSync,
+  TraitValues,
+} from './audience.ts'

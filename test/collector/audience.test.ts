@@ -1,0 +1,192 @@
+import { concatMap, from, lastValueFrom, map, of, Subject } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import {
+  audienceSync,
+  audienceSyncs,
+  computedTrait,
+  traitNameOf,
+  traitNamesOf,
+} from '../../src/collector/audience.ts'
+import type { Members } from '../../src/collector/audience.ts'
+import { createCollector } from '../../src/collector/createCollector.ts'
+import { ConfigError } from '../../src/core/refusal.ts'
+import { memory } from '../../src/sink/memory.ts'
+import type { Event } from '../../src/event/event.ts'
+import type { Payload } from '../../src/event/payload.ts'
+
+const faultsOf = (make: () => unknown): unknown => {
+  try {
+    make()
+  } catch (error) {
+    return error instanceof ConfigError ? error.faults.map(({ path }) => path) : error
+  }
+  return 'nothing was thrown'
+}
+
+describe('traitNameOf', () => {
+  it.each([
+    ['VIP Customers (EU)', 'vip_customers_eu'],
+    ['lastSeenAt', 'last_seen_at'],
+    ['customersVIP', 'customers_vip'],
+    ['HTTPUsers', 'http_users'],
+    ['v2Beta', 'v2beta'],
+    ['30-day actives', '30_day_actives'],
+    ['Größte Käufer', 'größte_käufer'],
+    ['Лучшие клиенты', 'лучшие_клиенты'],
+    ['हिन्दी दर्शक', 'हिन्दी_दर्शक'],
+    ['优质 客户', '优质_客户'],
+    ['cafe\u0301Bar', 'café_bar'],
+    ['__proto__', 'proto'],
+    ['', undefined],
+    ['!? —', undefined],
+    ['\u0301', undefined],
+  ])('of %j is %j', (given, expected) => {
+    expect(traitNameOf(given)).toBe(expected)
+  })
+})
+
+describe('traitNamesOf', () => {
+  it('keeps the order', () => {
+    expect(traitNamesOf(['B b', 'a'])).toEqual({ _tag: 'Right', right: ['b_b', 'a'] })
+  })
+
+  it('lists all faults: collisions, empty names, values that are no text', () => {
+    // A caller without types.
+    const names = ['New users', '', 'newUsers', 7] as unknown as ReadonlyArray<string>
+    expect(traitNamesOf(names)).toEqual({
+      _tag: 'Left',
+      left: [
+        { path: '[1]', message: 'must have a letter or a digit: the trait is named after it' },
+        { path: '[2]', message: 'becomes the same trait as [0]: rename one of them' },
+        { path: '[3]', message: 'must have a letter or a digit: the trait is named after it' },
+      ],
+    })
+  })
+})
+
+describe('audienceSync and computedTrait', () => {
+  it('list wrong options, all at once', () => {
+    const wrong = { name: '—', previous: 'ann' } as never
+    expect(faultsOf(() => audienceSync(wrong))).toEqual(['name', 'previous'])
+    expect(faultsOf(() => computedTrait(wrong))).toEqual(['name', 'previous'])
+    expect(faultsOf(() => computedTrait({ name: 'x', previous: ['ann'] as never }))).toEqual(['previous'])
+    expect(faultsOf(() => audienceSyncs([{ name: 'a b' }, { name: '?' }, { name: 'aB' }]))).toEqual([
+      '[1].name',
+      '[2].name',
+    ])
+  })
+
+  it('audienceSyncs gives each audience its own operator', () => {
+    const [vip, trial] = audienceSyncs([{ name: 'VIP', previous: ['ann'] }, { name: 'Trial' }])
+    const seen: unknown[] = []
+    for (const operator of [vip, trial]) {
+      of(['ann', 'bob'])
+        .pipe(operator)
+        .subscribe(({ trait, calls }) => seen.push([trait, calls.map(({ userId }) => userId)]))
+    }
+    expect(seen).toEqual([
+      ['vip', ['bob']],
+      ['trial', ['ann', 'bob']],
+    ])
+  })
+
+  it('each subscription starts with the stored state', () => {
+    const sync = of(['ann', 'bob']).pipe(
+      audienceSync({ name: 'VIP', previous: ['ann'] }),
+      map(({ calls }) => calls.map(({ userId }) => userId)),
+    )
+    const seen: unknown[] = []
+    sync.subscribe((users) => seen.push(users))
+    sync.subscribe((users) => seen.push(users))
+    expect(seen).toEqual([['bob'], ['bob']])
+  })
+
+  const failing = function* (): Iterable<string> {
+    yield 'ann'
+    throw new Error('the database of customer 42 went away')
+  }
+  it.each<[string, unknown]>([
+    ['a text', 'ann'],
+    ['undefined', undefined],
+    ['an object', { ann: true }],
+    ['an iterable that throws', failing()],
+  ])('%s as a state is an error of the stream, without calls and without its content', (_, state) => {
+    const states = new Subject<Members>()
+    const seen: string[] = []
+    states.pipe(audienceSync({ name: 'VIP' })).subscribe({
+      next: ({ calls }) => seen.push(calls.map(({ userId }) => userId).join()),
+      error: (error: unknown) => seen.push(String(error)),
+    })
+    states.next(['bob'])
+    // A caller without types.
+    states.next(state as Members)
+    expect(seen).toEqual([
+      'bob',
+      'TypeError: audienceSync: a state must be an iterable of user ids, such as a Set, and could not be read',
+    ])
+  })
+
+  it('compare values that contain themselves', () => {
+    const loop = (): object => {
+      const value: Record<string, unknown> = {}
+      return Object.assign(value, { self: value })
+    }
+    const changed: unknown[] = []
+    of([['a', loop()]] as const, [['a', loop()]] as const)
+      .pipe(computedTrait({ name: 'x' }))
+      .subscribe(({ calls }) => changed.push(calls.length))
+    expect(changed).toEqual([1, 0])
+  })
+})
+
+describe('an audience that is sent to a collector', () => {
+  it('is one identify event for each change; invalid ids and values are refused by field', async () => {
+    const sink = memory<Payload<Event>>()
+    const collector = createCollector(
+      {
+        sources: [{ id: 'crm', writeKey: 'wk' }],
+        destinations: [{ name: 'Own', sources: ['crm'], sink }],
+      },
+      { logger: false },
+    )
+    const refused: unknown[] = []
+    // A caller without types.
+    const states = [
+      ['ann', 'bob'],
+      ['bob', '', 7],
+    ] as unknown as ReadonlyArray<ReadonlyArray<string>>
+    await lastValueFrom(
+      from(states).pipe(
+        audienceSync({ name: 'VIP Customers' }),
+        concatMap(async ({ calls }) => {
+          for (const call of calls) {
+            const taken = await collector.accept('crm', call)
+            if (taken._tag === 'Left' && taken.left._tag === 'Invalid') {
+              refused.push(taken.left.faults.map(({ path }) => path))
+            }
+          }
+        }),
+      ),
+      { defaultValue: undefined },
+    )
+    await lastValueFrom(
+      of([['ann', new Map()]] as const).pipe(
+        computedTrait({ name: 'Score' }),
+        concatMap(async ({ calls: [call] }) => {
+          const taken = await collector.accept('crm', call)
+          if (taken._tag === 'Left' && taken.left._tag === 'Invalid') {
+            refused.push(taken.left.faults.map(({ path }) => path))
+          }
+        }),
+      ),
+      { defaultValue: undefined },
+    )
+    await collector.close()
+    expect(sink.items().map(({ items: [event] }) => event)).toMatchObject([
+      { type: 'identify', userId: 'ann', traits: { vip_customers: true } },
+      { type: 'identify', userId: 'bob', traits: { vip_customers: true } },
+      { type: 'identify', userId: 'ann', traits: { vip_customers: false } },
+    ])
+    expect(refused).toEqual([['userId'], ['userId'], ['traits.score']])
+  })
+})
