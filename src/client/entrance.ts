@@ -34,7 +34,7 @@ export interface EntranceOptions {
   /** Something waits. */
   readonly busy: () => void
   /** Room was used, or somebody was turned away for want of it. */
-  readonly door: { readonly used: () => void; readonly turnedAway: () => void }
+  readonly door: { readonly used: () => void; readonly refused: () => void }
   readonly onEvent: Listener
   readonly hears: (tag: LogEvent['_tag']) => boolean
   readonly now: () => number
@@ -62,7 +62,7 @@ export const entrance = (
   const { enabled, overflow } = settings
 
   const refuse = (refusal: Refusal): Either<Refusal, never> => {
-    if (refusal._tag === 'Full') door.turnedAway()
+    if (refusal._tag === 'Full') door.refused()
     onEvent({ _tag: 'Refused', at: now(), refusal })
     return left(refusal)
   }

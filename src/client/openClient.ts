@@ -6,7 +6,7 @@ import { hot, iterate } from '../log/streams.ts'
 import { timeoutOf } from '../log/logger.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { CloseResult } from '../outbox/close.ts'
-import { doorway } from '../sources/push.ts'
+import { waitForRoom } from '../sources/waitForRoom.ts'
 import type { AnyEvents, AnyTraits, Client, EventTypes, Traits } from './Client.ts'
 import { encoderOf } from './encoderOf.ts'
 import { entrance } from './entrance.ts'
@@ -68,7 +68,7 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
 
   const outcomes = hot<Outcome<Message>>(defectIn('a subscriber of outcomes$'))
   const flushes = flushing(clock, books.totals)
-  const door = doorway(books.room)
+  const door = waitForRoom(books.room)
   const life = lifetime({
     waitUntil: settings.waitUntil,
     drain:
@@ -193,7 +193,7 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
     group: (call) => take(call, 'group'),
     alias: (call) => take(call, 'alias'),
     send: (call) => take(call, undefined),
-    ready: () => (books.boundFor(0) === undefined ? door.pass() : life.held(door.pass())),
+    ready: () => (books.boundFor(0) === undefined ? door.ready() : life.held(door.ready())),
     persisted: (options) =>
       life.held(persisted(timeoutOf(options, undefined, defectIn('the timeout of kept')))),
     flush: (options) => {

@@ -12,7 +12,7 @@ import { isListening } from '../log/logEvent.ts'
 import type { Relay } from '../outbox/relay.ts'
 import { isRetryPolicy } from '../policy/retryPolicy.ts'
 import type { Sink } from '../sink/sink.ts'
-import { doorway } from '../sources/push.ts'
+import { waitForRoom } from '../sources/waitForRoom.ts'
 import type { DestinationOptions, Accepted, Destination } from './destination.ts'
 import { encoderOf } from './encoder.ts'
 import { numbersOf, webhooksOf } from './options.ts'
@@ -78,15 +78,15 @@ export const openDestination = ({ urls, ...settings }: Parts, options: Destinati
   const hears = isListening(options)
   let enabled = settings.enabled
 
-  const door = doorway(() => work.waiting())
+  const room = waitForRoom(() => work.waiting())
   const work = workings(
     {
       sinkIn: (around) => sinkOf(urls, around),
       numbers,
-      ended: door.freed,
-      news: door.freed,
-      answered: door.look,
-      closing: door.open,
+      ended: room.freed,
+      news: room.freed,
+      answered: room.recheck,
+      closing: room.open,
     },
     options,
   )
@@ -101,7 +101,7 @@ export const openDestination = ({ urls, ...settings }: Parts, options: Destinati
   })
 
   const refuse = (refusal: Refusal): Either<Refusal, never> => {
-    if (refusal._tag === 'Full') door.turnedAway()
+    if (refusal._tag === 'Full') room.refused()
     work.onEvent({ _tag: 'Refused', at: work.now(), refusal })
     return left(refusal)
   }
@@ -110,7 +110,7 @@ export const openDestination = ({ urls, ...settings }: Parts, options: Destinati
     if (!enabled) return refuse(disabled(call))
     const encoded = encode(call)
     if (isLeft(encoded)) return refuse(encoded.left)
-    door.used()
+    room.used()
     try {
       const kept = await work.offer(encoded.right)
       return isLeft(kept) ? refuse({ ...kept.left, input: call }) : right({ id: encoded.right.id })
@@ -121,7 +121,7 @@ export const openDestination = ({ urls, ...settings }: Parts, options: Destinati
 
   return {
     send,
-    ready: door.pass,
+    ready: room.ready,
     outcomes$: work.outcomes$,
     outcomes: work.outcomes,
     attempts$: work.attempts$,

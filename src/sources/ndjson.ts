@@ -1,14 +1,7 @@
-/**
- * One line of NDJSON: a value, or why it is none.
- *
- * @module
- */
-
 import * as E from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
+import { Buffer, isUtf8 } from 'node:buffer'
 import { jsonFault, wholeNumber } from '../core/json.ts'
-import { lineSplitter } from './lines.ts'
-import type { TextLine } from './lines.ts'
 
 /** A line that holds a value. */
 export interface Line {
@@ -19,7 +12,7 @@ export interface Line {
   readonly text: string
 }
 
-/** A line that is lost, without harm to the others. It never says what stands in the line, for that is somebody's data. */
+/** A line that cannot be read. It has no part of the line's content, which is private data. */
 export interface BadLine {
   readonly _tag: 'BadLine'
   /** 1 for the first line of the input; empty lines count. */
@@ -31,69 +24,111 @@ export interface BadLine {
   readonly character?: number
 }
 
-/** It is longer than is allowed. */
-export const tooLong = (line: number, maxBytes: number): BadLine => ({
-  _tag: 'BadLine',
-  line,
-  reason: 'tooLong',
-  detail: `longer than ${String(maxBytes)} bytes`,
-})
-
-/** Its bytes are no UTF-8. */
-export const notUtf8 = (line: number): BadLine => ({
-  _tag: 'BadLine',
-  line,
-  reason: 'notUtf8',
-  detail: 'not UTF-8: save the file in that encoding',
-})
-
-/** It is no JSON from this character on. */
-export const notJson = (line: number, character: number, expected: string): BadLine => ({
-  _tag: 'BadLine',
-  line,
-  reason: 'notJson',
-  detail: `not JSON: expected ${expected} at character ${String(character)}`,
-  character,
-})
-
-/** One line for people: `line 3: not JSON: expected a colon at character 17`. */
-export const show = (bad: BadLine): string => `line ${String(bad.line)}: ${bad.detail}`
-
 /** What a line may be. */
 export interface NdjsonOptions {
-  /** The longest line, in bytes without its line break. A longer one is passed over and not kept in memory. Default 1,048,576. */
+  /** The longest line, in bytes without its line break. A longer one is skipped and not kept in memory. Default 1,048,576. */
   readonly maxLineBytes?: number
 }
 
-const parse = ({ line, text }: TextLine): Either<BadLine, Line> => {
+type Result = Either<BadLine, Line>
+
+const LINE_FEED = 0x0a
+const CARRIAGE_RETURN = 0x0d
+const BOM = Buffer.from([0xef, 0xbb, 0xbf])
+/** Never part of valid UTF-8. */
+const INVALID = Buffer.from([0xff])
+/** A line may have this much more than its limit before it is surely too long: a byte order mark and a carriage return. */
+const SLACK = 4
+const BLANK = /^[ \t\r]*$/
+const LONE_SURROGATE = /(\p{Surrogate})/u
+const FIRST_HALF_OF_A_PAIR = /[\ud800-\udbff]$/
+
+/** `Buffer.from` would write U+FFFD for a lone surrogate. An invalid byte makes the line `notUtf8` and changes no text. */
+const encode = (text: string): Buffer =>
+  Buffer.concat(
+    text.split(LONE_SURROGATE).map((part) => (LONE_SURROGATE.test(part) ? INVALID : Buffer.from(part))),
+  )
+
+const bad = (line: number, reason: BadLine['reason'], detail: string): Either<BadLine, never> =>
+  E.left({ _tag: 'BadLine', line, reason, detail })
+
+const parse = (line: number, text: string): Result => {
   try {
     return E.right({ line, value: JSON.parse(text) as unknown, text })
   } catch {
-    const fault = jsonFault(text) ?? { at: 0, expected: 'a value' }
-    return E.left(notJson(line, fault.at + 1, fault.expected))
+    const { at, expected } = jsonFault(text) ?? { at: 0, expected: 'a value' }
+    const character = at + 1
+    const detail = `not JSON: expected ${expected} at character ${String(character)}`
+    return E.left({ _tag: 'BadLine', line, reason: 'notJson', detail, character })
   }
 }
-
-const parsed = E.chain(parse)
 
 const read = async function* (
   readable: AsyncIterable<Uint8Array | string>,
   maxLineBytes: number,
-): AsyncIterable<Either<BadLine, Line>> {
-  const splitter = lineSplitter(maxLineBytes)
-  for await (const chunk of readable) {
-    for (const line of splitter.push(chunk)) yield parsed(line)
+): AsyncIterable<Result> {
+  let number = 0
+  /** A surrogate pair may be cut in two by the chunks. */
+  let halfPair = ''
+  /** The line whose end has not come: copies, because the reader may reuse its chunks. */
+  let parts: Buffer[] = []
+  let length = 0
+
+  const bytesOf = (chunk: Uint8Array | string): Buffer => {
+    const before = halfPair
+    halfPair = ''
+    if (typeof chunk !== 'string') {
+      const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+      return before === '' ? bytes : Buffer.concat([INVALID, bytes])
+    }
+    const text = before + chunk
+    halfPair = FIRST_HALF_OF_A_PAIR.exec(text)?.[0] ?? ''
+    return encode(text.slice(0, text.length - halfPair.length))
   }
-  for (const line of splitter.end()) yield parsed(line)
+
+  const hold = (part: Buffer): void => {
+    length += part.length
+    if (part.length > 0 && length <= maxLineBytes + SLACK) parts.push(Buffer.from(part))
+  }
+
+  /** The line that ends with `last`; undefined for a blank one. */
+  const finish = (last: Buffer): Result | undefined => {
+    number++
+    const total = length + last.length
+    const whole = length === 0 ? last : Buffer.concat([...parts, last])
+    parts = []
+    length = 0
+    const start = number === 1 && whole.subarray(0, BOM.length).equals(BOM) ? BOM.length : 0
+    const bytes = whole.subarray(start, whole.at(-1) === CARRIAGE_RETURN ? -1 : undefined)
+    if (total > maxLineBytes + SLACK || bytes.length > maxLineBytes)
+      return bad(number, 'tooLong', `longer than ${String(maxLineBytes)} bytes`)
+    if (!isUtf8(bytes)) return bad(number, 'notUtf8', 'not UTF-8: save the file in that encoding')
+    const text = bytes.toString('utf8')
+    return BLANK.test(text) ? undefined : parse(number, text)
+  }
+
+  for await (const chunk of readable) {
+    const bytes = bytesOf(chunk)
+    let from = 0
+    for (let to = bytes.indexOf(LINE_FEED); to !== -1; to = bytes.indexOf(LINE_FEED, from)) {
+      const line = finish(bytes.subarray(from, to))
+      from = to + 1
+      if (line !== undefined) yield line
+    }
+    hold(bytes.subarray(from))
+  }
+  if (halfPair !== '') hold(INVALID)
+  const line = length === 0 ? undefined : finish(Buffer.alloc(0))
+  if (line !== undefined) yield line
 }
 
 /**
- * Reads NDJSON, one JSON value a line, from anything that gives chunks: a file, stdin, a response. A bad line costs that line only:
- * it comes out on the left with its number and where it stops being JSON, never with its content. `\r\n`, a byte order mark,
- * empty lines and a missing last line break are all right. It reads on only when asked to, so `pull(ndjson(file), …)`
- * holds one chunk, whatever the size of the file.
+ * Reads NDJSON, one JSON value a line, from anything that gives chunks: a file, stdin, a response. A bad line comes out on the left
+ * with its number and where it stops being JSON, never with its content, and the lines after it are read. `\r\n`, a byte order
+ * mark, empty lines and a missing last line break are allowed. It reads only when asked for the next line, so
+ * `pull(ndjson(file), …)` holds one chunk, whatever the size of the file.
  *
- * If the readable fails, so does the iteration, after all whole lines; what came after the last line break is not taken for a line.
+ * If the readable fails, the iteration fails too, after all whole lines; text after the last line break is then not a line.
  *
  * @throws RangeError if `maxLineBytes` is not a whole number of at least 1.
  *

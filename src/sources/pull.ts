@@ -1,160 +1,42 @@
 import { Observable, Subject } from 'rxjs'
 import type { OperatorFunction } from 'rxjs'
 import { whenSettled } from '../core/awaitable.ts'
-import type { Awaitable } from '../core/awaitable.ts'
-import { systemClock, nextTurn } from '../core/clock.ts'
+import { nextTurn, systemClock } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { wholeNumber } from '../core/json.ts'
 import { abandoned } from '../core/outcome.ts'
 import { isolate } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 
-/** How much may be under way in a pipeline that is fed by `pull`. */
+/** How much may be in a pipeline that is fed by `pull`. */
 export interface PullOptions<R> {
   /** Items that are in the pipeline and have not come out, at most. Default 1,000. */
   readonly window?: number
   /**
-   * How many items came out with this output. Default 1, which is right for railways: one output for each item. For a stream of
-   * batches it is the count of their members, and then the window must hold a batch, or each one waits for its delay.
+   * How many items came out with this output. Default 1, for pipelines with one output for each item. For a stream of batches
+   * it is the number of members; then the window must hold a batch, or each batch waits for its delay.
    */
   readonly creditOf?: (output: R) => number
-  /** Is told of an item that arrives after an unsubscribe, and when the source fails to let go of what it holds. */
+  /** Gets an item that arrives after an unsubscribe, and an error of the source's `return`. */
   readonly onEvent?: Listener
   readonly clock?: Clock
 }
 
-/** So many items are taken between two turns of the event loop at most; otherwise a source that never waits would starve all I/O. */
-const ITEMS_A_TURN = 256
+/** Items between two turns of the event loop, at most: a source that never waits would block all I/O. */
+const ITEMS_PER_TURN = 256
 
-type Step<T> = IteratorResult<T, unknown>
-
-interface Puller<T> {
-  readonly next: () => Awaitable<Step<T>>
-  readonly leave: () => unknown
-}
-
-const isAsync = <T>(iterable: AsyncIterable<T> | Iterable<T>): iterable is AsyncIterable<T> =>
+const iteratorOf = <T>(iterable: AsyncIterable<T> | Iterable<T>): AsyncIterator<T> | Iterator<T> =>
   typeof iterable === 'object' && Symbol.asyncIterator in iterable
-
-const pullerOf = <T>(iterable: AsyncIterable<T> | Iterable<T>): Puller<T> => {
-  const iterator = isAsync(iterable) ? iterable[Symbol.asyncIterator]() : iterable[Symbol.iterator]()
-  return { next: () => iterator.next(), leave: () => iterator.return?.() }
-}
-
-/** Where items go, and whether there is credit for one more. */
-interface Inlet<T> {
-  readonly hasCredit: () => boolean
-  readonly item: (item: T) => void
-  readonly end: () => void
-  readonly fail: (error: unknown) => void
-  /** An item that came when nobody wanted it any more. */
-  readonly late: (item: T) => void
-}
-
-interface Feed {
-  /** Starts, or goes on after items came out. */
-  readonly resume: () => void
-  /** Takes nothing more, and lets the source go. */
-  readonly stop: () => unknown
-}
-
-/** Takes items one after the other while there is credit, never one within another, and without recursion. */
-const feed = <T>(source: Puller<T>, inlet: Inlet<T>): Feed => {
-  let inTurn = 0
-  let busy = false
-  /** For the source's answer, or for the next turn of the event loop. */
-  let waiting = false
-  let over = false
-  let cancelTurn: Cancel | undefined
-
-  const once = (finish: () => void): void => {
-    waiting = false
-    if (over) return
-    over = true
-    finish()
-  }
-
-  const fail = (error: unknown): void => {
-    once(() => {
-      inlet.fail(error)
-    })
-  }
-
-  const act = (step: Step<T>): void => {
-    if (step.done === true) once(inlet.end)
-    else if (over) inlet.late(step.value)
-    else inlet.item(step.value)
-  }
-
-  const receive = (step: Step<T>): void => {
-    // Busy as long as the item makes its way, so that an output of it does not bring in the next one underneath.
-    const before = busy
-    busy = true
-    waiting = false
-    try {
-      act(step)
-    } catch (error) {
-      // An iterator that is none: its answer cannot be read.
-      fail(error)
-    }
-    busy = before
-    resume()
-  }
-
-  const takeOne = (): void => {
-    inTurn++
-    waiting = true
-    try {
-      whenSettled(
-        source.next(),
-        (step) => {
-          receive(step)
-        },
-        fail,
-      )
-    } catch (error) {
-      fail(error)
-    }
-  }
-
-  const waitATurn = (): void => {
-    waiting = true
-    cancelTurn = nextTurn(() => {
-      inTurn = 0
-      waiting = false
-      resume()
-    })
-  }
-
-  const resume = (): void => {
-    if (busy) return
-    busy = true
-    while (!over && !waiting && inlet.hasCredit()) {
-      if (inTurn < ITEMS_A_TURN) takeOne()
-      else waitATurn()
-    }
-    busy = false
-  }
-
-  return {
-    resume,
-    stop: () => {
-      cancelTurn?.()
-      if (over) return undefined
-      over = true
-      return source.leave()
-    },
-  }
-}
+    ? iterable[Symbol.asyncIterator]()
+    : iterable[Symbol.iterator]()
 
 /**
- * Feeds a pipeline from an iterable, taking the next item only while fewer than `window` items are in the pipeline. RxJS has no
- * backpressure (`from(iterable)` reads as fast as it can, whatever the pipeline does), so sources that can be slowed down
- * enter a pipeline here (DE9).
+ * Feeds a pipeline from an iterable, and takes the next item only while fewer than `window` items are in the pipeline. RxJS has no
+ * backpressure (`from(iterable)` reads as fast as it can), so sources that can wait enter a pipeline here.
  *
- * The pipeline must answer for every item, as railways do: one that filters items out keeps their credit, and the source
- * stands still when the window is used up. When the source ends, or fails, the pipeline is completed, drains, and only then the
- * result completes, or fails with the source's error. Unsubscribing, or a pipeline that ends early, calls the source's `return`.
+ * The pipeline must have an output for every item. One that filters items out keeps their credit, and the source stops when
+ * the window is used up. When the source ends or fails, the pipeline is completed and drains, and only then the result
+ * completes, or fails with the source's error. Unsubscribing, or a pipeline that ends early, calls the source's `return`.
  *
  * @throws RangeError if the window is not a whole number of at least 1.
  *
@@ -174,44 +56,98 @@ export const pull = <T, R>(
   const window = wholeNumber('window', 'items', 1, options.window ?? 1_000)
 
   return new Observable<R>((subscriber) => {
+    const iterator = iteratorOf(iterable)
     const items = new Subject<T>()
-    let underWay = 0
+    let inPipeline = 0
+    let takenInTurn = 0
+    /** An item is being taken or is on its way through the pipeline: the next one must not enter inside it. */
+    let isBusy = false
+    /** For the source's answer, or for the next turn of the event loop. */
+    let isWaiting = false
+    let isOver = false
     let failure: { readonly error: unknown } | undefined
+    let cancelTurn: Cancel | undefined
 
-    const feeding = feed(pullerOf(iterable), {
-      hasCredit: () => underWay < window,
-      item: (item) => {
-        underWay++
-        items.next(item)
-      },
-      end: () => {
-        items.complete()
-      },
-      fail: (error) => {
-        failure = { error }
-        items.complete()
-      },
-      late: (item) => onEvent?.({ _tag: 'Ended', at: clock.now(), outcome: abandoned(item, 0, undefined) }),
-    })
+    const end = (): void => {
+      isWaiting = false
+      if (isOver) return
+      isOver = true
+      items.complete()
+    }
 
-    const comeOut = (output: R): void => {
-      subscriber.next(output)
+    const fail = (error: unknown): void => {
+      if (!isOver) failure = { error }
+      end()
+    }
+
+    const receive = (step: IteratorResult<T, unknown>): void => {
+      const wasBusy = isBusy
+      isBusy = true
+      isWaiting = false
       try {
-        underWay -= creditOf(output)
+        if (step.done === true) end()
+        else if (isOver)
+          onEvent?.({ _tag: 'Ended', at: clock.now(), outcome: abandoned(step.value, 0, undefined) })
+        else {
+          inPipeline++
+          items.next(step.value)
+        }
       } catch (error) {
-        subscriber.error(error)
+        // The iterator's answer was not a result.
+        fail(error)
       }
-      feeding.resume()
+      isBusy = wasBusy
+      take()
+    }
+
+    const takeOne = (): void => {
+      takenInTurn++
+      try {
+        whenSettled(iterator.next(), receive, fail)
+      } catch (error) {
+        fail(error)
+      }
+    }
+
+    const take = (): void => {
+      if (isBusy) return
+      isBusy = true
+      while (!isOver && !isWaiting && inPipeline < window) {
+        isWaiting = true
+        if (takenInTurn < ITEMS_PER_TURN) takeOne()
+        else
+          cancelTurn = nextTurn(() => {
+            takenInTurn = 0
+            isWaiting = false
+            take()
+          })
+      }
+      isBusy = false
+    }
+
+    const stop = (): unknown => {
+      cancelTurn?.()
+      if (isOver) return undefined
+      isOver = true
+      return iterator.return?.()
     }
 
     subscriber.add(() => {
-      isolate(feeding.stop, undefined, (error) =>
-        onEvent?.({ _tag: 'Defect', at: clock.now(), where: 'pull: letting the source go', error }),
+      isolate(stop, undefined, (error) =>
+        onEvent?.({ _tag: 'Defect', at: clock.now(), where: 'pull: return of the source', error }),
       )
     })
     subscriber.add(
       items.pipe(pipeline).subscribe({
-        next: comeOut,
+        next: (output) => {
+          subscriber.next(output)
+          try {
+            inPipeline -= creditOf(output)
+          } catch (error) {
+            subscriber.error(error)
+          }
+          take()
+        },
         error: (error: unknown) => {
           subscriber.error(error)
         },
@@ -221,6 +157,6 @@ export const pull = <T, R>(
         },
       }),
     )
-    feeding.resume()
+    take()
   })
 }

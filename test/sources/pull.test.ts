@@ -184,7 +184,7 @@ describe('pull', () => {
     answer({ done: false, value: 'late' })
     await turn()
     expect(told).toMatchObject([
-      { _tag: 'Defect', at: 5, where: 'pull: letting the source go' },
+      { _tag: 'Defect', at: 5, where: 'pull: return of the source' },
       { _tag: 'Ended', at: 5, outcome: { _tag: 'Abandoned', item: 'late' } },
     ])
   })

@@ -1,9 +1,12 @@
-/** The laws of reading NDJSON: how the input is cut into chunks changes nothing, and a bad line costs itself. */
 import { Buffer } from 'node:buffer'
 import type { Either } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { ndjson } from '../../src/sources/ndjson.ts'
 import type { BadLine, Line } from '../../src/sources/ndjson.ts'
-import { holds, same } from './policyLaw.ts'
+import { holds, same } from '../support/check.ts'
+import type { Law } from '../support/check.ts'
+import { profile } from '../support/runs.ts'
 
 export type Chunk = Uint8Array | string
 export type ReadNdjson = (
@@ -12,7 +15,7 @@ export type ReadNdjson = (
 ) => AsyncIterable<Either<BadLine, Line>>
 
 /** A file of good lines, as it is written, and how it is cut. Plain data. */
-export interface File {
+interface File {
   readonly values: ReadonlyArray<unknown>
   /** After each line: its line break, and empty lines. */
   readonly breaks: ReadonlyArray<string>
@@ -24,8 +27,8 @@ export interface File {
   readonly strings: ReadonlyArray<boolean>
 }
 
-/** In every bad line, so that a message that quotes the line is noticed. */
-export const SECRET = 'zqSECRETqz'
+/** In every bad line: a message that quotes the line has it too. */
+const SECRET = 'zqSECRETqz'
 
 const text = fc.oneof(
   fc.string({ maxLength: 12, unit: 'grapheme' }),
@@ -41,7 +44,7 @@ const value = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
 )
 
-export const file: fc.Arbitrary<File> = fc.record({
+const file: fc.Arbitrary<File> = fc.record({
   values: fc.array(value, { maxLength: 8 }),
   breaks: fc.array(fc.constantFrom('\n', '\r\n', '\n\n', '\r\n \t\r\n', '\n\r\n'), {
     minLength: 1,
@@ -102,7 +105,7 @@ const chunksOf = async function* (
   }
 }
 
-export const readAll = async (
+const readAll = async (
   read: ReadNdjson,
   chunks: AsyncIterable<Chunk>,
   maxLineBytes = 10_000,
@@ -112,21 +115,11 @@ export const readAll = async (
   return all
 }
 
-/** One way to spoil a line; the result is never a line of JSON. */
-export type Spoil = 'cutOff' | 'quote' | 'nul' | 'notUtf8' | 'halfAChar' | 'tooLong' | 'twoValues' | 'deep'
-const spoils: ReadonlyArray<Spoil> = [
-  'cutOff',
-  'quote',
-  'nul',
-  'notUtf8',
-  'halfAChar',
-  'tooLong',
-  'twoValues',
-  'deep',
-]
+/** Ways to break a line; the result is never a line of JSON. */
+const faults = ['cutOff', 'quote', 'nul', 'notUtf8', 'halfAChar', 'tooLong', 'twoValues', 'deep'] as const
 const LIMIT = 2_000
 
-const spoil = (how: Spoil): Buffer => {
+const broken = (how: (typeof faults)[number]): Buffer => {
   const good = JSON.stringify({ secret: SECRET })
   switch (how) {
     case 'cutOff':
@@ -148,30 +141,25 @@ const spoil = (how: Spoil): Buffer => {
   }
 }
 
-export interface NdjsonLaw {
-  readonly id: string
-  readonly property: fc.IAsyncProperty<unknown>
-}
-
 const right = (line: Line): unknown => ({ _tag: 'Right', right: line })
 
-export const ndjsonLaws = (read: ReadNdjson): ReadonlyArray<NdjsonLaw> => [
+export const ndjsonLaws = (read: ReadNdjson): ReadonlyArray<Law> => [
   {
-    id: 'N1 any cutting of any good file gives its values, with their lines and texts',
+    id: 'N1 good lines give their values, however the file is cut into chunks',
     property: fc.asyncProperty(file, async (asked) => {
       const { bytes, lines } = written(asked, asIs)
       same(await readAll(read, chunksOf(bytes, asked, true)), lines.map(right))
     }),
   },
   {
-    id: 'N2 a bad line costs itself: it comes out at its place with its number',
+    id: 'N2 a bad line comes out at its place with its number, and changes no other line',
     property: fc.asyncProperty(
       file.filter(({ values }) => values.length > 0),
       fc.nat(),
-      fc.constantFrom(...spoils),
+      fc.constantFrom(...faults),
       async (asked, where, how) => {
         const index = where % asked.values.length
-        const { bytes, lines } = written(asked, (json, i) => (i === index ? spoil(how) : asIs(json)))
+        const { bytes, lines } = written(asked, (json, i) => (i === index ? broken(how) : asIs(json)))
         const all = await readAll(read, chunksOf(bytes, asked, false), LIMIT)
         const bad = all[index]
         same(all.length, lines.length)
@@ -184,16 +172,16 @@ export const ndjsonLaws = (read: ReadNdjson): ReadonlyArray<NdjsonLaw> => [
     ),
   },
   {
-    id: 'N3 what is said of a bad line never has anything of the line in it',
-    property: fc.asyncProperty(file, fc.constantFrom(...spoils), async (asked, how) => {
-      const { bytes } = written({ ...asked, values: [1] }, () => spoil(how))
+    id: 'N3 a fault never holds content of its line',
+    property: fc.asyncProperty(file, fc.constantFrom(...faults), async (asked, how) => {
+      const { bytes } = written({ ...asked, values: [1] }, () => broken(how))
       const all = await readAll(read, chunksOf(bytes, asked, false), LIMIT)
       holds(all.length === 1 && all[0]?._tag === 'Left', 'no bad line')
       holds(!JSON.stringify(all).includes(SECRET.slice(2, 6)), `it says ${JSON.stringify(all)}`)
     }),
   },
   {
-    id: 'N4 a line of the limit is taken and one byte more is not, with any line break',
+    id: 'N4 a line may have as many bytes as the limit, with any line break, and not one more',
     property: fc.asyncProperty(file, fc.integer({ min: 8, max: 200 }), async (asked, limit) => {
       const values = [limit, limit + 1, limit, limit + 5, limit - 1].map((length) => 'x'.repeat(length - 2))
       const { bytes } = written({ ...asked, values }, asIs)
@@ -205,3 +193,23 @@ export const ndjsonLaws = (read: ReadNdjson): ReadonlyArray<NdjsonLaw> => [
     }),
   },
 ]
+
+describe('ndjson', () => {
+  it.each(ndjsonLaws(ndjson))('$id', async ({ property }) => {
+    await fc.assert(property)
+  })
+
+  it.skipIf(profile === 'short')(
+    'meets other alphabets, cut characters, byte order marks and last lines',
+    () => {
+      const files = fc.sample(file, 1_000)
+      const share = (has: (of: (typeof files)[number]) => boolean): number => files.filter(has).length / 1_000
+      expect(share(({ values }) => values.length >= 4)).toBeGreaterThan(0.2)
+      expect(
+        share(({ values, cuts }) => /[\ud800-\udbff]/.test(JSON.stringify(values)) && Math.max(...cuts) < 5),
+      ).toBeGreaterThan(0.02)
+      expect(share(({ bom, cuts }) => bom && (cuts[0] ?? 9) < 3)).toBeGreaterThan(0.05)
+      expect(share(({ lastBreak, values }) => !lastBreak && values.length > 0)).toBeGreaterThan(0.1)
+    },
+  )
+})

@@ -1,12 +1,14 @@
-/** The laws of feeding a pipeline by credit. */
 import * as fc from 'fast-check'
 import { bufferCount, map, mergeMap, Observable, of, timer } from 'rxjs'
 import type { OperatorFunction } from 'rxjs'
+import { describe, expect, it } from 'vitest'
 import { toScheduler } from '../../src/core/clock.ts'
+import { pull } from '../../src/sources/pull.ts'
 import type { PullOptions } from '../../src/sources/pull.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import type { VirtualClock } from '../../src/testing/virtualClock.ts'
-import { holds, same } from './policyLaw.ts'
+import { holds, same } from '../support/check.ts'
+import { profile } from '../support/runs.ts'
 
 export type MakePull = <T, R>(
   iterable: AsyncIterable<T> | Iterable<T>,
@@ -14,7 +16,7 @@ export type MakePull = <T, R>(
   options: PullOptions<R>,
 ) => Observable<R>
 
-export interface World {
+interface World {
   readonly window: number
   readonly total: number
   /** How the source answers: at once, with a promise, or after some time. */
@@ -28,7 +30,7 @@ export interface World {
   readonly stopAt: number | null
 }
 
-export const world: fc.Arbitrary<World> = fc.record({
+const world: fc.Arbitrary<World> = fc.record({
   window: fc.oneof(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 5, max: 300 })),
   total: fc.oneof(fc.nat({ max: 20 }), fc.integer({ min: 250, max: 600 })),
   source: fc.constantFrom('sync' as const, 'promise' as const, 'timer' as const),
@@ -38,7 +40,7 @@ export const world: fc.Arbitrary<World> = fc.record({
   stopAt: fc.option(fc.nat({ max: 60 }), { freq: 3 }),
 })
 
-export interface Trace {
+interface Trace {
   readonly pulled: number
   readonly came: ReadonlyArray<number>
   readonly end: 'complete' | 'error' | undefined
@@ -83,7 +85,7 @@ const iterableOf = (
   return { [Symbol.asyncIterator]: () => ({ next, return: () => Promise.resolve(stop()) }) }
 }
 
-/** Tells how deep items are within one another: an output must not bring in the next item underneath. */
+/** Tells how deep items are nested: an output must not bring in the next item inside it. */
 const watched =
   (depth: (change: number) => void): OperatorFunction<number, number> =>
   (items) =>
@@ -103,7 +105,7 @@ const watched =
       }),
     )
 
-/** As `deliver` does it: many at once, out of order, one output for each; or one for each few. */
+/** Many at once and out of order, as `deliver` does it; one output for each item, or for each `group` items. */
 const pipelineOf = (
   { delays, group }: World,
   clock: VirtualClock,
@@ -117,7 +119,7 @@ const pipelineOf = (
   return (items) => items.pipe(watched(depth), deliver, bufferCount(Math.max(1, group)))
 }
 
-export const play = async (make: MakePull, asked: World): Promise<Trace> => {
+const play = async (make: MakePull, asked: World): Promise<Trace> => {
   const clock = virtualClock()
   const came: number[] = []
   const seen = {
@@ -180,54 +182,67 @@ export const play = async (make: MakePull, asked: World): Promise<Trace> => {
   return { ...seen, came, end, pending: clock.pending(), pulledAtStop, wasOver }
 }
 
-export interface PullLaw {
-  readonly id: string
-  readonly property: fc.IAsyncProperty<unknown>
+const upTo = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, i) => i)
+const ascending = (numbers: ReadonlyArray<number>): ReadonlyArray<number> =>
+  [...numbers].sort((a, b) => a - b)
+
+const checks: Readonly<Record<string, (trace: Trace, asked: World) => void>> = {
+  'U1 takes the next item only while fewer than the window are in the pipeline': ({ beyond }) => {
+    same(beyond, 0)
+  },
+  'U2 every item comes out once; after an unsubscribe at most once': (trace, { total }) => {
+    const came = ascending(trace.came)
+    if (trace.pulledAtStop === undefined) same(came, upTo(total))
+    else holds(new Set(came).size === came.length && came.every((n) => n < total), 'not once')
+  },
+  'U3 ends as its source does, when the pipeline has drained': (trace, { fails }) => {
+    if (trace.pulledAtStop === undefined) same([trace.end, trace.left], [fails ? 'error' : 'complete', 0])
+  },
+  'U4 an unsubscribe calls return of a source that goes on, once, and takes nothing more': (trace) => {
+    same(trace.returned, trace.pulledAtStop === undefined || trace.wasOver ? 0 : 1)
+    if (trace.pulledAtStop !== undefined) same(trace.pulled, trace.pulledAtStop)
+  },
+  'U5 the window is full while the pipeline is the slow part': (trace, asked) => {
+    const isSlow = asked.source !== 'timer' && asked.delays.every((delay) => delay > 0)
+    if (isSlow && trace.pulledAtStop === undefined)
+      same(trace.most, Math.min(Math.max(asked.window, asked.group), asked.total))
+  },
+  'U6 no item enters inside another, and what takes no time keeps its order': (trace, { delays }) => {
+    holds(!trace.nested, 'an item entered inside another')
+    if (delays.every((delay) => delay === 0)) same(trace.came, ascending(trace.came))
+  },
+  'U7 no timer is left': ({ pending }) => {
+    same(pending, 0)
+  },
 }
 
-const upTo = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, i) => i)
-const inOrder = (numbers: ReadonlyArray<number>): ReadonlyArray<number> => [...numbers].sort((a, b) => a - b)
-
-export const pullLaws = (make: MakePull): ReadonlyArray<PullLaw> => {
-  const all = (id: string, check: (trace: Trace, asked: World) => void): PullLaw => ({
+export const pullLaws = (make: MakePull) =>
+  Object.entries(checks).map(([id, check]) => ({
     id,
     property: fc.asyncProperty(world, async (asked) => {
       check(await play(make, asked), asked)
     }),
+  }))
+
+describe('pull', () => {
+  it.each(pullLaws(pull))('$id', async ({ property }) => {
+    await fc.assert(property)
   })
-  return [
-    all('U1 the next item is asked for only while fewer than the window are under way', ({ beyond }) => {
-      same(beyond, 0)
-    }),
-    all('U2 every item comes out exactly once; after an unsubscribe, none twice', (trace, { total }) => {
-      const came = inOrder(trace.came)
-      if (trace.pulledAtStop === undefined) same(came, upTo(total))
-      else
-        holds(
-          new Set(came).size === came.length && came.every((n) => n < total),
-          'came twice or from nowhere',
-        )
-    }),
-    all('U3 it ends as its source does, and when the pipeline has drained', (trace, { fails }) => {
-      if (trace.pulledAtStop !== undefined) return
-      same([trace.end, trace.left], [fails ? 'error' : 'complete', 0])
-    }),
-    all('U4 an unsubscribe lets a source go that is not over, once, and asks for nothing more', (trace) => {
-      same(trace.returned, trace.pulledAtStop === undefined || trace.wasOver ? 0 : 1)
-      if (trace.pulledAtStop !== undefined) same(trace.pulled, trace.pulledAtStop)
-    }),
-    all('U5 the window is used: so many are under way if the pipeline is the slow part', (trace, asked) => {
-      const isSlow = asked.source !== 'timer' && asked.delays.every((delay) => delay > 0)
-      if (isSlow && trace.pulledAtStop === undefined) {
-        same(trace.most, Math.min(Math.max(asked.window, asked.group), asked.total))
-      }
-    }),
-    all('U6 no item comes in within another, and what takes no time keeps its order', (trace, { delays }) => {
-      holds(!trace.nested, 'an item came in within another')
-      if (delays.every((delay) => delay === 0)) same(trace.came, inOrder(trace.came))
-    }),
-    all('U7 no timer is left', ({ pending }) => {
-      same(pending, 0)
-    }),
-  ]
-}
+
+  it.skipIf(profile === 'short')('meets full windows, several turns, and every end', async () => {
+    const played = await Promise.all(
+      fc.sample(world, 1_000).map(async (asked) => ({ asked, ...(await play(pull, asked)) })),
+    )
+    const share = (has: (one: (typeof played)[number]) => boolean): number =>
+      played.filter(has).length / played.length
+    expect(share(({ most, asked }) => most >= asked.window && asked.total > asked.window)).toBeGreaterThan(
+      0.05,
+    )
+    expect(share(({ came }) => came.length > 256)).toBeGreaterThan(0.05)
+    expect(share(({ end }) => end === 'complete')).toBeGreaterThan(0.1)
+    expect(share(({ end }) => end === 'error')).toBeGreaterThan(0.1)
+    expect(share(({ pulledAtStop, came }) => pulledAtStop !== undefined && came.length > 0)).toBeGreaterThan(
+      0.01,
+    )
+  })
+})

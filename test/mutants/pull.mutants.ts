@@ -1,7 +1,8 @@
-/** What could be wrong with a feed by credit. Most of it is the real one, told or given something wrong. */
 import { from, Observable, Subject } from 'rxjs'
 import { pull } from '../../src/sources/pull.ts'
-import type { MakePull } from '../laws/pull.ts'
+import { pullLaws } from '../laws/pull.laws.ts'
+import type { MakePull } from '../laws/pull.laws.ts'
+import { itCatches } from '../support/mutants.ts'
 
 type Source<T> = AsyncIterable<T> | Iterable<T>
 
@@ -14,7 +15,7 @@ const changed = <T>(
   change: (iterator: AsyncIterator<T> | Iterator<T>) => AsyncIterator<T>,
 ): AsyncIterable<T> => ({ [Symbol.asyncIterator]: () => change(iteratorOf(source)) })
 
-/** Asks for the next one underneath the last one's output. */
+/** Asks for the next item inside the output of the last one. */
 const nesting: MakePull = (source, pipeline, { window = 1 }) =>
   new Observable((subscriber) => {
     const items = new Subject<never>()
@@ -58,16 +59,14 @@ const nesting: MakePull = (source, pipeline, { window = 1 }) =>
     ask()
   })
 
-export const pullBugs: Readonly<Record<string, readonly [law: string, what: string, make: MakePull]>> = {
-  floods: ['U1', 'read as fast as it can', (source, pipeline) => from(source).pipe(pipeline)],
-  oneMore: [
+itCatches<MakePull>('pull', pullLaws, {
+  'it reads as fast as it can': ['U1', (source, pipeline) => from(source).pipe(pipeline)],
+  'the window has one more': [
     'U1',
-    'took one more than the window',
     (source, pipeline, options) => pull(source, pipeline, { ...options, window: (options.window ?? 1) + 1 }),
   ],
-  repeats: [
+  'it gives an item twice': [
     'U2',
-    'gave an item twice',
     (source, pipeline, options) => {
       let twice = true
       return pull(
@@ -88,9 +87,8 @@ export const pullBugs: Readonly<Record<string, readonly [law: string, what: stri
       )
     },
   ],
-  swallows: [
+  'it completes when its source fails': [
     'U3',
-    'ended well although its source failed',
     (source, pipeline, options) =>
       pull(
         changed(source, (iterator) => ({
@@ -106,9 +104,8 @@ export const pullBugs: Readonly<Record<string, readonly [law: string, what: stri
         options,
       ),
   ],
-  cutsOff: [
+  'it fails before the pipeline has drained': [
     'U3',
-    'failed at once with its source, whatever was under way',
     (source, pipeline, options) => {
       const failed = new Subject<never>()
       const watched = changed(source, (iterator) => ({
@@ -127,14 +124,12 @@ export const pullBugs: Readonly<Record<string, readonly [law: string, what: stri
       })
     },
   ],
-  countsOutputs: [
+  'an output of several items counts as one': [
     'U3',
-    'took an output of many items for one',
     (source, pipeline, options) => pull(source, pipeline, { ...options, creditOf: () => 1 }),
   ],
-  holdsOn: [
+  'it does not call return': [
     'U4',
-    'did not let its source go',
     (source, pipeline, options) =>
       pull(
         changed(source, (iterator) => ({ next: async () => iterator.next() })),
@@ -142,9 +137,8 @@ export const pullBugs: Readonly<Record<string, readonly [law: string, what: stri
         options,
       ),
   ],
-  goesOn: [
+  'it reads on after an unsubscribe': [
     'U4',
-    'went on reading after an unsubscribe',
     (source, pipeline, options) =>
       new Observable((subscriber) => {
         pull(source, pipeline, options).subscribe({
@@ -160,10 +154,9 @@ export const pullBugs: Readonly<Record<string, readonly [law: string, what: stri
         })
       }),
   ],
-  oneByOne: [
+  'it takes one item at a time': [
     'U5',
-    'took one item at a time',
     (source, pipeline, options) => pull(source, pipeline, { ...options, window: 3, creditOf: () => 3 }),
   ],
-  nests: ['U6', 'asked for an item within another', nesting],
-}
+  'it takes an item inside another': ['U6', nesting],
+})

@@ -1,0 +1,69 @@
+import { Buffer } from 'node:buffer'
+import { ndjson } from '../../src/sources/ndjson.ts'
+import { ndjsonLaws } from '../laws/ndjson.laws.ts'
+import type { Chunk, ReadNdjson } from '../laws/ndjson.laws.ts'
+import { itCatches } from '../support/mutants.ts'
+
+/** The real reader, with changed chunks. */
+const chunksChanged =
+  (change: (chunk: Chunk, index: number) => Chunk): ReadNdjson =>
+  (readable, options) => {
+    const changed = async function* (): AsyncIterable<Chunk> {
+      let index = 0
+      for await (const chunk of readable) yield change(chunk, index++)
+    }
+    return ndjson(changed(), options)
+  }
+
+type Result = ReturnType<ReadNdjson> extends AsyncIterable<infer R> ? R : never
+
+/** The real reader, with changed results; undefined leaves one out. */
+const resultsChanged = (change: (result: Result) => Result | undefined): ReadNdjson =>
+  async function* (readable, options) {
+    for await (const result of ndjson(readable, options)) {
+      const changed = change(result)
+      if (changed !== undefined) yield changed
+    }
+  }
+
+const stopping: ReadNdjson = async function* (readable, options) {
+  for await (const result of ndjson(readable, options)) {
+    yield result
+    if (result._tag === 'Left') return
+  }
+}
+
+itCatches<ReadNdjson>('ndjson', ndjsonLaws, {
+  'each chunk is decoded alone': [
+    'N1',
+    chunksChanged((chunk) => (typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString())),
+  ],
+  'the byte order mark is kept': [
+    'N1',
+    chunksChanged((chunk, i) => (i === 0 && typeof chunk === 'string' ? ' ' + chunk : chunk)),
+  ],
+  'line numbers begin at 0': [
+    'N1',
+    resultsChanged((result) =>
+      result._tag === 'Right'
+        ? { ...result, right: { ...result.right, line: result.right.line - 1 } }
+        : result,
+    ),
+  ],
+  'it ends at a bad line': ['N2', stopping],
+  'bad lines are left out': ['N2', resultsChanged((result) => (result._tag === 'Left' ? undefined : result))],
+  'invalid UTF-8 is replaced': [
+    'N2',
+    chunksChanged((chunk) => (typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString())),
+  ],
+  'a fault quotes its line': [
+    'N3',
+    resultsChanged((result) =>
+      result._tag === 'Left' ? { ...result, left: { ...result.left, detail: 'zqSECRETqz' } } : result,
+    ),
+  ],
+  'one byte more is accepted': [
+    'N4',
+    (readable, { maxLineBytes }) => ndjson(readable, { maxLineBytes: maxLineBytes + 1 }),
+  ],
+})
