@@ -85,7 +85,11 @@ const shown = (value: unknown): string => {
 }
 
 /** An option known by a type guard. `wanted` is for the message: `a function`. */
-export const guarded = <A>(wanted: string, is: (value: unknown) => value is A, show = kindOf): Option<A> =>
+export const guarded = <A>(
+  wanted: string,
+  is: (value: unknown) => value is A,
+  show: (value: unknown) => string = kindOf,
+): Option<A> =>
   option(wanted, (value) => {
     if (is(value)) return right(value)
     return left(
