@@ -148,12 +148,15 @@ export { memoryOutbox, type MemoryOutboxOptions } from './outbox/memoryOutbox.ts
 export type {
   DeadLetter,
   DeadLetters,
+  Ack,
+  CorruptDeadLetter,
   DeadPage,
+  EndedDeadLetter,
   Entry,
+  LeaseLimits,
+  Nack,
   Outbox,
-  OutboxChange,
   OutboxStats,
-  ParkedEntries,
 } from './outbox/outbox.ts'
 export type { Awaitable } from './core/awaitable.ts'
 

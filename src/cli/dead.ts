@@ -17,7 +17,7 @@ import { toTimestamp } from '../event/timestamp.ts'
 import type { ItemCodec, LmdbOutbox } from '../outbox/lmdb/LmdbContract.ts'
 import { isStoreIn } from '../outbox/lmdb/Store.ts'
 import { openLmdbOutbox } from '../outbox/lmdb/openLmdbOutbox.ts'
-import type { DeadLetter } from '../outbox/outbox.ts'
+import type { DeadLetter, EndedDeadLetter } from '../outbox/outbox.ts'
 import { whyNot, causesOf, plain, toJson, showCauses } from './report.ts'
 import type { Cause } from './report.ts'
 import { FAULT, FINE, USAGE } from './terminal.ts'
@@ -158,7 +158,7 @@ export const deadOptions = (flags: DeadFlags, now: number): Checked<DeadOptions>
 }
 
 /** A dead letter. */
-export type Letter = DeadLetter<Dead>
+export type Letter = EndedDeadLetter<Dead>
 
 /** What a letter must be to be meant; what is undefined is not asked. */
 export interface Filter {
@@ -182,7 +182,8 @@ export const endOf = ({ outcome }: Letter): string => outcome._tag.toLowerCase()
 /** Whether a letter is meant. */
 export const matching =
   ({ reason, status, kind, since }: Filter) =>
-  (letter: Letter): boolean => {
+  (letter: DeadLetter<Dead>): letter is Letter => {
+    if (letter.reason === 'corrupt') return false
     const causes = causesIn(letter)
     return (
       (reason === undefined || endOf(letter) === reason || causes.some((cause) => cause.reason === reason)) &&
@@ -357,7 +358,8 @@ const change = async (outbox: StoredDead, task: Task): Promise<number> => {
     return FINE
   }
   const { dead } = outbox
-  const count = await (action === 'redrive' ? dead.redrive(matching(filter)) : dead.purge(matching(filter)))
+  const isMeant = matching(filter)
+  const count = await (action === 'redrive' ? dead.redrive(isMeant) : dead.purge(isMeant))
   if (output === 'json') terminal.out.line(toJson({ t: action, done: true, count }))
   else if (output === 'lines') terminal.out.line(`${String(count)} dead letters were ${verb}`)
   if (action === 'redrive' && output !== 'json' && count > 0)

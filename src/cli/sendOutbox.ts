@@ -1,6 +1,6 @@
+import { isLeft } from 'fp-ts/lib/Either.js'
 import { isPromiseLike } from '../core/awaitable.ts'
 import { systemClock } from '../core/clock.ts'
-import type { Full } from '../core/refusal.ts'
 import { payloadCodec } from '../destination/record.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
@@ -33,9 +33,9 @@ const inMemory = ({ maxCount, maxBytes }: Bounds, { offered }: Reading): Kept =>
   return {
     outbox: {
       ...outbox,
-      append: (item) => {
-        offered(item)
-        return outbox.append(item)
+      enqueue: (items) => {
+        for (const item of items) offered(item)
+        return outbox.enqueue(items)
       },
     },
     taken: () => undefined,
@@ -60,20 +60,20 @@ export const kept = (folder: KeptIn | undefined, bounds: Bounds, reading: Readin
   /** How far everything was taken. */
   let mark: string | undefined
 
-  const append: Outbox<Payload<Event>>['append'] = (item) => {
-    reading.offered(item)
-    if (input === undefined) return store.append(item)
+  const enqueue: Outbox<Payload<Event>>['enqueue'] = (items) => {
+    for (const item of items) reading.offered(item)
+    if (input === undefined) return store.enqueue(items)
     const position = reading.position()
     missing.delete(position.line)
     const value = missing.size === 0 ? toText(position) : (mark ?? toText(reading.start()))
-    const answer = store.append(item, { bookmark: { name: input, value } })
-    if (!isPromiseLike(answer) && isFull(answer)) missing.add(position.line)
+    const answer = store.enqueue(items, { bookmark: { name: input, value } })
+    if (!isPromiseLike(answer) && answer.some(isLeft)) missing.add(position.line)
     else mark = value
     return answer
   }
 
   return {
-    outbox: { ...store, append },
+    outbox: { ...store, enqueue },
     taken: () => (input === undefined || fromStart ? undefined : fromText(store.bookmark(input))),
     finished: async (last) => {
       if (input === undefined || last.line === 0) return
@@ -104,5 +104,3 @@ const tooMany = (bookmarks: ReadonlyMap<string, string>): ReadonlyArray<string> 
     .sort((one, other) => other.at - one.at)
     .slice(MOST_ENDED)
     .map(({ name }) => name)
-
-const isFull = (answer: { readonly _tag: string; readonly left?: Full }): boolean => answer._tag === 'Left'

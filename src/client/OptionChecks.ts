@@ -6,7 +6,7 @@
 import { hasFunctions } from '../core/json.ts'
 import { folderFaults } from '../outbox/lmdb/opening/folderFaults.ts'
 import { isRetryPolicy } from '../policy/retryPolicy.ts'
-import { outboxMethods } from '../outbox/outbox.ts'
+import { isOutbox } from '../outbox/outbox.ts'
 import type { ClientOptions } from './ClientOptions.ts'
 
 /** What is wrong with a value, without the value; undefined if nothing is. */
@@ -29,7 +29,7 @@ const withFunctions =
 const boolean: OptionCheck = (value) => (typeof value === 'boolean' ? undefined : 'must be true or false')
 
 const isFolder = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && 'path' in value && !('append' in value)
+  typeof value === 'object' && value !== null && 'path' in value && !('enqueue' in value)
 
 const folderFault: OptionCheck = (folder) => {
   const [first] = isFolder(folder) ? folderFaults(folder) : []
@@ -63,7 +63,9 @@ export const optionChecks: Readonly<Record<keyof ClientOptions, OptionCheck>> = 
   outbox: (value) =>
     isFolder(value)
       ? folderFault(value)
-      : withFunctions('an Outbox, or { path } of a folder', ...outboxMethods)(value),
+      : isOutbox(value)
+        ? undefined
+        : 'must be an Outbox, or { path } of a folder',
   sink: (value) =>
     hasFunctions(value, ['deliver', 'close']) && typeof value['name'] === 'string'
       ? undefined

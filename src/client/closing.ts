@@ -2,7 +2,7 @@ import type { Clock } from '../core/clock.ts'
 import { inTime } from '../core/clock.ts'
 import { closeRelay } from '../outbox/close.ts'
 import type { Relay } from '../outbox/relay.ts'
-import type { Outbox } from '../outbox/outbox.ts'
+import type { Outbox } from '../outbox/oldOutbox.ts'
 import type { Sink } from '../sink/sink.ts'
 import type { MessageBatch } from './Message.ts'
 import type { Keeping } from './keeping/keeping.ts'
@@ -72,7 +72,7 @@ export const closing = ({
   return async (within, lastAttempt) => {
     const until = relay.now() + within
     if (!onTheWay.isEmpty()) await handedOver(onTheWay, clock, within)
-    await closeRelay(relay, { clock, within: Math.max(0, until - relay.now()), lastAttempt })
+    await closeRelay(relay, clock, Math.max(0, until - relay.now()), lastAttempt)
     if (keeping !== undefined) {
       await quietly('the folder', () => inTime(clock, timeout, allKept(keeping)))
       // What is under way then comes to the disk or does not, and is handed back only if it did not.

@@ -4,6 +4,7 @@ import { trackingFrame } from '../event/trackingMessage.ts'
 import type { LogEvent, Listener } from '../log/logEvent.ts'
 import type { Hot } from '../log/streams.ts'
 import type { Outcome } from '../core/outcome.ts'
+import { fromOld } from '../outbox/oldOutbox.ts'
 import type { Relay } from '../outbox/relay.ts'
 import { isStoredIn } from '../outbox/lmdb/LmdbContract.ts'
 import type { StoredOutbox } from '../outbox/lmdb/storedOutbox.ts'
@@ -112,11 +113,11 @@ export const workings = (parts: WorkingsParts): Workings => {
         for (const batch of batches) books.keep(batch)
         freed()
         // They were offered before they were there, and a disk that failed may have kept them waiting.
-        if (batches.length > 0) work.look()
+        if (batches.length > 0) work.poll()
       },
       ended: books.keep,
       leaving: () => {
-        work.look()
+        work.poll()
       },
       defect: defectIn('outbox'),
     })
@@ -124,7 +125,7 @@ export const workings = (parts: WorkingsParts): Workings => {
 
   const { outbox, own } = outboxOf(
     settings,
-    persisted?.outbox ?? (isStoredIn(given) ? undefined : given),
+    persisted === undefined ? (isStoredIn(given) ? undefined : given) : fromOld(persisted.outbox),
     defectIn('outbox'),
   )
   const sink = sinkOf(requests.sinkOn(clock), {
@@ -150,7 +151,7 @@ export const workings = (parts: WorkingsParts): Workings => {
       else defect('outbox', new TypeError('an entry is no batch of messages any more, and was not sent'))
     },
     // Others may have made room in the outbox.
-    news: () => {
+    storeChanged: () => {
       onTheWay.go()
     },
   })
@@ -191,11 +192,11 @@ export const workings = (parts: WorkingsParts): Workings => {
     dropOldest: withdrawing({ outbox: own, relay: work, onTheWay, filling, ends }),
     isAnyLeaving: persisted?.isAnyLeaving ?? ends.isAnyLive,
     isAllUnreadable: () =>
-      (outbox.stats().unreadable ?? 0) > 0 &&
+      (store?.stats().unreadable ?? 0) > 0 &&
       onTheWay.isEmpty() &&
       !filling.isAnyOpen() &&
       persisted?.isAnyLeaving() !== true &&
-      !work.active(Infinity),
+      !work.hasWorkBefore(Infinity),
     end: closing({
       relay: work,
       clock,

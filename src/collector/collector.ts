@@ -13,7 +13,7 @@ import type {
 import type { Workings } from '../destination/worker.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
-import type { DeadLetter } from '../outbox/outbox.ts'
+import type { EndedDeadLetter } from '../outbox/outbox.ts'
 
 /** A destination at work. */
 export interface Place {
@@ -150,7 +150,7 @@ export interface Collector extends AsyncDisposable {
   /** Puts dead letters of a destination back to wait. Answers how many; 0 if none has this name, or it is closed. */
   readonly redrive: (
     destination: string,
-    matches?: (letter: DeadLetter<Payload<Event>>) => boolean,
+    matches?: (letter: EndedDeadLetter<Payload<Event>>) => boolean,
   ) => Promise<number>
   /**
    * Answers new requests 503, and uploads that are not whole too, and closes all destinations side by side (DE15). Calling it again answers

@@ -26,15 +26,14 @@ import { sinkOf, workings } from './worker.ts'
  * close, and what it cannot read. All who ask meanwhile share one promise.
  */
 export const idleness = (
-  relay: Pick<Relay<never>, 'totals' | 'onChange' | 'isOver'>,
-  unreadable: () => number,
+  relay: Pick<Relay<never>, 'totals' | 'onChange' | 'isAborted'>,
 ): (() => Promise<Totals>) => {
   let shared: Promise<Totals> | undefined
 
   const settle = (resolve: (totals: Totals) => void): void => {
     const check = (): void => {
       const totals = relay.totals()
-      if (totals.waiting > unreadable() && !relay.isOver()) return
+      if (totals.waiting > 0 && !relay.isAborted()) return
       unwatch()
       shared = undefined
       resolve(totals)

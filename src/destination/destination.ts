@@ -12,7 +12,7 @@ import type { Attempted, Listener } from '../log/logEvent.ts'
 import type { Logger } from '../log/logger.ts'
 import type { CloseResult } from '../outbox/close.ts'
 import type { StoredIn } from '../outbox/lmdb/LmdbContract.ts'
-import type { DeadLetter, Outbox } from '../outbox/outbox.ts'
+import type { EndedDeadLetter, Outbox } from '../outbox/outbox.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
 import type { UrlStats } from './counters.ts'
 
@@ -112,7 +112,7 @@ export interface Destination extends AsyncDisposable {
   /** Resolves with the totals when everything accepted so far and until then has ended, or it is closed. Shortens no delay. */
   readonly idle: () => Promise<Totals>
   /** Puts dead letters back to wait, as many as there is room for, with a new deadline. Answers how many; 0 once it is closed. */
-  readonly redrive: (matches?: (letter: DeadLetter<Payload<Event>>) => boolean) => Promise<number>
+  readonly redrive: (matches?: (letter: EndedDeadLetter<Payload<Event>>) => boolean) => Promise<number>
   /**
    * Refuses new events, lets retries that are due in time and requests in flight end, and resolves with the totals and what is
    * handed back (DE15). Afterwards no timer and no socket is left. Calling it again answers the same promise.

@@ -10,7 +10,6 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { isPromiseLike } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import type { Clock } from '../core/clock.ts'
-import { hasFunctions } from '../core/json.ts'
 import type { Fault } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
 import { Integrations } from '../event/integrations.ts'
@@ -23,7 +22,7 @@ import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
 import { folderFaults } from '../outbox/lmdb/opening/folderFaults.ts'
 import { memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { ordered } from '../outbox/ordered.ts'
-import { outboxMethods } from '../outbox/outbox.ts'
+import { isOutbox } from '../outbox/outbox.ts'
 import type { Outbox, OutboxStats } from '../outbox/outbox.ts'
 import type { DestinationOptions } from './destination.ts'
 import type { Numbers } from './options.ts'
@@ -92,9 +91,9 @@ const NEITHER: Fault = { path: 'outbox', message: 'must be { path } of a folder,
 export const outboxFaults = (outbox: unknown): ReadonlyArray<Fault> => {
   if (outbox === undefined) return []
   if (typeof outbox !== 'object' || outbox === null) return [NEITHER]
-  if (!('append' in outbox))
+  if (!('enqueue' in outbox))
     return folderFaults(outbox).map(({ path, message }) => ({ path: `outbox.${path}`, message }))
-  return hasFunctions(outbox, outboxMethods) ? [] : [NEITHER]
+  return isOutbox(outbox) ? [] : [NEITHER]
 }
 
 /** What an outbox of a destination stands on. */
@@ -116,7 +115,7 @@ export const outboxOf = (
   }
   const given = opened()
   if (orderBy === undefined) return given
-  return ordered(given, { keyOf: ({ items: [event] }) => orderBy(event), defect })
+  return ordered(given, ({ items: [event] }) => orderBy(event), defect)
 }
 
 /** What was offered to an outbox that has not answered yet. It wants its room, so it counts as if it waited already. */

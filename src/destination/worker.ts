@@ -153,7 +153,7 @@ export const workings = (
       ended(outcome)
       outcomes.next(outcome)
     },
-    news,
+    storeChanged: news,
   })
 
   /** What fails to close is told, and keeps nothing else from closing. */
@@ -166,7 +166,7 @@ export const workings = (
   }
 
   const shutDown = async (within: number): Promise<CloseResult<Payload<Event>>> => {
-    const closed = await closeRelay(work, { clock, within, lastAttempt: numbers.timeout })
+    const closed = await closeRelay(work, clock, within, numbers.timeout)
     await quietly('the close of the sink', () => sink.close(numbers.timeout)())
     await quietly('the close of the outbox', () => inTime(clock, numbers.timeout, () => outbox.close()))
     outcomes.complete()
@@ -176,7 +176,7 @@ export const workings = (
 
   return {
     offer: (payload) => coming.counted(payload.byteLength, work.offer(payload)),
-    bury: (payload) => work.bury(payload, refused('full')),
+    bury: (payload) => work.offerDead(payload, refused('full')),
     onEvent,
     now,
     reportFrom,
@@ -191,11 +191,11 @@ export const workings = (
       evictedDeadLetters: outbox.stats().evictedDeadLetters ?? 0,
       urls: counts.urls(),
     }),
-    idle: idleness(work, () => outbox.stats().unreadable ?? 0),
+    idle: idleness(work),
     redrive: (matches = () => true) => work.redrive(matches),
     close: (options) => {
       const within = timeoutOf(options, CLOSE_WITHIN, reportFrom('the timeout of close'))
-      work.refuse()
+      work.stopAccepting()
       whenClosing()
       // A turn later, so that whoever closes inside a callback of the close finds the same promise.
       closing ??= Promise.resolve().then(() => shutDown(within))

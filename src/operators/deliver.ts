@@ -76,7 +76,7 @@ const delivering = <L, P>(
     const isBraked = (): boolean => feed === 'braked'
     const endAtRest = (): void => {
       if (feed === 'open' || feed === 'braked') return
-      if (deciding > 0 || work.active(Infinity) || work.running() > 0) return
+      if (deciding > 0 || work.hasWorkBefore(Infinity) || work.running() > 0) return
       if (feed === 'complete') subscriber.complete()
       else subscriber.error(feed.failed)
     }
@@ -108,7 +108,7 @@ const delivering = <L, P>(
       if (isBraked()) return
       feed = 'braked'
       cut.next()
-      work.brake(() => {
+      work.abort(() => {
         subscriber.complete()
       })
     }

@@ -9,113 +9,114 @@ import { nothingToCancel, runOf } from '../sink/layer.ts'
 import type { Sink } from '../sink/sink.ts'
 import type { Entry } from './outbox.ts'
 
-/** Who is told how rounds go. */
-export interface DeliveriesListener<A> {
-  /** The verdict of a round, exactly once for each that is not cancelled. `since`: when the entry's first attempt started. */
-  readonly settled: (entry: Entry<A>, firstAttemptAt: number, verdict: Verdict) => void
-  /** A delivery has come to rest: nothing of it runs any more. */
-  readonly rested: () => void
-  readonly defect: (where: string, error: unknown) => void
-}
-
-/** The rounds that are under way. */
+/** The deliveries of a relay. */
 export interface Deliveries<A> {
-  /** Starts a round. `until`: no attempt may start at or after it. */
+  /** Starts an attempt. `until`: no request may start at or after it. */
   readonly start: (entry: Entry<A>, firstAttemptAt: number, until: number) => void
-  /** Entries whose verdict is still out. */
-  readonly inFlight: () => number
-  /** Those of them that were tried before. */
+  /** Deliveries without a verdict. */
+  readonly count: () => number
+  /** How many of them are retries. */
   readonly retries: () => number
-  /** Deliveries of which something still runs, siblings of ended ones included. */
+  /** Deliveries of which something still runs, including those that already have a verdict. */
   readonly running: () => number
-  /** Cancels everything, and answers the entries whose verdict was still out. */
+  /** Cancels all deliveries and answers the entries that had no verdict. */
   readonly cancelAll: () => ReadonlyArray<Entry<A>>
 }
 
 interface Delivery<A> extends Link<Delivery<A>> {
   readonly entry: Entry<A>
   readonly firstAttemptAt: number
-  settled: boolean
-  /** Nothing of it runs any more, or it was cancelled. */
-  over: boolean
+  hasVerdict: boolean
+  isFinished: boolean
   cancel: Cancel
 }
 
-/** Runs a sink for entries, and keeps count. A defect of the sink is a retryable failure of that entry alone. */
-export const deliveries = <A>(sink: Sink<A>, listener: DeliveriesListener<A>): Deliveries<A> => {
+/**
+ * Runs deliveries. `onVerdict` is called exactly once for each that is not cancelled; `onFinished` when nothing of it runs any
+ * more. An error of the sink is reported to `onDefect` and counts as a retryable failure.
+ */
+export const deliveries = <A>(
+  sink: Sink<A>,
+  onVerdict: (entry: Entry<A>, firstAttemptAt: number, verdict: Verdict) => void,
+  onFinished: () => void,
+  onDefect: (where: string, error: unknown) => void,
+): Deliveries<A> => {
   const run = runOf(sink)
-  // Not a Set: with one, what had ended lived on until the next full garbage collection (65 instead of 92 µs for `destination.send`
-  // in a long run). Probably its emptied tables, each of which links to the next one; that part was not traced.
-  const running = linkedList<Delivery<A>>()
-  let maxInFlight = 0
+  // A linked list: a Set keeps finished deliveries alive until the next full garbage collection (92 instead of 65 µs an event).
+  const all = linkedList<Delivery<A>>()
+  let count = 0
   let retries = 0
 
-  const settle = (delivery: Delivery<A>, verdict: Verdict): void => {
-    if (delivery.settled) return
-    delivery.settled = true
-    maxInFlight--
+  const setVerdict = (delivery: Delivery<A>, verdict: Verdict): void => {
+    if (delivery.hasVerdict) return
+    delivery.hasVerdict = true
+    count--
     if (delivery.entry.progress !== undefined) retries--
-    listener.settled(delivery.entry, delivery.firstAttemptAt, verdict)
+    onVerdict(delivery.entry, delivery.firstAttemptAt, verdict)
   }
 
-  const rest = (delivery: Delivery<A>, without: string): void => {
-    if (delivery.over) return
-    delivery.over = true
-    running.remove(delivery)
-    if (!delivery.settled) settle(delivery, left(retryable('defect', { detail: without })))
-    listener.rested()
+  /** `without`: the failure to report if there was no verdict. */
+  const finish = (delivery: Delivery<A>, without: string): void => {
+    if (delivery.isFinished) return
+    delivery.isFinished = true
+    all.remove(delivery)
+    if (!delivery.hasVerdict) setVerdict(delivery, left(retryable('defect', { detail: without })))
+    onFinished()
+  }
+
+  const fail = (delivery: Delivery<A>, error: unknown): void => {
+    if (delivery.isFinished) return
+    onDefect(sink.name, error)
+    finish(delivery, messageOf(error))
   }
 
   return {
     start: (entry, firstAttemptAt, until) => {
-      const { progress } = entry
+      const { item, progress } = entry
       const delivery: Delivery<A> = {
         older: undefined,
         newer: undefined,
         entry,
         firstAttemptAt,
-        settled: false,
-        over: false,
+        hasVerdict: false,
+        isFinished: false,
         cancel: nothingToCancel,
       }
-      maxInFlight++
+      count++
       if (progress !== undefined) retries++
-      running.push(delivery)
+      all.push(delivery)
       const attempt = { number: (progress?.attempts ?? 0) + 1, until, lastFailure: progress?.lastFailure }
-      const fail = (error: unknown): void => {
-        if (delivery.over) return
-        listener.defect(sink.name, error)
-        rest(delivery, messageOf(error))
-      }
       try {
-        const cancel = run(entry.item, attempt, {
+        const cancel = run(item, attempt, {
           next: (verdict) => {
-            settle(delivery, verdict)
+            setVerdict(delivery, verdict)
           },
           complete: () => {
-            rest(delivery, 'the sink ended without a verdict')
+            finish(delivery, 'the sink ended without a verdict')
           },
-          error: fail,
+          error: (error) => {
+            fail(delivery, error)
+          },
         })
-        // Its verdict may come before its cancel, and who hears the verdict may cancel everything.
-        if (delivery.over) cancel()
+        // It may have finished, or been cancelled, before `run` returned.
+        if (delivery.isFinished) cancel()
         else delivery.cancel = cancel
       } catch (error) {
-        fail(error)
+        fail(delivery, error)
       }
     },
-    inFlight: () => maxInFlight,
+    count: () => count,
     retries: () => retries,
-    running: running.size,
+    running: all.size,
     cancelAll: () => {
-      const cancelled = running.drain()
-      maxInFlight = 0
+      const cancelled = all.drain()
+      const withoutVerdict = cancelled.filter(({ hasVerdict }) => !hasVerdict).map(({ entry }) => entry)
+      count = 0
       retries = 0
-      const cut = cancelled.filter((delivery) => !delivery.settled).map((delivery) => delivery.entry)
-      // First all of them: the cancel of one may make another speak, and neither is listened to any more.
-      for (const delivery of cancelled) delivery.settled = delivery.over = true
+      // Mark all first: cancelling one delivery may make another one answer, which must be ignored.
+      for (const delivery of cancelled) delivery.hasVerdict = delivery.isFinished = true
       for (const delivery of cancelled) delivery.cancel()
-      return cut
+      return withoutVerdict
     },
   }
 }

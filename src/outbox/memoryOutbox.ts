@@ -1,10 +1,11 @@
 /**
- * The outbox that keeps everything in memory: fast, bounded, gone with the process.
+ * The outbox in memory: fast, bounded, gone with the process.
  *
  * @module
  */
 
 import { left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
 import { steady, systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import { heap } from '../core/heap.ts'
@@ -13,71 +14,21 @@ import { isDead } from '../core/outcome.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
 import { full } from '../core/refusal.ts'
+import type { Full } from '../core/refusal.ts'
 import { DEAD_PAGE } from './outbox.ts'
-import type { Entry, DeadLetter, Outbox } from './outbox.ts'
-
-/** Entries that wait in memory: the new ones in the order of their coming, the parked ones by due time. */
-export interface WaitingLine<A> {
-  readonly enter: (entry: Entry<A>) => void
-  readonly park: (entry: Entry<A>, due: number) => void
-  /** As `Outbox.take` says. */
-  readonly take: (now: number, limit: number, mostParked: number) => ReadonlyArray<Entry<A>>
-  /** As `Outbox.nextDue` says. */
-  readonly nextDue: () => number | undefined
-  /** Takes out all that match. */
-  readonly withdraw: (matches: (entry: Entry<A>) => boolean) => ReadonlyArray<Entry<A>>
-  /** Takes out everything: first what was parked, then the new ones in their order. */
-  readonly drain: () => ReadonlyArray<Entry<A>>
-}
-
-/** An empty line. Enter and take are O(1) for each entry, park is O(log n), and withdraw is O(n). */
-export const waitingLine = <A>(): WaitingLine<A> => {
-  const fresh = queue<Entry<A>>()
-  const parked = heap<Entry<A>>()
-
-  return {
-    enter: fresh.push,
-    park: (entry, due) => {
-      parked.push(due, entry)
-    },
-    take: (now, limit, mostParked) => {
-      const taken: Array<Entry<A>> = []
-      const parkedLimit = Math.min(limit, mostParked)
-      while (taken.length < parkedLimit && (parked.peekKey() ?? Infinity) <= now) {
-        const entry = parked.pop()
-        if (entry !== undefined) taken.push(entry)
-      }
-      while (taken.length < limit) {
-        const entry = fresh.shift()
-        if (entry === undefined) break
-        taken.push(entry)
-      }
-      return taken
-    },
-    nextDue: () => (fresh.size() > 0 ? 0 : parked.peekKey()),
-    withdraw: (matches) => {
-      const gone = [...parked.remove(matches)]
-      for (const entry of fresh.drain()) {
-        if (matches(entry)) gone.push(entry)
-        else fresh.push(entry)
-      }
-      return gone
-    },
-    drain: () => [...parked.drain(), ...fresh.drain()],
-  }
-}
+import type { EndedDeadLetter, Entry, Outbox } from './outbox.ts'
 
 /** The bounds of a memory outbox. */
 export interface MemoryOutboxOptions<A> {
-  /** How many items may wait; default 100,000 (DE9). */
+  /** The maximum number of items. Default 100,000. */
   readonly maxCount?: number
-  /** How many bytes may wait, as `sizeOf` counts them; default 268,435,456, that is 256 MiB (DE9). */
+  /** The maximum number of bytes, as `sizeOf` counts them. Default 268,435,456 (256 MiB). */
   readonly maxBytes?: number
-  /** The bytes of an item; default its `byteLength`, which payloads have, and 0 for things that have none. */
+  /** The bytes of an item. Default its `byteLength`, or 0 if it has none. */
   readonly sizeOf?: (item: A) => number
-  /** How many dead letters are kept for a second look; the oldest makes room. Default 1,000. */
+  /** The maximum number of dead letters; the oldest is deleted to make room. Default 1,000. */
   readonly keepDead?: number
-  /** Says when a letter died; default the machine's clock. */
+  /** Dates the dead letters. Default the system clock. */
   readonly clock?: Clock
 }
 
@@ -89,100 +40,124 @@ const byteLengthOf = (item: unknown): number =>
 const done: Promise<void> = Promise.resolve()
 
 /**
- * An outbox in memory. Append and take are O(1), park is O(log n); a waiting entry costs about 100 bytes beside its item.
- * Everything it holds is lost with the process, so close the pipeline before you exit.
+ * An outbox in memory. `enqueue`, `lease` and `ack` are O(1) for each entry, `nack` is O(log n); a waiting entry takes about 100
+ * bytes beside its item. Everything is lost with the process, so close the pipeline before you exit.
  *
- * @throws RangeError when `maxCount` or `maxBytes` is not a whole number from 1, or `keepDead` one from 0.
+ * @throws RangeError when `maxCount` or `maxBytes` is not a whole number from 1, or `keepDead` not one from 0.
  *
  * @example
  * import { memoryOutbox } from 'headrace'
  *
  * const outbox = memoryOutbox<string>({ maxCount: 2 })
- * outbox.append('a')
- * outbox.append('b')
- * console.log(outbox.append('c')) // => { _tag: 'Left', left: { _tag: 'Full', bound: 'count', limit: 2, input: 'c' } }
+ * const [, , third] = await outbox.enqueue(['a', 'b', 'c'])
+ * console.log(third) // => { _tag: 'Left', left: { _tag: 'Full', bound: 'count', limit: 2, input: 'c' } }
  */
 export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A> => {
   const maxCount = wholeNumber('memoryOutbox: maxCount', 'items', 1, options.maxCount ?? 100_000)
   const maxBytes = wholeNumber('memoryOutbox: maxBytes', 'bytes', 1, options.maxBytes ?? 268_435_456)
   const keepDead = wholeNumber('memoryOutbox: keepDead', 'items', 0, options.keepDead ?? 1_000)
   const { sizeOf = byteLengthOf, clock = systemClock } = options
-  const line = waitingLine<A>()
-  let dead: Array<DeadLetter<A>> = []
+  const fresh = queue<Entry<A>>()
+  const retries = heap<Entry<A>>()
+  let dead: Array<EndedDeadLetter<A>> = []
   let waiting = 0
   let bytes = 0
-  let appended = 0
-  let died = 0
+  let lastId = 0
+  let lastDeadId = 0
 
   const boundFor = (item: A): 'count' | 'bytes' | undefined => {
     if (waiting >= maxCount) return 'count'
     return bytes + sizeOf(item) > maxBytes ? 'bytes' : undefined
   }
 
-  const enter = (item: A): Entry<A> => {
-    const entry: Entry<A> = { id: String(++appended), item, firstAttemptAt: undefined, progress: undefined }
+  const newEntry = (item: A): Entry<A> => ({
+    id: String(++lastId),
+    item,
+    firstAttemptAt: undefined,
+    progress: undefined,
+  })
+
+  const add = (item: A): Entry<A> => {
+    const entry = newEntry(item)
     waiting++
     bytes += sizeOf(item)
-    line.enter(entry)
+    fresh.push(entry)
     return entry
   }
 
-  const leave = (entry: Entry<A>): void => {
+  const remove = (entry: Entry<A>): void => {
     waiting--
     bytes -= sizeOf(entry.item)
   }
 
-  const bury = (entry: Entry<A>, outcome: Outcome<A>): void => {
+  const enqueueOne = (item: A): Either<Full, Entry<A>> => {
+    const bound = boundFor(item)
+    if (bound === undefined) return right(add(item))
+    return left(full(item, bound, bound === 'count' ? maxCount : maxBytes))
+  }
+
+  const addDead = (entry: Entry<A>, outcome: Outcome<A>): void => {
     if (keepDead === 0) return
-    dead.push({ id: String(++died), at: steady(clock)(), entry, outcome })
-    // Cut in halves, so that each letter is moved once on average.
+    dead.push({ reason: 'ended', id: String(++lastDeadId), at: steady(clock)(), entry, outcome })
+    // Cut only at twice the limit: each dead letter is copied once on average.
     if (dead.length >= 2 * keepDead) dead = dead.slice(-keepDead)
   }
-  const kept = (): ReadonlyArray<DeadLetter<A>> => dead.slice(-keepDead)
+  const deadLetters = (): ReadonlyArray<EndedDeadLetter<A>> => dead.slice(-keepDead)
 
   return {
     durable: false,
-    append: (item) => {
-      const bound = boundFor(item)
-      if (bound === undefined) return right(enter(item))
-      return left(full(item, bound, bound === 'count' ? maxCount : maxBytes))
+    enqueue: (items) => items.map(enqueueOne),
+    lease: (now, limits) => {
+      const leased: Array<Entry<A>> = []
+      const maxRetries = Math.min(limits.count, limits.retries)
+      while (leased.length < maxRetries && (retries.peekKey() ?? Infinity) <= now) {
+        const entry = retries.pop()
+        if (entry !== undefined) leased.push(entry)
+      }
+      while (leased.length < limits.count && limits.retriesOnly !== true) {
+        const entry = fresh.shift()
+        if (entry === undefined) break
+        leased.push(entry)
+      }
+      return leased
     },
-    take: line.take,
-    park: line.park,
-    end: (entry, outcome) => {
-      leave(entry)
-      if (isDead(outcome)) bury(entry, outcome)
+    nack: (list) => {
+      for (const { entry, due } of list) retries.push(due, entry)
     },
-    bury: (item, outcome) => {
-      bury({ id: String(++appended), item, firstAttemptAt: undefined, progress: undefined }, outcome)
+    ack: (list) => {
+      for (const { entry, outcome } of list) {
+        remove(entry)
+        if (isDead(outcome)) addDead(entry, outcome)
+      }
     },
-    nextDue: line.nextDue,
-    abandon: () => {
-      const all = line.drain()
-      for (const entry of all) leave(entry)
+    addDeadLetter: (item, outcome) => {
+      addDead(newEntry(item), outcome)
+    },
+    nextDue: (retriesOnly) => (fresh.size() > 0 && retriesOnly !== true ? 0 : retries.peekKey()),
+    takeRemaining: () => {
+      const all = [...retries.drain(), ...fresh.drain()]
+      for (const entry of all) remove(entry)
       return all
     },
     dead: {
+      // Ids only grow, so the position of a deleted one is known too.
       list: ({ after = '0', limit = DEAD_PAGE } = {}) =>
-        // Ids are numbers that only grow, so the place after one that is gone is known too.
-        kept()
+        deadLetters()
           .filter(({ id }) => Number(id) > Number(after))
           .slice(0, limit),
       redrive: (matches) => {
-        const wanted = new Set(kept().filter(matches))
-        let count = 0
-        // What there is no room for stays dead: nothing is lost by asking again later.
-        dead = kept().filter((letter) => {
-          if (!wanted.has(letter) || boundFor(letter.entry.item) !== undefined) return true
-          enter(letter.entry.item)
-          count++
+        const before = deadLetters()
+        const wanted = new Set(before.filter(matches))
+        dead = before.filter((each) => {
+          if (!wanted.has(each) || boundFor(each.entry.item) !== undefined) return true
+          add(each.entry.item)
           return false
         })
-        return count
+        return before.length - dead.length
       },
       purge: (matches) => {
-        const before = kept()
-        dead = before.filter((letter) => !matches(letter))
+        const before = deadLetters()
+        dead = before.filter((each) => !matches(each))
         return before.length - dead.length
       },
     },

@@ -2,185 +2,170 @@ import { isPromiseLike, whenAnswered } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import { queue } from '../core/queue.ts'
 import type { Queue } from '../core/queue.ts'
-import type { Entry, Outbox } from './outbox.ts'
-import { abandonedOf } from './relay.ts'
+import { abandonedOf } from './outbox.ts'
+import type { Entry, LeaseLimits, Outbox } from './outbox.ts'
 
-/** The entries of one key: the head is out or parked, the others wait behind it. */
+/** The entries of one key: the first is in flight or waits for its retry, the others wait in memory behind it. */
 interface Line<A> {
   readonly key: unknown
   readonly behind: Queue<Entry<A>>
 }
 
-/** How an order is kept. */
-export interface OrderedOptions<in A> {
-  /** The key of an item, told apart as in a `Map`. An item without one, undefined, waits for nobody. */
-  readonly keyOf: (item: A) => unknown
-  /**
-   * So many may be held in memory behind heads, if the outbox can leave them where they are (`parked`): then no new ones are taken until a
-   * head has ended, whatever their keys. Default 100,000 (DE9). 0 is for a single key.
-   */
-  readonly mostBehind?: number
-  /** Is told what `keyOf` threw. Its item has no key then. */
-  readonly defect: (error: unknown) => void
-}
+/** The maximum number of new entries leased at a time: all of them may belong behind others. */
+const MAX_LEASE = 1_000
 
-/** So many new entries are looked at in one go, for all of them may stand behind heads that are out. */
-const GULP = 1_000
-
-/** So many may wait in memory by default (DE9). */
-const MOST_BEHIND = 100_000
-
-const ignore = (): void => undefined
+const MAX_BEHIND = 100_000
 
 /**
- * An outbox that keeps the order within a key: an entry is handed out only when the one before it with the same key has ended. So a
- * dead head holds its key for as long as its retries last (DE7), and entries of other keys pass by.
+ * An outbox that keeps the order within a key: an entry is leased only when the one before it with the same key has ended. While
+ * that one is retried its key waits, and other keys pass.
  *
- * It stands around any outbox, so it is outside retry: attempts, deadlines, bounds and what is stored are as without it. What waits
- * behind a head is held in memory. After a restart the order is that in which the outbox hands out. Of an outbox that several processes
- * share, it keeps the order within each of them.
+ * What waits behind an entry is held in memory, at most `maxBehind` entries; then only retries are leased, whatever their key. Of
+ * an outbox that several processes share, the order holds within each of them.
+ *
+ * @param keyOf the key of an item, compared as in a `Map`; an item with the key undefined has no order
+ * @param failed receives what `keyOf` throws; its item has no order then
  */
 export const ordered = <A>(
   outbox: Outbox<A>,
-  { keyOf, mostBehind = MOST_BEHIND, defect }: OrderedOptions<A>,
+  keyOf: (item: A) => unknown,
+  failed: (error: unknown) => void,
+  maxBehind = MAX_BEHIND,
 ): Outbox<A> => {
   const lines = new Map<unknown, Line<A>>()
-  /** By the id of its head. */
-  const heads = new Map<string, Line<A>>()
-  /** What may go and was not handed out yet. */
+  /** By the id of the first entry. */
+  const lineOf = new Map<string, Line<A>>()
+  /** Leased from the outbox and first of their line, but not handed out yet. */
   const ready = queue<Entry<A>>()
-  /** How many wait behind heads. */
-  let heldBehind = 0
+  let behind = 0
 
-  const keyed = (item: A): unknown => {
+  const safeKeyOf = (item: A): unknown => {
     try {
       return keyOf(item)
     } catch (error) {
-      defect(error)
+      failed(error)
       return undefined
     }
   }
 
-  /** Whether it may go now; if not, it waits behind the head of its line. */
-  const mayGo = (entry: Entry<A>): boolean => {
-    if (heads.has(entry.id)) return true
-    const key = keyed(entry.item)
+  /** Whether an entry is the first of its line. If not, it waits behind it. */
+  const isFirst = (entry: Entry<A>): boolean => {
+    if (lineOf.has(entry.id)) return true
+    const key = safeKeyOf(entry.item)
+    if (key === undefined) return true
     const line = lines.get(key)
     if (line !== undefined) {
       line.behind.push(entry)
-      heldBehind++
+      behind++
       return false
     }
-    if (key !== undefined) {
-      const own = { key, behind: queue<Entry<A>>() }
-      lines.set(key, own)
-      heads.set(entry.id, own)
-    }
+    const own = { key, behind: queue<Entry<A>>() }
+    lines.set(key, own)
+    lineOf.set(entry.id, own)
     return true
   }
 
-  /** The next in its line is the head now. */
   const leave = ({ id }: Entry<A>): void => {
-    const line = heads.get(id)
+    const line = lineOf.get(id)
     if (line === undefined) return
-    heads.delete(id)
+    lineOf.delete(id)
     const next = line.behind.shift()
     if (next === undefined) {
       lines.delete(line.key)
-    } else {
-      heads.set(next.id, line)
-      heldBehind--
-      ready.push(next)
+      return
     }
+    behind--
+    lineOf.set(next.id, line)
+    ready.push(next)
   }
 
-  /** Sorts what the outbox handed out: retries that may go into `retries`, new ones that may go into `ready`. */
-  const sift = (entries: ReadonlyArray<Entry<A>>, retries: Array<Entry<A>>): void => {
-    for (const entry of entries) {
-      if (!mayGo(entry)) continue
-      if (entry.progress === undefined) ready.push(entry)
-      else retries.push(entry)
+  const isFull = (): boolean => lines.size > 0 && behind >= maxBehind
+
+  const lease: Outbox<A>['lease'] = (now, { count, retries, retriesOnly = false }) => {
+    const leased: Array<Entry<A>> = []
+    const missing = (): number => count - leased.length - (retriesOnly ? 0 : ready.size())
+
+    /** What to ask of the outbox next. Undefined if that would bring nothing that is wanted. */
+    const limits = (isAgain: boolean, isDry: boolean): LeaseLimits | undefined => {
+      const moreRetries = Math.max(0, Math.min(count, retries) - leased.length)
+      const wanted = missing()
+      if (isAgain && (wanted <= 0 || (isDry && wanted < count))) return undefined
+      if (retriesOnly || isDry || wanted <= 0 || isFull())
+        return moreRetries > 0 ? { count: moreRetries, retries: moreRetries, retriesOnly: true } : undefined
+      const fresh = Math.min(MAX_LEASE, wanted + maxBehind - behind)
+      return { count: Math.max(fresh, moreRetries), retries: moreRetries }
     }
-  }
 
-  /** Whether so many are held that new ones stay where they are. */
-  const isFull = (): boolean => outbox.parked !== undefined && lines.size > 0 && heldBehind >= mostBehind
+    const accept = (entries: ReadonlyArray<Entry<A>>): void => {
+      for (const entry of entries) {
+        if (!isFirst(entry)) continue
+        if (entry.progress === undefined && !retriesOnly) ready.push(entry)
+        else leased.push(entry)
+      }
+    }
 
-  const take: Outbox<A>['take'] = (now, limit, mostParked) => {
-    const mostRetries = Math.min(mostParked, limit)
-    const retries: Array<Entry<A>> = []
-    const mayGoNow = (): number => retries.length + ready.size()
-    const isEnough = (): boolean => mayGoNow() >= limit
-    /** How many more may be asked for: as many as may go, and as may be held behind them. */
-    const gulp = (): number =>
-      outbox.parked === undefined ? GULP : Math.min(GULP, limit - mayGoNow() + mostBehind - heldBehind)
     const handOut = (): ReadonlyArray<Entry<A>> => {
-      const taken = [...retries]
-      for (let next = ready.peek(); next !== undefined && taken.length < limit; next = ready.peek()) {
-        taken.push(next)
-        ready.shift()
+      while (!retriesOnly && leased.length < count) {
+        const next = ready.shift()
+        if (next === undefined) break
+        leased.push(next)
       }
-      return taken
+      return leased
     }
-    /** Of an earlier life there may be many that stand behind others here, before one that may go: so no call within a call. */
-    const lookForRetries = (): Awaitable<ReadonlyArray<Entry<A>>> => {
-      const isOver = (entries: ReadonlyArray<Entry<A>>): boolean => {
-        sift(entries, retries)
-        return entries.length === 0 || mayGoNow() > 0
+
+    /** A loop: many leases may bring only entries that belong behind others. */
+    const leaseAll = (first: LeaseLimits | undefined): Awaitable<ReadonlyArray<Entry<A>>> => {
+      for (let next = first; next !== undefined;) {
+        const asked = next.count
+        const following = (entries: ReadonlyArray<Entry<A>>): LeaseLimits | undefined => {
+          accept(entries)
+          return entries.length === 0 ? undefined : limits(true, entries.length < asked)
+        }
+        const answer = outbox.lease(now, next)
+        if (isPromiseLike(answer)) return answer.then((entries) => leaseAll(following(entries)))
+        next = following(answer)
       }
-      for (;;) {
-        const answer = outbox.parked?.take(now, mostRetries) ?? []
-        if (isPromiseLike(answer))
-          return answer.then((entries) => (isOver(entries) ? handOut() : lookForRetries()))
-        if (isOver(answer)) return handOut()
-      }
+      return handOut()
     }
-    /** Asks for so many, of which so many may be retries, and again for as long as that may bring one that may go. */
-    const look = (most: number, parked: number): Awaitable<ReadonlyArray<Entry<A>>> => {
-      const go = (entries: ReadonlyArray<Entry<A>>): Awaitable<ReadonlyArray<Entry<A>>> => {
-        sift(entries, retries)
-        if (entries.length === most && !isEnough() && !isFull()) return look(gulp(), 0)
-        return entries.length > 0 && mayGoNow() === 0 ? lookForRetries() : handOut()
-      }
-      const answer = outbox.take(now, most, parked)
-      return isPromiseLike(answer) ? answer.then(go) : go(answer)
-    }
-    if (isFull()) return lookForRetries()
-    return look(isEnough() ? mostRetries : Math.max(gulp(), mostRetries), mostRetries)
+    return leaseAll(limits(false, false))
   }
 
-  /** Takes out all that is held here, and puts it where it belongs among what the outbox gives back: each key in its order. */
+  /** Adds what is held here to what the outbox gave back, each key in its order. */
   const withHeld = (given: ReadonlyArray<Entry<A>>): ReadonlyArray<Entry<A>> => {
-    const held = [...ready.drain(), ...[...lines.values()].flatMap(({ behind }) => behind.drain())]
-    for (const entry of held) whenAnswered(() => outbox.end(entry, abandonedOf(entry)), ignore, defect)
-    const isHead = ({ id }: Entry<A>): boolean => heads.has(id)
-    const all = [...given.filter(isHead), ...held, ...given.filter((entry) => !isHead(entry))]
+    const held = [...ready.drain(), ...[...lines.values()].flatMap((line) => line.behind.drain())]
+    const ended = held.map((entry) => ({ entry, outcome: abandonedOf(entry) }))
+    whenAnswered(
+      () => outbox.ack(ended),
+      () => undefined,
+      failed,
+    )
+    const isFirstOfLine = ({ id }: Entry<A>): boolean => lineOf.has(id)
+    const all = [...given.filter(isFirstOfLine), ...held, ...given.filter((entry) => !isFirstOfLine(entry))]
     lines.clear()
-    heads.clear()
-    heldBehind = 0
+    lineOf.clear()
+    behind = 0
     return all
   }
 
   return {
     durable: outbox.durable,
-    // It was never let in, so nobody waits behind it.
-    ...(outbox.bury === undefined ? {} : { bury: outbox.bury.bind(outbox) }),
-    ...(outbox.watch === undefined ? {} : { watch: outbox.watch.bind(outbox) }),
-    append: (item) => outbox.append(item),
-    take,
-    park: (entry, due) => outbox.park(entry, due),
-    end: (entry, outcome) => {
-      const ended = outbox.end(entry, outcome)
-      // Its round is over, so the next one need not wait for the store.
-      leave(entry)
-      return ended
+    ...(outbox.addDeadLetter && { addDeadLetter: outbox.addDeadLetter.bind(outbox) }),
+    ...(outbox.watch && { watch: outbox.watch.bind(outbox) }),
+    enqueue: (items) => outbox.enqueue(items),
+    lease,
+    nack: (list) => outbox.nack(list),
+    ack: (list) => {
+      const answer = outbox.ack(list)
+      // The next entry does not wait for the store.
+      for (const { entry } of list) leave(entry)
+      return answer
     },
-    nextDue: () => {
-      if (ready.size() > 0) return 0
-      return isFull() ? outbox.parked?.nextDue() : outbox.nextDue()
+    nextDue: (retriesOnly = false) => {
+      if (ready.size() > 0 && !retriesOnly) return 0
+      return outbox.nextDue(retriesOnly || isFull())
     },
-    abandon: () => {
-      const given = outbox.abandon()
+    takeRemaining: () => {
+      const given = outbox.takeRemaining()
       if (outbox.durable) return given
       return isPromiseLike(given) ? given.then(withHeld) : withHeld(given)
     },

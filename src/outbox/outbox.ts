@@ -1,5 +1,10 @@
 /**
- * Where accepted items wait, with a due time, until they end. One contract for memory, disk and servers.
+ * The contract of an outbox: where accepted items wait until they end. A relay leases entries from it, delivers them, and
+ * acks or nacks each one.
+ *
+ *     enqueue ─▶ waiting ─▶ lease ─▶ in flight ─┬─▶ ack    ended; a rejected or expired item becomes a dead letter
+ *                   ▲                           │
+ *                   └──────────── nack ◀────────┘          waits again until it is due
  *
  * @module
  */
@@ -8,39 +13,38 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from 'fp-ts/lib/Task.js'
 import type { Awaitable } from '../core/awaitable.ts'
 import type { Cancel } from '../core/clock.ts'
+import { hasFunctions } from '../core/json.ts'
+import { abandoned } from '../core/outcome.ts'
 import type { Outcome, Progress } from '../core/outcome.ts'
 import type { Full } from '../core/refusal.ts'
 
-/** An item in an outbox: all that survives a restart. */
+/** An item in an outbox, as plain data: all of it survives a restart if the outbox is durable. */
 export interface Entry<out A> {
   /** Unique in its outbox. */
   readonly id: string
   readonly item: A
-  /** When the first attempt started, milliseconds since 1970; undefined before the first write that follows it (DE4). */
+  /** When the first attempt started, milliseconds since 1970. Undefined until a `nack` stores it. */
   readonly firstAttemptAt: number | undefined
+  /** The failed attempts so far. Undefined before the first failure. */
   readonly progress: Progress | undefined
 }
 
-/**
- * How much waits, and what the bounds are. Exact in what this process did. What others do to a shared store may show later, but within
- * seconds, and a store that answered `Full` shows at once that it is full.
- */
+/** What an outbox holds, and its bounds. A hint: in a store that others use too it may be a few seconds old. */
 export interface OutboxStats {
-  /** Appended and not ended. */
+  /** Items that were enqueued and have not ended. Includes leased ones. */
   readonly waiting: number
-  /** Of these, so many that cannot be read, so that `take` will not hand them out; default none. */
-  readonly unreadable?: number
   readonly bytes: number
   readonly dead: number
-  /** Dead letters that made room for newer ones; left out by those who do not count them. */
+  /** Dead letters that were deleted to make room for newer ones. Left out by an outbox that does not count them. */
   readonly evictedDeadLetters?: number
   readonly maxCount: number
   readonly maxBytes: number
 }
 
-/** Ended badly, and kept for a second look. */
-export interface DeadLetter<out A> {
-  /** Unique among the dead letters of its outbox, for as long as it lies there. */
+/** An item that was rejected or expired. */
+export interface EndedDeadLetter<out A> {
+  readonly reason: 'ended'
+  /** Unique among the dead letters of its outbox. */
   readonly id: string
   /** When it ended, milliseconds since 1970. */
   readonly at: number
@@ -48,132 +52,110 @@ export interface DeadLetter<out A> {
   readonly outcome: Outcome<A>
 }
 
+/** A stored record that cannot be read. `redrive` leaves it, `purge` removes it. */
+export interface CorruptDeadLetter {
+  readonly reason: 'corrupt'
+  readonly id: string
+  /** When it was found, milliseconds since 1970. */
+  readonly at: number
+  /** The start of the record as it is stored, with bytes that are not text replaced. */
+  readonly raw: string
+}
+
+/** An item that ended without success and is kept for inspection. */
+export type DeadLetter<A> = EndedDeadLetter<A> | CorruptDeadLetter
+
 /** Which dead letters to list. */
 export interface DeadPage {
-  /** Go on after the letter with this id, which may be gone by now; default from the first. */
+  /** Continue after the dead letter with this id, which may be deleted by now. Default: from the oldest. */
   readonly after?: string
-  /** At most so many; default 1,000. */
+  /** The maximum number of dead letters. Default 1,000. */
   readonly limit?: number
 }
 
-/** So many dead letters are listed at once if nothing else is said. */
+/** The default page size of `dead.list`. */
 export const DEAD_PAGE = 1_000
 
-/** The dead letters of an outbox, in the order in which they ended. There may be more of them than memory holds, so they come in pages. */
+/** The dead letters of an outbox, oldest first. */
 export interface DeadLetters<A> {
-  /** One page. One that is shorter than its limit was the last. */
+  /** One page. A page shorter than its limit is the last. */
   readonly list: (page?: DeadPage) => Awaitable<ReadonlyArray<DeadLetter<A>>>
-  /**
-   * Puts those that match back to wait, with a new deadline. Answers how many. `moved` is told how many wait again before `take` hands
-   * them out, if they do so in several steps; then the books are right meanwhile, and also when a later step fails.
-   */
-  readonly redrive: (
-    matches: (letter: DeadLetter<A>) => boolean,
-    moved?: (count: number) => void,
-  ) => Awaitable<number>
-  /** Forgets those that match. Answers how many. */
-  readonly purge: (matches: (letter: DeadLetter<A>) => boolean) => Awaitable<number>
+  /** Moves matching items back to wait, as new ones. Those without room stay dead. Answers how many were moved. */
+  readonly redrive: (matches: (deadLetter: EndedDeadLetter<A>) => boolean) => Awaitable<number>
+  /** Deletes matching dead letters. Answers how many. */
+  readonly purge: (matches: (deadLetter: DeadLetter<A>) => boolean) => Awaitable<number>
+}
+
+/** Which entries a `lease` may hand out. */
+export interface LeaseLimits {
+  /** The maximum number of entries. */
+  readonly count: number
+  /** The maximum number of retries among them. */
+  readonly retries: number
+  /** Hand out no new entries. Default false. */
+  readonly retriesOnly?: boolean
 }
 
 /**
- * What an outbox says of its own accord, because the relay did not do it: the broker delivered, another process or a transaction of the
- * host appended, the lease of a dead worker ran out, there is room again. All left out means: look again, at `nextDue` and at `stats`.
- */
-export interface OutboxChange {
-  /**
-   * So many entries wait for this relay that it was not told of; they count as accepted in its totals. Announced before `take` hands
-   * them out, at the latest before its answer is there; what is announced later is counted when it is handed out, and not twice. What
-   * the relay appended is announced only if that append failed, and is handed out only when it was answered.
-   */
-  readonly arrived?: number
-  /**
-   * So many entries that this relay counts as waiting, and does not hold, will never be handed to it: another relay has them, and counts
-   * them as arrived. They were accepted there, and no longer here. Announced when its append was answered; and of an entry that was
-   * lost, when it is parked late, not when it is ended late.
-   */
-  readonly gone?: number
-}
-
-/** What was parked, seen without the rest. */
-export interface ParkedEntries<out A> {
-  /** When the first of them is due; undefined if there is none. */
-  readonly nextDue: () => number | undefined
-  /** As `take`, of these alone. */
-  readonly take: (now: number, limit: number) => Awaitable<ReadonlyArray<Entry<A>>>
-}
-
-/**
- * The contract. An answer that is not a promise means: done. A promise means: done when it is fulfilled, durable if the outbox
- * says so; the relay goes on only then. A rejection is a defect of the store, and the item stays where it was.
+ * Where accepted items wait. Implement it to keep them in a database or a broker.
  *
- * Each entry is handed to one relay at a time. What a relay took and neither parked nor ended is there again when the outbox is opened
- * anew, or when its lease has run out; an outbox with leases renews them by itself, for all that it handed out and that was neither
- * parked nor ended. An entry that was lost to another relay meanwhile changes nothing when it is parked or ended late: the answer is
- * fulfilled, and nothing is written.
+ * An answer that is not a promise means: done. A promise is fulfilled when the change is done, and durable if the outbox is.
+ * A rejection means that the store failed: the relay logs it and asks again. Each list is meant to be one transaction or one
+ * round trip; it may be empty.
  *
- * Without `watch` one relay works an outbox, and all that it holds when that relay is made counts as accepted before. With it several may
- * share a store. Then each entry is in the books of one relay: the one that appended it, until it is handed to another one, which
- * counts it from there on. Who held it when it was lost, and ended it late, has counted its end too (DE6).
+ * Each entry is leased to one relay at a time. A leased entry that was neither acked nor nacked waits again when the outbox is
+ * reopened, or when its lease has expired. An outbox with expiring leases renews them itself. A late `ack` or `nack` of an entry
+ * that was leased to another relay meanwhile is fulfilled and changes nothing.
  */
 export interface Outbox<A> {
-  /** Whether what was appended survives a crash. */
+  /** Whether entries survive a crash. */
   readonly durable: boolean
+  /** Adds items. One answer for each, in order: its entry, or `Full` if a bound is reached. */
+  readonly enqueue: (items: ReadonlyArray<A>) => Awaitable<ReadonlyArray<Either<Full, Entry<A>>>>
+  /** Hands out entries that are due at `now`: first retries by due time, then new ones in the order of `enqueue`. */
+  readonly lease: (now: number, limits: LeaseLimits) => Awaitable<ReadonlyArray<Entry<A>>>
+  /** Puts leased entries back, with their new progress, until `due` (milliseconds since 1970). */
+  readonly nack: (list: ReadonlyArray<Nack<A>>) => Awaitable<void>
+  /** Removes leased entries that have ended. Rejected and expired ones become dead letters. */
+  readonly ack: (list: ReadonlyArray<Ack<A>>) => Awaitable<void>
+  /** Adds a dead letter for an item that was never enqueued, for lack of room. Left out: such items are only reported. */
+  readonly addDeadLetter?: (item: A, outcome: Outcome<A>) => Awaitable<void>
+  /** Removes and answers all entries that are not leased; used by `close`. A durable outbox keeps them and answers none. */
+  readonly takeRemaining: () => Awaitable<ReadonlyArray<Entry<A>>>
   /**
-   * Takes an item into keeping, or answers that the bound is reached. An outbox may take more beside the item, by a second parameter that
-   * can be left out: a transaction of the host, in which the item is kept. Such an append goes past the relay, and comes to it by `watch`.
+   * When `lease` next has an entry, milliseconds since 1970: 0 for now, undefined for never or when `watch` says so. With
+   * `retriesOnly` new entries do not count.
    */
-  readonly append: (item: A) => Awaitable<Either<Full, Entry<A>>>
+  readonly nextDue: (retriesOnly?: boolean) => number | undefined
   /**
-   * Hands out up to `limit` entries that are due at `now`: first those that were parked, at most `parked` of them and by due
-   * time, then the new ones in the order of their append. If there are not enough new ones, parked ones do not fill up.
+   * For an outbox that others change too: calls `lookAgain` when there may be new entries or new room, at any time. The caller
+   * asks the outbox a turn later, and does not ask inside `lookAgain`.
    */
-  readonly take: (now: number, limit: number, parked: number) => Awaitable<ReadonlyArray<Entry<A>>>
-  /** Puts back an entry that was taken, with its new progress, until `due` (milliseconds since 1970). */
-  readonly park: (entry: Entry<A>, due: number) => Awaitable<void>
-  /** Ends an entry that was taken. A rejected or expired one goes to the dead letters. */
-  readonly end: (entry: Entry<A>, outcome: Outcome<A>) => Awaitable<void>
-  /**
-   * Puts an item that was never let in among the dead letters: there was no room for it, and it shall not be lost (CO1). An outbox
-   * without this keeps none: then its outcome is all that is left of it.
-   */
-  readonly bury?: (item: A, outcome: Outcome<A>) => Awaitable<void>
-  /**
-   * When `take` will next have something, as far as is known here: 0 for now, undefined for never, or for when `watch` says so. After a
-   * `take` that brought nothing it lies ahead; a relay that is told of the past again asks again after a second.
-   */
-  readonly nextDue: () => number | undefined
-  /**
-   * Has `listener` called when there is news, at any time, also before this returns; answers how to take it away, which may be asked inside
-   * the listener. The listener only takes note: the relay looks a turn later, once for however much was said, so nothing is asked
-   * of the outbox inside it. What is said in answer to `nextDue` would make it look for ever. A relay listens from when it is made until it was braked and has handed everything back. With `watch`, what
-   * the outbox held already is announced too. Left out: nothing comes to this outbox past its relay.
-   */
-  readonly watch?: (listener: (news?: OutboxChange) => void) => Cancel
-  /**
-   * For a store that holds more than memory does: who keeps an order waits for a retry with it, and leaves the new ones where they are. Without
-   * it, what waits behind a retry is held in memory.
-   */
-  readonly parked?: ParkedEntries<A>
-  /** Takes out all that is neither taken nor ended: what a close hands back. A durable outbox keeps it and answers nothing. */
-  readonly abandon: () => Awaitable<ReadonlyArray<Entry<A>>>
+  readonly watch?: (lookAgain: () => void) => Cancel
   readonly dead: DeadLetters<A>
   readonly stats: () => OutboxStats
-  /** Releases what it holds. Deletes nothing. Idempotent. */
+  /** Releases resources and deletes nothing. Idempotent. */
   readonly close: Task<void>
 }
 
-type Method = Exclude<keyof Outbox<unknown>, 'durable' | 'dead' | 'bury' | 'watch' | 'parked'>
-
-const METHODS: Readonly<Record<Method, true>> = {
-  append: true,
-  take: true,
-  park: true,
-  end: true,
-  nextDue: true,
-  abandon: true,
-  stats: true,
-  close: true,
+/** An entry to put back. */
+export interface Nack<out A> {
+  readonly entry: Entry<A>
+  readonly due: number
 }
 
-/** The functions that no outbox may leave out. */
-export const outboxMethods: ReadonlyArray<string> = Object.keys(METHODS)
+/** An entry that has ended. */
+export interface Ack<out A> {
+  readonly entry: Entry<A>
+  readonly outcome: Outcome<A>
+}
+
+/** The members that every outbox has, for a check at run time. */
+const REQUIRED = ['enqueue', 'lease', 'nack', 'ack', 'takeRemaining', 'nextDue', 'stats', 'close'] as const
+
+/** Whether a value has the functions of an outbox. */
+export const isOutbox = (value: unknown): value is Outbox<unknown> => hasFunctions(value, REQUIRED)
+
+/** The outcome of an entry that is handed back undelivered. */
+export const abandonedOf = <A>({ item, progress }: Entry<A>): Outcome<A> =>
+  abandoned(item, progress?.attempts ?? 0, progress?.lastFailure)

@@ -1,194 +1,155 @@
-import { whenAnswered } from '../core/awaitable.ts'
+import { isPromiseLike } from '../core/awaitable.ts'
+import type { Awaitable } from '../core/awaitable.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { nothingToCancel } from '../sink/layer.ts'
-import type { Outbox, Entry } from './outbox.ts'
+import type { Entry, Outbox } from './outbox.ts'
 import { STORE_RETRY_DELAY } from './storeCalls.ts'
 
-/** One timer for all that waits. */
-export interface Alarm {
-  /** Rings at `due`, unless it is set to ring before. */
-  readonly atLatest: (due: number) => void
-  readonly clear: () => void
-}
-
-/** An alarm that is set to moments of `now`, and calls `ring`. After `clear` it can be set anew. */
-export const alarm = (clock: Clock, now: () => number, ring: () => void): Alarm => {
-  let cancel: Cancel = nothingToCancel
-  let set = Infinity
-  return {
-    atLatest: (due) => {
-      if (due >= set) return
-      cancel()
-      set = due
-      cancel = clock.schedule(due - now(), () => {
-        set = Infinity
-        ring()
-      })
-    },
-    clear: () => {
-      cancel()
-      set = Infinity
-    },
-  }
-}
-
-/** One timer for all that is parked. */
-export interface DueTimer extends Alarm {
-  /** The outbox was asked what was due at this moment. */
-  readonly looked: (at: number) => void
-  /** Sets it to when something is due next, or to now. */
-  readonly set: (atOnce: boolean) => void
-  /** Sets it, though a look brought nothing: a store may say that something is due, and hand it out a little later. */
-  readonly afterNothing: () => void
-}
-
-/** A timer that calls `ring` when an outbox has something. What falls due after the last look must not be forgotten. */
-export const dueTimer = (
-  clock: Clock,
-  now: () => number,
-  nextDue: Outbox<unknown>['nextDue'],
-  ring: () => void,
-): DueTimer => {
-  const { atLatest, clear } = alarm(clock, now, ring)
-  let last = -Infinity
-
-  return {
-    atLatest,
-    clear,
-    looked: (at) => {
-      last = at
-    },
-    set: (atOnce) => {
-      const due = nextDue()
-      if (atOnce) atLatest(now())
-      else if (due === undefined) clear()
-      else if (due > last) atLatest(due)
-    },
-    afterNothing: () => {
-      const due = nextDue()
-      if (due !== undefined) atLatest(due > last ? due : now() + STORE_RETRY_DELAY)
-    },
-  }
-}
-
-/** What feeding works with. */
 export interface PollerOptions<A> {
-  readonly outbox: Pick<Outbox<A>, 'take' | 'nextDue'>
+  readonly outbox: Pick<Outbox<A>, 'lease' | 'nextDue'>
   readonly clock: Clock
   readonly now: () => number
-  /** How many places there are. */
-  readonly most: number
-  /** How many are taken. */
-  readonly placesTaken: () => number
-  /** How many retries are in a round. */
-  readonly retries: () => number
-  /** Whether nothing is to be started any more. */
-  readonly rests: () => boolean
-  /** Entries are in hand that were not before, and will be started. */
-  readonly handedOut: (entries: ReadonlyArray<Entry<A>>) => void
+  /** How many entries may start now, and how many retries among them. */
+  readonly free: () => number
+  readonly freeRetries: () => number
+  readonly isStopped: () => boolean
   readonly start: (entry: Entry<A>) => void
-  /** Is told what the outbox threw or rejected with. */
-  readonly defect: (error: unknown) => void
-  /** Is called after each look. */
+  readonly failed: (error: unknown) => void
+  /** Called at the end of each poll. */
   readonly changed: () => void
 }
 
-/** Takes what is due from an outbox, for as long as there is room for more. */
+/** Leases due entries from an outbox and starts them while there is room in flight. */
 export interface Poller {
-  /** Looks for what is due, and sets the timer for what is due next. */
-  readonly pump: () => void
-  /** The same when there may be new entries: one was appended, or one that others waited for has ended. */
-  readonly pumpNew: () => void
-  /** Whether a `take` is not answered yet, or what it brought is being started. */
-  readonly isTaking: () => boolean
-  /** Leaves no timer. */
-  readonly rest: () => void
+  readonly poll: () => void
+  /** As `poll`, when there may be new entries: one was enqueued, or the entry before them in their order has ended. */
+  readonly pollNew: () => void
+  /** Whether a `lease` is not answered yet, or its entries are being started. */
+  readonly isPolling: () => boolean
+  readonly clearTimer: () => void
 }
 
-/** After so many starts the event loop has its turn, so that many retries due at once are no stall. */
-const STARTS_A_TURN = 1_000
+/** After so many starts other work of the event loop gets its turn. */
+const MAX_STARTS_PER_TURN = 1_000
 
-/** Retries take half of the places at most. Nothing is asked of an outbox before it says that something is due. */
 export const poller = <A>(options: PollerOptions<A>): Poller => {
-  const {
-    outbox,
-    now,
-    most: places,
-    placesTaken,
-    retries,
-    rests,
-    handedOut,
-    start,
-    defect,
-    changed,
-  } = options
-  const retrySlots = Math.max(1, Math.floor(places / 2))
-  let pumping = false
-  let taking = false
-  /** Somebody wanted more while a `take` was not answered. */
-  let missed = false
-  /** So many were asked for. */
-  let asked = 0
-  /** There were fewer, so there are no new ones: to ask for these alone would be in vain. */
-  let isDry = false
+  const { outbox, clock, now, free, freeRetries, isStopped, start, changed } = options
+  let isPolling = false
+  /** Whether `poll` was called, or entries were found, since the last `lease`. */
+  let again = false
+  /** False if the last `lease` brought fewer entries than it might: to ask for new ones would be in vain. */
+  let mayHaveNew = true
+  let lastPoll = -Infinity
+  let result: 'started' | 'nothing' | 'failed' = 'started'
+  let timerAt = Infinity
+  let cancelTimer: Cancel = nothingToCancel
 
-  const took = (entries: ReadonlyArray<Entry<A>>): number => {
-    handedOut(entries)
-    isDry = entries.length < asked && !missed
-    for (const entry of entries) start(entry)
-    // Only now: what was taken and not yet started must not look like rest.
-    taking = false
-    if (!pumping) {
-      // Once more, for as long as there was something, or there may be by now.
-      if (entries.length > 0 || missed) pump()
-      else {
-        // While the slots are taken, it is who gives one back that looks again.
-        if (!rests() && retries() < retrySlots) timer.afterNothing()
-        changed()
-      }
+  const clearTimer = (): void => {
+    cancelTimer()
+    timerAt = Infinity
+  }
+
+  const wakeAt = (due: number): void => {
+    if (due >= timerAt) return
+    cancelTimer()
+    timerAt = due
+    cancelTimer = clock.schedule(due - now(), () => {
+      timerAt = Infinity
+      poll()
+    })
+  }
+
+  const failed = (error: unknown): void => {
+    result = 'failed'
+    options.failed(error)
+  }
+
+  /** Asks for due entries. Undefined if there is no reason to, or if the store failed. */
+  const lease = (count: number, retries: number): Awaitable<ReadonlyArray<Entry<A>>> | undefined => {
+    lastPoll = now()
+    if (isStopped() || count <= 0 || (retries <= 0 && !mayHaveNew)) return undefined
+    if ((outbox.nextDue() ?? Infinity) > lastPoll) return undefined
+    mayHaveNew = false
+    try {
+      return outbox.lease(lastPoll, { count, retries: Math.max(0, retries) })
+    } catch (error) {
+      failed(error)
+      return undefined
     }
-    return entries.length
   }
 
-  const tookNothing = (error: unknown): number => {
-    taking = false
-    defect(error)
-    if (!rests()) timer.atLatest(now() + STORE_RETRY_DELAY)
-    changed()
-    return 0
+  const setTimer = (): void => {
+    const due = outbox.nextDue()
+    // Something is due, but was not handed out. If retries take all their room, the next delivery that ends polls again.
+    const isInVain = result === 'nothing' && due !== undefined && due <= lastPoll && freeRetries() > 0
+    if (result === 'failed' || isInVain) wakeAt(now() + STORE_RETRY_DELAY)
+    else if (due === undefined) clearTimer()
+    else if (due > lastPoll) wakeAt(due)
   }
 
-  /** Takes up to `most` entries that are due and starts them. Answers how many; 0 too when the store answers later. */
-  const startDue = (most: number): number => {
-    const free = Math.min(places - placesTaken(), most)
-    const at = now()
-    timer.looked(at)
-    if (taking) missed = true
-    if (rests() || taking || free <= 0) return 0
-    const freeRetries = Math.max(0, retrySlots - retries())
-    if ((isDry && freeRetries === 0) || (outbox.nextDue() ?? Infinity) > at) return 0
-    taking = true
-    missed = false
-    asked = free
-    return whenAnswered(() => outbox.take(at, free, freeRetries), took, tookNothing) ?? 0
-  }
-
-  const pump = (): void => {
-    if (pumping) return
-    pumping = true
-    let most = STARTS_A_TURN
-    for (let started = startDue(most); started > 0; started = startDue(most)) most -= started
-    pumping = false
-    if (!rests()) timer.set(most <= 0)
+  const endPoll = (budget: number): void => {
+    isPolling = false
+    if (!isStopped()) {
+      if (budget <= 0) wakeAt(now())
+      else setTimer()
+    }
     changed()
   }
 
-  const pumpNew = (): void => {
-    isDry = false
-    pump()
+  /** A loop, not a recursion: a sink may answer at once, for thousands of entries in a row. */
+  const leaseAll = (): void => {
+    let budget = MAX_STARTS_PER_TURN
+    result = 'started'
+    while (again) {
+      again = false
+      const count = Math.min(free(), budget)
+      const startAll = (entries: ReadonlyArray<Entry<A>>): void => {
+        result = entries.length > 0 ? 'started' : 'nothing'
+        if (entries.length >= count) mayHaveNew = true
+        if (entries.length > 0) again = true
+        budget -= entries.length
+        for (const entry of entries) start(entry)
+      }
+      const answer = lease(count, freeRetries())
+      if (answer === undefined) continue
+      if (!isPromiseLike(answer)) {
+        startAll(answer)
+        continue
+      }
+      const proceed = (): void => {
+        if (again) leaseAll()
+        else endPoll(budget)
+      }
+      answer.then(
+        (entries) => {
+          startAll(entries)
+          proceed()
+        },
+        (error: unknown) => {
+          failed(error)
+          again = false
+          proceed()
+        },
+      )
+      return
+    }
+    endPoll(budget)
   }
 
-  const timer = dueTimer(options.clock, now, () => outbox.nextDue(), pump)
+  const poll = (): void => {
+    again = true
+    if (isPolling) return
+    isPolling = true
+    leaseAll()
+  }
 
-  return { pump, pumpNew, isTaking: () => taking, rest: timer.clear }
+  return {
+    poll,
+    pollNew: () => {
+      mayHaveNew = true
+      poll()
+    },
+    isPolling: () => isPolling,
+    clearTimer,
+  }
 }

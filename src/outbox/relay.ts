@@ -1,18 +1,23 @@
 /**
- * The one implementation of retry: takes what is due from an outbox, gives it to a sink, and does what `step` says with the
- * verdict. The only place in headrace where anything waits for a retry.
+ * The relay delivers the entries of an outbox to a sink. Together with `withRetry` it is the only place that retries.
+ *
+ *     outbox.lease ─▶ sink.deliver ─▶ step ─┬─▶ outbox.ack    final: delivered, rejected or expired
+ *                                           └─▶ outbox.nack   waits for its retry
+ *
+ * An outcome is counted and reported after the outbox has stored it. So a crash can repeat a delivery, and never loses one.
  *
  * @module
  */
 
-import * as Failure from '../core/failure.ts'
-import * as Outcome from '../core/outcome.ts'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Awaitable } from '../core/awaitable.ts'
+import { whenAnswered } from '../core/awaitable.ts'
 import { steady } from '../core/clock.ts'
 import type { Cancel, Clock, Random } from '../core/clock.ts'
+import * as Failure from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
+import * as Outcome from '../core/outcome.ts'
 import { closed } from '../core/refusal.ts'
 import type { Closed, Full } from '../core/refusal.ts'
 import type { Totals } from '../core/totals.ts'
@@ -21,297 +26,327 @@ import { deadlineOf } from '../policy/retryPolicy.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
 import { step } from '../policy/step.ts'
 import type { Sink } from '../sink/sink.ts'
-import { handBack } from './close.ts'
 import { deliveries } from './deliveries.ts'
-import { externalChanges } from './externalChanges.ts'
-import type { DeadLetter, Entry, Outbox } from './outbox.ts'
+import { abandonedOf } from './outbox.ts'
+import type { EndedDeadLetter, Entry, Outbox } from './outbox.ts'
 import { poller } from './poller.ts'
-import { reporting, watchers } from './reporting.ts'
-import { storeQueries, storeWrites } from './storeCalls.ts'
+import { reporting } from './reporting.ts'
+import { storeCalls } from './storeCalls.ts'
 
-/** What a relay works with. */
 export interface RelayOptions<A> {
   readonly sink: Sink<A>
   readonly outbox: Outbox<A>
   readonly retry: RetryPolicy
   readonly clock: Clock
   readonly random: Random
-  /** How many items may be in a round at once; the others wait in the outbox (DE8). */
+  /** The maximum number of entries in flight. */
   readonly maxInFlight: number
   readonly onEvent?: Listener | undefined
-  /** Whether anybody would hear of an item that is accepted, or delivered; of all else it tells in any case. Default: with a `onEvent`. */
+  /** Whether anything listens to this kind of log event. Default: whether there is an `onEvent`. */
   readonly hears?: (tag: 'Accepted' | 'Ended') => boolean
-  /** Is told each outcome, once it is as durable as the outbox; never of one while it is told of another. */
+  /** Called once for each item, after the outbox has stored its outcome. Calls never nest. */
   readonly ended: (outcome: Outcome.Outcome<A>) => void
-  /** Is told, a turn later, that the outbox said something of its own accord: there may be room that nobody here made. */
-  readonly news?: () => void
+  /** Called a turn after the outbox reported changes made by others (`watch`). */
+  readonly storeChanged?: () => void
 }
 
-/** A relay at work. */
+/** Delivers the entries of an outbox to a sink, with retries. */
 export interface Relay<A> {
-  /** Takes an item into keeping: from here on it will have exactly one outcome. */
+  /** Adds an item to the outbox. `Full` if there is no room, `Closed` after `stopAccepting`. */
   readonly offer: (item: A) => Awaitable<Either<Full | Closed, Entry<A>>>
+  /** Adds an item for which the outbox has no room to its dead letters. */
+  readonly offerDead: (item: A, failure: Failure.Failure) => Awaitable<Either<Closed, void>>
+  /** From now on `offer` answers `Closed`. */
+  readonly stopAccepting: () => void
+  /** From now on no delivery starts. Those in flight continue. */
+  readonly stopStarting: () => void
   /**
-   * Takes an item into keeping that the outbox has no room for, and ends it at once as rejected, without an attempt: it is a dead letter
-   * as soon as the outbox has it.
+   * Cancels all deliveries and waits for open store calls. `done` receives the items that are not finished: none of a durable
+   * outbox, which keeps them.
    */
-  readonly bury: (item: A, failure: Failure.Failure) => Awaitable<Either<Closed, void>>
-  /** Refuses new items from now on. */
-  readonly refuse: () => void
-  /** Starts no new round from now on. */
-  readonly rest: () => void
+  readonly abort: (done: (unfinished: ReadonlyArray<A>) => void) => void
+  readonly isAborted: () => boolean
+  /** Asks the outbox for due entries. */
+  readonly poll: () => void
+  /** Reports entries that were removed from the outbox as abandoned. */
+  readonly discard: (entries: ReadonlyArray<Entry<A>>) => void
   /**
-   * Cancels what runs and hands back what has not ended, as soon as the store has answered all that it was asked. A durable
-   * outbox keeps it, and nothing is handed back.
+   * Whether anything is in flight, or could start before `instant`. An outbox with `watch` may not know when: then anything that
+   * waits counts for `Infinity` only.
    */
-  readonly brake: (then: (items: ReadonlyArray<A>) => void) => void
-  /** Looks for what is due: something came to the outbox after it was accepted. */
-  readonly look: () => void
-  /** Ends as abandoned what was withdrawn from the outbox, and waits for it no longer. */
-  readonly withdrawn: (entries: ReadonlyArray<Entry<A>>) => void
-  /**
-   * Whether a round is under way or could start before `instant` (by `now`). Of what only the outbox can date (`watch`) it is taken that it
-   * starts before Infinity, and before no other moment.
-   */
-  readonly active: (instant: number) => boolean
-  /** Deliveries of which something still runs, siblings of ended ones included. */
+  readonly hasWorkBefore: (instant: number) => boolean
+  /** Deliveries that still run, including those that already have a verdict. */
   readonly running: () => number
-  /** Whether it was braked and everything was handed back: nothing will change any more. */
-  readonly isOver: () => boolean
-  /** Has `listener` called after each change that could bring the relay to rest. Answers how to take it away. */
+  /** Calls `listener` after every change of the above. */
   readonly onChange: (listener: () => void) => Cancel
-  /** Puts dead letters back to wait; they count as accepted anew. Answers how many: none once new items are refused. */
-  readonly redrive: (matches: (letter: DeadLetter<A>) => boolean) => Promise<number>
-  /** Tells whoever listens; never throws. */
+  /** Moves matching dead letters back into the outbox. Answers how many: 0 after `stopAccepting`. */
+  readonly redrive: (matches: (deadLetter: EndedDeadLetter<A>) => boolean) => Promise<number>
+  /** Logs. Never throws. */
   readonly report: Listener
   readonly totals: () => Totals
-  /** The time in which due times and deadlines are kept. */
+  /** The time of due times and deadlines. */
   readonly now: () => number
 }
 
-/** The outcome of an entry that nobody here will deliver any more. */
-export const abandonedOf = <A>({ item, progress }: Entry<A>): Outcome.Outcome<A> =>
-  Outcome.abandoned(item, progress?.attempts ?? 0, progress?.lastFailure)
+/** Deliveries do not wait for a slow store: up to this many results may be unsaved. A crash repeats their deliveries. */
+const MAX_UNSAVED = 16
 
-/**
- * So many that have ended, or wait for a retry, may still be on their way into the store while others start in their places: nobody waits
- * for each sync. A crash may bring so many more again (HD48).
- */
-const MOST_UNWRITTEN = 16
-
-/** Makes a relay over an outbox. What the outbox held already is worked too. */
+/** Makes a relay, which starts at once with what the outbox already holds. */
 export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
-  const { outbox, retry, clock, random } = options
+  const { sink, outbox, retry, clock, random, maxInFlight } = options
+  const isShared = outbox.watch !== undefined
+  const maxRetries = Math.max(1, Math.floor(maxInFlight / 2))
   const now = steady(clock)
   const window = deadlineOf(retry)
-  const say = reporting(options, now, outbox.watch === undefined ? outbox.stats().waiting : 0)
-  /** Taken or given up by the store, and not to be started because the relay rests. */
-  const stranded: Array<Entry<A>> = []
-  /** So many were handed out, and are still to be started. */
-  let taken = 0
-  let mode: 'open' | 'refusing' | 'resting' | 'over' = 'open'
+  const report = reporting(options, now, isShared ? 0 : outbox.stats().waiting)
+  const listeners = new Set<() => void>()
+  /** Leased, and not started because the relay is stopped, or not saved because the store failed until then. */
+  const leftOver: Array<Entry<A>> = []
+  let state: 'open' | 'closed' | 'stopped' | 'aborted' = 'open'
+  let lookTimer: Cancel | undefined
 
-  const rests = (): boolean => mode === 'resting' || mode === 'over'
-  const { changed, onChange, whenever } = watchers()
-  const store = { ...storeWrites(clock, say.defect), ...storeQueries(changed) }
+  const isStopped = (): boolean => state === 'stopped' || state === 'aborted'
 
-  const finish = (entry: Entry<A>, outcome: Outcome.Outcome<A>): void => {
-    store.commit({
-      make: () => outbox.end(entry, outcome),
-      then: () => {
-        say.ended(outcome)
-        pumpNew()
+  const changed = (): void => {
+    // Called several times for each entry, and usually nothing listens.
+    if (listeners.size === 0) return
+    for (const listener of listeners) listener()
+  }
+  const onChange = (listener: () => void): Cancel => {
+    listeners.add(listener)
+    return () => {
+      listeners.delete(listener)
+    }
+  }
+  const storeFailed = (error: unknown): void => {
+    report.defect('outbox', error)
+  }
+  const store = storeCalls(clock, storeFailed, changed)
+
+  const end = (entry: Entry<A>, outcome: Outcome.Outcome<A>): void => {
+    store.save({
+      run: () => outbox.ack([{ entry, outcome }]),
+      saved: () => {
+        report.ended(outcome)
+        pollNew()
       },
-      otherwise: () => {
-        // A durable store brings it back one day; of another one this is all that will ever be known.
-        if (!outbox.durable) say.ended(outcome)
+      gaveUp: () => {
+        // A durable outbox hands the entry out again after a restart. For another one this is the last chance to report it.
+        if (!outbox.durable) report.ended(outcome)
         changed()
       },
     })
-    if (store.pending() > 0) pumpNew()
+    if (store.unsaved() > 0) pollNew()
   }
 
-  const park = (entry: Entry<A>, due: number): void => {
-    store.commit({
-      make: () => outbox.park(entry, due),
-      then: pump,
-      otherwise: () => {
-        stranded.push(entry)
+  const putBack = (entry: Entry<A>, due: number): void => {
+    store.save({
+      run: () => outbox.nack([{ entry, due }]),
+      saved: poll,
+      gaveUp: () => {
+        leftOver.push(entry)
         changed()
       },
     })
-    if (store.pending() > 0) pump()
+    if (store.unsaved() > 0) poll()
   }
 
-  const settled = (entry: Entry<A>, startedAt: number, verdict: Verdict): void => {
+  const onVerdict = (entry: Entry<A>, startedAt: number, verdict: Verdict): void => {
     const at = now()
     const { id, item } = entry
-    // DE4: a round in which nothing was started is no first attempt, and the deadline does not count from it.
-    const untried = entry.firstAttemptAt === undefined && isLeft(verdict) && !Failure.wasStarted(verdict.left)
-    const firstAttemptAt = untried ? at : startedAt
+    // If no request was made in the first attempt, it does not count: neither as an attempt nor for the deadline.
+    const isUnstarted =
+      entry.firstAttemptAt === undefined && isLeft(verdict) && !Failure.wasStarted(verdict.left)
+    const firstAttemptAt = isUnstarted ? at : startedAt
     const next = step(retry, entry.progress, firstAttemptAt, verdict, at, random)
     switch (next._tag) {
       case 'Deliver':
-        finish(entry, Outcome.delivered(item, next.attempts, next.receipt))
+        end(entry, Outcome.delivered(item, next.attempts, next.receipt))
         return
       case 'Reject':
-        finish(entry, Outcome.rejected(item, next.attempts, next.failure))
+        end(entry, Outcome.rejected(item, next.attempts, next.failure))
         return
       case 'Expire':
-        finish(entry, Outcome.expired(item, next.failure))
+        end(entry, Outcome.expired(item, next.failure))
         return
       case 'Wait': {
         const { progress, due, delay, because } = next
-        const attempts = untried ? 0 : progress.attempts
-        say.onEvent({ _tag: 'Waiting', at, item, attempts, failure: progress.lastFailure, delay, because })
-        park(untried ? entry : { id, item, firstAttemptAt, progress }, due)
+        const attempts = isUnstarted ? 0 : progress.attempts
+        report.log({ _tag: 'Waiting', at, item, attempts, failure: progress.lastFailure, delay, because })
+        putBack(isUnstarted ? entry : { id, item, firstAttemptAt, progress }, due)
       }
     }
   }
 
-  const round = deliveries(options.sink, { settled, rested: changed, defect: say.defect })
+  const inFlight = deliveries(sink, onVerdict, changed, report.defect)
 
   const start = (entry: Entry<A>): void => {
-    taken--
     const at = now()
     const firstAttemptAt = entry.firstAttemptAt ?? at
-    if (rests()) {
-      stranded.push(entry)
+    if (isStopped()) {
+      leftOver.push(entry)
     } else if (entry.progress !== undefined && at >= firstAttemptAt + window) {
-      // DE4: what was never attempted does not expire; what waited beyond its deadline (while nobody ran) does.
-      const { attempts, lastFailure: last } = entry.progress
-      finish(entry, Outcome.expired(entry.item, Failure.expired(attempts, firstAttemptAt, last)))
+      const { attempts, lastFailure } = entry.progress
+      end(entry, Outcome.expired(entry.item, Failure.expired(attempts, firstAttemptAt, lastFailure)))
     } else {
-      round.start(entry, firstAttemptAt, firstAttemptAt + window)
+      inFlight.start(entry, firstAttemptAt, firstAttemptAt + window)
     }
   }
 
-  /** Handed out, and neither parked nor ended by what the store says. */
-  const inHand = (): number => round.inFlight() + store.pending()
-
-  /** The places that are taken. What the store has not let go of takes some too: else we would hold all that a failing store has. */
-  const placesTaken = (): number => round.inFlight() + Math.max(0, store.pending() - MOST_UNWRITTEN)
-
-  const { pump, pumpNew, isTaking, rest } = poller({
+  const { poll, pollNew, isPolling, clearTimer } = poller<A>({
     outbox,
     clock,
     now,
-    most: options.maxInFlight,
-    placesTaken,
-    retries: round.retries,
-    rests,
-    handedOut: (entries) => {
-      taken = entries.length
-      heard.handedOut()
-    },
+    free: () => maxInFlight - inFlight.count() - Math.max(0, store.unsaved() - MAX_UNSAVED),
+    freeRetries: () => maxRetries - inFlight.retries(),
+    isStopped,
     start,
-    defect: (error) => {
-      say.defect('outbox', error)
-    },
+    failed: storeFailed,
     changed,
   })
 
-  const heard = externalChanges({
-    outbox,
-    clock,
-    say,
-    inHand: () => inHand() + stranded.length + taken,
-    look: () => {
-      pumpNew()
-      options.news?.()
+  const lookAgain = (): void => {
+    if (state === 'aborted') return
+    lookTimer ??= clock.schedule(0, () => {
+      lookTimer = undefined
+      pollNew()
+      options.storeChanged?.()
+    })
+  }
+  const unwatch = whenAnswered<Cancel | undefined, Cancel | undefined>(
+    () => outbox.watch?.(lookAgain),
+    (cancel) => cancel,
+    (error) => {
+      storeFailed(error)
+      return undefined
     },
-  })
+  )
 
-  const admit = (answer: Either<Full, Entry<A>>): Either<Full, Entry<A>> => {
-    if (!isLeft(answer)) {
-      say.accepted(answer.right.item)
-      pumpNew()
+  const isWorking = (): boolean =>
+    inFlight.count() > 0 || isPolling() || store.isBusy() || report.isReporting()
+
+  const stopStarting = (): void => {
+    if (state !== 'aborted') state = 'stopped'
+    clearTimer()
+  }
+
+  /** Reports what is unfinished as abandoned, and answers its items when all were reported. */
+  const handBack = (cancelled: ReadonlyArray<Entry<A>>, done: (items: ReadonlyArray<A>) => void): void => {
+    const finish = (entries: ReadonlyArray<Entry<A>>): void => {
+      for (const entry of entries) report.ended(abandonedOf(entry))
+      report.afterReports(() => {
+        done(entries.map(({ item }) => item))
+      })
     }
-    return answer
-  }
-
-  const readmit = (count: number): void => {
-    say.acceptedUnseen(count)
-    pumpNew()
-  }
-
-  const isBusy = (): boolean => isTaking() || store.open() + store.pending() > 0
-
-  const brake: Relay<A>['brake'] = (then) => {
-    if (!rests()) mode = 'resting'
-    rest()
-    store.giveUp()
-    const cut = round.cancelAll()
-    // Once the store has answered everything: what it had in hand is somewhere then.
-    whenever(
-      () => !isBusy(),
-      () => {
-        handBack({ outbox, store, say }, [...cut, ...stranded.splice(0)], (items) => {
-          mode = 'over'
-          heard.stop()
-          then(items)
-          changed()
-        })
+    if (outbox.durable) {
+      finish([])
+      return
+    }
+    const ended = cancelled.map((entry) => ({ entry, outcome: abandonedOf(entry) }))
+    whenAnswered(
+      () => outbox.ack(ended),
+      () => undefined,
+      storeFailed,
+    )
+    whenAnswered(
+      () => outbox.takeRemaining(),
+      (remaining) => {
+        finish([...cancelled, ...remaining])
+      },
+      (error) => {
+        storeFailed(error)
+        finish(cancelled)
       },
     )
   }
 
-  pump()
+  poll()
 
   return {
     offer: (item) => {
-      if (mode !== 'open') return left(closed(item))
-      return store.ask(() => outbox.append(item), admit)
+      if (state !== 'open') return left(closed(item))
+      return store.call(
+        () => outbox.enqueue([item]),
+        ([answer]) => {
+          if (answer === undefined) throw new Error('the outbox did not answer for the item')
+          if (isLeft(answer)) return answer
+          report.accepted(item)
+          pollNew()
+          return answer
+        },
+      )
     },
-    bury: (item, failure) => {
-      if (mode !== 'open') return left(closed(item))
+    offerDead: (item, failure) => {
+      if (state !== 'open') return left(closed(item))
       const outcome = Outcome.rejected(item, 0, failure)
-      return store.ask(
-        () => outbox.bury?.(item, outcome),
+      return store.call(
+        () => outbox.addDeadLetter?.(item, outcome),
         () => {
-          say.stillborn(outcome)
+          report.accepted(item)
+          report.ended(outcome)
           return right(undefined)
         },
       )
     },
-    refuse: () => {
-      if (mode === 'open') mode = 'refusing'
+    stopAccepting: () => {
+      if (state === 'open') state = 'closed'
     },
-    rest: () => {
-      if (!rests()) mode = 'resting'
-      rest()
+    stopStarting,
+    abort: (done) => {
+      stopStarting()
+      store.stopRetrying()
+      const cancelled = inFlight.cancelAll()
+      const whenIdle = (): void => {
+        if (isPolling() || store.isBusy()) return
+        stopListening()
+        handBack([...cancelled, ...leftOver.splice(0)], (items) => {
+          state = 'aborted'
+          lookTimer?.()
+          whenAnswered(
+            () => unwatch?.(),
+            () => undefined,
+            storeFailed,
+          )
+          done(items)
+          changed()
+        })
+      }
+      const stopListening = onChange(whenIdle)
+      whenIdle()
     },
-    brake,
-    look: pumpNew,
-    withdrawn: (entries) => {
-      for (const entry of entries) say.ended(abandonedOf(entry))
-      pumpNew()
+    isAborted: () => state === 'aborted',
+    poll: pollNew,
+    discard: (entries) => {
+      for (const entry of entries) report.ended(abandonedOf(entry))
+      pollNew()
     },
-    active: (instant) =>
-      round.inFlight() > 0 ||
-      isBusy() ||
-      say.speaking() ||
-      (!rests() && ((outbox.nextDue() ?? Infinity) < instant || (instant === Infinity && heard.isWaiting()))),
-    running: round.running,
-    isOver: () => mode === 'over',
+    hasWorkBefore: (instant) => {
+      if (isWorking()) return true
+      if (isStopped()) return false
+      const isUndated = isShared && instant === Infinity && outbox.stats().waiting > 0
+      return isUndated || (outbox.nextDue() ?? Infinity) < instant
+    },
+    running: inFlight.running,
     onChange,
     redrive: async (matches) => {
-      if (mode !== 'open') return 0
-      let counted = 0
-      const moved = (count: number): void => {
-        counted += count
-        readmit(count)
-      }
-      return store.ask(
-        () => outbox.dead.redrive(matches, moved),
+      if (state !== 'open') return 0
+      return store.call(
+        () => outbox.dead.redrive(matches),
         (count) => {
-          readmit(count - counted)
+          report.redriven(count)
+          pollNew()
           return count
         },
       )
     },
-    report: say.onEvent,
-    totals: say.totals,
+    report: report.log,
+    totals: () => {
+      const counted = report.totals()
+      if (isShared) return { ...counted, waiting: outbox.stats().waiting }
+      if (isWorking() || leftOver.length > 0) return counted
+      // Records that cannot be read leave the store without an outcome.
+      return { ...counted, waiting: Math.min(counted.waiting, outbox.stats().waiting) }
+    },
     now,
   }
 }

@@ -2,129 +2,120 @@ import { isPromiseLike } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 
-/** Questions to a store. */
-export interface StoreQueries {
-  /** Asks, and goes on with the answer, at once if that is here at once. What the store throws or rejects with goes to who asks. */
-  readonly ask: <T, B>(question: () => Awaitable<T>, use: (answer: T) => B) => Awaitable<B>
-  /** How many are not answered yet. */
-  readonly open: () => number
+/** A result that must reach the store. */
+export interface Save {
+  readonly run: () => Awaitable<void>
+  readonly saved: () => void
+  /** `stopRetrying` was called before the store confirmed: the store may or may not have the result. */
+  readonly gaveUp: () => void
 }
 
-/** Counts the questions that are open, and tells of each that is no longer. */
-export const storeQueries = (answered: () => void): StoreQueries => {
-  let open = 0
-  const close = <T>(go: () => T): T => {
-    open--
-    try {
-      return go()
-    } finally {
-      answered()
-    }
-  }
-  return {
-    ask: (question, use) => {
-      const answer = question()
-      if (!isPromiseLike(answer)) return use(answer)
-      open++
-      return answer.then(
-        (value) => close(() => use(value)),
-        (error: unknown) =>
-          close(() => {
-            throw error
-          }),
-      )
-    },
-    open: () => open,
-  }
+/** The calls to an outbox that are not answered yet. */
+export interface StoreCalls {
+  /** Calls the store once and passes its answer on, at once if it is not a promise. */
+  readonly call: <T, B>(run: () => Awaitable<T>, use: (answer: T) => B) => Awaitable<B>
+  /** Saves a result, and repeats that every second until the store confirms it. */
+  readonly save: (save: Save) => void
+  readonly stopRetrying: () => void
+  /** Results that are not saved yet. */
+  readonly unsaved: () => number
+  readonly isBusy: () => boolean
 }
 
-/** Something to be written to a store. */
-export interface Write {
-  readonly make: () => Awaitable<void>
-  /** Goes on when the store has it. */
-  readonly then: () => void
-  /** Goes on when it was given up, and the store may or may not have it. */
-  readonly otherwise: () => void
-}
-
-/** Writes to a store that are not committed yet. */
-export interface StoreWrites {
-  /** Writes, again and again until the store has it or all is given up. */
-  readonly commit: (write: Write) => void
-  readonly pending: () => number
-  /** From now on no failed write is tried again. */
-  readonly giveUp: () => void
-}
-
-/** A store that failed is asked again after so many milliseconds. */
+/** The pause after an error of the store, in milliseconds. */
 export const STORE_RETRY_DELAY = 1_000
 
-/** Nothing ends or parks before its store has it, so a failing store holds its items and loses none. */
-export const storeWrites = (clock: Clock, defect: (where: string, error: unknown) => void): StoreWrites => {
-  const again = new Map<Write, Cancel>()
-  let pending = 0
-  let givenUp = false
+export const storeCalls = (
+  clock: Clock,
+  failed: (error: unknown) => void,
+  changed: () => void,
+): StoreCalls => {
+  const retryTimers = new Map<Save, Cancel>()
+  let calls = 0
+  let unsaved = 0
+  let mayRetry = true
 
-  const drop = (write: Write): void => {
-    pending--
-    write.otherwise()
+  const confirm = (save: Save): void => {
+    unsaved--
+    save.saved()
   }
 
-  const committed = (write: Write): void => {
-    pending--
-    write.then()
+  const giveUp = (save: Save): void => {
+    unsaved--
+    save.gaveUp()
   }
 
-  const failed = (write: Write, error: unknown): void => {
-    defect('outbox', error)
-    if (givenUp) drop(write)
-    else
-      again.set(
-        write,
-        clock.schedule(STORE_RETRY_DELAY, () => {
-          again.delete(write)
-          attempt(write)
-        }),
-      )
-  }
-
-  const attempt = (write: Write): void => {
-    let answer: Awaitable<void>
-    try {
-      answer = write.make()
-    } catch (error) {
-      failed(write, error)
+  const saveFailed = (save: Save, error: unknown): void => {
+    failed(error)
+    if (!mayRetry) {
+      giveUp(save)
       return
     }
-    // A store in memory answers at once: then no function is made for what comes later.
+    const retry = (): void => {
+      retryTimers.delete(save)
+      attempt(save)
+    }
+    retryTimers.set(save, clock.schedule(STORE_RETRY_DELAY, retry))
+  }
+
+  const attempt = (save: Save): void => {
+    let answer: Awaitable<void>
+    try {
+      answer = save.run()
+    } catch (error) {
+      saveFailed(save, error)
+      return
+    }
+    // A store in memory answers at once: no functions are made for a later answer.
     if (!isPromiseLike(answer)) {
-      committed(write)
+      confirm(save)
       return
     }
     answer.then(
       () => {
-        committed(write)
+        confirm(save)
       },
       (error: unknown) => {
-        failed(write, error)
+        saveFailed(save, error)
       },
     )
   }
 
   return {
-    commit: (write) => {
-      pending++
-      attempt(write)
+    call: (run, use) => {
+      const answer = run()
+      if (!isPromiseLike(answer)) return use(answer)
+      calls++
+      const answered = <T>(next: () => T): T => {
+        calls--
+        try {
+          return next()
+        } finally {
+          changed()
+        }
+      }
+      return answer.then(
+        (value) => answered(() => use(value)),
+        (error: unknown) =>
+          answered(() => {
+            throw error
+          }),
+      )
     },
-    pending: () => pending,
-    giveUp: () => {
-      givenUp = true
-      const dropped = [...again]
-      again.clear()
-      for (const [write, cancel] of dropped) {
+    save: (save) => {
+      unsaved++
+      attempt(save)
+    },
+    stopRetrying: () => {
+      mayRetry = false
+      const waiting = [...retryTimers]
+      retryTimers.clear()
+      for (const [save, cancel] of waiting) {
         cancel()
-        drop(write)
+        giveUp(save)
       }
     },
+    unsaved: () => unsaved,
+    isBusy: () => calls + unsaved > 0,
   }
 }

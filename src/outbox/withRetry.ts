@@ -1,134 +1,42 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Task } from 'fp-ts/lib/Task.js'
-import { whenSettled } from '../core/awaitable.ts'
+import { messageOf } from '../core/awaitable.ts'
 import { steady, systemClock, systemRandom } from '../core/clock.ts'
 import type { Cancel, Clock, Random } from '../core/clock.ts'
-import { expired, refused, retryable } from '../core/failure.ts'
+import { expired, retryable, wasStarted } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { wholeNumber } from '../core/json.ts'
-import type { Outcome } from '../core/outcome.ts'
+import type { Progress } from '../core/outcome.ts'
+import { isolate } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
+import { deadlineOf } from '../policy/retryPolicy.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
+import { step } from '../policy/step.ts'
 import { fromRun, nothingToCancel, runOf } from '../sink/layer.ts'
 import type { Receiver } from '../sink/layer.ts'
-import type { Attempt, Layer, Sink } from '../sink/sink.ts'
-import { jobOutbox } from './jobOutbox.ts'
-import { relay } from './relay.ts'
+import type { Layer, Sink } from '../sink/sink.ts'
 
-/** How a retrying layer goes about it. */
+/** Options of `withRetry`. */
 export interface RetryOptions {
-  /** Default the machine's clock. */
+  /** Default the system clock. */
   readonly clock?: Clock
-  /** Default the machine's chance. */
+  /** Default `Math.random`. */
   readonly random?: Random
-  /** How many deliveries may be under way or waiting; one more fails at once as retryable, `full`. Default 100,000. */
+  /** The maximum number of deliveries in flight or waiting; one more fails at once as retryable, `full`. Default 100,000. */
   readonly maxCount?: number
-  /** Is told of waits and defects. */
+  /** Receives `Waiting` and `Defect` log events. */
   readonly onEvent?: Listener
 }
 
-/** A delivery that goes through rounds of its own. */
-interface Job<A> {
-  readonly item: A
-  readonly outer: Attempt
-  readonly firstAttemptAt: number
-  /** Who is told; undefined when the delivery is over or cancelled. */
-  to: Receiver | undefined
-  told: boolean
-  /** Cuts off each round of which something runs. */
-  readonly rounds: Set<Cancel>
-}
-
-/** So many cancelled jobs may stand among those that wait; above it, never more than there are others. */
-const FEW = 64
-
-const CANCELLED: Verdict = left(refused('cancelled'))
-const CLOSED: Verdict = left(retryable('closed'))
-const FULL: Verdict = left(retryable('full'))
-
-const over = (receiver: Receiver, verdict: Verdict): Cancel => {
+const answer = (receiver: Receiver, verdict: Verdict): Cancel => {
   receiver.next(verdict)
   receiver.complete()
   return nothingToCancel
 }
 
-const verdictOf = (outcome: Outcome<unknown>): Verdict => {
-  switch (outcome._tag) {
-    case 'Delivered':
-      return right(outcome.receipt)
-    case 'Rejected':
-    case 'Expired':
-      return left(outcome.failure)
-    case 'Dropped':
-    case 'Abandoned':
-      return CLOSED
-  }
-}
-
-const completeAtRest = <A>(job: Job<A>): void => {
-  if (!job.told || job.rounds.size > 0) return
-  const { to } = job
-  job.to = undefined
-  to?.complete()
-}
-
-/** The sink of jobs: one delivery is one round of a job. */
-const roundsOf = <A>(inner: Sink<A>, now: () => number): Sink<Job<A>> => {
-  const run = runOf(inner)
-  return fromRun<Job<A>>(
-    inner.name,
-    (job, attempt, receiver) => {
-      if (job.to === undefined) return over(receiver, CANCELLED)
-      const { item, outer } = job
-      const lastFailure = attempt.lastFailure ?? outer.lastFailure
-      if (now() >= outer.until) {
-        return over(
-          receiver,
-          left(expired(attempt.number - 1, job.firstAttemptAt, lastFailure ?? retryable('late'))),
-        )
-      }
-      const cut = (): void => {
-        job.rounds.delete(cut)
-        cancel()
-        over(receiver, CANCELLED)
-      }
-      const ended = (onEvent: () => void): void => {
-        job.rounds.delete(cut)
-        onEvent()
-        completeAtRest(job)
-      }
-      let cancel = nothingToCancel
-      job.rounds.add(cut)
-      cancel = run(
-        item,
-        { number: attempt.number, until: Math.min(attempt.until, outer.until), lastFailure },
-        {
-          next: receiver.next,
-          complete: () => {
-            ended(receiver.complete)
-          },
-          error: (defect) => {
-            ended(() => {
-              receiver.error(defect)
-            })
-          },
-        },
-      )
-      // It may have been cut off by who heard a verdict that came at once.
-      if (!job.rounds.has(cut)) cancel()
-      return () => {
-        job.rounds.delete(cut)
-        cancel()
-      }
-    },
-    inner.close,
-  )
-}
-
 /**
- * A layer that tries a sink again as a policy says, for nesting and for use outside a stream: the relay of `deliver`, over a
- * memory of its own. Use one of the two, never both around one sink: attempts would multiply. Cancelling a delivery cancels its
- * wait too. After a close what waited or ran, and whatever comes later, fails at once as retryable, `closed`.
+ * A layer that retries a sink by a policy, for use outside a stream and for single sinks. Use it or the retries of `deliver`,
+ * not both around one sink: attempts would multiply. Cancelling a delivery cancels its wait. After `close` what is in flight or
+ * waits fails as retryable, `closed`, and so does whatever comes later.
  *
  * @throws RangeError when `maxCount` is not a whole number from 1.
  *
@@ -138,92 +46,128 @@ const roundsOf = <A>(inner: Sink<A>, now: () => number): Sink<Job<A>> => {
  *
  * let calls = 0
  * const flaky = sink('flaky', async (_: string) => (++calls < 3 ? left(retryable('busy')) : 'done'))
- * const stubborn = withRetry(both(exponential({ base: 1 }), limitRetries(5)))(flaky)
- * stubborn.deliver('hello', onlyAttempt).subscribe((verdict) => {
+ * const reliable = withRetry(both(exponential({ base: 1 }), limitRetries(5)))(flaky)
+ * reliable.deliver('hello', onlyAttempt).subscribe((verdict) => {
  *   console.log(verdict._tag, calls) // => Right 3
  * })
  */
-export const withRetry = (
-  policy: RetryPolicy,
-  { clock = systemClock, random = systemRandom, maxCount = 100_000, onEvent }: RetryOptions = {},
-): Layer => {
-  wholeNumber('withRetry: maxCount', 'items', 1, maxCount)
+export const withRetry = (policy: RetryPolicy, options: RetryOptions = {}): Layer => {
+  const { clock = systemClock, random = systemRandom, onEvent } = options
+  const maxCount = wholeNumber('withRetry: maxCount', 'items', 1, options.maxCount ?? 100_000)
   const now = steady(clock)
+  const window = deadlineOf(policy)
+  const log: Listener = (event) => {
+    if (onEvent !== undefined) isolate(onEvent, event, () => undefined)
+  }
 
   return <A>(inner: Sink<A>): Sink<A> => {
-    const outbox = jobOutbox<Job<A>>(maxCount)
-    /** Jobs that somebody waits for, and jobs that nobody does and that may still stand in the outbox. */
-    let live = 0
-    let gone = 0
-
-    const work = relay<Job<A>>({
-      sink: roundsOf(inner, now),
-      outbox,
-      retry: policy,
-      clock,
-      random,
-      maxInFlight: maxCount,
-      onEvent,
-      ended: (outcome) => {
-        const job = outcome.item
-        if (job.to === undefined) return
-        live--
-        job.told = true
-        job.to.next(verdictOf(outcome))
-        completeAtRest(job)
-      },
-    })
-
-    /** Not at each cancel: to go through all that wait, for each of many, would take for ever. */
-    const sweep = (): void => {
-      if (live > 0 && (gone < FEW || gone < live)) return
-      gone = 0
-      work.withdrawn(outbox.withdraw((job) => job.to === undefined))
-    }
-
-    const cancel = (job: Job<A>): void => {
-      if (job.to === undefined) return
-      job.to = undefined
-      if (!job.told) live--
-      for (const cut of [...job.rounds]) cut()
-      if (job.told) return
-      gone++
-      sweep()
-    }
-
-    const close = (within: number): Task<void> => {
-      work.refuse()
-      work.brake(() => undefined)
-      return inner.close(within)
-    }
+    const run = runOf(inner)
+    /** One for each delivery: ends it as closed. */
+    const open = new Set<() => void>()
+    let isClosed = false
 
     return fromRun<A>(
       inner.name,
       (item, outer, receiver) => {
-        const job: Job<A> = {
-          item,
-          outer,
-          firstAttemptAt: now(),
-          to: receiver,
-          told: false,
-          rounds: new Set(),
+        if (isClosed) return answer(receiver, left(retryable('closed')))
+        if (open.size >= maxCount) return answer(receiver, left(retryable('full')))
+        let firstAttemptAt: number | undefined
+        let progress: Progress | undefined
+        let hasVerdict = false
+        let cancelWait = nothingToCancel
+        /** Attempts of which something still runs: an answer may be read after its verdict. */
+        const running = new Set<{ cancel: Cancel }>()
+
+        const stop = (): void => {
+          open.delete(close)
+          cancelWait()
+          const cancelled = [...running]
+          running.clear()
+          for (const { cancel } of cancelled) cancel()
         }
-        live++
-        whenSettled(
-          work.offer(job),
-          (kept) => {
-            if (!isLeft(kept)) return
-            live--
-            job.to = undefined
-            over(receiver, kept.left._tag === 'Full' ? FULL : CLOSED)
-          },
-          receiver.error,
-        )
-        return () => {
-          cancel(job)
+        const completeIfDone = (): void => {
+          if (!hasVerdict || running.size > 0 || !open.delete(close)) return
+          receiver.complete()
         }
+        const end = (verdict: Verdict): void => {
+          hasVerdict = true
+          receiver.next(verdict)
+          completeIfDone()
+        }
+        const close = (): void => {
+          stop()
+          if (!hasVerdict) receiver.next(left(retryable('closed')))
+          receiver.complete()
+        }
+        open.add(close)
+
+        const onVerdict = (startedAt: number, verdict: Verdict): void => {
+          const at = now()
+          // If no request was made in the first attempt, it does not count.
+          const isUnstarted = firstAttemptAt === undefined && isLeft(verdict) && !wasStarted(verdict.left)
+          const next = step(policy, progress, isUnstarted ? at : startedAt, verdict, at, random)
+          if (next._tag === 'Deliver') end(right(next.receipt))
+          else if (next._tag !== 'Wait') end(left(next.failure))
+          else if (next.due >= outer.until)
+            end(left(expired(next.progress.attempts, startedAt, next.progress.lastFailure)))
+          else {
+            const { delay, because } = next
+            const { attempts, lastFailure: failure } = next.progress
+            log({ _tag: 'Waiting', at, item, attempts: isUnstarted ? 0 : attempts, failure, delay, because })
+            if (!isUnstarted) {
+              firstAttemptAt = startedAt
+              progress = next.progress
+            }
+            cancelWait = clock.schedule(delay, attempt)
+          }
+        }
+
+        const attempt = (): void => {
+          const at = now()
+          const startedAt = firstAttemptAt ?? at
+          const until = Math.min(outer.until, startedAt + window)
+          const lastFailure = progress?.lastFailure ?? outer.lastFailure
+          if (at >= until) {
+            end(left(expired(progress?.attempts ?? 0, startedAt, lastFailure ?? retryable('late'))))
+            return
+          }
+          const own = { cancel: nothingToCancel }
+          let isAnswered = false
+          const next = (verdict: Verdict): void => {
+            if (isAnswered || !running.has(own)) return
+            isAnswered = true
+            onVerdict(startedAt, verdict)
+          }
+          running.add(own)
+          const cancel = run(
+            item,
+            { number: (progress?.attempts ?? 0) + 1, until, lastFailure },
+            {
+              next,
+              complete: () => {
+                if (running.delete(own)) completeIfDone()
+              },
+              error: (error) => {
+                if (!running.has(own)) return
+                log({ _tag: 'Defect', at: now(), where: inner.name, error })
+                next(left(retryable('defect', { detail: messageOf(error) })))
+                if (running.delete(own)) completeIfDone()
+              },
+            },
+          )
+          // A listener of a verdict that came at once may have cancelled.
+          if (running.has(own)) own.cancel = cancel
+          else cancel()
+        }
+
+        attempt()
+        return stop
       },
-      (within) => () => close(within)(),
+      (within) => () => {
+        isClosed = true
+        for (const close of [...open]) close()
+        return inner.close(within)()
+      },
     )
   }
 }

@@ -59,7 +59,7 @@ it('says what could not be read, and forgets it when it is told to', async () =>
   const path = `${scratch()}/outbox`
   const codec = { kind: 'events', toText: (text: string) => text, fromText: String, sizeOf: () => 7 }
   const store = lmdbOutbox<string>({ path, codec })
-  await store.append('nothing that an event would be')
+  await store.enqueue(['nothing that an event would be'])
   await store.close()
   const receiver = await loopbackReceiver()
   onTestFinished(receiver.close)

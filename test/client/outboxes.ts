@@ -28,17 +28,19 @@ export const outboxes = (kind: OutboxKind, clock: VirtualClock): Store | undefin
         resolve(value())
       })
     })
-  const take: Outbox<MessageBatch>['append'] = (batch) => {
-    const answer = inner.append(batch)
+  const take: Outbox<MessageBatch>['enqueue'] = (batches) => {
+    const answers = inner.enqueue(batches)
     // This one answers at once.
-    if ('_tag' in answer && answer._tag === 'Right') appended.push({ at: clock.monotonic(), batch })
-    return answer
+    if ('length' in answers)
+      for (const [at, batch] of batches.entries())
+        if (answers[at]?._tag === 'Right') appended.push({ at: clock.monotonic(), batch })
+    return answers
   }
   return {
     appended,
     outbox: {
       ...inner,
-      append: (batch) => {
+      enqueue: (batch) => {
         asked++
         if (kind === 'memory') return take(batch)
         if (kind === 'failing' && asked % 2 === 1) {

@@ -82,11 +82,11 @@ describe('with outboxes that take their time', () => {
   })
 
   it.each<[string, Partial<Outbox<Delivery>>]>([
-    ['rejects', { append: () => Promise.reject(new Error('disk full')) }],
+    ['rejects', { enqueue: () => Promise.reject(new Error('disk full')) }],
     [
       'throws',
       {
-        append: () => {
+        enqueue: () => {
           throw new Error('disk full')
         },
       },
@@ -94,8 +94,8 @@ describe('with outboxes that take their time', () => {
     [
       'fails to bury',
       {
-        append: (item) => left({ _tag: 'Full', bound: 'count', limit: 1, input: item }),
-        bury: () => Promise.reject(new Error('disk full')),
+        enqueue: (items) => items.map((input) => left({ _tag: 'Full', bound: 'count', limit: 1, input })),
+        addDeadLetter: () => Promise.reject(new Error('disk full')),
       },
     ],
   ])('one that %s has the request answered 503, and the others keep their share', async (_, broken) => {

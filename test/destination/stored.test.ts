@@ -139,7 +139,7 @@ it('a folder that is in use or is no outbox is an error of its own, with the way
 it.each<[unknown, string]>([
   ['./outbox', 'outbox must be { path } of a folder, or an Outbox'],
   [null, 'outbox must be { path } of a folder, or an Outbox'],
-  [{ path: 'a', append: undefined }, 'outbox must be { path } of a folder, or an Outbox'],
+  [{ path: 'a', enqueue: undefined }, 'outbox must be { path } of a folder, or an Outbox'],
   [{}, 'outbox.path must be a string that is not empty'],
   [{ path: 5, maxcount: 5 }, 'outbox.maxcount is no setting'],
 ])('an outbox of %j is a fault that is named', (outbox, fault) => {

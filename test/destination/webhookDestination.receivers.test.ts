@@ -58,7 +58,9 @@ describe('webhookDestination', () => {
     const opened = open(to(dead), { retry: both(quick, deadline(40)) })
     await opened.destination.send(track(1))
     await opened.destination.idle()
-    expect(opened.outcomes).toMatchObject([{ _tag: 'Expired', failure: { last: { _tag: 'AllFailed' } } }])
+    expect(opened.outcomes).toMatchObject([
+      { _tag: 'Expired', failure: { lastFailure: { _tag: 'AllFailed' } } },
+    ])
     expect(opened.destination.stats()).toMatchObject({ expired: 1, waiting: 0 })
   })
 

@@ -87,11 +87,11 @@ export const collectorMutants: Readonly<Record<string, CreateCollector>> = {
     const shared = memoryOutbox<Payload<Event>>({ maxCount: options.maxCount ?? 1 })
     const outbox = (): typeof shared => {
       const own = memoryOutbox<Payload<Event>>({ maxCount: options.maxCount ?? 1 })
-      const both = (item: Payload<Event>) => {
-        const answer = shared.append(item)
-        return '_tag' in answer && answer._tag === 'Left' ? answer : own.append(item)
+      const both: typeof own.enqueue = async (items) => {
+        const answers = await shared.enqueue(items)
+        return answers.some(({ _tag }) => _tag === 'Left') ? answers : own.enqueue(items)
       }
-      return { ...own, append: both }
+      return { ...own, enqueue: both }
     }
     return createCollector(settings, { ...options, outbox })
   },

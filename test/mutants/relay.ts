@@ -17,27 +17,38 @@ const withOptions =
     relay({ ...options, ...change(options) })
 
 export const relayMutants: Readonly<Record<string, MakeRelay>> = {
-  'forgets who refused': over(({ park }) => ({
-    park: (entry, due) =>
-      park(
-        { ...entry, progress: { attempts: entry.progress?.attempts ?? 1, lastFailure: retryable('status') } },
-        due,
+  'forgets who refused': over(({ nack }) => ({
+    nack: (list) =>
+      nack(
+        list.map(({ entry, due }) => ({
+          entry: {
+            ...entry,
+            progress: { attempts: entry.progress?.attempts ?? 1, lastFailure: retryable('status') },
+          },
+          due,
+        })),
       ),
   })),
-  'a restart extends the deadline': over(({ park }) => ({
-    park: (entry, due) => park({ ...entry, firstAttemptAt: undefined }, due),
+  'a restart extends the deadline': over(({ nack }) => ({
+    nack: (list) =>
+      nack(list.map(({ entry, due }) => ({ entry: { ...entry, firstAttemptAt: undefined }, due }))),
   })),
-  'ends twice': over(({ end }) => ({
-    end: async (entry, outcome) => {
-      await end(entry, outcome)
-      await end(entry, outcome)
+  'ends twice': over(({ ack }) => ({
+    ack: async (list) => {
+      await ack(list)
+      await ack(list)
     },
   })),
-  'loses what it parks': over(({ park, end }) => ({
-    park: (entry, due) =>
-      entry.progress?.attempts === 2
-        ? end(entry, { _tag: 'Dropped', item: -1, attempts: 2, reason: 'dropOldest' })
-        : park(entry, due),
+  'loses what it parks': over(({ nack, ack }) => ({
+    nack: (list) =>
+      list.some(({ entry }) => entry.progress?.attempts === 2)
+        ? ack(
+            list.map(({ entry }) => ({
+              entry,
+              outcome: { _tag: 'Dropped', item: -1, attempts: 2, reason: 'dropOldest' },
+            })),
+          )
+        : nack(list),
   })),
   'bounds no rounds': withOptions(() => ({ maxInFlight: 100 })),
   'gives up early': withOptions(({ retry }) => ({ retry: both(retry, deadline(500)) })),

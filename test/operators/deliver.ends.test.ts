@@ -18,7 +18,7 @@ describe('deliver', () => {
     clock.tick(10)
     stop.next()
     expect(seen.values).toMatchObject([
-      { _tag: 'Abandoned', item: 'waits', attempts: 1, last: { status: 503 } },
+      { _tag: 'Abandoned', item: 'waits', attempts: 1, lastFailure: { status: 503 } },
     ])
     expect(seen.end).toBe('complete')
     expect(clock.pending()).toBe(0)

@@ -60,7 +60,7 @@ describe('deliver', () => {
     clock.tick(10_000)
     expect(seen.values).toMatchObject([
       { _tag: 'Rejected', item: 'no', attempts: 1, failure: { status: 404 } },
-      { _tag: 'Expired', item: 'never', attempts: 4, failure: { attempts: 4, last: { status: 503 } } },
+      { _tag: 'Expired', item: 'never', attempts: 4, failure: { attempts: 4, lastFailure: { status: 503 } } },
     ])
     expect(seen.end).toBe('complete')
   })

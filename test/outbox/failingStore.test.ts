@@ -16,7 +16,11 @@ const busy: Verdict = left(retryable('status', { status: 503 }))
 const yes: Verdict = right({ sink: 's' })
 
 /** A store of which one operation fails the first `times` times, by throwing or by rejecting. */
-const failing = (operation: 'append' | 'take' | 'park' | 'end', times: number, how: 'throws' | 'rejects') => {
+const failing = (
+  operation: 'enqueue' | 'lease' | 'nack' | 'ack',
+  times: number,
+  how: 'throws' | 'rejects',
+) => {
   const outbox = memoryOutbox<string>()
   let left = times
   const fail = <T>(): Promise<T> => {
@@ -73,7 +77,7 @@ describe('a store that fails', () => {
   it.each(['throws', 'rejects'] as const)(
     'an append that %s costs that item, which is told so',
     async (how) => {
-      const { clock, items, seen } = play(failing('append', 1, how))
+      const { clock, items, seen } = play(failing('enqueue', 1, how))
       items.next(right('a'))
       items.next(right('b'))
       items.complete()
@@ -82,7 +86,7 @@ describe('a store that fails', () => {
     },
   )
 
-  it.each(['take', 'park', 'end'] as const)(
+  it.each(['lease', 'nack', 'ack'] as const)(
     'a %s that fails is made again, and nothing is lost',
     async (operation) => {
       for (const how of ['throws', 'rejects'] as const) {

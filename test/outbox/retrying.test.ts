@@ -189,10 +189,10 @@ describe('retrying', () => {
     await layered.close(0)()
     hear('late')
     expect(seen).toEqual([
-      'runs closed',
-      'runs complete',
       'waits closed',
       'waits complete',
+      'runs closed',
+      'runs complete',
       'late closed',
       'late complete',
     ])

@@ -61,41 +61,53 @@ export const survivingOutbox = <A>(
 
   return {
     durable: true,
-    append: (item) =>
-      on.entries.size >= maxCount
-        ? left(full(item, 'count', maxCount))
-        : commit(() => {
-            const entry: Entry<A> = {
-              id: String(++on.appended),
-              item,
-              firstAttemptAt: undefined,
-              progress: undefined,
-            }
-            on.entries.set(entry.id, { entry, due: 0 })
-            return right(entry)
-          }),
-    take: (now, limit, parked) => {
+    enqueue: (items) =>
+      commit(() =>
+        items.map((item) => {
+          if (on.entries.size >= maxCount) return left(full(item, 'count', maxCount))
+          const entry: Entry<A> = {
+            id: String(++on.appended),
+            item,
+            firstAttemptAt: undefined,
+            progress: undefined,
+          }
+          on.entries.set(entry.id, { entry, due: 0 })
+          return right(entry)
+        }),
+      ),
+    lease: (now, { count, retries: maxRetries, retriesOnly = false }) => {
       const due = ready().filter((row) => row.due <= now)
-      const retries = due.filter((row) => row.entry.progress !== undefined).slice(0, Math.min(limit, parked))
-      const fresh = due.filter((row) => row.entry.progress === undefined).slice(0, limit - retries.length)
+      const retries = due.filter((row) => row.due > 0).slice(0, Math.min(count, maxRetries))
+      const fresh = retriesOnly ? [] : due.filter((row) => row.due === 0).slice(0, count - retries.length)
       const rows = [...retries, ...fresh].map((row) => row.entry)
       for (const entry of rows) taken.add(entry.id)
       return rows
     },
-    park: (entry, due) =>
+    nack: (list) =>
       commit(() => {
-        on.entries.set(entry.id, { entry, due })
-        taken.delete(entry.id)
+        for (const { entry, due } of list) {
+          on.entries.set(entry.id, { entry, due })
+          taken.delete(entry.id)
+        }
       }),
-    end: (entry, outcome) =>
+    ack: (list) =>
       commit(() => {
-        on.entries.delete(entry.id)
-        taken.delete(entry.id)
-        on.ended.push(outcome)
-        if (isDead(outcome)) on.dead.push({ id: String(on.dead.length + 1), at: clock.now(), entry, outcome })
+        for (const { entry, outcome } of list) {
+          on.entries.delete(entry.id)
+          taken.delete(entry.id)
+          on.ended.push(outcome)
+          if (isDead(outcome))
+            on.dead.push({
+              reason: 'ended',
+              id: String(on.dead.length + 1),
+              at: clock.now(),
+              entry,
+              outcome,
+            })
+        }
       }),
-    nextDue: () => ready()[0]?.due,
-    abandon: () => [],
+    nextDue: (retriesOnly = false) => ready().find(({ due }) => due > 0 || !retriesOnly)?.due,
+    takeRemaining: () => [],
     dead: { list: () => on.dead, redrive: () => 0, purge: () => 0 },
     stats: () => ({ waiting: on.entries.size, bytes: 0, dead: on.dead.length, maxCount, maxBytes: Infinity }),
     close: () => Promise.resolve(),

@@ -209,7 +209,7 @@ export const play = async (
       run: () => {
         life++
         on.generation++
-        work.brake(() => undefined)
+        work.abort(() => undefined)
         busy = 0
         work = boot()
       },

@@ -3,7 +3,7 @@ import type { Relay } from '../../outbox/relay.ts'
 
 /** What a drain works with. */
 export interface DrainingOptions {
-  readonly relay: Pick<Relay<never>, 'active' | 'onChange' | 'now'>
+  readonly relay: Pick<Relay<never>, 'hasWorkBefore' | 'onChange' | 'now'>
   readonly clock: Clock
   /** Milliseconds. */
   readonly within: number
@@ -39,7 +39,7 @@ export const draining = (options: DrainingOptions): (() => void) => {
       if (waiting() > 0) giveUp()
     }
     const check = (): void => {
-      if (waiting() === 0 || (isHandedOver() && !relay.active(until))) finish()
+      if (waiting() === 0 || (isHandedOver() && !relay.hasWorkBefore(until))) finish()
     }
     const timeIsUp = clock.schedule(within, finish)
     const unwatch = relay.onChange(check)

@@ -1,6 +1,6 @@
 import type { Worked } from '../../outbox/lmdb/entering/Drafts.ts'
-import { waitingLine } from '../../outbox/memoryOutbox.ts'
-import type { Entry } from '../../outbox/outbox.ts'
+import { waitingLine } from '../../outbox/oldOutbox.ts'
+import type { Entry } from '../../outbox/oldOutbox.ts'
 import type { MessageBatch } from '../Message.ts'
 import type { Held } from './heldBatches.ts'
 

@@ -1,7 +1,7 @@
 import { isPromiseLike } from '../../core/awaitable.ts'
 import type { Awaitable } from '../../core/awaitable.ts'
 import type { StoredOutbox } from '../../outbox/lmdb/storedOutbox.ts'
-import type { Entry, Outbox } from '../../outbox/outbox.ts'
+import type { Entry, Outbox } from '../../outbox/oldOutbox.ts'
 import type { MessageBatch } from '../Message.ts'
 import type { Afloat } from './afloat.ts'
 import type { Held } from './heldBatches.ts'

@@ -1,4 +1,4 @@
-import type { Entry } from '../../outbox/outbox.ts'
+import type { Entry } from '../../outbox/oldOutbox.ts'
 import type { MessageBatch } from '../Message.ts'
 
 /** The entries that were handed out before they came to the disk: whoever works one goes on to know it by the id that it had then. */

@@ -1,7 +1,7 @@
 import { counters } from '../../core/totals.ts'
 import type { Totals } from '../../core/totals.ts'
 import type { Outcome } from '../../core/outcome.ts'
-import type { OutboxStats } from '../../outbox/outbox.ts'
+import type { OutboxStats } from '../../outbox/oldOutbox.ts'
 import type { Listener } from '../../log/logEvent.ts'
 import type { Refusal } from '../../core/refusal.ts'
 import type { ClientStats } from '../Client.ts'

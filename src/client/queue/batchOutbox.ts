@@ -5,7 +5,7 @@ import { heap } from '../../core/heap.ts'
 import { lookup } from '../../core/lookup.ts'
 import { queue } from '../../core/queue.ts'
 import type { Queue } from '../../core/queue.ts'
-import type { Entry, Outbox } from '../../outbox/outbox.ts'
+import type { Entry, Outbox } from '../../outbox/oldOutbox.ts'
 
 /** An outbox of batches, from which the oldest can be taken back. */
 export interface BatchOutbox<A> extends Outbox<A> {

@@ -1,5 +1,6 @@
 import { ordered } from '../../outbox/ordered.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
+import { fromOld } from '../../outbox/oldOutbox.ts'
 import type { MessageBatch } from '../Message.ts'
 import type { ClientSettings } from '../settingsOf.ts'
 import { batchOutbox } from './batchOutbox.ts'
@@ -27,11 +28,11 @@ export const outboxOf = (
   const several = key === undefined ? () => undefined : laneOf
   const keyOf = concurrency === 1 ? () => 0 : several
   const own = batchOutbox<MessageBatch>(keyOf)
-  if (outbox === undefined) return { outbox: own, own }
+  if (outbox === undefined) return { outbox: fromOld(own), own }
   if (keyOf === several && key === undefined) return { outbox, own }
   // A single lane has nothing to hold, for nothing passes by its head.
   return {
-    outbox: ordered(outbox, { keyOf, mostBehind: concurrency === 1 ? 0 : MOST_BEHIND, defect }),
+    outbox: ordered(outbox, keyOf, defect, concurrency === 1 ? 0 : MOST_BEHIND),
     own,
   }
 }

@@ -9,7 +9,7 @@ import type { Shards } from './shards.ts'
 /** Where messages wait, the oldest first. */
 export interface WithdrawingOptions {
   readonly outbox: Pick<BatchOutbox<MessageBatch>, 'withdrawOldest'>
-  readonly relay: Pick<Relay<MessageBatch>, 'withdrawn'>
+  readonly relay: Pick<Relay<MessageBatch>, 'discard'>
   readonly onTheWay: Pick<Handover, 'withdrawOldest'>
   readonly filling: Pick<Shards, 'abandonOldest'>
   readonly ends: Pick<Endings, 'end' | 'drop'>
@@ -23,7 +23,7 @@ export const withdrawing =
     if (entry !== undefined) {
       const { item, progress } = entry
       ends.end(dropped(item, progress?.attempts ?? 0, 'dropOldest'), progress?.lastFailure)
-      relay.withdrawn([entry])
+      relay.discard([entry])
       return true
     }
     const batch = onTheWay.withdrawOldest()

@@ -3,7 +3,8 @@ import type { Clock } from '../../core/clock.ts'
 import type { Awaitable } from '../../core/awaitable.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { Full } from '../../core/refusal.ts'
-import type { Entry, Outbox, OutboxStats } from '../outbox.ts'
+import type * as New from '../outbox.ts'
+import type { Entry, Outbox, OutboxStats } from '../oldOutbox.ts'
 
 /** How an item becomes text and comes back. The text is kept as its UTF-8 bytes, and these come back unchanged. */
 export interface ItemCodec<A> {
@@ -45,12 +46,12 @@ export interface StoredIn extends Pick<
   LmdbOutboxOptions<never>,
   'path' | 'maxCount' | 'maxBytes' | 'keepDead' | 'owner'
 > {
-  readonly append?: never
+  readonly enqueue?: never
 }
 
 /** Whether something waits in a folder, and not in an outbox that is there already. */
 export const isStoredIn = (outbox: object | undefined): outbox is StoredIn =>
-  outbox !== undefined && !('append' in outbox)
+  outbox !== undefined && !('enqueue' in outbox)
 
 /** A short text under a name that is not empty, kept beside the items: how far an input was read, for example. All of them are in memory too, so use few names. */
 export interface Bookmark {
@@ -74,7 +75,7 @@ export interface LmdbOutboxStats extends OutboxStats {
 }
 
 /** An outbox on a disk. Every promise of it is fulfilled when its write has been synced. */
-export interface LmdbOutbox<A> extends Outbox<A> {
+export interface OldLmdbOutbox<A> extends Outbox<A> {
   /** Do not change an item that was given: the few that were appended last are handed out as they are, and not read back. */
   readonly append: (item: A, options?: AppendOptions) => Awaitable<Either<Full, Entry<A>>>
   readonly bury: NonNullable<Outbox<A>['bury']>
@@ -92,4 +93,13 @@ export interface LmdbOutbox<A> extends Outbox<A> {
    */
   readonly discardUnreadable: () => Promise<number>
   readonly stats: () => LmdbOutboxStats
+}
+
+/** An outbox on a disk. Every promise of it is fulfilled when its write has been synced. */
+export interface LmdbOutbox<A>
+  extends
+    Omit<New.Outbox<A>, 'stats'>,
+    Pick<OldLmdbOutbox<A>, 'bookmark' | 'bookmarks' | 'remember' | 'forget' | 'discardUnreadable' | 'stats'> {
+  readonly enqueue: (items: ReadonlyArray<A>, options?: AppendOptions) => ReturnType<New.Outbox<A>['enqueue']>
+  readonly addDeadLetter: NonNullable<New.Outbox<A>['addDeadLetter']>
 }

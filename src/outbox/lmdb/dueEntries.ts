@@ -1,4 +1,4 @@
-import type { Entry } from '../outbox.ts'
+import type { Entry } from '../oldOutbox.ts'
 import { justAppended } from './entering/justAppended.ts'
 import type { Remembered } from './entering/justAppended.ts'
 import type { Weight } from './records/StoredTotals.ts'

@@ -24,11 +24,12 @@ import { OutboxError } from './OutboxError.ts'
  * const codec = { toText: JSON.stringify, fromText: JSON.parse, sizeOf: (item: string) => item.length }
  *
  * const outbox = lmdbOutbox<string>({ path, codec })
- * await outbox.append('a')
+ * await outbox.enqueue(['a'])
  * await outbox.close()
  *
  * const again = lmdbOutbox<string>({ path, codec })
- * console.log(await again.take(0, 10, 0)) // => [ { id: '1', item: 'a', since: undefined, progress: undefined } ]
+ * console.log(await again.lease(0, { count: 10, retries: 0 }))
+ * // => [ { id: '1', item: 'a', firstAttemptAt: undefined, progress: undefined } ]
  * await again.close()
  * rmSync(path, { recursive: true })
  */

@@ -7,7 +7,7 @@ import type { Remembered } from './entering/justAppended.ts'
 import { dueEntries } from './dueEntries.ts'
 import type { Found, Place } from './dueEntries.ts'
 import { triedFromText } from './records/Known.ts'
-import type { ItemCodec, LmdbOutbox } from './LmdbContract.ts'
+import type { ItemCodec, OldLmdbOutbox } from './LmdbContract.ts'
 import type { Mapping } from './mapping.ts'
 import { room } from './room.ts'
 import { concluding } from './leaving/concluding.ts'
@@ -36,7 +36,7 @@ export interface StoredOutboxOptions<A> {
 }
 
 /** An outbox over an open store, for those who also keep the parts of items. */
-export interface StoredOutbox<A> extends LmdbOutbox<A> {
+export interface StoredOutbox<A> extends OldLmdbOutbox<A> {
   readonly drafts: Drafts<A>
 }
 

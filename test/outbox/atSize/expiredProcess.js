@@ -34,11 +34,16 @@ const together = (count, work) => Promise.all(Array.from({ length: count }, (_, 
 const prepare = async ({ count }) => {
   for (let done = 0; done < count; done += AT_A_TIME) {
     const now = clock.now()
-    await together(AT_A_TIME, (at) => outbox.append(`${done + at} ${PADDING}`))
-    const entries = await outbox.take(now, AT_A_TIME, 0)
+    await together(AT_A_TIME, (at) => outbox.enqueue([`${done + at} ${PADDING}`]))
+    const entries = await outbox.lease(now, { count: AT_A_TIME, retries: 0 })
     const progress = { attempts: 1, last: { _tag: 'Retryable', reason: 'status', status: 503 } }
     await together(entries.length, (at) =>
-      outbox.park({ ...entries[at], since: now, progress }, now + (((done + at) * 7_919) % (10 * MINUTE))),
+      outbox.nack([
+        {
+          entry: { ...entries[at], firstAttemptAt: now, progress },
+          due: now + (((done + at) * 7_919) % (10 * MINUTE)),
+        },
+      ]),
     )
   }
 }

@@ -98,9 +98,9 @@ const counted = (outbox: Outbox<number>, stored: Witness['stored']) => {
   }
   const through: Outbox<number> = {
     ...outbox,
-    append: (item) => count(outbox.append(item)),
-    take: (...asked) => {
-      const answer = outbox.take(...asked)
+    enqueue: (items) => count(outbox.enqueue(items)),
+    lease: (...asked) => {
+      const answer = outbox.lease(...asked)
       whenSettled(
         answer,
         ({ length }) => {
@@ -110,13 +110,13 @@ const counted = (outbox: Outbox<number>, stored: Witness['stored']) => {
       )
       return count(answer)
     },
-    park: (entry, due) =>
+    nack: (list) =>
       count(
-        Promise.resolve(outbox.park(entry, due)).then(() => {
-          stored(entry.item, entry.firstAttemptAt)
+        Promise.resolve(outbox.nack(list)).then(() => {
+          for (const { entry } of list) stored(entry.item, entry.firstAttemptAt)
         }),
       ),
-    end: (...asked) => count(outbox.end(...asked)),
+    ack: (list) => count(outbox.ack(list)),
   }
   return { outbox: through, open: () => open, looks: () => looks }
 }

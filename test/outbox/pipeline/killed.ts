@@ -150,7 +150,7 @@ export const addsUp = (totals: Said): boolean => {
 export const isEmpty = async <A>(path: string, codec: ItemCodec<A>): Promise<void> => {
   const outbox = lmdbOutbox({ path, codec })
   const { waiting, dead, bytes, quarantined } = outbox.stats()
-  const taken = await outbox.take(Number.MAX_SAFE_INTEGER, 10, 10)
+  const taken = await outbox.lease(Number.MAX_SAFE_INTEGER, { count: 10, retries: 10 })
   await outbox.close()
   expect({ waiting, dead, bytes, quarantined, taken }).toEqual({
     waiting: 0,

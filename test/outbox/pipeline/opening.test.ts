@@ -30,7 +30,7 @@ const openAndDie = (path: string, text: string, at: number): Said => {
 
 const heldIn = async (path: string): Promise<ReadonlyArray<string>> => {
   const outbox = lmdbOutbox<string>({ path, codec })
-  const entries = await outbox.take(0, 10, 10)
+  const entries = await outbox.lease(0, { count: 10, retries: 10 })
   expect(outbox.stats()).toMatchObject({ waiting: entries.length, dead: 0, quarantined: 0 })
   await outbox.close()
   return entries.map(({ item }) => item)

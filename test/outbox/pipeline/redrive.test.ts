@@ -24,12 +24,14 @@ const textOf = ({ body }: Received): string => body.toString()
 /** The texts of all that waits and of all that is dead. */
 const lyingIn = async (path: string) => {
   const outbox = lmdbOutbox({ path, codec: EVENTS })
-  const waiting = await outbox.take(0, LETTERS + 1, 0)
+  const waiting = await outbox.lease(0, { count: LETTERS + 1, retries: 0 })
   const dead = await outbox.dead.list({ limit: LETTERS + 1 })
   const stats = outbox.stats()
   await outbox.close()
   expect(stats).toMatchObject({ waiting: waiting.length, dead: dead.length, quarantined: 0 })
-  const texts = [...waiting, ...dead.map(({ entry }) => entry)].map(({ item }) => item.text ?? '')
+  const texts = [...waiting, ...dead.flatMap((each) => (each.reason === 'ended' ? [each.entry] : []))].map(
+    ({ item }) => item.text ?? '',
+  )
   return { texts: inOrder(texts), dead: dead.length }
 }
 

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Outcome } from '../../../core/outcome.ts'
-import type { Entry } from '../../outbox.ts'
+import type { Entry } from '../../oldOutbox.ts'
 import { committed } from '../committed.ts'
 import type { Commits } from '../commits.ts'
 import type { DueEntries } from '../dueEntries.ts'

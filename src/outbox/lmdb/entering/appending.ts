@@ -4,11 +4,11 @@ import type { Awaitable } from '../../../core/awaitable.ts'
 import type { Outcome } from '../../../core/outcome.ts'
 import { full } from '../../../core/refusal.ts'
 import type { Full } from '../../../core/refusal.ts'
-import type { Entry } from '../../outbox.ts'
+import type { Entry } from '../../oldOutbox.ts'
 import { committed } from '../committed.ts'
 import type { Commits, Write, WriteKind } from '../commits.ts'
 import type { DueEntries } from '../dueEntries.ts'
-import type { Bookmark, ItemCodec, LmdbOutbox } from '../LmdbContract.ts'
+import type { Bookmark, ItemCodec, OldLmdbOutbox } from '../LmdbContract.ts'
 import type { Mapping } from '../mapping.ts'
 import { sizeOf, textOf, weightOf } from '../records/CodecAnswers.ts'
 import { bookmarkKey, decodeBookmark, encodeBookmark } from '../records/StoredBookmark.ts'
@@ -33,7 +33,7 @@ export interface AppendingOptions<A> {
 
 /** What of an outbox lets items in. */
 export type Appending<A> = Pick<
-  LmdbOutbox<A>,
+  OldLmdbOutbox<A>,
   'append' | 'bury' | 'bookmark' | 'bookmarks' | 'remember' | 'forget'
 >
 

@@ -1,9 +1,9 @@
 import { isDead } from '../../../core/outcome.ts'
 import type { Outcome } from '../../../core/outcome.ts'
-import type { Entry } from '../../outbox.ts'
+import type { Entry } from '../../oldOutbox.ts'
 import type { Commits, Write, WriteKind } from '../commits.ts'
 import type { DueEntries, Place } from '../dueEntries.ts'
-import type { LmdbOutbox } from '../LmdbContract.ts'
+import type { OldLmdbOutbox } from '../LmdbContract.ts'
 import type { Mapping } from '../mapping.ts'
 import { triedToText } from '../records/Known.ts'
 import { parkedKey } from '../records/parkedKey.ts'
@@ -26,7 +26,7 @@ export interface ConcludingOptions<A> {
 }
 
 /** What of an outbox concludes the work on an entry that was taken. */
-export type Concluding<A> = Pick<LmdbOutbox<A>, 'park' | 'end'>
+export type Concluding<A> = Pick<OldLmdbOutbox<A>, 'park' | 'end'>
 
 /** An entry on its way out of the hands of the relay. */
 interface Leaving<A> {

@@ -1,6 +1,6 @@
 import type { Outcome } from '../../../core/outcome.ts'
-import { DEAD_PAGE } from '../../outbox.ts'
-import type { DeadLetter, DeadLetters, Entry } from '../../outbox.ts'
+import { DEAD_PAGE } from '../../oldOutbox.ts'
+import type { DeadLetter, DeadLetters, Entry } from '../../oldOutbox.ts'
 import type { Commits } from '../commits.ts'
 import type { Room } from '../room.ts'
 import { committed } from '../committed.ts'

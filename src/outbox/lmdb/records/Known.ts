@@ -6,7 +6,7 @@
 import { retryable } from '../../../core/failure.ts'
 import type { Failure } from '../../../core/failure.ts'
 import type { Outcome, Progress } from '../../../core/outcome.ts'
-import type { Entry } from '../../outbox.ts'
+import type { Entry } from '../../oldOutbox.ts'
 
 /** Of an item that waits. */
 export interface Tried {

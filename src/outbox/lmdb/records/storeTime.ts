@@ -1,4 +1,4 @@
-import type { Entry } from '../../outbox.ts'
+import type { Entry } from '../../oldOutbox.ts'
 
 /**
  * The time in which a store keeps due times and first attempts. It never goes back (HD49): where the clock of the machine was set back between two
