@@ -1,8 +1,4 @@
-/**
- * What died, as it is shown: an event of a destination, or a message of a client.
- *
- * @module
- */
+/** Shows, redrives and purges the dead letters in a folder. */
 
 import { accessSync, constants, existsSync } from 'node:fs'
 import { right } from 'fp-ts/lib/Either.js'
@@ -250,7 +246,6 @@ interface Task {
 }
 
 const turn = (): Promise<void> => new Promise(nextTurn)
-
 const whole = (letter: Letter): object => {
   const { id, at, entry, outcome } = letter
   return {
