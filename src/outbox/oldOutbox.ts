@@ -197,8 +197,10 @@ export const waitingLine = <A>(): WaitingLine<A> => {
   }
 }
 
-
-export const later = <T, B>(all: ReadonlyArray<Awaitable<T>>, use: (all: ReadonlyArray<T>) => B): Awaitable<B> =>
+export const later = <T, B>(
+  all: ReadonlyArray<Awaitable<T>>,
+  use: (all: ReadonlyArray<T>) => B,
+): Awaitable<B> =>
   all.some(isPromiseLike)
     ? Promise.all(all).then(use)
     : // None of them is a promise.
@@ -240,7 +242,8 @@ export const fromOld = <A>(old: Outbox<A>): New.Outbox<A> => {
             }),
         }),
     takeRemaining: old.abandon,
-    nextDue: (retriesOnly) => (retriesOnly === true && parked !== undefined ? parked.nextDue() : old.nextDue()),
+    nextDue: (retriesOnly) =>
+      retriesOnly === true && parked !== undefined ? parked.nextDue() : old.nextDue(),
     dead: {
       list: (page) => {
         const mark = (all: ReadonlyArray<DeadLetter<A>>): ReadonlyArray<New.DeadLetter<A>> =>
