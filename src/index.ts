@@ -28,8 +28,9 @@ export { faultsOf } from './event/codecFaults.ts'
 export { toTrackingMessage } from './event/trackingMessage.ts'
 export type { Library, Tracked, TrackingMessage } from './event/trackingMessage.ts'
 export { trackingFrame } from './event/trackingMessage.ts'
-export { envelope, jsonArrayFrame } from './event/payload.ts'
-export { Integrations, allows } from './event/integrations.ts'
+export { jsonArrayFrame } from './event/payload.ts'
+export { Integrations } from './event/event.ts'
+export { allows } from './event/kinds.ts'
 export type {
   Alias,
   Delete,

@@ -1,6 +1,6 @@
 import type { Clock, Random } from '../core/clock.ts'
 import type { Data } from '../event/call.ts'
-import type { Integrations } from '../event/integrations.ts'
+import type { Integrations } from '../event/kinds.ts'
 import type { Tracked } from '../event/trackingMessage.ts'
 import type { Listener } from '../log/logEvent.ts'
 import type { Logger } from '../log/logger.ts'

@@ -1,12 +1,9 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import * as t from 'io-ts'
 import type { Clock } from '../core/clock.ts'
 import { encodePayload, newId as randomId } from '../event/payload.ts'
 import { eventReader } from '../event/event.ts'
-import { faultsOf } from '../event/codecFaults.ts'
-import type { Integrations } from '../event/integrations.ts'
-import { toErrors } from '../event/json.ts'
+import type { Integrations } from '../event/kinds.ts'
 import type { JsonObject } from '../event/json.ts'
 import * as Limits from '../event/limits.ts'
 import { toTrackingMessage } from '../event/trackingMessage.ts'
@@ -47,8 +44,6 @@ export interface Encoded {
 /** Makes the message of a call, of the kind whose method was called if one was, or says why not. Never throws. */
 export type Encode = (call: unknown, kind: CallType | undefined) => Either<Refusal, Encoded>
 
-const ROOT: t.Context = [{ key: '', type: t.UnknownRecord }]
-
 const NO_DELETE = [
   {
     path: 'type',
@@ -85,14 +80,16 @@ const completed = (event: Tracked, { context, integrations }: Defaults): Tracked
  */
 export const encoderOf = (options: EncoderOptions): Encode => {
   const { clock, defaults, key, library, maxMessage, newId, onDropped, hearsDropped, defect } = options
-  const read = eventReader({
-    clock,
-    onDropped,
+  const read = eventReader(
+    {
+      clock,
+      onDropped,
+      owned: true,
+      pageNeedsUserId: true,
+      ...(newId === undefined ? {} : { newId: idsOf(newId, defect) }),
+    },
     hearsDropped,
-    owned: true,
-    pageNeedsUserId: true,
-    ...(newId === undefined ? {} : { newId: idsOf(newId, defect) }),
-  })
+  )
 
   const keyOf = (event: Tracked): string | undefined => {
     try {
@@ -120,7 +117,7 @@ export const encoderOf = (options: EncoderOptions): Encode => {
 
   const encode: Encode = (call, kind) => {
     const found = read(call, kind)
-    if (isLeft(found)) return left(invalid(call, faultsOf(toErrors(found.left, ROOT))))
+    if (isLeft(found)) return left(invalid(call, found.left))
     if (found.right.type === 'delete') return left(invalid(call, NO_DELETE))
     const event = completed(found.right, defaults)
     const text = textOf(event)

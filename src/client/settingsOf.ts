@@ -2,15 +2,13 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { backgroundClock, systemRandom } from '../core/clock.ts'
 import { eventReader } from '../event/event.ts'
-import { faultsOf } from '../event/codecFaults.ts'
-import { toErrors } from '../event/json.ts'
 import * as Limits from '../event/limits.ts'
+import { frameBytes } from '../event/payload.ts'
 import { trackingFrame } from '../event/trackingMessage.ts'
 import type { Fault } from '../core/refusal.ts'
 import { standard } from '../policy/retryPolicy.ts'
 import type { IngestionSettings } from '../http/ingestion.ts'
 import { ingestionFaults } from '../http/ingestion.ts'
-import * as t from 'io-ts'
 import type { ClientOptions, Overflow } from './ClientOptions.ts'
 import type { Defaults } from './encoderOf.ts'
 import { optionChecks } from './OptionChecks.ts'
@@ -83,7 +81,7 @@ const defaultsOf = ({ context, integrations }: ClientOptions): Either<Faults, De
     },
     undefined,
   )
-  if (isLeft(found)) return left(faultsOf(toErrors(found.left, [{ key: '', type: t.UnknownRecord }])))
+  if (isLeft(found)) return left(found.left)
   // It was read as a screen, which has both.
   if (found.right.type === 'delete') return right({ context: undefined, integrations: undefined })
   return right({
@@ -96,10 +94,10 @@ const defaultsOf = ({ context, integrations }: ClientOptions): Either<Faults, De
 const together = ({ maxMessage, maxBatch, maxBytes, overflow, outbox }: ClientOptions): Faults => {
   const faults: Fault[] = []
   const most = maxMessage ?? Limits.callBytes
-  if (most + trackingFrame.size > (maxBatch ?? Limits.batchBytes))
+  if (most + frameBytes(trackingFrame) > (maxBatch ?? Limits.batchBytes))
     faults.push({
       path: 'maxMessage',
-      message: `must leave room for the ${String(trackingFrame.size)} bytes of the envelope in maxBatch`,
+      message: `must leave room for the ${String(frameBytes(trackingFrame))} bytes of the envelope in maxBatch`,
     })
   if (most > (maxBytes ?? MAX_BYTES))
     faults.push({ path: 'maxBytes', message: 'must have room for one message of maxMessage' })

@@ -1,5 +1,5 @@
 import type { Event } from '../event/event.ts'
-import { allows } from '../event/integrations.ts'
+import { allows } from '../event/kinds.ts'
 import type { Place } from './collector.ts'
 
 /**

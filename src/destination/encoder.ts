@@ -1,14 +1,11 @@
-import * as t from 'io-ts'
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { messageOf } from '../core/awaitable.ts'
 import type { Clock } from '../core/clock.ts'
 import { invalid } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
-import { faultsOf } from '../event/codecFaults.ts'
 import { eventReader } from '../event/event.ts'
 import type { Event } from '../event/event.ts'
-import { toErrors } from '../event/json.ts'
 import { encodePayload } from '../event/payload.ts'
 import type { EventPayload } from '../event/payload.ts'
 import { toWebhookBody } from '../event/webhookBody.ts'
@@ -26,8 +23,6 @@ export interface EncoderOptions {
   readonly owned?: boolean
 }
 
-const ROOT: t.Context = [{ key: '', type: t.UnknownRecord }]
-
 /** Makes the payload of a call once (BY1), or says why not. Never throws. */
 export const encoderOf = ({
   clock,
@@ -37,17 +32,19 @@ export const encoderOf = ({
   hearsDropped,
   owned = false,
 }: EncoderOptions): ((call: unknown) => Either<Refusal, EventPayload<Event>>) => {
-  const read = eventReader({
-    clock,
-    owned,
-    ...(hearsDropped === undefined ? {} : { hearsDropped }),
-    ...(onDropped === undefined ? {} : { onDropped }),
-    ...(newId === undefined ? {} : { newId }),
-  })
+  const read = eventReader(
+    {
+      clock,
+      owned,
+      ...(onDropped === undefined ? {} : { onDropped }),
+      ...(newId === undefined ? {} : { newId }),
+    },
+    hearsDropped,
+  )
 
   const encode = (call: unknown): Either<Refusal, EventPayload<Event>> => {
     const found = read(call, undefined)
-    if (isLeft(found)) return left(invalid(call, faultsOf(toErrors(found.left, ROOT))))
+    if (isLeft(found)) return left(invalid(call, found.left))
     const event = found.right
     return encodePayload(event.messageId, event, toWebhookBody(event), maxBody)
   }

@@ -1,6 +1,5 @@
 /**
- * A batch while it is being filled: what still goes in, when it is full, and what becomes of it. Decisions only; time is in
- * `batcher.ts`, streams are in `operators/batch.ts`.
+ * Gathers payloads into batches: which one still fits, when a batch is full, and when its delay is over.
  *
  * @module
  */
@@ -8,115 +7,63 @@
 import type { Cancel, Clock } from '../core/clock.ts'
 import { tooLarge } from '../core/refusal.ts'
 import type { TooLarge } from '../core/refusal.ts'
-import type { BatchPayload, ClosedBy, EventPayload, Frame, Signer, Payload } from './payload.ts'
+import { frameBytes } from './payload.ts'
+import type { BatchPayload, ClosedBy, EventPayload, Frame, Payload, Signer } from './payload.ts'
 
-/** How large a batch may become. */
-export interface BatchLimits {
+/** How batches are made. */
+export interface BatcherSettings {
   readonly maxCount: number
   /** UTF-8 bytes of the whole body, envelope and commas included. */
   readonly maxBytes: number
   readonly frame: Frame
-}
-
-/** Has at least one member. */
-export interface OpenBatch<A> {
-  readonly members: Array<EventPayload<A>>
-  /** Taken along member by member: to visit all of them again at the end can be felt. */
-  readonly items: A[]
-  /** The body's bytes so far, envelope and commas included. */
-  byteLength: number
-  /** The first that a member came with. */
-  signer: Signer | undefined
-}
-
-const COMMA = 1
-
-/** The bytes of the body if this were its only member. */
-export const sizeAlone = (payload: EventPayload<unknown>, frame: Frame): number =>
-  frame.size + payload.byteLength
-
-/** A batch with its first member. */
-export const opened = <A>(first: EventPayload<A>, frame: Frame, signer?: Signer): OpenBatch<A> => ({
-  members: [first],
-  items: [first.items[0]],
-  byteLength: sizeAlone(first, frame),
-  signer,
-})
-
-/** Whether one more goes in without breaking a limit. */
-export const hasRoomFor = <A>(batch: OpenBatch<A>, payload: EventPayload<A>, limits: BatchLimits): boolean =>
-  batch.members.length < limits.maxCount && batch.byteLength + COMMA + payload.byteLength <= limits.maxBytes
-
-/** Puts one more in. The batch is its maker's own, so it is changed in place. */
-export const put = <A>(batch: OpenBatch<A>, payload: EventPayload<A>, signer?: Signer): void => {
-  batch.members.push(payload)
-  batch.items.push(payload.items[0])
-  batch.byteLength += COMMA + payload.byteLength
-  batch.signer ??= signer
-}
-
-/** The limit that has been reached, so that nothing more could go in (BA4); the count comes first. */
-export const fullBy = (batch: OpenBatch<unknown>, limits: BatchLimits): 'count' | 'bytes' | undefined => {
-  if (batch.members.length >= limits.maxCount) return 'count'
-  return batch.byteLength >= limits.maxBytes ? 'bytes' : undefined
-}
-
-/**
- * The batch as one payload: nothing is joined, copied or serialised again. If its members were signed one by one, the first
- * one's signer signs the batch.
- */
-export const closed = <A>(
-  { items, members, byteLength, signer }: OpenBatch<A>,
-  frame: Frame,
-  id: string,
-  closedBy: ClosedBy,
-): BatchPayload<A> =>
-  signer === undefined
-    ? { id, items, members, byteLength, frame, closedBy }
-    : { id, items, members, byteLength, frame, closedBy, signer }
-
-/** Limits, and the time. */
-export interface BatcherSettings extends BatchLimits {
   /** Milliseconds; `Infinity` for none. */
   readonly maxDelay: number
   readonly delayFrom: 'firstItem' | 'lastFlush'
-  /** When the first delay counts from, by the monotonic clock; default now. */
-  readonly firstAttemptAt?: number
+  /** When the first delay counts from, by the monotonic clock. Default: now. */
+  readonly startedAt?: number
   readonly clock: Clock
   readonly newId: () => string
 }
 
-/** Who is told what a batcher decided. `batch` and `refuse` must not call back before the decision is over. */
+/** What a batcher calls. `batch` and `refuse` must not call back at once. */
 export interface BatcherTarget<A> {
   readonly batch: (batch: BatchPayload<A>) => void
+  /** A payload alone is larger than `maxBytes`. */
   readonly refuse: (refusal: TooLarge) => void
-  /** The delay is over: it is for whoever owns the batcher to close it. */
+  /** The delay is over: the owner of the batcher closes the batch. */
   readonly due: () => void
 }
 
 /** Gathers payloads, one open batch at a time. */
 export interface Batcher<A> {
-  /** A batch is taken apart: its members go in one by one. */
+  /** Adds a payload. The members of a batch are added one by one. */
   readonly offer: (payload: Payload<A>) => void
-  /** Sends off what is there; does nothing if that is nothing. */
+  /** Hands out the open batch, if there is one. */
   readonly close: (closedBy: ClosedBy) => void
-  /** What is in the open batch. */
+  /** The members of the open batch. */
   readonly open: () => ReadonlyArray<EventPayload<A>>
-  /** Stops the timer and hands out what is in the open batch. */
+  /** Stops the timer and takes out the members of the open batch. */
   readonly abandon: () => ReadonlyArray<EventPayload<A>>
 }
 
-const NONE: ReadonlyArray<never> = []
+interface OpenBatch<A> {
+  readonly members: Array<EventPayload<A>>
+  /** Kept along with the members: visiting all of them again at the end is slower (measured). */
+  readonly items: A[]
+  byteLength: number
+  /** If the members are signed one by one, the first signer signs the batch. */
+  signer: Signer | undefined
+}
 
-/**
- * The decisions of batching in time (BA1, BA3, BA4), without streams. The timer belongs to the open batch: it is armed by its
- * first member and gone when it closes, so there is one at most, and none while nothing waits.
- */
+const COMMA = 1
+
+/** A batcher. Its timer runs only while a batch is open. */
 export const batcher = <A>(settings: BatcherSettings, target: BatcherTarget<A>): Batcher<A> => {
-  const { clock, delayFrom, frame, maxBytes, maxDelay, newId } = settings
+  const { clock, delayFrom, frame, maxBytes, maxCount, maxDelay, newId } = settings
+  const envelopeBytes = frameBytes(frame)
   let open: OpenBatch<A> | undefined
   let cancelTimer: Cancel | undefined
-  let lastFlush = settings.firstAttemptAt ?? clock.monotonic()
+  let lastFlush = settings.startedAt ?? clock.monotonic()
 
   const stopTimer = (): void => {
     cancelTimer?.()
@@ -125,11 +72,12 @@ export const batcher = <A>(settings: BatcherSettings, target: BatcherTarget<A>):
 
   const close = (closedBy: ClosedBy): void => {
     if (open === undefined) return
-    const batch = closed(open, frame, newId(), closedBy)
+    const { items, members, byteLength, signer } = open
     open = undefined
     stopTimer()
     lastFlush = clock.monotonic()
-    target.batch(batch)
+    const batch = { id: newId(), items, members, byteLength, frame, closedBy }
+    target.batch(signer === undefined ? batch : { ...batch, signer })
   }
 
   const onTimer = (): void => {
@@ -144,31 +92,33 @@ export const batcher = <A>(settings: BatcherSettings, target: BatcherTarget<A>):
     else close('delay')
   }
 
-  const add = (payload: EventPayload<A>, signer: Signer | undefined): OpenBatch<A> => {
-    if (open !== undefined && !hasRoomFor(open, payload, settings)) close('bytes')
-    if (open === undefined) open = opened(payload, frame, signer)
-    else put(open, payload, signer)
-    return open
-  }
-
-  const offerOne = (payload: EventPayload<A>, signer: Signer | undefined): void => {
-    const alone = sizeAlone(payload, frame)
+  const add = (payload: EventPayload<A>, signer: Signer | undefined): void => {
+    const alone = envelopeBytes + payload.byteLength
     if (alone > maxBytes) {
       target.refuse(tooLarge(payload, maxBytes, alone, payload.id))
       return
     }
-    const full = fullBy(add(payload, signer), settings)
-    if (full === undefined) waitForMore()
-    else close(full)
+    if (open !== undefined && open.byteLength + COMMA + payload.byteLength > maxBytes) close('bytes')
+    if (open === undefined)
+      open = { members: [payload], items: [payload.items[0]], byteLength: alone, signer }
+    else {
+      open.members.push(payload)
+      open.items.push(payload.items[0])
+      open.byteLength += COMMA + payload.byteLength
+      open.signer ??= signer
+    }
+    if (open.members.length >= maxCount) close('count')
+    else if (open.byteLength >= maxBytes) close('bytes')
+    else waitForMore()
   }
 
   return {
     offer: (payload) => {
-      if (payload.members === undefined) offerOne(payload, payload.signer)
-      else for (const member of payload.members) offerOne(member, member.signer ?? payload.signer)
+      if (payload.members === undefined) add(payload, payload.signer)
+      else for (const member of payload.members) add(member, member.signer ?? payload.signer)
     },
     close,
-    open: () => open?.members ?? NONE,
+    open: () => open?.members ?? [],
     abandon: () => {
       const members = open?.members ?? []
       open = undefined

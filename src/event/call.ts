@@ -1,20 +1,19 @@
 /**
- * The public call form: what people write, in code or as a line of NDJSON.
+ * Calls: what people write, in code or as a line of NDJSON.
  *
  * @module
  */
 
-import type { Integrations } from './integrations.ts'
-import type { Event } from './kinds.ts'
+import type { Event, Integrations } from './kinds.ts'
 
-/** Free data: anything that JSON can hold. It is checked and copied when the call is taken in (EV8, EV9). */
+/** Free data: anything that JSON can hold. It is checked and copied when the call is decoded. */
 export type Data = Readonly<Record<string, unknown>>
 
 interface CallOf<Type extends string> {
   readonly type: Type
-  /** Made up if absent. At most 256 characters (CO4). */
+  /** Default: a new id. At most 256 characters. */
   readonly messageId?: string
-  /** A `Date`, or ISO 8601 with a zone; the time of the call if absent (EV5). */
+  /** A `Date`, or ISO 8601 with a zone. Default: the time of the call. */
   readonly timestamp?: string | Date
 }
 
@@ -30,7 +29,7 @@ export interface PageCall extends RoutedCall<'page'> {
   readonly name?: string
   readonly category?: string
   readonly properties?: Data
-  /** Fill only those keys that `properties` does not have (EV4). */
+  /** Fill only those keys that `properties` does not have. */
   readonly traits?: Data
 }
 
@@ -75,12 +74,11 @@ export interface DeleteCall extends CallOf<'delete'> {
 /** An event in the public call form. */
 export type Call = PageCall | ScreenCall | IdentifyCall | TrackCall | AliasCall | GroupCall | DeleteCall
 
-const isEmpty = (data: object): boolean => Object.keys(data).length === 0
+const isEmpty = (data: object | undefined): boolean => data !== undefined && Object.keys(data).length === 0
 
 /**
- * The event again in the public call form, so that what was not delivered can be offered once more. Nothing of the event
- * is lost: taking the call in gives an equal event. Empty `context`, `properties` and `traits` are left out, as a person
- * would. Not a copy: the call shares its data with the event.
+ * The event as a call again, to offer it once more. Nothing is lost: decoding the call gives an equal event. Empty `context`, `properties`
+ * and `traits` are left out, but for the properties of a screen, which were given. The call shares its data with the event.
  *
  * @example
  * import { callOf, Event } from 'headrace'
@@ -91,27 +89,14 @@ const isEmpty = (data: object): boolean => Object.keys(data).length === 0
 export const callOf = (event: Event): Call => {
   if (event.type === 'delete') return event
   const { context, ...rest } = event
-  const call: Call = isEmpty(context) ? rest : event
-  return withoutEmptyData(call)
-}
-
-/** Without empty `properties` and `traits`. An empty one of a screen stays: there it was given (see `Screen`). */
-const withoutEmptyData = (call: Call): Call => {
-  if (
-    (call.type === 'track' || call.type === 'page') &&
-    call.properties !== undefined &&
-    isEmpty(call.properties)
-  ) {
-    const { properties: _empty, ...rest } = call
-    return rest
+  const call: Exclude<Call, DeleteCall> = isEmpty(context) ? rest : event
+  if ((call.type === 'track' || call.type === 'page') && isEmpty(call.properties)) {
+    const { properties: _empty, ...others } = call
+    return others
   }
-  if (
-    (call.type === 'identify' || call.type === 'group') &&
-    call.traits !== undefined &&
-    isEmpty(call.traits)
-  ) {
-    const { traits: _empty, ...rest } = call
-    return rest
+  if ((call.type === 'identify' || call.type === 'group') && isEmpty(call.traits)) {
+    const { traits: _empty, ...others } = call
+    return others
   }
   return call
 }

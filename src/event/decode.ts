@@ -1,261 +1,490 @@
-import { isRecord } from '../core/json.ts'
-import { gather } from './codecFaults.ts'
-import { Integrations, readIntegrations } from './integrations.ts'
-import { kindOf } from '../core/json.ts'
-import type { JsonObject } from './json.ts'
-import type {
-  Alias,
-  Delete,
-  Event,
-  ForwardedDelete,
-  Group,
-  Identify,
-  Page,
-  PageProperties,
-  Screen,
-  Track,
-} from './kinds.ts'
-import {
-  dataOf,
-  fault,
-  messageIdOf,
-  namedTexts,
-  optionalData,
-  optionalId,
-  optionalText,
-  requiredId,
-  timestampOf,
-  isField,
-  reading,
-} from './reading.ts'
-import type { Reading, Form } from './reading.ts'
+/**
+ * Decodes one event from one of its forms: a call, a webhook body, the model itself. All faults are found at once: a member that is wrong
+ * becomes something harmless, and the event is dropped when there are findings.
+ *
+ * @module
+ */
+
+import { isRecord, kindOf } from '../core/json.ts'
+import { copyJson, hasToJson, isJson, newLook } from './json.ts'
+import type { JsonObject, Look, Step } from './json.ts'
+import type * as Kinds from './kinds.ts'
+import type { Integrations } from './kinds.ts'
+import * as Limits from './limits.ts'
+import { notATimestamp, toTimestamp } from './timestamp.ts'
+
+/** The members of an event by their names in the model, as they were found. Undefined is absent. */
+const noFields = (): Record<Field, unknown> => ({
+  type: undefined,
+  userId: undefined,
+  anonymousId: undefined,
+  previousId: undefined,
+  groupId: undefined,
+  event: undefined,
+  name: undefined,
+  category: undefined,
+  properties: undefined,
+  traits: undefined,
+  context: undefined,
+  timestamp: undefined,
+  messageId: undefined,
+  integrations: undefined,
+})
+
+/** The name of a member in the model. */
+export type Field =
+  | 'type'
+  | 'userId'
+  | 'anonymousId'
+  | 'previousId'
+  | 'groupId'
+  | 'event'
+  | 'name'
+  | 'category'
+  | 'properties'
+  | 'traits'
+  | 'context'
+  | 'timestamp'
+  | 'messageId'
+  | 'integrations'
+
+/** One form of an event. */
+export interface Form {
+  /** The member that stands under a key. Other keys are ignored. */
+  readonly fields: ReadonlyMap<string, Field>
+  /** The timestamp of an event that has none; undefined: it must have one. */
+  readonly timestamp?: () => string | undefined
+  /** The id of an event that has none; undefined: it must have one. */
+  readonly messageId?: () => string
+  /** Whether `context`, `properties` and `traits` must be there; else what is missing is empty. */
+  readonly complete: boolean
+  /** Whether a page must have a userId; else an anonymousId is enough. */
+  readonly pageNeedsUserId: boolean
+  /** Whether only we hold the input, so that plain JSON data in it need not be copied. */
+  readonly owned: boolean
+}
+
+/** One event while it is decoded. */
+export interface Reading extends Look {
+  readonly form: Form
+  readonly fields: Record<Field, unknown>
+  /** The event that the fields make; undefined if its kind is unknown or the input cannot be read. Of no use with findings. */
+  event: DecodedEvent | undefined
+}
+
+/** A delete has its message id beside the body. */
+export type DecodedEvent = Exclude<Kinds.Event, Kinds.Delete> | Kinds.ForwardedDelete
+
+/** The keys of the model, each for the member of the same name. */
+export const modelFields: ReadonlyMap<string, Field> = new Map(
+  // `Object.keys` widens the type of the keys.
+  (Object.keys(noFields()) as Field[]).map((field) => [field, field]),
+)
+
+const labelOf = ({ form }: Reading, field: Field): string => {
+  if (form.fields.get(field) === field) return field
+  for (const [key, held] of form.fields) if (held === field) return key
+  return field
+}
+
+const fault = (reading: Reading, field: Field, message: string, ...below: ReadonlyArray<Step>): void => {
+  reading.findings.push({ steps: [labelOf(reading, field), ...below], message })
+}
+
+/** A string; undefined if it is absent or something else. */
+const optionalText = (reading: Reading, field: Field): string | undefined => {
+  const value = reading.fields[field]
+  if (typeof value === 'string') return value
+  if (value !== undefined) fault(reading, field, `must be a string, not ${kindOf(value)}`)
+  return undefined
+}
+
+/** An id: `""` counts as absent, and a number is never turned into a string. */
+const optionalId = (reading: Reading, field: Field): string | undefined => {
+  const text = optionalText(reading, field)
+  return text === '' ? undefined : text
+}
+
+const requiredId = (reading: Reading, field: Field): string => {
+  const text = optionalText(reading, field)
+  if (text !== undefined && text !== '') return text
+  if (text === '' || reading.fields[field] === undefined)
+    fault(reading, field, 'is missing: it must be a string that is not empty')
+  return ''
+}
+
+const timestampOf = (reading: Reading): string => {
+  const value = reading.fields.timestamp
+  if (value === undefined && reading.form.timestamp !== undefined) {
+    const now = reading.form.timestamp()
+    if (now === undefined)
+      fault(reading, 'timestamp', 'is missing, and the clock is outside the years 0000 to 9999')
+    return now ?? ''
+  }
+  const found = toTimestamp(value)
+  if (found === undefined) fault(reading, 'timestamp', notATimestamp(value))
+  return found ?? ''
+}
+
+/** The message id; `""` counts as absent. */
+export const messageIdOf = (reading: Reading): string => {
+  const { messageId } = reading.form
+  const id = messageId === undefined ? requiredId(reading, 'messageId') : optionalId(reading, 'messageId')
+  if (id === undefined) return messageId?.() ?? ''
+  if (id.length > Limits.messageIdLength)
+    fault(reading, 'messageId', `must have at most ${String(Limits.messageIdLength)} characters`)
+  return id
+}
+
+const copyAt = <A>(reading: Reading, field: Field, copy: (look: Look, value: unknown) => A): A => {
+  reading.path.push(labelOf(reading, field))
+  const copied = copy(reading, reading.fields[field])
+  reading.path.pop()
+  return copied
+}
+
+const NOTHING: JsonObject = Object.freeze({})
+
+/** An object of JSON data, copied unless it is ours; undefined if it is absent. */
+const optionalData = (reading: Reading, field: Field): JsonObject | undefined => {
+  const value = reading.fields[field]
+  if (value === undefined) return undefined
+  if (reading.form.owned && isJson(value, 1) && isRecord(value)) return value
+  const before = reading.findings.length
+  const copied = copyAt(reading, field, copyJson)
+  if (isRecord(copied)) return copied
+  if (reading.findings.length === before) fault(reading, field, `must be an object, not ${kindOf(value)}`)
+  return NOTHING
+}
+
+const requiredData = (reading: Reading, field: Field): JsonObject => {
+  const data = optionalData(reading, field)
+  if (data !== undefined) return data
+  if (reading.form.complete) fault(reading, field, 'is missing: it must be an object')
+  return {}
+}
+
+/** The named members of an object must be strings if they are there. */
+const checkTexts = (
+  reading: Reading,
+  data: JsonObject,
+  names: ReadonlyArray<string>,
+  field: Field,
+  ...below: ReadonlyArray<Step>
+): void => {
+  for (const name of names) {
+    if (!Object.hasOwn(data, name) || typeof data[name] === 'string') continue
+    fault(reading, field, `must be a string, not ${kindOf(data[name])}`, ...below, name)
+  }
+}
+
+const isSwitch = (value: unknown): boolean => typeof value === 'boolean' || isRecord(value)
+
+/** Whether a value is an integrations map that need not be copied. Never throws. */
+export const isIntegrations = (value: unknown): value is Integrations =>
+  isJson(value, 1) && isRecord(value) && Object.values(value).every(isSwitch)
+
+/** A copy of an integrations map; undefined with findings. */
+export const copyIntegrations = (look: Look, value: unknown): Integrations | undefined => {
+  const before = look.findings.length
+  const copied = copyJson(look, value)
+  if (look.findings.length > before) return undefined
+  if (isIntegrations(copied)) return copied
+  if (isRecord(copied)) {
+    for (const [name, chosen] of Object.entries(copied)) {
+      const message = `must be true, false or an object, not ${kindOf(chosen)}`
+      if (!isSwitch(chosen)) look.findings.push({ steps: [...look.path, name], message })
+    }
+  } else {
+    const wanted = 'an object of destination names, each true, false or an object'
+    look.findings.push({ steps: [...look.path], message: `must be ${wanted}, not ${kindOf(value)}` })
+  }
+  return undefined
+}
 
 /** An event while it is put together. */
 type Draft<E> = { -readonly [Key in keyof E]: E[Key] }
 
+type Optional = 'userId' | 'anonymousId' | 'name' | 'category'
+
+/** Sets an optional text, and leaves the key out if there is none. */
+const setText = (
+  draft: Partial<Record<Optional, string>>,
+  field: Optional,
+  text: string | undefined,
+): void => {
+  if (text !== undefined) draft[field] = text
+}
+
+/** Sets the ids that are known; one of the two must be. */
+const setIds = (reading: Reading, draft: Draft<Pick<Kinds.Track, 'userId' | 'anonymousId'>>): void => {
+  const before = reading.findings.length
+  setText(draft, 'userId', optionalId(reading, 'userId'))
+  setText(draft, 'anonymousId', optionalId(reading, 'anonymousId'))
+  if (draft.userId === undefined && draft.anonymousId === undefined && reading.findings.length === before)
+    fault(reading, 'userId', 'is missing: an event needs a userId or an anonymousId that is not empty')
+}
+
+const setIntegrations = (reading: Reading, draft: Draft<Pick<Kinds.Track, 'integrations'>>): void => {
+  const value = reading.fields.integrations
+  if (value === undefined) return
+  if (reading.form.owned && isIntegrations(value)) {
+    draft.integrations = value
+    return
+  }
+  const copied = copyAt(reading, 'integrations', copyIntegrations)
+  if (copied !== undefined) draft.integrations = copied
+}
+
 const PAGE_TEXTS = ['path', 'referrer', 'title', 'url']
+
+/** The traits fill only those keys that the properties do not have. */
+const pageProperties = (reading: Reading): Kinds.PageProperties => {
+  const properties = requiredData(reading, 'properties')
+  checkTexts(reading, properties, PAGE_TEXTS, 'properties')
+  const traits = optionalData(reading, 'traits')
+  if (traits === undefined) return properties
+  const added = Object.fromEntries(Object.entries(traits).filter(([key]) => !Object.hasOwn(properties, key)))
+  checkTexts(reading, added, PAGE_TEXTS, 'traits')
+  return { ...properties, ...added }
+}
+
+const readPage = (reading: Reading): Kinds.Page => {
+  const page: Draft<Kinds.Page> = {
+    type: 'page',
+    messageId: messageIdOf(reading),
+    timestamp: timestampOf(reading),
+    properties: pageProperties(reading),
+    context: requiredData(reading, 'context'),
+  }
+  if (reading.form.pageNeedsUserId) {
+    page.userId = requiredId(reading, 'userId')
+    setText(page, 'anonymousId', optionalId(reading, 'anonymousId'))
+  } else setIds(reading, page)
+  setText(page, 'name', optionalText(reading, 'name'))
+  setText(page, 'category', optionalText(reading, 'category'))
+  setIntegrations(reading, page)
+  return page
+}
+
 const SCREEN_TEXTS: ReadonlyArray<readonly [string, ReadonlyArray<string>]> = [
   ['device', ['model', 'type']],
   ['os', ['name', 'version']],
   ['app', ['build', 'name', 'version']],
 ]
 
-/** Sets the ids that are known; one of the two must be (seed/B2). */
-const identify = (look: Reading, draft: Draft<Pick<Track, 'userId' | 'anonymousId'>>): void => {
-  const before = look.findings.length
-  const userId = optionalId(look, 'userId')
-  const anonymousId = optionalId(look, 'anonymousId')
-  if (userId !== undefined) draft.userId = userId
-  if (anonymousId !== undefined) draft.anonymousId = anonymousId
-  if (userId === undefined && anonymousId === undefined && look.findings.length === before) {
-    fault(look, 'userId', 'is missing: an event needs a userId or an anonymousId that is not empty')
-  }
-}
-
-const setAnonymousId = (look: Reading, draft: Draft<Pick<Alias, 'anonymousId'>>): void => {
-  const anonymousId = optionalId(look, 'anonymousId')
-  if (anonymousId !== undefined) draft.anonymousId = anonymousId
-}
-
-const setName = (look: Reading, draft: Draft<Pick<Page, 'name'>>): void => {
-  const name = optionalText(look, 'name')
-  if (name !== undefined) draft.name = name
-}
-
-const setIntegrations = (look: Reading, draft: Draft<Pick<Track, 'integrations'>>): void => {
-  const value = look.fields.integrations
-  if (value === undefined) return
-  draft.integrations =
-    look.form.owned && Integrations.is(value)
-      ? value
-      : readIntegrations(value, look.form.label('integrations'), undefined, look)
-}
-
-/** Traits fill only those keys that the properties do not have (EV4). */
-const pageProperties = (look: Reading): PageProperties => {
-  const properties = dataOf(look, 'properties')
-  namedTexts(look, properties, PAGE_TEXTS, 'properties')
-  const traits = optionalData(look, 'traits')
-  if (traits === undefined) return properties
-  const filled: Record<string, JsonObject[string]> = { ...properties }
-  const filling: Record<string, JsonObject[string]> = {}
-  for (const key of Object.keys(traits)) {
-    if (Object.hasOwn(properties, key)) continue
-    const value = traits[key]
-    if (value !== undefined) filling[key] = filled[key] = value
-  }
-  namedTexts(look, filling, PAGE_TEXTS, 'traits')
-  return filled
-}
-
-const readPage = (look: Reading): Page => {
-  const page: Draft<Page> = {
-    type: 'page',
-    messageId: messageIdOf(look),
-    timestamp: timestampOf(look),
-    properties: pageProperties(look),
-    context: dataOf(look, 'context'),
-  }
-  if (look.form.pageNeedsUserId) {
-    page.userId = requiredId(look, 'userId')
-    setAnonymousId(look, page)
-  } else identify(look, page)
-  setName(look, page)
-  const category = optionalText(look, 'category')
-  if (category !== undefined) page.category = category
-  setIntegrations(look, page)
-  return page
-}
-
-/** The members of a screen's context that the source names are strings (EV3, seed/A2). */
-const checkScreen = (look: Reading, context: JsonObject): void => {
+const checkScreen = (reading: Reading, context: JsonObject): void => {
   for (const [part, names] of SCREEN_TEXTS) {
     if (!Object.hasOwn(context, part)) continue
     const value = context[part]
-    if (isRecord(value)) namedTexts(look, value, names, 'context', part)
-    else fault(look, 'context', `must be an object, not ${kindOf(value)}`, part)
+    if (isRecord(value)) checkTexts(reading, value, names, 'context', part)
+    else fault(reading, 'context', `must be an object, not ${kindOf(value)}`, part)
   }
 }
 
-const readScreen = (look: Reading): Screen => {
-  const screen: Draft<Screen> = {
+const readScreen = (reading: Reading): Kinds.Screen => {
+  const screen: Draft<Kinds.Screen> = {
     type: 'screen',
-    messageId: messageIdOf(look),
-    timestamp: timestampOf(look),
-    context: dataOf(look, 'context'),
+    messageId: messageIdOf(reading),
+    timestamp: timestampOf(reading),
+    context: requiredData(reading, 'context'),
   }
-  checkScreen(look, screen.context)
-  identify(look, screen)
-  setName(look, screen)
-  const properties = optionalData(look, 'properties')
+  checkScreen(reading, screen.context)
+  setIds(reading, screen)
+  setText(screen, 'name', optionalText(reading, 'name'))
+  const properties = optionalData(reading, 'properties')
   if (properties !== undefined) screen.properties = properties
-  setIntegrations(look, screen)
+  setIntegrations(reading, screen)
   return screen
 }
 
-const readIdentify = (look: Reading): Identify => {
-  const event: Draft<Identify> = {
+const readIdentify = (reading: Reading): Kinds.Identify => {
+  const event: Draft<Kinds.Identify> = {
     type: 'identify',
-    messageId: messageIdOf(look),
-    timestamp: timestampOf(look),
-    traits: dataOf(look, 'traits'),
-    context: dataOf(look, 'context'),
+    messageId: messageIdOf(reading),
+    timestamp: timestampOf(reading),
+    traits: requiredData(reading, 'traits'),
+    context: requiredData(reading, 'context'),
   }
-  identify(look, event)
-  setIntegrations(look, event)
+  setIds(reading, event)
+  setIntegrations(reading, event)
   return event
 }
 
-const readTrack = (look: Reading): Track => {
-  const track: Draft<Track> = {
+const readTrack = (reading: Reading): Kinds.Track => {
+  const track: Draft<Kinds.Track> = {
     type: 'track',
-    messageId: messageIdOf(look),
-    timestamp: timestampOf(look),
-    event: requiredId(look, 'event'),
-    properties: dataOf(look, 'properties'),
-    context: dataOf(look, 'context'),
+    messageId: messageIdOf(reading),
+    timestamp: timestampOf(reading),
+    event: requiredId(reading, 'event'),
+    properties: requiredData(reading, 'properties'),
+    context: requiredData(reading, 'context'),
   }
-  identify(look, track)
-  setIntegrations(look, track)
+  setIds(reading, track)
+  setIntegrations(reading, track)
   return track
 }
 
-const readAlias = (look: Reading): Alias => {
-  const alias: Draft<Alias> = {
+const readAlias = (reading: Reading): Kinds.Alias => {
+  const alias: Draft<Kinds.Alias> = {
     type: 'alias',
-    messageId: messageIdOf(look),
-    timestamp: timestampOf(look),
-    previousId: requiredId(look, 'previousId'),
-    userId: requiredId(look, 'userId'),
-    context: dataOf(look, 'context'),
+    messageId: messageIdOf(reading),
+    timestamp: timestampOf(reading),
+    previousId: requiredId(reading, 'previousId'),
+    userId: requiredId(reading, 'userId'),
+    context: requiredData(reading, 'context'),
   }
-  setAnonymousId(look, alias)
-  setIntegrations(look, alias)
+  setText(alias, 'anonymousId', optionalId(reading, 'anonymousId'))
+  setIntegrations(reading, alias)
   return alias
 }
 
-const readGroup = (look: Reading): Group => {
-  const group: Draft<Group> = {
+const readGroup = (reading: Reading): Kinds.Group => {
+  const group: Draft<Kinds.Group> = {
     type: 'group',
-    messageId: messageIdOf(look),
-    timestamp: timestampOf(look),
-    groupId: requiredId(look, 'groupId'),
-    traits: dataOf(look, 'traits'),
-    context: dataOf(look, 'context'),
+    messageId: messageIdOf(reading),
+    timestamp: timestampOf(reading),
+    groupId: requiredId(reading, 'groupId'),
+    traits: requiredData(reading, 'traits'),
+    context: requiredData(reading, 'context'),
   }
-  identify(look, group)
-  setIntegrations(look, group)
+  setIds(reading, group)
+  setIntegrations(reading, group)
   return group
 }
 
-const readDelete = (look: Reading): ForwardedDelete => ({
+const readDelete = (reading: Reading): Kinds.ForwardedDelete => ({
   type: 'delete',
-  userId: requiredId(look, 'userId'),
-  timestamp: timestampOf(look),
+  userId: requiredId(reading, 'userId'),
+  timestamp: timestampOf(reading),
 })
 
-/** Nobody knows what it should be; what every kind has in common is looked at all the same (EV7). */
-const readUnknown = (look: Reading): void => {
-  const { type } = look.fields
+/** Without a kind, what all kinds have in common is checked all the same. */
+const readUnknown = (reading: Reading): undefined => {
   const wanted = 'one of page, screen, identify, track, alias, group, delete'
-  fault(look, 'type', type === undefined ? `is missing: it must be ${wanted}` : `must be ${wanted}`)
-  identify(look, {})
-  timestampOf(look)
-  messageIdOf(look)
-  for (const field of ['properties', 'traits', 'context'] as const) optionalData(look, field)
-  setIntegrations(look, {})
+  const isMissing = reading.fields.type === undefined
+  fault(reading, 'type', isMissing ? `is missing: it must be ${wanted}` : `must be ${wanted}`)
+  setIds(reading, {})
+  timestampOf(reading)
+  messageIdOf(reading)
+  for (const field of ['properties', 'traits', 'context'] as const) optionalData(reading, field)
+  setIntegrations(reading, {})
 }
 
-/** The event that the fields make, in its canonical form; undefined if its kind is unknown. */
-export const readKind = (look: Reading): Exclude<Event, Delete> | ForwardedDelete | undefined => {
-  switch (look.fields.type) {
+const eventOf = (reading: Reading): DecodedEvent | undefined => {
+  switch (reading.fields.type) {
     case 'page':
-      return readPage(look)
+      return readPage(reading)
     case 'screen':
-      return readScreen(look)
+      return readScreen(reading)
     case 'identify':
-      return readIdentify(look)
+      return readIdentify(reading)
     case 'track':
-      return readTrack(look)
+      return readTrack(reading)
     case 'alias':
-      return readAlias(look)
+      return readAlias(reading)
     case 'group':
-      return readGroup(look)
+      return readGroup(reading)
     case 'delete':
-      return readDelete(look)
+      return readDelete(reading)
     default:
-      readUnknown(look)
-      return undefined
+      return readUnknown(reading)
   }
 }
 
+/** Its prototype answers for most objects: looking for each of the others takes longer. */
+const isOrdinary = (value: object): boolean =>
+  Object.getPrototypeOf(value) === Object.prototype ||
+  !(value instanceof Map || value instanceof Set || value instanceof Date)
+
+const isPlain = (value: unknown): value is object =>
+  typeof value === 'object' &&
+  value !== null &&
+  !Array.isArray(value) &&
+  !ArrayBuffer.isView(value) &&
+  isOrdinary(value)
+
+const fail = (reading: Reading, message: string, ...steps: ReadonlyArray<Step>): false => {
+  reading.findings.push({ steps, message })
+  return false
+}
+
+const UNREADABLE = 'could not be read: looking at it throws an error'
+
+const readMembers = (reading: Reading, members: object): boolean => {
+  let isReadable = true
+  for (const key of Object.keys(members)) {
+    if (key === '__proto__') fail(reading, 'is a key that receivers refuse: rename it', key)
+    const field = reading.form.fields.get(key)
+    if (field === undefined) continue
+    try {
+      // Sound for every object: the member stays unknown.
+      reading.fields[field] = (members as Readonly<Record<string, unknown>>)[key]
+    } catch {
+      isReadable = fail(reading, UNREADABLE, key)
+    }
+  }
+  reading.parents.push(members)
+  return isReadable
+}
+
+const EXAMPLE = 'must be an object, such as {"type":"track","userId":"u1","event":"Signed Up"}'
+
+/** Reads the members of an input once each, as JSON would see them. False if there is no event to make of them. */
+const readInput = (reading: Reading, input: unknown): boolean => {
+  let members: unknown = input
+  try {
+    if (!isPlain(input)) return fail(reading, `${EXAMPLE}, not ${kindOf(input)}`)
+    if (hasToJson(input)) {
+      try {
+        members = input.toJSON('')
+      } catch {
+        return fail(reading, 'has a toJSON that throws an error')
+      }
+    }
+    return isPlain(members)
+      ? readMembers(reading, members)
+      : fail(reading, `${EXAMPLE}, not ${kindOf(members)}`)
+  } catch {
+    return fail(reading, UNREADABLE)
+  }
+}
+
+/** Decodes an event in one of its forms. Throws only what the functions of the form throw. */
+export const decodeEvent = (form: Form, input: unknown, kind?: Kinds.Kind): Reading => {
+  const reading: Reading = { ...newLook(), form, fields: noFields(), event: undefined }
+  const isReadable = readInput(reading, input)
+  const { type } = reading.fields
+  if (kind !== undefined) {
+    if (type !== undefined && type !== kind)
+      fail(reading, `must be ${kind} or left out: the method is ${kind}`, 'type')
+    reading.fields.type = kind
+  }
+  if (isReadable) reading.event = eventOf(reading)
+  return reading
+}
+
 /** The form of the model itself: nothing is filled in, nothing is copied. */
-const modelForm: Form = {
-  fieldOf: (key) => (isField(key) ? key : undefined),
-  label: (field) => field,
-  timestamp: undefined,
-  messageId: undefined,
-  complete: true,
-  pageNeedsUserId: false,
-  owned: true,
-}
+const modelForm: Form = { fields: modelFields, complete: true, pageNeedsUserId: false, owned: true }
 
-/** Every own member is the very one that was read: so nothing was filled in, moved, cut or left out. */
-const sameMembers = (input: object, event: object): boolean => {
-  const given = new Map<string, unknown>(Object.entries(input))
-  const read = Object.entries(event)
-  return read.length === given.size && read.every(([key, value]) => given.get(key) === value)
-}
-
-/** Whether a value is an event in its canonical form already; `read` makes one of the fields. Never throws. */
-export const isCanonical = (input: unknown, read: (look: Reading) => object | undefined): boolean => {
+/**
+ * Whether a value is an event in its canonical form: every own member is the very one that was read, so nothing was filled in, moved, cut or
+ * left out. `completed` may add the message id of a delete. Never throws.
+ */
+export const isCanonical = (
+  input: unknown,
+  completed: (reading: Reading) => object | undefined = ({ event }) => event,
+): boolean => {
   if (typeof input !== 'object' || input === null) return false
   try {
-    const look = reading(modelForm)
-    const event = gather(look, input) ? read(look) : undefined
-    return event !== undefined && look.findings.length === 0 && sameMembers(input, event)
+    const reading = decodeEvent(modelForm, input)
+    const event = completed(reading)
+    if (event === undefined || reading.findings.length > 0) return false
+    const given = new Map<string, unknown>(Object.entries(input))
+    const members = Object.entries(event)
+    return members.length === given.size && members.every(([key, value]) => given.get(key) === value)
   } catch {
-    // An object that answers differently when it is asked again is no event.
+    // An object that answers differently when it is read again is no event.
     return false
   }
 }

@@ -1,82 +1,79 @@
 /**
- * The way in: calls, as people write them, become events (EV1 to EV10).
+ * Codecs between calls, as people write them, and events.
  *
  * @module
  */
 
-import * as t from 'io-ts'
-import type * as Kinds from './kinds.ts'
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
+import * as t from 'io-ts'
 import { systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
+import type { Fault } from '../core/refusal.ts'
 import { callOf } from './call.ts'
 import type { Call } from './call.ts'
-import { droppedKeys, gather } from './codecFaults.ts'
-import { isCanonical, readKind } from './decode.ts'
-import { toErrors } from './json.ts'
-import type { Finding } from './json.ts'
+import {
+  copyIntegrations,
+  decodeEvent,
+  isCanonical,
+  isIntegrations,
+  messageIdOf,
+  modelFields,
+} from './decode.ts'
+import type { Field, Form, Reading } from './decode.ts'
+import { newLook, toErrors, toFaults } from './json.ts'
+import type * as Kinds from './kinds.ts'
 import { newId as randomId } from './payload.ts'
-import { isField, messageIdOf, reading } from './reading.ts'
-import type { Form, Reading } from './reading.ts'
 import { fromMillis } from './timestamp.ts'
 
-/** Something a user did or is: one of seven kinds, told apart by `type`. */
+/** Something that a user did or is: one of seven kinds, told apart by `type`. */
 export type Event = Kinds.Event
 
 /** What a codec for events may be given. */
 export interface EventCodecOptions {
-  /** Tells the time for calls that bring no timestamp. Default: the machine's own. */
+  /** The time of calls without a timestamp. Default: the machine's. */
   readonly clock?: Pick<Clock, 'now'>
-  /** Makes the id of a call that brings none. Default: a random UUID. */
+  /** Makes the id of a call that has none. Default: a random UUID. */
   readonly newId?: () => string
   /**
-   * Whether the input comes straight from `JSON.parse` and nobody else holds it. Then its data need not be copied. What is
-   * not plain JSON data is copied all the same. Default: false, everything is copied (EV8).
+   * Whether the input comes straight from `JSON.parse` and nothing else holds it. Then plain JSON data in it is not copied. Default: false,
+   * everything is copied.
    */
   readonly owned?: boolean
-  /** Whether a page must have a `userId`, as the client demands; else an `anonymousId` will do (EV4). Default: false. */
+  /** Whether a page must have a `userId`, as the client demands; else an `anonymousId` is enough. Default: false. */
   readonly pageNeedsUserId?: boolean
-  /** Is told the unknown top-level keys that a call lost (EV3). If it throws, nobody is harmed. */
+  /** Is given the top-level keys of a call that an event of its kind does not carry. What it throws is ignored. */
   readonly onDropped?: (keys: ReadonlyArray<string>) => void
 }
 
-const complete = (look: Reading): Event | undefined => {
-  const read = readKind(look)
-  return read?.type === 'delete' ? { ...read, messageId: messageIdOf(look) } : read
+const FIELDS_OF_ALL: ReadonlyArray<Field> = ['type', 'messageId', 'timestamp', 'userId']
+const ROUTED: ReadonlyArray<Field> = [...FIELDS_OF_ALL, 'anonymousId', 'context', 'integrations']
+const FIELDS_OF: Readonly<Record<Kinds.Kind, ReadonlyArray<string>>> = {
+  page: [...ROUTED, 'name', 'category', 'properties', 'traits'],
+  screen: [...ROUTED, 'name', 'properties'],
+  identify: [...ROUTED, 'traits'],
+  track: [...ROUTED, 'event', 'properties'],
+  alias: [...ROUTED, 'previousId'],
+  group: [...ROUTED, 'groupId', 'traits'],
+  delete: FIELDS_OF_ALL,
 }
 
-const tellDropped = (
-  look: Reading,
-  event: Event,
+const reportDropped = (
+  { type }: Event,
   input: unknown,
   onDropped: (keys: ReadonlyArray<string>) => void,
 ): void => {
   try {
-    const keys = typeof input === 'object' && input !== null ? droppedKeys(look, event.type, input) : []
+    const carried = FIELDS_OF[type]
+    const keys = Object.keys(input ?? {}).filter((key) => !carried.includes(key))
     if (keys.length > 0) onDropped(keys)
   } catch {
-    // It only wanted to know; the event does not suffer for it.
+    // The event is right; a callback that throws changes nothing.
   }
 }
 
-/** How a reader of calls is made. */
-export interface EventReaderOptions extends EventCodecOptions {
-  /** Whether anybody wants to hear of dropped keys just now; looking for them can be felt. Default: always, with an `onDropped`. */
-  readonly hearsDropped?: () => boolean
-}
-
-/**
- * Reads a call that was made by the name of its kind, so that the call need not say it again; `undefined`: the call must say it.
- * What is wrong comes as findings.
- */
-export type ReadEvent = (
-  input: unknown,
-  kind: Kinds.Kind | undefined,
-) => Either<ReadonlyArray<Finding>, Event>
-
-/** The time, written once for each millisecond. */
-const stampsOf = ({ now }: Pick<Clock, 'now'>): (() => string | undefined) => {
+/** The timestamp of now, written once for each millisecond. */
+const timestamps = ({ now }: Pick<Clock, 'now'>): (() => string | undefined) => {
   let at = Number.NaN
   let text: string | undefined
   return () => {
@@ -89,40 +86,44 @@ const stampsOf = ({ now }: Pick<Clock, 'now'>): (() => string | undefined) => {
   }
 }
 
-const nameKind = ({ fields, findings }: Reading, kind: Kinds.Kind): void => {
-  if (fields.type !== undefined && fields.type !== kind)
-    findings.push({ steps: ['type'], message: `must be ${kind} or left out: it is ${kind} that was called` })
-  fields.type = kind
+const formOf = ({ clock = systemClock, newId = randomId, ...options }: EventCodecOptions): Form => ({
+  fields: modelFields,
+  timestamp: timestamps(clock),
+  messageId: newId,
+  complete: false,
+  pageNeedsUserId: options.pageNeedsUserId ?? false,
+  owned: options.owned ?? false,
+})
+
+const eventOf = (reading: Reading): Event | undefined => {
+  const { event } = reading
+  return event?.type === 'delete' ? { ...event, messageId: messageIdOf(reading) } : event
 }
 
-/** What `eventCodec` does when it decodes, for who has no use for a codec. */
-export const eventReader = (options: EventReaderOptions = {}): ReadEvent => {
-  const { clock = systemClock, newId = randomId, onDropped, hearsDropped } = options
-  const form: Form = {
-    fieldOf: (key) => (isField(key) ? key : undefined),
-    label: (field) => field,
-    timestamp: stampsOf(clock),
-    messageId: newId,
-    complete: false,
-    pageNeedsUserId: options.pageNeedsUserId ?? false,
-    owned: options.owned ?? false,
-  }
+/**
+ * Reads calls without io-ts. With a `kind` the call need not name its type.
+ *
+ * @param isListening whether dropped keys are of interest now: finding them costs time. Default: always, with an `onDropped`
+ */
+export const eventReader = (
+  options: EventCodecOptions = {},
+  isListening: () => boolean = () => true,
+): ((input: unknown, kind?: Kinds.Kind) => Either<ReadonlyArray<Fault>, Event>) => {
+  const { onDropped } = options
+  const form = formOf(options)
   return (input, kind) => {
-    const look = reading(form)
-    const readable = gather(look, input)
-    if (kind !== undefined) nameKind(look, kind)
-    const event = readable ? complete(look) : undefined
-    if (event === undefined || look.findings.length > 0) return left(look.findings)
-    if (onDropped !== undefined && hearsDropped?.() !== false) tellDropped(look, event, input, onDropped)
+    const reading = decodeEvent(form, input, kind)
+    const event = eventOf(reading)
+    if (event === undefined || reading.findings.length > 0) return left(toFaults(reading.findings))
+    if (onDropped !== undefined && isListening()) reportDropped(event, input, onDropped)
     return right(event)
   }
 }
 
 /**
- * A codec from the public call form to events and back. Decoding reports every fault at once, each with its path and in plain
- * words, and never says the value itself (EV7). It fills in what may be absent, so it needs to know the time and how to
- * make ids. What it gives is a copy: changing the input afterwards changes nothing (EV8). `is` says whether a value is an event
- * in its canonical form.
+ * A codec from calls to events and back. Decoding names every fault at once, each with its path and without the value. It fills in the
+ * time and an id where they are absent. The event is a copy: changing the input afterwards does not change it. `is` says
+ * whether a value is an event in its canonical form.
  *
  * @example
  * import { eventCodec } from 'headrace'
@@ -131,20 +132,39 @@ export const eventReader = (options: EventReaderOptions = {}): ReadEvent => {
  * // => { _tag: 'Right', right: { type: 'track', … timestamp: '1970-01-01T00:00:00.000Z', … } }
  */
 export const eventCodec = (options: EventCodecOptions = {}): t.Type<Event, Call> => {
-  const read = eventReader(options)
-  const decode = (input: unknown, context: t.Context): t.Validation<Event> => {
-    const event = read(input, undefined)
-    return isLeft(event) ? t.failures(toErrors(event.left, context)) : event
-  }
-  const is = (input: unknown): input is Event => isCanonical(input, complete)
-  return new t.Type('Event', is, decode, callOf)
+  const form = formOf(options)
+  return new t.Type(
+    'Event',
+    (input): input is Event => isCanonical(input, eventOf),
+    (input, context) => {
+      const reading = decodeEvent(form, input)
+      const event = eventOf(reading)
+      if (event === undefined || reading.findings.length > 0)
+        return t.failures(toErrors(reading.findings, context))
+      if (options.onDropped !== undefined) reportDropped(event, input, options.onDropped)
+      return t.success(event)
+    },
+    callOf,
+  )
 }
 
-/** The codec for calls from code: with the machine's clock and random ids. Decoding copies, so it is safe for every input. */
+/** The codec for calls from code, with the machine's clock and random ids. Decoding copies, so every input is safe. */
 export const Event: t.Type<Event, Call> = eventCodec()
 
-/**
- * The codec for calls that come straight from `JSON.parse`, when nobody else holds what it gave: their data is checked but
- * not copied. In everything else it is `Event`.
- */
+/** The codec for calls that come straight from `JSON.parse` and that nothing else holds: their data is checked but not copied. */
 export const ParsedEvent: t.Type<Event, Call> = eventCodec({ owned: true })
+
+/** Destinations by name, and `All` for the rest: true or an object lets the event through, false does not. */
+export type Integrations = Kinds.Integrations
+
+/** A codec for the integrations map of an event. Decoding copies it. */
+export const Integrations: t.Type<Integrations, Integrations> = new t.Type(
+  'Integrations',
+  isIntegrations,
+  (value, context) => {
+    const look = newLook()
+    const copied = copyIntegrations(look, value)
+    return copied === undefined ? t.failures(toErrors(look.findings, context)) : t.success(copied)
+  },
+  t.identity,
+)

@@ -4,10 +4,11 @@
  * @module
  */
 
-import * as Limits from './limits.ts'
 import * as t from 'io-ts'
+import type { Fault } from '../core/refusal.ts'
+import * as Limits from './limits.ts'
 
-/** JSON data. Numbers are finite, and never -0, which JSON text written by `JSON.stringify` does not have. */
+/** JSON data. Numbers are finite, and never -0, which `JSON.stringify` never writes. */
 export type Json = null | boolean | number | string | ReadonlyArray<Json> | JsonObject
 
 /** An object of JSON data. */
@@ -15,20 +16,34 @@ export interface JsonObject {
   readonly [key: string]: Json
 }
 
-/** One look at one input: what was found so far, and how many values it may still hold. */
-export interface Inspection {
+/** A step into an object (a key) or into an array (a position). */
+export type Step = string | number
+
+/** One thing that is wrong in one place. */
+export interface Finding {
+  readonly steps: ReadonlyArray<Step>
+  readonly message: string
+}
+
+/** One look at one input. `path` and `parents` change while it goes down, so that a fault knows its place and a cycle is seen. */
+export interface Look {
   readonly findings: Finding[]
-  left: number
+  /** How many values the input may still hold; below zero the look has ended. */
+  room: number
+  /** From the input down to the value that is being looked at. */
+  readonly path: Step[]
+  /** The objects that the value stands in. */
+  readonly parents: object[]
 }
 
 /** A look that has found nothing yet. */
-export const inspection = (): Inspection => ({ findings: [], left: Limits.values })
+export const newLook = (): Look => ({ findings: [], room: Limits.values, path: [], parents: [] })
 
 /** Whether an object stands for something else, as `JSON.stringify` sees it. */
 export const hasToJson = (value: object): value is { readonly toJSON: (key: string) => unknown } =>
   'toJSON' in value && typeof value.toJSON === 'function'
 
-const isPlain = (value: unknown, depth: number, look: Inspection): boolean => {
+const isPlain = (value: unknown, depth: number, budget: { room: number }): boolean => {
   switch (typeof value) {
     case 'string':
     case 'boolean':
@@ -36,89 +51,67 @@ const isPlain = (value: unknown, depth: number, look: Inspection): boolean => {
     case 'number':
       return Number.isFinite(value) && !Object.is(value, -0)
     case 'object':
-      return value === null || (depth < Limits.nesting && hasPlainMembers(value, depth + 1, look))
+      return value === null || (depth < Limits.nesting && hasPlainMembers(value, depth + 1, budget))
     default:
       return false
   }
 }
 
-const hasPlainMembers = (value: object, depth: number, look: Inspection): boolean => {
+const hasPlainMembers = (value: object, depth: number, budget: { room: number }): boolean => {
   if (Array.isArray(value)) {
-    look.left -= value.length
-    if (look.left < 0) return false
-    for (const member of value) if (!isPlain(member, depth, look)) return false
+    budget.room -= value.length
+    if (budget.room < 0) return false
+    for (const member of value) if (!isPlain(member, depth, budget)) return false
     return true
   }
   if (Object.getPrototypeOf(value) !== Object.prototype) return false
-  // Not `Object.keys`, whose list was felt (0.2 of 0.95 µs for a call of 1 KB): should every object have been given a member, that one is looked at too.
+  // `Object.keys` makes a list: it took 0.2 of the 0.95 µs of a call of 1 KB.
   for (const key in value) {
-    if (--look.left < 0) return false
-    // Sound for every object: it is read by a key that it has, and what stands there stays unknown.
-    if (key === '__proto__' || !isPlain((value as Readonly<Record<string, unknown>>)[key], depth, look))
-      return false
+    if (--budget.room < 0 || key === '__proto__') return false
+    // Sound for every object: the member stays unknown.
+    if (!isPlain((value as Readonly<Record<string, unknown>>)[key], depth, budget)) return false
   }
   return true
 }
 
 /**
- * Whether a value is plain JSON data already, so that it need not be copied if nobody else holds it: plain objects and arrays,
- * no `__proto__` key, not too deep, not too many values. Never throws.
+ * Whether a value is plain JSON data already, so that it need not be copied if only we hold it. Never throws.
  *
  * @param depth how many objects and arrays it stands in, itself not counted
  */
 export const isJson = (value: unknown, depth = 0): value is Json => {
   try {
-    return isPlain(value, depth, inspection())
+    return isPlain(value, depth, { room: Limits.values })
   } catch {
     return false
   }
 }
 
-/** A step into an object (a key) or into an array (a position). */
-export type Step = string | number
-
-/** One thing wrong in one place. */
-export interface Finding {
-  readonly steps: ReadonlyArray<Step>
-  readonly message: string
-}
-
-/** The way down to an object, linked upwards: going one level deeper costs one small object and copies nothing. */
-export interface Trail {
-  readonly up: Trail | undefined
-  readonly step: Step
-  /** What stands there; it is how a cycle is seen. */
-  readonly value: object
-}
-
-/** The steps of a trail, outermost first, with one more at the end. */
-export const stepsOf = (trail: Trail | undefined, last?: Step): ReadonlyArray<Step> => {
-  const steps: Step[] = last === undefined ? [] : [last]
-  for (let at = trail; at !== undefined; at = at.up) steps.push(at.step)
-  return steps.reverse()
-}
-
 const PLAIN_KEY = /^[\p{L}\p{N}_$ -]+$/u
-const LONGEST_KEY = 60
-const LONGEST_PATH = 12
+const MAX_KEY = 60
+const MAX_STEPS = 12
 
 const showStep = (step: Step): string => {
   if (typeof step === 'number') return `[${String(step)}]`
-  const shown = step.length > LONGEST_KEY ? `${step.slice(0, LONGEST_KEY)}…` : step
+  const shown = step.length > MAX_KEY ? `${step.slice(0, MAX_KEY)}…` : step
   return PLAIN_KEY.test(step) ? `.${shown}` : `[${JSON.stringify(shown)}]`
 }
 
-/** A path for people: `properties.list[3].url`; keys that would be misread are quoted, very long paths lose their middle. */
+/** A path for people: `properties.list[3].url`. Keys that could be misread are quoted; very long paths lose their middle. */
 export const showPath = (steps: ReadonlyArray<Step>): string => {
-  const half = LONGEST_PATH / 2
+  const half = MAX_STEPS / 2
   const path =
-    steps.length > LONGEST_PATH
+    steps.length > MAX_STEPS
       ? [...steps.slice(0, half).map(showStep), '.…', ...steps.slice(-half).map(showStep)].join('')
       : steps.map(showStep).join('')
   return path.startsWith('.') ? path.slice(1) : path
 }
 
-/** The findings as io-ts knows errors, so that our codecs can stand inside codecs of a host. They hold no values. */
+/** The findings as faults. */
+export const toFaults = (findings: ReadonlyArray<Finding>): ReadonlyArray<Fault> =>
+  findings.map(({ steps, message }) => ({ path: showPath(steps), message }))
+
+/** The findings as io-ts errors, so that our codecs can stand inside codecs of a host. They hold no values. */
 export const toErrors = (findings: ReadonlyArray<Finding>, context: t.Context): t.Errors =>
   findings.map(({ steps, message }) => ({
     value: undefined,
@@ -134,133 +127,107 @@ export const toErrors = (findings: ReadonlyArray<Finding>, context: t.Context): 
 
 const UNREADABLE = 'could not be read: looking at it throws an error'
 const CYCLE = 'contains itself: JSON has no cycles'
-const TOO_DEEP = `is nested deeper than ${String(Limits.nesting)} levels: flatten it`
 
-/** Ends the look: whatever comes now is neither copied nor complained about. */
-const giveUp = (look: Inspection, message: string): void => {
-  look.left = -1
+/** Ends the look: from now on nothing is copied, and nothing is found. */
+const end = (look: Look, message: string): void => {
+  look.room = -1
   look.findings.push({ steps: [], message })
 }
 
-/** Notes what is wrong there; in its place stands nothing. */
-const find = (look: Inspection, up: Trail | undefined, step: Step, message: string): Json | undefined => {
-  if (look.left < 0) return undefined
-  if (look.findings.length < Limits.findings) look.findings.push({ steps: stepsOf(up, step), message })
-  else giveUp(look, `has more than ${String(Limits.findings)} faults: only the first ones are named`)
-  return undefined
+/** Adds a finding at the place of the look. Answers undefined, which is what the copy has there. */
+const find = (look: Look, message: string): undefined => {
+  if (look.room < 0) return
+  if (look.findings.length < Limits.findings) look.findings.push({ steps: [...look.path], message })
+  else end(look, `has more than ${String(Limits.findings)} faults: only the first ones are named`)
 }
 
-/** Takes room for that many values; says so once when there is none. */
-const takeRoom = (look: Inspection, count: number): boolean => {
-  if (look.left < 0) return false
-  look.left -= count
-  if (look.left >= 0) return true
-  giveUp(look, `holds more than ${String(Limits.values)} values: send less with the event`)
+/** Takes room for so many values; adds a finding the first time that there is none. */
+const takeRoom = (look: Look, count: number): boolean => {
+  if (look.room < 0) return false
+  look.room -= count
+  if (look.room >= 0) return true
+  end(look, `holds more than ${String(Limits.values)} values: send less with the event`)
   return false
 }
 
-const contains = (trail: Trail | undefined, value: object): boolean => {
-  for (let at = trail; at !== undefined; at = at.up) if (at.value === value) return true
-  return false
+const copyMember = (look: Look, from: object, step: Step): Json | undefined => {
+  let member: unknown
+  try {
+    // Sound for every object: the member stays unknown.
+    member = (from as Readonly<Record<Step, unknown>>)[step]
+  } catch {
+    return find(look, UNREADABLE)
+  }
+  return copyJson(look, member)
 }
 
-const copyArray = (
-  array: ReadonlyArray<unknown>,
-  trail: Trail,
-  depth: number,
-  look: Inspection,
-): ReadonlyArray<Json> => {
+const copyArray = (look: Look, array: ReadonlyArray<unknown>): Json => {
   const copied: Json[] = []
   if (!takeRoom(look, array.length)) return copied
+  const depth = look.path.length
   for (let index = 0; index < array.length; index++) {
-    let member: unknown
-    try {
-      member = array[index]
-    } catch {
-      find(look, trail, index, UNREADABLE)
-    }
-    // What JSON leaves out of an object it writes as null in an array.
-    copied.push(copyJson(member, index, trail, depth, look) ?? null)
+    look.path[depth] = index
+    // JSON writes null in an array for what it leaves out of an object.
+    copied.push(copyMember(look, array, index) ?? null)
   }
+  look.path.length = depth
   return copied
 }
 
-const copyRecord = (record: object, trail: Trail, depth: number, look: Inspection): JsonObject => {
+const copyRecord = (look: Look, record: object): Json => {
   const copied: Record<string, Json> = {}
   const keys = Object.keys(record)
   if (!takeRoom(look, keys.length)) return copied
+  const depth = look.path.length
   for (const key of keys) {
+    look.path[depth] = key
     if (key === '__proto__') {
-      find(look, trail, key, 'is a key that receivers refuse: rename it')
+      find(look, 'is a key that receivers refuse: rename it')
       continue
     }
-    let member: unknown
-    try {
-      // Sound for every object: it is read by a key of its own, and what stands there stays unknown.
-      member = (record as Readonly<Record<string, unknown>>)[key]
-    } catch {
-      find(look, trail, key, UNREADABLE)
-    }
-    const json = copyJson(member, key, trail, depth, look)
+    const json = copyMember(look, record, key)
     if (json !== undefined) copied[key] = json
   }
+  look.path.length = depth
   return copied
 }
 
-const copyMembers = (
-  value: object,
-  step: Step,
-  up: Trail | undefined,
-  depth: number,
-  look: Inspection,
-): Json => {
-  const trail = { up, step, value }
-  return Array.isArray(value)
-    ? copyArray(value, trail, depth + 1, look)
-    : copyRecord(value, trail, depth + 1, look)
+const copyMembers = (look: Look, value: object): Json => {
+  look.parents.push(value)
+  const copied = Array.isArray(value) ? copyArray(look, value) : copyRecord(look, value)
+  look.parents.pop()
+  return copied
 }
 
-const isBinary = (value: object): boolean =>
-  ArrayBuffer.isView(value) || value instanceof ArrayBuffer || value instanceof SharedArrayBuffer
-
-/** Why JSON cannot hold what is meant by an object, even if it has a `toJSON`; undefined if it can. */
-const unfit = (value: object): string | undefined => {
-  if (isBinary(value)) return 'is binary data: write it as text, such as base64'
+/** Why JSON cannot hold what an object means, even if it has a `toJSON`; undefined if it can. */
+const whyUnfit = (value: object): string | undefined => {
+  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer || value instanceof SharedArrayBuffer)
+    return 'is binary data: write it as text, such as base64'
   return value instanceof Date && Number.isNaN(value.getTime()) ? 'is an invalid Date' : undefined
-}
-
-/** Why JSON would lose an object that it knows no better than by its keys; undefined if it would not. */
-const lossy = (value: object): string | undefined => {
-  if (value instanceof Map) return 'is a Map, which JSON cannot hold: use Object.fromEntries'
-  return value instanceof Set ? 'is a Set, which JSON cannot hold: use an array' : unfit(value)
 }
 
 const isBoxed = (value: object): boolean =>
   value instanceof String || value instanceof Number || value instanceof Boolean || value instanceof BigInt
 
-/** An object with a `toJSON` or a prototype of its own. It is written as what it stands for, as `JSON.stringify` does. */
-const copyUnusual = (
-  value: object,
-  step: Step,
-  up: Trail | undefined,
-  depth: number,
-  look: Inspection,
-): Json | undefined => {
-  const wrong = unfit(value)
-  if (wrong !== undefined) return find(look, up, step, wrong)
+/** An object with a `toJSON` or a prototype of its own is written as what it stands for, as `JSON.stringify` does. */
+const copyUnusual = (look: Look, value: object): Json | undefined => {
+  const wrong = whyUnfit(value)
+  if (wrong !== undefined) return find(look, wrong)
   let meant: unknown = value
   if (hasToJson(value)) {
     try {
-      meant = value.toJSON(String(step))
+      meant = value.toJSON(String(look.path.at(-1) ?? ''))
     } catch {
-      return find(look, up, step, 'has a toJSON that throws an error')
+      return find(look, 'has a toJSON that throws an error')
     }
   }
-  if (typeof meant !== 'object' || meant === null) return copyJson(meant, step, up, depth, look)
-  if (isBoxed(meant)) return copyJson(meant.valueOf(), step, up, depth, look)
-  if (meant !== value && contains(up, meant)) return find(look, up, step, CYCLE)
-  const loss = lossy(meant)
-  return loss === undefined ? copyMembers(meant, step, up, depth, look) : find(look, up, step, loss)
+  if (typeof meant !== 'object' || meant === null) return copyJson(look, meant)
+  if (isBoxed(meant)) return copyJson(look, meant.valueOf())
+  if (meant !== value && look.parents.includes(meant)) return find(look, CYCLE)
+  if (meant instanceof Map) return find(look, 'is a Map, which JSON cannot hold: use Object.fromEntries')
+  if (meant instanceof Set) return find(look, 'is a Set, which JSON cannot hold: use an array')
+  const loss = whyUnfit(meant)
+  return loss === undefined ? copyMembers(look, meant) : find(look, loss)
 }
 
 const isUnusual = (value: object): boolean => {
@@ -269,52 +236,38 @@ const isUnusual = (value: object): boolean => {
   return prototype !== Object.prototype && prototype !== null && !Array.isArray(value)
 }
 
+const copyObject = (look: Look, value: object): Json | undefined => {
+  if (look.parents.includes(value)) return find(look, CYCLE)
+  const depth = look.parents.length
+  if (depth >= Limits.nesting)
+    return find(look, `is nested deeper than ${String(Limits.nesting)} levels: flatten it`)
+  const steps = look.path.length
+  try {
+    return isUnusual(value) ? copyUnusual(look, value) : copyMembers(look, value)
+  } catch {
+    look.parents.length = depth
+    look.path.length = steps
+    return find(look, UNREADABLE)
+  }
+}
+
 /**
- * A copy of a value as plain JSON data, equal to what parsing its JSON text would give. Like `JSON.stringify` it leaves out
- * what is undefined, a function or a symbol; everything that JSON would silently change is a finding (EV9). It never throws.
- *
- * @param step where it stands in what `up` leads to
- * @param depth how many objects and arrays it stands in, itself not counted
+ * A copy of a value as plain JSON data, equal to what parsing its JSON text would give. Like `JSON.stringify` it leaves out what is
+ * undefined, a function or a symbol. What JSON would change silently is a finding. Never throws.
  */
-export const copyJson = (
-  value: unknown,
-  step: Step,
-  up: Trail | undefined,
-  depth: number,
-  look: Inspection,
-): Json | undefined => {
+export const copyJson = (look: Look, value: unknown): Json | undefined => {
   switch (typeof value) {
     case 'string':
     case 'boolean':
       return value
     case 'number':
-      // Adding 0 turns -0 into 0, which is how JSON writes it.
-      return Number.isFinite(value)
-        ? value + 0
-        : find(look, up, step, 'is NaN or infinite: JSON has no such number')
+      // Adding 0 turns -0 into 0, as JSON writes it.
+      return Number.isFinite(value) ? value + 0 : find(look, 'is NaN or infinite: JSON has no such number')
     case 'bigint':
-      return find(look, up, step, 'is a BigInt: write it as a string')
+      return find(look, 'is a BigInt: write it as a string')
     case 'object':
-      return value === null ? null : copyObject(value, step, up, depth, look)
+      return value === null ? null : copyObject(look, value)
     default:
       return undefined
-  }
-}
-
-const copyObject = (
-  value: object,
-  step: Step,
-  up: Trail | undefined,
-  depth: number,
-  look: Inspection,
-): Json | undefined => {
-  if (contains(up, value)) return find(look, up, step, CYCLE)
-  if (depth >= Limits.nesting) return find(look, up, step, TOO_DEEP)
-  try {
-    return isUnusual(value)
-      ? copyUnusual(value, step, up, depth, look)
-      : copyMembers(value, step, up, depth, look)
-  } catch {
-    return find(look, up, step, UNREADABLE)
   }
 }

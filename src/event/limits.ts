@@ -1,36 +1,32 @@
 /**
- * What is allowed, as named constants. KB is 1,000 bytes for what we send, so that a receiver enforcing either reading of
- * "32 KB" and "500 KB" accepts it (BY2).
+ * Limits of sizes and counts. KB is 1,000 bytes for what we send, so that a receiver accepts it whichever way it reads "32 KB".
  *
  * @module
  */
 
-/** Bytes of UTF-8 JSON of one call (BY2, seed/Limits: 32 KB). */
+/** Bytes of UTF-8 JSON of one call. */
 export const callBytes = 32_000
 
-/** Bytes of a batch's body, envelope and commas included (BY2, seed/Limits: 500 KB). */
+/** Bytes of the body of a batch, envelope and commas included. */
 export const batchBytes = 500_000
 
-/** Bytes of a body forwarded to a webhook: the wire form can be a little longer than the call (BY2). */
+/** Bytes of a body that is posted to a webhook: it can be a little longer than the call. */
 export const bodyBytes = 64_000
 
-/** Bytes of one call that a collector takes in: the larger reading of 32 KB (BY2). */
+/** Bytes of one call that a collector accepts: 32 KB of 1,024 bytes. */
 export const receivedCallBytes = 32_768
 
-/** Bytes of a batch that a collector takes in: the larger reading of 500 KB (BY2). */
+/** Bytes of a batch that a collector accepts: 500 KB of 1,024 bytes. */
 export const receivedBatchBytes = 512_000
 
-/** Objects and arrays inside one another, the event itself being the first. Deeper ones break receivers (EV9, webhooks part 4). */
+/** Objects and arrays inside one another, the event itself being the first. Some receivers fail on deeper ones. */
 export const nesting = 256
 
-/**
- * Values in one event. Every value takes two bytes or more of JSON, so more than this cannot fit in any body of ours; it
- * stops an object that names its own parts again and again from being spelt out for ever (EV9).
- */
+/** Values in one event. Each takes 2 bytes of JSON or more, so a larger event fits in no body. It bounds the work of a copy. */
 export const values = 250_000
 
-/** Faults that are named at once (EV7). Nobody reads more, and an object without end has faults without end. */
+/** Faults that are named at once. */
 export const findings = 1_000
 
-/** Characters of a message id that is brought along (CO4). */
+/** Characters of a message id that the caller gives. */
 export const messageIdLength = 256

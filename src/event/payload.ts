@@ -1,92 +1,59 @@
 /**
- * One event (or, in a batch, many), encoded once. Its bytes are measured, stored, signed, sent, and sent again, unchanged (BY1).
+ * One event, or a batch of them, encoded once. Its bytes are measured, stored, signed, sent, and sent again, unchanged.
  *
  * @module
  */
 
-import * as Limits from './limits.ts'
-import { randomUUID } from 'node:crypto'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
+import { randomUUID } from 'node:crypto'
 import { invalid, tooLarge } from '../core/refusal.ts'
-import type { Fault, Refusal } from '../core/refusal.ts'
-import { inspection, copyJson, showPath } from './json.ts'
+import type { Refusal } from '../core/refusal.ts'
+import { copyJson, newLook, toFaults } from './json.ts'
+import * as Limits from './limits.ts'
+import { fromMillis } from './timestamp.ts'
 
-/** A new message id: 36 characters of `[0-9a-f-]` (CO5). Node draws the chance for many of them at once. */
+/** A new message id: 36 characters of `[0-9a-f-]`. */
 export const newId = (): string => randomUUID()
 
-const COMMA = 0x2c
-
-/**
- * Writes each text to its place in one buffer of the size that is known, so nothing is joined and nothing copied twice.
- * Undefined if somebody's texts do not have the bytes that were said: the buffer, which nobody cleared, must then go nowhere.
- */
-const written = ({ byteLength, frame, members }: BatchPayload<unknown>, now: number): Buffer | undefined => {
-  const before = frame.before(now)
-  const after = frame.after(now)
-  const end = byteLength - Buffer.byteLength(after)
-  let at = Buffer.byteLength(before)
-  if (at + byteLength - end !== frame.size) return undefined
-  const bytes = Buffer.allocUnsafe(byteLength)
-  bytes.write(before)
-  let isFirst = true
-  for (const { text, byteLength: size } of members) {
-    if (isFirst) isFirst = false
-    else bytes[at++] = COMMA
-    if (at + size > end) return undefined
-    // As many bytes as characters: it is ASCII, which Latin-1 writes in a third of the time.
-    if (bytes.write(text, at, size === text.length ? 'latin1' : 'utf8') !== size) return undefined
-    at += size
-  }
-  if (at !== end) return undefined
-  bytes.write(after, at)
-  return bytes
-}
-
-/**
- * The bytes of the body to send at `now` (milliseconds since 1970): what `bodyOf` says, in UTF-8, without making its text
- * first.
- *
- * @example
- * import { bytesOf } from 'headrace'
- * const payload = { id: 'm1', items: ['any item'], text: '{"hello":"wörld"}', byteLength: 18 } as const
- * console.log(bytesOf(payload, Date.now()).length) // => 18
- */
-export const bytesOf = (payload: Payload<unknown>, now: number): Uint8Array =>
-  payload.members === undefined
-    ? Buffer.from(payload.text)
-    : (written(payload, now) ?? Buffer.from(bodyOf(payload, now)))
-
-/** Makes the signature of a body: lower-case hex (DE10). It is a value, so that equal signers can share their work. */
+/** Makes the signature of a body: lower-case hex. */
 export type Signer = (body: string | Uint8Array) => string
 
 /**
- * The envelope that a batch puts around its members, which are joined by commas. Its size is known beforehand, so a batch's
- * bytes are exact (BY2). `now`, the moment of sending, is milliseconds since 1970.
+ * What stands around the members of a batch, which are joined by commas. With `sentAt` the time of sending is written as the last member of
+ * the envelope, just before the final `}` of the suffix.
  *
  * @example
  * import type { Frame } from 'headrace'
- * const sentAt = (now: number): string => `],"sentAt":"${new Date(now).toISOString()}"}`
- * const frame: Frame = { size: '{"batch":['.length + sentAt(0).length, before: () => '{"batch":[', after: sentAt }
- * console.log(frame.size) // => 48
+ * const frame: Frame = { prefix: '{"batch":[', suffix: ']}', sentAt: true } // {"batch":[…],"sentAt":"2024-02-29T12:00:00.000Z"}
  */
 export interface Frame {
-  /** UTF-8 bytes of both texts together, the same at every moment. */
-  readonly size: number
-  /** What comes before the first member. */
-  readonly before: (now: number) => string
-  /** What comes after the last member. */
-  readonly after: (now: number) => string
+  readonly prefix: string
+  readonly suffix: string
+  readonly sentAt?: true
 }
 
-/** Why a batch closed (BA1). */
+/** The body is a JSON array of the members. */
+export const jsonArrayFrame: Frame = { prefix: '[', suffix: ']' }
+
+/** The end of a body that is sent at `now`. Each time has the same width; one outside the years 0000 to 9999 is written as 1970. */
+const endOf = ({ suffix, sentAt }: Frame, now: number): string =>
+  sentAt === undefined
+    ? suffix
+    : `${suffix.slice(0, -1)},"sentAt":"${fromMillis(now) ?? '1970-01-01T00:00:00.000Z'}"}`
+
+/** UTF-8 bytes of an envelope, the same at every time of sending. */
+export const frameBytes = (frame: Frame): number =>
+  Buffer.byteLength(frame.prefix) + Buffer.byteLength(endOf(frame, 0))
+
+/** Why a batch closed. */
 export type ClosedBy = 'count' | 'bytes' | 'delay' | 'flush' | 'end'
 
 /** One event, encoded. */
 export interface EventPayload<out A> {
   /** The message id. */
   readonly id: string
-  /** What it carries. */
+  /** The event. */
   readonly items: readonly [A]
   /** The JSON text. It is the body. */
   readonly text: string
@@ -103,15 +70,13 @@ export interface EventPayload<out A> {
 export interface BatchPayload<out A> {
   /** The batch's own id. */
   readonly id: string
-  /** What the members carry, in their order. */
+  /** The events of the members, in their order. */
   readonly items: ReadonlyArray<A>
-  /** The events as they were encoded. Their texts are joined when the batch is sent, not before. */
+  /** The events as they were encoded. Their texts are joined when the batch is sent. */
   readonly members: ReadonlyArray<EventPayload<A>>
   /** UTF-8 bytes of the body as it is sent, envelope included. */
   readonly byteLength: number
-  /** Its envelope. */
   readonly frame: Frame
-  /** Why it closed. */
   readonly closedBy: ClosedBy
   /** Signs the body when it is sent; the signature is never stored. */
   readonly signer?: Signer
@@ -121,47 +86,56 @@ export interface BatchPayload<out A> {
 /** Something encoded, ready to be sent as often as needed: one event, or a batch, which has `members`. */
 export type Payload<A> = EventPayload<A> | BatchPayload<A>
 
-/** The body to send at `now` (milliseconds since 1970), as text. A single event's body is the same string every time. */
+/** The body to send at `now` (milliseconds since 1970), as text. The body of a single event never changes. */
 export const bodyOf = (payload: Payload<unknown>, now: number): string => {
   if (payload.members === undefined) return payload.text
-  const texts = payload.members.map(({ text }) => text)
-  return payload.frame.before(now) + texts.join() + payload.frame.after(now)
+  const { frame, members } = payload
+  return frame.prefix + members.map(({ text }) => text).join() + endOf(frame, now)
+}
+
+const COMMA = 0x2c
+
+/**
+ * Writes each text to its place in one buffer of the known size: nothing is joined and nothing copied twice. Undefined if a text does not
+ * have the bytes that its payload says.
+ */
+const written = ({ byteLength, frame, members }: BatchPayload<unknown>, now: number): Buffer | undefined => {
+  const suffix = endOf(frame, now)
+  const end = byteLength - Buffer.byteLength(suffix)
+  const bytes = Buffer.allocUnsafe(byteLength)
+  let at = bytes.write(frame.prefix)
+  if (at < frame.prefix.length) return undefined
+  for (const [index, { text, byteLength: size }] of members.entries()) {
+    if (index > 0) bytes[at++] = COMMA
+    if (at + size > end) return undefined
+    // As many bytes as characters means ASCII, which Latin-1 writes in a third of the time.
+    if (bytes.write(text, at, size === text.length ? 'latin1' : 'utf8') !== size) return undefined
+    at += size
+  }
+  if (at !== end) return undefined
+  bytes.write(suffix, at)
+  return bytes
 }
 
 /**
- * An envelope that never changes: text before the members and text after them. One that writes the time of sending into
- * itself is a `Frame` too, as long as every moment has the same width.
+ * The bytes of the body to send at `now` (milliseconds since 1970): `bodyOf` in UTF-8, without making its text first.
  *
  * @example
- * import { envelope } from 'headrace'
- * console.log(envelope({ before: '{"batch":[', after: ']}' }).size) // => 12
+ * import { bytesOf } from 'headrace'
+ * const payload = { id: 'm1', items: ['any item'], text: '{"hello":"wörld"}', byteLength: 18 } as const
+ * console.log(bytesOf(payload, Date.now()).length) // => 18
  */
-export const envelope = (text: { readonly before: string; readonly after: string }): Frame => ({
-  size: Buffer.byteLength(text.before) + Buffer.byteLength(text.after),
-  before: () => text.before,
-  after: () => text.after,
-})
-
-/** `[…]`: the body is a JSON array of the members. */
-export const jsonArrayFrame: Frame = envelope({ before: '[', after: ']' })
+export const bytesOf = (payload: Payload<unknown>, now: number): Uint8Array =>
+  payload.members === undefined
+    ? Buffer.from(payload.text)
+    : (written(payload, now) ?? Buffer.from(bodyOf(payload, now)))
 
 const BRACE = 0x7b
 const BRACKET = 0x5b
 
-const fault = (message: string): ReadonlyArray<Fault> => [{ path: '', message }]
-
-/** Why a body could not be written: found by going through it once more, for this is the rare case. */
-const whyNot = (body: unknown): ReadonlyArray<Fault> => {
-  const look = inspection()
-  copyJson(body, 'body', undefined, 0, look)
-  return look.findings.length === 0
-    ? fault('could not be written as JSON')
-    : look.findings.map(({ steps, message }) => ({ path: showPath(steps.slice(1)), message }))
-}
-
 const textOf = (body: unknown): string | undefined => {
   try {
-    // Of a function or undefined there is no text, whatever the types of JSON.stringify say.
+    // Of a function or undefined there is no text, whatever the type of JSON.stringify says.
     const text: string | undefined = JSON.stringify(body)
     return text
   } catch {
@@ -169,12 +143,20 @@ const textOf = (body: unknown): string | undefined => {
   }
 }
 
+/** A body that cannot be written is rare, so it is read once more to find out why. */
+const unwritable = (item: unknown, body: unknown): Refusal => {
+  const look = newLook()
+  copyJson(look, body)
+  const faults = toFaults(look.findings)
+  return invalid(item, faults.length > 0 ? faults : [{ path: '', message: 'could not be written as JSON' }])
+}
+
 /**
- * Writes a body once, with plain `JSON.stringify`, and measures it once (BY1). The body must be an object or an array: many
- * receivers refuse everything else. `Invalid` when it is not or cannot be written; `TooLarge`, with limit, size and id, when it
- * has more than `limit` bytes of UTF-8 (BY3). Never throws.
+ * Writes a body once, with plain `JSON.stringify`, and measures it once. The body must be an object or an array, for many receivers refuse
+ * everything else. Answers `Invalid` when it is not or cannot be written, and `TooLarge` when it has more than `limit` bytes of UTF-8.
+ * Never throws.
  *
- * @param limit bytes; default 64,000 (BY2)
+ * @param limit bytes; default 64,000
  *
  * @example
  * import { encodePayload } from 'headrace'
@@ -189,12 +171,12 @@ export const encodePayload = <A>(
   limit: number = Limits.bodyBytes,
 ): Either<Refusal, EventPayload<A>> => {
   const text = textOf(body)
-  if (text === undefined) return left(invalid(item, whyNot(body)))
-  // First the bytes: counting joins the pieces that JSON.stringify leaves, and then a character is read at once.
+  if (text === undefined) return left(unwritable(item, body))
+  // Counting the bytes first flattens the rope that JSON.stringify made, so that a character is read at once.
   const byteLength = Buffer.byteLength(text)
   const start = text.charCodeAt(0)
   if (start !== BRACE && start !== BRACKET)
-    return left(invalid(item, fault('the body must be an object or an array')))
+    return left(invalid(item, [{ path: '', message: 'the body must be an object or an array' }]))
   return byteLength > limit
     ? left(tooLarge(item, limit, byteLength, id))
     : right({ id, items: [item], text, byteLength })

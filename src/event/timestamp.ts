@@ -1,13 +1,12 @@
 /**
- * Moments as events carry them: `YYYY-MM-DDTHH:MM:SS.mmmZ`, years 0000 to 9999 (EV5).
+ * Timestamps as events carry them: `YYYY-MM-DDTHH:MM:SS.mmmZ`, years 0000 to 9999.
  *
  * @module
  */
 
-import * as t from 'io-ts'
 import { kindOf } from '../core/json.ts'
 
-/** ISO 8601, extended form, with a zone. Further digits of a second are cut off, not rounded. */
+/** ISO 8601, extended form, with a zone. Digits after the milliseconds are cut off, not rounded. */
 const ISO =
   /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,3})\d*)?)?(?:Z|([+-])(\d{2})(?::?(\d{2}))?)$/i
 
@@ -21,7 +20,7 @@ const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
 const isLeap = (year: number): boolean => year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
 
-/** Whether there is such a day; NaN is none. */
+/** Whether such a day exists; NaN is none. */
 const isDay = (year: number, month: number, day: number): boolean =>
   year >= 0 && day >= 1 && (day <= (DAYS[month - 1] ?? 0) || (month === 2 && day === 29 && isLeap(year)))
 
@@ -42,7 +41,7 @@ const hasMarks = (text: string): boolean =>
   text[19] === '.' &&
   text[23] === 'Z'
 
-/** Whether a string is a moment in the one form that goes out. By hand, because it is asked for every event. */
+/** Whether a string is a timestamp in its one form. Without a regular expression, because it is called for every event. */
 export const isCanonical = (text: string): boolean =>
   hasMarks(text) &&
   isDay(twoDigits(text, 0) * 100 + twoDigits(text, 2), twoDigits(text, 5), twoDigits(text, 8)) &&
@@ -51,7 +50,7 @@ export const isCanonical = (text: string): boolean =>
   twoDigits(text, 17) <= 59 &&
   twoDigits(text, 20) + twoDigits(text, 21) >= 0
 
-/** The one form of a moment, milliseconds since 1970; undefined outside the years 0000 to 9999. */
+/** The timestamp of a time in milliseconds since 1970; undefined outside the years 0000 to 9999. */
 export const fromMillis = (millis: number): string | undefined =>
   millis >= FIRST && millis <= LAST ? new Date(millis).toISOString() : undefined
 
@@ -73,7 +72,7 @@ const fromText = (text: string): string | undefined => {
   return fromMillis(moment.getTime())
 }
 
-/** The instant of a `Date`, NaN if it has none; undefined for everything else, even for what only looks like a Date. */
+/** The instant of a `Date`, NaN if it has none; undefined for everything else, such as an object with the prototype of a Date. */
 const millisOf = (value: unknown): number | undefined => {
   try {
     return value instanceof Date ? Date.prototype.getTime.call(value) : undefined
@@ -82,14 +81,14 @@ const millisOf = (value: unknown): number | undefined => {
   }
 }
 
-/** The one form of a `Date` or of an ISO 8601 string with a zone; undefined for everything else. Never throws. */
+/** The timestamp of a `Date` or of an ISO 8601 string with a zone; undefined for everything else. Never throws. */
 export const toTimestamp = (value: unknown): string | undefined => {
   if (typeof value === 'string') return isCanonical(value) ? value : fromText(value)
   const millis = millisOf(value)
   return millis === undefined ? undefined : fromMillis(millis)
 }
 
-/** What is wrong with a value that is no timestamp, in plain words. */
+/** What is wrong with a value that is no timestamp. */
 export const notATimestamp = (value: unknown): string => {
   const millis = millisOf(value)
   if (millis !== undefined) {
@@ -101,14 +100,3 @@ export const notATimestamp = (value: unknown): string => {
     ? `${wanted}, on a day that exists, in the years 0000 to 9999`
     : `${wanted}, not ${kindOf(value)}`
 }
-
-/** A moment, in any form that is taken in, as the one form that goes out (EV5). */
-export const Timestamp: t.Type<string> = new t.Type(
-  'Timestamp',
-  (value): value is string => typeof value === 'string' && isCanonical(value),
-  (value, context) => {
-    const found = toTimestamp(value)
-    return found === undefined ? t.failure(undefined, context, notATimestamp(value)) : t.success(found)
-  },
-  t.identity,
-)

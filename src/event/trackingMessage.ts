@@ -1,5 +1,5 @@
 /**
- * A message as the public tracking convention writes it (CO4, CO5): what the client sends and a collector takes.
+ * A message as the public tracking convention writes it: what the client sends and a collector accepts.
  *
  * @module
  */
@@ -8,15 +8,14 @@ import { isRecord } from '../core/json.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { Delete, Event } from './kinds.ts'
 import type { Frame } from './payload.ts'
-import { fromMillis } from './timestamp.ts'
 
-/** Who sends: every message names it in `context.library`. */
+/** The library that sends: every message names it in `context.library`. */
 export interface Library {
   readonly name: string
   readonly version: string
 }
 
-/** Of the seven kinds those that the convention has; a deletion is asked for in another way (CO2). */
+/** The kinds that the convention has: all but delete. */
 export type Tracked = Exclude<Event, Delete>
 
 type Context = Readonly<Record<string, Json | Library>>
@@ -25,13 +24,13 @@ type Context = Readonly<Record<string, Json | Library>>
 export interface TrackingMessage {
   readonly type: Tracked['type']
   readonly messageId: string
-  /** `YYYY-MM-DDTHH:MM:SS.mmmZ` (EV5). */
+  /** `YYYY-MM-DDTHH:MM:SS.mmmZ`. */
   readonly timestamp: string
   readonly context: Context
   readonly [key: string]: Json | Context | undefined
 }
 
-/** Asked for every message, so without a list of its keys. */
+/** Called for every message, so without a list of the keys. */
 const isEmpty = (data: JsonObject): boolean => {
   for (const _key in data) return false
   return true
@@ -39,16 +38,16 @@ const isEmpty = (data: JsonObject): boolean => {
 
 const filled = (data: JsonObject): JsonObject | undefined => (isEmpty(data) ? undefined : data)
 
-/** A caller may say which library speaks, but not that there is none (clients/8, U22). */
+/** A caller may name another library, but not leave it out. */
 const contextOf = (context: JsonObject, library: Library): Context => {
   if (isEmpty(context)) return { library }
   return isRecord(context['library']) ? context : { ...context, library }
 }
 
 /**
- * The message for an event. The order of the keys never changes, and nothing is made up: `properties` and `traits` are there only if
- * they hold something (a screen's as given), `integrations` goes out as it came, and `context` always has a `library`: the caller's
- * own if it is an object, else the given one. It shares its data with the event: write it at once.
+ * The message for an event. The order of the keys never changes. `properties` and `traits` are there only if they hold something (a screen's
+ * as given). `context` always has a `library`: the caller's own if it is an object, else the given one. The message shares its data
+ * with the event: write it at once.
  *
  * @example
  * import { Event, toTrackingMessage } from 'headrace'
@@ -62,7 +61,7 @@ const contextOf = (context: JsonObject, library: Library): Context => {
 export const toTrackingMessage = (event: Tracked, library: Library): TrackingMessage => {
   const { type, messageId, timestamp, userId, anonymousId, integrations } = event
   const context = contextOf(event.context, library)
-  // One literal a kind: all messages of a kind have one shape, which is written faster than keys that come and go.
+  // One literal a kind: all messages of a kind have one shape, which is written faster (measured).
   switch (event.type) {
     case 'identify': {
       const traits = filled(event.traits)
@@ -115,21 +114,12 @@ export const toTrackingMessage = (event: Tracked, library: Library): TrackingMes
   }
 }
 
-const BEFORE = '{"batch":['
-
-/** The time of sending in the one form that is 24 characters at every moment; a clock that shows no such moment gets 1970. */
-const after = (now: number): string => `],"sentAt":"${fromMillis(now) ?? '1970-01-01T00:00:00.000Z'}"}`
-
 /**
- * The envelope of the public tracking convention: `{"batch":[…],"sentAt":"…"}`. The time of sending is written at each attempt, and
- * has a fixed width, so a batch's bytes are exact beforehand (BY1, CO5).
+ * The envelope of the public tracking convention: `{"batch":[…],"sentAt":"…"}`. The time of sending is written at each attempt and has a
+ * fixed width, so the bytes of a batch are exact beforehand.
  *
  * @example
  * import { trackingFrame } from 'headrace'
- * console.log(trackingFrame.before(0) + trackingFrame.after(0)) // => {"batch":[],"sentAt":"1970-01-01T00:00:00.000Z"}
+ * console.log(trackingFrame) // => { prefix: '{"batch":[', suffix: ']}', sentAt: true }
  */
-export const trackingFrame: Frame = {
-  size: BEFORE.length + after(0).length,
-  before: () => BEFORE,
-  after,
-}
+export const trackingFrame: Frame = { prefix: '{"batch":[', suffix: ']}', sentAt: true }

@@ -1,19 +1,17 @@
 /**
- * What a webhook receives (EV2, seed/A2). Only this file knows that an alias is written with the keys "Previous ID" and
- * "User ID" and that every kind but delete carries `version` 1.
+ * What a webhook receives. Only this file knows that an alias is written with the keys "Previous ID" and "User ID", and that every kind but
+ * delete carries `version` 1.
  *
  * @module
  */
 
 import * as t from 'io-ts'
-import { isLeft } from 'fp-ts/lib/Either.js'
-import { gather } from './codecFaults.ts'
-import { isCanonical, readKind } from './decode.ts'
+import { isRecord } from '../core/json.ts'
+import { decodeEvent, isCanonical, modelFields } from './decode.ts'
+import type { Form, Reading } from './decode.ts'
 import { toErrors } from './json.ts'
 import type { JsonObject } from './json.ts'
 import type { Forwarded } from './kinds.ts'
-import { isField, reading } from './reading.ts'
-import type { Field, Form, Reading } from './reading.ts'
 
 interface Body<Type extends string> {
   readonly version: 1
@@ -70,7 +68,6 @@ export type WireBody = PageBody | ScreenBody | IdentifyBody | TrackBody | AliasB
 
 type Ids = Pick<TrackBody, 'userId' | 'anonymousId'>
 
-/** Both ids when both are known, and no key without a value (EV2). */
 const ids = ({ userId, anonymousId }: Ids): Ids => {
   if (anonymousId === undefined) return userId === undefined ? {} : { userId }
   return userId === undefined ? { anonymousId } : { userId, anonymousId }
@@ -81,8 +78,8 @@ type Rest = Pick<TrackBody, 'context' | 'timestamp' | 'messageId'>
 const rest = ({ context, timestamp, messageId }: Rest): Rest => ({ context, timestamp, messageId })
 
 /**
- * The body that a webhook receives for an event (EV2). It shares its data with the event and has no key with an undefined
- * value. What travels beside the body is left out: `integrations`, and the `messageId` of a delete.
+ * The body that a webhook receives for an event. It shares its data with the event, and no key has the value undefined. It leaves out
+ * `integrations`, and the `messageId` of a delete.
  *
  * @example
  * import { toWebhookBody } from 'headrace'
@@ -143,82 +140,68 @@ export const toWebhookBody = (event: Forwarded): WireBody => {
   }
 }
 
-const NOT_ON_THE_WIRE: ReadonlySet<Field> = new Set(['integrations', 'previousId'])
+const bodyFields = new Map([...modelFields].filter(([key]) => key !== 'integrations' && key !== 'previousId'))
+const aliasFields = new Map([
+  ...[...bodyFields].filter(([key]) => key !== 'userId'),
+  ['Previous ID', 'previousId'],
+  ['User ID', 'userId'],
+] as const)
 
-/** Everything must be there: a body is complete, and a receiver makes nothing up. */
-const bodyForm = (owned: boolean): Form => ({
-  fieldOf: (key) => (isField(key) && !NOT_ON_THE_WIRE.has(key) ? key : undefined),
-  label: (field) => field,
-  timestamp: undefined,
-  messageId: undefined,
+/** A body is complete: nothing is filled in. */
+const formOf = (fields: Form['fields'], owned: boolean): Form => ({
+  fields,
   complete: true,
   pageNeedsUserId: false,
   owned,
 })
 
-const aliasForm = (body: Form): Form => ({
-  ...body,
-  fieldOf: (key) => {
-    if (key === 'Previous ID') return 'previousId'
-    if (key === 'User ID') return 'userId'
-    return key === 'userId' ? undefined : body.fieldOf(key)
-  },
-  label: (field) => {
-    if (field === 'previousId') return 'Previous ID'
-    return field === 'userId' ? 'User ID' : field
-  },
-})
-
-/** A member of something that may be anything, even of an object that does not want to be looked at. */
+/** A member of something that may be anything, even an object whose getters throw. */
 const memberOf = (input: unknown, key: string): unknown => {
   try {
-    if (typeof input !== 'object' || input === null || !Object.hasOwn(input, key)) return undefined
-    // Sound for every object: it is read by a key of its own, and what stands there stays unknown.
-    return (input as Readonly<Record<string, unknown>>)[key]
+    return isRecord(input) && Object.hasOwn(input, key) ? input[key] : undefined
   } catch {
     return undefined
   }
 }
 
-const checkVersion = (look: Reading, input: unknown): void => {
-  const version = memberOf(input, 'version')
-  const isDelete = look.fields.type === 'delete'
-  if (isDelete ? version === undefined : version === 1) return
-  const message = isDelete ? 'must be left out of a delete' : 'must be the number 1'
-  look.findings.push({ steps: ['version'], message })
-}
-
-const decoder = (owned: boolean): t.Validate<unknown, Forwarded> => {
-  const body = bodyForm(owned)
-  const alias = aliasForm(body)
-  return (input, context) => {
-    const look = reading(memberOf(input, 'type') === 'alias' ? alias : body)
-    const event = gather(look, input) ? readKind(look) : undefined
-    if (event !== undefined) checkVersion(look, input)
-    return event === undefined || look.findings.length > 0
-      ? t.failures(toErrors(look.findings, context))
-      : t.success(event)
+const decoder = (owned: boolean): ((input: unknown) => Reading) => {
+  const body = formOf(bodyFields, owned)
+  const alias = formOf(aliasFields, owned)
+  return (input) => {
+    const reading = decodeEvent(memberOf(input, 'type') === 'alias' ? alias : body, input)
+    if (reading.event === undefined) return reading
+    const version = memberOf(input, 'version')
+    const isDelete = reading.event.type === 'delete'
+    if (isDelete ? version !== undefined : version !== 1)
+      reading.findings.push({
+        steps: ['version'],
+        message: isDelete ? 'must be left out of a delete' : 'must be the number 1',
+      })
+    return reading
   }
 }
 
+const decodeCopied = decoder(false)
 const decodeOwned = decoder(true)
 
-/**
- * The event in a body that comes straight from `JSON.parse` and that nobody else holds: its data are not copied. Undefined if it is
- * none.
- */
+/** The event in a body that comes straight from `JSON.parse`, whose data are not copied. Undefined if it is none. */
 export const eventInOwned = (body: unknown): Forwarded | undefined => {
-  const event = decodeOwned(body, [])
-  return isLeft(event) ? undefined : event.right
+  const { event, findings } = decodeOwned(body)
+  return findings.length > 0 ? undefined : event
 }
 
 /**
- * The codec between bodies and events, for receivers and for stores. `decode` then `encode` gives back every body that headrace
- * sends; `encode` then `decode` gives back the event (EV6).
+ * The codec between bodies and events, for receivers and for stores. `decode` then `encode` gives back every body that headrace sends;
+ * `encode` then `decode` gives back the event.
  */
 export const WebhookBody: t.Type<Forwarded, WireBody> = new t.Type(
   'WebhookBody',
-  (value): value is Forwarded => isCanonical(value, readKind),
-  decoder(false),
+  (value): value is Forwarded => isCanonical(value),
+  (input, context) => {
+    const { event, findings } = decodeCopied(input)
+    return event === undefined || findings.length > 0
+      ? t.failures(toErrors(findings, context))
+      : t.success(event)
+  },
   toWebhookBody,
 )

@@ -10,7 +10,7 @@ import { closed } from '../core/refusal.ts'
 import type { TooLarge } from '../core/refusal.ts'
 import { batcher } from '../event/batch.ts'
 import type { BatcherSettings } from '../event/batch.ts'
-import { jsonArrayFrame, newId as freshId } from '../event/payload.ts'
+import { frameBytes, jsonArrayFrame, newId as freshId } from '../event/payload.ts'
 import type { BatchPayload, Frame, Payload } from '../event/payload.ts'
 import { channel } from '../log/channel.ts'
 import { isolate } from '../log/listeners.ts'
@@ -49,9 +49,9 @@ const settingsOf = (options: BatchOptions): BatcherSettings => {
   const { maxCount = 20, maxBytes = 500_000, maxDelay = 5_000, frame = jsonArrayFrame } = options
   if (!(maxCount >= 1 && (maxCount === Infinity || Number.isInteger(maxCount))))
     throw new RangeError(`batch: maxCount must be a whole number of at least 1, not ${String(maxCount)}`)
-  if (!(maxBytes > frame.size))
+  if (!(maxBytes > frameBytes(frame)))
     throw new RangeError(
-      `batch: maxBytes must be more than the ${String(frame.size)} bytes of the envelope, not ${String(maxBytes)}`,
+      `batch: maxBytes must be more than the ${String(frameBytes(frame))} bytes of the envelope, not ${String(maxBytes)}`,
     )
   if (!(maxDelay > 0)) throw new RangeError(`batch: maxDelay must be above 0 ms, not ${String(maxDelay)}`)
   const { delayFrom = 'firstItem', clock = systemClock, newId = freshId } = options

@@ -1,30 +1,27 @@
 import type * as t from 'io-ts'
-import { left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { map } from 'rxjs'
 import type { Observable } from 'rxjs'
 import type { ObservableEither } from '../core/outcome.ts'
 import { invalid } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
-import { faultsOf, isKeeping } from '../event/codecFaults.ts'
+import { faultsOf } from '../event/codecFaults.ts'
 
 const THREW = [
   { path: '', message: 'could not be read: the codec, or a getter of the input, throws an error' },
 ]
 
-const decoding = <A>(codec: t.Type<A, unknown>): ((input: unknown) => Either<Refusal, A>) => {
-  const keeps = isKeeping(codec)
-  return (input) => {
+const decoding =
+  <A>(codec: t.Type<A, unknown>) =>
+  (input: unknown): Either<Refusal, A> => {
     try {
-      // Several times cheaper than decoding, and the same for a codec that gives back what it got.
-      if (keeps && codec.is(input)) return right(input)
       const decoded = codec.decode(input)
-      return decoded._tag === 'Right' ? decoded : left(invalid(input, faultsOf(decoded.left)))
+      return isLeft(decoded) ? left(invalid(input, faultsOf(decoded.left))) : decoded
     } catch {
       return left(invalid(input, THREW))
     }
   }
-}
 
 /**
  * Lets in what the codec accepts. What it does not accept goes left as `Invalid`, with every fault at once, each with its
@@ -47,6 +44,5 @@ const decoding = <A>(codec: t.Type<A, unknown>): ((input: unknown) => Either<Ref
 export const validate = <A>(
   codec: t.Type<A, unknown>,
 ): ((source: Observable<unknown>) => ObservableEither<Refusal, A>) => {
-  const decode = decoding(codec)
-  return (source) => source.pipe(map(decode))
+  return (source) => source.pipe(map(decoding(codec)))
 }

@@ -10,6 +10,7 @@ import { steady, systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import { isFinal, isRetryable, retryable, partlyFailed, wasStarted } from '../core/failure.ts'
 import type { Failure, Retryable, PartlyFailed, Verdict } from '../core/failure.ts'
+import { frameBytes } from '../event/payload.ts'
 import type { BatchPayload } from '../event/payload.ts'
 import { fromRun, nothingToCancel, runOf } from './layer.ts'
 import type { Receiver, Run } from './layer.ts'
@@ -86,7 +87,7 @@ export const payloadOf = <A>(division: Division<A>, part: Part): BatchPayload<A>
     ...batch,
     items: members.map(({ items: [item] }) => item),
     members,
-    byteLength: batch.frame.size + sum,
+    byteLength: frameBytes(batch.frame) + sum,
   }
 }
 

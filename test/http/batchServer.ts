@@ -3,7 +3,7 @@ import { subscribe } from 'node:diagnostics_channel'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { EventPayload, Payload, BatchPayload } from '../../src/event/payload.ts'
-import { opened, put } from '../../src/event/batch.ts'
+import { frameBytes } from '../../src/event/payload.ts'
 import { trackingFrame } from '../../src/event/trackingMessage.ts'
 import { until } from './laneKit.ts'
 
@@ -96,9 +96,9 @@ export const member = (id: string, more: object = {}): EventPayload<string> => {
 
 /** A batch of messages with these ids. */
 export const batch = (...ids: ReadonlyArray<string>): BatchPayload<string> & Payload<unknown> => {
-  const [first = member('m-0'), ...rest] = ids.map((id) => member(id))
-  const open = opened(first, trackingFrame)
-  for (const each of rest) put(open, each)
-  const { items, members, byteLength } = open
+  const members = (ids.length === 0 ? ['m-0'] : ids).map((id) => member(id))
+  const commas = members.length - 1
+  const byteLength = members.reduce((sum, each) => sum + each.byteLength, frameBytes(trackingFrame) + commas)
+  const items = members.flatMap((each) => each.items)
   return { id: 'b-1', items, members, byteLength, frame: trackingFrame, closedBy: 'count' }
 }

@@ -1,3 +1,4 @@
+import { frameBytes } from '../../src/event/payload.ts'
 import { readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -60,7 +61,7 @@ describe('what an ingestion sink sends', () => {
       .split('\n')
     const members = lines.map((text) => ({ ...payloadOf(text), id: 'm' }))
     const { frame } = batch('m')
-    const byteLength = frame.size + members.reduce((sum, each) => sum + each.byteLength + 1, -1)
+    const byteLength = frameBytes(frame) + members.reduce((sum, each) => sum + each.byteLength + 1, -1)
     const payload = { ...batch('m'), items: [], members, byteLength }
     const sink = sinkTo(server.origin, { clock })
     for (let number = 1; number <= 3; number++) {

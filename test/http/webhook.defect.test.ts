@@ -13,7 +13,9 @@ const framed: BatchPayload<string> = {
   items: ['a'],
   members: [payload],
   byteLength: 4,
-  frame: { size: 2, before: broken, after: () => ']' },
+  get frame() {
+    return broken()
+  },
   closedBy: 'count',
 }
 

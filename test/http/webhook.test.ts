@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { envelope } from '../../src/event/payload.ts'
 import { signerOf } from '../../src/signing/sign.ts'
 import type { Round } from '../../src/sink/sink.ts'
 import { onlyAttempt } from '../../src/sink/sink.ts'
@@ -101,7 +100,7 @@ describe('what a webhook sends', () => {
 
   it('writes the envelope of a batch when it is sent', async () => {
     const receiver = await receive()
-    const frame = envelope({ before: '{"batch":[', after: ']}' })
+    const frame = { prefix: '{"batch":[', suffix: ']}' }
     const members = [payloadOf('{"a":1}'), payloadOf('{"a":2}')]
     const payload = { id: 'b-1', items: [1, 2], members, byteLength: 27, frame, closedBy: 'count' } as const
     await deliverOnce(sinkTo(receiver.url), payload)

@@ -1,5 +1,6 @@
 /** What the laws of batching are made of. */
 import * as fc from 'fast-check'
+import { frameBytes } from '../../src/event/payload.ts'
 import { play } from './batchPlay.ts'
 import type { BatchUnderTest, Item, Trace } from './batchPlay.ts'
 import { frameOf, world } from './batchWorld.ts'
@@ -10,7 +11,7 @@ import type { Law } from './policyLaw.ts'
 export const numbers = (items: ReadonlyArray<Item>): ReadonlyArray<number> => items.map((item) => item.n)
 
 export const bytesOf = (items: ReadonlyArray<Item>, settings: Settings): number =>
-  frameOf(settings).size + items.reduce((sum, item) => sum + item.size, 0) + items.length - 1
+  frameBytes(frameOf(settings)) + items.reduce((sum, item) => sum + item.size, 0) + items.length - 1
 
 /** A law of the trace of every world. */
 export const always = (

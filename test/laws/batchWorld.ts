@@ -1,6 +1,6 @@
 /** The worlds in which the batch laws ask: settings and commands, as plain data that reaches the limits. */
 import * as fc from 'fast-check'
-import { envelope } from '../../src/event/payload.ts'
+import { frameBytes } from '../../src/event/payload.ts'
 import type { Frame } from '../../src/event/payload.ts'
 
 export interface Settings {
@@ -30,11 +30,13 @@ export interface World {
   readonly commands: ReadonlyArray<Command>
 }
 
-export const frameOf = ({ before, after }: Pick<Settings, 'before' | 'after'>): Frame =>
-  envelope({ before, after })
+export const frameOf = ({ before, after }: Pick<Settings, 'before' | 'after'>): Frame => ({
+  prefix: before,
+  suffix: after,
+})
 
 export const fits = ({ maxBytes, before, after }: Settings, size: number): boolean =>
-  frameOf({ before, after }).size + size <= maxBytes
+  frameBytes(frameOf({ before, after })) + size <= maxBytes
 
 /** Sizes near the limits: nothing, next to nothing, and what just goes in or just does not. */
 const sizes = (room: number): fc.Arbitrary<number> =>
@@ -83,7 +85,7 @@ const commandsFor = (
   busy: boolean,
   { within = false, ends }: WorldOptions,
 ): fc.Arbitrary<ReadonlyArray<Command>> => {
-  const room = fixed.maxBytes - frameOf(fixed).size
+  const room = fixed.maxBytes - frameBytes(frameOf(fixed))
   const offer = sizes(room).map((size) => ({ do: 'offer', size }) as const)
   const advance = advances(fixed.maxDelay).map((ms) => ({ do: 'advance', ms }) as const)
   const chosen: ReadonlyArray<End> = ends === undefined || ends.length === 0 ? everyEnd : ends

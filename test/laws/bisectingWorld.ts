@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../src/core/clock.ts'
-import { envelope } from '../../src/event/payload.ts'
+import { frameBytes } from '../../src/event/payload.ts'
 import type { BatchPayload, EventPayload, Signer } from '../../src/event/payload.ts'
 import {
   allFailed,
@@ -108,7 +108,7 @@ export const judge = (
   return each.length === 1 ? each[0] : left(partlyFailed(each))
 }
 
-const FRAME = envelope({ before: '{"batch":[', after: ']}' })
+const FRAME = { prefix: '{"batch":[', suffix: ']}' }
 const signer: Signer = () => 'signed'
 
 export const batchOf = (count: number): Batch => {
@@ -118,7 +118,15 @@ export const batchOf = (count: number): Batch => {
   })
   const sum = members.reduce((bytes, member) => bytes + member.byteLength + 1, -1)
   const items = members.map(({ items: [item] }) => item)
-  return { id: 'b', items, members, byteLength: FRAME.size + sum, frame: FRAME, closedBy: 'count', signer }
+  return {
+    id: 'b',
+    items,
+    members,
+    byteLength: frameBytes(FRAME) + sum,
+    frame: FRAME,
+    closedBy: 'count',
+    signer,
+  }
 }
 
 export interface Heard {

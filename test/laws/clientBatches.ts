@@ -1,4 +1,5 @@
 /** What a client owes to its batches and to the order of its messages. */
+import { frameBytes } from '../../src/event/payload.ts'
 import { trackingFrame } from '../../src/event/trackingMessage.ts'
 import type { MessageBatch } from '../../src/client/Message.ts'
 import type { Trace, World } from '../client/world.ts'
@@ -68,7 +69,7 @@ export const batchLaws: ReadonlyArray<ClientLaw> = [
         const next = batches[at + 1]?.members[0]
         if (next !== undefined && byteLength + 1 + next.byteLength <= maxBatch)
           return 'closed by bytes that fit'
-        if (byteLength <= trackingFrame.size) return 'closed by nothing'
+        if (byteLength <= frameBytes(trackingFrame)) return 'closed by nothing'
       }
       return undefined
     },

@@ -6,6 +6,7 @@ import { modelFlushes } from './modelFlushes.ts'
 import { modelTelling } from './modelTelling.ts'
 import { modelTime } from './modelTime.ts'
 import type { Timer } from './modelTime.ts'
+import { frameBytes } from '../../src/event/payload.ts'
 import { trackingFrame } from '../../src/event/trackingMessage.ts'
 import type { Model } from './clientSeen.ts'
 import { BACKOFF, FLUSH_AFTER, LATENCY, TIMEOUT } from '../client/commands.ts'
@@ -110,7 +111,7 @@ export const model = ({ size, maxBatch, maxCount, maxBytes, overflow, within }: 
   }
 
   const openBytes = (): number =>
-    trackingFrame.size + open.reduce((sum, each) => sum + each.bytes + 1, open.length > 0 ? -1 : 0)
+    frameBytes(trackingFrame) + open.reduce((sum, each) => sum + each.bytes + 1, open.length > 0 ? -1 : 0)
 
   const put = (message: Waiting): void => {
     if (open.length > 0 && openBytes() + 1 + message.bytes > maxBatch) closeOpen()

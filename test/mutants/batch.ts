@@ -3,7 +3,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { Observable } from 'rxjs'
 import { systemClock } from '../../src/core/clock.ts'
-import { jsonArrayFrame, bodyOf } from '../../src/event/payload.ts'
+import { jsonArrayFrame, bodyOf, frameBytes } from '../../src/event/payload.ts'
 import type { BatchPayload, ClosedBy, Payload } from '../../src/event/payload.ts'
 import type { ObservableEither } from '../../src/core/outcome.ts'
 import { tooLarge } from '../../src/core/refusal.ts'
@@ -55,7 +55,7 @@ export const batchWith =
     const { maxCount = 20, maxBytes = 500_000, maxDelay = 5_000, delayFrom = 'firstItem' } = options
     const { frame = jsonArrayFrame, clock = systemClock, newId = String } = options
     const is = (...those: ReadonlyArray<Bug>): boolean => bug !== undefined && those.includes(bug)
-    const envelope = is('frameForgotten') ? 0 : frame.size
+    const envelope = is('frameForgotten') ? 0 : frameBytes(frame)
     const limit = is('overCount') ? maxCount + 1 : maxCount
     const comma = is('commaForgotten') ? 0 : 1
     const time = (): number => (is('wallClock') ? clock.now() : clock.monotonic())

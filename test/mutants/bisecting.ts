@@ -1,4 +1,5 @@
 /** Bisections with one planted mistake each, and one without, written apart from the real one: by plain recursion. */
+import { frameBytes } from '../../src/event/payload.ts'
 import { left } from 'fp-ts/lib/Either.js'
 import {
   type Failure,
@@ -61,7 +62,7 @@ const part = (batch: Batch, list: ReadonlyArray<number>, mistake: Mistake | 'non
     ...(signer === undefined || mistake === 'forgets the signer' ? {} : { signer }),
     members,
     items: members.map(({ items: [item] }) => item),
-    byteLength: batch.frame.size + sum,
+    byteLength: frameBytes(batch.frame) + sum,
   }
 }
 

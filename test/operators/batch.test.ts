@@ -4,7 +4,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { NEVER, Subject, concat, from, map, of, range, take, tap, throwError } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import type { BatchPayload, EventPayload, Frame, Payload } from '../../src/event/payload.ts'
-import { envelope, bytesOf, bodyOf } from '../../src/event/payload.ts'
+import { frameBytes, bytesOf, bodyOf } from '../../src/event/payload.ts'
 import { batch } from '../../src/operators/batch.ts'
 import type { BatchOptions } from '../../src/operators/batch.ts'
 import { sign } from '../../src/operators/sign.ts'
@@ -65,12 +65,10 @@ describe('batch', () => {
   })
 
   it('knows the bytes of an envelope that is written anew at every sending, as long as its width is fixed', () => {
-    const before = (): string => '{"batch":['
-    const after = (now: number): string => `],"sentAt":"${new Date(now).toISOString()}"}`
-    const tracking: Frame = { size: before().length + after(0).length, before, after }
+    const tracking: Frame = { prefix: '{"batch":[', suffix: ']}', sentAt: true }
     const batches: Array<BatchPayload<string>> = []
     rail('{"a":1}', '{"é":2}', '{"c":3}')
-      .pipe(batch({ frame: tracking, maxBytes: tracking.size + 16 }))
+      .pipe(batch({ frame: tracking, maxBytes: frameBytes(tracking) + 16 }))
       .subscribe((each) => each._tag === 'Right' && batches.push(each.right))
     expect(batches.map(({ items }) => items.length)).toEqual([2, 1])
     for (const each of batches)
@@ -97,7 +95,7 @@ describe('batch', () => {
     const given: unknown[] = []
     rail('1', '2', '3', '1234567', '4')
       .pipe(
-        batch({ maxCount: 5, frame: envelope({ before: '{"batch":[', after: ']}' }) }),
+        batch({ maxCount: 5, frame: { prefix: '{"batch":[', suffix: ']}' } }),
         sign('s'),
         tap((each) => each._tag === 'Right' && given.push(...(each.right.members ?? []))),
         batch({ maxCount: 2, maxBytes: 8 }),

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { frameBytes } from '../../event/payload.ts'
 import { trackingFrame } from '../../event/trackingMessage.ts'
 import type { ClosedBy } from '../../event/payload.ts'
 import { bytesIn, itemsOf } from '../Message.ts'
@@ -69,7 +70,7 @@ export const batchOf = (id: string, closedBy: ClosedBy, members: ReadonlyArray<M
   id,
   items: members.map(({ items: [type] }) => type),
   members,
-  byteLength: trackingFrame.size + bytesIn(members) + members.length - 1,
+  byteLength: frameBytes(trackingFrame) + bytesIn(members) + members.length - 1,
   closedBy,
 })
 

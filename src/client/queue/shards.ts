@@ -61,7 +61,7 @@ export const shards = (
   target: ShardsTarget,
 ): Shards => {
   let offered = 0
-  const firstAttemptAt = clock.monotonic()
+  const startedAt = clock.monotonic()
   const all = new Map<number, Shard>()
 
   const shardFor = (lane: number): Shard => {
@@ -80,7 +80,7 @@ export const shards = (
           frame,
           clock,
           delayFrom: 'lastFlush',
-          firstAttemptAt,
+          startedAt,
           newId: count === 1 ? newId : () => `${String(lane)}.${newId()}`,
         },
         {

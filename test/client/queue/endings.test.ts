@@ -3,6 +3,7 @@ import { accounts } from '../../../src/client/queue/accounts.ts'
 import { endings } from '../../../src/client/queue/endings.ts'
 import { flushing } from '../../../src/client/queue/flushing.ts'
 import type { Message, MessageBatch } from '../../../src/client/Message.ts'
+import { frameBytes } from '../../../src/event/payload.ts'
 import { trackingFrame } from '../../../src/event/trackingMessage.ts'
 import { hot } from '../../../src/log/streams.ts'
 import { delivered } from '../../../src/core/outcome.ts'
@@ -13,7 +14,7 @@ const batch = (id: string): MessageBatch => ({
   id,
   items: [],
   members: [],
-  byteLength: trackingFrame.size,
+  byteLength: frameBytes(trackingFrame),
   closedBy: 'count',
 })
 

@@ -4,14 +4,23 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import type * as t from 'io-ts'
+import { describe, expect, it } from 'vitest'
+import { callOf } from '../../src/event/call.ts'
+import { faultsOf } from '../../src/event/codecFaults.ts'
+import { Event as EventCodec, Integrations, ParsedEvent, eventCodec } from '../../src/event/event.ts'
+import { isJson } from '../../src/event/json.ts'
+import { WebhookBody, toWebhookBody } from '../../src/event/webhookBody.ts'
 import type { Fault } from '../../src/core/refusal.ts'
 import type { Event, Forwarded } from '../../src/event/kinds.ts'
 import * as arbitrary from '../arbitraries/event.ts'
 import { anyCall, mutated } from '../arbitraries/call.ts'
 import { faulty } from '../arbitraries/faultyCall.ts'
+import { SECRET, alive, anyInput } from '../arbitraries/unreadable.ts'
 import { momentText } from '../arbitraries/momentText.ts'
-import { holds, law, same } from './policyLaw.ts'
-import type { Law } from './policyLaw.ts'
+import { holds, law, same } from '../support/law.ts'
+import type { Law } from '../support/law.ts'
 
 /** What taking something in gives: the event, or what is wrong. */
 export type Taken<E> = { readonly event: E } | { readonly faults: ReadonlyArray<Fault> }
@@ -149,3 +158,89 @@ const isLossless = (value: unknown): boolean => {
     return false
   }
 }
+
+const taking =
+  <A>(codec: t.Type<A, unknown>) =>
+  (input: unknown): Taken<A> => {
+    const decoded = codec.decode(input)
+    return decoded._tag === 'Right' ? { event: decoded.right } : { faults: faultsOf(decoded.left) }
+  }
+
+const options = { clock: { now: () => NOW }, newId: () => NEW_ID }
+
+export const road: Road = {
+  take: taking(eventCodec(options)),
+  callOf,
+  toBody: toWebhookBody,
+  fromBody: taking(WebhookBody),
+  write: (body) => JSON.stringify(body),
+}
+
+describe('the laws of events', () => {
+  it.each(eventLaws(road).map((law) => [law.id, law] as const))('%s', (_, law) => {
+    law.check()
+  })
+
+  // Owned input is not copied, so what the caller changes afterwards is the caller's affair.
+  const owned = { ...road, take: taking(eventCodec({ ...options, owned: true })) }
+  it.each(
+    eventLaws(owned)
+      .filter(({ id }) => !id.startsWith('EV8'))
+      .map((law) => [law.id, law] as const),
+  )('for owned input: %s', (_, law) => {
+    law.check()
+  })
+})
+
+const isTotal = <A>(codec: t.Type<A, unknown>): void => {
+  fc.assert(
+    fc.property(anyInput, (marked) => {
+      codec.is(alive(marked))
+      const decoded = codec.decode(alive(marked))
+      if (isLeft(decoded)) {
+        const faults = faultsOf(decoded.left)
+        expect(faults.length).toBeGreaterThan(0)
+        expect(JSON.stringify(faults)).not.toContain(SECRET)
+      } else expect(isJson(decoded.right)).toBe(true)
+    }),
+  )
+}
+
+it('codecs never throw, give faults or plain data, and say nothing of what was thrown', () => {
+  isTotal(EventCodec)
+  isTotal(WebhookBody)
+  isTotal(Integrations)
+})
+
+it('the codec for parsed calls does not throw for anything that JSON.parse gives', () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.json(),
+        arbitrary.event.map((each) => JSON.stringify(each)),
+      ),
+      (text) => {
+        const parsed: unknown = JSON.parse(text)
+        const decoded = ParsedEvent.decode(parsed)
+        expect(isLeft(decoded) || isJson(decoded.right)).toBe(true)
+        expect(ParsedEvent.is(parsed) && isLeft(decoded)).toBe(false)
+      },
+    ),
+  )
+})
+
+it('what is says yes to is taken in as it is', () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        arbitrary.event,
+        arbitrary.event.map((each) => ({ ...each, userId: undefined })),
+      ),
+      (each) => {
+        if (!EventCodec.is(each)) return
+        const decoded = EventCodec.decode(each)
+        expect(isLeft(decoded) ? undefined : decoded.right).toEqual(each)
+      },
+    ),
+  )
+})

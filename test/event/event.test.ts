@@ -1,0 +1,433 @@
+import * as fc from 'fast-check'
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import * as t from 'io-ts'
+import { isDeepStrictEqual } from 'node:util'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import type { Fault } from '../../src/core/refusal.ts'
+import { callOf } from '../../src/event/call.ts'
+import type { Call } from '../../src/event/call.ts'
+import { faultsOf } from '../../src/event/codecFaults.ts'
+import { Event, Integrations, ParsedEvent, eventCodec, eventReader } from '../../src/event/event.ts'
+import type { EventCodecOptions } from '../../src/event/event.ts'
+import { allows } from '../../src/event/kinds.ts'
+import type { Event as Model } from '../../src/event/kinds.ts'
+import { integrations, key } from '../arbitraries/event.ts'
+
+const faultsIn = (input: unknown, codec: t.Type<Model, unknown> = Event): ReadonlyArray<Fault> => {
+  const decoded = codec.decode(input)
+  return isLeft(decoded) ? faultsOf(decoded.left) : []
+}
+
+const fixed: EventCodecOptions = { clock: { now: () => Date.UTC(2024, 1, 29) }, newId: () => 'new-id' }
+
+describe('decoding a call', () => {
+  it('becomes a canonical event, with time and id filled in', () => {
+    const decoded = eventCodec(fixed).decode({
+      type: 'track',
+      userId: 'u1',
+      event: 'Signed Up',
+      integrations: { All: true },
+    })
+    expect(isRight(decoded) && decoded.right).toStrictEqual({
+      type: 'track',
+      userId: 'u1',
+      event: 'Signed Up',
+      properties: {},
+      context: {},
+      timestamp: '2024-02-29T00:00:00.000Z',
+      messageId: 'new-id',
+      integrations: { All: true },
+    })
+  })
+
+  it('gets a random UUID and the time of the machine by default', () => {
+    const decoded = Event.decode({ type: 'delete', userId: 'u1' })
+    expect(isRight(decoded) && decoded.right.messageId).toMatch(/^[\da-f]{8}-([\da-f]{4}-){3}[\da-f]{12}$/)
+    const age = isRight(decoded) ? Date.now() - Date.parse(decoded.right.timestamp) : -1
+    expect(age >= 0 && age < 60_000).toBe(true)
+  })
+
+  it('may hold whatever JSON knows how to write', () => {
+    class Money {
+      readonly amount = 12
+      toJSON(): string {
+        return `CHF ${this.amount}`
+      }
+    }
+    class Point {
+      readonly x = 1
+      readonly y = undefined
+    }
+    const bare: Record<string, unknown> = Object.assign(Object.create(null), { a: 1 })
+    const decoded = Event.decode({
+      type: 'track',
+      userId: 'u',
+      event: 'e',
+      properties: {
+        when: new Date(0),
+        price: new Money(),
+        at: new Point(),
+        bare,
+        f: () => 1,
+        list: [, 1, () => 1],
+      },
+    })
+    expect(isRight(decoded) && decoded.right.type === 'track' && decoded.right.properties).toStrictEqual({
+      when: '1970-01-01T00:00:00.000Z',
+      price: 'CHF 12',
+      at: { x: 1 },
+      bare: { a: 1 },
+      list: [null, 1, null],
+    })
+  })
+
+  it('names the keys that it loses', () => {
+    const dropped: Array<ReadonlyArray<string>> = []
+    const codec = eventCodec({
+      onDropped: (keys) => {
+        dropped.push(keys)
+        throw new Error('a careless callback')
+      },
+    })
+    expect(
+      isRight(codec.decode({ type: 'identify', userId: 'u', sentAt: 1, event: 'x', writeKey: 'k' })),
+    ).toBe(true)
+    expect(isRight(codec.decode({ type: 'identify', userId: 'u', traits: {} }))).toBe(true)
+    expect(dropped).toEqual([['sentAt', 'event', 'writeKey']])
+  })
+
+  it('is copied, unless it is owned', () => {
+    const call = {
+      type: 'track',
+      userId: 'u',
+      event: 'e',
+      properties: { a: { b: 1 } },
+      integrations: { All: true },
+    }
+    const [copied, owned] = [Event.decode(call), ParsedEvent.decode(call)]
+    if (isLeft(copied) || isLeft(owned) || copied.right.type !== 'track' || owned.right.type !== 'track') {
+      throw new Error('refused')
+    }
+    expect(copied.right.properties).not.toBe(call.properties)
+    expect(copied.right.properties['a']).not.toBe(call.properties.a)
+    expect(owned.right.properties).toBe(call.properties)
+    expect(owned.right.integrations).toBe(call.integrations)
+  })
+
+  it('is copied even when owned, where it is not plain JSON data', () => {
+    const decoded = ParsedEvent.decode(
+      JSON.parse('{"type":"track","userId":"u","event":"e","properties":{"n":-0}}'),
+    )
+    expect(isRight(decoded) && decoded.right.type === 'track' && decoded.right.properties).toStrictEqual({
+      n: 0,
+    })
+    expect(
+      faultsIn(JSON.parse('{"type":"track","userId":"u","event":"e","properties":{"n":1e400}}'), ParsedEvent),
+    ).toEqual([{ path: 'properties.n', message: 'is NaN or infinite: JSON has no such number' }])
+  })
+})
+
+it('stands inside a codec of a host', () => {
+  const envelope = t.type({ tenant: t.string, batch: t.array(Event) })
+  const decoded = envelope.decode({
+    tenant: 1,
+    batch: [
+      { type: 'delete', userId: 'u' },
+      { type: 'track', userId: 'u' },
+    ],
+  })
+  expect(isLeft(decoded) && faultsOf(decoded.left).map(({ path }) => path)).toEqual([
+    'tenant',
+    'batch[1].event',
+  ])
+})
+
+it('says whether a value is a canonical event', () => {
+  const decoded = Event.decode({ type: 'page', userId: 'u', traits: { a: 1 } })
+  if (isLeft(decoded)) throw new Error('refused')
+  const event = decoded.right
+  expect(Event.is(event)).toBe(true)
+  for (const off of [
+    { ...event, userId: undefined, anonymousId: 'a' },
+    { ...event, userId: '' },
+    { ...event, timestamp: '2024-02-29T00:00:00Z' },
+    { ...event, context: undefined },
+    { ...event, context: { when: new Date(0) } },
+    { ...event, traits: {} },
+    { ...event, version: 1 },
+    { type: 'delete', userId: 'u', timestamp: event.timestamp },
+    undefined,
+    [event],
+  ]) {
+    expect(Event.is(off)).toBe(false)
+  }
+})
+
+it('is a type and a codec of the same name', () => {
+  expectTypeOf<Event>().toEqualTypeOf<Model>()
+  expectTypeOf<t.TypeOf<typeof Event>>().toEqualTypeOf<Event>()
+  expectTypeOf<t.OutputOf<typeof Event>>().toEqualTypeOf<Call>()
+  expectTypeOf<Event['messageId']>().toEqualTypeOf<string>()
+  expectTypeOf<Extract<Event, { type: 'alias' }>['previousId']>().toEqualTypeOf<string>()
+  const calls: ReadonlyArray<Call> = [
+    // @ts-expect-error a track has an event
+    { type: 'track', userId: 'u' },
+    // @ts-expect-error an id is no number
+    { type: 'identify', userId: 5 },
+    { type: 'page', userId: 'u', timestamp: new Date(0), properties: { any: new Date(0) } },
+  ]
+  expect(calls.map((call) => isRight(Event.decode(call)))).toEqual([false, false, true])
+})
+
+const only = (properties: unknown): ReadonlyArray<Fault> =>
+  faultsIn({ type: 'track', userId: 'u', event: 'e', properties })
+
+describe('decoding a wrong call', () => {
+  it('names every fault at once, without values', () => {
+    expect(
+      faultsIn({
+        type: 'track',
+        userId: 4711,
+        timestamp: 'yesterday, hunter2',
+        properties: { total: Number.NaN, items: [{ sku: 1n }], tags: new Set(['hunter2']) },
+        integrations: { Warehouse: 'hunter2' },
+      }),
+    ).toEqual([
+      {
+        path: 'timestamp',
+        message:
+          'must be a Date or an ISO 8601 date and time with a zone, such as 2024-02-29T12:00:00.000Z, on a day that exists, in the years 0000 to 9999',
+      },
+      { path: 'event', message: 'is missing: it must be a string that is not empty' },
+      { path: 'properties.total', message: 'is NaN or infinite: JSON has no such number' },
+      { path: 'properties.items[0].sku', message: 'is a BigInt: write it as a string' },
+      { path: 'properties.tags', message: 'is a Set, which JSON cannot hold: use an array' },
+      { path: 'userId', message: 'must be a string, not a number' },
+      { path: 'integrations.Warehouse', message: 'must be true, false or an object, not a string' },
+    ])
+  })
+
+  it('refuses what is no event', () => {
+    const example = 'must be an object, such as {"type":"track","userId":"u1","event":"Signed Up"}'
+    expect(faultsIn(undefined)).toEqual([{ path: '', message: `${example}, not undefined` }])
+    expect(faultsIn([])).toEqual([{ path: '', message: `${example}, not an array` }])
+    expect(faultsIn('track')).toEqual([{ path: '', message: `${example}, not a string` }])
+    expect(faultsIn(new Date(0))).toEqual([{ path: '', message: `${example}, not a Date` }])
+    expect(faultsIn({ type: 'Track', userId: 'u' })).toEqual([
+      { path: 'type', message: 'must be one of page, screen, identify, track, alias, group, delete' },
+    ])
+  })
+
+  it('names the reason for each thing that JSON would lose (EV9)', () => {
+    const self: Record<string, unknown> = {}
+    self['self'] = self
+    const reasons = [
+      [1n, 'is a BigInt'],
+      [Number.NaN, 'is NaN or infinite'],
+      [-Infinity, 'is NaN or infinite'],
+      [new Number(Number.NaN), 'is NaN or infinite'],
+      [Object(1n), 'is a BigInt'],
+      [new Map(), 'is a Map'],
+      [new Set(), 'is a Set'],
+      [Buffer.from('x'), 'is binary data'],
+      [new Float64Array(1), 'is binary data'],
+      [new ArrayBuffer(1), 'is binary data'],
+      [new Date(Number.NaN), 'is an invalid Date'],
+      [self, 'contains itself'],
+      [
+        {
+          toJSON: () => {
+            throw new Error('no')
+          },
+        },
+        'has a toJSON that throws',
+      ],
+      [
+        {
+          get secret() {
+            throw new Error('no')
+          },
+        },
+        'could not be read',
+      ],
+      [
+        new Proxy(
+          {},
+          {
+            ownKeys: () => {
+              throw new Error('no')
+            },
+          },
+        ),
+        'could not be read',
+      ],
+      [JSON.parse('{"__proto__":1}'), 'is a key that receivers refuse'],
+    ] as const
+    for (const [value, reason] of reasons) {
+      const found = only({ at: value })
+      expect(found.map(({ message }) => message.slice(0, reason.length))).toEqual([reason])
+      expect(found[0]?.path).toMatch(/^properties\.at/)
+    }
+  })
+
+  it('accepts 256 levels, the event being the first, and not more', () => {
+    const nest = (levels: number): object => (levels === 0 ? {} : { a: nest(levels - 1) })
+    expect(only(nest(254))).toEqual([])
+    expect(only(nest(255))).toMatchObject([{ message: 'is nested deeper than 256 levels: flatten it' }])
+    expect(only(nest(5_000))).toMatchObject([{ path: 'properties.a.a.a.a.a.….a.a.a.a.a.a' }])
+  })
+
+  it('refuses more than 250,000 values', () => {
+    let twice: unknown = {}
+    for (let level = 0; level < 60; level++) twice = { left: twice, right: twice }
+    const reason = [{ path: '', message: 'holds more than 250000 values: send less with the event' }]
+    expect(only(twice)).toEqual(reason)
+    expect(only({ sparse: new Array(4_000_000_000) })).toEqual(reason)
+    expect(Event.is({ type: 'track', userId: 'u', event: 'e', properties: twice })).toBe(false)
+  })
+
+  it('names at most 1,000 faults', () => {
+    const found = only({ list: new Array(5_000).fill(Number.NaN) })
+    expect(found).toHaveLength(1_001)
+    expect(found).toContainEqual({
+      path: '',
+      message: 'has more than 1000 faults: only the first ones are named',
+    })
+  })
+
+  it('takes an object that is there twice for no cycle', () => {
+    const shared = { a: 1 }
+    expect(only({ first: shared, second: [shared] })).toEqual([])
+  })
+
+  it('wants a userId of a page if the codec says so', () => {
+    const codec = eventCodec({ pageNeedsUserId: true })
+    expect(faultsIn({ type: 'page', anonymousId: 'a' }, codec)).toMatchObject([{ path: 'userId' }])
+    expect(faultsIn({ type: 'page', anonymousId: 'a', userId: 'u' }, codec)).toEqual([])
+    expect(faultsIn({ type: 'page', anonymousId: 'a' })).toEqual([])
+  })
+
+  it('refuses a call without a timestamp while the clock is outside the years 0000 to 9999', () => {
+    for (const now of [Number.NaN, 8.64e15, -8.64e15]) {
+      expect(
+        faultsIn({ type: 'delete', userId: 'u' }, eventCodec({ clock: { now: () => now } })),
+      ).toMatchObject([{ path: 'timestamp' }])
+    }
+  })
+})
+
+describe('eventReader', () => {
+  it('takes the kind from the method that was called', () => {
+    const read = eventReader(fixed)
+    expect(read({ userId: 'u' }, 'identify')).toMatchObject({ right: { type: 'identify', userId: 'u' } })
+    expect(read({ type: 'track', userId: 'u' }, 'identify')).toMatchObject({ left: [{ path: 'type' }] })
+    expect(read({ type: 'track', userId: 'u' })).toMatchObject({ left: [{ path: 'event' }] })
+  })
+
+  it('looks for dropped keys only while there is a listener', () => {
+    const dropped: Array<ReadonlyArray<string>> = []
+    let isListening = false
+    const read = eventReader({ onDropped: (keys) => dropped.push(keys) }, () => isListening)
+    read({ type: 'delete', userId: 'u', extra: 1 })
+    isListening = true
+    read({ type: 'delete', userId: 'u', other: 1 })
+    expect(dropped).toEqual([['other']])
+  })
+})
+
+describe('callOf', () => {
+  const stamp = { timestamp: '2024-02-29T00:00:00.000Z', messageId: 'm' }
+
+  const again = (call: unknown): unknown => {
+    const decoded = Event.decode(call)
+    if (isLeft(decoded)) throw new Error('refused')
+    return callOf(decoded.right)
+  }
+
+  it('leaves out empty data and keeps everything else', () => {
+    expect(
+      again({ type: 'track', userId: 'u', event: 'e', properties: {}, context: {}, ...stamp }),
+    ).toStrictEqual({
+      type: 'track',
+      userId: 'u',
+      event: 'e',
+      ...stamp,
+    })
+    const full = {
+      type: 'group',
+      userId: 'u',
+      anonymousId: 'a',
+      groupId: 'g',
+      traits: { plan: 'pro' },
+      context: { ip: '203.0.113.7' },
+      integrations: { All: false },
+      ...stamp,
+    }
+    expect(again(full)).toStrictEqual(full)
+  })
+
+  it('keeps the id of a delete, and the empty properties of a screen', () => {
+    const deletion = { type: 'delete', userId: 'u', ...stamp }
+    expect(again(deletion)).toStrictEqual(deletion)
+    const screen = { type: 'screen', userId: 'u', properties: {}, ...stamp }
+    expect(again(screen)).toStrictEqual(screen)
+  })
+
+  it('is what the codec encodes with', () => {
+    expect(Event.encode).toBe(callOf)
+  })
+})
+
+describe('integrations', () => {
+  it('lets an event through as CO1 says', () => {
+    expect(allows(undefined, 'X')).toBe(true)
+    expect(allows({}, 'X')).toBe(true)
+    expect(allows({ X: false }, 'X')).toBe(false)
+    expect(allows({ All: false }, 'X')).toBe(false)
+    expect(allows({ All: false, X: true }, 'X')).toBe(true)
+    expect(allows({ All: false, X: { some: 'option' } }, 'X')).toBe(true)
+    expect(allows({ All: false, x: true }, 'X')).toBe(false)
+    expect(allows({ All: true, X: false }, 'X')).toBe(false)
+    expect(allows({ All: {} }, 'X')).toBe(true)
+    // Names that every object has are names like others.
+    expect(allows({ All: false }, 'constructor')).toBe(false)
+  })
+
+  it('a destination that is named decides for itself, All for the rest', () => {
+    fc.assert(
+      fc.property(integrations, key, (map, name) => {
+        const own = Object.entries(map).find(([each]) => each === name)?.[1]
+        const all = Object.entries(map).find(([each]) => each === 'All')?.[1]
+        expect(allows(map, name)).toBe(own === undefined ? all !== false : own !== false)
+      }),
+    )
+  })
+
+  it('is read again as it was, and copied', () => {
+    fc.assert(
+      fc.property(integrations, (map) => {
+        const decoded = Integrations.decode(map)
+        expect(isRight(decoded) && isDeepStrictEqual(decoded.right, map)).toBe(true)
+        expect(isRight(decoded) && decoded.right).not.toBe(map)
+        expect(Integrations.is(map)).toBe(true)
+      }),
+    )
+  })
+
+  it('refuses everything else, each by its name (EV10)', () => {
+    const paths = (value: unknown): ReadonlyArray<string> => {
+      const decoded = Integrations.decode(value)
+      expect(Integrations.is(value)).toBe(isRight(decoded))
+      return isLeft(decoded) ? faultsOf(decoded.left).map(({ path }) => path) : []
+    }
+    expect(paths({ A: 1, B: 'x', C: null, D: [], 'E.F': 0, G: true, H: {} })).toEqual([
+      'A',
+      'B',
+      'C',
+      'D',
+      '["E.F"]',
+    ])
+    expect(paths({ A: { deep: 1n } })).toEqual(['A.deep'])
+    for (const value of [null, undefined, [], 'All', true, new Map()]) expect(paths(value)).toEqual([''])
+  })
+})

@@ -1,0 +1,283 @@
+import * as fc from 'fast-check'
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { show } from '../../src/core/refusal.ts'
+import type { Refusal } from '../../src/core/refusal.ts'
+import * as Limits from '../../src/event/limits.ts'
+import { bodyOf, bytesOf, encodePayload, frameBytes, jsonArrayFrame } from '../../src/event/payload.ts'
+import type { BatchPayload, EventPayload, Frame, Payload } from '../../src/event/payload.ts'
+import { trackingFrame } from '../../src/event/trackingMessage.ts'
+import { toWebhookBody } from '../../src/event/webhookBody.ts'
+import { event, millis, text } from '../arbitraries/event.ts'
+
+interface Track {
+  readonly type: 'track'
+}
+const track: Track = { type: 'track' }
+const one: EventPayload<Track> = { id: 'm', items: [track], text: '{"é":1}', byteLength: 8 }
+const many: BatchPayload<Track> = {
+  id: 'b',
+  items: [track, track],
+  members: [one, one],
+  byteLength: 19,
+  frame: jsonArrayFrame,
+  closedBy: 'end',
+}
+
+describe('bodyOf', () => {
+  it('is the text of an event, and the members of a batch in their envelope', () => {
+    expect(bodyOf(one, 0)).toBe(one.text)
+    expect(bodyOf(many, 0)).toBe('[{"é":1},{"é":1}]')
+    expect(bodyOf({ ...many, members: [] }, 0)).toBe('[]')
+  })
+})
+
+describe('the types of payloads', () => {
+  const either = (payload: Payload<Track>): void => {
+    if (payload.members === undefined) {
+      expectTypeOf(payload).toEqualTypeOf<EventPayload<Track>>()
+      expectTypeOf(payload.text).toEqualTypeOf<string>()
+      expectTypeOf(payload.items[0]).toEqualTypeOf<Track>()
+    } else {
+      expectTypeOf(payload).toEqualTypeOf<BatchPayload<Track>>()
+      expectTypeOf(payload.members[0]).toEqualTypeOf<EventPayload<Track> | undefined>()
+    }
+    // @ts-expect-error a batch has no text
+    expectTypeOf(payload.text).toEqualTypeOf<string>()
+  }
+
+  it('tell one event from a batch', () => {
+    either(one)
+    either(many)
+    expectTypeOf<Payload<Track>>().toExtend<Payload<unknown>>()
+    expectTypeOf<Payload<unknown>>().not.toExtend<Payload<Track>>()
+  })
+
+  it('do not let what cannot be compile', () => {
+    const text = '{}'
+    const { frame } = many
+    // @ts-expect-error an event has no envelope
+    const framed: Payload<Track> = { id: 'm', items: [track], text, byteLength: 2, frame }
+    // @ts-expect-error an event has one item
+    const crowded: Payload<Track> = { id: 'm', items: [track, track], text, byteLength: 2 }
+    // @ts-expect-error a batch has members, not a text
+    const textual: Payload<Track> = { ...many, text }
+    // @ts-expect-error a batch closed for some reason
+    const open: Payload<Track> = { id: 'b', items: [track], members: [one], byteLength: 10, frame }
+    // @ts-expect-error a batch has events in it, not batches
+    const nested: Payload<Track> = { ...many, members: [many] }
+    expect([framed, crowded, textual, open, nested]).toHaveLength(5)
+  })
+})
+
+const eventOf = (body: string): EventPayload<string> => ({
+  id: 'm',
+  items: [body],
+  text: body,
+  byteLength: Buffer.byteLength(body),
+})
+
+const batchOf = (
+  members: ReadonlyArray<EventPayload<string>>,
+  frame: Frame = jsonArrayFrame,
+): BatchPayload<string> => ({
+  id: 'b',
+  items: members.flatMap(({ items }) => items),
+  members,
+  byteLength:
+    frameBytes(frame) +
+    members.reduce((sum, each) => sum + each.byteLength, 0) +
+    Math.max(0, members.length - 1),
+  frame,
+  closedBy: 'count',
+})
+
+const sentAt: Frame = { prefix: '{"é":[', suffix: ']}', sentAt: true }
+
+const texts = fc.array(
+  fc.oneof({ weight: 3, arbitrary: text }, fc.string(), fc.string({ unit: 'binary' }), fc.constant('')),
+  { maxLength: 40, size: 'max' },
+)
+
+describe('bytesOf', () => {
+  it('is the body in UTF-8, with as many bytes as the payload says', () => {
+    fc.assert(
+      fc.property(
+        texts,
+        fc.constantFrom(jsonArrayFrame, sentAt, { prefix: '', suffix: '' }),
+        fc.date({ min: new Date(0), max: new Date(Date.UTC(9999, 11, 31)), noInvalidDate: true }),
+        (bodies, frame, date) => {
+          const now = date.getTime()
+          const events = bodies.map(eventOf)
+          for (const payload of [batchOf(events, frame), ...events.slice(0, 1)]) {
+            const bytes = bytesOf(payload, now)
+            expect(bytes.length).toBe(payload.byteLength)
+            expect(bytes).toEqual(Buffer.from(bodyOf(payload, now)))
+          }
+        },
+      ),
+    )
+  })
+
+  it('makes a new buffer each time', () => {
+    const payload = batchOf([eventOf('{"a":1}')])
+    const bytes = bytesOf(payload, 0)
+    bytesOf(batchOf([eventOf('{"b":2}')]), 0)
+    bytesOf(payload, 0).fill(0)
+    expect(String(bytes)).toBe('[{"a":1}]')
+  })
+
+  const one = eventOf('{"a":1}')
+  const accented = eventOf('{"é":1}')
+  it.each([
+    ['its own size is too small', { ...batchOf([one, one]), byteLength: 9 }],
+    ['its own size is too small by a comma', { ...batchOf([one, one]), byteLength: 16 }],
+    ['its own size is too large', { ...batchOf([one, one]), byteLength: 1_000 }],
+    ['it has no room at all', { ...batchOf([one, one]), byteLength: 0 }],
+    ['a member says too little', { ...batchOf([one, { ...accented, byteLength: 5 }]), byteLength: 17 }],
+    ['a member says too much', batchOf([{ ...accented, byteLength: 80 }, one])],
+    ['the last member says too much', batchOf([one, { ...one, byteLength: 8 }])],
+    [
+      'there is room for half an envelope',
+      { ...batchOf([]), frame: { prefix: 'x'.repeat(9), suffix: '' }, byteLength: 6 },
+    ],
+  ])('is the body, and never old memory, also when %s', (_, payload) => {
+    Buffer.allocUnsafe(1_000).fill('secret')
+    expect(String(bytesOf(payload, 0))).toBe(bodyOf(payload, 0))
+  })
+})
+
+const said = (body: unknown): string => {
+  const payload = encodePayload('m', 'the item', body)
+  return isLeft(payload) ? show(payload.left) : payload.right.text
+}
+
+it('writes a body once, and measures it', () => {
+  const item = { any: 'item' }
+  expectTypeOf(encodePayload('m', item, {})).toEqualTypeOf<Either<Refusal, EventPayload<{ any: string }>>>()
+  const payload = encodePayload('m', item, { hello: 'wörld 😀' })
+  expect(isRight(payload) && payload.right).toStrictEqual({
+    id: 'm',
+    items: [item],
+    text: '{"hello":"wörld 😀"}',
+    byteLength: 23,
+  })
+  expect(isRight(payload) && bodyOf(payload.right, 0)).toBe('{"hello":"wörld 😀"}')
+})
+
+it('gives back the item itself when there is too much of it', () => {
+  const item = { any: 'item' }
+  const payload = encodePayload('m', item, { a: 'x'.repeat(100) }, 50)
+  expect(isLeft(payload) && payload.left).toEqual({
+    _tag: 'TooLarge',
+    limit: 50,
+    size: 108,
+    id: 'm',
+    input: item,
+  })
+  expect(isLeft(payload) && payload.left.input).toBe(item)
+})
+
+describe('refuses what is no body, and says why', () => {
+  const cycle: Record<string, unknown> = {}
+  cycle['again'] = [cycle]
+  const cases: ReadonlyArray<readonly [string, unknown, string]> = [
+    ['undefined', undefined, 'could not be written as JSON'],
+    ['a function', () => 1, 'could not be written as JSON'],
+    ['a number', 5, 'the body must be an object or an array'],
+    ['null', null, 'the body must be an object or an array'],
+    ['a string', 'text', 'the body must be an object or an array'],
+    ['a BigInt', { a: [1n] }, 'a[0]: is a BigInt: write it as a string'],
+    ['a cycle', cycle, 'again[0]: contains itself: JSON has no cycles'],
+    [
+      'a toJSON that throws',
+      {
+        a: {
+          toJSON: () => {
+            throw new Error('hunter2')
+          },
+        },
+      },
+      'a: has a toJSON that throws an error',
+    ],
+    [
+      'a getter that throws',
+      {
+        get a() {
+          throw new Error('hunter2')
+        },
+      },
+      'a: could not be read: looking at it throws an error',
+    ],
+  ]
+  it.each(cases)('%s', (_, body, reason) => {
+    expect(said(body)).toBe(reason)
+  })
+})
+
+/** A body whose text has exactly that many bytes, whatever it begins with. */
+const padded = (start: object, filler: string, bytes: number): object => {
+  const room = bytes - Buffer.byteLength(JSON.stringify({ ...start, pad: '' }))
+  const width = Buffer.byteLength(filler)
+  return { ...start, pad: filler.repeat(Math.floor(room / width)) + 'x'.repeat(room % width) }
+}
+
+it('takes a body of exactly the limit, and not one byte more', () => {
+  fc.assert(
+    fc.property(
+      event,
+      fc.constantFrom('x', 'é', '語', '😀'),
+      fc.constantFrom(Limits.bodyBytes, Limits.callBytes, 20_000),
+      fc.integer({ min: -2, max: 2 }),
+      (each, filler, limit, over) => {
+        const start = toWebhookBody(each)
+        const body = padded(start, filler, limit + over)
+        const payload = encodePayload('m', each, body, limit)
+        expect(isRight(payload)).toBe(over <= 0)
+        if (isRight(payload)) expect(payload.right.byteLength).toBe(Buffer.from(payload.right.text).length)
+        else expect(payload.left).toMatchObject({ _tag: 'TooLarge', limit, size: limit + over, id: 'm' })
+      },
+    ),
+  )
+})
+
+it('never throws, and what it writes is a fixed point whose bytes are its text', () => {
+  fc.assert(
+    fc.property(
+      fc.anything({
+        withBigInt: true,
+        withBoxedValues: true,
+        withDate: true,
+        withMap: true,
+        withSet: true,
+        withTypedArray: true,
+        withSparseArray: true,
+        withNullPrototype: true,
+        withObjectString: true,
+        values: [text, fc.integer(), fc.double(), fc.bigInt()],
+      }),
+      (body) => {
+        const payload = encodePayload('m', body, body)
+        if (isLeft(payload)) return
+        const { text: sent, byteLength } = payload.right
+        expect(JSON.stringify(JSON.parse(sent))).toBe(sent)
+        expect(Buffer.from(sent).toString()).toBe(sent)
+        expect(Buffer.byteLength(sent)).toBe(byteLength)
+      },
+    ),
+  )
+})
+
+it('a frame with sentAt has the same size at every time of sending', () => {
+  const empty = (now: number): string => bodyOf({ ...batchOf([]), frame: trackingFrame }, now)
+  const time = fc.oneof(millis, fc.constantFrom(NaN, Infinity, 1e300, 253_402_300_800_000), fc.double())
+  fc.assert(
+    fc.property(time, (now) => {
+      expect(Buffer.byteLength(empty(now))).toBe(frameBytes(trackingFrame))
+      expect(JSON.parse(empty(now))).toEqual({ batch: [], sentAt: expect.any(String) })
+    }),
+  )
+  expect(empty(Date.UTC(2024, 1, 29, 12))).toBe('{"batch":[],"sentAt":"2024-02-29T12:00:00.000Z"}')
+  expect([frameBytes(jsonArrayFrame), frameBytes({ prefix: '{"é":[', suffix: ']}' })]).toEqual([2, 9])
+})
