@@ -1,9 +1,3 @@
-/**
- * One connection to a receiver, and at most one request on it.
- *
- * @module
- */
-
 import { Client } from 'undici'
 import type { Cancel } from '../core/clock.ts'
 import type { Refused, Retryable } from '../core/failure.ts'
@@ -15,108 +9,105 @@ import { failureOf } from './networkError.ts'
 export interface Post {
   readonly headers: ReadonlyArray<string>
   readonly body: string | Uint8Array
-  /** The answer's body is wanted if it has at most so many bytes. Default: it is not, and only drained. */
-  readonly mostBody?: number
+  /** The answer's body is kept if it has at most this many bytes. Default 0: it is only drained. */
+  readonly maxBody?: number
 }
 
-/** What a connection tells of the request that it carries. */
-export interface Events {
-  /** The status line and the headers are there. At most once a request. */
-  readonly answered: (answer: Answer) => void
+/** What a connection says about the request that it carries. */
+export interface ConnectionEvents {
+  /** The status line and the headers came. At most once a request. */
+  readonly onAnswer: (answer: Answer) => void
   /**
-   * The request is over: the answer was read to its end, or there is a failure. Then, or when the answer had more than
-   * anybody would read, the connection is of no more use. `body` is there if it was wanted and came whole.
+   * The request is over: the answer was read, or there is a failure. A connection that is not reusable is of no more use. `body` is
+   * there if it was wanted and came whole.
    */
-  readonly ended: (failure: Refused | Retryable | undefined, reusable: boolean, body?: Buffer) => void
+  readonly onEnd: (failure: Refused | Retryable | undefined, isReusable: boolean, body?: Buffer) => void
 }
 
-/** One connection; it connects when it must. */
+/** One connection. It connects at its first request, and again when the receiver has closed it. */
 export interface Connection {
-  /** Sends a request; only when the last one is over. */
+  /** Sends a request. The one before must be over. */
   readonly send: (post: Post) => void
-  /** Gives up at once, in whatever phase; tells nothing more of the request. `gone` is called when no socket is left. */
+  /** Aborts at once, in any phase; there are no more events. `gone` is called when the socket is closed. */
   readonly destroy: (gone?: () => void) => void
 }
 
-type Headers = Readonly<Record<string, string | string[] | undefined>>
-
-/** As much of an answer's body is read in any case, so that the connection can be used again (DE3). */
-const MOST_DRAINED = 16_384
-const MOST_HEADERS = 16_384
-/** Nothing is ever put into it: who wants no body shares it. */
-const NO_CHUNKS: Uint8Array[] = []
+/** Answers are read this far even if nothing needs them: then the connection can be used again. */
+const MAX_DRAINED = 16_384
+const MAX_HEADERS = 16_384
 
 /**
- * A connection to an origin, made by `dial`. undici has a pool, but there a request waits for some connection and a cancelled one
- * leaves its connection behind; with one client each, a cancel knows which socket to destroy. It costs as much as the pool's
- * `dispatch`, and 0.84 of its `request`.
+ * A connection with one request at a time. It is an undici client of its own: in undici's pool a cancelled request leaves its
+ * connection behind, and here a cancel knows which socket to destroy. Measured: as fast as the pool's `dispatch`.
  */
-export const openConnection = (url: URL, dial: Dial, events: Events): Connection => {
+export const openConnection = (url: URL, dial: Dial, events: ConnectionEvents): Connection => {
   let cancelDial: Cancel = () => undefined
-  let destroyed = false
-  let sent = false
-  let drained = 0
-  let wanted = 0
-  let chunks: Uint8Array[] = NO_CHUNKS
+  let isDestroyed = false
+  let isSent = false
+  let received = 0
+  let maxBody = 0
+  let chunks: Uint8Array[] = []
 
   const client = new Client(url.origin, {
     connect: (_options, done) => {
       cancelDial = dial(done)
     },
-    // One request at a time on a connection: a slow answer holds back nobody (DE8).
     pipelining: 1,
-    maxHeaderSize: MOST_HEADERS,
-    // Time is kept by our clock. undici's own timers are half a second coarse.
+    maxHeaderSize: MAX_HEADERS,
+    // Our clock keeps the time: undici's own timers are half a second coarse.
     headersTimeout: 0,
     bodyTimeout: 0,
   })
 
   const destroy = (gone: () => void = () => undefined): void => {
-    destroyed = true
+    isDestroyed = true
     cancelDial()
     client.destroy(null, gone)
   }
 
   const handler = {
     onRequestStart: () => {
-      sent = true
+      isSent = true
     },
-    onResponseStart: (_controller: unknown, status: number, headers: Headers) => {
-      // 1xx only announces an answer.
-      if (destroyed || status < 200) return
-      events.answered({ status, retryAfter: headers['retry-after'] })
+    onResponseStart: (
+      _controller: unknown,
+      status: number,
+      headers: Readonly<Record<string, string | string[] | undefined>>,
+    ) => {
+      // A 1xx only announces an answer.
+      if (isDestroyed || status < 200) return
+      events.onAnswer({ status, retryAfter: headers['retry-after'] })
     },
     onResponseData: (_controller: unknown, chunk: Uint8Array) => {
-      drained += chunk.length
-      if (destroyed) return
-      if (wanted > 0 && drained <= wanted) chunks.push(chunk)
-      else chunks = NO_CHUNKS
-      if (drained <= Math.max(wanted, MOST_DRAINED)) return
+      if (isDestroyed) return
+      received += chunk.length
+      if (received <= maxBody) chunks.push(chunk)
+      else if (chunks.length > 0) chunks = []
+      if (received <= Math.max(maxBody, MAX_DRAINED)) return
       destroy(() => {
-        events.ended(undefined, false)
+        events.onEnd(undefined, false)
       })
     },
     onResponseEnd: () => {
-      if (destroyed) return
-      const body = wanted > 0 && drained <= wanted ? Buffer.concat(chunks) : undefined
-      chunks = NO_CHUNKS
-      events.ended(undefined, true, body)
+      if (isDestroyed) return
+      const body = maxBody > 0 && received <= maxBody ? Buffer.concat(chunks) : undefined
+      if (chunks.length > 0) chunks = []
+      events.onEnd(undefined, true, body)
     },
     onResponseError: (_controller: unknown, error: Error) => {
-      if (!destroyed) events.ended(failureOf(error, sent), false)
+      if (!isDestroyed) events.onEnd(failureOf(error, isSent), false)
     },
   }
 
-  const { pathname, search } = url
-  const path = pathname + search
+  const path = url.pathname + url.search
   return {
-    send: ({ headers, body, mostBody = 0 }) => {
-      sent = false
-      drained = 0
-      wanted = mostBody
-      chunks = wanted > 0 ? [] : NO_CHUNKS
+    send: (post) => {
+      isSent = false
+      received = 0
+      maxBody = post.maxBody ?? 0
+      if (chunks.length > 0) chunks = []
       // undici copies the list and changes nothing in it, though its type does not say so.
-      client.dispatch({ path, method: 'POST', headers: headers as string[], body }, handler)
+      client.dispatch({ path, method: 'POST', headers: post.headers as string[], body: post.body }, handler)
     },
     destroy,
   }

@@ -1,6 +1,6 @@
 /**
- * Which addresses may be dialled (DE13). A URL that somebody else chose can point into the own network: at a neighbour's port,
- * or at the address where a cloud hands out its credentials. Every road to an address is judged here, in every spelling.
+ * Which addresses may be dialled. A URL that a customer chose can point into the host's own network, or at the address where a cloud
+ * serves its credentials. Every address is checked here, in every spelling.
  *
  * @module
  */
@@ -14,76 +14,72 @@ import type { Fault } from '../core/refusal.ts'
 import { blockedAddress } from './networkError.ts'
 
 type Bytes = ReadonlyArray<number>
+type Address = ipaddr.IPv4 | ipaddr.IPv6
+type Block = [Address, number]
 
 const startsWith = (bytes: Bytes, prefix: Bytes): boolean => prefix.every((byte, at) => bytes[at] === byte)
-
 const zeros = (count: number): Bytes => new Array<number>(count).fill(0)
 
 /** Prefixes whose last four bytes are an IPv4 address: mapped, compatible, translated, NAT64. */
-const tails: ReadonlyArray<Bytes> = [
+const WITH_IPV4_AT_END: ReadonlyArray<Bytes> = [
   [...zeros(10), 0xff, 0xff],
   zeros(12),
   [...zeros(8), 0xff, 0xff, 0, 0],
   [0x00, 0x64, 0xff, 0x9b, ...zeros(8)],
 ]
 
-/** NAT64 with a prefix of the own network (RFC 8215), whose length nobody tells: the address may stand at four places (RFC 6052). */
+/** NAT64 with a prefix of the local network (RFC 8215) of unknown length: the address may be at four places (RFC 6052). */
 const LOCAL_NAT64: Bytes = [0x00, 0x64, 0xff, 0x9b, 0x00, 0x01]
-const places: ReadonlyArray<Bytes> = [
+const LOCAL_NAT64_PLACES: ReadonlyArray<Bytes> = [
   [6, 7, 9, 10],
   [7, 9, 10, 11],
   [9, 10, 11, 12],
   [12, 13, 14, 15],
 ]
-
 const SIX_TO_FOUR: Bytes = [0x20, 0x02]
 const TEREDO: Bytes = [0x20, 0x01, 0x00, 0x00]
-/** Marks an ISATAP address from its ninth byte on; the first of them is 0 or 2. */
+/** Marks an ISATAP address from its tenth byte on; the ninth is 0 or 2. */
 const ISATAP: Bytes = [0x00, 0x5e, 0xfe]
 
 /**
- * The IPv4 addresses that an IPv6 address (its 16 bytes) leads to on one of the roads from IPv6 to IPv4. A block list of IPv4
- * rules does not see most of them (webhooks/S4).
+ * The IPv4 addresses that an IPv6 address (its 16 bytes) leads to by one of the transitions from IPv6 to IPv4. Rules for IPv4 alone
+ * would miss most of them.
  */
 export const embeddedIPv4 = (bytes: Bytes): ReadonlyArray<ipaddr.IPv4> => {
   const from = (some: Bytes): ipaddr.IPv4 => new ipaddr.IPv4(some.map((byte) => byte & 0xff))
   const at = (start: number): ipaddr.IPv4 => from(bytes.slice(start, start + 4))
   const found: ipaddr.IPv4[] = []
-  if (tails.some((prefix) => startsWith(bytes, prefix))) found.push(at(12))
+  if (WITH_IPV4_AT_END.some((prefix) => startsWith(bytes, prefix))) found.push(at(12))
   if (startsWith(bytes, SIX_TO_FOUR)) found.push(at(2))
-  if (startsWith(bytes, TEREDO)) {
-    // A Teredo address holds its server, and its client with every bit turned over.
-    found.push(at(4), from(bytes.slice(12, 16).map((byte) => ~byte)))
-  }
+  // A Teredo address holds its server, and its client with every bit inverted.
+  if (startsWith(bytes, TEREDO)) found.push(at(4), from(bytes.slice(12, 16).map((byte) => ~byte)))
   if (startsWith(bytes, LOCAL_NAT64))
-    found.push(...places.map((place) => from(place.map((index) => bytes[index] ?? 0))))
+    found.push(...LOCAL_NAT64_PLACES.map((place) => from(place.map((index) => bytes[index] ?? 0))))
   if ((bytes[8] === 0 || bytes[8] === 2) && startsWith(bytes.slice(9), ISATAP)) found.push(at(12))
   return found
 }
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6
-
-/** What may be dialled. */
+/** Which addresses may be dialled. */
 export interface EgressRules {
   /** `network`, the default: all but link-local and cloud metadata addresses. `public`: only addresses of the public internet. */
   readonly to?: 'network' | 'public'
-  /** Holes on purpose: CIDR blocks (`10.1.0.0/16`), addresses, and host names, which then may resolve to anything. */
+  /** Exceptions: CIDR blocks (`10.1.0.0/16`), addresses, and host names, which then may resolve to any address. */
   readonly allow?: ReadonlyArray<string>
 }
 
-/** What may be dialled; `'public'` is short for `{ to: 'public' }`. */
+/** Which addresses may be dialled; `'public'` is short for `{ to: 'public' }`. */
 export type Egress = 'network' | 'public' | EgressRules
 
-/** The rules, ready to judge. Both answer why not, in words, or undefined for yes. */
+/** Both answer why an address may not be dialled; undefined if it may. */
 export interface Guard {
-  /** A host as it stands in a URL: a literal address is judged, a name only if it is known to be bad. */
+  /** A host as it stands in a URL: a literal address is checked, a name only if it is known to be bad. */
   readonly host: (host: string) => string | undefined
   /** An address that a look-up of `host` found. */
   readonly address: (address: string, host: string) => string | undefined
 }
 
 /** Where clouds serve metadata, beside the link-local range. */
-const metadata: ReadonlyArray<[Address, number]> = [
+const METADATA: ReadonlyArray<Block> = [
   '100.100.100.200/32',
   '168.63.129.16/32',
   '192.0.0.192/32',
@@ -92,62 +88,59 @@ const metadata: ReadonlyArray<[Address, number]> = [
   'fd00:42::42/128',
 ].map((block) => ipaddr.parseCIDR(block))
 
-const metadataNames: ReadonlyArray<string> = [
+const METADATA_NAMES: ReadonlyArray<string> = [
   'metadata.google.internal',
   'metadata.goog',
   'instance-data.ec2.internal',
 ]
 
-/** Ranges that only carry an IPv4 address, which is judged by itself. */
-const carriers: ReadonlyArray<string> = ['unicast', 'ipv4Mapped', 'rfc6052']
+/** Public addresses, and ranges that only carry an IPv4 address, which is checked by itself. */
+const PUBLIC_RANGES: ReadonlyArray<string> = ['unicast', 'ipv4Mapped', 'rfc6052']
 
-const within = (address: Address, blocks: ReadonlyArray<[Address, number]>): boolean =>
+const isWithin = (address: Address, blocks: ReadonlyArray<Block>): boolean =>
   blocks.some(([block, bits]) => block.kind() === address.kind() && address.match([block, bits]))
 
-const whyNot = (address: Address, onlyPublic: boolean): string | undefined => {
+const reasonAgainst = (address: Address, onlyPublic: boolean): string | undefined => {
   const range = address.range()
   if (range === 'linkLocal')
     return 'is a link-local address, where clouds serve their credentials: it is never dialled'
-  if (within(address, metadata)) return 'is a cloud metadata address: it is never dialled'
-  if (onlyPublic && !carriers.includes(range))
-    return 'is no address of the public internet, and only those are dialled'
+  if (isWithin(address, METADATA)) return 'is a cloud metadata address: it is never dialled'
+  if (onlyPublic && !PUBLIC_RANGES.includes(range))
+    return 'is not an address of the public internet, and only those are dialled'
   return undefined
 }
 
-/** An address, and the IPv4 addresses that it leads to. A mapped one is only another spelling, so it does not count itself. */
-const faces = (address: Address): ReadonlyArray<Address> =>
-  address.kind() === 'ipv4' ? [address] : [address, ...embeddedIPv4(address.toByteArray())]
-
-/** The plain form of a host: no brackets, no final dots, lower case. */
+/** Without brackets and final dots, in lower case. */
 const plain = (host: string): string =>
   host
     .replace(/^\[|\]$/g, '')
     .replace(/\.+$/, '')
     .toLowerCase()
 
-const blockOf = (text: string): [Address, number] | undefined => {
+const blockOf = (text: string): Block | undefined => {
   if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text)
   if (isIP(text) === 0) return undefined
   const address = ipaddr.parse(text)
   return [address, address.kind() === 'ipv4' ? 32 : 128]
 }
 
-/** The guard that keeps the rules. */
+/** Checks hosts and addresses by these rules. */
 export const guardOf = (egress: Egress = 'network'): Guard => {
   const { to = 'network', allow = [] } = typeof egress === 'string' ? { to: egress } : egress
   const onlyPublic = to === 'public'
-  const blocks = allow.flatMap((each) => {
+  const allowed = allow.flatMap((each) => {
     const block = blockOf(each)
     return block === undefined ? [] : [block]
   })
-  const names = new Set(allow.map(plain))
+  const allowedNames = new Set(allow.map(plain))
 
-  const judge = (text: string): string | undefined => {
+  const check = (text: string): string | undefined => {
     const address = ipaddr.parse(text)
-    if (within(address, blocks)) return undefined
-    for (const face of faces(address)) {
-      const why = within(face, blocks) ? undefined : whyNot(face, onlyPublic)
-      if (why !== undefined) return `${text} ${why}`
+    if (isWithin(address, allowed)) return undefined
+    const all = address.kind() === 'ipv4' ? [address] : [address, ...embeddedIPv4(address.toByteArray())]
+    for (const each of all) {
+      const reason = isWithin(each, allowed) ? undefined : reasonAgainst(each, onlyPublic)
+      if (reason !== undefined) return `${text} ${reason}`
     }
     return undefined
   }
@@ -155,22 +148,22 @@ export const guardOf = (egress: Egress = 'network'): Guard => {
   return {
     host: (host) => {
       const name = plain(host)
-      if (isIP(name) !== 0) return judge(name)
-      if (names.has(name)) return undefined
-      if (metadataNames.includes(name))
+      if (isIP(name) !== 0) return check(name)
+      if (allowedNames.has(name)) return undefined
+      if (METADATA_NAMES.includes(name))
         return `${name} is where a cloud serves its credentials: it is never dialled`
       if (onlyPublic && /(^|\.)localhost$/.test(name))
         return `${name} is this machine, and only the public internet is dialled`
       return undefined
     },
-    address: (address, host) => (names.has(plain(host)) ? undefined : judge(address)),
+    address: (address, host) => (allowedNames.has(plain(host)) ? undefined : check(address)),
   }
 }
 
 const isName = (text: string): boolean =>
   /^[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i.test(text) && !/^[\d.]+$/.test(text)
 
-/** What is wrong with egress rules; undefined stands for the default. */
+/** What is wrong with egress rules; undefined means the default. */
 export const egressFaults = (egress: unknown): ReadonlyArray<Fault> => {
   if (egress === undefined || egress === 'network' || egress === 'public') return []
   if (typeof egress !== 'object' || egress === null)
@@ -192,38 +185,20 @@ export const egressFaults = (egress: unknown): ReadonlyArray<Fault> => {
   return faults
 }
 
+type Found = (error: Error | null, found: ReadonlyArray<LookupAddress>) => void
+
 /** Finds every address of a name. */
-export type Lookup = (
-  name: string,
-  options: LookupAllOptions,
-  done: (error: Error | null, found: ReadonlyArray<LookupAddress>) => void,
-) => void
-
-type Waiter = (error: Error | null, found: ReadonlyArray<LookupAddress>) => void
-
-/** Several connections look up the same name at the same time, and a look-up that hangs holds one of four threads of the process. */
-const shared = (lookup: Lookup): Lookup => {
-  let waiters: Waiter[] = []
-  return (name, options, done) => {
-    waiters.push(done)
-    if (waiters.length > 1) return
-    lookup(name, options, (error, found) => {
-      const all = waiters
-      waiters = []
-      for (const waiter of all) waiter(error, found)
-    })
-  }
-}
+export type Lookup = (name: string, options: LookupAllOptions, done: Found) => void
 
 /**
- * The look-up of one lane: every address found is judged, the forbidden ones are left out, and the connection is made to one
- * of those that were judged, so a name that answers differently a moment later changes nothing (webhooks/S6, S7).
- * Literal addresses never come here: who dials has to judge those (webhooks/S8).
+ * The look-up for connections to one URL: the forbidden addresses are left out, and the connection is made to one that was checked, so
+ * a name that resolves to another address a moment later changes nothing. Literal addresses are not looked up: check them before.
  */
 export const guardedLookup = (guard: Guard, lookup: Lookup = systemLookup): LookupFunction => {
-  const ask = shared(lookup)
+  /** Connections that are made at once share one look-up: each one occupies one of four threads of the process. */
+  let callers: Found[] = []
   return (name, options, done) => {
-    ask(name, { ...options, all: true }, (error, found) => {
+    callers.push((error, found) => {
       if (error !== null) {
         done(error, [])
         return
@@ -234,6 +209,12 @@ export const guardedLookup = (guard: Guard, lookup: Lookup = systemLookup): Look
       if (first === undefined) done(blockedAddress(`${name} leads to ${reasons[0] ?? 'no address'}`), [])
       else if (options.all === true) done(null, good)
       else done(null, first.address, first.family)
+    })
+    if (callers.length > 1) return
+    lookup(name, { ...options, all: true }, (error, found) => {
+      const all = callers
+      callers = []
+      for (const caller of all) caller(error, found)
     })
   }
 }

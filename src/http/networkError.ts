@@ -1,16 +1,10 @@
-/**
- * What goes wrong on the way to an answer, and what that means for a delivery.
- *
- * @module
- */
-
 import { refused, retryable } from '../core/failure.ts'
 import type { Refused, Retryable } from '../core/failure.ts'
 
 const BLOCKED = 'HEADRACE_BLOCKED_ADDRESS'
 const NOT_CONNECTED = 'HEADRACE_CONNECT_TIMEOUT'
 
-/** An error of our own, which goes through undici and comes back. */
+/** An error of this package that passes through undici. */
 export interface NetworkError extends Error {
   readonly code: string
 }
@@ -18,17 +12,17 @@ export interface NetworkError extends Error {
 const networkError = (code: string, message: string): NetworkError =>
   Object.assign(new Error(message), { code })
 
-/** The egress rules forbid it; `why` is for people. */
-export const blockedAddress = (why: string): NetworkError => networkError(BLOCKED, why)
+/** The egress rules forbid the address; `reason` is for people. */
+export const blockedAddress = (reason: string): NetworkError => networkError(BLOCKED, reason)
 
-/** There was no connection in time. */
+/** The time to connect is over. */
 export const notConnected = (): NetworkError => networkError(NOT_CONNECTED, 'no connection in time')
 
 const CA = 'give tls.ca, or use a certificate of a public authority'
 const CLIENT = 'the receiver did not accept our certificate: give the tls.cert and tls.key that it wants'
 const CHAIN = `the issuer of the certificate is unknown: the receiver should send its whole chain; or ${CA}`
 
-/** What is wrong with a certificate: final, and no request is sent (DE2). */
+/** Faults of a certificate: final, and no request is sent. */
 const certificates: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: `the certificate is self-signed: ${CA}`,
   SELF_SIGNED_CERT_IN_CHAIN: `the certificate is of a private authority: ${CA}`,
@@ -43,28 +37,28 @@ const certificates: Readonly<Record<string, string>> = {
   CERT_REVOKED: 'the certificate was revoked',
 }
 
-/** What a receiver says about our own certificate; the first half of the word differs between versions of OpenSSL. */
+/** A receiver's alert about our own certificate; the first half of the word differs between versions of OpenSSL. */
 const ALERT = /^ERR_SSL_\w+_ALERT_(BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_\w+|UNKNOWN_CA)$/
 
-/** All else that Node says about a chain that does not verify. */
+/** Node's other codes for a chain that does not verify. */
 const OTHER_CERTIFICATE =
   /^(UNABLE_TO_(GET_CRL|DE\w+)|C(ERT|RL)_\w+|ERROR_IN_C(ERT|RL)_\w+|INVALID_(CA|PURPOSE)|PATH_LENGTH_EXCEEDED|UNSPECIFIED)$/
 
-/** What is wrong on the way: it may pass. */
+/** Faults of the network: they may pass. */
 const network: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused: nothing listens there',
   ECONNRESET: 'the connection was reset before an answer came',
   EPIPE: 'the connection was closed before an answer came',
   UND_ERR_SOCKET: 'the connection was closed before an answer came',
-  ENOTFOUND: 'there is no such host name: check its spelling',
+  ENOTFOUND: 'the host name does not exist: check its spelling',
   EAI_AGAIN: 'the name look-up failed for now',
-  EHOSTUNREACH: 'there is no way to that host',
-  ENETUNREACH: 'there is no way to that network',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network cannot be reached',
   EADDRNOTAVAIL: 'this machine has no free port to connect from',
   EMFILE: 'this process has too many open files and sockets',
-  EPROTO: 'TLS could not be agreed on: is it http, or another port?',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'there is no TLS behind that port: is it http, or another port?',
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'there is no TLS behind that port: is it http, or another port?',
+  EPROTO: 'TLS failed: is it http, or another port?',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'the port does not speak TLS: is it http, or another port?',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the port does not speak TLS: is it http, or another port?',
   UND_ERR_HEADERS_OVERFLOW: 'the answer has more than 16 KiB of headers',
 }
 
@@ -83,10 +77,10 @@ const networkDetail = (error: unknown, code: string): string => {
 }
 
 /**
- * What an error of the network means (DE2): a certificate and a blocked address are final, all else may pass. The words come
- * from here and not from the error, whose text can hold what it was given (webhooks/S34).
+ * What an error of the network means: certificates and blocked addresses are final, the rest may pass. The words are ours and not the
+ * error's, whose text may hold parts of the request.
  *
- * @param sent Whether the request had begun to go out; if so, the receiver may have got it (DE6).
+ * @param sent Whether the request had begun to go out: then the receiver may have got it.
  */
 export const failureOf = (error: unknown, sent: boolean): Refused | Retryable => {
   const code = codeOf(error)

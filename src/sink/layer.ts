@@ -37,11 +37,19 @@ export const nothingToCancel: Cancel = () => undefined
 
 /** A sink whose deliveries are given as a run. */
 export const fromRun = <A>(name: string, run: Run<A>, close: (within: number) => Task<void>): Sink<A> => {
+  const start: Run<A> = (item, attempt, receiver) => {
+    try {
+      return run(item, attempt, receiver)
+    } catch (defect) {
+      receiver.error(defect)
+      return nothingToCancel
+    }
+  }
   const sink: Sink<A> & WithRun<A> = {
     name,
-    deliver: (item, attempt) => new Observable((subscriber) => run(item, attempt, subscriber)),
+    deliver: (item, attempt) => new Observable((subscriber) => start(item, attempt, subscriber)),
     close,
-    [RUN]: run,
+    [RUN]: start,
   }
   return sink
 }

@@ -41,17 +41,17 @@ test.each<[what: string, args: ReadonlyArray<string>, ...sentences: ReadonlyArra
   [
     'no scheme',
     ['--to', 'a.example/hook'],
-    '--to is no URL: it must look like https://receiver.example/hook',
+    '--to is not a URL: it must look like https://receiver.example/hook',
   ],
   [
     'a space',
     ['--to', 'http://a.example/ b'],
-    '--to must not hold a backslash, a control character or white space: encode it with %',
+    '--to must not have a backslash, a control character or white space: encode it with %',
   ],
   [
     'credentials',
     ['--to', 'http://u:p@a.example/'],
-    '--to must not hold a user name or a password, which would show in logs: give a static header instead',
+    '--to must not have a user name or a password, which logs would show: give a static header instead',
   ],
   ['one URL twice', [...to, '--to', 'HTTP://127.0.0.1:9'], '--to number 2 is the same URL as --to number 1'],
   [
@@ -62,7 +62,7 @@ test.each<[what: string, args: ReadonlyArray<string>, ...sentences: ReadonlyArra
   [
     'a private address',
     [...to, '--egress', 'public'],
-    `${address} 127.0.0.1 is no address of the public internet, and only those are dialled`,
+    `${address} 127.0.0.1 is not an address of the public internet, and only those are dialled`,
   ],
   [
     'a header without a colon',

@@ -70,7 +70,7 @@ it('a host that does not exist', async () => {
     { input: track('A') },
   )
   expect(stdout).toMatch(
-    /^expired .*(there is no such host name: check its spelling|the name look-up failed|no verdict within)/,
+    /^expired .*(the host name does not exist: check its spelling|the name look-up failed|no verdict within)/,
   )
   expect(code).toBe(5)
 })

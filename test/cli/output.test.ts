@@ -137,7 +137,7 @@ test('faults of settings are told in the words of the flags, once', () => {
     '--to number 2 is the same URL as --to number 1',
     '--header X-A must be text',
   ])
-  expect(flagFaults([{ path: 'webhooks[0].url', message: 'is no URL' }], 1)).toEqual(['--to is no URL'])
+  expect(flagFaults([{ path: 'webhooks[0].url', message: 'is not a URL' }], 1)).toEqual(['--to is no URL'])
 })
 
 describe('a terminal', () => {

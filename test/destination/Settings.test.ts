@@ -112,7 +112,7 @@ describe('webhookDestination', () => {
       if (!(error instanceof ConfigError)) throw error
       expect(error.code).toBe('HEADRACE_CONFIG')
       expect(error.faults.map((fault) => fault.path)).toEqual(['sharedSecret', 'webhooks[0].url'])
-      expect(error.message).toContain('webhooks[0].url is no URL')
+      expect(error.message).toContain('webhooks[0].url is not a URL')
     }
   })
 

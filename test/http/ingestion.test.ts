@@ -1,44 +1,56 @@
 import { frameBytes } from '../../src/event/payload.ts'
 import { readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
-import { afterEach, describe, expect, it } from 'vitest'
-import { version } from '../../src/core/version.ts'
+import { describe, expect, it } from 'vitest'
+import type { Failure, Verdict } from '../../src/core/failure.ts'
 import { ConfigError } from '../../src/core/refusal.ts'
-import { onlyAttempt } from '../../src/sink/sink.ts'
+import { version } from '../../src/core/version.ts'
+import type { Payload } from '../../src/event/payload.ts'
 import { ingestion, ingestionFaults, type IngestionOptions } from '../../src/http/ingestion.ts'
+import { withBisection } from '../../src/sink/bisect.ts'
+import { onlyAttempt } from '../../src/sink/sink.ts'
+import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { socketsOpen, until } from './laneKit.ts'
-import { type BatchServer, batch, batchServer, member, type Reply, type Request } from './batchServer.ts'
-import { deliverOnce, payloadOf } from '../sink/deliverOnce.ts'
+import { certificate, deliverOnce, payloadOf, pem } from '../sink/deliverOnce.ts'
+import { answered, batch, closedAfterEach, member, type Reply, until } from '../support/http.ts'
 
-const cleaners: Array<() => Promise<unknown>> = []
-afterEach(async () => {
-  for (const clean of cleaners.splice(0).reverse()) await clean()
-  await until(() => socketsOpen() === 0)
-})
+const { receive, serve, use } = closedAfterEach()
 
-const serve = async (
-  reply: (request: Request, index: number) => Reply = () => ({}),
-): Promise<BatchServer> => {
-  const server = await batchServer(reply)
-  cleaners.push(server.close)
-  return server
-}
+const KEY = 'hunter2'
 
 const sinkTo = (
   endpoint: string | URL,
   options?: IngestionOptions,
-  key = 'a key é',
+  key = KEY,
 ): ReturnType<typeof ingestion> => {
   const sink = ingestion(endpoint, key, options)
-  cleaners.push(sink.close(0))
-  return sink
+  return use(sink, sink.close(0))
 }
 
-describe('what an ingestion sink sends', () => {
-  it('clients/11: is one POST with these headers and no others', async () => {
+/** The verdict on a payload when the server answers so. */
+const verdictOn = async (
+  reply: Reply,
+  payload: Payload<unknown> = batch('a', 'b', 'c'),
+  options?: IngestionOptions,
+): Promise<Verdict> => {
+  const server = await serve(() => reply)
+  const { verdicts, end } = await deliverOnce(sinkTo(server.origin, options), payload)
+  expect([verdicts.length, end]).toEqual([1, 'complete'])
+  const [verdict] = verdicts
+  if (verdict === undefined) throw new Error('no verdict')
+  return verdict
+}
+
+const failureOn = async (reply: Reply): Promise<Failure> => {
+  const verdict = await verdictOn(reply)
+  if (verdict._tag === 'Right') throw new Error('it was delivered')
+  return verdict.left
+}
+
+describe('the request of an ingestion sink', () => {
+  it('is one POST with these headers and no others (clients/11)', async () => {
     const server = await serve()
-    await deliverOnce(sinkTo(server.origin), batch('m-1', 'm-2'))
+    await deliverOnce(sinkTo(server.origin, {}, 'a key é'), batch('m-1', 'm-2'))
     expect(server.requests).toHaveLength(1)
     const [{ method, headers, text } = { method: '', headers: {}, text: '' }] = server.requests
     expect(method).toBe('POST')
@@ -53,7 +65,7 @@ describe('what an ingestion sink sends', () => {
     })
   })
 
-  it('clients/14: is the same bytes every time but for sentAt, those of the golden file', async () => {
+  it('has the bytes of the golden file, and only sentAt and X-Retry-Count change (clients/14)', async () => {
     const server = await serve()
     const clock = virtualClock()
     const lines = readFileSync(new URL('../fixtures/tracking/messages.ndjson', import.meta.url), 'utf8')
@@ -68,16 +80,13 @@ describe('what an ingestion sink sends', () => {
       await deliverOnce(sink, payload, { attempt: { ...onlyAttempt, number } })
       clock.tick(1_000)
     }
-    const body = (at: string): string => `{"batch":[${lines.join()}],"sentAt":"${at}"}`
-    expect(server.requests.map(({ text }) => text)).toEqual([
-      body('2026-01-01T00:00:00.000Z'),
-      body('2026-01-01T00:00:01.000Z'),
-      body('2026-01-01T00:00:02.000Z'),
-    ])
+    expect(server.requests.map(({ text }) => text)).toEqual(
+      [0, 1, 2].map((s) => `{"batch":[${lines.join()}],"sentAt":"2026-01-01T00:00:0${s}.000Z"}`),
+    )
     expect(server.requests.map(({ headers }) => headers['x-retry-count'])).toEqual(['0', '1', '2'])
   })
 
-  it('carries static headers, and a signature if the payload is signed', async () => {
+  it('has static headers, and a signature if the payload is signed', async () => {
     const server = await serve()
     const sink = sinkTo(server.origin, { headers: { 'X-Team': 'blue' } })
     await deliverOnce(sink, { ...batch('m'), signer: (body) => `of ${body.length}` })
@@ -85,38 +94,32 @@ describe('what an ingestion sink sends', () => {
     expect(server.requests[0]?.headers['x-signature']).toMatch(/^of \d+$/)
   })
 
-  it('takes a single message too: its body is the message', async () => {
+  it('may be a single message', async () => {
     const server = await serve()
-    expect(await deliverOnce(sinkTo(`${server.origin}/v1/track`), member('m-1'))).toMatchObject({
-      verdicts: [{ right: { status: 200 } }],
-    })
+    await deliverOnce(sinkTo(`${server.origin}/v1/track`), member('m-1'))
     expect(server.requests[0]).toMatchObject({ path: '/v1/track', text: member('m-1').text })
   })
 
-  it('starts nothing at or after the deadline', async () => {
+  it('does not start at or after the deadline', async () => {
     const clock = virtualClock()
-    const sink = sinkTo('http://127.0.0.1:9', { clock })
     const late = { ...onlyAttempt, until: clock.now() }
-    expect(await deliverOnce(sink, batch('m'), { attempt: late })).toMatchObject({
-      verdicts: [{ left: { _tag: 'Retryable', reason: 'late' } }],
-      end: 'complete',
-    })
+    const left = { _tag: 'Retryable', reason: 'late' }
+    expect(
+      await deliverOnce(sinkTo('http://127.0.0.1:9', { clock }), batch('m'), { attempt: late }),
+    ).toMatchObject({ verdicts: [{ left }], end: 'complete' })
     expect(clock.pending()).toBe(0)
   })
 
-  it('a payload that cannot be written is a defect of that delivery', async () => {
-    const broken = (): never => {
+  it('is a defect if it cannot be written', async () => {
+    const signer = (): never => {
       throw new Error('broken')
     }
     const sink = sinkTo('http://127.0.0.1:9')
-    expect(await deliverOnce(sink, { ...batch('m'), signer: broken })).toEqual({
-      verdicts: [],
-      end: 'defect',
-    })
+    expect(await deliverOnce(sink, { ...batch('m'), signer })).toEqual({ verdicts: [], end: 'defect' })
   })
 })
 
-describe('clients/12: the endpoint', () => {
+describe('the endpoint', () => {
   it.each([
     ['', '/v1/batch'],
     ['/', '/v1/batch'],
@@ -125,7 +128,7 @@ describe('clients/12: the endpoint', () => {
     ['/own', '/own'],
     ['/own/', '/own/'],
     ['/own/v1/batch?a=b', '/own/v1/batch?a=b'],
-  ])('with %j is one well-formed URL', async (given, path) => {
+  ])('with %j has the path %s (clients/12)', async (given, path) => {
     const server = await serve()
     await deliverOnce(sinkTo(server.origin + given), batch('m'))
     await deliverOnce(sinkTo(new URL(server.origin + given)), batch('m'))
@@ -133,24 +136,28 @@ describe('clients/12: the endpoint', () => {
   })
 
   it.each([
-    'ingest.example/v1/batch',
-    'localhost:7410',
-    '//ingest.example',
-    '',
-    'ftp://a.example',
-    'http://a b',
-  ])('%j is refused when it is made', (endpoint) => {
+    ...['ingest.example/v1/batch', 'localhost:7410', '//ingest.example', '', 'ftp://a.example', 'http://a b'],
+    ...['http://169.254.169.254/', 'http://[::ffff:169.254.169.254]/', 'http://metadata.google.internal/'],
+  ])('%j is refused', (endpoint) => {
     expect(() => ingestion(endpoint, 'key')).toThrow(ConfigError)
     expect(ingestionFaults({ endpoint, writeKey: 'key' })).toMatchObject([{ path: 'endpoint' }])
   })
 
-  it('is its name, without a query', () => {
+  it("is checked by the egress rules: 'public', and an allow list", async () => {
+    const address = 'endpoint points to an address that is not allowed'
+    expect(() => ingestion('http://127.0.0.1:9/', 'key', { egress: 'public' })).toThrow(address)
+    const receiver = await receive()
+    const sink = sinkTo(receiver.url, { egress: { to: 'public', allow: ['127.0.0.0/8'] } })
+    expect(await deliverOnce(sink, batch('a'))).toMatchObject({ verdicts: [{ _tag: 'Right' }] })
+  })
+
+  it('is the name, without the query', () => {
     expect(sinkTo('https://a.example').name).toBe('https://a.example/v1/batch')
     expect(sinkTo('https://a.example/b?token=hunter2').name).toMatch(/^https:\/\/a\.example\/b\?[0-9a-f]{8}$/)
   })
 })
 
-describe('wrong settings', () => {
+describe('wrong settings of an ingestion sink', () => {
   it('are all named at once, each with its path', () => {
     const faults = ingestionFaults({
       endpoint: 'http://u:p@a.example/',
@@ -166,25 +173,18 @@ describe('wrong settings', () => {
     })
     expect(faults.map(({ path }) => path)).toEqual([
       ...['endpoint', 'writeKey', 'timeout', 'connections'],
-      ...['headers.Host', 'headers.X-A', 'headers.Authorization', 'headers.X-Retry-Count'],
+      ...['headers.Authorization', 'headers.X-Retry-Count', 'headers.Host', 'headers.X-A'],
       ...['tls.cert', 'tls.key', 'egress.allow[0]', 'statuses[0]', 'clock', 'Timeout'],
     ])
   })
 
-  it.each([undefined, '', 5, 'a:b', 'key\n', 'a\tb', '\ud83d'])('a write key %j', (writeKey) => {
+  it.each([undefined, '', 5, 'a:b', 'key\n', 'a\tb', '\ud83d'])('may be the write key %j', (writeKey) => {
     expect(ingestionFaults({ endpoint: 'http://a.example', writeKey })).toMatchObject([{ path: 'writeKey' }])
   })
 
-  it.each([undefined, null, 'http://a.example'])('settings that are %j', (settings) => {
+  it.each([undefined, null, 'http://a.example'])('may be %j in place of settings', (settings) => {
     expect(ingestionFaults(settings)).toMatchObject([{ path: '' }])
   })
-
-  it.each(['http://169.254.169.254/', 'http://metadata.google.internal/'])(
-    'an endpoint at %s',
-    (endpoint) => {
-      expect(ingestionFaults({ endpoint, writeKey: 'k' })).toMatchObject([{ path: 'endpoint' }])
-    },
-  )
 
   it('never show the key or a header, nor does the sink', () => {
     let message = ''
@@ -193,11 +193,248 @@ describe('wrong settings', () => {
     } catch (error) {
       message = inspect(error, { depth: Infinity, showHidden: true })
     }
-    expect(message).toContain('cannot be made')
+    expect(message).toContain('Invalid ingestion options')
     expect(message).not.toContain('hunter2')
-    const sink = sinkTo('https://a.example', { headers: { 'X-A': 'hunter2' } }, 'hunter2')
+    const sink = sinkTo('https://a.example', { headers: { 'X-A': 'hunter2' } })
     const shown = inspect(sink, { depth: Infinity, showHidden: true }) + JSON.stringify(sink)
     expect(shown).not.toContain('hunter2')
     expect(shown).not.toContain(Buffer.from('hunter2:').toString('base64'))
+  })
+})
+
+describe('the status of an answer', () => {
+  it('decides as for a webhook (clients/25, 28, 29)', async () => {
+    expect(await verdictOn({ status: 299 })).toMatchObject({ right: { status: 299 } })
+    expect(await failureOn({ status: 401 })).toMatchObject({ _tag: 'Refused', reason: 'status', status: 401 })
+    expect(await failureOn({ status: 408 })).toMatchObject({ _tag: 'Retryable', reason: 'status' })
+    expect(await failureOn({ status: 599 })).toMatchObject({ _tag: 'Retryable', reason: 'status' })
+    expect(await verdictOn({ announced: true })).toMatchObject({ right: { status: 200 } })
+    const statuses = [{ from: 460, to: 460, means: 'retry' } as const]
+    expect(await verdictOn({ status: 460 }, batch('a'), { statuses })).toMatchObject({
+      left: { _tag: 'Retryable', status: 460 },
+    })
+  })
+
+  it.each([301, 302, 303, 307, 308])('%d is final and not followed (clients/26)', async (status) => {
+    const server = await serve(() => ({ status, headers: { Location: '/login' } }))
+    const left = { _tag: 'Refused', reason: 'redirect', status }
+    expect(await deliverOnce(sinkTo(server.origin), batch('a'))).toMatchObject({ verdicts: [{ left }] })
+    expect(server.requests.map(({ method, path }) => [method, path])).toEqual([['POST', '/v1/batch']])
+  })
+
+  it.each<[number, string, number | undefined]>([
+    [429, '2', 2_000],
+    [503, 'Thu, 01 Jan 2026 00:00:05 GMT', 5_000],
+    [429, '-1', undefined],
+    [429, '9999999999', 9_999_999_999_000],
+  ])('%d with Retry-After: %s sets the next attempt (clients/31)', async (status, text, wait) => {
+    const now = Date.UTC(2026, 0, 1)
+    const reply = { status, headers: { 'Retry-After': text } }
+    const failure = { _tag: 'Retryable', reason: 'status', status }
+    expect(await verdictOn(reply, batch('a'), { clock: virtualClock({ start: now }) })).toEqual({
+      _tag: 'Left',
+      left: wait === undefined ? failure : { ...failure, notBefore: now + wait },
+    })
+  })
+})
+
+describe('the timeout of 10 s', () => {
+  it.each<[string, Reply, object]>([
+    ['a 2xx is delivered', { status: 202, stalls: true }, { _tag: 'Right', right: { status: 202 } }],
+    ['so is a 2xx that began to say no', { body: '{"ok":false', stalls: true }, { _tag: 'Right' }],
+    ['a 4xx is refused', { status: 400, body: 'b', stalls: true }, { left: { status: 400 } }],
+    ['a 5xx is retried', { status: 503, stalls: true }, { left: { status: 503 } }],
+  ])('includes the body: if it stalls, %s (clients/33)', async (_what, reply, verdict) => {
+    const server = await serve(() => reply)
+    const clock = virtualClock()
+    const headers = answered()
+    const seen = deliverOnce(sinkTo(server.origin, { clock }), batch('a', 'b'))
+    await headers
+    clock.tick(9_999)
+    expect(clock.pending()).toBe(1)
+    clock.tick(1)
+    expect(await seen).toMatchObject({ verdicts: [verdict], end: 'complete' })
+    expect([server.requests.length, clock.pending()]).toEqual([1, 0])
+  })
+
+  it('ends a request without an answer, and its socket (clients/34)', async () => {
+    const clock = virtualClock()
+    const receiver = await receive([{ do: 'silence' }])
+    const sink = sinkTo(receiver.url, { clock })
+    const seen = deliverOnce(sink, batch('a'))
+    await receiver.arrived(1)
+    clock.tick(9_999)
+    expect(receiver.connections()).toBe(1)
+    clock.tick(1)
+    const left = { _tag: 'Retryable', reason: 'timeout' }
+    expect(await seen).toMatchObject({ verdicts: [{ left }], end: 'complete' })
+    await until(() => receiver.connections() === 0)
+    expect(clock.pending()).toBe(0)
+    expect(await deliverOnce(sink, batch('b'))).toMatchObject({ verdicts: [{ _tag: 'Right' }] })
+  })
+
+  it('leaves no timer and no socket after a cancel', async () => {
+    const clock = virtualClock()
+    const receiver = await receive([{ do: 'silence' }])
+    const verdicts: unknown[] = []
+    const delivery = sinkTo(receiver.url, { clock }).deliver(batch('a'), onlyAttempt)
+    const subscription = delivery.subscribe((verdict) => verdicts.push(verdict))
+    await receiver.arrived(1)
+    subscription.unsubscribe()
+    expect(clock.pending()).toBe(0)
+    await until(() => receiver.connections() === 0)
+    expect(verdicts).toEqual([])
+  })
+})
+
+describe('the text of a refusal', () => {
+  it('is the detail, on one line, shortened, without the key', async () => {
+    const credentials = Buffer.from(`${KEY}:`).toString('base64')
+    const body = `bad\r\nkey ${KEY} or ${credentials} \u001b[31m${'x'.repeat(300)}`
+    const clean = 'bad??key [write key] or [write key] ?[31m'
+    expect(await failureOn({ status: 400, body })).toEqual({
+      _tag: 'Refused',
+      reason: 'status',
+      status: 400,
+      detail: `${clean}${'x'.repeat(200 - clean.length)}…`,
+    })
+  })
+
+  it('has no part of a key at its end', async () => {
+    const failure = await failureOn({ status: 400, body: `${'x'.repeat(197)}${KEY}` })
+    expect(JSON.stringify(failure)).not.toContain('hun')
+  })
+
+  it.each([
+    ['there is no body', ''],
+    ['the body is white space', ' \n '],
+    ['the body is too large', 'x'.repeat(1_000_001)],
+  ])('is left out if %s', async (_what, body) => {
+    expect(await failureOn({ status: 413, body })).toEqual({ _tag: 'Refused', reason: 'status', status: 413 })
+  })
+
+  it('splits a batch with withBisection: one message fails, with its own detail (clients/27)', async () => {
+    const server = await serve(({ ids }) =>
+      ids.includes('c') ? { status: 400, body: `${ids.length} with c` } : {},
+    )
+    const sink = withBisection({})(sinkTo(server.origin))
+    const { verdicts } = await deliverOnce(sink, batch('a', 'b', 'c', 'd', 'e'))
+    expect(server.requests.map(({ ids }) => ids.join(''))).toEqual(['abcde', 'abc', 'ab', 'c', 'de'])
+    const yes = { right: { status: 200 } }
+    const no = { left: { _tag: 'Refused', status: 400, detail: '1 with c' } }
+    expect(verdicts).toMatchObject([{ left: { members: [yes, yes, no, yes, yes] } }])
+  })
+})
+
+describe('a 200 with ok:false (clients/25)', () => {
+  const json = (body: unknown): Reply => ({ body: JSON.stringify(body) })
+  const no = (detail: string): object => ({
+    left: { _tag: 'Refused', reason: 'rejected', status: 200, detail },
+  })
+  const yes = { right: { status: 200 } }
+
+  it.each<[string, unknown]>([
+    ['index', [{ index: 1, messageId: 'b', reason: 'bad' }]],
+    ['message id', [{ messageId: 'b', reason: 'bad' }]],
+    ['message_id, with an error', [{ message_id: 'b', error: 'bad' }]],
+    ['message id, with an index beyond the batch', [{ index: 9, messageId: 'b', message: 'bad' }]],
+    ['index in digits', [{ index: '1', reason: 'bad' }]],
+    ['position as a key', { 1: 'bad' }],
+    ['message id as a key', { b: 'bad' }],
+    ['message id as a key, with an object', { b: { reason: 'bad' } }],
+    [
+      'index, among unknown names',
+      [{ messageId: 'z' }, null, 7, 'what', { index: 1, reason: 'bad' }, { index: -1 }],
+    ],
+  ])('fails the messages that it names by %s', async (_how, errors) => {
+    expect(await verdictOn(json({ ok: false, receivedEvents: 3, okEvents: 2, errors }))).toMatchObject({
+      left: { _tag: 'PartlyFailed', members: [yes, no('bad'), yes] },
+    })
+  })
+
+  it('takes digits as an id if a message has it', async () => {
+    const reply = json({ ok: false, okEvents: 2, errors: { 1: 'bad' } })
+    expect(await verdictOn(reply, batch('1', 'b', 'c'))).toMatchObject({
+      left: { members: [no('bad'), yes, yes] },
+    })
+  })
+
+  it('says if okEvents does not match the names, and refuses all with okEvents: 0', async () => {
+    const errors = [{ index: 0, reason: 'bad' }, { messageId: 'zzz' }]
+    const doubt = '; the receiver says that it took 1 of 3, and names 1 that it did not'
+    expect(await verdictOn(json({ ok: false, okEvents: 1, errors }))).toMatchObject({
+      left: { members: [no(`bad${doubt}`), yes, yes] },
+    })
+    const none = '; the receiver says that it took 0 of 3, and names 1 that it did not'
+    const other = no(`quota${none}`)
+    expect(await verdictOn(json({ ok: false, okEvents: 0, reason: 'quota', errors }))).toMatchObject({
+      left: { members: [no(`bad${none}`), other, other] },
+    })
+    for (const okEvents of [-1, 4, 1.5, '1', null])
+      expect(await verdictOn(json({ ok: false, okEvents, errors }))).toMatchObject({
+        left: { members: [no('bad'), yes, yes] },
+      })
+  })
+
+  it('fails every message with a named id', async () => {
+    const verdict = await verdictOn(json({ ok: false, errors: [{ messageId: 'a' }] }), batch('a', 'b', 'a'))
+    const unknown = no('the receiver says that it did not take it')
+    expect(verdict).toMatchObject({ left: { members: [unknown, yes, unknown] } })
+  })
+
+  it.each<[string, object]>([
+    ['there are no errors', { ok: false }],
+    ['the list is empty', { ok: false, errors: [] }],
+    ['the errors are not a list', { ok: false, errors: 'yes' }],
+    ['the names are unknown', { ok: false, errors: [{ index: 3 }, { messageId: 'z' }] }],
+  ])('fails all messages if %s', async (_how, body) => {
+    expect(await verdictOn(json(body))).toMatchObject(no('the receiver says that it did not take it'))
+    expect(await verdictOn(json({ ...body, reason: 'quota' }))).toMatchObject(no('quota'))
+  })
+
+  it('fails a message that was sent alone, in a batch or not', async () => {
+    const reply = json({ ok: false, errors: [{ index: 0, reason: `key ${KEY}\n` }] })
+    expect(await verdictOn(reply, batch('a'))).toMatchObject(no('key [write key]'))
+    expect(await verdictOn(reply, member('a'))).toMatchObject(no('key [write key]'))
+  })
+
+  it.each<[string, Reply]>([
+    ['ok:true with errors', json({ ok: true, errors: [{ index: 0 }], x: false })],
+    ['ok missing', json({ success: false })],
+    ['ok that is not a boolean', json({ ok: 'false' })],
+    ['no JSON', { body: '{"ok":false' }],
+    ['a page', { body: '<html>false</html>' }],
+    ['a list', json([{ ok: false }])],
+    ['null', { body: 'null' }],
+    ['no body', { status: 204 }],
+    ['a body that is too large', json({ ok: false, errors: 'x'.repeat(1_000_000) })],
+  ])('is the only body that changes a 2xx, not %s', async (_what, reply) => {
+    expect(await verdictOn(reply)).toMatchObject({ _tag: 'Right', right: { status: reply.status ?? 200 } })
+  })
+})
+
+describe('TLS to an endpoint', () => {
+  const ca = pem('ca.cert')
+  const meet = async (name: string, options: IngestionOptions) => {
+    const receiver = await loopbackReceiver([], { tls: certificate(name) })
+    use(receiver, receiver.close)
+    return { receiver, seen: await deliverOnce(sinkTo(receiver.url, options, 'key'), batch('a', 'b')) }
+  }
+
+  it.each<[string, IngestionOptions]>([
+    ['selfSigned', {}],
+    ['leaf', {}],
+    ['wrongName', { tls: { ca } }],
+    ['expired', { tls: { ca } }],
+  ])('with the certificate %s and %o is final, and nothing is sent', async (name, options) => {
+    const { seen, receiver } = await meet(name, options)
+    expect(seen).toMatchObject({ verdicts: [{ left: { _tag: 'Refused', reason: 'certificate' } }] })
+    expect(receiver.received).toEqual([])
+  })
+
+  it('with a private authority delivers', async () => {
+    const { seen, receiver } = await meet('leaf', { tls: { ca } })
+    expect(seen).toMatchObject({ verdicts: [{ right: { status: 200 } }], end: 'complete' })
+    expect(receiver.received[0]?.headers['authorization']).toBe('Basic a2V5Og==')
   })
 })

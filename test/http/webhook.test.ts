@@ -1,19 +1,36 @@
 import { createHmac } from 'node:crypto'
+import { createServer } from 'node:net'
+import { connect } from 'node:tls'
+import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { ConfigError } from '../../src/core/refusal.ts'
+import type { EventPayload } from '../../src/event/payload.ts'
+import { webhook } from '../../src/http/webhook.ts'
+import type { WebhookOptions } from '../../src/http/webhook.ts'
+import { secretFrom } from '../../src/signing/secret.ts'
 import { signerOf } from '../../src/signing/sign.ts'
+import { firstSuccess } from '../../src/sink/firstSuccess.ts'
 import type { Round } from '../../src/sink/sink.ts'
 import { onlyAttempt } from '../../src/sink/sink.ts'
-import { until } from './laneKit.ts'
-import { deliverOnce, payloadOf } from '../sink/deliverOnce.ts'
-import { webhooksUnderTest } from './webhooksUnderTest.ts'
+import type { Fault } from '../../src/testing/faults.ts'
+import { loopbackReceiver, type TestCertificate } from '../../src/testing/loopbackReceiver.ts'
+import { certificate, deliverOnce, payloadOf, pem, type Seen } from '../sink/deliverOnce.ts'
+import { closedAfterEach, listen } from '../support/http.ts'
 
-const { receive, sinkTo } = webhooksUnderTest()
+const { receive, use } = closedAfterEach()
+
+const sinkTo = (target: string | WebhookOptions): ReturnType<typeof webhook> => {
+  const sink = webhook(target)
+  return use(sink, sink.close(0))
+}
 
 const event = payloadOf('{"type":"track","event":"Café ☕ 😀","userId":"u"}')
 const hmac = (secret: string, body: string): string => createHmac('sha1', secret).update(body).digest('hex')
+const delivered = [{ _tag: 'Right', right: { status: 200 } }]
+const network = [{ _tag: 'Left', left: { _tag: 'Retryable', reason: 'network' } }]
 
-describe('what a webhook sends', () => {
-  it('is a POST of the very bytes, with the headers of the source and no others', async () => {
+describe('the request of a webhook', () => {
+  it('is a POST of the exact bytes, with these headers and no others', async () => {
     const receiver = await receive()
     await deliverOnce(sinkTo(`${receiver.url}hook/1?a=b`), event)
     const [request] = receiver.received
@@ -28,15 +45,15 @@ describe('what a webhook sends', () => {
     })
   })
 
-  it('carries X-Signature only with a secret: the own one, else that of the payload (DE10)', async () => {
+  it('has X-Signature with a secret: its own one, or that of the payload (DE10)', async () => {
     const receiver = await receive()
     const signer = signerOf('of the payload')
     const plain = sinkTo(`${receiver.url}plain`)
     const own = sinkTo({ url: `${receiver.url}own`, secret: 'of the sink' })
-    await deliverOnce(plain, event)
-    await deliverOnce(plain, { ...event, signer })
-    await deliverOnce(own, event)
-    await deliverOnce(own, { ...event, signer })
+    for (const sink of [plain, own]) {
+      await deliverOnce(sink, event)
+      await deliverOnce(sink, { ...event, signer })
+    }
     expect(receiver.received.map(({ headers }) => headers['x-signature'])).toEqual([
       undefined,
       hmac('of the payload', event.text),
@@ -45,7 +62,7 @@ describe('what a webhook sends', () => {
     ])
   })
 
-  it('is the same each time: three attempts, three identical requests (BY1, DE6)', async () => {
+  it('is the same for each attempt (BY1, DE6)', async () => {
     const receiver = await receive([
       { do: 'status', code: 503 },
       { do: 'status', code: 503 },
@@ -53,31 +70,23 @@ describe('what a webhook sends', () => {
     const sink = sinkTo({ url: receiver.url, secret: 'correct horse', headers: { 'X-Key': 'k' } })
     for (let number = 1; number <= 3; number++)
       await deliverOnce(sink, event, { attempt: { ...onlyAttempt, number } })
-    const requests = receiver.received.map(({ body, rawHeaders }) => ({
-      body: body.toString('hex'),
-      rawHeaders,
-    }))
-    expect(requests).toHaveLength(3)
-    expect(requests[1]).toEqual(requests[0])
-    expect(requests[2]).toEqual(requests[0])
+    const [first, ...others] = receiver.received.map(({ body, rawHeaders }) => [String(body), rawHeaders])
+    expect(others).toEqual([first, first])
   })
 
-  it('keeps static headers to their URL, in their spelling (DE11)', async () => {
+  it('has the static headers of its URL only, in their spelling (DE11)', async () => {
     const [one, other] = [await receive(), await receive()]
-    const sinks = [
-      sinkTo({ url: one.url, headers: { 'X-API-Key': 'one', 'x-empty': '' } }),
-      sinkTo({ url: other.url, headers: { 'X-Other': 'two' }, userAgent: 'headrace-node/0.1.0' }),
-    ]
-    for (const sink of sinks) await deliverOnce(sink, event)
+    await deliverOnce(sinkTo({ url: one.url, headers: { 'X-API-Key': 'one', 'x-empty': '' } }), event)
+    await deliverOnce(
+      sinkTo({ url: other.url, headers: { 'X-Other': 'two' }, userAgent: 'own/0.1.0' }),
+      event,
+    )
     expect(one.received[0]?.rawHeaders).toEqual(expect.arrayContaining(['X-API-Key', 'one', 'x-empty', '']))
     expect(JSON.stringify(other.received[0]?.rawHeaders)).not.toMatch(/api-key|one/i)
-    expect(other.received[0]?.headers).toMatchObject({
-      'x-other': 'two',
-      'user-agent': 'headrace-node/0.1.0',
-    })
+    expect(other.received[0]?.headers).toMatchObject({ 'x-other': 'two', 'user-agent': 'own/0.1.0' })
   })
 
-  it('takes nothing for its URL or headers from an event (webhooks/S23)', async () => {
+  it('takes no URL or header from an event (webhooks/S23)', async () => {
     const receiver = await receive()
     const text = '{"header":{"X-Evil":"1"},"fullPath":"/evil","url":"http://127.0.0.1:9/"}'
     await deliverOnce(sinkTo(receiver.url), payloadOf(text))
@@ -85,7 +94,7 @@ describe('what a webhook sends', () => {
     expect(receiver.received[0]?.headers).not.toHaveProperty('x-evil')
   })
 
-  it('carries the message id in a header of your choice, whatever the id is (EV2)', async () => {
+  it('has the message id in `messageIdHeader`, percent-encoded if needed (EV2)', async () => {
     const receiver = await receive()
     const sink = sinkTo({ url: receiver.url, messageIdHeader: 'X-Message-Id' })
     for (const id of ['a.b-c_1', 'ü \r\nX-Evil: 1', 'half \ud83d'])
@@ -98,7 +107,7 @@ describe('what a webhook sends', () => {
     expect(receiver.received[1]?.headers).not.toHaveProperty('x-evil')
   })
 
-  it('writes the envelope of a batch when it is sent', async () => {
+  it('has the envelope of a batch around its members', async () => {
     const receiver = await receive()
     const frame = { prefix: '{"batch":[', suffix: ']}' }
     const members = [payloadOf('{"a":1}'), payloadOf('{"a":2}')]
@@ -106,39 +115,47 @@ describe('what a webhook sends', () => {
     await deliverOnce(sinkTo(receiver.url), payload)
     expect(String(receiver.received[0]?.body)).toBe('{"batch":[{"a":1},{"a":2}]}')
   })
+
+  it('starts when its delivery is subscribed, once for each subscription', async () => {
+    const receiver = await receive()
+    const delivery = sinkTo(receiver.url).deliver(event, onlyAttempt)
+    expect(receiver.accepted()).toBe(0)
+    delivery.subscribe()
+    delivery.subscribe()
+    await receiver.arrived(2)
+  })
+
+  it('is a defect if its signer throws', () => {
+    const signer = (): never => {
+      throw new Error('broken')
+    }
+    const payload: EventPayload<string> = { id: 'm1', items: ['a'], text: '{}', byteLength: 2, signer }
+    const events: unknown[] = []
+    firstSuccess([webhook('http://127.0.0.1:9/a'), webhook('http://127.0.0.1:9/b')])
+      .deliver(payload, onlyAttempt)
+      .subscribe({ next: (verdict) => events.push(verdict), complete: () => events.push('complete') })
+    const failure = { _tag: 'Retryable', reason: 'defect', detail: 'broken' }
+    expect(events).toMatchObject([{ left: { causes: [{ failure }, { failure }] } }, 'complete'])
+  })
 })
 
-describe('the sinks of one round', () => {
-  const counted = (): { signer: (body: string | Uint8Array) => string; calls: () => number } => {
-    let calls = 0
-    const inner = signerOf('correct horse')
-    return {
-      signer: (body) => {
-        calls++
-        return inner(body)
-      },
-      calls: () => calls,
-    }
-  }
-
-  it('share bytes and signature: one for each body and secret (DE10)', async () => {
+describe('the webhooks of one attempt', () => {
+  it('share bytes and signatures: one for each body and secret (DE10)', async () => {
     const receiver = await receive()
-    const { signer, calls } = counted()
-    const urls = ['a', 'b', 'c', 'd', 'e'].map((path) => receiver.url + path)
-    const sinks = urls.map((url, at) => sinkTo(at % 2 === 0 ? url : { url, secret: 'another' }))
+    const inner = signerOf('correct horse')
+    let calls = 0
+    const signer = (body: string | Uint8Array): string => {
+      calls++
+      return inner(body)
+    }
+    const sinks = ['a', 'b', 'c', 'd', 'e'].map((path, at) =>
+      sinkTo(at % 2 === 0 ? receiver.url + path : { url: receiver.url + path, secret: 'another' }),
+    )
     const round: Round = { wire: undefined }
-    await Promise.all(
-      sinks.map((sink) => deliverOnce(sink, { ...event, signer }, { attempt: { ...onlyAttempt, round } })),
-    )
-    expect(calls()).toBe(3)
-
-    const shared: Round = { wire: undefined }
-    const one = { ...event, signer }
-    await Promise.all(
-      sinks.map((sink) => deliverOnce(sink, one, { attempt: { ...onlyAttempt, round: shared } })),
-    )
-    expect(calls()).toBe(4)
-    expect(shared.wire?.bytes).toBeDefined()
+    const attempt = { ...onlyAttempt, round }
+    const payload = { ...event, signer }
+    await Promise.all(sinks.map((sink) => deliverOnce(sink, payload, { attempt })))
+    expect(calls).toBe(1)
     expect(new Set(receiver.received.map(({ headers }) => headers['x-signature']))).toEqual(
       new Set([hmac('correct horse', event.text), hmac('another', event.text)]),
     )
@@ -148,32 +165,27 @@ describe('the sinks of one round', () => {
     const receiver = await receive()
     const sink = sinkTo({ url: receiver.url, secret: 'correct horse' })
     const round: Round = { wire: undefined }
-    for (const text of ['{"a":1}', '{"a":2}'])
-      await deliverOnce(sink, payloadOf(text), { attempt: { ...onlyAttempt, round } })
-    expect(receiver.received.map(({ body, headers }) => [String(body), headers['x-signature']])).toEqual([
-      ['{"a":1}', hmac('correct horse', '{"a":1}')],
-      ['{"a":2}', hmac('correct horse', '{"a":2}')],
-    ])
+    const texts = ['{"a":1}', '{"a":2}']
+    for (const text of texts) await deliverOnce(sink, payloadOf(text), { attempt: { ...onlyAttempt, round } })
+    expect(receiver.received.map(({ body, headers }) => [String(body), headers['x-signature']])).toEqual(
+      texts.map((text) => [text, hmac('correct horse', text)]),
+    )
   })
-})
 
-describe('two webhooks', () => {
-  it('a path that hangs holds back no sister path of the same host (DE8)', async () => {
+  it('do not delay each other: one URL hangs, another URL of its host delivers (DE8)', async () => {
     const receiver = await receive(({ path }) =>
       path === '/hangs' ? { do: 'silence' } : { do: 'status', code: 200 },
     )
     const [hanging, sister] = [sinkTo(`${receiver.url}hangs`), sinkTo(`${receiver.url}sister`)]
-    const stop = receiver.arrived(16 + 40)
-    const stuck = Array.from({ length: 40 }, () => deliverOnce(hanging, event, { cut: stop }))
+    const cut = receiver.arrived(16 + 40)
+    const stuck = Array.from({ length: 40 }, () => deliverOnce(hanging, event, { cut }))
     await receiver.arrived(16)
     const seen = await Promise.all(Array.from({ length: 40 }, () => deliverOnce(sister, event)))
     expect(seen.every(({ verdicts }) => verdicts[0]?._tag === 'Right')).toBe(true)
-    expect(
-      (await Promise.all(stuck)).every(({ end, verdicts }) => end === 'cancelled' && verdicts.length === 0),
-    ).toBe(true)
+    for (const each of await Promise.all(stuck)) expect(each).toEqual({ verdicts: [], end: 'cancelled' })
   })
 
-  it('have names of their own that print no query', () => {
+  it('have names without the query', () => {
     const url = 'https://receiver.example/hook?token=hunter2'
     const names = [url, 'https://receiver.example/hook?token=other', 'https://receiver.example/hook'].map(
       (each) => sinkTo(each).name,
@@ -185,24 +197,276 @@ describe('two webhooks', () => {
   })
 })
 
-describe('the table of statuses', () => {
-  it('can be the own one', async () => {
-    const receiver = await receive([{ do: 'status', code: 404 }])
-    const sink = sinkTo({ url: receiver.url, statuses: [{ from: 404, to: 404, means: 'retry' }] })
-    const { verdicts } = await deliverOnce(sink, event)
-    expect(verdicts).toMatchObject([{ left: { _tag: 'Retryable', reason: 'status', status: 404 } }])
+describe('wrong options of a webhook', () => {
+  const messageOf = (options: unknown): string => {
+    try {
+      // A caller without types may give anything.
+      webhook(options as WebhookOptions)
+    } catch (error) {
+      return error instanceof ConfigError ? error.message : 'not a ConfigError'
+    }
+    return 'nothing was thrown'
+  }
+
+  it('throw one error that names every fault', () => {
+    const message = messageOf({
+      url: 'ftp://a.example/',
+      headers: { Host: 'a', 'X-A': 'b\n' },
+      secret: ' padded ',
+      tls: { cert: 'client.pem' },
+      statuses: [{ from: 1, to: 2, means: 'delivered' }],
+      egress: { allow: ['a b'] },
+      connections: 0,
+      connectWithin: NaN,
+      messageIdHeader: 'User-Agent',
+      userAgent: '',
+    })
+    for (const part of [
+      ...['url must begin with http', 'headers.Host belongs', 'headers.X-A must be visible'],
+      ...['secret must not begin or end with white space', 'tls.cert must be', 'tls.key is missing'],
+      ...['egress.allow[0] must be', 'connections must be', 'connectWithin must be'],
+      ...['messageIdHeader belongs', 'userAgent must not be empty'],
+    ])
+      expect(message).toContain(part)
+    expect(message).not.toContain('statuses')
+  })
+
+  it.each([
+    ['no options', undefined],
+    ['no URL', {}],
+    ['an unknown option', { url: 'https://a.example/', timeout: 5 }],
+    ['a secret that is a look-alike', { url: 'https://a.example/', secret: {} }],
+    ['an empty secret', { url: 'https://a.example/', secret: '' }],
+    ['one header twice', { url: 'https://a.example/', headers: { 'X-Id': 'a' }, messageIdHeader: 'x-id' }],
+    ['a user agent with a line break', { url: 'https://a.example/', userAgent: 'a\nb' }],
+    ['a clock that is none', { url: 'https://a.example/', clock: {} }],
+    ['metadata', 'http://169.254.169.254/'],
+    ['a metadata name', 'http://metadata.google.internal/'],
+    ["loopback with egress 'public'", { url: 'http://127.1/', egress: 'public' }],
+  ])('throw for %s', (_what, options) => {
+    expect(messageOf(options)).toContain('Invalid webhook options')
+  })
+
+  it('do not include an address that the allow list has', () => {
+    const egress = { to: 'public', allow: ['10.1.0.0/16'] } as const
+    expect(sinkTo({ url: 'http://10.1.1.1/', egress }).name).toBe('http://10.1.1.1/')
+  })
+
+  it('never show a secret or a header value, nor does the sink (webhooks/S33)', () => {
+    const message = messageOf({
+      url: 'https://u:hunter2@a.example/?t=hunter2',
+      headers: { 'X-A': 'hunter2\n' },
+      secret: 'hunter2 ',
+    })
+    expect(message).toContain('Invalid webhook options')
+    expect(message).not.toContain('hunter2')
+    const secret = secretFrom('hunter2')
+    if (secret._tag === 'Left') throw new Error('no secret')
+    const headers = { 'X-A': 'hunter2' }
+    const sink = sinkTo({ url: 'https://a.example/?t=hunter2', headers, secret: secret.right })
+    const shown = inspect(sink, { depth: Infinity, showHidden: true }) + JSON.stringify(sink)
+    expect(shown).not.toContain('hunter2')
   })
 })
 
-describe('a cold delivery', () => {
-  it('does nothing before it is subscribed, and each subscription is a delivery of its own', async () => {
-    const receiver = await receive()
+/** Delivers once to a receiver with this fault; cancelled soon after the request or the verdict. */
+const meet = async (fault: Fault, cut?: 'after the request' | 'after the verdict') => {
+  const receiver = await receive([fault])
+  const soon = receiver.arrived(1).then(() => new Promise((resolve) => setTimeout(resolve, 20)))
+  const how = { 'after the request': soon, 'after the verdict': 'after the verdict' } as const
+  const seen = await deliverOnce(sinkTo(receiver.url), event, cut === undefined ? {} : { cut: how[cut] })
+  return { seen, receiver }
+}
+
+describe('a receiver that answers', () => {
+  it.each([
+    [[200, 201, 204, 226], { _tag: 'Right' }],
+    [[400, 401, 404, 409, 410, 413, 451], { left: { _tag: 'Refused', reason: 'status' } }],
+    [[408, 425, 429, 500, 503, 505, 599], { left: { _tag: 'Retryable', reason: 'status' } }],
+  ])('%j has the verdict of its status', async (codes, verdict) => {
+    const receiver = await receive(codes.map((code) => ({ do: 'status', code })))
     const sink = sinkTo(receiver.url)
-    const delivery = sink.deliver(event, onlyAttempt)
-    expect(receiver.accepted()).toBe(0)
-    delivery.subscribe()
-    delivery.subscribe()
-    await receiver.arrived(2)
-    await until(() => receiver.received.length === 2)
+    for (const _ of codes)
+      expect(await deliverOnce(sink, event)).toMatchObject({ verdicts: [verdict], end: 'complete' })
+  })
+
+  it.each([300, 301, 302, 303, 304, 307, 308])(
+    '%d is final, and not followed (webhooks/S10, S11)',
+    async (code) => {
+      for (const to of ['self', 'other'] as const) {
+        const { seen, receiver } = await meet({ do: 'redirect', to, code })
+        const left = { _tag: 'Refused', reason: 'redirect', status: code }
+        expect(seen).toMatchObject({ verdicts: [{ left }], end: 'complete' })
+        expect(receiver.received).toHaveLength(1)
+      }
+    },
+  )
+
+  it('sets the time of the next attempt with Retry-After', async () => {
+    const before = Date.now()
+    const { seen } = await meet({ do: 'status', code: 429, headers: { 'Retry-After': '120' } })
+    const [verdict] = seen.verdicts
+    if (verdict?._tag !== 'Left' || verdict.left._tag !== 'Retryable') throw new Error('no retryable failure')
+    // Two clocks that start within a millisecond of each other.
+    expect(verdict.left.notBefore).toBeGreaterThanOrEqual(before + 120_000 - 5)
+  })
+
+  it('has the verdict of `statuses` if it is given', async () => {
+    const receiver = await receive([{ do: 'status', code: 404 }])
+    const sink = sinkTo({ url: receiver.url, statuses: [{ from: 404, to: 404, means: 'retry' }] })
+    const left = { _tag: 'Retryable', reason: 'status', status: 404 }
+    expect(await deliverOnce(sink, event)).toMatchObject({ verdicts: [{ left }] })
+  })
+})
+
+describe('a receiver that fails', () => {
+  it.each<Fault>([
+    { do: 'reset' },
+    { do: 'hangUp' },
+    { do: 'garbage' },
+    { do: 'hugeHeader' },
+    { do: 'refuse' },
+  ])('may be retried: %o', async (fault) => {
+    expect((await meet(fault)).seen).toMatchObject({ verdicts: network, end: 'complete' })
+  })
+
+  it.each<Fault>([{ do: 'silence' }, { do: 'early' }])(
+    'before the status has no verdict: %o (webhooks/S24, S29)',
+    async (fault) => {
+      expect((await meet(fault, 'after the request')).seen).toEqual({ verdicts: [], end: 'cancelled' })
+    },
+  )
+
+  it.each<Fault>([
+    { do: 'headersOnly', code: 200 },
+    { do: 'slowBody', code: 200, bytesPerSecond: 100 },
+  ])('after the status has the verdict at once: %o (webhooks/S25, S28)', async (fault) => {
+    expect((await meet(fault, 'after the verdict')).seen).toMatchObject({
+      verdicts: delivered,
+      end: 'cancelled',
+    })
+  })
+
+  it.each<Fault>([
+    { do: 'truncate', code: 200, at: 10 },
+    { do: 'hugeBody', code: 200 },
+    { do: 'gzipBomb', code: 200 },
+  ])('after the status is not read further: %o (webhooks/S26, S27)', async (fault) => {
+    expect((await meet(fault)).seen).toMatchObject({ verdicts: delivered, end: 'complete' })
+  })
+
+  it('with a 100 Continue may be retried', async () => {
+    const server = await listen(
+      createServer((socket) => socket.once('data', () => socket.write('HTTP/1.1 100 Continue\r\n\r\n'))),
+    )
+    use(server, server.close)
+    const sink = sinkTo(`http://127.0.0.1:${server.port}/`)
+    expect(await deliverOnce(sink, event)).toMatchObject({ verdicts: network, end: 'complete' })
+  })
+
+  it('without an address may be retried, and no request was sent', async () => {
+    const { verdicts } = await deliverOnce(sinkTo('http://no-such-host.invalid/'), event)
+    expect(verdicts).toMatchObject(network)
+    expect(JSON.stringify(verdicts)).toContain('no request was sent')
+  })
+
+  it('because one side speaks TLS may be retried', async () => {
+    const plain = await receive()
+    const secure = await loopbackReceiver([], { tls: certificate('leaf') })
+    use(secure, secure.close)
+    for (const url of [plain.url.replace('http:', 'https:'), secure.url.replace('https:', 'http:')])
+      expect(await deliverOnce(sinkTo(url), event)).toMatchObject({ verdicts: network, end: 'complete' })
+    expect([...plain.received, ...secure.received]).toEqual([])
+  })
+})
+
+describe('TLS', () => {
+  const ca = pem('ca.cert')
+  const secure = async (tls: TestCertificate, options: Partial<WebhookOptions> = {}, times = 1) => {
+    const receiver = await loopbackReceiver([], { tls })
+    use(receiver, receiver.close)
+    const sink = sinkTo({ url: receiver.url, ...options })
+    let seen: Seen = { verdicts: [], end: 'cancelled' }
+    for (let i = 0; i < times; i++) seen = await deliverOnce(sink, event)
+    return { seen, receiver }
+  }
+  const refusal = (words: string): object => {
+    const detail: unknown = expect.stringContaining(words)
+    return { verdicts: [{ left: { _tag: 'Refused', reason: 'certificate', detail } }], end: 'complete' }
+  }
+  const wrong: ReadonlyArray<[string, Partial<WebhookOptions>, string]> = [
+    ['selfSigned', {}, 'self-signed: give tls.ca'],
+    ['selfSigned', { tls: { ca } }, 'self-signed'],
+    ['leaf', {}, 'issuer of the certificate is unknown'],
+    ['wrongName', { tls: { ca } }, 'for another host name'],
+    ['expired', { tls: { ca } }, 'has expired'],
+  ]
+
+  it.each(wrong)(
+    'with the certificate %s and %o is final, and no request is sent',
+    async (name, options, words) => {
+      const { seen, receiver } = await secure(certificate(name), options)
+      expect(seen).toMatchObject(refusal(words))
+      expect(receiver.received).toEqual([])
+    },
+  )
+
+  it('with a chain of a private authority is final', async () => {
+    const { cert, key } = certificate('leaf')
+    const { seen } = await secure({ cert: `${String(cert)}${ca}`, key })
+    expect(seen).toMatchObject(refusal('private authority: give tls.ca'))
+  })
+
+  it('is verified although NODE_TLS_REJECT_UNAUTHORIZED is 0 (webhooks/S31)', async () => {
+    const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED']
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
+    try {
+      for (const [name, options, words] of wrong) {
+        const { seen, receiver } = await secure(certificate(name), options)
+        expect(seen).toMatchObject(refusal(words))
+        expect(receiver.received).toEqual([])
+      }
+      // The variable works: Node connects without the option.
+      const receiver = await loopbackReceiver([], { tls: certificate('selfSigned') })
+      use(receiver, receiver.close)
+      const socket = connect({ host: 'localhost', port: Number(new URL(receiver.url).port) })
+      await new Promise((resolve, reject) => socket.on('secureConnect', resolve).on('error', reject))
+      expect(socket.authorized).toBe(false)
+      socket.destroy()
+    } finally {
+      if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
+      else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before
+    }
+  })
+
+  it('with a private authority delivers, by name and by address, on one connection (webhooks/S32)', async () => {
+    const { seen, receiver } = await secure(certificate('leaf'), { tls: { ca } }, 3)
+    expect(seen).toMatchObject({ verdicts: delivered })
+    expect([receiver.received.length, receiver.accepted()]).toEqual([3, 1])
+    const byAddress = sinkTo({ url: receiver.url.replace('localhost', '127.0.0.1'), tls: { ca } })
+    expect(await deliverOnce(byAddress, event)).toMatchObject({ verdicts: delivered })
+  })
+
+  it('with the self-signed certificate as authority delivers', async () => {
+    const { seen } = await secure(certificate('selfSigned'), { tls: { ca: pem('selfSigned.cert') } })
+    expect(seen).toMatchObject({ verdicts: delivered })
+  })
+
+  it('shows a client certificate if one is asked for', async () => {
+    const tls = { ...certificate('leaf'), clientCa: ca }
+    const own = { ca, cert: pem('client.cert'), key: pem('client.key') }
+    expect((await secure(tls, { tls: own })).seen).toMatchObject({ verdicts: delivered })
+    const { seen, receiver } = await secure(tls, { tls: { ca } })
+    expect(seen.verdicts).toMatchObject([{ _tag: 'Left' }])
+    expect(receiver.received).toEqual([])
+  })
+
+  it('connects again with the session of the last connection', async () => {
+    const receiver = await loopbackReceiver([{ do: 'hangUp' }], { tls: certificate('leaf') })
+    use(receiver, receiver.close)
+    const sink = sinkTo({ url: receiver.url, tls: { ca } })
+    expect((await deliverOnce(sink, event)).verdicts).toMatchObject([{ _tag: 'Left' }])
+    expect(await deliverOnce(sink, event)).toMatchObject({ verdicts: delivered })
+    expect(receiver.accepted()).toBe(2)
   })
 })

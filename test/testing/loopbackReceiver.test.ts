@@ -5,12 +5,12 @@ import { afterEach, describe, expect, it } from 'vitest'
 import type { FaultScript } from '../../src/testing/faults.ts'
 import { loopbackReceiver, type Receiver } from '../../src/testing/loopbackReceiver.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { socketsOpen, until } from '../http/laneKit.ts'
+import { openSockets, until } from '../support/http.ts'
 
 const receivers: Receiver[] = []
 afterEach(async () => {
   for (const receiver of receivers.splice(0)) await receiver.close()
-  await until(() => socketsOpen() === 0)
+  await until(() => openSockets() === 0)
 })
 
 const open = async (...[script, options]: Parameters<typeof loopbackReceiver>): Promise<Receiver> => {

@@ -1,6 +1,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { meaningOf, statusFaults, statusTable, verdictOf } from '../../src/sink/status.ts'
+import { meaningOf, retryAfter, statusFaults, statusTable, verdictOf } from '../../src/sink/status.ts'
 
 const meaning = (status: number): string => meaningOf(statusTable, status)
 
@@ -58,5 +58,51 @@ describe('the verdict on an answer', () => {
     expect(on(503, 'soon')).toEqual(left({ _tag: 'Retryable', reason: 'status', status: 503 }))
     expect(on(404, '2')).toEqual(left({ _tag: 'Refused', reason: 'status', status: 404 }))
     expect(on(200, '2')).toEqual(right({ sink: 'https://a.example/', status: 200 }))
+  })
+})
+
+const now = Date.UTC(2026, 0, 1)
+
+describe('Retry-After (webhooks/S42)', () => {
+  it.each([
+    ['120', 120_000],
+    ['0', 0],
+    [' 5 ', 5_000],
+    ['9999999999', 9_999_999_999_000],
+    ['99999999999', 9_999_999_999_000],
+    ['9'.repeat(400), 9_999_999_999_000],
+    [`${'0'.repeat(20)}7`, 7_000],
+    ['Thu, 01 Jan 2026 00:01:00 GMT', 60_000],
+    ['Wed, 31 Dec 2025 23:59:59 GMT', 0],
+  ])('%o asks for %d ms', (header, wait) => {
+    expect(retryAfter(header, now)).toBe(wait)
+  })
+
+  it.each([
+    '',
+    '-5',
+    '1.5',
+    'abc',
+    '1e3',
+    '0x10',
+    '12 parsecs',
+    '120, 130',
+    '٣',
+    'Infinity',
+    'tomorrow',
+    '2026-01-01T00:01:00Z',
+    '1 Jan 2026 00:01:00 GMT',
+    'Fri, 01 Jan 2026 00:01:00 GMT',
+    'Thu, 01 Jan 2026 00:01:00 +0100',
+    'Thu, 32 Jan 2026 00:01:00 GMT',
+    'Thursday, 01-Jan-26 00:01:00 GMT',
+  ])('%o asks for nothing', (header) => {
+    expect(retryAfter(header, now)).toBeUndefined()
+  })
+
+  it('reads the first of several, and nothing where there is none', () => {
+    expect(retryAfter(['7', '9'], now)).toBe(7_000)
+    expect(retryAfter([], now)).toBeUndefined()
+    expect(retryAfter(undefined, now)).toBeUndefined()
   })
 })

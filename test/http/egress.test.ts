@@ -1,0 +1,182 @@
+import fc from 'fast-check'
+import type { LookupAddress } from 'node:dns'
+import { describe, expect, it } from 'vitest'
+import { egressFaults, guardedLookup, guardOf, type Lookup } from '../../src/http/egress.ts'
+
+const guard = guardOf()
+const onlyPublic = guardOf('public')
+
+describe('addresses that a look-up found (DE13)', () => {
+  it.each([
+    '169.254.169.254',
+    '::ffff:169.254.169.254',
+    'fe80::1%eth0',
+    'fe80::1',
+    'fd00:ec2::254',
+    '64:ff9b::a9fe:a9fe',
+  ])('refuses %s always', (address) => {
+    expect(guard.address(address, 'a.example')).toContain(address)
+    expect(onlyPublic.address(address, 'a.example')).toContain(address)
+  })
+
+  it.each(['127.0.0.1', '::1', '10.1.2.3', 'fd12::1', '0.0.0.0', '::', '100.64.0.1', '::ffff:10.0.0.1'])(
+    "refuses %s only with egress 'public'",
+    (address) => {
+      expect(guard.address(address, 'a.example')).toBeUndefined()
+      expect(onlyPublic.address(address, 'a.example')).toBeDefined()
+    },
+  )
+
+  it.each(['8.8.8.8', '2606:4700::1', '::ffff:8.8.8.8', '64:ff9b::808:808'])('takes %s', (address) => {
+    expect(onlyPublic.address(address, 'a.example')).toBeUndefined()
+  })
+})
+
+const hex = (octets: ReadonlyArray<number>): string =>
+  [0, 2].map((at) => (((octets[at] ?? 0) << 8) | (octets[at + 1] ?? 0)).toString(16)).join(':')
+
+const forms: Readonly<Record<string, (octets: ReadonlyArray<number>) => string>> = {
+  plain: (octets) => octets.join('.'),
+  mapped: (octets) => `::ffff:${hex(octets)}`,
+  compatible: (octets) => `::${hex(octets)}`,
+  translated: (octets) => `::ffff:0:${hex(octets)}`,
+  nat64: (octets) => `64:ff9b::${hex(octets)}`,
+  localNat64: (octets) => `64:ff9b:1::${hex(octets)}`,
+  sixToFour: (octets) => `2002:${hex(octets)}::1`,
+  teredo: (octets) => `2001:0:808:808:0:0:${hex(octets.map((octet) => octet ^ 0xff))}`,
+  isatap: (octets) => `2600:1:2:3:200:5efe:${hex(octets)}`,
+}
+
+const octet = fc.integer({ min: 0, max: 255 })
+const linkLocal = fc.tuple(octet, octet).map(([a, b]) => [169, 254, a, b])
+const open = fc.tuple(fc.constantFrom(8, 23, 93, 151), octet, octet, octet)
+const form = fc.constantFrom(...Object.keys(forms))
+
+describe('every spelling of an address (webhooks/S2 to S4)', () => {
+  it('is refused if it is link-local', () => {
+    fc.assert(
+      fc.property(linkLocal, form, (octets, name) => {
+        const address = forms[name]?.(octets) ?? ''
+        expect(guard.address(address, 'a.example')).toBeDefined()
+        expect(guard.host(name === 'plain' ? address : `[${address}]`)).toBeDefined()
+      }),
+    )
+  })
+
+  it('is allowed if it is public', () => {
+    fc.assert(
+      fc.property(open, form, (octets, name) => {
+        expect(guard.address(forms[name]?.(octets) ?? '', 'a.example')).toBeUndefined()
+      }),
+    )
+  })
+})
+
+describe('the allow list (DE13)', () => {
+  const guarded = guardOf({
+    to: 'public',
+    allow: ['10.1.0.0/16', '169.254.7.7', 'fd00::/8', 'Metadata.Internal.', 'localhost'],
+  })
+
+  it('allows blocks, addresses and host names, and no others', () => {
+    expect(guarded.host('10.1.255.1')).toBeUndefined()
+    expect(guarded.host('[::ffff:10.1.0.1]')).toBeUndefined()
+    expect(guarded.host('10.2.0.1')).toBeDefined()
+    expect(guarded.host('169.254.7.7')).toBeUndefined()
+    expect(guarded.host('169.254.7.8')).toBeDefined()
+    expect(guarded.host('[fd00:1::1]')).toBeUndefined()
+    expect(guarded.host('LOCALHOST.')).toBeUndefined()
+    expect(guarded.host('foo.localhost')).toBeDefined()
+  })
+
+  it('lets an allowed name resolve to any address, and any name to an allowed block', () => {
+    expect(guarded.address('169.254.169.254', 'metadata.internal')).toBeUndefined()
+    expect(guarded.address('169.254.169.254', 'x.metadata.internal')).toBeDefined()
+    expect(guarded.address('10.1.2.3', 'a.example')).toBeUndefined()
+  })
+
+  it('has its faults named', () => {
+    const paths = (egress: unknown): ReadonlyArray<string> => egressFaults(egress).map(({ path }) => path)
+    expect(
+      [
+        undefined,
+        'public',
+        'network',
+        {},
+        { to: 'public', allow: ['a.example', '10.0.0.0/8', '::1'] },
+      ].flatMap(paths),
+    ).toEqual([])
+    expect(paths('private')).toEqual([''])
+    expect(paths(null)).toEqual([''])
+    expect(paths({ to: 'all', allow: 'a.example' })).toEqual(['to', 'allow'])
+    expect(
+      paths({ allow: ['10.0.0.0/33', '999.1.1.1', 'a b', '', 7, 'https://a.example', '*.example'] }),
+    ).toHaveLength(7)
+  })
+})
+
+const found = (...addresses: ReadonlyArray<string>): ReadonlyArray<LookupAddress> =>
+  addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+
+const answering =
+  (...answers: ReadonlyArray<ReadonlyArray<LookupAddress>>): Lookup =>
+  (_name, _options, done) => {
+    done(null, answers[0] ?? [])
+  }
+
+const ask = (
+  lookup: Lookup,
+  all: boolean,
+  egress: 'network' | 'public' = 'public',
+): Promise<ReadonlyArray<unknown>> =>
+  new Promise((resolve) => {
+    guardedLookup(guardOf(egress), lookup)('a.example', { all }, (...answer) => {
+      resolve(answer)
+    })
+  })
+
+describe('a guarded look-up', () => {
+  it('leaves out forbidden addresses (webhooks/S6)', async () => {
+    const mixed = answering(found('10.0.0.1', '8.8.8.8', '::1', '2606:4700::1'))
+    expect(await ask(mixed, true)).toEqual([null, found('8.8.8.8', '2606:4700::1')])
+    expect(await ask(mixed, false)).toEqual([null, '8.8.8.8', 4])
+  })
+
+  it('fails when no address is left, and says why', async () => {
+    const [error] = await ask(answering(found('169.254.169.254', 'fe80::1')), true, 'network')
+    expect(error).toMatchObject({ code: 'HEADRACE_BLOCKED_ADDRESS' })
+    expect(String(error)).toContain('a.example leads to 169.254.169.254 is a link-local address')
+  })
+
+  it('fails with the error of the look-up', async () => {
+    const none: Lookup = (_name, _options, done) => {
+      done(Object.assign(new Error('no'), { code: 'ENOTFOUND' }), [])
+    }
+    expect((await ask(none, true))[0]).toMatchObject({ code: 'ENOTFOUND' })
+    expect((await ask(answering([]), true))[0]).toMatchObject({ code: 'HEADRACE_BLOCKED_ADDRESS' })
+  })
+
+  it('is shared by connections that are made at once', () => {
+    const pending: Array<() => void> = []
+    let answers = 0
+    const slow: Lookup = (_name, _options, done) => {
+      pending.push(() => {
+        done(null, found('8.8.8.8'))
+      })
+    }
+    const lookup = guardedLookup(guardOf(), slow)
+    const one = (): void => {
+      lookup('a.example', { all: true }, () => {
+        answers++
+      })
+    }
+    one()
+    one()
+    one()
+    expect(pending).toHaveLength(1)
+    pending[0]?.()
+    expect(answers).toBe(3)
+    one()
+    expect(pending).toHaveLength(2)
+  })
+})

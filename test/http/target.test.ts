@@ -1,0 +1,207 @@
+import { describe, expect, it } from 'vitest'
+import { headerFaults, targetFaults } from '../../src/http/target.ts'
+import { tlsFaults } from '../../src/http/tls.ts'
+import { pem } from '../sink/deliverOnce.ts'
+
+const wrong = (url: unknown, egress?: 'public'): boolean => targetFaults(url, egress).length > 0
+
+describe('the URL of a receiver (DE11)', () => {
+  it.each([
+    ...['https://receiver.example/hook', 'http://receiver.example'],
+    ...['http://receiver.example:8080/a/b?c=d&e=%20', 'https://bücher.example/straße'],
+    ...['http://127.0.0.1:7410/', 'http://localhost:3000/', 'http://[::1]:3000/', 'http://10.0.0.7/'],
+    ...['http://192.168.1.1/'],
+  ])('takes %s', (url) => {
+    expect(targetFaults(url)).toEqual([])
+  })
+
+  it.each([
+    ['nothing', ''],
+    ['no text', 7],
+    ['no text', undefined],
+    ['no text', new URL('https://a.example/')],
+    ['no URL', 'receiver.example'],
+    ['no URL', '/hook'],
+    ['no host', 'http://'],
+    ['no host', 'https:///'],
+    ['another scheme (S12)', 'ftp://a.example/'],
+    ['another scheme (S12)', 'file:///etc/passwd'],
+    ['another scheme (S12)', 'javascript:alert(1)'],
+    ['another scheme (S12)', 'ws://a.example/'],
+    ['credentials (S13)', 'http://user:pw@a.example/'],
+    ['credentials (S13)', 'http://user@a.example/'],
+    ['credentials (S13)', 'http://:pw@a.example/'],
+    ['a backslash (S14)', 'http://host\\@evil.example/'],
+    ['a backslash (S14)', 'http:\\\\a.example\\hook'],
+    ['a tab (S14)', 'http://exa\tmple.com/'],
+    ['a line break (S14)', 'http://a.example/\nhook'],
+    ['a space (S14)', ' http://a.example/'],
+    ['a space (S14)', 'http://a.example/a b'],
+    ['a no-break space (S14)', 'http://a.example/\u00a0'],
+    ['a control character (S14)', 'http://a.example/\u0000'],
+    ['a control character (S14)', 'http://a.example/\u0085'],
+    ['a bad port', 'http://a.example:99999/'],
+  ])('refuses %s: %j', (_why, url) => {
+    expect(wrong(url)).toBe(true)
+  })
+
+  it.each([
+    ...['http://169.254.169.254/latest/meta-data', 'http:169.254.169.254/', 'http://169.254.169.254./'],
+    ...['http://0xa9.254.169.254/', 'http://0251.0376.0251.0376/', 'http://2852039166/'],
+    ...['http://169.16689662/', 'http://①⑥⑨.②⑤④.①⑥⑨.②⑤④/', 'http://169。254。169。254/'],
+    ...['http://%31%36%39.254.169.254/', 'http://[::ffff:169.254.169.254]/'],
+    ...['http://[::ffff:a9fe:a9fe]/', 'http://[::169.254.169.254]/', 'http://[::ffff:0:a9fe:a9fe]/'],
+    ...['http://[64:ff9b::a9fe:a9fe]/', 'http://[64:ff9b:1::a9fe:a9fe]/'],
+    ...['http://[64:ff9b:1:a9fe:a9:fe00::]/', 'http://[2002:a9fe:a9fe::]/'],
+    ...['http://[2001:0:a9fe:a9fe::]/', 'http://[2001:0:808:808:0:0:5601:5601]/'],
+    ...['http://[2001:db8::5efe:a9fe:a9fe]/', 'http://[fe80::1]/', 'http://[febf::1]/'],
+    ...['http://[fd00:ec2::254]/', 'http://[fd20:ce::254]/', 'http://100.100.100.200/'],
+    ...['http://168.63.129.16/', 'http://192.0.0.192/', 'http://metadata.google.internal/'],
+    ...['http://METADATA.google.internal./'],
+  ])('refuses %s always (webhooks/S1 to S5, DE13)', (url) => {
+    expect(wrong(url)).toBe(true)
+  })
+
+  it.each([
+    ...['http://0x7f.1/', 'http://2130706433/', 'http://0177.0.0.1/', 'http://127.1/'],
+    ...['http://①②⑦.⓪.⓪.①/', 'http://0/', 'http://10.0.0.1/', 'http://172.16.0.1/'],
+    ...['http://192.168.0.1/', 'http://100.64.0.1/', 'http://198.18.0.1/', 'http://192.0.2.1/'],
+    ...['http://224.0.0.1/', 'http://240.0.0.1/', 'http://255.255.255.255/', 'http://[::]/'],
+    ...['http://[::1]/', 'http://[::ffff:127.0.0.1]/', 'http://[64:ff9b::10.0.0.1]/'],
+    ...['http://[64:ff9b:1::8.8.8.8]/', 'http://[2002:a00:1::]/', 'http://[fc00::1]/'],
+    ...['http://[fd12:3456::1]/', 'http://[fec0::1]/', 'http://[ff02::1]/', 'http://[2001:db8::1]/'],
+    ...['http://localhost/', 'http://localhost./', 'http://foo.localhost/'],
+  ])("refuses %s with egress 'public'", (url) => {
+    expect(wrong(url, 'public')).toBe(true)
+  })
+
+  it.each([
+    'http://93.184.216.34/',
+    'http://[2606:2800:220:1::1]/',
+    'http://[64:ff9b::808:808]/',
+    'http://a.example/',
+  ])("takes %s with egress 'public'", (url) => {
+    expect(targetFaults(url, 'public')).toEqual([])
+  })
+
+  it('has every fault named, without the URL', () => {
+    const faults = targetFaults('http://user:hunter2@169.254.169.254/?token=abc')
+    expect(faults).toHaveLength(2)
+    expect(JSON.stringify(faults)).not.toMatch(/hunter2|token|abc/)
+  })
+})
+
+const headerPaths = (headers: unknown): ReadonlyArray<string> => headerFaults(headers).map(({ path }) => path)
+
+describe('static headers (DE11)', () => {
+  it.each([
+    [undefined],
+    [{}],
+    [
+      {
+        'X-Api-Key': 'k',
+        Authorization: 'Bearer a.b-c_d~e+f/g=',
+        "x!#$%&'*+.^_`|~-9": '!"#$%&()*+,-./:;<=>?@[]^_`{|}~',
+      },
+    ],
+    [{ 'X-Empty': '', 'X-Inside': 'a b\tc' }],
+  ])('takes %o', (headers) => {
+    expect(headerFaults(headers)).toEqual([])
+  })
+
+  it.each(['a\r\nX-Evil: b', 'a\nb', 'a\0b', 'é', '😀', 'a\u007f', ' a', 'a ', '\ta', '\n'])(
+    'refuses the value %j with the name only (webhooks/S17, S19)',
+    (value) => {
+      const faults = headerFaults({ 'X-Api-Key': value })
+      expect(faults).toHaveLength(1)
+      expect(faults[0]?.path).toBe('X-Api-Key')
+    },
+  )
+
+  it('never have a value in their faults', () => {
+    expect(
+      JSON.stringify(headerFaults({ 'X-Api-Key': 'hunter2\n', Host: 'hunter2', 'hunter2 ': '' })),
+    ).not.toContain('hunter2')
+  })
+
+  it.each(['x a', 'x:a', '', 'x\r\ny', 'ü', '(x)', 'x\0'])('refuses the name %j (webhooks/S18)', (name) => {
+    expect(headerPaths({ ok: '1', [name]: 'v' })).toEqual(['[1]'])
+  })
+
+  it.each(
+    [
+      ...['Content-Type', 'Content-Length', 'Content-Encoding', 'Host', 'Connection', 'Keep-Alive'],
+      ...['Transfer-Encoding', 'Expect', 'Upgrade', 'User-Agent', 'X-Signature'],
+    ].flatMap((name) => [name, name.toLowerCase(), name.toUpperCase()]),
+  )('refuses %s, which belongs to the request (webhooks/S20, S21)', (name) => {
+    expect(headerPaths({ [name]: 'v' })).toEqual([name])
+  })
+
+  it('refuses two names that differ in case only (webhooks/S22)', () => {
+    expect(headerPaths({ 'X-Key': 'a', 'x-key': 'b' })).toEqual(['x-key'])
+  })
+
+  it.each([[null], [[]], ['X-A: b'], [7]])('refuses %o, which is not an object', (headers) => {
+    expect(headerPaths(headers)).toEqual([''])
+  })
+
+  it('refuses values that are not text', () => {
+    const headers = { a: 1, b: null, c: undefined, d: ['x'], e: { toString: () => 'ok' } }
+    expect(headerPaths(headers)).toEqual(['a', 'b', 'c', 'd', 'e'])
+  })
+
+  it('have every fault named at once', () => {
+    const headers = { Host: 'é', 'x y': '\n', fine: 'v', FINE: 'v' }
+    expect(headerPaths(headers)).toEqual(['Host', 'Host', '[1]', '[1]', 'FINE'])
+  })
+})
+
+const tlsPaths = (tls: unknown): ReadonlyArray<string> => tlsFaults(tls).map(({ path }) => path)
+
+const broken = pem('ca.cert').replace(/\n[A-Za-z0-9+/]{10}/, '\n**********')
+
+describe('TLS options (DE11)', () => {
+  it.each([
+    [undefined],
+    [{}],
+    [{ ca: undefined }],
+    [{ ca: pem('ca.cert') }],
+    [{ ca: [pem('ca.cert'), Buffer.from(pem('selfSigned.cert'))] }],
+    [{ cert: pem('client.cert'), key: Buffer.from(pem('client.key')) }],
+    [{ ca: pem('ca.cert') + pem('selfSigned.cert'), cert: pem('client.cert'), key: pem('client.key') }],
+  ])('accept PEM texts and bytes', (tls) => {
+    expect(tlsFaults(tls)).toEqual([])
+  })
+
+  it('cannot turn verification off (webhooks/S32)', () => {
+    expect(tlsPaths({ rejectUnauthorized: false, checkServerIdentity: () => undefined })).toEqual([
+      'rejectUnauthorized',
+      'checkServerIdentity',
+    ])
+  })
+
+  it('need the contents of a file, not its name', () => {
+    expect(tlsPaths({ ca: './ca.pem', cert: 'client.pem', key: 7 })).toEqual(['ca', 'cert', 'key'])
+  })
+
+  it('need cert and key together, and of one pair', () => {
+    expect(tlsPaths({ cert: pem('client.cert') })).toEqual(['key'])
+    expect(tlsPaths({ key: pem('client.key') })).toEqual(['cert'])
+    expect(tlsPaths({ cert: pem('client.cert'), key: pem('leaf.key') })).toEqual(['key'])
+  })
+
+  it('refuse what cannot be read', () => {
+    expect(tlsPaths({ ca: broken })).toEqual(['ca'])
+    expect(tlsPaths({ cert: broken, key: pem('client.key') })).toEqual(['cert'])
+    expect(tlsPaths({ ca: pem('ca.cert'), cert: pem('client.cert'), key: broken })).toEqual(['key'])
+    expect(tlsPaths('ca')).toEqual([''])
+  })
+
+  it('never have a key in their faults', () => {
+    const key = pem('leaf.key')
+    const text = JSON.stringify(
+      tlsFaults({ cert: pem('client.cert'), key, [key]: key }).map(({ message }) => message),
+    )
+    expect(text).not.toContain(key.split('\n')[1])
+  })
+})

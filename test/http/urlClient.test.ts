@@ -1,0 +1,332 @@
+import { createServer } from 'node:http'
+import { describe, expect, it } from 'vitest'
+import type { Verdict } from '../../src/core/failure.ts'
+import { openUrlClient } from '../../src/http/urlClient.ts'
+import type { TimedPost, UrlClient, UrlClientOptions } from '../../src/http/urlClient.ts'
+import type { Fault } from '../../src/testing/faults.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { closedAfterEach, listen, muteServer, openSockets, until } from '../support/http.ts'
+
+const { receive, use } = closedAfterEach()
+
+const clientTo = (url: string, options: Partial<UrlClientOptions> = {}): UrlClient => {
+  const client = openUrlClient({ name: 'client', url: new URL(url), ...options })
+  return use(client, client.close(0))
+}
+
+const post = (body = '{}', until = Infinity): TimedPost => ({
+  headers: ['Content-Type', 'application/json'],
+  body,
+  until,
+})
+
+/** Posts, and records what the observer is told. */
+const start = (client: UrlClient, one: TimedPost = post(), onVerdict: () => void = () => undefined) => {
+  const events: Array<Verdict | number | 'complete'> = []
+  let complete = (): void => undefined
+  let decide: (verdict: Verdict) => void = () => undefined
+  const completed = new Promise<void>((resolve) => (complete = resolve))
+  const decided = new Promise<Verdict>((resolve) => (decide = resolve))
+  const cancel = client.post(one, {
+    next: (verdict) => {
+      events.push(verdict)
+      decide(verdict)
+      onVerdict()
+    },
+    body: (body) => events.push(body.length),
+    complete: () => {
+      events.push('complete')
+      complete()
+    },
+  })
+  return { events, cancel, completed, decided }
+}
+
+describe('a URL client', () => {
+  it('gives the verdict at the status line, before the body ends', async () => {
+    const receiver = await receive([{ do: 'headersOnly', code: 200 }])
+    const request = start(clientTo(receiver.url))
+    await request.decided
+    expect(request.events).toMatchObject([{ _tag: 'Right', right: { sink: 'client', status: 200 } }])
+    request.cancel()
+    await until(() => receiver.connections() === 0)
+    expect(request.events).toHaveLength(1)
+  })
+
+  it('uses a connection again', async () => {
+    const receiver = await receive([
+      { do: 'status', code: 503 },
+      { do: 'status', code: 404 },
+    ])
+    const client = clientTo(receiver.url)
+    for (let i = 0; i < 5; i++) await start(client).completed
+    expect([receiver.received.length, receiver.accepted()]).toEqual([5, 1])
+  })
+
+  it('has at most `connections` requests at a time, and starts the others in order', async () => {
+    let most = 0
+    const receiver = await receive(() => {
+      most = Math.max(most, receiver.connections())
+      return { do: 'status', code: 200, after: 2 }
+    })
+    const client = clientTo(receiver.url, { connections: 3 })
+    const all = Array.from({ length: 20 }, (_, i) => start(client, post(String(i))))
+    await Promise.all(all.map(({ completed }) => completed))
+    expect([most, receiver.accepted()]).toEqual([3, 3])
+    const next = receiver.received.slice(3, 6).map(({ body }) => Number(body))
+    expect(next.every((i) => i >= 3 && i <= 6)).toBe(true)
+  })
+
+  it('starts nothing at or after the deadline, at once or from the queue (DE4)', async () => {
+    const receiver = await receive([{ do: 'status', code: 200, after: 5 }])
+    const clock = virtualClock()
+    const client = clientTo(receiver.url, { connections: 1, clock })
+    const late = [{ _tag: 'Left', left: { _tag: 'Retryable', reason: 'late' } }, 'complete']
+    expect(start(client, post('{}', clock.now())).events).toMatchObject(late)
+    const first = start(client, post('{}', clock.now() + 1))
+    const second = start(client, post('{}', clock.now() + 1_000))
+    await receiver.arrived(1)
+    clock.tick(1_000)
+    await second.completed
+    expect(first.events).toMatchObject([{ _tag: 'Right' }, 'complete'])
+    expect(second.events).toMatchObject(late)
+    expect(receiver.received).toHaveLength(1)
+  })
+
+  it('reads 16 KiB of an answer and keeps the connection; with one byte more it drops it (webhooks/S26)', async () => {
+    const sized = (bytes: number): Fault => ({ do: 'hugeBody', code: 200, bytes })
+    const receiver = await receive([sized(16_384), sized(16_384), sized(16_385), sized(1)])
+    const client = clientTo(receiver.url)
+    const accepted: number[] = []
+    for (let i = 0; i < 4; i++) {
+      const request = start(client)
+      await request.completed
+      expect(request.events).toMatchObject([{ _tag: 'Right' }, 'complete'])
+      accepted.push(receiver.accepted())
+    }
+    expect(accepted).toEqual([1, 1, 1, 2])
+  })
+
+  it('fails a thousand requests that wait and cannot be written, without a deep stack', async () => {
+    const receiver = await receive([{ do: 'silence' }])
+    const client = clientTo(receiver.url, { connections: 1 })
+    const first = start(client)
+    const bad = { ...post(), headers: ['no header name', '1'] }
+    const rest = Array.from({ length: 1_000 }, () => start(client, bad))
+    await receiver.arrived(1)
+    first.cancel()
+    for (const { events } of rest)
+      expect(events).toMatchObject([{ left: { _tag: 'Refused', reason: 'badRequest' } }, 'complete'])
+    expect(receiver.received).toHaveLength(1)
+  })
+
+  it('shares equal verdicts, but not those with a Retry-After: waiting events hold them', async () => {
+    const status = (code: number, headers?: Readonly<Record<string, string>>): Fault =>
+      headers === undefined ? { do: 'status', code } : { do: 'status', code, headers }
+    const wait = { 'Retry-After': '7' }
+    const receiver = await receive([
+      status(503),
+      status(503, wait),
+      status(503),
+      { do: 'reset' },
+      { do: 'reset' },
+    ])
+    const clock = virtualClock()
+    const client = clientTo(receiver.url, { clock })
+    const verdicts: Verdict[] = []
+    for (let i = 0; i < 5; i++) verdicts.push(await start(client).decided)
+    expect(verdicts[1]).toMatchObject({ left: { status: 503, notBefore: clock.now() + 7_000 } })
+    expect(verdicts[2]).toBe(verdicts[0])
+    // The failures are shared, their verdicts are not.
+    const failures = verdicts.slice(3).map((verdict) => (verdict._tag === 'Left' ? verdict.left : undefined))
+    expect(failures[0]).toMatchObject({ reason: 'network' })
+    expect(failures[1]).toBe(failures[0])
+  })
+})
+
+describe('the body of an answer', () => {
+  it('comes before the end if it is whole and not larger than `maxBody`', async () => {
+    const sized = (bytes: number): Fault => ({ do: 'hugeBody', code: 200, bytes })
+    const receiver = await receive([
+      ...[sized(10), sized(10), sized(100), sized(101), sized(50_000), sized(50_001), sized(0)],
+      { do: 'truncate', code: 200, at: 10 },
+    ])
+    const client = clientTo(receiver.url)
+    const bodyOf = async (maxBody?: number): Promise<unknown> => {
+      const request = start(client, maxBody === undefined ? post() : { ...post(), maxBody })
+      await request.completed
+      expect(request.events[0]).toMatchObject({ _tag: 'Right' })
+      return request.events.slice(1)
+    }
+    expect(await bodyOf()).toEqual(['complete'])
+    expect(await bodyOf(0)).toEqual(['complete'])
+    expect(await bodyOf(100)).toEqual([100, 'complete'])
+    expect(await bodyOf(100)).toEqual(['complete'])
+    expect(await bodyOf(50_000)).toEqual([50_000, 'complete'])
+    // One connection so far: what is not wanted is drained.
+    expect(receiver.accepted()).toBe(1)
+    expect(await bodyOf(50_000)).toEqual(['complete'])
+    expect(await bodyOf(100)).toEqual([0, 'complete'])
+    expect(await bodyOf(100)).toEqual(['complete'])
+    expect(receiver.accepted()).toBe(2)
+  })
+
+  it('has nothing of the answer before it', async () => {
+    const texts = ['first', 'x'.repeat(200), 'third']
+    const server = await listen(
+      createServer((_request, response) => {
+        const text = texts.shift() ?? ''
+        response.write(text.slice(0, 2))
+        setImmediate(() => response.end(text.slice(2)))
+      }),
+    )
+    use(server, server.close)
+    const client = clientTo(`http://127.0.0.1:${server.port}/`)
+    const bodies: string[] = []
+    for (let i = 0; i < 3; i++) {
+      await new Promise<void>((resolve) => {
+        const observer = {
+          next: () => undefined,
+          body: (body: Buffer) => bodies.push(String(body)),
+          complete: resolve,
+        }
+        client.post({ ...post(), maxBody: 100 }, observer)
+      })
+    }
+    expect(bodies).toEqual(['first', 'third'])
+  })
+
+  it('may be the moment of a cancel: there is no end, and the connection stays', async () => {
+    const receiver = await receive()
+    const client = clientTo(receiver.url)
+    let ends = 0
+    await new Promise<void>((resolve) => {
+      const body = (): void => {
+        cancel()
+        resolve()
+      }
+      const cancel = client.post(
+        { ...post(), maxBody: 100 },
+        { next: () => undefined, body, complete: () => ends++ },
+      )
+    })
+    await start(client).completed
+    expect([ends, receiver.accepted()]).toEqual([0, 1])
+  })
+})
+
+describe('a cancel leaves no socket', () => {
+  it('while the request waits for a connection: it is never sent, and the next one is', async () => {
+    const receiver = await receive([{ do: 'status', code: 200, after: 5 }])
+    const client = clientTo(receiver.url, { connections: 1 })
+    const [first, second, third] = ['a', 'b', 'c'].map((body) => start(client, post(body)))
+    second?.cancel()
+    await first?.completed
+    await third?.completed
+    expect(receiver.received.map(({ body }) => String(body))).toEqual(['a', 'c'])
+    expect(second?.events).toEqual([])
+  })
+
+  it('during the look-up of the name', async () => {
+    const request = start(clientTo('http://a.example/', { lookup: () => undefined, clock: virtualClock() }))
+    request.cancel()
+    await until(() => openSockets() === 0)
+    expect(request.events).toEqual([])
+  })
+
+  it('during TLS', async () => {
+    const server = await muteServer()
+    use(server, server.close)
+    // On a virtual clock no time limit closes the connection.
+    const request = start(clientTo(`https://127.0.0.1:${server.port}/`, { clock: virtualClock() }))
+    await until(() => server.sockets.size === 1)
+    request.cancel()
+    await until(() => server.sockets.size === 0)
+    expect(request.events).toEqual([])
+  })
+
+  it('while no answer comes; its place goes to the next request, on a new connection', async () => {
+    const receiver = await receive([{ do: 'silence' }])
+    const client = clientTo(receiver.url, { connections: 1 })
+    const first = start(client)
+    const second = start(client)
+    await receiver.arrived(1)
+    first.cancel()
+    await second.completed
+    expect(first.events).toEqual([])
+    await until(() => receiver.connections() === 1)
+    expect([receiver.received.length, receiver.accepted()]).toEqual([2, 2])
+  })
+
+  it('while the body comes slowly (webhooks/S25)', async () => {
+    const receiver = await receive([{ do: 'slowBody', code: 200, bytesPerSecond: 200 }])
+    const request = start(clientTo(receiver.url))
+    await request.decided
+    request.cancel()
+    await until(() => receiver.connections() === 0)
+    expect(request.events).toHaveLength(1)
+  })
+
+  it('inside the verdict', async () => {
+    const receiver = await receive([{ do: 'headersOnly', code: 200 }])
+    const request = start(clientTo(receiver.url), post(), () => {
+      request.cancel()
+    })
+    await request.decided
+    await until(() => receiver.connections() === 0)
+    expect(request.events).toHaveLength(1)
+  })
+
+  it('and after the end it changes nothing: the connection carries the next request', async () => {
+    const receiver = await receive()
+    const client = clientTo(receiver.url)
+    const first = start(client)
+    await first.completed
+    const second = start(client)
+    first.cancel()
+    await second.completed
+    expect(second.events).toMatchObject([{ _tag: 'Right' }, 'complete'])
+    expect(receiver.accepted()).toBe(1)
+  })
+})
+
+describe('close', () => {
+  it('lets running and waiting requests end, and leaves no socket', async () => {
+    const receiver = await receive([{ do: 'status', code: 200, after: 10 }])
+    const client = clientTo(receiver.url, { connections: 1 })
+    const all = [start(client), start(client)]
+    await client.close(10_000)()
+    for (const { events } of all) expect(events).toMatchObject([{ _tag: 'Right' }, 'complete'])
+    await until(() => receiver.connections() === 0)
+  })
+
+  it('aborts at its timeout, on its clock; what it aborts may be retried', async () => {
+    const receiver = await receive([{ do: 'silence' }])
+    const clock = virtualClock()
+    const client = clientTo(receiver.url, { connections: 1, clock })
+    const all = [start(client), start(client)]
+    await receiver.arrived(1)
+    let closed = 0
+    const closing = [client.close(30_000)(), client.close(20_000)()].map((each) => each.then(() => closed++))
+    clock.tick(19_999)
+    await clock.settle()
+    expect([closed, ...all.flatMap(({ events }) => events)]).toEqual([0])
+    clock.tick(1)
+    await Promise.all(closing)
+    const left = { _tag: 'Retryable', reason: 'network', detail: 'the sink was closed' }
+    for (const { events } of all) expect(events).toMatchObject([{ left }, 'complete'])
+    expect(clock.pending()).toBe(0)
+    await client.close(0)()
+  })
+
+  it('refuses what comes afterwards', async () => {
+    const receiver = await receive()
+    const client = clientTo(receiver.url)
+    await client.close(1_000)()
+    expect(start(client).events).toMatchObject([
+      { left: { _tag: 'Retryable', reason: 'network' } },
+      'complete',
+    ])
+    expect(receiver.accepted()).toBe(0)
+  })
+})

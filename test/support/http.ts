@@ -1,0 +1,137 @@
+import { subscribe } from 'node:diagnostics_channel'
+import { createServer as createHttp, type IncomingHttpHeaders } from 'node:http'
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { afterEach } from 'vitest'
+import { frameBytes } from '../../src/event/payload.ts'
+import type { BatchPayload, EventPayload, Payload } from '../../src/event/payload.ts'
+import { trackingFrame } from '../../src/event/trackingMessage.ts'
+import type { Fault, FaultScript } from '../../src/testing/faults.ts'
+import { loopbackReceiver, type Received, type Receiver } from '../../src/testing/loopbackReceiver.ts'
+
+/** Turns the event loop until it is so; vitest's time limit ends a wait without end. */
+export const until = async (isSo: () => boolean): Promise<void> => {
+  while (!isSo()) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Sockets of this process, clients' and servers' together. */
+export const openSockets = (): number =>
+  process.getActiveResourcesInfo().filter((kind) => /^(TCPSocketWrap|TLSWrap|TCPConnectWrap)$/.test(kind))
+    .length
+
+/** Things to close after each test of a file, the last one first; then no socket may be left. Call it once a file. */
+export const closedAfterEach = () => {
+  const closers: Array<() => Promise<unknown>> = []
+  afterEach(async () => {
+    for (const close of closers.splice(0).reverse()) await close()
+    await until(() => openSockets() === 0)
+  })
+  const use = <T>(thing: T, close: () => Promise<unknown>): T => {
+    closers.push(close)
+    return thing
+  }
+  return {
+    use,
+    receive: async (script?: FaultScript | ((received: Received) => Fault)): Promise<Receiver> => {
+      const receiver = await loopbackReceiver(script)
+      return use(receiver, receiver.close)
+    },
+    serve: async (reply: (request: BatchRequest, index: number) => Reply = () => ({})) => {
+      const server = await batchServer(reply)
+      return use(server, server.close)
+    },
+  }
+}
+
+/** Listens on a free port of loopback. */
+export const listen = async (server: Server) => {
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    socket.on('close', () => sockets.delete(socket))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  // It listens, so it has an address and a port.
+  const { port } = server.address() as AddressInfo
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve())
+      for (const socket of sockets) socket.destroy()
+    })
+  return { port, sockets: sockets as ReadonlySet<Socket>, close }
+}
+
+/** A server that accepts connections and never answers: TLS does not get through. */
+export const muteServer = () => listen(createServer((socket) => socket.resume()))
+
+export interface BatchRequest {
+  readonly method: string
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+  /** The ids in the batch, in order; none if there is no batch. */
+  readonly ids: ReadonlyArray<string>
+}
+
+export interface Reply {
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+  /** A 103 comes first. */
+  readonly announced?: boolean
+  /** Sends the status, the headers and the body, and does not end. */
+  readonly stalls?: boolean
+}
+
+const idsOf = (text: string): ReadonlyArray<string> => {
+  const read: unknown = JSON.parse(text)
+  if (typeof read !== 'object' || read === null || !('batch' in read) || !Array.isArray(read.batch)) return []
+  return read.batch.map((each: { messageId: string }) => each.messageId)
+}
+
+/** A batch endpoint on loopback that answers as a test says. */
+const batchServer = async (reply: (request: BatchRequest, index: number) => Reply) => {
+  const requests: BatchRequest[] = []
+  const server = createHttp((incoming, response) => {
+    const chunks: Buffer[] = []
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
+    incoming.on('error', () => undefined)
+    incoming.on('end', () => {
+      const text = String(Buffer.concat(chunks))
+      const { method = '', url: path = '', headers } = incoming
+      const request = { method, path, headers, text, ids: idsOf(text) }
+      requests.push(request)
+      const answer = reply(request, requests.length - 1)
+      const { status = 200, headers: more, body = '', announced = false, stalls = false } = answer
+      if (announced) response.writeEarlyHints({ link: '</style.css>; rel=preload' })
+      response.writeHead(status, more)
+      if (stalls) response.write(`${body} `)
+      else response.end(body)
+    })
+  })
+  const { port, close } = await listen(server)
+  return { origin: `http://127.0.0.1:${port}`, requests: requests as ReadonlyArray<BatchRequest>, close }
+}
+
+let answers = 0
+subscribe('undici:request:headers', () => answers++)
+
+/** Resolves when the headers of this many more answers have come in. */
+export const answered = (count = 1): Promise<void> => {
+  const wanted = answers + count
+  return until(() => answers >= wanted)
+}
+
+export const member = (id: string): EventPayload<string> => {
+  const text = JSON.stringify({ type: 'track', messageId: id, userId: 'u', event: 'É' })
+  return { id, items: [id], text, byteLength: Buffer.byteLength(text) }
+}
+
+/** A batch of messages with these ids. */
+export const batch = (...ids: ReadonlyArray<string>): BatchPayload<string> & Payload<unknown> => {
+  const members = (ids.length === 0 ? ['m-0'] : ids).map((id) => member(id))
+  const commas = members.length - 1
+  const byteLength = members.reduce((sum, each) => sum + each.byteLength, frameBytes(trackingFrame) + commas)
+  const items = members.flatMap((each) => each.items)
+  return { id: 'b-1', items, members, byteLength, frame: trackingFrame, closedBy: 'count' }
+}
