@@ -44,10 +44,10 @@ const bare = (path, options) => {
 const ours = (path) => {
   const outbox = lmdbOutbox({ path, codec })
   return {
-    append: () => Promise.all(Array.from({ length: AT_A_TIME }, () => outbox.append(text))),
+    append: () => Promise.all(Array.from({ length: AT_A_TIME }, () => outbox.enqueue([text]))),
     takeAndEnd: async () => {
-      const taken = await outbox.take(0, AT_A_TIME, 0)
-      await Promise.all(taken.map((entry) => outbox.end(entry, outcomeOf(entry.item))))
+      const leased = await outbox.lease(0, { count: AT_A_TIME, retries: 0 })
+      await Promise.all(leased.map((entry) => outbox.ack([{ entry, outcome: outcomeOf(entry.item) }])))
     },
     close: () => outbox.close(),
   }
@@ -102,9 +102,9 @@ export const run = async ({ rounds = 9 }) => {
   return [
     rowOf('append, bare lmdb', base.append, base.append),
     rowOf('append, bare lmdb, full pages', filling.append, base.append),
-    rowOf('append, headrace', own.append, base.append, 0.7),
+    rowOf('enqueue, headrace', own.append, base.append, 0.7),
     rowOf('take and end, bare lmdb', base.takeAndEnd, base.takeAndEnd),
     rowOf('take and end, bare lmdb, full pages', filling.takeAndEnd, base.takeAndEnd),
-    rowOf('take and end, headrace', own.takeAndEnd, base.takeAndEnd, 0.6),
+    rowOf('lease and ack, headrace', own.takeAndEnd, base.takeAndEnd, 0.6),
   ]
 }

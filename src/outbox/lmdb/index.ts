@@ -3,15 +3,16 @@
  *
  * @module
  */
-export { lmdbOutbox } from './lmdbOutbox.ts'
+export { lmdbOutbox, openLmdbOutbox } from './lmdbOutbox.ts'
+export { OutboxError } from './contract.ts'
 export type {
-  AppendOptions,
   Bookmark,
+  CorruptRecord,
+  EnqueueOptions,
   ItemCodec,
   LmdbOutbox,
   LmdbOutboxOptions,
   LmdbOutboxStats,
-} from './LmdbContract.ts'
-export { openLmdbOutbox } from './openLmdbOutbox.ts'
-export { OutboxError } from './OutboxError.ts'
-export type { OutboxFault, OutboxReason } from './OutboxError.ts'
+  OutboxFault,
+  OutboxReason,
+} from './contract.ts'

@@ -1,0 +1,159 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { Awaitable } from '../../core/awaitable.ts'
+import type { Clock } from '../../core/clock.ts'
+import { optional, strict, text, wholeNumber } from '../../core/options.ts'
+import type { Option } from '../../core/options.ts'
+import type { Full } from '../../core/refusal.ts'
+import type { Entry, Outbox, OutboxStats } from '../outbox.ts'
+
+/** How an item becomes text and is read back. The text is stored as its UTF-8 bytes, unchanged. */
+export interface ItemCodec<A> {
+  readonly toText: (item: A) => string
+  /** May throw: then the record ends as a dead letter of reason `corrupt`. */
+  readonly fromText: (text: string) => A
+  /** What the item counts for in `maxBytes`, a number from 0. An item with another answer is refused. */
+  readonly sizeOf: (item: A) => number
+  /** What the folder holds, in a word or two: a folder of another kind is not opened with this codec. Default `items`. */
+  readonly kind?: string
+}
+
+/** A stored record that could not be read, and ended as a dead letter of reason `corrupt`. */
+export interface CorruptRecord {
+  /** The id of its entry. */
+  readonly id: string
+  /** As `CorruptDeadLetter.raw`. */
+  readonly raw: string
+}
+
+/** How a stored outbox is opened. */
+export interface LmdbOutboxOptions<A> {
+  /** A folder of its own; made if it is missing. */
+  readonly path: string
+  readonly codec: ItemCodec<A>
+  /** How many items may wait; default 2,000,000. */
+  readonly maxCount?: number
+  /** How many bytes may wait, as the codec counts them; default 8,589,934,592 (8 GiB). */
+  readonly maxBytes?: number
+  /** How many dead letters are kept; the oldest make room and are counted. 0 keeps none. Default 100,000. */
+  readonly keepDead?: number
+  /**
+   * Whose outbox it is, in a word that is no secret: a folder with items of another owner is not opened. Default none, which opens any
+   * folder; for a destination of a collector its name.
+   */
+  readonly owner?: string
+  /** Default the machine's clock. */
+  readonly clock?: Clock
+  /** Called for each waiting record that could not be read, when it ended as a dead letter. Default nothing. */
+  readonly onCorrupt?: (record: CorruptRecord) => void
+}
+
+/** A folder on a disk in which items wait. Needs the package lmdb, an optional dependency. */
+export interface StoredIn extends Pick<
+  LmdbOutboxOptions<never>,
+  'path' | 'maxCount' | 'maxBytes' | 'keepDead' | 'owner'
+> {
+  readonly enqueue?: never
+}
+
+/** Whether an `outbox` option names a folder. If not, it is an outbox. */
+export const isStoredIn = (outbox: object | undefined): outbox is StoredIn =>
+  outbox !== undefined && !('enqueue' in outbox)
+
+/** A short text under a name that is not empty, stored beside the items: how far an input was read, for example. All are held in memory. */
+export interface Bookmark {
+  readonly name: string
+  readonly value: string
+}
+
+/** What may come with items. */
+export interface EnqueueOptions {
+  /** Stored in the same transaction as the items: all of it is stored, or nothing. Not stored if there was no room for any item. */
+  readonly bookmark?: Bookmark
+}
+
+/** The counts of a stored outbox; they outlive the process. */
+export interface LmdbOutboxStats extends OutboxStats {
+  /** Dead letters that made room for newer ones. */
+  readonly evictedDeadLetters: number
+}
+
+/** An outbox on a disk. Each promise resolves when its write has been synced. */
+export interface LmdbOutbox<A> extends Outbox<A> {
+  /** Do not change an item that was given: a lease may answer the same object. */
+  readonly enqueue: (
+    items: ReadonlyArray<A>,
+    options?: EnqueueOptions,
+  ) => Awaitable<ReadonlyArray<Either<Full, Entry<A>>>>
+  readonly addDeadLetter: NonNullable<Outbox<A>['addDeadLetter']>
+  /** The value that was last stored under this name. */
+  readonly bookmark: (name: string) => string | undefined
+  /** All of them, by name. */
+  readonly bookmarks: () => ReadonlyMap<string, string>
+  /** Stores a bookmark by itself. */
+  readonly remember: (bookmark: Bookmark) => Promise<void>
+  /** Deletes a bookmark. */
+  readonly forget: (name: string) => Promise<void>
+  readonly stats: () => LmdbOutboxStats
+}
+
+/** The options of a folder, as an option of a client, a destination or a collector. */
+export const storedIn: Option<StoredIn> = strict({
+  path: text,
+  maxCount: optional(wholeNumber('items', 1)),
+  maxBytes: optional(wholeNumber('bytes', 1)),
+  keepDead: optional(wholeNumber('items', 0)),
+  owner: optional(text),
+})
+
+/** What is wrong, in one word that is stable. */
+export type OutboxReason =
+  /** The package lmdb, or its build for this machine, is not installed. */
+  | 'missing'
+  /** Another process, or this one, has it open. */
+  | 'inUse'
+  /** The folder cannot be made, read or written. */
+  | 'noAccess'
+  /** The folder holds a file that headrace did not write. */
+  | 'notAnOutbox'
+  /** It holds other items: messages of a client, for example, and not events of a destination. */
+  | 'otherKind'
+  /** Its items belong to another owner. */
+  | 'otherOwner'
+  /** A newer headrace wrote it. */
+  | 'newerVersion'
+  /** Part of it is missing or cannot be read. */
+  | 'damaged'
+  /** The disk is full. */
+  | 'noSpace'
+
+/** Why an outbox could not be opened. Its items are as they were. */
+export interface OutboxFault {
+  readonly _tag: 'OutboxFault'
+  readonly reason: OutboxReason
+  /** The folder. */
+  readonly path: string
+  /** What is wrong and what to do about it, for people. */
+  readonly message: string
+}
+
+export const outboxFault = (reason: OutboxReason, path: string, message: string): OutboxFault => ({
+  _tag: 'OutboxFault',
+  reason,
+  path,
+  message,
+})
+
+/** Thrown by `lmdbOutbox`. `code` and `reason` are stable. */
+export class OutboxError extends Error {
+  override readonly name = 'OutboxError'
+  readonly code = 'HEADRACE_OUTBOX'
+  readonly reason: OutboxReason
+  /** The folder. */
+  readonly path: string
+
+  constructor({ reason, path, message }: OutboxFault) {
+    super(message)
+    this.reason = reason
+    this.path = path
+  }
+}

@@ -1,0 +1,197 @@
+/**
+ * Opens the store in a folder, or says why it cannot be opened: load lmdb, make the folder, lock it, check its file, open its trees, compare
+ * kind and owner.
+ *
+ * @module
+ */
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { accessSync, constants, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import type * as Lmdb from 'lmdb'
+import { messageOf } from '../../core/awaitable.ts'
+import { NO_COUNTERS, RESERVED_SPACE, countersIn, freeSpace } from './commit.ts'
+import { fileFault } from './fileCheck.ts'
+import { codeOf, lock } from './lock.ts'
+import { outboxFault } from './contract.ts'
+import type { OutboxFault, OutboxReason } from './contract.ts'
+import {
+  COUNTERS_KEY,
+  DATA_FILE,
+  KIND_KEY,
+  LOCKS_FILE,
+  OWNER_KEY,
+  VERSION,
+  VERSION_KEY,
+  isStoreIn,
+  openEnv,
+  openTrees,
+} from './store.ts'
+import type { Store } from './store.ts'
+
+/** Bytes of the file of reader locks. lmdb maps it into memory; on a full disk its first write there ends the process. */
+const LOCKS_SIZE = 8_192
+
+/** A store that is open and locked. */
+export interface OpenStore {
+  readonly store: Store
+  /** Closes it and releases the lock. */
+  readonly close: () => Promise<void>
+}
+
+/** Found while a store is opened; never leaves this file. */
+class Refusal extends Error {
+  readonly reason: OutboxReason
+  constructor(reason: OutboxReason, message: string) {
+    super(message)
+    this.reason = reason
+  }
+}
+
+const notAnOutbox = (path: string, what: string): Refusal =>
+  new Refusal('notAnOutbox', `${join(path, DATA_FILE)} ${what}: give the outbox a folder of its own`)
+
+const damaged = (path: string, what: string): Refusal =>
+  new Refusal(
+    'damaged',
+    `${join(path, DATA_FILE)} ${what}: it was left as it is; bring back a copy of the folder, or move it away to start with an empty one`,
+  )
+
+const noSpace = (path: string): Refusal =>
+  new Refusal('noSpace', `no space is left for the outbox in ${path}: make some, or give it another folder`)
+
+const systemFault = (path: string, error: unknown): Refusal => {
+  if (codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT') return noSpace(path)
+  const message = `the folder ${path} of the outbox cannot be used: let this user make, read and write it (${messageOf(error)})`
+  return new Refusal('noAccess', message)
+}
+
+const load = (): typeof Lmdb => {
+  try {
+    // An optional dependency, loaded when an outbox is opened. `require` has no types; these describe the package.
+    return createRequire(import.meta.url)('lmdb') as typeof Lmdb
+  } catch (error) {
+    const message = `an outbox on a disk needs the package lmdb, which could not be loaded: run "npm install lmdb" (${messageOf(error)})`
+    throw new Refusal('missing', message)
+  }
+}
+
+/** Checks the files in the folder as far as lmdb would end the process, or hide the reason. */
+const checkFiles = (path: string): void => {
+  const data = join(path, DATA_FILE)
+  const locks = join(path, LOCKS_FILE)
+  if (isStoreIn(path)) {
+    if (!statSync(data).isFile()) throw notAnOutbox(path, 'is not a file')
+    accessSync(data, constants.R_OK | constants.W_OK)
+    const fault = fileFault(data)
+    if (fault !== undefined)
+      throw fault.reason === 'damaged' ? damaged(path, fault.what) : notAnOutbox(path, fault.what)
+  } else if ((freeSpace(path) ?? Infinity) < RESERVED_SPACE) throw noSpace(path)
+  const found = statSync(locks, { throwIfNoEntry: false })
+  if (found === undefined || found.size === 0) writeFileSync(locks, Buffer.alloc(LOCKS_SIZE), { mode: 0o600 })
+  else accessSync(locks, constants.R_OK | constants.W_OK)
+}
+
+/** The `meta` tree; undefined if the store has none. `create: false` is missing in the types of lmdb. */
+const metaOf = (env: Store['env']): Store['meta'] | undefined => {
+  const options = { encoding: 'string', create: false } as const
+  return env.openDB<string, string>('meta', options)
+}
+
+const checkVersion = (env: Store['env'], path: string): void => {
+  const meta = metaOf(env)
+  // A process that ended while it created the store leaves one without any tree.
+  if (meta === undefined && env.getKeysCount({ limit: 1 }) === 0) return
+  const version = Number(meta?.get(VERSION_KEY) ?? NaN)
+  if (!Number.isSafeInteger(version)) throw notAnOutbox(path, 'was not written by headrace')
+  if (version <= VERSION) return
+  throw new Refusal(
+    'newerVersion',
+    `the outbox in ${path} has layout ${String(version)}, and this headrace knows up to ${String(VERSION)}: use the headrace that wrote it`,
+  )
+}
+
+/** Whether a store holds what it is opened for. An empty store may be taken by another owner. */
+const checkContent = ({ meta, path }: Store, kind: string, owner: string | undefined): void => {
+  const counters = countersIn(meta.get(COUNTERS_KEY))
+  if (counters === undefined) throw damaged(path, 'has lost its counters')
+  const foundKind = meta.get(KIND_KEY)
+  if (foundKind !== kind)
+    throw new Refusal(
+      'otherKind',
+      `the outbox in ${path} holds ${String(foundKind)}, and was opened for ${kind}: give each its own folder`,
+    )
+  const found = meta.get(OWNER_KEY)
+  const isEmpty = counters.waiting === 0 && counters.dead === 0
+  if (owner === undefined || found === undefined || found === owner || isEmpty) return
+  throw new Refusal(
+    'otherOwner',
+    `the outbox in ${path} belongs to ${JSON.stringify(found)}, and was opened for ${JSON.stringify(owner)}: give each its own folder, or, if it is the same one under a new name, set the owner of this outbox to ${JSON.stringify(found)}`,
+  )
+}
+
+const initialise = ({ env, meta }: Store, kind: string): void => {
+  env.transactionSync(() => {
+    meta.putSync(VERSION_KEY, String(VERSION))
+    meta.putSync(KIND_KEY, kind)
+    meta.putSync(COUNTERS_KEY, JSON.stringify(NO_COUNTERS))
+  })
+}
+
+const writeOwner = ({ env, meta }: Store, owner: string | undefined): void => {
+  if (owner === undefined || meta.get(OWNER_KEY) === owner) return
+  try {
+    env.transactionSync(() => meta.putSync(OWNER_KEY, owner))
+  } catch {
+    // On a full disk the items can still be sent. The next process writes it.
+  }
+}
+
+const ignore = (): void => undefined
+
+const openLocked = (lmdb: typeof Lmdb, path: string, kind: string, owner: string | undefined): Store => {
+  checkFiles(path)
+  const env = openEnv(lmdb, path)
+  try {
+    checkVersion(env, path)
+    const store = openTrees(path, env)
+    if (store.meta.get(VERSION_KEY) === undefined) initialise(store, kind)
+    checkContent(store, kind, owner)
+    writeOwner(store, owner)
+    return store
+  } catch (error) {
+    // Nothing is under way in it, so it is closed when this returns.
+    env.close().then(ignore, ignore)
+    throw error instanceof Refusal ? error : damaged(path, `cannot be read (${messageOf(error)})`)
+  }
+}
+
+/** Opens the store in a folder. `path` is absolute; `now` is the time that the lock file names. */
+export const openStore = (
+  path: string,
+  kind: string,
+  owner: string | undefined,
+  now: number,
+): Either<OutboxFault, OpenStore> => {
+  const fail = (error: unknown): Either<OutboxFault, never> => {
+    const { reason, message } = error instanceof Refusal ? error : systemFault(path, error)
+    return left(outboxFault(reason, path, message))
+  }
+  try {
+    const lmdb = load()
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+    const locked = lock(path, now)
+    if (isLeft(locked)) return fail(new Refusal('inUse', `the outbox in ${path} is in use ${locked.left}`))
+    const release = locked.right
+    try {
+      const store = openLocked(lmdb, path, kind, owner)
+      return right({ store, close: () => store.env.close().then(release) })
+    } catch (error) {
+      release()
+      return fail(error)
+    }
+  } catch (error) {
+    return fail(error)
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * How an item is stored: `crc32 | size | length of about | about | body`. `about` is JSON: what is known of the item beside its body.
+ * The checksum covers everything after it.
+ *
+ * @module
+ */
+import { crc32 } from 'node:zlib'
+import { retryable } from '../../core/failure.ts'
+import type { Outcome, Progress } from '../../core/outcome.ts'
+import type { DeadLetter, Entry } from '../outbox.ts'
+import type { ItemCodec } from './contract.ts'
+
+const SIZE_AT = 4
+const LENGTH_AT = 12
+const HEAD = 16
+
+/** The most UTF-8 bytes of one UTF-16 unit. */
+const BYTES_PER_UNIT = 3
+
+/** Memory for one record after the other: an allocation for each was measurable. */
+const shared = Buffer.allocUnsafeSlow(65_536)
+
+/** A DataView is the cheapest view of bytes to make (measured). */
+const checksum = ({ buffer, byteOffset, length }: Buffer): number =>
+  crc32(new DataView(buffer, byteOffset + SIZE_AT, length - SIZE_AT))
+
+const sealed = (bytes: Buffer, size: number, aboutLength: number): Buffer => {
+  bytes.writeDoubleLE(size, SIZE_AT)
+  bytes.writeUInt32LE(aboutLength, LENGTH_AT)
+  bytes.writeUInt32LE(checksum(bytes), 0)
+  return bytes
+}
+
+/** The record of a new item. Store it at once: the next call may use the same memory. */
+export const encodeRecord = (size: number, text: string): Buffer => {
+  const fits = HEAD + text.length * BYTES_PER_UNIT <= shared.length
+  const bytes = fits ? shared : Buffer.allocUnsafe(HEAD + Buffer.byteLength(text))
+  return sealed(bytes.subarray(0, HEAD + bytes.write(text, HEAD)), size, 0)
+}
+
+const join = (size: number, about: string, body: Buffer): Buffer => {
+  const aboutLength = Buffer.byteLength(about)
+  const bytes = Buffer.allocUnsafe(HEAD + aboutLength + body.length)
+  bytes.write(about, HEAD)
+  body.copy(bytes, HEAD + aboutLength)
+  return sealed(bytes, size, aboutLength)
+}
+
+const bodyOf = (record: Buffer): Buffer => record.subarray(HEAD + record.readUInt32LE(LENGTH_AT))
+
+/** The same item with another `about`. Its body is copied byte by byte. */
+export const withAbout = (record: Buffer, about: string): Buffer =>
+  join(record.readDoubleLE(SIZE_AT), about, bodyOf(record))
+
+/** The size that a record names, also a damaged one; 0 if that is no size. */
+export const sizeIn = (record: Buffer): number => {
+  const size = record.length < HEAD ? 0 : record.readDoubleLE(SIZE_AT)
+  return Number.isFinite(size) && size > 0 ? size : 0
+}
+
+/** Whether these are the bytes that were written. */
+export const isIntact = (record: Buffer): boolean =>
+  record.length >= HEAD && checksum(record) === record.readUInt32LE(0)
+
+/** What is stored with an item that waits for a retry. */
+interface Tried {
+  readonly firstAttemptAt?: number
+  readonly progress?: Progress
+}
+
+/** What is stored with a dead letter. */
+interface Died extends Tried {
+  /** The id of its entry. */
+  readonly id: string
+  readonly at: number
+  /** Without its item, which is the body of the record. */
+  readonly outcome: Omit<Outcome<unknown>, 'item'>
+}
+
+/** What is stored with a record that could not be read, which is the body of this one. */
+interface Corrupt {
+  readonly at: number
+  readonly corrupt: true
+}
+
+/** JSON has no infinity and no NaN, but a sink of the host may put them into a failure. */
+const finite = (_key: string, value: unknown): unknown => {
+  if (typeof value !== 'number' || Number.isFinite(value)) return value
+  return Number.isNaN(value) ? undefined : Math.sign(value) * Number.MAX_VALUE
+}
+
+const UNWRITABLE = retryable('defect', { detail: 'the failure could not be written as JSON' })
+
+/** A failure of the host's sink that is no JSON must not keep its item from ending. */
+const toJson = (about: Tried | Died, plain: () => Tried | Died): string => {
+  try {
+    return JSON.stringify(about, finite)
+  } catch {
+    return JSON.stringify(plain(), finite)
+  }
+}
+
+const triedOf = <A>({ firstAttemptAt, progress }: Entry<A>): Tried => ({
+  ...(firstAttemptAt !== undefined && { firstAttemptAt }),
+  ...(progress && { progress }),
+})
+
+/** The `about` of an entry that is put back. */
+export const aboutRetry = <A>(entry: Entry<A>): string =>
+  entry.firstAttemptAt === undefined && entry.progress === undefined
+    ? ''
+    : toJson(triedOf(entry), () => {
+        const { attempts = 0 } = entry.progress ?? {}
+        return { ...triedOf(entry), progress: { attempts, lastFailure: UNWRITABLE } }
+      })
+
+/** The `about` of a dead letter. */
+export const aboutDead = <A>(entry: Entry<A>, { item: _, ...outcome }: Outcome<A>, at: number): string => {
+  const { id } = entry
+  return toJson({ id, at, ...triedOf(entry), outcome }, () => {
+    const { attempts } = outcome
+    return { id, at, outcome: { _tag: 'Rejected', attempts, failure: UNWRITABLE } }
+  })
+}
+
+/** A record that cannot be read, as text: its bytes after the head. Bytes that are not text are replaced. */
+export const rawOf = (record: Buffer): string => record.toString('utf8', HEAD)
+
+/** A dead letter of a record that cannot be read. */
+export const encodeCorrupt = (record: Buffer, at: number): Buffer => {
+  const about: Corrupt = { at, corrupt: true }
+  return join(0, JSON.stringify(about), record)
+}
+
+const aboutOf = (record: Buffer): string =>
+  record.toString('utf8', HEAD, HEAD + record.readUInt32LE(LENGTH_AT))
+
+const textOf = (record: Buffer): string => record.toString('utf8', HEAD + record.readUInt32LE(LENGTH_AT))
+
+const UNTRIED: Tried = {}
+
+/** The entry in a record; undefined if it cannot be read. */
+export const decodeEntry = <A>(codec: ItemCodec<A>, number: number, record: Buffer): Entry<A> | undefined => {
+  if (!isIntact(record)) return undefined
+  try {
+    const about = aboutOf(record)
+    // The checksum proves that `aboutRetry` wrote it.
+    const { firstAttemptAt, progress } = about === '' ? UNTRIED : (JSON.parse(about) as Tried)
+    return { id: String(number), item: codec.fromText(textOf(record)), firstAttemptAt, progress }
+  } catch {
+    return undefined
+  }
+}
+
+/** The dead letter in a record. One that cannot be read is a corrupt one; when it ended is then not known, and 0. */
+export const decodeDeadLetter = <A>(codec: ItemCodec<A>, number: number, record: Buffer): DeadLetter<A> => {
+  const corrupt = (at: number, raw: Buffer): DeadLetter<A> => ({
+    id: String(number),
+    at,
+    reason: 'corrupt',
+    raw: rawOf(raw),
+  })
+  if (!isIntact(record)) return corrupt(0, record)
+  // The checksum proves that `aboutDead` or `encodeCorrupt` wrote it.
+  const about = JSON.parse(aboutOf(record)) as Died | Corrupt
+  if ('corrupt' in about) return corrupt(about.at, bodyOf(record))
+  try {
+    const item = codec.fromText(textOf(record))
+    const { id, at, firstAttemptAt, progress, outcome } = about
+    const entry = { id, item, firstAttemptAt, progress }
+    // With its item it is the outcome that `aboutDead` was given.
+    return { id: String(number), at, reason: 'ended', entry, outcome: { ...outcome, item } as Outcome<A> }
+  } catch {
+    return corrupt(about.at, record)
+  }
+}

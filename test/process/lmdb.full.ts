@@ -1,0 +1,241 @@
+/** The lmdb outbox by itself, in processes that are killed, traced, or run out of disk. */
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { refused } from '../../src/core/failure.ts'
+import { rejected } from '../../src/core/outcome.ts'
+import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
+import type { LmdbOutbox } from '../../src/outbox/lmdb/contract.ts'
+import { RUNS, sized } from '../support/runs.ts'
+
+const CHILD = fileURLToPath(new URL('lmdbProcess.js', import.meta.url))
+const KILLS = sized({ short: 1, full: 5, long: 100 })
+const ALL = { count: 1_000_000, retries: 1_000_000 }
+
+const codec = {
+  toText: (item: string) => item,
+  fromText: (text: string) => text,
+  sizeOf: (item: string) => item.length,
+}
+const textOf = (key: string): string => `${key} ${'é'.repeat(key.length * 40)}`
+const keyOf = (item: string): string => item.split(' ')[0] ?? ''
+const open = (path: string): LmdbOutbox<string> => lmdbOutbox({ path, codec, keepDead: 1_000_000 })
+
+/** On a real disk. */
+const newFolder = (): string => {
+  const path = mkdtempSync(join(tmpdir(), 'headrace-lmdb-'))
+  onTestFinished(() => {
+    rmSync(path, { recursive: true, force: true })
+  })
+  return path
+}
+
+/** Runs the process until it has told so many lines, kills it, and reads the rest. */
+const killAfter = async (path: string, life: number, lines: number, hear: (line: string) => void) => {
+  const child = spawn(process.execPath, [CHILD, 'work', path, String(life)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let told = 0
+  const output = createInterface({ input: child.stdout })
+  output.on('line', (line) => {
+    hear(line)
+    if (++told === lines) child.kill('SIGKILL')
+  })
+  const [[code, signal]] = await Promise.all([once(child, 'exit'), once(output, 'close')])
+  expect([code, signal]).toEqual([null, 'SIGKILL'])
+}
+
+it(`a store, killed ${String(KILLS)} times, has exactly what it acknowledged`, async () => {
+  const path = newFolder()
+  /** What is known of each item: where it is, or `offered` or `ending` while that was under way. */
+  const places = new Map<string, string>()
+  const attempts = new Map<string, number>()
+  const hear = (line: string): void => {
+    const [what, key = '', more] = line.split(' ')
+    if (what === 'a') places.set(key, 'offered')
+    else if (what === 'e') places.set(key, 'ending')
+    else if (what === 'A') {
+      // Another caller may have leased it before this line.
+      if (places.get(key) === 'offered') places.set(key, 'waiting')
+    } else if (what === 'E') places.set(key, more ?? '')
+    else if (what === 'P') attempts.set(key, Number(more))
+  }
+  for (let kill = 0; kill < KILLS; kill++) {
+    await killAfter(path, kill, 1 + Math.floor(Math.random() * 4_000), hear)
+    const outbox = open(path)
+    const waiting = await outbox.lease(Number.MAX_SAFE_INTEGER, ALL)
+    const dead = await outbox.dead.list({ limit: 1_000_000 })
+    expect(outbox.stats()).toMatchObject({ waiting: waiting.length, dead: dead.length })
+    await outbox.close()
+    const found = new Map<string, string>()
+    const note = (item: string, place: string): void => {
+      expect(item).toBe(textOf(keyOf(item)))
+      expect(found.has(keyOf(item))).toBe(false)
+      found.set(keyOf(item), place)
+    }
+    for (const { item, progress } of waiting) {
+      note(item, 'waiting')
+      expect(progress?.attempts ?? 0).toBeGreaterThanOrEqual(attempts.get(keyOf(item)) ?? 0)
+    }
+    for (const each of dead) note(each.reason === 'ended' ? each.entry.item : '', 'dead')
+    for (const [key, place] of places) {
+      const where = found.get(key) ?? 'gone'
+      const isKnown = place !== 'offered' && place !== 'ending'
+      if (isKnown && place !== where) throw new Error(`${key} is ${where}, and was ${place}`)
+      places.set(key, where)
+    }
+    expect([...found.keys()].filter((key) => !places.has(key))).toEqual([])
+  }
+  expect(places.size).toBeGreaterThan(KILLS * 100)
+})
+
+it('a redrive that is killed leaves each dead letter dead or waiting', async () => {
+  const path = newFolder()
+  const texts = Array.from({ length: 2_000 }, (_, at) => textOf(`1-${String(at)}`))
+  const before = open(path)
+  await before.enqueue(texts)
+  const entries = await before.lease(0, ALL)
+  await before.ack(entries.map((entry) => ({ entry, outcome: rejected(entry.item, 1, refused('status')) })))
+  await before.close()
+  const left: number[] = []
+  // Before the first transaction, between two of them, and before the last.
+  for (const count of [0, 499, 500, 999]) {
+    expect(spawnSync(process.execPath, [CHILD, 'redrive', path, String(count)]).signal).toBe('SIGKILL')
+    const outbox = open(path)
+    const waiting = (await outbox.lease(0, ALL)).map(({ item }) => item)
+    const dead = (await outbox.dead.list({ limit: 2_000 })).map((each) =>
+      each.reason === 'ended' ? each.entry.item : '',
+    )
+    expect([...waiting, ...dead].sort()).toEqual([...texts].sort())
+    left.push(outbox.stats().dead)
+    await outbox.close()
+  }
+  expect(left).toEqual([2_000, 2_000, 1_500, 1_000])
+})
+
+it('of many processes that find a stale lock at once, one opens the folder', async () => {
+  for (let round = 0; round < sized({ short: 1, full: 3, long: 50 }); round++) {
+    const path = newFolder()
+    await open(path).close()
+    writeFileSync(join(path, 'headrace.lock'), JSON.stringify({ pid: spawnSync('true').pid, since: 'then' }))
+    const children = Array.from({ length: 4 }, () => spawn(process.execPath, [CHILD, 'hold', path]))
+    const told = await Promise.all(
+      children.map(async ({ stdout }) => {
+        // The process writes text.
+        const [line] = (await once(stdout, 'data')) as [Buffer]
+        return line.toString().trim()
+      }),
+    )
+    for (const { stdin } of children) stdin.end()
+    await Promise.all(children.map(async (child) => once(child, 'close')))
+    expect(told.sort()).toEqual([...Array.from({ length: 3 }, () => 'inUse'), 'open'])
+  }
+})
+
+interface Filled {
+  readonly accepted: ReadonlyArray<string>
+  readonly waiting: number
+  readonly refusals: ReadonlyArray<string>
+  readonly ended: ReadonlyArray<string>
+  readonly unhandled: ReadonlyArray<string>
+}
+
+describe('a disk that is full', () => {
+  /** Fills it by a process, and checks that what was accepted and not ended is there. */
+  const survives = async (path: string, command: string, args: ReadonlyArray<string>): Promise<Filled> => {
+    const { stdout, stderr, status } = spawnSync(command, args, { encoding: 'utf8', maxBuffer: 1e8 })
+    expect(status, stderr).toBe(0)
+    // The process writes this.
+    const filled = JSON.parse(stdout) as Filled
+    expect(filled).toMatchObject({ waiting: filled.accepted.length, unhandled: [] })
+    expect(filled.accepted.length).toBeGreaterThan(500)
+    const ended = new Set(filled.ended)
+    const outbox = open(path)
+    const rest = filled.accepted.filter((key) => !ended.has(key)).map(textOf)
+    expect((await outbox.lease(0, ALL)).map(({ item }) => item)).toEqual(rest)
+    expect(outbox.stats()).toMatchObject({ waiting: rest.length, dead: 0 })
+    await outbox.close()
+    return filled
+  }
+
+  it('refuses new items where a write fails, and ends those that it has', async () => {
+    const path = newFolder()
+    // No file may grow beyond 4 MiB. The signal that says so is ignored, so the write fails.
+    const limited = `trap '' XFSZ; ulimit -f 8192; exec "$@"`
+    const { refusals } = await survives(path, 'sh', [
+      ...['-c', limited, 'sh'],
+      ...[process.execPath, CHILD, 'fill', path],
+    ])
+    expect(refusals).toEqual([
+      expect.stringContaining(`the outbox in ${path} could not write (is its disk full?)`),
+    ])
+  })
+
+  it.runIf(RUNS >= 10_000)(
+    'keeps 8 MiB free for what ends, and needs them for a new store',
+    async ({ skip }) => {
+      const folder = newFolder()
+      if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', folder]).status !== 0)
+        skip('this user cannot mount a small disk')
+      onTestFinished(() => {
+        spawnSync('umount', [folder])
+      })
+      const path = join(folder, 'outbox')
+      mkdirSync(path)
+      const { refusals } = await survives(path, process.execPath, [CHILD, 'fill', path])
+      expect(refusals).toEqual([
+        `the disk of the outbox in ${path} is nearly full: new items are refused until there is room`,
+      ])
+      expect(() => open(join(folder, 'another'))).toThrow('no space is left for the outbox in')
+      // With no byte free, what waits can still be sent.
+      spawnSync('dd', ['if=/dev/zero', `of=${join(folder, 'fill')}`, 'bs=4096'])
+      expect(() => open(path)).toThrow('no space is left for the outbox in')
+    },
+  )
+})
+
+describe('a sync', () => {
+  const isTraced = spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status === 0
+
+  /** What `strace -f -y` wrote. Calls that another thread interrupted are joined where they ended. */
+  const callsIn = (trace: string): ReadonlyArray<string> => {
+    const begun = new Map<string, string>()
+    return trace.split('\n').flatMap((line) => {
+      const [, thread = '', call = ''] = /^(\d+)\s+(.*)$/.exec(line) ?? []
+      if (call.endsWith('<unfinished ...>')) {
+        begun.set(thread, call.slice(0, -'<unfinished ...>'.length).trimEnd())
+        return []
+      }
+      const resumed = /^<\.\.\. \w+ resumed>(.*)$/.exec(call)
+      return [resumed === null ? call : `${begun.get(thread) ?? ''}${resumed[1] ?? ''}`]
+    })
+  }
+
+  it.runIf(isTraced)('of the pages and then of the meta page comes before each answer', () => {
+    const folder = newFolder()
+    const file = join(folder, 'calls')
+    const traced = ['-f', '-y', '-e', 'trace=openat,write,pwrite64,fsync,fdatasync', '-o', file]
+    const child = [process.execPath, CHILD, 'sync', join(folder, 'outbox'), '50']
+    expect(spawnSync('strace', [...traced, ...child]).status).toBe(0)
+    let accepted = 0
+    let direct: string | undefined
+    let state: 'written' | 'synced' | 'safe' = 'written'
+    for (const call of callsIn(readFileSync(file, 'utf8'))) {
+      // The meta page is written to a file that was opened to write through to the disk.
+      direct = /^openat\(.*data\.mdb", [^)]*O_DSYNC[^)]*\)\s+= (\d+)/.exec(call)?.[1] ?? direct
+      if (/^f(data)?sync\(\d+<[^>]*data\.mdb>\)\s+= 0/.test(call)) state = 'synced'
+      else if (state === 'synced' && direct !== undefined && call.startsWith(`pwrite64(${direct}<`))
+        state = 'safe'
+      if (!/^write\(1<[^>]*>, "accepted \d+/.test(call)) continue
+      accepted++
+      expect(state).toBe('safe')
+      state = 'written'
+    }
+    expect(accepted).toBe(50)
+  })
+})

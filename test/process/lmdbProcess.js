@@ -1,0 +1,115 @@
+// A process that works an lmdb outbox: `lmdbProcess.js TASK FOLDER [NUMBER]`. It tells on stdout what it is about to do, in small letters, and
+// what the outbox has answered, in capitals.
+import { writeSync } from 'node:fs'
+import { lmdbOutbox, openLmdbOutbox } from '../../dist/outbox/lmdb/index.js'
+
+const [task, path, number] = process.argv.slice(2)
+const say = (...words) => writeSync(1, `${words.join(' ')}\n`)
+const codec = { toText: (item) => item, fromText: (text) => text, sizeOf: (item) => item.length }
+const textOf = (key) => `${key} ${'é'.repeat(key.length * 40)}`
+const keyOf = (item) => item.split(' ')[0]
+const open = (more = {}) => lmdbOutbox({ path, codec, keepDead: 1_000_000, ...more })
+const delivered = (entry) => ({
+  entry,
+  outcome: { _tag: 'Delivered', item: entry.item, attempts: 1, receipt: { sink: 'a' } },
+})
+const rejected = (entry) => ({
+  entry,
+  outcome: {
+    _tag: 'Rejected',
+    item: entry.item,
+    attempts: 1,
+    failure: { _tag: 'Refused', reason: 'status' },
+  },
+})
+
+const tasks = {
+  /** Enqueues, acks and nacks lists of one to four, by many callers, until it is killed. */
+  work: async () => {
+    const outbox = open()
+    let made = 0
+    const enqueue = async (count) => {
+      const keys = Array.from({ length: count }, () => `${number}-${++made}`)
+      for (const key of keys) say('a', key)
+      await outbox.enqueue(keys.map(textOf))
+      for (const key of keys) say('A', key)
+    }
+    const end = async (entries, how) => {
+      for (const { item } of entries) say('e', keyOf(item), how)
+      await outbox.ack(entries.map(how === 'dead' ? rejected : delivered))
+      for (const { item } of entries) say('E', keyOf(item), how)
+    }
+    const putBack = async (entries) => {
+      const list = entries.map(({ progress, ...rest }) => {
+        const attempts = (progress?.attempts ?? 0) + 1
+        const failed = { attempts, lastFailure: { _tag: 'Retryable', reason: 'status' } }
+        return { entry: { ...rest, firstAttemptAt: 7, progress: failed }, due: Date.now() + (attempts % 3) }
+      })
+      await outbox.nack(list)
+      for (const { entry } of list) say('P', keyOf(entry.item), entry.progress.attempts)
+    }
+    const call = async (at) => {
+      for (let turn = at; ; turn++) {
+        await enqueue((turn % 4) + 1)
+        const entries = await outbox.lease(Date.now(), { count: 3, retries: 2 })
+        if (turn % 3 === 0) await putBack(entries)
+        else await end(entries, turn % 3 === 1 ? 'gone' : 'dead')
+      }
+    }
+    await Promise.all(Array.from({ length: 16 }, (_, at) => call(at)))
+  },
+
+  /** Enqueues one item after the other. */
+  sync: async () => {
+    const outbox = open()
+    for (let at = 1; at <= Number(number); at++) {
+      await outbox.enqueue([textOf(`1-${at}`)])
+      say('accepted', at)
+    }
+    await outbox.close()
+  },
+
+  /** Fills the outbox until it refuses, then ends every second item. Tells keys and messages as JSON. */
+  fill: async () => {
+    const unhandled = []
+    process.on('unhandledRejection', (error) => unhandled.push(String(error)))
+    const outbox = open()
+    const accepted = []
+    const refusals = new Set()
+    for (let at = 0; at < 100_000 && refusals.size === 0; at += 64) {
+      const keys = Array.from({ length: 64 }, (_, of) => `5-${at + of}`)
+      const answers = await Promise.allSettled(keys.map(async (key) => outbox.enqueue([textOf(key)])))
+      for (const [of, { status, reason }] of answers.entries()) {
+        if (status === 'fulfilled') accepted.push(keys[of])
+        else refusals.add(reason.message)
+      }
+    }
+    const { waiting } = outbox.stats()
+    const leased = await outbox.lease(0, { count: 100_000, retries: 0 })
+    const ending = leased.filter((_, at) => at % 2 === 0)
+    for (let at = 0; at < ending.length; at += 100)
+      await Promise.all(ending.slice(at, at + 100).map((entry) => outbox.ack([delivered(entry)])))
+    await outbox.close()
+    const ended = ending.map(({ item }) => keyOf(item))
+    say(JSON.stringify({ accepted, waiting, refusals: [...refusals], ended, unhandled }))
+  },
+
+  /** Redrives all dead letters, and dies when it looks at the one after so many. */
+  redrive: async () => {
+    let seen = 0
+    await open().dead.redrive(() => {
+      if (seen++ === Number(number)) process.kill(process.pid, 'SIGKILL')
+      return true
+    })
+  },
+
+  /** Opens the outbox and holds it until its stdin ends. */
+  hold: async () => {
+    const opened = openLmdbOutbox({ path, codec })
+    say(opened._tag === 'Right' ? 'open' : opened.left.reason)
+    process.stdin.resume()
+    await new Promise((resolve) => process.stdin.on('end', resolve))
+    if (opened._tag === 'Right') await opened.right.close()
+  },
+}
+await tasks[task]()

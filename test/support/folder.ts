@@ -1,0 +1,14 @@
+/** A folder for one test, on a disk that need not be synced where there is one. */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+
+/** Makes a folder that is removed after the test. */
+export const newFolder = (): string => {
+  const path = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'headrace-'))
+  onTestFinished(() => {
+    rmSync(path, { recursive: true, force: true })
+  })
+  return path
+}
