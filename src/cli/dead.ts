@@ -10,9 +10,9 @@ import { fromText, payloadCodec } from '../destination/record.ts'
 import { callOf } from '../event/call.ts'
 import type { Event } from '../event/event.ts'
 import { toTimestamp } from '../event/timestamp.ts'
-import type { ItemCodec, LmdbOutbox } from '../outbox/lmdb/LmdbContract.ts'
-import { isStoreIn } from '../outbox/lmdb/Store.ts'
-import { openLmdbOutbox } from '../outbox/lmdb/openLmdbOutbox.ts'
+import type { ItemCodec, LmdbOutbox } from '../outbox/lmdb/contract.ts'
+import { isStoreIn } from '../outbox/lmdb/store.ts'
+import { openLmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
 import type { DeadLetter, EndedDeadLetter } from '../outbox/outbox.ts'
 import { whyNot, causesOf, plain, toJson, showCauses } from './report.ts'
 import type { Cause } from './report.ts'
@@ -36,39 +36,29 @@ export interface Dead {
 const codecOf = (
   kind: string | undefined,
   read: (record: string) => Omit<Dead, 'record'>,
-  countIn: (record: string) => number,
 ): ItemCodec<Dead> => ({
   ...(kind === undefined ? {} : { kind }),
   fromText: (record) => ({ ...read(record), record }),
   toText: ({ record }) => record,
   sizeOf: ({ record }) => Buffer.byteLength(record),
-  countOf: ({ record }) => countIn(record),
 })
 
 /** In the folder of a destination. */
-const events = codecOf(
-  payloadCodec.kind,
-  (record) => {
-    const {
-      id,
-      items: [event],
-    } = fromText(record)
-    return { id, type: event.type, call: () => callOf(event) }
-  },
-  () => 1,
-)
+const events = codecOf(payloadCodec.kind, (record) => {
+  const {
+    id,
+    items: [event],
+  } = fromText(record)
+  return { id, type: event.type, call: () => callOf(event) }
+})
 
 /** In the folder of a client: each letter is a batch of one message. What waits there are whole batches. */
-const messages = codecOf(
-  batchCodec.kind,
-  (record) => {
-    const [first] = batchFromText(record).members
-    if (first === undefined) throw new Error('it holds no message')
-    // Its text was written from an object.
-    return { id: first.id, type: first.items[0], call: () => JSON.parse(first.text) as object }
-  },
-  (record) => batchFromText(record).members.length,
-)
+const messages = codecOf(batchCodec.kind, (record) => {
+  const [first] = batchFromText(record).members
+  if (first === undefined) throw new Error('it holds no message')
+  // Its text was written from an object.
+  return { id: first.id, type: first.items[0], call: () => JSON.parse(first.text) as object }
+})
 
 /** What lies in a folder: events of a destination, or messages of a client. */
 export type Kind = 'events' | 'messages'
@@ -203,6 +193,10 @@ export async function* letters({ dead }: StoredDead, filter: Filter): AsyncGener
   }
 }
 
+/** How many records could not be read. */
+const countCorrupt = async ({ dead }: StoredDead): Promise<number> =>
+  (await dead.list({ limit: 1_000_000 })).filter(({ reason }) => reason === 'corrupt').length
+
 /** An outbox as it lies on the disk. Nothing is sent from here. */
 export type StoredDead = LmdbOutbox<Dead>
 
@@ -279,7 +273,8 @@ const list = async (outbox: StoredDead, { options, terminal }: Task): Promise<nu
     if (output === 'json') terminal.out.line(toJson(whole(letter)))
     else if (output === 'lines') terminal.out.line(lineOf(letter, terminal.out))
   }
-  const { dead, waiting, quarantined, evictedDeadLetters: forgotten } = outbox.stats()
+  const { dead, waiting, evictedDeadLetters: forgotten } = outbox.stats()
+  const quarantined = await countCorrupt(outbox)
   const parts = [
     `${String(count)} of ${String(dead)} dead letters`,
     `${String(waiting)} events wait`,
@@ -324,7 +319,7 @@ const preview = async (outbox: StoredDead, { filter }: DeadOptions): Promise<Pre
 
 const discard = async (outbox: StoredDead, { options, terminal }: Task): Promise<number> => {
   const { output, yes } = options
-  const count = yes ? await outbox.discardUnreadable() : outbox.stats().quarantined
+  const count = await (yes ? outbox.dead.purge(({ reason }) => reason === 'corrupt') : countCorrupt(outbox))
   if (output === 'json') terminal.out.line(toJson({ t: 'purge', done: yes, unreadable: count }))
   else if (output === 'lines')
     terminal.out.line(

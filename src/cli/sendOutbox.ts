@@ -85,10 +85,9 @@ export const kept = (folder: KeptIn | undefined, bounds: Bounds, reading: Readin
       }
     },
     stored: () => {
-      const { waiting, bytes, unreadable, evictedDeadLetters: since } = store.stats()
+      const { waiting, bytes, evictedDeadLetters: since } = store.stats()
       const isFull = waiting >= maxCount || bytes >= maxBytes
-      const room = isFull ? (unreadable >= waiting ? 'spoilt' : 'full') : 'free'
-      return { room, unreadable, forgotten: since - forgotten }
+      return { room: isFull ? 'full' : 'free', unreadable: 0, forgotten: since - forgotten }
     },
   }
 }

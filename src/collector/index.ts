@@ -3,8 +3,8 @@
  *
  * @module
  */
-export type { StoredIn } from '../outbox/lmdb/LmdbContract.ts'
-export { OutboxError } from '../outbox/lmdb/OutboxError.ts'
+export type { StoredIn } from '../outbox/lmdb/contract.ts'
+export { OutboxError } from '../outbox/lmdb/contract.ts'
 export { ConfigError } from '../core/refusal.ts'
 export type {
   Collector,

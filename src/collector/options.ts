@@ -1,8 +1,9 @@
 import { hasFunctions, isRecord } from '../core/json.ts'
 import type { Fields } from '../core/json.ts'
+import { decodeOptions } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import { egressFaults } from '../http/egress.ts'
-import { folderFaults } from '../outbox/lmdb/opening/folderFaults.ts'
+import { storedIn } from '../outbox/lmdb/contract.ts'
 import { isRetryPolicy } from '../policy/retryPolicy.ts'
 import { statusFaults } from '../sink/status.ts'
 import type { CollectorOptions } from './collector.ts'
@@ -82,5 +83,6 @@ export const optionsFaults = (options: unknown): Faults => {
 export const outboxFaults = (outbox: unknown, path: string): ReadonlyArray<Fault> => {
   if (outbox === undefined) return []
   if (!isRecord(outbox)) return [at(path, 'must be an object with the path of a folder')]
-  return folderFaults(outbox).map((each) => at(`${path}.${each.path}`, each.message))
+  const decoded = decodeOptions(storedIn, outbox)
+  return decoded._tag === 'Right' ? [] : decoded.left.map((each) => at(`${path}.${each.path}`, each.message))
 }

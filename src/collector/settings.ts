@@ -14,8 +14,8 @@ import type { Settings } from '../destination/settings.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
 import type { Egress } from '../http/webhook.ts'
-import type { StoredIn } from '../outbox/lmdb/LmdbContract.ts'
-import { wholePath } from '../outbox/lmdb/opening/wholePath.ts'
+import type { StoredIn } from '../outbox/lmdb/contract.ts'
+import { resolve } from 'node:path'
 import { secretFrom } from '../signing/secret.ts'
 import type { Secret } from '../signing/secret.ts'
 import { signerOf } from '../signing/sign.ts'
@@ -284,7 +284,7 @@ export const destinationsFaults = (
     ...repeated(textsOf(membersOf(all, 'name')), (index) => `destinations[${String(index)}].name`),
     // One folder holds the events of one destination.
     ...repeated(
-      textsOf(membersOf(membersOf(all, 'outbox'), 'path')).map((path) => path && wholePath(path)),
+      textsOf(membersOf(membersOf(all, 'outbox'), 'path')).map((path) => path && resolve(path)),
       (index) => `destinations[${String(index)}].outbox.path`,
     ),
   ]

@@ -3,7 +3,7 @@
  *
  * @module
  */
-export { OutboxError } from '../outbox/lmdb/OutboxError.ts'
+export { OutboxError } from '../outbox/lmdb/contract.ts'
 export { ConfigError } from '../core/refusal.ts'
 export type {
   Accepted,
@@ -12,7 +12,7 @@ export type {
   DestinationOptions,
   DestinationStats,
 } from './destination.ts'
-export type { StoredIn } from '../outbox/lmdb/LmdbContract.ts'
+export type { StoredIn } from '../outbox/lmdb/contract.ts'
 export { decodeSettings } from './settings.ts'
 export type { Settings, WebhookSettings } from './settings.ts'
 export type { UrlStats } from './counters.ts'

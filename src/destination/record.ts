@@ -6,20 +6,21 @@
  * @module
  */
 
+import * as E from 'fp-ts/lib/Either.js'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { isPromiseLike } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import type { Clock } from '../core/clock.ts'
+import { decodeOptions } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
 import { Integrations } from '../event/event.ts'
 import type { Forwarded } from '../event/kinds.ts'
 import type { EventPayload, Payload } from '../event/payload.ts'
 import { eventInOwned } from '../event/webhookBody.ts'
-import { isStoredIn } from '../outbox/lmdb/LmdbContract.ts'
-import type { ItemCodec } from '../outbox/lmdb/LmdbContract.ts'
+import { isStoredIn, storedIn } from '../outbox/lmdb/contract.ts'
+import type { ItemCodec } from '../outbox/lmdb/contract.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
-import { folderFaults } from '../outbox/lmdb/opening/folderFaults.ts'
 import { memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { ordered } from '../outbox/ordered.ts'
 import { isOutbox } from '../outbox/outbox.ts'
@@ -92,7 +93,11 @@ export const outboxFaults = (outbox: unknown): ReadonlyArray<Fault> => {
   if (outbox === undefined) return []
   if (typeof outbox !== 'object' || outbox === null) return [NEITHER]
   if (!('enqueue' in outbox))
-    return folderFaults(outbox).map(({ path, message }) => ({ path: `outbox.${path}`, message }))
+    return E.match(
+      (faults: ReadonlyArray<Fault>) =>
+        faults.map(({ path, message }) => ({ path: `outbox.${path}`, message })),
+      () => [],
+    )(decodeOptions(storedIn, outbox))
   return isOutbox(outbox) ? [] : [NEITHER]
 }
 

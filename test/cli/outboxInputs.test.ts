@@ -4,7 +4,6 @@ import { writeFile } from 'node:fs/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import type { Received } from '../../src/testing/loopbackReceiver.ts'
-import { spoil } from '../outbox/lmdb/spoil.ts'
 import { headrace, scratch, start, track } from './command.ts'
 
 /** A receiver, a folder, and a command that sends into one from the other. */
@@ -144,24 +143,5 @@ describe('an input that is no file', () => {
     // It begins as the one before it, and all of it is new.
     expect((await through(track('a') + track('b') + track('c'))).code).toBe(0)
     expect(events()).toEqual(['a', 'b', 'a', 'b', 'c'])
-  })
-})
-
-describe('what cannot be read', () => {
-  it('is told, with the way out, and not as what will be sent', async () => {
-    const { file, flags, outbox, receiver } = await setUp(() => 503)
-    writeFileSync(file, track('a') + track('b'))
-    await stopped(['send', file, ...flags], () => receiver.arrived(2))
-    for (const name of ['a', 'b']) spoil(outbox, `"event":"${name}"`)
-    const told = `2 in ${outbox} cannot be read, and are not sent: headrace dead purge --unreadable --outbox ${outbox} forgets them`
-    const next = await headrace(['send', ...flags])
-    expect(next.stderr).toContain(told)
-    expect(next.stderr).not.toContain('the same command goes on with them')
-
-    appendFileSync(file, track('c'))
-    const { code, stderr } = await headrace(['send', file, ...flags, '--max-waiting', '2'])
-    expect(stderr).toContain('records that cannot be read take up all the room of --max-waiting')
-    expect(stderr).toContain(told)
-    expect(code).toBe(1)
   })
 })

@@ -2,7 +2,7 @@ import type { Entry } from '../oldOutbox.ts'
 import { justAppended } from './entering/justAppended.ts'
 import type { Remembered } from './entering/justAppended.ts'
 import type { Weight } from './records/StoredTotals.ts'
-import type { ParkedKey, Store } from './Store.ts'
+import type { ParkedKey, Store } from './oldStore.ts'
 
 /** Where the record of an entry that was handed out lies. */
 export interface Place extends Weight {

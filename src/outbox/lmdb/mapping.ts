@@ -1,5 +1,5 @@
 import type { Awaitable } from '../../core/awaitable.ts'
-import type { Store } from './Store.ts'
+import type { Store } from './oldStore.ts'
 
 /** What a mapping works with. */
 export interface MappingOptions {

@@ -10,7 +10,7 @@ import { parkedKey } from '../records/parkedKey.ts'
 import type { StoreTime } from '../records/storeTime.ts'
 import { withAbout } from '../records/StoredRecord.ts'
 import { leaves } from '../records/StoredTotals.ts'
-import type { ParkedKey } from '../Store.ts'
+import type { ParkedKey } from '../oldStore.ts'
 import type { StoredLetters } from './storedLetters.ts'
 
 /** What putting back and ending works with. */

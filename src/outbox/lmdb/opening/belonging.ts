@@ -1,7 +1,7 @@
 import { outboxFault } from '../OutboxError.ts'
 import type { OutboxFault } from '../OutboxError.ts'
-import { TOTALS_KEY } from '../Store.ts'
-import type { Store } from '../Store.ts'
+import { TOTALS_KEY } from '../oldStore.ts'
+import type { Store } from '../oldStore.ts'
 import { totalsFromText } from '../records/StoredTotals.ts'
 
 const OWNER_KEY = 'owner'

@@ -22,7 +22,7 @@ import {
   openEnv,
   openTrees,
   shut,
-} from '../Store.ts'
+} from '../oldStore.ts'
 
 /** A folder in the folder, in which a store is made before it is put in its place. A name that nobody else uses. */
 const DRAFT = '.headrace-new'

@@ -16,8 +16,8 @@ import {
   openEnv,
   openTrees,
   shut,
-} from '../Store.ts'
-import type { Store } from '../Store.ts'
+} from '../oldStore.ts'
+import type { Store } from '../oldStore.ts'
 import { fileFault } from './fileFault.ts'
 import { makeStore } from './makeStore.ts'
 import { systemFault } from './systemFault.ts'

@@ -1,4 +1,4 @@
-import type { ParkedKey } from '../Store.ts'
+import type { ParkedKey } from '../oldStore.ts'
 
 /** A moment that has an order: all numbers have one but NaN, and a key holds no infinity. */
 const orderly = (due: number): number =>

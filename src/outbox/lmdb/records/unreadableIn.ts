@@ -1,4 +1,4 @@
-import type { Store } from '../Store.ts'
+import type { Store } from '../oldStore.ts'
 import type { StoredTotals } from './StoredTotals.ts'
 
 /**
