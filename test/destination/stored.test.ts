@@ -140,8 +140,8 @@ it.each<[unknown, string]>([
   ['./outbox', 'outbox must be { path } of a folder, or an Outbox'],
   [null, 'outbox must be { path } of a folder, or an Outbox'],
   [{ path: 'a', enqueue: undefined }, 'outbox must be { path } of a folder, or an Outbox'],
-  [{}, 'outbox.path must be a string that is not empty'],
-  [{ path: 5, maxcount: 5 }, 'outbox.maxcount is no setting'],
+  [{}, 'outbox.path is missing: it must be a string that is not empty'],
+  [{ path: 5, maxcount: 5 }, 'unknown option "outbox.maxcount"'],
 ])('an outbox of %j is a fault that is named', (outbox, fault) => {
   // Not every caller has types.
   const options = { outbox: outbox as DestinationOptions['outbox'], logger: false } as DestinationOptions

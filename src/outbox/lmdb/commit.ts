@@ -123,7 +123,7 @@ export interface Commits {
 const MAX_ITEMS = 1_024
 
 /** With less free space on the disk, in bytes, no new items are taken. */
-export const RESERVED_SPACE = 8 * 1_048_576
+export const RESERVED_SPACE: number = 8 * 1_048_576
 
 /** The free bytes of the disk; undefined if the file system does not say. */
 export const freeSpace = (path: string): number | undefined => {
