@@ -15,26 +15,26 @@ import { standard } from '../policy/retryPolicy.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
 import type { Sink } from '../sink/sink.ts'
 
-/** How `deliver` goes about it. */
+/** Options of `deliver`. */
 export interface DeliverOptions {
-  /** When to try again; default `standard`: exponential from 1 s, at most 10 min, full jitter, until 4 h (DE4, DE5). */
+  /** When to retry. Default `standard`: exponential from 1 s, at most 10 min, full jitter, for 4 h. */
   readonly retry?: RetryPolicy
-  /** Its first value cancels what runs; what has not ended comes out as abandoned, and the stream completes. */
+  /** Its first value cancels what is in flight. What has not ended is emitted as abandoned, and the stream completes. */
   readonly stop?: Observable<unknown>
   /**
-   * How many items may be in a round at once; the others wait in the outbox. Default 1,000 (DE8). Retries take half of these
-   * places at most; where there is only one, a retry that is due goes first.
+   * The maximum number of items in flight; the others wait in the outbox. Default 1,000. Retries take at most half of it; with 1
+   * a due retry goes first.
    */
   readonly maxInFlight?: number
-  /** Is told what happens. */
+  /** Receives log events. */
   readonly onEvent?: Listener
-  /** Default the machine's clock. */
+  /** Default the system clock. */
   readonly clock?: Clock
-  /** Default the machine's chance. */
+  /** Default `Math.random`. */
   readonly random?: Random
 }
 
-/** The two faces of `deliver`: with its own memory it takes any item that the sink takes, with your outbox what that holds. */
+/** Without an outbox `deliver` takes any item that the sink takes; with one, the items of that outbox. */
 export interface Deliver {
   <S>(
     sink: Sink<S>,
@@ -46,21 +46,21 @@ export interface Deliver {
   ): <L>(source: ObservableEither<L, P>) => Observable<L | Refusal | Outcome<P>>
 }
 
-const placesOf = ({ maxInFlight = 1_000 }: DeliverOptions): number =>
-  wholeNumber('deliver: maxInFlight', 'items', 1, maxInFlight)
-
-const delivering = <L, P>(
+const run = <L, P>(
   source: ObservableEither<L, P>,
   sink: Sink<P>,
   outbox: Outbox<P>,
+  maxInFlight: number,
   options: DeliverOptions,
 ): Observable<L | Refusal | Outcome<P>> =>
   new Observable((subscriber) => {
     const { clock = systemClock, random = systemRandom, retry = standard, onEvent } = options
-    const maxInFlight = placesOf(options)
-    const cut = new Subject<void>()
-    let feed: 'open' | 'complete' | 'braked' | { readonly failed: unknown } = 'open'
-    let deciding = 0
+    const stopped = new Subject<void>()
+    let state: 'open' | 'completed' | 'stopped' | { readonly error: unknown } = 'open'
+    /** Items for which the outbox has not answered yet. */
+    let enqueuing = 0
+    const isStopped = (): boolean => state === 'stopped'
+
     const work = relay<P>({
       sink,
       outbox,
@@ -73,83 +73,79 @@ const delivering = <L, P>(
         subscriber.next(outcome)
       },
     })
-    const isBraked = (): boolean => feed === 'braked'
-    const endAtRest = (): void => {
-      if (feed === 'open' || feed === 'braked') return
-      if (deciding > 0 || work.hasWorkBefore(Infinity) || work.running() > 0) return
-      if (feed === 'complete') subscriber.complete()
-      else subscriber.error(feed.failed)
+    const endIfDone = (): void => {
+      if (state === 'open' || state === 'stopped') return
+      if (enqueuing > 0 || work.hasWorkBefore(Infinity) || work.running() > 0) return
+      if (state === 'completed') subscriber.complete()
+      else subscriber.error(state.error)
     }
-    const ended = (how: typeof feed): void => {
-      if (!isBraked()) feed = how
-      endAtRest()
+    const sourceEnded = (how: 'completed' | { readonly error: unknown }): void => {
+      if (!isStopped()) state = how
+      endIfDone()
     }
     const refuse = (refusal: Refusal): void => {
       work.report({ _tag: 'Refused', at: work.now(), refusal })
       subscriber.next(refusal)
     }
     const offer = (item: P): void => {
-      deciding++
+      enqueuing++
       whenAnswered(
         () => work.offer(item),
-        (kept) => {
-          deciding--
-          if (isLeft(kept)) refuse(kept.left)
-          endAtRest()
+        (answer) => {
+          enqueuing--
+          if (isLeft(answer)) refuse(answer.left)
+          endIfDone()
         },
         (error) => {
-          deciding--
+          enqueuing--
           refuse(notStored(item, messageOf(error)))
-          endAtRest()
+          endIfDone()
         },
       )
     }
-    const brake = (): void => {
-      if (isBraked()) return
-      feed = 'braked'
-      cut.next()
+    const stop = (): void => {
+      if (isStopped()) return
+      state = 'stopped'
+      stopped.next()
       work.abort(() => {
         subscriber.complete()
       })
     }
 
-    work.onChange(endAtRest)
-    subscriber.add(brake)
-    options.stop?.pipe(take(1), takeUntil(cut)).subscribe({
-      next: brake,
+    work.onChange(endIfDone)
+    subscriber.add(stop)
+    options.stop?.pipe(take(1), takeUntil(stopped)).subscribe({
+      next: stop,
       error: (error: unknown) => {
         work.report({ _tag: 'Defect', at: work.now(), where: 'stop', error })
       },
     })
-    // A stop may be there from the start, and then nobody asks the source.
-    if (isBraked()) return
-    source.pipe(takeUntil(cut)).subscribe({
-      next: (rail) => {
-        if (isLeft(rail)) subscriber.next(rail.left)
-        else offer(rail.right)
+    // `stop` may have a value at once: then the source is not subscribed.
+    if (isStopped()) return
+    source.pipe(takeUntil(stopped)).subscribe({
+      next: (each) => {
+        if (isLeft(each)) subscriber.next(each.left)
+        else offer(each.right)
       },
       error: (error: unknown) => {
-        ended({ failed: error })
+        sourceEnded({ error })
       },
       complete: () => {
-        ended('complete')
+        sourceEnded('completed')
       },
     })
   })
 
 /**
- * Delivers each item to a sink, tries again as the policy says, and emits exactly one outcome for each: delivered, rejected,
- * expired or abandoned. What cannot be kept because the bound is reached comes out at once as a refusal. Lefts pass.
+ * Delivers each item to a sink, retries by a policy, and emits exactly one outcome for each: delivered, rejected, expired or
+ * abandoned. An item for which the outbox has no room is emitted at once as a refusal. Lefts pass.
  *
- * The source's end is the drain: the stream completes when everything has its outcome and nothing runs any more (an error of
- * the source is passed on then, too). `stop` is the emergency brake. Bare unsubscription cancels as well, but can report
- * what was abandoned only to `onEvent`.
+ * When the source completes, the stream goes on until each item has its outcome and nothing runs any more, and completes then; an
+ * error of the source is passed on then. `stop` ends it early. Unsubscribing does too, and reports what was abandoned to `onEvent`
+ * only.
  *
- * What waits is bounded by the outbox (100,000 items and 256 MiB by default, DE9), never the number of attempts; how many
- * requests run at once is the business of `withConcurrency`, around the sink and so below retry.
- *
- * A subscriber may send, stop or unsubscribe inside `next`; what that causes is emitted after it. As in all of RxJS, what a
- * subscriber throws ends as an uncaught exception; the delivery itself goes on.
+ * The outbox bounds what waits (by default 100,000 items and 256 MiB). To bound the requests in flight, wrap the sink in
+ * `withConcurrency`. A subscriber may send, stop or unsubscribe inside `next`; what that causes is emitted afterwards.
  *
  * @throws RangeError when `maxInFlight` is not a whole number from 1.
  *
@@ -173,10 +169,10 @@ export const deliver: Deliver = <S>(
   sink: Sink<S>,
   options: DeliverOptions & { readonly outbox?: Outbox<S> } = {},
 ) => {
-  placesOf(options)
+  const maxInFlight = wholeNumber('deliver: maxInFlight', 'items', 1, options.maxInFlight ?? 1_000)
   return <L, P extends S>(source: ObservableEither<L, P>): Observable<L | Refusal | Outcome<P>> => {
-    // `Deliver` lets an outbox be given only where P is S.
+    // The overloads of `Deliver` allow an outbox only where P is S.
     const given = options.outbox as Outbox<P> | undefined
-    return defer(() => delivering(source, sink, given ?? memoryOutbox<P>(), options))
+    return defer(() => run(source, sink, given ?? memoryOutbox<P>(), maxInFlight, options))
   }
 }

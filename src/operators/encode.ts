@@ -8,9 +8,9 @@ import { bodyBytes } from '../event/limits.ts'
 import { encodePayload, newId } from '../event/payload.ts'
 import type { EventPayload } from '../event/payload.ts'
 
-/** What `encode` may be told. */
+/** Options of `encode`. */
 export interface EncodeOptions<in A> {
-  /** The most bytes of UTF-8 JSON that a body may have. Default: 64,000 (BY2). */
+  /** The maximum size of a body in bytes of UTF-8 JSON. Default 64,000. */
   readonly limit?: number
   /** The payload's id. Default: the item's own `messageId`, else a random UUID. */
   readonly idOf?: (item: A) => string
@@ -24,9 +24,9 @@ const messageIdOf = (item: unknown): string =>
 const THREW = [{ path: '', message: 'could not be encoded: toBody or idOf throws an error' }]
 
 /**
- * Writes each item once as the bytes that are measured, stored, signed and sent, and sent again (BY1). An item whose body is
- * no JSON goes left as `Invalid`, one with too many bytes as `TooLarge` with limit, size and id (BY3); its neighbours are
- * untouched. A `toBody` or `idOf` that throws costs that item only. What is left already passes.
+ * Encodes each item once: the same text is measured, stored, signed, sent and retried. An item whose body is no JSON becomes
+ * `Invalid`, a body with too many bytes becomes `TooLarge`. An error thrown by `toBody` or `idOf` affects that item only. Lefts
+ * pass.
  *
  *     in:   R(a)  L(x)  R(huge)
  *     out:  R(pa) L(x)  L(TooLarge)
@@ -45,7 +45,7 @@ export const encode = <A>(
   toBody: (item: A) => unknown,
   options: EncodeOptions<A> = {},
 ): (<B extends A, L = never>(
-  rail: ObservableEither<L, B>,
+  source: ObservableEither<L, B>,
 ) => ObservableEither<L | Refusal, EventPayload<B>>) => {
   const { limit = bodyBytes, idOf = messageIdOf } = options
   const encodeOne = <B extends A>(item: B): Either<Refusal, EventPayload<B>> => {
@@ -55,5 +55,5 @@ export const encode = <A>(
       return left(invalid(item, THREW))
     }
   }
-  return (rail) => rail.pipe(map((each) => (each._tag === 'Left' ? each : encodeOne(each.right))))
+  return (source) => source.pipe(map((each) => (each._tag === 'Left' ? each : encodeOne(each.right))))
 }

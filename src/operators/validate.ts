@@ -24,11 +24,10 @@ const decoding =
   }
 
 /**
- * Lets in what the codec accepts. What it does not accept goes left as `Invalid`, with every fault at once, each with its
- * path and in plain words (EV7). It works with every io-ts codec. A codec or a getter that throws costs that item only.
+ * Passes what an io-ts codec accepts. The rest becomes `Invalid` with all its faults, each with its path. An error thrown by the
+ * codec or a getter affects that item only.
  *
- * With `Event` what comes out is a copy: changing the input afterwards changes nothing (EV8). A codec of your own that gives
- * back the value it got leaves it to you not to change it; its bytes are fixed by `encode`.
+ * `Event` decodes into a copy: later changes of the input have no effect. A codec of your own may return the input itself.
  *
  *     in:   a    x    b       x is not valid
  *     out:  R(a) L(x) R(b)
@@ -44,5 +43,6 @@ const decoding =
 export const validate = <A>(
   codec: t.Type<A, unknown>,
 ): ((source: Observable<unknown>) => ObservableEither<Refusal, A>) => {
-  return (source) => source.pipe(map(decoding(codec)))
+  const decode = decoding(codec)
+  return (source) => source.pipe(map(decode))
 }

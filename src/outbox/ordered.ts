@@ -30,7 +30,7 @@ export const ordered = <A>(
   outbox: Outbox<A>,
   keyOf: (item: A) => unknown,
   failed: (error: unknown) => void,
-  maxBehind = MAX_BEHIND,
+  maxBehind: number = MAX_BEHIND,
 ): Outbox<A> => {
   const lines = new Map<unknown, Line<A>>()
   /** By the id of the first entry. */

@@ -392,7 +392,11 @@ const play = async (ground: Ground, { bounds, commands }: World): Promise<void> 
       case 'takeRemaining': {
         const found = (await outbox.takeRemaining()).map((one) => one.item.n)
         const given = outbox.durable ? [] : waiting.filter(({ isLeased }) => !isLeased)
-        same('remaining', found.sort(), given.map((one) => one.item.n).sort())
+        same(
+          'remaining',
+          found.sort((a, b) => a - b),
+          given.map((one) => one.item.n).sort((a, b) => a - b),
+        )
         waiting = waiting.filter((one) => !given.includes(one))
         return
       }
