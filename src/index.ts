@@ -116,7 +116,7 @@ export type { Verdict } from './core/failure.ts'
 
 // Sinks and what goes around them.
 export { onlyAttempt, type Attempt, type Layer, type Sink } from './sink/sink.ts'
-export type { Round } from './sink/sink.ts'
+export type { SharedWork } from './sink/sink.ts'
 export { memory, type MemoryOptions, type MemorySink } from './sink/memory.ts'
 export { sink, type Handler, type HandlerContext, type SinkOptions } from './sink/fromFunction.ts'
 export { withBisection, type BisectionOptions } from './sink/bisect.ts'

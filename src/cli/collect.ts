@@ -7,6 +7,7 @@
 import { createServer } from 'node:http'
 import type { RequestListener } from 'node:http'
 import { isIPv6 } from 'node:net'
+import { concatMap, filter, lastValueFrom } from 'rxjs'
 import type { CollectorStats, Collector, DestinationOutcome } from '../collector/collector.ts'
 import { createCollector } from '../collector/createCollector.ts'
 import type { CollectorSettings } from '../collector/settings.ts'
@@ -129,30 +130,38 @@ const write = ({ destination, outcome }: DestinationOutcome, output: Output, { o
     )
 }
 
-/**
- * Writes a line for each event that has ended at a destination, until the collector is closed. Whoever reads sets the pace; if the reader
- * falls too far behind, lines are left out, and that is told.
- */
+/** Outcomes that wait for a slow reader of stdout; beyond them lines are left out. */
+const MAX_UNWRITTEN = 10_000
+
+/** Writes a line for each event that has ended at a destination, until the collector is closed. */
 export const printOutcomes = async (
   collector: Collector,
   output: Output,
   terminal: Terminal,
 ): Promise<void> => {
   if (output === 'quiet') return
-  for (;;) {
-    const outcomes = collector.outcomes()
-    try {
-      for await (const outcome of outcomes) {
-        await terminal.out.caughtUp()
-        write(outcome, output, terminal)
-      }
-      return
-    } catch {
+  let unwritten = 0
+  let isLeftOut = false
+  const hasRoom = (): boolean => {
+    if (unwritten < MAX_UNWRITTEN) {
+      unwritten++
+      return true
+    }
+    if (!isLeftOut) {
       terminal.err.line(
         'headrace collect: stdout is read too slowly, so lines were left out; the account is complete',
       )
     }
+    isLeftOut = true
+    return false
   }
+  const writeInTurn = async (outcome: DestinationOutcome): Promise<void> => {
+    await terminal.out.caughtUp()
+    unwritten--
+    write(outcome, output, terminal)
+  }
+  const written$ = collector.outcomes$.pipe(filter(hasRoom), concatMap(writeInTurn))
+  await lastValueFrom(written$, { defaultValue: undefined })
 }
 
 /** A server that listens. */

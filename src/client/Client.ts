@@ -158,10 +158,5 @@ export interface Client<
    * a batch has the attempts of its batch.
    */
   readonly outcomes$: Observable<Outcome<Message>>
-  /**
-   * The same as an async iterable, from this call on. It keeps what was not asked for yet, up to 100,000 outcomes; a reader
-   * that falls further behind gets an error, rather than a gap.
-   */
-  readonly outcomes: () => AsyncIterableIterator<Outcome<Message>>
   readonly stats: () => ClientStats
 }

@@ -1,8 +1,8 @@
 import { backgroundClock, steady } from '../core/clock.ts'
 import { version } from '../core/version.ts'
-import { isListening } from '../log/logEvent.ts'
+import { isListening } from '../log/listeners.ts'
 import { listeners } from '../log/listeners.ts'
-import { hot, iterate } from '../log/streams.ts'
+import { hot } from '../log/streams.ts'
 import { timeoutOf } from '../log/logger.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { CloseResult } from '../outbox/close.ts'
@@ -207,7 +207,6 @@ export const openClient = <E extends EventTypes = AnyEvents, T extends Traits = 
     },
     close: (options) => close(timeoutOf(options, CLOSE_WITHIN, defectIn('the timeout of close')), timeout),
     outcomes$: outcomes.values$,
-    outcomes: () => iterate(outcomes.values$),
     stats: () => ({
       ...books.stats(),
       notPersisted: keeping?.notPersisted() ?? books.waiting(),

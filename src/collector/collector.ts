@@ -142,8 +142,6 @@ export interface Collector extends AsyncDisposable {
    * is told as a `Defect`, and harms nobody (CL5).
    */
   readonly outcomes$: Observable<DestinationOutcome>
-  /** The same as an async iterable, from this call on. It keeps up to 100,000 for its reader, who gets an error if it falls behind. */
-  readonly outcomes: () => AsyncIterableIterator<DestinationOutcome>
   readonly stats: () => CollectorStats
   /** Resolves with the totals of all destinations when each has come to rest, or is closed. Shortens no delay. */
   readonly idle: () => Promise<Totals>

@@ -9,8 +9,8 @@ import type { Accepted, CloseOptions } from '../destination/destination.ts'
 import { numbersOf } from '../destination/options.ts'
 import { receivedBatchBytes, receivedCallBytes } from '../event/limits.ts'
 import { listeners } from '../log/listeners.ts'
-import { isListening } from '../log/logEvent.ts'
-import { hot, iterate } from '../log/streams.ts'
+import { isListening } from '../log/listeners.ts'
+import { hot } from '../log/streams.ts'
 import { authentication } from './authentication.ts'
 import type {
   Collector,
@@ -205,7 +205,6 @@ export const createCollector = (given: CollectorSettings, options: CollectorOpti
     enable: (name) => turn(name, true),
     disable: (name) => turn(name, false),
     outcomes$: outcomes.values$,
-    outcomes: () => iterate(outcomes.values$),
     stats: () => ({
       ...counts.counts(),
       destinations: Object.fromEntries(

@@ -8,7 +8,7 @@ import type { Totals } from '../core/totals.ts'
 import type { Call } from '../event/call.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
-import { isListening } from '../log/logEvent.ts'
+import { isListening } from '../log/listeners.ts'
 import type { Relay } from '../outbox/relay.ts'
 import { isRetryPolicy } from '../policy/retryPolicy.ts'
 import type { Sink } from '../sink/sink.ts'
@@ -122,7 +122,6 @@ export const openDestination = ({ urls, ...settings }: Parts, options: Destinati
     send,
     ready: room.ready,
     outcomes$: work.outcomes$,
-    outcomes: work.outcomes,
     attempts$: work.attempts$,
     stats: () => ({ ...work.stats(), enabled }),
     enable: () => {

@@ -97,11 +97,6 @@ export interface Destination extends AsyncDisposable {
    * send and close inside `next`. What it throws, or rejects with, is told as a `Defect` and logged, and harms nobody (CL5).
    */
   readonly outcomes$: Observable<Outcome<Payload<Event>>>
-  /**
-   * The same as an async iterable, from this call on. It keeps what was not asked for yet, up to 100,000 outcomes; a reader
-   * that falls further behind gets an error, rather than a gap.
-   */
-  readonly outcomes: () => AsyncIterableIterator<Outcome<Payload<Event>>>
   /** Each attempt at a URL as it has its verdict. Hot, and as careful with its subscribers. */
   readonly attempts$: Observable<Attempted>
   readonly stats: () => DestinationStats

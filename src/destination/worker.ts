@@ -9,10 +9,10 @@ import type { Closed, Full } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload, Signer } from '../event/payload.ts'
 import { listeners } from '../log/listeners.ts'
-import { isListening } from '../log/logEvent.ts'
+import { isListening } from '../log/listeners.ts'
 import type { Listener, Attempted } from '../log/logEvent.ts'
 import { timeoutOf } from '../log/logger.ts'
-import { hot, iterate } from '../log/streams.ts'
+import { hot } from '../log/streams.ts'
 import { closeRelay } from '../outbox/close.ts'
 import type { CloseResult } from '../outbox/close.ts'
 import type { OutboxStats } from '../outbox/outbox.ts'
@@ -76,7 +76,7 @@ const CLOSE_WITHIN = 30_000
 /** What a destination is without its door: from the moment when an encoded event is taken into keeping until its outcome. */
 export interface Workings extends Pick<
   Destination,
-  'outcomes$' | 'outcomes' | 'attempts$' | 'idle' | 'redrive' | 'close'
+  'outcomes$' | 'attempts$' | 'idle' | 'redrive' | 'close'
 > {
   /** Takes a payload into keeping. Throws, or rejects, when the outbox fails to say whether it has it. */
   readonly offer: (payload: Payload<Event>) => Awaitable<Either<Full | Closed, unknown>>
@@ -182,7 +182,6 @@ export const workings = (
     reportFrom,
     waiting: () => coming.within(outbox.stats()),
     outcomes$: outcomes.values$,
-    outcomes: () => iterate(outcomes.values$),
     attempts$: attempts.values$,
     stats: () => ({
       ...work.totals(),

@@ -9,7 +9,7 @@ import type { Fault } from '../core/refusal.ts'
 import { version } from '../core/version.ts'
 import type { Payload } from '../event/payload.ts'
 import { nameOf } from '../sink/fromFunction.ts'
-import { fromRun } from '../sink/layer.ts'
+import { makeSink } from '../sink/layer.ts'
 import type { Sink } from '../sink/sink.ts'
 import type { StatusTable } from '../sink/status.ts'
 import type { Egress } from './egress.ts'
@@ -154,48 +154,37 @@ export const ingestion = (
   ]
   const timedOut: Verdict = left(retryable('timeout', { detail: `no answer within ${String(timeout)} ms` }))
 
-  return fromRun(
+  return makeSink(
     name,
     (payload, attempt, observer) => {
-      const wire = wireOf(payload, attempt.round, clock.now())
+      const wire = wireOf(payload, attempt.shared, clock.now())
       const all = [...fixed, 'X-Retry-Count', String(attempt.number - 1)]
       if (payload.signer !== undefined) all.push('X-Signature', signatureOf(wire, payload.signer))
       const post = { headers: all, body: wire.bytes, until: attempt.until, maxBody: MAX_BODY }
-      let isOver = false
-      let hasVerdict = false
       /** The verdict by status, while the body may say more. */
       let pending: Verdict | undefined
 
-      const decide = (verdict: Verdict): void => {
-        if (hasVerdict || isOver) return
-        hasVerdict = true
-        observer.next(verdict)
-      }
-      const finish = (): void => {
-        cancelTimer()
-        if (pending !== undefined) decide(pending)
-        if (isOver) return
-        isOver = true
+      const end = (verdict: Verdict | undefined): void => {
+        if (verdict !== undefined) observer.next(verdict)
         observer.complete()
       }
       const cancelTimer = clock.schedule(timeout, () => {
-        cancelPost()
-        decide(pending ?? timedOut)
-        finish()
+        end(pending ?? timedOut)
       })
       const cancelPost = client.post(post, {
         next: (verdict) => {
           if (mayBodySayMore(verdict)) pending = verdict
-          else decide(verdict)
+          else observer.next(verdict)
         },
         body: (body) => {
-          if (pending?._tag === 'Right') decide(judged(pending, body, payload, redact))
-          else if (pending?.left._tag === 'Refused') decide(explained(pending.left, body, redact))
+          if (pending?._tag === 'Right') observer.next(judged(pending, body, payload, redact))
+          else if (pending?.left._tag === 'Refused') observer.next(explained(pending.left, body, redact))
         },
-        complete: finish,
+        complete: () => {
+          end(pending)
+        },
       })
       return () => {
-        isOver = true
         cancelTimer()
         cancelPost()
       }

@@ -2,7 +2,7 @@ import { left } from 'fp-ts/lib/Either.js'
 import { refused, partlyFailed } from '../core/failure.ts'
 import type { Refused, Verdict } from '../core/failure.ts'
 import type { Payload } from '../event/payload.ts'
-import { oneLine } from '../log/logger.ts'
+import { oneLine } from '../log/debug.ts'
 
 /** Replaces secrets in a text. */
 export type Redact = (text: string) => string

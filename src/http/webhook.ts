@@ -3,7 +3,7 @@ import { checkOptions } from '../core/options.ts'
 import type { Payload } from '../event/payload.ts'
 import { signerOf } from '../signing/sign.ts'
 import { nameOf } from '../sink/fromFunction.ts'
-import { fromRun } from '../sink/layer.ts'
+import { makeSink } from '../sink/layer.ts'
 import type { Sink } from '../sink/sink.ts'
 import { openUrlClient } from './urlClient.ts'
 import { webhookOptions } from './webhookOptions.ts'
@@ -55,10 +55,10 @@ export const webhook = (target: string | WebhookOptions): Sink<Payload<unknown>>
     ...Object.entries(headers).flat(),
   ]
 
-  return fromRun(
+  return makeSink(
     name,
     (payload, attempt, observer) => {
-      const wire = wireOf(payload, attempt.round, clock.now())
+      const wire = wireOf(payload, attempt.shared, clock.now())
       const all = [...fixed]
       const signer = ownSigner ?? payload.signer
       if (signer !== undefined) all.push('X-Signature', signatureOf(wire, signer))

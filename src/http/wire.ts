@@ -1,6 +1,6 @@
 import { bytesOf } from '../event/payload.ts'
 import type { Payload, Signer } from '../event/payload.ts'
-import type { Round, Wire } from '../sink/sink.ts'
+import type { SharedWork, Wire } from '../sink/sink.ts'
 
 const made = (payload: Payload<unknown>, now: number): Wire => ({
   payload,
@@ -9,13 +9,13 @@ const made = (payload: Payload<unknown>, now: number): Wire => ({
 })
 
 /**
- * A payload as it is sent at `now` (milliseconds since 1970). The sinks of one round share it: a body is written and signed once and
+ * A payload as it is sent at `now` (milliseconds since 1970). The sinks of one attempt share it: a body is written and signed once and
  * not once for each URL, which is 15 to 30 % of the cost of five URLs.
  */
-export const wireOf = (payload: Payload<unknown>, round: Round | undefined, now: number): Wire => {
-  if (round === undefined) return made(payload, now)
-  if (round.wire?.payload !== payload) round.wire = made(payload, now)
-  return round.wire
+export const wireOf = (payload: Payload<unknown>, shared: SharedWork | undefined, now: number): Wire => {
+  if (shared === undefined) return made(payload, now)
+  if (shared.wire?.payload !== payload) shared.wire = made(payload, now)
+  return shared.wire
 }
 
 /** The signature of the bytes. */

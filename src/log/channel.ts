@@ -1,106 +1,40 @@
 import diagnostics from 'node:diagnostics_channel'
 import type { Channel } from 'node:diagnostics_channel'
-import { isolate } from './listeners.ts'
-import type { Defect, LogEvent, Listener } from './logEvent.ts'
+import type { Listener, LogEvent } from './logEvent.ts'
 
-/** The channel of each kind of happening. */
-export const CHANNEL_NAMES: Readonly<Record<LogEvent['_tag'], string>> = {
-  Refused: 'headrace:refusedAtDoor',
-  UnknownKeys: 'headrace:keysDropped',
-  Accepted: 'headrace:accepted',
-  Attempted: 'headrace:attempted',
-  UrlSkipped: 'headrace:passedOver',
-  Waiting: 'headrace:waiting',
-  Ended: 'headrace:ended',
-  Defect: 'headrace:defect',
-}
+/** The name of a log event on `node:diagnostics_channel` and in `DEBUG`: `headrace:attempted`. */
+export const channelName = (tag: LogEvent['_tag']): string =>
+  `headrace:${tag.charAt(0).toLowerCase()}${tag.slice(1)}`
 
-/** `unknown` as its result, because an async function may subscribe, and its promise may reject. */
-type ChannelListener = (message: unknown, name: string | symbol) => unknown
+const channelOf = (tag: LogEvent['_tag']): Channel => diagnostics.channel(channelName(tag))
 
-interface Subscribable {
-  readonly subscribe: (listener: ChannelListener) => void
-  readonly unsubscribe: (listener: ChannelListener) => boolean
-}
-
-/** How Node itself subscribes on this channel. Read anew each time: it changes when the first subscriber comes. */
-const own = (channel: Channel): Subscribable =>
-  // A channel always inherits from Channel or from its active form, and both have these methods.
-  Object.getPrototypeOf(channel) as Subscribable
-
-/**
- * A named channel on which a subscriber that throws is contained. Node raises `uncaughtException` for what a subscriber throws,
- * which ends the process: one broken metric would lose every event (CL5). So `subscribe` of our own channels wraps what it
- * is given. Whoever subscribed before headrace was loaded is not wrapped.
- */
-const guardedChannel = (name: string, report: (error: unknown, at: number) => void): Channel => {
-  const channel = diagnostics.channel(name)
-  const guardOf = new WeakMap<ChannelListener, ChannelListener>()
-  const guards = new WeakSet<ChannelListener>()
-
-  const guard = (listener: ChannelListener): ChannelListener => {
-    // Node's first `subscribe` calls itself once more, with our guard. And what is no function is for Node to refuse.
-    if (typeof listener !== 'function' || guards.has(listener)) return listener
-    const known = guardOf.get(listener)
-    if (known !== undefined) return known
-    const guarded: ChannelListener = (message, channelName) => {
-      isolate(
-        (sent) => listener(sent, channelName),
-        message,
-        (error) => {
-          // Only `channel` below publishes here, and it publishes happenings.
-          report(error, (message as LogEvent).at)
-        },
-      )
-    }
-    guardOf.set(listener, guarded)
-    guards.add(guarded)
-    return guarded
-  }
-
-  const subscribe: Subscribable['subscribe'] = (listener) => {
-    own(channel).subscribe.call(channel, guard(listener))
-  }
-  const unsubscribe: Subscribable['unsubscribe'] = (listener) =>
-    own(channel).unsubscribe.call(channel, guardOf.get(listener) ?? listener)
-  return Object.assign(channel, { subscribe, unsubscribe })
-}
-
-const defects: Channel = guardedChannel(CHANNEL_NAMES.Defect, () => undefined)
-
-const reportFrom =
-  (name: string) =>
-  (error: unknown, at: number): void => {
-    const defect: Defect = { _tag: 'Defect', at, where: `subscriber of ${name}`, error }
-    if (defects.hasSubscribers) defects.publish(defect)
-  }
-
-const guarded = (tag: Exclude<LogEvent['_tag'], 'Defect'>): Channel =>
-  guardedChannel(CHANNEL_NAMES[tag], reportFrom(CHANNEL_NAMES[tag]))
-
+/** Looked up once: a look-up for each message can be measured. */
 const channels: Readonly<Record<LogEvent['_tag'], Channel>> = {
-  Refused: guarded('Refused'),
-  UnknownKeys: guarded('UnknownKeys'),
-  Accepted: guarded('Accepted'),
-  Attempted: guarded('Attempted'),
-  UrlSkipped: guarded('UrlSkipped'),
-  Waiting: guarded('Waiting'),
-  Ended: guarded('Ended'),
-  Defect: defects,
+  Refused: channelOf('Refused'),
+  UnknownKeys: channelOf('UnknownKeys'),
+  Accepted: channelOf('Accepted'),
+  Attempted: channelOf('Attempted'),
+  UrlSkipped: channelOf('UrlSkipped'),
+  Waiting: channelOf('Waiting'),
+  Ended: channelOf('Ended'),
+  Defect: channelOf('Defect'),
 }
 
+/** Whether the channel of such events has a subscriber. */
+export const hasSubscribers = (tag: LogEvent['_tag']): boolean => channels[tag].hasSubscribers
+
 /**
- * Publishes what happens on `node:diagnostics_channel`, one channel for each kind: `headrace:refusedAtDoor`, `headrace:keysDropped`, `headrace:accepted`,
- * `headrace:attempted`, `headrace:passedOver`, `headrace:waiting`, `headrace:ended`, `headrace:defect`. The message is the
- * `LogEvent` itself, items included: a subscriber decides what of it may be seen. It costs one look when nobody listens.
+ * Publishes log events on `node:diagnostics_channel`, one channel for each kind: `headrace:refused`, `headrace:unknownKeys`,
+ * `headrace:accepted`, `headrace:attempted`, `headrace:urlSkipped`, `headrace:waiting`, `headrace:ended`, `headrace:defect`. The
+ * message is the `LogEvent` itself, items included. Without subscribers it costs one check.
  *
- * A subscriber that throws harms nobody; what it threw comes out as a `Defect` (CL5).
+ * An error that a subscriber throws ends the process: Node raises it as an uncaught exception.
  *
  * @example
  * import { channel } from 'headrace'
  * import { subscribe } from 'node:diagnostics_channel'
  *
- * subscribe('headrace:accepted', (happening) => console.log(happening))
+ * subscribe('headrace:accepted', (event) => console.log(event))
  * channel({ _tag: 'Accepted', at: 0, item: 'a' })
  */
 export const channel: Listener = (event) => {

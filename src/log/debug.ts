@@ -3,20 +3,25 @@ import { createRequire } from 'node:module'
 import { show as showFailure } from '../core/failure.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { show as showRefusal } from '../core/refusal.ts'
+import { channelName } from './channel.ts'
 import { kindOf } from './logEvent.ts'
 import type { LogEvent, Listener } from './logEvent.ts'
-import { oneLine } from './logger.ts'
 
-const LONGEST_ID = 100
+const MAX_NAME = 100
 
-/** Only a payload's id is an id of ours; any other item may be somebody's data in whole. */
+/**
+ * A text that may be logged: control characters from outside could fake lines or steer a terminal, so each is replaced by a question mark.
+ */
+export const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]/gu, '?')
+
+/** Only the id of a payload is shown; any other item may be data as a whole. */
 const nameOf = (item: unknown): string =>
   typeof item === 'object' &&
   item !== null &&
   'byteLength' in item &&
   'id' in item &&
   typeof item.id === 'string'
-    ? item.id.slice(0, LONGEST_ID)
+    ? item.id.slice(0, MAX_NAME)
     : 'an item'
 
 const attempts = (count: number): string => (count === 1 ? '1 attempt' : `${String(count)} attempts`)
@@ -43,7 +48,7 @@ const textOf = (event: LogEvent): string => {
     case 'Refused':
       return `refused: ${showRefusal(event.refusal)}`
     case 'UnknownKeys':
-      return `left out, for no field of this kind of event: ${event.keys.map((key) => key.slice(0, LONGEST_ID)).join(', ')}`
+      return `unknown keys left out: ${event.keys.map((key) => key.slice(0, MAX_NAME)).join(', ')}`
     case 'Accepted':
       return `${nameOf(event.item)}: accepted`
     case 'Attempted': {
@@ -53,7 +58,7 @@ const textOf = (event: LogEvent): string => {
       return `${nameOf(item)}: attempt ${String(number)} at ${sink}: ${verdict.trim()} in ${String(Math.round(duration))} ms`
     }
     case 'UrlSkipped':
-      return `${nameOf(event.item)}: attempt ${String(event.number)} at ${event.sink}: passed over, its lane is full`
+      return `${nameOf(event.item)}: attempt ${String(event.number)} at ${event.sink}: skipped, its queue is full`
     case 'Waiting': {
       const { item, attempts: count, failure, delay, because } = event
       return `${nameOf(item)}: waits ${String(delay)} ms (${because}) after ${attempts(count)}: ${showFailure(failure)}`
@@ -65,53 +70,42 @@ const textOf = (event: LogEvent): string => {
   }
 }
 
-/**
- * What happened, in one line for people: message ids, sinks, statuses, reasons; never a payload.
- */
+/** A log event in one line for people: message ids, sinks, statuses, reasons; never a payload. */
 export const logLine = (event: LogEvent): string => oneLine(textOf(event))
 
-type CreateDebug = typeof createDebug
-type Debugger = createDebug.Debugger
-
-/** `debug` is a dependency, but a bundle may have been made without it, and a missing log must not stop a delivery. */
-const load = (): CreateDebug | undefined => {
+/** A bundle may have been made without `debug`, and a missing log must not stop a delivery. */
+const load = (): typeof createDebug | undefined => {
   try {
     // `require` has no types; this is the package that they describe.
-    return createRequire(import.meta.url)('debug') as CreateDebug
+    return createRequire(import.meta.url)('debug') as typeof createDebug
   } catch {
     return undefined
   }
 }
 
-const lowerFirst = (tag: LogEvent['_tag']): string => tag.charAt(0).toLowerCase() + tag.slice(1)
+/** Whether the variable `DEBUG` is set. */
+export const isDebugOn = (): boolean => (process.env['DEBUG'] ?? '') !== ''
 
 /**
- * The runtime log of `DEBUG=analytics`, or `DEBUG=headrace:*` with one name for each kind of happening (`headrace:attempted`), on
- * stderr, one line for each (CL6). Undefined, and nothing is loaded, unless the variable `DEBUG` is set when it is called.
+ * The runtime log of `DEBUG=analytics`, or of `DEBUG=headrace:*` with one name for each kind of log event (`headrace:attempted`): one
+ * line for each, on stderr. Undefined, with nothing loaded, unless the variable `DEBUG` is set at the call.
  *
  * @example
  * import { debugListener, allListeners } from 'headrace'
  *
- * const tell = allListeners(debugListener())
- * tell({ _tag: 'Accepted', at: 0, item: 'a' })
+ * const onEvent = allListeners(debugListener())
+ * onEvent({ _tag: 'Accepted', at: 0, item: 'a' })
  */
 export const debugListener = (): Listener | undefined => {
-  if (process.env['DEBUG'] === undefined || process.env['DEBUG'] === '') return undefined
-  const create = load()
+  const create = isDebugOn() ? load() : undefined
   if (create === undefined) return undefined
 
   const analytics = create('analytics')
-  const byTag = new Map<string, Debugger>()
-  const debuggerFor = (tag: LogEvent['_tag']): Debugger => {
-    const known = byTag.get(tag)
-    if (known !== undefined) return known
-    const made = create(`headrace:${lowerFirst(tag)}`)
-    byTag.set(tag, made)
-    return made
-  }
+  const byTag = new Map<LogEvent['_tag'], createDebug.Debugger>()
 
   return (event) => {
-    const own = debuggerFor(event._tag)
+    const own = byTag.get(event._tag) ?? create(channelName(event._tag))
+    byTag.set(event._tag, own)
     const log = own.enabled ? own : analytics
     // As an argument, because a per cent sign in the first one is a placeholder.
     if (log.enabled) log('%s', logLine(event))

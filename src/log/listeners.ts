@@ -1,47 +1,77 @@
 import { isPromiseLike } from '../core/awaitable.ts'
-import type { Awaitable } from '../core/awaitable.ts'
-import { channel } from './channel.ts'
-import { debugListener } from './debug.ts'
-import type { Listener, Defect, LogEvent } from './logEvent.ts'
+import { channel, hasSubscribers } from './channel.ts'
+import { debugListener, isDebugOn } from './debug.ts'
+import type { Listener, LogEvent } from './logEvent.ts'
 import { toLogger } from './logger.ts'
 import type { Logger } from './logger.ts'
 
 const ignore = (): void => undefined
 
 const failing =
-  <A>(fail: (error: unknown, input: A) => void, input: A) =>
+  <A>(onError: (error: unknown, input: A) => void, input: A) =>
   (error: unknown): void => {
     try {
-      fail(error, input)
+      onError(error, input)
     } catch {
-      // Whoever is told of failures failed: nobody is left to tell.
+      // There is nothing left to report it to.
     }
   }
 
 /**
- * Calls somebody else's function with `input`, so that nothing it does wrong harms us: what it throws, and what a promise it answers
- * rejects with, goes to `fail`, with the input, and if `fail` throws too, that was the last of it (CL5).
+ * Calls a function of the host so that its errors stay here: what it throws, and what a promise that it returns rejects with, goes to
+ * `onError` with the input. If `onError` throws too, that error is dropped.
  */
-export const isolate = <A>(
+export const callSafely = <A>(
   call: (input: A) => unknown,
   input: A,
-  fail: (error: unknown, input: A) => void,
+  onError: (error: unknown, input: A) => void,
 ): void => {
-  // Called several times for each event: nothing is made that is not needed.
+  // Called several times for each event, so nothing is allocated unless it fails.
   try {
-    const answer: Awaitable<unknown> = call(input)
-    if (isPromiseLike(answer)) answer.then(ignore, failing(fail, input))
+    const answer = call(input)
+    if (isPromiseLike(answer)) answer.then(ignore, failing(onError, input))
   } catch (error) {
-    failing(fail, input)(error)
+    failing(onError, input)(error)
   }
 }
 
-const nothing = (): void => undefined
+/**
+ * One listener made of several. Each is given every event. If one throws, or returns a promise that rejects, the others are given that
+ * error as a `Defect`. Undefined ones are left out.
+ *
+ * @example
+ * import { allListeners } from 'headrace'
+ *
+ * const seen: string[] = []
+ * const onEvent = allListeners((event) => seen.push(event._tag), undefined)
+ * onEvent({ _tag: 'Accepted', at: 0, item: 'a' })
+ * console.log(seen) // => [ 'Accepted' ]
+ */
+export const allListeners = (...given: ReadonlyArray<Listener | undefined>): Listener => {
+  const all = given.flatMap((listener) => listener ?? [])
 
-/** What a person must know goes to the console unless the host has a better place; the rest is silent. */
-const toConsole: Logger = {
-  debug: nothing,
-  info: nothing,
+  // One for each listener and not for each event: there are three or more events for every item.
+  const safe = all.map((listener) => ({
+    listener,
+    onError: (error: unknown, event: LogEvent): void => {
+      // An error at a defect is dropped, or there could be no end of defects.
+      if (event._tag === 'Defect') return
+      for (const other of all) {
+        if (other !== listener)
+          callSafely(other, { _tag: 'Defect', at: event.at, where: 'onEvent', error }, ignore)
+      }
+    },
+  }))
+
+  return (event) => {
+    for (const { listener, onError } of safe) callSafely(listener, event, onError)
+  }
+}
+
+/** What a person must know goes to the console unless the host gives a logger; the rest is silent. */
+const consoleLogger: Logger = {
+  debug: ignore,
+  info: ignore,
   warn: (message) => {
     console.warn(message)
   },
@@ -50,55 +80,27 @@ const toConsole: Logger = {
   },
 }
 
-/** Who wants to know, beside the host's diagnostics. */
+/** Where log events go. */
 export interface Listening {
   /** Default: warnings and errors go to the console. `false` for silence. */
   readonly logger?: Logger | false
-  /** Is told everything that happens. */
+  /** Is given every log event. */
   readonly onEvent?: Listener
 }
 
-/** Everybody who is told what happens in a façade: the host's diagnostics, its logger, and the façade itself. */
+/** All listeners of a destination, client or collector: its own, the diagnostics channels, the debug log, the host's logger and `onEvent`. */
 export const listeners = (
-  { logger = toConsole, onEvent }: Listening,
+  { logger = consoleLogger, onEvent }: Listening,
   ...own: ReadonlyArray<Listener>
 ): Listener =>
   allListeners(...own, channel, debugListener(), logger === false ? undefined : toLogger(logger), onEvent)
 
-const ignoreError = (): void => undefined
-
 /**
- * One `Tell` out of several. Each is told everything, whatever the others do: one that throws, or answers a promise that
- * rejects, harms neither the pipeline nor the others, who are told of it as a defect (CL5). Undefined ones are left out.
- *
- * @example
- * import { allListeners } from 'headrace'
- *
- * const seen: string[] = []
- * const tell = allListeners((happening) => seen.push(happening._tag), undefined)
- * tell({ _tag: 'Accepted', at: 0, item: 'a' })
- * console.log(seen) // => [ 'Accepted' ]
+ * Whether `onEvent`, the debug log or a channel gets events of a kind. If not, the event need not be made, which can be measured where there
+ * is one for each message. `DEBUG` is read once.
  */
-export const allListeners = (...tells: ReadonlyArray<Listener | undefined>): Listener => {
-  const all = tells.filter((onEvent) => onEvent !== undefined)
+export const isListening = ({ onEvent }: Listening): ((tag: LogEvent['_tag']) => boolean) =>
+  onEvent !== undefined || isDebugOn() ? () => true : hasSubscribers
 
-  const tellOthers = (thrower: Listener, defect: Defect): void => {
-    for (const onEvent of all) {
-      if (onEvent !== thrower) isolate(onEvent, defect, ignoreError)
-    }
-  }
-
-  // Made once for each, and not once for each happening: there are three or more of them for every event.
-  const guarded = all.map((onEvent) => ({
-    onEvent,
-    fail: (error: unknown, event: LogEvent): void => {
-      // A Tell that fails at a defect must not start a chain of defects.
-      if (event._tag === 'Defect') return
-      tellOthers(onEvent, { _tag: 'Defect', at: event.at, where: 'tell', error })
-    },
-  }))
-
-  return (event) => {
-    for (const { onEvent, fail } of guarded) isolate(onEvent, event, fail)
-  }
-}
+// The old name, until all rooms use the new one.
+export const isolate: typeof callSafely = callSafely

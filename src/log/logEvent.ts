@@ -4,22 +4,19 @@
  * @module
  */
 
-import diagnostics from 'node:diagnostics_channel'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Failure, Receipt } from '../core/failure.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { Refusal } from '../core/refusal.ts'
-import { CHANNEL_NAMES } from './channel.ts'
-import type { Listening } from './listeners.ts'
 
-/** Turned away at the door. */
+/** An input was refused: it never became an item. */
 export interface Refused {
   readonly _tag: 'Refused'
   readonly at: number
   readonly refusal: Refusal
 }
 
-/** Taken into keeping. */
+/** An item is in the outbox. */
 export interface Accepted {
   readonly _tag: 'Accepted'
   readonly at: number
@@ -39,7 +36,7 @@ export interface Attempted {
   readonly result: Either<Failure, Receipt>
 }
 
-/** A lane was full, so this sink was left out of this round. */
+/** The queue of this sink was full, so it was left out of this attempt. */
 export interface UrlSkipped {
   readonly _tag: 'UrlSkipped'
   readonly at: number
@@ -48,7 +45,7 @@ export interface UrlSkipped {
   readonly number: number
 }
 
-/** The round failed; the item waits for the next. */
+/** An attempt failed; the item waits for the next. */
 export interface Waiting {
   readonly _tag: 'Waiting'
   readonly at: number
@@ -62,21 +59,21 @@ export interface Waiting {
   readonly because: string
 }
 
-/** It has its outcome. */
+/** An item has its outcome. */
 export interface Ended {
   readonly _tag: 'Ended'
   readonly at: number
   readonly outcome: Outcome<unknown>
 }
 
-/** An event had top-level keys that no event has; they were left out (EV3). */
+/** An event had top-level keys that no event has; they were left out. */
 export interface UnknownKeys {
   readonly _tag: 'UnknownKeys'
   readonly at: number
   readonly keys: ReadonlyArray<string>
 }
 
-/** Something threw that should not have: a sink, a store, a callback, a subscriber. Nothing was lost by it. */
+/** Something threw that should not: a sink, a store, a callback, a subscriber. Nothing was lost by it. */
 export interface Defect {
   readonly _tag: 'Defect'
   readonly at: number
@@ -87,36 +84,11 @@ export interface Defect {
 /** What happens inside a pipeline. `at` is milliseconds since 1970. */
 export type LogEvent = Refused | UnknownKeys | Accepted | Attempted | UrlSkipped | Waiting | Ended | Defect
 
-/** Is told what happens. It must be quick; if it throws, nobody is harmed. */
+/** Is given every log event. It must be quick. If it throws, the delivery goes on. */
 export type Listener = (event: LogEvent) => void
 
-const channelOf = (tag: LogEvent['_tag']): diagnostics.Channel => diagnostics.channel(CHANNEL_NAMES[tag])
-
-/** Found once: to look a channel up for each message can be felt. */
-const channels: Readonly<Record<LogEvent['_tag'], diagnostics.Channel>> = {
-  Refused: channelOf('Refused'),
-  UnknownKeys: channelOf('UnknownKeys'),
-  Accepted: channelOf('Accepted'),
-  Attempted: channelOf('Attempted'),
-  UrlSkipped: channelOf('UrlSkipped'),
-  Waiting: channelOf('Waiting'),
-  Ended: channelOf('Ended'),
-  Defect: channelOf('Defect'),
-}
-
-/**
- * Whether anybody beside the logger would hear of such a happening: the host's `onEvent`, the runtime log, or a subscriber of its channel.
- * What nobody hears need not be made, which can be felt where there is one for each message. `DEBUG` is read once, as `debugListener`
- * does.
- */
-export const isListening = ({ onEvent }: Listening): ((tag: LogEvent['_tag']) => boolean) => {
-  const debug = process.env['DEBUG']
-  if (onEvent !== undefined || (debug !== undefined && debug !== '')) return () => true
-  return (tag) => channels[tag].hasSubscribers
-}
-
 const frameOf = ({ stack = '', message }: Error): string => {
-  // The message stands in the stack as well, and may be of many lines.
+  // The message is part of the stack, and may have many lines.
   const frames = stack.slice(stack.indexOf(message) + message.length)
   const first = /\n\s+at (.+)/.exec(frames)?.[1]
   return first === undefined ? '' : ` at ${first}`
@@ -126,8 +98,8 @@ const codeOf = (error: Error): string =>
   'code' in error && typeof error.code === 'string' ? ` (${error.code})` : ''
 
 /**
- * What kind of error it is and where it came from, without its message: what a host's code or `JSON.parse` throws may quote the
- * payload or a secret. Whoever may see that subscribes to `headrace:defect`, and has the error itself.
+ * The kind of an error and its place, without its message: an error of the host's code or of `JSON.parse` may quote the
+ * payload or a secret. Subscribers of `headrace:defect` get the error itself.
  */
 export const kindOf = (error: unknown): string => {
   try {

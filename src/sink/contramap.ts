@@ -1,4 +1,4 @@
-import { fromRun, nothingToCancel, runOf } from './layer.ts'
+import { makeLayer } from './layer.ts'
 import type { Sink } from './sink.ts'
 
 /**
@@ -12,20 +12,5 @@ import type { Sink } from './sink.ts'
  */
 export const contramap =
   <A, B>(f: (item: B) => A) =>
-  (sink: Sink<A>): Sink<B> => {
-    const run = runOf(sink)
-    return fromRun(
-      sink.name,
-      (item: B, attempt, receiver) => {
-        let translated: A
-        try {
-          translated = f(item)
-        } catch (defect) {
-          receiver.error(defect)
-          return nothingToCancel
-        }
-        return run(translated, attempt, receiver)
-      },
-      sink.close,
-    )
-  }
+  (sink: Sink<A>): Sink<B> =>
+    makeLayer<A, B>(sink, (subscribe) => (item, attempt, observer) => subscribe(f(item), attempt, observer))

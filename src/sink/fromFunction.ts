@@ -3,37 +3,36 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { whenSettled, messageOf } from '../core/awaitable.ts'
 import { retryable } from '../core/failure.ts'
 import type { Failure, Receipt, Verdict } from '../core/failure.ts'
-import { fromRun } from './layer.ts'
-import type { Receiver, Run } from './layer.ts'
+import { makeSink } from './layer.ts'
 import type { Attempt, Sink } from './sink.ts'
 
-/** FNV-1a, 32 bits: tells two queries apart in a name and prints neither. */
+/** FNV-1a, 32 bits: tells two queries apart in a name and shows neither. */
 const fingerprint = (text: string): string => {
   let hash = 0x811c9dc5
   for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193)
   return (hash >>> 0).toString(16).padStart(8, '0')
 }
 
-/** What a sink is called that posts to a URL: the URL up to the query, with a hash of the query if there is one. */
+/** The name of a sink that posts to a URL: the URL up to the query, with a hash of the query if there is one. */
 export const nameOf = ({ origin, pathname, search }: URL): string =>
   search === '' ? origin + pathname : `${origin}${pathname}?${fingerprint(search)}`
 
 /** What a handler is given beside its item. */
 export interface HandlerContext {
-  /** Aborted when the delivery is cancelled. Made when it is first read, so a handler that does not ask does not pay. */
+  /** Aborted when the delivery is cancelled. Made when it is first read. */
   readonly signal: AbortSignal
   readonly attempt: Attempt
 }
 
-/** Delivers one item: with a Promise, with a TaskEither, or on the spot with an Either. */
+/** Delivers one item: with a Promise, with a TaskEither, or at once with an Either. */
 export type Handler<in A> = (
   item: A,
   context: HandlerContext,
 ) => PromiseLike<unknown> | TaskEither<Failure, Receipt> | Verdict
 
-/** What a sink may have beside its handler. */
+/** Options of `sink`. */
 export interface SinkOptions {
-  /** Lets go of what the handler uses, within so many milliseconds. Called once. A rejection is a defect, and reaches who closes. */
+  /** Releases what the handler uses, within `within` milliseconds. Called once. If it rejects, so does the `close` of the sink. */
   readonly close?: (within: number) => PromiseLike<unknown> | undefined
   /** Says what an error means. Without it every error is retryable, as `threw`. */
   readonly failureOf?: (error: unknown) => Failure
@@ -61,7 +60,7 @@ const isLeft = (value: unknown): value is { readonly left: unknown } =>
 const isRight = (value: unknown): value is { readonly right: unknown } =>
   tagOf(value) === 'Right' && 'right' in Object(value)
 
-/** A class, because its getter stands on a prototype: a getter in a literal is made anew for each delivery, which costs 0.6 µs. */
+/** A class, because a getter in an object literal is made anew for each delivery (0.6 µs). */
 class Context implements HandlerContext {
   readonly attempt: Attempt
   #controller: AbortController | undefined
@@ -83,34 +82,6 @@ class Context implements HandlerContext {
   }
 }
 
-interface Delivery {
-  /** Who is told; undefined when the delivery is over or cancelled. */
-  to: Receiver | undefined
-  /** The handler is done: there is nothing left to abort, even if its receiver cancels now. */
-  settled: boolean
-  readonly context: Context
-}
-
-/** Tells the verdict of a handler that is done, if anybody still listens. */
-const settle = (delivery: Delivery, judge: (value: unknown) => Verdict, value: unknown): void => {
-  delivery.settled = true
-  if (delivery.to === undefined) return
-  let verdict: Verdict
-  try {
-    verdict = judge(value)
-  } catch (defect) {
-    const { to } = delivery
-    delivery.to = undefined
-    to.error(defect)
-    return
-  }
-  delivery.to.next(verdict)
-  // Who is told may cancel.
-  const { to } = delivery as { to: Receiver | undefined }
-  delivery.to = undefined
-  to?.complete()
-}
-
 /**
  * A sink of your own, from a function.
  *
@@ -119,7 +90,7 @@ const settle = (delivery: Delivery, judge: (value: unknown) => Verdict, value: u
  * item was not delivered: a `Failure` stands for itself, another error is what `failureOf` says, else `Retryable('threw')` with the
  * error's message. Cancelling aborts `signal`, and whatever the Promise does later is ignored.
  *
- * `name` must be unique among siblings and stay the same across restarts: past causes are remembered under it.
+ * `name` must be unique among siblings and stay the same across restarts: past failures are remembered under it.
  *
  * @example
  * import { bodyOf, sink } from 'headrace'
@@ -145,31 +116,50 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
     return delivered
   }
 
-  const run: Run<A> = (item, attempt, receiver) => {
-    const delivery: Delivery = { to: receiver, settled: false, context: new Context(attempt) }
-    const fulfilled = (value: unknown): void => {
-      settle(delivery, verdictOf, value)
-    }
-    const rejected = (error: unknown): void => {
-      settle(delivery, failed, error)
-    }
-    try {
-      const answer = handler(item, delivery.context)
-      whenSettled<unknown>(typeof answer === 'function' ? answer() : answer, fulfilled, rejected)
-    } catch (error) {
-      rejected(error)
-    }
-    return () => {
-      delivery.to = undefined
-      if (!delivery.settled) delivery.context.abort()
-    }
-  }
-
   let closing: Promise<void> | undefined
-  return fromRun(name, run, (within) => () => {
-    closing ??= (async () => {
-      await options.close?.(within)
-    })()
-    return closing
-  })
+  return makeSink<A>(
+    name,
+    (item, attempt, observer) => {
+      const context = new Context(attempt)
+      let settled = false
+
+      const settle = (judge: (value: unknown) => Verdict, value: unknown): void => {
+        settled = true
+        let verdict: Verdict
+        try {
+          verdict = judge(value)
+        } catch (defect) {
+          observer.error(defect)
+          return
+        }
+        observer.next(verdict)
+        observer.complete()
+      }
+      const rejected = (error: unknown): void => {
+        settle(failed, error)
+      }
+
+      try {
+        const answer = handler(item, context)
+        whenSettled<unknown>(
+          typeof answer === 'function' ? answer() : answer,
+          (value) => {
+            settle(verdictOf, value)
+          },
+          rejected,
+        )
+      } catch (error) {
+        rejected(error)
+      }
+      return () => {
+        if (!settled) context.abort()
+      }
+    },
+    (within) => () => {
+      closing ??= (async () => {
+        await options.close?.(within)
+      })()
+      return closing
+    },
+  )
 }

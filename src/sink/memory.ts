@@ -1,18 +1,18 @@
-import * as E from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
 import { refused } from '../core/failure.ts'
 import { wholeNumber } from '../core/json.ts'
-import { fromRun, nothingToCancel } from './layer.ts'
+import { makeSink, nothingToCancel } from './layer.ts'
 import type { Sink } from './sink.ts'
 
-/** What a memory sink is called and how much it keeps. */
+/** What a memory sink is called and how much it holds. */
 export interface MemoryOptions {
   /** Default `memory`. */
   readonly name?: string
-  /** Items it keeps at most; those beyond are refused, with reason `full`. Default 100,000. */
+  /** The most items it holds; those beyond are refused, with reason `full`. Default 100,000. */
   readonly limit?: number
 }
 
-/** A sink that keeps what it is given. */
+/** A sink that holds what it is given. */
 export interface MemorySink<A> extends Sink<A> {
   /** What was delivered, in the order of delivery: a copy. */
   readonly items: () => ReadonlyArray<A>
@@ -33,20 +33,20 @@ export interface MemorySink<A> extends Sink<A> {
 export const memory = <A>(options: MemoryOptions = {}): MemorySink<A> => {
   const { name = 'memory' } = options
   const limit = wholeNumber('limit', 'items', 1, options.limit ?? 100_000)
-  const kept: A[] = []
-  const receipt = E.right({ sink: name })
-  const noRoom = E.left(refused('full', { detail: `it keeps ${String(limit)} items at most` }))
+  const items: A[] = []
+  const delivered = right({ sink: name })
+  const full = left(refused('full', { detail: `it holds ${String(limit)} items at most` }))
 
-  const sink = fromRun<A>(
+  const sink = makeSink<A>(
     name,
-    (item, _attempt, receiver) => {
-      const fits = kept.length < limit
-      if (fits) kept.push(item)
-      receiver.next(fits ? receipt : noRoom)
-      receiver.complete()
+    (item, _attempt, observer) => {
+      const fits = items.length < limit
+      if (fits) items.push(item)
+      observer.next(fits ? delivered : full)
+      observer.complete()
       return nothingToCancel
     },
     () => () => Promise.resolve(),
   )
-  return { ...sink, items: () => kept.slice() }
+  return { ...sink, items: () => items.slice() }
 }

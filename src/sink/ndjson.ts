@@ -1,10 +1,3 @@
-/**
- * A file to which lines are appended, opened at the first of them and opened anew after a failure: a disk that was full may
- * have room again.
- *
- * @module
- */
-
 import * as E from 'fp-ts/lib/Either.js'
 import { closeSync, createWriteStream, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import type { Writable } from 'node:stream'
@@ -12,25 +5,25 @@ import { systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import { refused, retryable } from '../core/failure.ts'
 import type { Failure, Refused } from '../core/failure.ts'
-import { fromRun, nothingToCancel } from './layer.ts'
+import { makeSink, nothingToCancel } from './layer.ts'
 import type { Sink } from './sink.ts'
 
 /** Where lines are written. */
 export interface LineOutput {
-  /** Writes a line; tells the error, or that it was handed to the system. Throws nothing, and is never done before it returns. */
+  /** Writes a line. `done` is called later, with the error or without one if the system has the line. Throws nothing. */
   readonly write: (line: string, done: (error?: Error | null) => void) => void
   /** Whether a write can still succeed, now or later. */
   readonly isOpen: () => boolean
-  /** Writes what is left, then lets go. */
+  /** Writes what is left, then closes. */
   readonly end: (done: () => void) => void
-  /** Lets go at once. */
+  /** Closes at once. */
   readonly drop: () => void
 }
 
 const ignore = (): void => undefined
 
-/** Whether somebody died in the middle of the last line: appending to it would spoil one more. */
-const endsInALine = (path: string): boolean => {
+/** False if a process died in the middle of the last line: appending to it would damage the next one too. */
+const endsInNewline = (path: string): boolean => {
   try {
     if (!statSync(path).isFile()) return true
     const file = openSync(path, 'r')
@@ -42,29 +35,28 @@ const endsInALine = (path: string): boolean => {
       closeSync(file)
     }
   } catch {
-    // What is wrong with the file, opening it for writing will say.
+    // Opening the file for writing will report what is wrong with it.
     return true
   }
 }
 
-/** The file at `path`. It is made if it is not there. */
+/** Appends to the file at `path`, made if it is missing. Opened at the first line, and again after a failure: a full disk may have room. */
 export const lineFile = (path: string): LineOutput => {
   let stream: Writable | undefined
-  let over = false
+  let isClosed = false
 
-  const opened = (): Writable => {
-    if (stream !== undefined) return stream
-    const whole = endsInALine(path)
-    stream = createWriteStream(path, { flags: 'a' })
+  const open = (): Writable => {
+    const isWhole = endsInNewline(path)
+    const opened = createWriteStream(path, { flags: 'a' })
     // Each write is told of its error; without a listener Node would end the process for it.
-    stream.on('error', ignore)
-    if (!whole) stream.write('\n', ignore)
-    return stream
+    opened.on('error', ignore)
+    if (!isWhole) opened.write('\n', ignore)
+    return opened
   }
 
   return {
     write: (line, done) => {
-      const current = opened()
+      const current = (stream ??= open())
       current.write(line + '\n', (error) => {
         if (error instanceof Error && stream === current) {
           stream = undefined
@@ -73,32 +65,32 @@ export const lineFile = (path: string): LineOutput => {
         done(error)
       })
     },
-    isOpen: () => !over,
+    isOpen: () => !isClosed,
     end: (done) => {
-      over = true
+      isClosed = true
       if (stream === undefined || stream.destroyed) done()
       else stream.once('close', done).end()
     },
     drop: () => {
-      over = true
+      isClosed = true
       stream?.destroy()
     },
   }
 }
 
-/** A stream of the host, which stays the host's: it is not ended. */
-export const lineStream = (stream: Writable): LineOutput => {
+/** Writes to a stream of the host, which is not ended here. */
+const lineStream = (stream: Writable): LineOutput => {
   let pending = 0
-  let over = false
-  let released = ignore
+  let isClosed = false
+  let whenWritten = ignore
 
   const isDead = (): boolean => stream.destroyed || stream.errored instanceof Error || stream.writableEnded
 
   const release = (): void => {
-    if (!over || pending > 0) return
-    // A stream that has failed tells its listeners after its writers, and without a listener Node would end the process.
+    if (!isClosed || pending > 0) return
+    // A failed stream tells its listeners after its writers, and without a listener Node would end the process.
     if (!isDead()) stream.off('error', ignore)
-    released()
+    whenWritten()
   }
 
   stream.on('error', ignore)
@@ -111,19 +103,19 @@ export const lineStream = (stream: Writable): LineOutput => {
         release()
       })
     },
-    isOpen: () => !over && !isDead(),
+    isOpen: () => !isClosed && !isDead(),
     end: (done) => {
-      over = true
-      released = done
+      isClosed = true
+      whenWritten = done
       release()
     },
     drop: () => {
-      over = true
+      isClosed = true
     },
   }
 }
 
-/** What an NDJSON sink is called and what it writes. */
+/** Options of `ndjson`. */
 export interface NdjsonOptions<A> {
   /** Default: the path, or `ndjson` for a stream. */
   readonly name?: string
@@ -132,16 +124,16 @@ export interface NdjsonOptions<A> {
   readonly clock?: Clock
 }
 
-const unfit = (detail: string): E.Either<Refused, string> => E.left(refused('format', { detail }))
+const badFormat = (detail: string): E.Either<Refused, string> => E.left(refused('format', { detail }))
 
-/** The line of an item. What `format` throws may quote the item, so only its kind is told. */
+/** The line of an item. An error of `format` may quote the item, so only its kind is reported. */
 const lineOf = <A>(item: A, format: (item: A) => string): E.Either<Refused, string> => {
   try {
     const line: unknown = format(item)
-    if (typeof line !== 'string') return unfit('the item has no JSON form')
-    return line.includes('\n') ? unfit('a line must not contain a line break') : E.right(line)
+    if (typeof line !== 'string') return badFormat('the item has no JSON form')
+    return line.includes('\n') ? badFormat('a line must not contain a line break') : E.right(line)
   } catch (error) {
-    return unfit(`format threw ${error instanceof Error ? error.name : typeof error}`)
+    return badFormat(`format threw ${error instanceof Error ? error.name : typeof error}`)
   }
 }
 
@@ -151,12 +143,12 @@ const codeOf = (error: Error): string =>
 const streamIsClosed = refused('closed', { detail: 'the stream is closed' })
 
 /**
- * Writes one line for each item, to a stream of yours or appended to a file. The verdict comes when the line was handed to the
- * system, so a pipeline writes no faster than the disk or the reader takes it.
+ * Writes one line for each item, to a stream of yours or appended to a file. The verdict comes when the system has the line, so a
+ * pipeline writes no faster than the disk or the reader takes it.
  *
  * A failed write to a file may be tried again (reason `io`): the file is opened anew. A stream that has failed or was ended
  * stays so (`closed`, final). An item that is not one line is refused (`format`). `close` ends a file, and waits for it; it
- * leaves a stream open, for whoever made it ends it.
+ * does not end a stream of yours.
  *
  * @example
  * import { onlyAttempt } from 'headrace'
@@ -190,25 +182,20 @@ export const ndjson = <A>(target: Writable | string, options: NdjsonOptions<A> =
       })
     })
 
-  return fromRun<A>(
+  return makeSink<A>(
     name,
-    (item, _attempt, receiver) => {
+    (item, _attempt, observer) => {
       const line = output.isOpen() ? lineOf(item, format) : E.left(streamIsClosed)
       if (E.isLeft(line)) {
-        receiver.next(line)
-        receiver.complete()
-        return nothingToCancel
+        observer.next(line)
+        observer.complete()
+      } else {
+        output.write(line.right, (error) => {
+          observer.next(error instanceof Error ? E.left(failureOf(error)) : written)
+          observer.complete()
+        })
       }
-      let cancelled = false
-      const isCancelled = (): boolean => cancelled
-      output.write(line.right, (error) => {
-        if (isCancelled()) return
-        receiver.next(error instanceof Error ? E.left(failureOf(error)) : written)
-        if (!isCancelled()) receiver.complete()
-      })
-      return () => {
-        cancelled = true
-      }
+      return nothingToCancel
     },
     (within) => () => (closing ??= close(within)),
   )

@@ -1,98 +1,82 @@
 import { systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Verdict } from '../core/failure.ts'
-import { isolate } from '../log/listeners.ts'
+import { callSafely } from '../log/listeners.ts'
 import type { LogEvent, Listener } from '../log/logEvent.ts'
-import { fromRun, runOf } from './layer.ts'
-import type { Receiver } from './layer.ts'
-import type { Attempt, Layer } from './sink.ts'
+import { makeLayer } from './layer.ts'
+import type { Layer } from './sink.ts'
 
-/** What `withObserver` takes beside who is told. */
+/** Options of `withObserver`. */
 export interface ObserverOptions {
   readonly clock?: Clock
-  /** Tells only these. Default: both. */
+  /** Reports only these. Default: both. */
   readonly only?: 'Attempted' | 'UrlSkipped'
 }
 
-const isLaneFull = (verdict: Verdict): boolean =>
+const isFull = (verdict: Verdict): boolean =>
   verdict._tag === 'Left' && verdict.left._tag === 'Retryable' && verdict.left.reason === 'laneFull'
 
-/** A `onEvent` that throws harms nobody. It is told so, once; at a defect it is not, or it could go on for ever. */
-const carefully = (onEvent: Listener, clock: Clock): Listener => {
-  const fail = (error: unknown, happening: LogEvent): void => {
-    if (happening._tag !== 'Defect') onEvent({ _tag: 'Defect', at: clock.now(), where: 'tell', error })
-  }
-  return (happening) => {
-    isolate(onEvent, happening, fail)
-  }
-}
-
 /**
- * Tells of every verdict, just before it is passed on: `UrlSkipped` when a lane was full, else `Attempted` with the time since
- * the start. A sink that errors is told as a `Defect`. A `onEvent` that throws changes nothing for the delivery.
+ * Reports every verdict to `onEvent`, just before it is passed on: `UrlSkipped` when a concurrency limit had no room, else `Attempted`
+ * with the time since the start. A sink that errors is reported as a `Defect`. If `onEvent` throws, the delivery goes on, and `onEvent` is
+ * given that error as a `Defect`, once.
  *
- * Where it stands says what is measured. Inside `withConcurrency` it sees only what was started, and measures the attempt itself;
- * outside it sees the full lanes too, but its duration has the wait in the lane in it. To have both, use it twice.
+ * Its place decides what is measured. Inside `withConcurrency` it sees only what was started, and measures the attempt itself;
+ * outside it sees what found no room too, but its duration includes the wait. To have both, use it twice.
  *
  * @example
  * import { flow } from 'fp-ts/lib/function.js'
  * import { withConcurrency, withObserver, sink, withTimeout } from 'headrace'
  *
- * const tell = console.log
+ * const onEvent = console.log
  * const guarded = flow(
  *   withTimeout(5_000),
- *   withObserver(tell, { only: 'Attempted' }), // inside the lane: the attempt, without the wait
+ *   withObserver(onEvent, { only: 'Attempted' }), // inside the limit: the attempt, without the wait
  *   withConcurrency({ concurrency: 16 }),
- *   withObserver(tell, { only: 'UrlSkipped' }), // outside the lane: what it turned away
+ *   withObserver(onEvent, { only: 'UrlSkipped' }), // outside the limit: what found no room
  * )(sink('mine', async () => 'done'))
  */
 export const withObserver = (onEvent: Listener, options: ObserverOptions = {}): Layer => {
   const { clock = systemClock, only } = options
-  const say = carefully(onEvent, clock)
 
-  const happeningOf = (
-    sink: string,
-    item: unknown,
-    { number }: Attempt,
-    start: number,
-    result: Verdict,
-  ): LogEvent => {
-    const at = clock.now()
-    return isLaneFull(result)
-      ? { _tag: 'UrlSkipped', at, item, sink, number }
-      : { _tag: 'Attempted', at, item, sink, number, duration: clock.monotonic() - start, result }
+  const onThrown = (error: unknown, event: LogEvent): void => {
+    if (event._tag !== 'Defect') onEvent({ _tag: 'Defect', at: clock.now(), where: 'onEvent', error })
   }
 
-  const isWanted = (verdict: Verdict): boolean =>
-    only === undefined || (only === 'UrlSkipped') === isLaneFull(verdict)
-
   return (sink) => {
-    const runInner = runOf(sink)
-    return fromRun(
-      sink.name,
-      (item, attempt, receiver) => {
-        const start = clock.monotonic()
-        // Who is told may cancel this very delivery, so it is looked at again after each `say`.
-        let to: Receiver | undefined = receiver
-        const cancel = runInner(item, attempt, {
-          next: (verdict) => {
-            if (isWanted(verdict)) say(happeningOf(sink.name, item, attempt, start, verdict))
-            to?.next(verdict)
-          },
-          complete: () => {
-            to?.complete()
-          },
-          error: (error) => {
-            say({ _tag: 'Defect', at: clock.now(), where: sink.name, error })
-            to?.error(error)
-          },
-        })
-        return () => {
-          to = undefined
-          cancel()
-        }
-      },
-      sink.close,
-    )
+    const { name } = sink
+    return makeLayer(sink, (subscribe) => (item, attempt, observer) => {
+      const start = clock.monotonic()
+      return subscribe(item, attempt, {
+        next: (verdict) => {
+          const full = isFull(verdict)
+          if (only === undefined || (only === 'UrlSkipped') === full) {
+            const { number } = attempt
+            const at = clock.now()
+            // Two literals: a spread took 3 µs.
+            const event: LogEvent = full
+              ? { _tag: 'UrlSkipped', at, item, sink: name, number }
+              : {
+                  _tag: 'Attempted',
+                  at,
+                  item,
+                  sink: name,
+                  number,
+                  duration: clock.monotonic() - start,
+                  result: verdict,
+                }
+            callSafely(onEvent, event, onThrown)
+          }
+          observer.next(verdict)
+        },
+        complete: () => {
+          observer.complete()
+        },
+        error: (error) => {
+          callSafely(onEvent, { _tag: 'Defect', at: clock.now(), where: name, error }, onThrown)
+          observer.error(error)
+        },
+      })
+    })
   }
 }

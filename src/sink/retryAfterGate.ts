@@ -3,46 +3,38 @@ import { steady, systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import { retryable } from '../core/failure.ts'
 import type { Failure, Verdict } from '../core/failure.ts'
-import { fromRun, nothingToCancel, runOf } from './layer.ts'
+import { makeLayer, nothingToCancel, withNext } from './layer.ts'
 import type { Layer } from './sink.ts'
 
-/** How long a receiver may hold everything back. */
+/** Options of `withRetryAfterGate`. */
 export interface RetryAfterGateOptions {
-  /** Milliseconds. A wish beyond it holds back the others for so long only. Default 3,600,000, an hour. */
+  /** Milliseconds: the longest time that one `Retry-After` closes the gate. Default 3,600,000, an hour. */
   readonly most?: number
   readonly clock?: Clock
 }
 
-/** The moment before which a failure says that nothing is wanted; -Infinity if it names none. */
-const wishOf = (failure: Failure): number => {
-  switch (failure._tag) {
-    case 'Retryable':
-      return failure.notBefore === undefined || Number.isNaN(failure.notBefore)
-        ? -Infinity
-        : failure.notBefore
-    case 'PartlyFailed': {
-      let latest = -Infinity
-      for (const member of failure.members) {
-        if (member._tag === 'Left') latest = Math.max(latest, wishOf(member.left))
-      }
-      return latest
-    }
-    case 'AllFailed':
-    case 'Refused':
-    case 'Expired':
-      return -Infinity
+/** The latest moment before which a failure asks not to be tried; -Infinity if it names none. */
+const notBeforeOf = (failure: Failure): number => {
+  if (failure._tag === 'Retryable') {
+    const { notBefore = -Infinity } = failure
+    return Number.isNaN(notBefore) ? -Infinity : notBefore
   }
+  if (failure._tag !== 'PartlyFailed') return -Infinity
+  return failure.members.reduce(
+    (latest, member) => (member._tag === 'Left' ? Math.max(latest, notBeforeOf(member.left)) : latest),
+    -Infinity,
+  )
 }
 
 /**
- * Lets one receiver's `Retry-After` hold back everything that goes to it (CL4).
+ * Lets one receiver's `Retry-After` hold back everything that goes to it.
  *
  * When a delivery fails with a `Retryable` that has a `notBefore` (alone or among the members of a `PartlyFailed`), the gate is closed
- * until that moment: every delivery that would start meanwhile has the verdict `Retryable('held')` with that `notBefore` at once, and is
- * not started. What runs already runs on, and the later of two wishes holds. Of an `AllFailed` it takes no notice: a first
- * success holds back its URLs by itself (DE1).
+ * until that moment. A delivery that would start meanwhile is not started: its verdict is `Retryable('held')` with that `notBefore`, at
+ * once. Deliveries that run are not touched. Of two moments the later one holds. An `AllFailed` does not close the gate, because
+ * `firstSuccess` holds back its URLs one by one.
  *
- * The gate belongs to the layer: sinks that one and the same layer is put around are one receiver to it. It has no timer.
+ * The gate belongs to the layer: sinks that one and the same layer is put around count as one receiver. It has no timer.
  *
  * @throws RangeError if `most` is not a finite number of at least 0.
  *
@@ -61,16 +53,15 @@ export const withRetryAfterGate = (options: RetryAfterGateOptions = {}): Layer =
   }
   const now = steady(options.clock ?? systemClock)
   let closedUntil = -Infinity
-  /** Shared by all that is held back until the same moment: they may be many, and wait long. */
+  /** One verdict for all that is held back until the same moment: they may be many, and wait long. */
   let held: Verdict = left(retryable('held'))
 
-  const note = (verdict: Verdict): void => {
-    if (verdict._tag === 'Right') return
-    const wish = wishOf(verdict.left)
-    if (wish <= closedUntil) return
-    const at = now()
-    const until = Math.min(Math.ceil(wish), at + most)
-    if (until <= at || until <= closedUntil) return
+  const closeFor = (failure: Failure): void => {
+    const notBefore = notBeforeOf(failure)
+    if (notBefore <= closedUntil) return
+    const time = now()
+    const until = Math.min(Math.ceil(notBefore), time + most)
+    if (until <= time || until <= closedUntil) return
     closedUntil = until
     held = left(
       retryable('held', {
@@ -80,31 +71,18 @@ export const withRetryAfterGate = (options: RetryAfterGateOptions = {}): Layer =
     )
   }
 
-  return (sink) => {
-    const runInner = runOf(sink)
-    return fromRun(
-      sink.name,
-      (item, attempt, receiver) => {
-        if (now() < closedUntil) {
-          receiver.next(held)
-          receiver.complete()
-          return nothingToCancel
-        }
-        return runInner(item, attempt, {
-          next: (verdict) => {
-            // First the gate: who hears the verdict may start another delivery.
-            note(verdict)
-            receiver.next(verdict)
-          },
-          complete: () => {
-            receiver.complete()
-          },
-          error: (defect) => {
-            receiver.error(defect)
-          },
-        })
-      },
-      sink.close,
-    )
-  }
+  return (sink) =>
+    makeLayer(sink, (subscribe) => (item, attempt, observer) => {
+      if (now() < closedUntil) {
+        observer.next(held)
+        observer.complete()
+        return nothingToCancel
+      }
+      const onVerdict = (verdict: Verdict): void => {
+        // Before the verdict is told, because its observer may start another delivery.
+        if (verdict._tag === 'Left') closeFor(verdict.left)
+        observer.next(verdict)
+      }
+      return subscribe(item, attempt, withNext(observer, onVerdict))
+    })
 }

@@ -1,5 +1,5 @@
 /**
- * Where things go. The contract of a sink is in the doc blocks here, and the sink laws test it.
+ * Where items are delivered. The doc blocks here are the contract of a sink; the sink laws test it.
  *
  * @module
  */
@@ -14,12 +14,12 @@ import type { Payload, Signer } from '../event/payload.ts'
 export interface Attempt {
   /** 1 for the first attempt. */
   readonly number: number
-  /** Milliseconds since 1970: nothing may start at or after this moment (DE4). `Infinity` if there is no deadline. */
+  /** Milliseconds since 1970: nothing may start at or after this moment. `Infinity` if there is no deadline. */
   readonly until: number
   /** How the last attempt failed; undefined at the first. */
   readonly lastFailure: Failure | undefined
-  /** What the sinks of one round share; left out by who calls a sink by hand. */
-  readonly round?: Round
+  /** What the sinks of one attempt share. `firstSuccess` sets it; leave it out when you call a sink by hand. */
+  readonly shared?: SharedWork
 }
 
 /** The attempt to give when there is no retry around: the first, with no deadline. */
@@ -30,42 +30,42 @@ export const onlyAttempt: Attempt = { number: 1, until: Infinity, lastFailure: u
  *
  * `deliver` is cold: nothing happens before it is subscribed, and each subscription is a delivery of its own. It emits
  * exactly one `Either` as soon as the verdict is known, and completes when nothing of the delivery is left running (a webhook
- * emits at its status and completes after the drain). Unsubscribing cancels what is left. The error channel is for defects
- * alone. So `take(1)` and `firstValueFrom` cancel what goes on after the verdict: requests to siblings, the drain of a body.
- * Deliveries may overlap without limit; a sink that cannot bear that is wrapped in `withConcurrency`.
+ * emits at its status and completes after the body is drained). Unsubscribing cancels what is left. The error channel is for
+ * defects only. So `take(1)` and `firstValueFrom` cancel what goes on after the verdict: requests to siblings, the drain of a body.
+ * Deliveries may overlap without limit; wrap a sink that cannot do that in `withConcurrency`.
  */
 export interface Sink<in A> {
-  /** Unique among siblings and stable across restarts: the memory of past causes is keyed by it. */
+  /** Unique among siblings and stable across restarts: remembered failures are found by it. */
   readonly name: string
   readonly deliver: (item: A, attempt: Attempt) => Observable<Either<Failure, Receipt>>
   /**
-   * Lets go of what the sink holds (sockets, files), within so many milliseconds. Idempotent. Layers pass it down; who
-   * made a sink closes it.
+   * Releases what the sink holds (sockets, files), within `within` milliseconds. Idempotent. Layers pass it down; the code
+   * that made a sink closes it.
    */
   readonly close: (within: number) => Task<void>
 }
 
-/** Adds behaviour around a sink, whatever it takes. Layers compose: `flow(withTimeout(5_000), withConcurrency({ concurrency: 16 }))`. */
+/** Adds behaviour around a sink of any item. Layers compose: `flow(withTimeout(5_000), withConcurrency({ concurrency: 16 }))`. */
 export type Layer = <A>(sink: Sink<A>) => Sink<A>
 
 /**
- * A place where the sinks of one round keep what they can share: the body's bytes and its signature are made once, not once
- * for each URL. It is made by who starts the round and gone with it, so a message that waits for its retry holds neither.
+ * Work that the sinks of one attempt share: the body's bytes and its signature are made once, not once for each URL. `firstSuccess`
+ * makes it for an attempt; it is released with the attempt, so a message that waits for its retry holds neither.
  */
-export interface Round {
+export interface SharedWork {
   wire: Wire | undefined
 }
 
-/** A payload as it is on the wire in this round. */
+/** A payload as it is sent. */
 export interface Wire {
   readonly payload: Payload<unknown>
   /** Its body. */
   readonly bytes: Uint8Array
-  /** For a URL may have a secret of its own: one for each body and secret (DE10). A list: a `Map` of one took 570 bytes a body. */
+  /** One for each secret, because a URL may have its own. A list: a `Map` of one takes 570 bytes. */
   readonly signatures: Signed[]
 }
 
-/** What a signer made of the body. */
+/** The signature that a signer made of the body. */
 export interface Signed {
   readonly signer: Signer
   readonly signature: string

@@ -10,17 +10,16 @@ import type { Verdict } from '../core/failure.ts'
 import type { Fault } from '../core/refusal.ts'
 
 const SECONDS = /^\d+$/
-/** Some 317 years: whoever asks for more asks for this. */
-const MOST_SECONDS = 9_999_999_999
+/** Some 317 years. */
+const MAX_SECONDS = 9_999_999_999
 
 /**
- * How long a `Retry-After` header asks to wait, in milliseconds; undefined if it asks for nothing that can be understood.
+ * How long a `Retry-After` header asks to wait, in milliseconds; undefined if it cannot be understood.
  *
- * Whole seconds, of which more than ten digits say 9,999,999,999, or a date in the one form that HTTP writes (`Sun, 06 Nov 1994 08:49:37 GMT`). All
- * else is ignored, for JavaScript's own readers would take `120` for the year 120 and the empty text for 0 (webhooks/S42).
- * It may be longer than the deadline allows; what to do about that is for the retry policy to say.
+ * It is whole seconds, at most 9,999,999,999, or a date as HTTP writes it (`Sun, 06 Nov 1994 08:49:37 GMT`). All else is
+ * ignored, because `Date.parse` would read `120` as the year 120. The wait may be longer than the deadline allows.
  *
- * @param now The wall clock, milliseconds since 1970. A date that is over asks for 0.
+ * @param now The wall clock, milliseconds since 1970. A date in the past gives 0.
  */
 export const retryAfter = (
   header: string | ReadonlyArray<string> | undefined,
@@ -28,7 +27,7 @@ export const retryAfter = (
 ): number | undefined => {
   const text = (typeof header === 'string' ? header : header?.[0])?.trim()
   if (text === undefined) return undefined
-  if (SECONDS.test(text)) return Math.min(Number(text), MOST_SECONDS) * 1_000
+  if (SECONDS.test(text)) return Math.min(Number(text), MAX_SECONDS) * 1_000
   const at = Date.parse(text)
   return !Number.isNaN(at) && new Date(at).toUTCString() === text ? Math.max(0, at - now) : undefined
 }
@@ -43,13 +42,13 @@ export interface StatusRule {
   readonly means: StatusMeaning
 }
 
-/** The first rule that holds a status decides. A status that no rule holds is refused. Plain data. */
+/** The first rule with a status decides. A status without a rule is refused. Plain data. */
 export type StatusTable = ReadonlyArray<StatusRule>
 
 const rule = (from: number, to: number, means: StatusMeaning): StatusRule => ({ from, to, means })
 
 /**
- * The default (DE2): 2xx is delivered; 3xx is a redirect, final and never followed; 408, 425, 429 and every 5xx are retried;
+ * The default: 2xx is delivered; 3xx is a redirect, final and never followed; 408, 425, 429 and every 5xx are retried;
  * any other 4xx is refused for good. To change a status, put a rule before it.
  *
  * @example
@@ -76,15 +75,15 @@ export const meaningOf = (table: StatusTable, status: number): StatusMeaning => 
   return 'refused'
 }
 
-/** An answer as far as it decides: its status and its `Retry-After`. */
+/** The parts of an answer that decide: its status and its `Retry-After`. */
 export interface Answer {
   readonly status: number
   readonly retryAfter: string | ReadonlyArray<string> | undefined
 }
 
 /**
- * The verdict on an answer, in the name of a sink. `wall` reads the date in a `Retry-After`; `now` is the time that due times
- * are kept in, which does not step. Both are milliseconds since 1970.
+ * The verdict on an answer to a sink. `wall` is the wall clock, for a date in `Retry-After`; `now` is the steady time, for due times. Both
+ * are milliseconds since 1970.
  */
 export const verdictOf = (
   table: StatusTable,
@@ -126,7 +125,7 @@ const isRule = (each: unknown): boolean => {
   return Number.isInteger(each.from) && Number.isInteger(each.to) && meanings.includes(each.means)
 }
 
-/** What is wrong with a table of statuses; undefined stands for the default. */
+/** What is wrong with a table of statuses; undefined means the default. */
 export const statusFaults = (table: unknown): ReadonlyArray<Fault> => {
   if (table === undefined) return []
   if (!Array.isArray(table)) return [{ path: '', message: 'must be a list of { from, to, means }' }]

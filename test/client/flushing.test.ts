@@ -1,3 +1,4 @@
+import { firstValueFrom, toArray } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { busy, event, open, yes } from './virtual.ts'
 
@@ -157,11 +158,10 @@ describe('close', () => {
 
   it('closes a sink of its own making only, and completes its streams', async () => {
     const { client, sink } = open()
-    const outcomes = client.outcomes()
+    const outcomes = firstValueFrom(client.outcomes$.pipe(toArray()))
     client.track(event('a'))
     await client.close()
-    expect(await outcomes.next()).toMatchObject({ value: { _tag: 'Delivered', item: { id: 'a' } } })
-    expect(await outcomes.next()).toMatchObject({ done: true })
+    expect(await outcomes).toMatchObject([{ _tag: 'Delivered', item: { id: 'a' } }])
     expect(sink.closed).toEqual([])
   })
 

@@ -31,7 +31,7 @@ describe('what the host gives a client harms nobody when it throws', () => {
     ['newId that answers nothing', { newId: () => '' }, 'newId'],
     ['waitUntil', { waitUntil: fail }, 'waitUntil'],
     ['waitUntil that rejects', { waitUntil: () => anything(Promise.reject(new Error('no'))) }, 'waitUntil'],
-    ['logger', { logger: { debug: fail, info: fail, warn: fail, error: fail } }, 'tell'],
+    ['logger', { logger: { debug: fail, info: fail, warn: fail, error: fail } }, 'onEvent'],
     [
       'logger that rejects',
       {

@@ -10,7 +10,7 @@ import type { WebhookOptions } from '../../src/http/webhook.ts'
 import { secretFrom } from '../../src/signing/secret.ts'
 import { signerOf } from '../../src/signing/sign.ts'
 import { firstSuccess } from '../../src/sink/firstSuccess.ts'
-import type { Round } from '../../src/sink/sink.ts'
+import type { SharedWork } from '../../src/sink/sink.ts'
 import { onlyAttempt } from '../../src/sink/sink.ts'
 import type { Fault } from '../../src/testing/faults.ts'
 import { loopbackReceiver, type TestCertificate } from '../../src/testing/loopbackReceiver.ts'
@@ -151,8 +151,8 @@ describe('the webhooks of one attempt', () => {
     const sinks = ['a', 'b', 'c', 'd', 'e'].map((path, at) =>
       sinkTo(at % 2 === 0 ? receiver.url + path : { url: receiver.url + path, secret: 'another' }),
     )
-    const round: Round = { wire: undefined }
-    const attempt = { ...onlyAttempt, round }
+    const shared: SharedWork = { wire: undefined }
+    const attempt = { ...onlyAttempt, shared }
     const payload = { ...event, signer }
     await Promise.all(sinks.map((sink) => deliverOnce(sink, payload, { attempt })))
     expect(calls).toBe(1)
@@ -164,9 +164,9 @@ describe('the webhooks of one attempt', () => {
   it('share nothing of another payload', async () => {
     const receiver = await receive()
     const sink = sinkTo({ url: receiver.url, secret: 'correct horse' })
-    const round: Round = { wire: undefined }
+    const shared: SharedWork = { wire: undefined }
     const texts = ['{"a":1}', '{"a":2}']
-    for (const text of texts) await deliverOnce(sink, payloadOf(text), { attempt: { ...onlyAttempt, round } })
+    for (const text of texts) await deliverOnce(sink, payloadOf(text), { attempt: { ...onlyAttempt, shared } })
     expect(receiver.received.map(({ body, headers }) => [String(body), headers['x-signature']])).toEqual(
       texts.map((text) => [text, hmac('correct horse', text)]),
     )

@@ -69,7 +69,7 @@ const laws: ReadonlyArray<FirstSuccessLaw> = [
   {
     id: 'the sinks of a round share one place for the bytes, one sink alone needs none (F3)',
     holds: ({ sinks }) => {
-      const rounds = sinks.flatMap(({ calls }) => calls.map((call) => call.attempt.round))
+      const rounds = sinks.flatMap(({ calls }) => calls.map((call) => call.attempt.shared))
       if (rounds.length < 2) return rounds.every((round) => round === undefined)
       return new Set(rounds).size === 1 && rounds[0] !== undefined
     },

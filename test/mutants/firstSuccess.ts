@@ -17,7 +17,7 @@ const mistakes = [
   'gives each sink the whole past',
   'waits for all before it tells',
   'asks one after the other',
-  'gives each sink a round of its own',
+  'gives each sink a shared of its own',
   'lets a defect through',
   'does not cancel',
   'goes on talking after a cancel',
@@ -52,7 +52,7 @@ const plain =
         const live = pasts.map(isLive)
         const answers = new Map<number, Verdict>()
         const cancels = new Map<number, () => void>()
-        const round = { wire: undefined }
+        const shared = { wire: undefined }
         const several = live.filter(Boolean).length > 1
         let running = live.filter(Boolean).length
         let told = 0
@@ -119,8 +119,8 @@ const plain =
             until: mistake === 'forgets the deadline' ? Infinity : attempt.until,
             lastFailure,
           }
-          const place = mistake === 'gives each sink a round of its own' ? { wire: undefined } : round
-          const cancel = runOf(sink)(item, several ? { ...own, round: place } : own, {
+          const place = mistake === 'gives each sink a shared of its own' ? { wire: undefined } : shared
+          const cancel = runOf(sink)(item, several ? { ...own, shared: place } : own, {
             next: (answer) => {
               answers.set(at, answer)
               proceed()

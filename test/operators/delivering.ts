@@ -26,7 +26,6 @@ export const scripted = <A>(
         calls.push({ item, at: clock.monotonic(), number: attempt.number })
         running++
         const cancel = clock.schedule(after, () => {
-          running--
           receiver.next(answer(item, attempt))
           receiver.complete()
         })

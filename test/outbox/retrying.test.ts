@@ -25,7 +25,6 @@ const scripted = (clock: ReturnType<typeof virtualClock>, verdicts: ReadonlyArra
       starts.push(clock.monotonic())
       running++
       const cancel = clock.schedule(10, () => {
-        running--
         receiver.next(verdicts[Math.min(attempt.number, verdicts.length) - 1] ?? yes)
         receiver.complete()
       })

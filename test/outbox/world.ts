@@ -170,7 +170,7 @@ export const play = async (
             over()
             receiver.next(verdict)
           },
-          complete: receiver.complete,
+          complete: () => receiver.complete(),
           error: (error) => {
             over()
             receiver.error(error)

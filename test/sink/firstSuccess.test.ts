@@ -1,8 +1,7 @@
-import * as fc from 'fast-check'
-import { isRight, left, right } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
 import { take } from 'rxjs'
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import { combine, isLive, opening, firstSuccess } from '../../src/sink/firstSuccess.ts'
+import { firstSuccess } from '../../src/sink/firstSuccess.ts'
 import { allFailed, expired, type Failure, refused, retryable, partlyFailed } from '../../src/core/failure.ts'
 import type { Verdict } from '../../src/core/failure.ts'
 import { onlyAttempt, type Sink } from '../../src/sink/sink.ts'
@@ -17,7 +16,7 @@ describe('construction', () => {
   test('needs a sink', () => {
     expect(() => firstSuccess([])).toThrow(RangeError)
   })
-  test('names the sink that is there twice', () => {
+  test('names the sink that is given twice', () => {
     expect(() => firstSuccess([spot('a', taken), spot('b', taken), spot('b', taken)])).toThrow(/name b$/)
   })
   test('has a name made of the names, or its own', () => {
@@ -65,7 +64,7 @@ describe('close', () => {
   })
 })
 
-test('a first success may stand in a first success, and remembers what stands inside', () => {
+test('a first success may be inside another one, and remembers the failures of its own sinks', () => {
   const clock = virtualClock()
   const gone = scriptedSink<number>({
     name: 'gone',
@@ -93,21 +92,21 @@ test('a first success may stand in a first success, and remembers what stands in
   expect(busy.calls.length).toBe(3)
 })
 
-test('a round that is given from outside is passed on, also to one sink alone', () => {
+test('passes on `shared` of its own attempt, also to one sink alone', () => {
   const clock = virtualClock()
   const only = scriptedSink<number>({ name: 'a', clock, reply: () => ({ verdict: taken }) })
-  const round = { wire: undefined }
+  const shared = { wire: undefined }
   firstSuccess([only])
-    .deliver(1, { ...onlyAttempt, round })
+    .deliver(1, { ...onlyAttempt, shared })
     .subscribe()
   firstSuccess([only])
-    .deliver(1, { ...onlyAttempt, lastFailure: retryable('network'), round })
+    .deliver(1, { ...onlyAttempt, lastFailure: retryable('network'), shared })
     .subscribe()
-  expect(only.calls.map((call) => call.attempt.round)).toEqual([round, round])
-  expect(only.calls[0]?.attempt.round).toBe(round)
+  expect(only.calls.map((call) => call.attempt.shared)).toEqual([shared, shared])
+  expect(only.calls[0]?.attempt.shared).toBe(shared)
 })
 
-test('who takes only the verdict cancels the siblings: the trap that is documented', () => {
+test('take(1) cancels the siblings', () => {
   const clock = virtualClock()
   const slow = scriptedSink<number>({ name: 'slow', clock, reply: () => ({ verdict: taken, after: 10 }) })
   firstSuccess([spot('a', taken), slow])
@@ -117,93 +116,39 @@ test('who takes only the verdict cancels the siblings: the trap that is document
   expect(slow.calls.map((call) => call.ended)).toEqual(['cancelled'])
 })
 
-describe('answers', () => {
-  const failure = fc.constantFrom<Failure>(
-    refused('status'),
-    retryable('network'),
-    retryable('status', { notBefore: 50 }),
-  )
-  const verdict = fc.oneof(
-    failure.map((each): Verdict => left(each)),
-    fc.nat(5).map((at): Verdict => right({ sink: `winner ${at}` })),
-  )
-  const answers = fc.array(fc.option(verdict, { nil: undefined }), { minLength: 1, maxLength: 5 })
-  const names = ['a', 'b', 'c', 'd', 'e']
-  const of = (given: ReadonlyArray<Verdict | undefined>): Verdict | undefined =>
-    combine(names.slice(0, given.length), given)
+test('shares one verdict between items for which all sinks fail as before', () => {
+  const failed = left(retryable('network'))
+  const both = firstSuccess([spot('a', failed), spot('b', failed)])
+  const verdicts: Verdict[] = []
+  for (const item of [1, 2]) both.deliver(item, onlyAttempt).subscribe((verdict) => verdicts.push(verdict))
+  expect(verdicts[0]).toMatchObject({ left: { _tag: 'AllFailed', causes: [{ sink: 'a' }, { sink: 'b' }] } })
+  expect(verdicts[1]).toBe(verdicts[0])
+})
 
-  test('a verdict, once known, does not turn into another kind', () => {
-    fc.assert(
-      fc.property(answers, fc.nat(4), verdict, (given, at, more) => {
-        const before = of(given)
-        if (before === undefined || given[at % given.length] !== undefined) return true
-        const after = [...given]
-        after[at % given.length] = more
-        return of(after)?._tag === before._tag
-      }),
-      { numRuns: 1000 },
-    )
-  })
-  test('a success just if one succeeded; none as long as one is awaited; else every cause in order', () => {
-    fc.assert(
-      fc.property(answers, (given) => {
-        const verdictNow = of(given)
-        if (given.some((each) => each !== undefined && isRight(each))) return verdictNow?._tag === 'Right'
-        if (given.includes(undefined)) return verdictNow === undefined
-        return (
-          verdictNow?._tag === 'Left' &&
-          verdictNow.left._tag === 'AllFailed' &&
-          verdictNow.left.causes.map((cause) => cause.sink).join() === names.slice(0, given.length).join()
-        )
-      }),
-      { numRuns: 1000 },
-    )
-  })
-  test('who knows the last verdict says the same, and gives it back when all failed as they did then', () => {
-    let again = 0
-    fc.assert(
-      fc.property(
-        fc.array(failure, { minLength: 1, maxLength: 5 }),
-        answers,
-        fc.boolean(),
-        (before, given, same) => {
-          const mine = names.slice(0, before.length)
-          const last = combine(mine, before.map(left))
-          const now = same ? before.map(left) : given
-          const verdictNow = combine(names.slice(0, now.length), now, last)
-          if (same && verdictNow === last) again++
-          expect(verdictNow).toEqual(of(now))
-          return !same || verdictNow === last
-        },
-      ),
-      { numRuns: 1000 },
-    )
-    expect(again).toBeGreaterThan(300)
-  })
-  test('a round that nobody is asked in changes nothing: its verdict is its prior', () => {
-    fc.assert(
-      fc.property(fc.array(failure, { minLength: 1, maxLength: 5 }), (failures) => {
-        const mine = names.slice(0, failures.length)
-        const lastFailure = allFailed(failures.map((each, at) => ({ sink: names[at] ?? '', failure: each })))
-        const start = opening(mine, lastFailure, 0)
-        if (start.includes(undefined)) return true
-        const end = combine(mine, start)
-        return JSON.stringify(end) === JSON.stringify(left(lastFailure))
-      }),
-      { numRuns: 1000 },
-    )
-  })
-  test.each<readonly [string, Failure | undefined, number, boolean]>([
-    ['nothing remembered', undefined, 0, true],
-    ['a final no', refused('status'), 1e15, false],
-    ['a failure that may pass', retryable('network'), 0, true],
-    ['held back, one millisecond early', retryable('status', { notBefore: 50 }), 49, false],
-    ['held back, at the moment', retryable('status', { notBefore: 50 }), 50, true],
-    ['expired', expired(3, 0, retryable('network')), 1e15, false],
-    ['some members may pass', partlyFailed([right({ sink: 'x' }), left(retryable('network'))]), 0, true],
-    ['no member may pass', partlyFailed([right({ sink: 'x' }), left(refused('status'))]), 0, false],
-    ['several, one of them free', allFailed([{ sink: 'x', failure: retryable('network') }]), 0, true],
-  ])('live or not: %s', (_name, remembered, now, live) => {
-    expect(isLive(remembered, now)).toBe(live)
-  })
+test.each<readonly [string, Failure, number, boolean]>([
+  ['a final no', refused('status'), 1e15, false],
+  ['a failure that may pass', retryable('network'), 0, true],
+  ['a Retry-After, one millisecond early', retryable('status', { notBefore: 50 }), 49, false],
+  ['a Retry-After, at its moment', retryable('status', { notBefore: 50 }), 50, true],
+  ['an expiry', expired(3, 0, retryable('network')), 1e15, false],
+  [
+    'a batch of which some members may pass',
+    partlyFailed([right({ sink: 'x' }), left(retryable('network'))]),
+    0,
+    true,
+  ],
+  [
+    'a batch of which no member may pass',
+    partlyFailed([right({ sink: 'x' }), left(refused('status'))]),
+    0,
+    false,
+  ],
+])('asks a sink again or not after %s', (_name, failure, now, asked) => {
+  const clock = virtualClock({ start: now })
+  const only = scriptedSink<number>({ name: 'a', clock, reply: () => ({ verdict: taken }) })
+  const lastFailure = allFailed([{ sink: 'a', failure }])
+  firstSuccess([only], { clock })
+    .deliver(1, { ...onlyAttempt, lastFailure })
+    .subscribe()
+  expect(only.calls).toHaveLength(asked ? 1 : 0)
 })

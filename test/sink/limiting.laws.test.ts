@@ -1,10 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { steady } from '../../src/core/clock.ts'
-import { laneRun, lanesBy, oneLane, withConcurrency } from '../../src/sink/concurrency.ts'
-import { fromRun, runOf } from '../../src/sink/layer.ts'
+import { withConcurrency } from '../../src/sink/concurrency.ts'
 import { limitingLaws } from '../laws/limiting.ts'
-import type { Item, MakeLimiting, Trace } from '../laws/limitingWorld.ts'
+import type { MakeLimiting, Trace } from '../laws/limitingWorld.ts'
 import { limitingMutants, plainLimiting } from '../mutants/limiting.ts'
 
 const published: MakeLimiting = (inner, { concurrency, queue, by }, clock) => ({
@@ -15,20 +13,10 @@ const published: MakeLimiting = (inner, { concurrency, queue, by }, clock) => ({
   lanes: undefined,
 })
 
-/** The same, with a window on its lanes. */
-const open: MakeLimiting = (inner, { concurrency, queue, by }, clock) => {
-  const lanes = by === undefined ? oneLane<Item>() : lanesBy<Item>(by)
-  const run = laneRun(runOf(inner), lanes, { concurrency, queue, now: steady(clock) })
-  return { sink: fromRun(inner.name, run, inner.close), lanes: lanes.size }
-}
-
 const verdicts = (trace: Trace, said: string): Trace['seen'] =>
   trace.seen.filter((one) => one.heard.includes(said))
 
-describe.each([
-  { name: 'limiting', make: published },
-  { name: 'its lanes', make: open },
-])('$name:', ({ make }) => {
+describe.each([{ name: 'limiting', make: published }])('$name:', ({ make }) => {
   const reached = {
     deliveries: 0,
     full: 0,

@@ -14,10 +14,10 @@ const taken: Verdict = right({ sink: 'inner' })
 
 describe('a limit that makes no sense is refused by name:', () => {
   test.each([0, -1, 1.5, NaN, Infinity])('concurrency %d', (concurrency) => {
-    expect(() => withConcurrency({ concurrency })).toThrow(/^limiting: concurrency/)
+    expect(() => withConcurrency({ concurrency })).toThrow(/^withConcurrency: concurrency/)
   })
   test.each([-1, 1.5, NaN, Infinity])('queue %d', (queue) => {
-    expect(() => withConcurrency({ concurrency: 1, queue })).toThrow(/^limiting: queue/)
+    expect(() => withConcurrency({ concurrency: 1, queue })).toThrow(/^withConcurrency: queue/)
   })
 })
 

@@ -7,7 +7,7 @@ import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 test.each([0, -1, NaN, Infinity])('a time of %d is refused by name', (within) => {
-  expect(() => withTimeout(within)).toThrow(/^withTimeout: within/)
+  expect(() => withTimeout(within)).toThrow(/^withTimeout: timeout/)
 })
 
 describe('a layer around several sinks', () => {

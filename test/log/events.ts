@@ -1,4 +1,4 @@
-/** One happening of each kind, for the tests of who is told. */
+/** One log event of each kind. */
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Attempted, LogEvent } from '../../src/log/logEvent.ts'
 import { expired, refused, retryable } from '../../src/core/failure.ts'
@@ -6,7 +6,7 @@ import type { Failure } from '../../src/core/failure.ts'
 import * as Outcome from '../../src/core/outcome.ts'
 import { invalid } from '../../src/core/refusal.ts'
 
-/** In everything that must not be printed. */
+/** Part of everything that must not be logged. */
 export const SECRET = 'zqSECRETqz'
 
 export const payload = { id: 'm1', byteLength: 12, text: SECRET, items: [SECRET] }
@@ -23,7 +23,7 @@ export const attempted = (sink: string, at: number, failure?: Failure): Attempte
 
 const timeout = retryable('timeout', { detail: 'no verdict within 5000 ms' })
 
-export const happenings: ReadonlyArray<LogEvent> = [
+export const logEvents: ReadonlyArray<LogEvent> = [
   {
     _tag: 'Refused',
     at: 1,

@@ -1,0 +1,132 @@
+import { createRequire } from 'node:module'
+import { format, stripVTControlCharacters } from 'node:util'
+import * as fc from 'fast-check'
+import type createDebug from 'debug'
+import { afterEach, describe, expect, it } from 'vitest'
+import { kindOf } from '../../src/log/logEvent.ts'
+import { debugListener, logLine } from '../../src/log/debug.ts'
+import { logEvents, SECRET } from './events.ts'
+
+describe('logLine', () => {
+  it('says what happened, without the data', () => {
+    const lines = logEvents.map(logLine)
+    expect(lines.slice(0, -1)).toEqual([
+      'refused: userId: must be a string',
+      'm1: accepted',
+      'an item: accepted',
+      'm1: attempt 2 at a: delivered 200 in 12 ms',
+      'm1: attempt 2 at a: timeout, no verdict within 5000 ms in 12 ms',
+      'm1: attempt 3 at a: skipped, its queue is full',
+      'm1: waits 800 ms (Retry-After) after 1 attempt: timeout, no verdict within 5000 ms',
+      'm1: delivered to a after 1 attempt',
+      'm1: rejected after 2 attempts: status 404',
+      'm1: expired after 33 attempts, last: timeout, no verdict within 5000 ms',
+      'm1: dropped (dropOldest)',
+      'm1: abandoned after 1 attempt, last: timeout, no verdict within 5000 ms',
+      'm1: abandoned after 0 attempts',
+    ])
+    expect(lines.at(-1)).toMatch(/^defect in my sink: TypeError at .*events\.ts:\d+:\d+\)?$/)
+    expect(lines.join()).not.toContain(SECRET)
+  })
+
+  it('is one line, whatever an id contains', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: fc.constantFrom('a', '\n', '\r', '\u001b', '\u2028', '\u0085', 'é') }),
+        (id) => {
+          const line = logLine({ _tag: 'Accepted', at: 0, item: { id, byteLength: 1 } })
+          expect(line).toMatch(/^[^\p{Cc}\u2028\u2029]*$/u)
+        },
+      ),
+    )
+  })
+})
+
+describe('kindOf', () => {
+  it('names the kind, the code and the place', () => {
+    expect(kindOf(Object.assign(new RangeError('x'), { code: 'EPIPE' }))).toMatch(
+      /^RangeError \(EPIPE\) at .*debug\.test\.ts/,
+    )
+    expect(kindOf('text')).toBe('a thrown string')
+    expect(kindOf(null)).toBe('a thrown object')
+    expect(kindOf(Object.assign(new Error(''), { stack: undefined }))).toBe('Error')
+  })
+
+  it('does not contain the message', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 4 }), fc.boolean(), (rest, withFrame) => {
+        const message = `${rest}${SECRET}${withFrame ? `\n    at ${SECRET} (file:1:1)` : ''}`
+        expect(kindOf(new Error(message))).not.toContain(SECRET)
+      }),
+    )
+  })
+
+  it('reports an error that cannot be read', () => {
+    const error = new Error('x')
+    Object.defineProperty(error, 'stack', {
+      get: () => {
+        throw new Error('no')
+      },
+    })
+    expect(kindOf(error)).toBe('an error that cannot be read')
+  })
+})
+
+const require = createRequire(import.meta.url)
+const before = process.env['DEBUG']
+
+const isLoaded = (): boolean =>
+  Object.keys(require.cache).some((path) => path.endsWith('/debug/src/index.js'))
+
+/** What is written with `DEBUG` set to this. */
+const written = (namespaces: string): ReadonlyArray<string> => {
+  process.env['DEBUG'] = namespaces
+  const onEvent = debugListener()
+  // The package that its types describe.
+  const debug = require('debug') as typeof createDebug
+  const lines: string[] = []
+  const log = debug.log
+  debug.log = (...args: ReadonlyArray<unknown>) => {
+    lines.push(stripVTControlCharacters(format(...args)))
+  }
+  debug.enable(namespaces)
+  for (const event of logEvents) onEvent?.(event)
+  debug.disable()
+  debug.log = log
+  return lines
+}
+
+afterEach(() => {
+  if (before === undefined) delete process.env['DEBUG']
+  else process.env['DEBUG'] = before
+})
+
+describe('debugListener', () => {
+  it('is undefined and loads nothing without DEBUG', () => {
+    delete process.env['DEBUG']
+    expect(debugListener()).toBeUndefined()
+    process.env['DEBUG'] = ''
+    expect(debugListener()).toBeUndefined()
+    expect(isLoaded()).toBe(false)
+  })
+
+  it.each(['analytics', 'headrace:*', '*'])(
+    'writes one line for each log event with DEBUG=%s',
+    (namespaces) => {
+      const lines = written(namespaces)
+      expect(lines).toHaveLength(logEvents.length)
+      expect(lines[1]).toContain('m1: accepted')
+      expect(lines.join()).not.toContain(SECRET)
+    },
+  )
+
+  it('writes only the kinds that DEBUG names', () => {
+    const lines = written('headrace:urlSkipped')
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toContain('headrace:urlSkipped m1: attempt 3')
+  })
+
+  it('writes nothing for another namespace', () => {
+    expect(written('express:*')).toEqual([])
+  })
+})

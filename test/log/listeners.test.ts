@@ -1,0 +1,121 @@
+import diagnostics from 'node:diagnostics_channel'
+import { afterEach, describe, expect, it } from 'vitest'
+import { channel } from '../../src/log/channel.ts'
+import { allListeners, callSafely, isListening } from '../../src/log/listeners.ts'
+import type { Listener, LogEvent } from '../../src/log/logEvent.ts'
+import { logEvents } from './events.ts'
+
+const turn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+
+const throws = (): never => {
+  throw new Error('oops')
+}
+// The type of a listener answers nothing; an async function fits it all the same.
+const rejects: () => unknown = () => Promise.reject(new Error('oops'))
+const accepted: LogEvent = { _tag: 'Accepted', at: 3, item: 'a' }
+const defect: LogEvent = { _tag: 'Defect', at: 3, where: 'x', error: undefined }
+
+describe('allListeners', () => {
+  it.each<[string, Listener]>([
+    ['throws', throws],
+    ['returns a promise that rejects', rejects],
+  ])('gives the others every event and the error when one %s', async (_what, bad) => {
+    const before: LogEvent[] = []
+    const after: LogEvent[] = []
+    const onEvent = allListeners(
+      (event) => before.push(event),
+      bad,
+      undefined,
+      (event) => after.push(event),
+    )
+    onEvent(accepted)
+    onEvent(defect)
+    await turn()
+    const report = { _tag: 'Defect', at: 3, where: 'onEvent', error: new Error('oops') }
+    for (const seen of [before, after]) {
+      expect(seen).toHaveLength(3)
+      expect(seen).toEqual(expect.arrayContaining([accepted, defect, report]))
+    }
+  })
+
+  it('ends when all listeners throw, and works without any', () => {
+    allListeners(throws, throws, throws)(accepted)
+    allListeners()(accepted)
+  })
+})
+
+describe('callSafely', () => {
+  it('reports an error with the input, at once or later', async () => {
+    const reports: unknown[] = []
+    const report = (error: unknown, input: number): void => {
+      reports.push([error, input])
+    }
+    callSafely(throws, 1, report)
+    callSafely(rejects, 2, report)
+    callSafely(() => 'fine', 3, report)
+    await turn()
+    expect(reports).toEqual([
+      [new Error('oops'), 1],
+      [new Error('oops'), 2],
+    ])
+  })
+
+  it('drops an error of the report', async () => {
+    callSafely(throws, 0, throws)
+    callSafely(rejects, 0, throws)
+    await turn()
+  })
+})
+
+describe('channel', () => {
+  it('publishes each kind on its own channel', () => {
+    const seen: unknown[] = []
+    const listener = (message: unknown, name: string | symbol): void => {
+      seen.push(message)
+      expect(String(name).toLowerCase()).toBe(`headrace:${(message as LogEvent)._tag.toLowerCase()}`)
+    }
+    const names = [
+      'refused',
+      'unknownKeys',
+      'accepted',
+      'attempted',
+      'urlSkipped',
+      'waiting',
+      'ended',
+      'defect',
+    ]
+    for (const name of names) diagnostics.subscribe(`headrace:${name}`, listener)
+    logEvents.forEach(channel)
+    for (const name of names) diagnostics.unsubscribe(`headrace:${name}`, listener)
+    logEvents.forEach(channel)
+    expect(seen).toEqual(logEvents)
+  })
+})
+
+describe('isListening', () => {
+  const debug = process.env['DEBUG']
+  afterEach(() => {
+    if (debug === undefined) delete process.env['DEBUG']
+    else process.env['DEBUG'] = debug
+  })
+
+  it('is true for onEvent, for DEBUG, and for the channel of that kind while it has subscribers', () => {
+    delete process.env['DEBUG']
+    const hears = isListening({})
+    const listener = (): void => undefined
+    expect([hears('Accepted'), hears('Ended')]).toEqual([false, false])
+    diagnostics.subscribe('headrace:ended', listener)
+    expect([hears('Accepted'), hears('Ended')]).toEqual([false, true])
+    diagnostics.unsubscribe('headrace:ended', listener)
+    expect(hears('Ended')).toBe(false)
+    expect(isListening({ logger: console })('Accepted')).toBe(false)
+    expect(isListening({ onEvent: listener })('Accepted')).toBe(true)
+    process.env['DEBUG'] = 'analytics'
+    expect(isListening({})('Accepted')).toBe(true)
+    process.env['DEBUG'] = ''
+    expect(isListening({})('Accepted')).toBe(false)
+  })
+})

@@ -1,0 +1,59 @@
+import { firstValueFrom, map, Subject } from 'rxjs'
+import { expect, it } from 'vitest'
+import { contained, hot } from '../../src/log/streams.ts'
+
+const turn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, 5)
+  })
+
+it('reports what subscribers throw or reject with, behind operators too, and gives the others every value', async () => {
+  const reports: unknown[] = []
+  const subject = new Subject<number>()
+  const values$ = contained(subject, (error) => reports.push((error as Error).message))
+  const seen: number[] = []
+  const throws = (): never => {
+    throw new Error('thrown')
+  }
+  values$.subscribe({ next: throws, complete: throws })
+  values$.pipe(map((value) => value + 1)).subscribe(throws)
+  values$.subscribe((async () => Promise.reject(new Error('rejected'))) as () => void)
+  values$.subscribe((value) => seen.push(value))
+  const first = firstValueFrom(values$)
+  subject.next(1)
+  subject.next(2)
+  subject.complete()
+  await turn()
+  expect(await first).toBe(1)
+  expect(seen).toEqual([1, 2])
+  expect(reports.filter((each) => each === 'thrown')).toHaveLength(5)
+  expect(reports.filter((each) => each === 'rejected')).toHaveLength(2)
+})
+
+it('reports the error of an operator that nothing handles', () => {
+  const reports: unknown[] = []
+  const subject = new Subject<number>()
+  const broken = contained(subject, (error) => reports.push(error)).pipe(
+    map(() => {
+      throw new Error('in map')
+    }),
+  )
+  broken.subscribe()
+  subject.next(1)
+  expect(reports).toEqual([new Error('in map')])
+})
+
+it('gives all subscribers the same order, also of values that a subscriber causes', () => {
+  const stream = hot<number>(() => undefined)
+  const seen: string[] = []
+  stream.next(0)
+  stream.values$.subscribe((value) => {
+    seen.push(`a${value} ${String(stream.current())}`)
+    if (value === 1) stream.next(2)
+  })
+  stream.values$.subscribe((value) => seen.push(`b${value}`))
+  expect(stream.heard()).toBe(true)
+  stream.next(1)
+  stream.complete()
+  expect(seen).toEqual(['a1 1', 'b1', 'a2 2', 'b2'])
+})
