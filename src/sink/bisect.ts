@@ -4,6 +4,7 @@ import { steady, systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import { isFinal, isRetryable, retryable, partlyFailed, wasStarted } from '../core/failure.ts'
 import type { Failure, PartlyFailed, Verdict } from '../core/failure.ts'
+import { frameBytes } from '../event/payload.ts'
 import type { BatchPayload } from '../event/payload.ts'
 import { makeLayer, nothingToCancel } from './layer.ts'
 import type { Attempt, Sink } from './sink.ts'
@@ -31,7 +32,7 @@ const payloadOf = <A>(batch: BatchPayload<A>, positions: ReadonlyArray<number>):
     ...batch,
     items: members.map(({ items: [item] }) => item),
     members,
-    byteLength: batch.frame.size + sum,
+    byteLength: frameBytes(batch.frame) + sum,
   }
 }
 
