@@ -166,7 +166,8 @@ describe('the webhooks of one attempt', () => {
     const sink = sinkTo({ url: receiver.url, secret: 'correct horse' })
     const shared: SharedWork = { wire: undefined }
     const texts = ['{"a":1}', '{"a":2}']
-    for (const text of texts) await deliverOnce(sink, payloadOf(text), { attempt: { ...onlyAttempt, shared } })
+    for (const text of texts)
+      await deliverOnce(sink, payloadOf(text), { attempt: { ...onlyAttempt, shared } })
     expect(receiver.received.map(({ body, headers }) => [String(body), headers['x-signature']])).toEqual(
       texts.map((text) => [text, hmac('correct horse', text)]),
     )
