@@ -1,3 +1,9 @@
+/**
+ * The file of `collect`: JSON whose secrets come from the environment.
+ *
+ * @module
+ */
+
 import { readFileSync, readdirSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
@@ -6,14 +12,17 @@ import type { CollectorSettings } from '../collector/settings.ts'
 import { jsonFault } from '../core/json.ts'
 import type { Fault } from '../core/refusal.ts'
 import { isStoreIn } from '../outbox/lmdb/store.ts'
-import { whyNot, plain } from './report.ts'
-import { wrong } from './values.ts'
-import type { Checked } from './values.ts'
+import { wrong } from './options.ts'
+import type { Checked, Environment } from './options.ts'
+import { plain, whyNot } from './report.ts'
 
-const sentenceOf =
-  (file: string) =>
-  ({ path, message }: Fault): string =>
-    path === '' ? `${file}: ${message}` : `${file}: ${path} ${message}`
+const textOf = (file: string): Checked<string> => {
+  try {
+    return right(readFileSync(file, 'utf8').replace(/^\uFEFF/, ''))
+  } catch (error) {
+    return wrong(`${file} cannot be read: ${whyNot(error)}`)
+  }
+}
 
 /** `line 3, column 7`, both from 1. */
 const placeIn = (text: string, at: number): string => {
@@ -31,15 +40,45 @@ const parsed = (file: string, text: string): Checked<unknown> => {
   }
 }
 
-const textOf = (file: string): Checked<string> => {
-  try {
-    return right(readFileSync(file, 'utf8').replace(/^\uFEFF/, ''))
-  } catch (error) {
-    return wrong(`${file} cannot be read: ${whyNot(error)}`)
+const isReference = (value: object): value is { readonly env: unknown } =>
+  'env' in value && Object.keys(value).length === 1
+
+/**
+ * Replaces each `{"env":"NAME"}` by the variable's value. A missing variable is a fault, and a text stands in its place so that the rest
+ * can be checked, too. Faults repeat neither name nor value: the name may be the secret itself, given by mistake.
+ */
+export const withSecrets = (
+  config: unknown,
+  env: Environment,
+): { readonly config: unknown; readonly faults: ReadonlyArray<Fault> } => {
+  const faults: Fault[] = []
+
+  const valueOf = (name: unknown, path: string): unknown => {
+    const value = typeof name === 'string' && Object.hasOwn(env, name) ? env[name] : undefined
+    if (value !== undefined && value !== '') return value
+    const found = value === '' ? 'is empty' : 'is not set'
+    const message =
+      typeof name === 'string'
+        ? `names a variable of the environment that ${found}: set it with export`
+        : 'must be {"env": "NAME"}, with the name of a variable of the environment'
+    faults.push({ path, message })
+    return `missing-${String(faults.length)}`
   }
+
+  const resolved = (value: unknown, path: string): unknown => {
+    if (Array.isArray(value))
+      return value.map((entry: unknown, index) => resolved(entry, `${path}[${String(index)}]`))
+    if (typeof value !== 'object' || value === null) return value
+    if (isReference(value)) return valueOf(value.env, path)
+    return Object.fromEntries(
+      Object.entries(value).map(([key, each]) => [key, resolved(each, path === '' ? key : `${path}.${key}`)]),
+    )
+  }
+
+  return { config: resolved(config, ''), faults }
 }
 
-/** The settings of a collector in a JSON file, with their secrets from the environment; or all that is wrong with them. */
+/** The settings in a file, with their secrets; or all faults. */
 export const readConfig = (file: string, env: Environment): Checked<CollectorSettings> => {
   const text = textOf(file)
   if (text._tag === 'Left') return text
@@ -48,7 +87,12 @@ export const readConfig = (file: string, env: Environment): Checked<CollectorSet
   const secrets = withSecrets(config.right, env)
   const decoded = decodeCollectorSettings(secrets.config)
   const faults = [...secrets.faults, ...(isLeft(decoded) ? decoded.left : [])]
-  if (isLeft(decoded) || faults.length > 0) return left(faults.map(sentenceOf(file)))
+  if (isLeft(decoded) || faults.length > 0)
+    return left(
+      faults.map(({ path, message }) =>
+        path === '' ? `${file}: ${message}` : `${file}: ${path} ${message}`,
+      ),
+    )
   return decoded
 }
 
@@ -70,10 +114,7 @@ const foldersIn = (path: string): ReadonlyArray<string> => {
   }
 }
 
-/**
- * Outboxes that lie beside those of a configuration, and that none of its destinations has: a destination that was taken out leaves its events
- * behind. In whole sentences.
- */
+/** Outboxes beside those of a configuration that none of its destinations uses, in sentences: a removed destination leaves its events. */
 export const strayOutboxes = ({ destinations }: CollectorSettings): ReadonlyArray<string> => {
   const own = new Set(destinations.flatMap(({ outbox }) => (outbox === undefined ? [] : [real(outbox.path)])))
   return [...new Set([...own].map((path) => dirname(path)))]
@@ -81,58 +122,6 @@ export const strayOutboxes = ({ destinations }: CollectorSettings): ReadonlyArra
     .filter((folder) => !own.has(real(folder)) && isStoreIn(folder))
     .map(
       (folder) =>
-        `the outbox in ${plain(folder)} belongs to no destination of this file, so what waits there may be sent by nobody: see headrace dead ls --outbox ${plain(folder)}`,
+        `the outbox in ${plain(folder)} belongs to no destination of this file, so its events are not sent: see headrace dead ls --outbox ${plain(folder)}`,
     )
-}
-
-/** Variables of an environment. */
-export type Environment = Readonly<Record<string, string | undefined>>
-
-const isReference = (value: object): value is { readonly env: unknown } =>
-  'env' in value && Object.keys(value).length === 1
-
-const stepTo = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`)
-
-/** A configuration whose secrets have been looked up. */
-export interface Resolved {
-  /** With a text of its own in place of each secret that is missing, so that the rest can be checked all the same. */
-  readonly config: unknown
-  readonly faults: ReadonlyArray<Fault>
-}
-
-/**
- * A configuration with what the environment holds in place of each `{"env":"NAME"}`, so that no secret need stand in the file. Every
- * variable that is missing is a fault. Neither its name nor a value is repeated: the name may be the secret itself, given by
- * mistake.
- */
-export const withSecrets = (config: unknown, env: Environment): Resolved => {
-  const faults: Fault[] = []
-
-  const valueOf = (name: unknown, path: string): unknown => {
-    const value = typeof name === 'string' && Object.hasOwn(env, name) ? env[name] : undefined
-    if (value !== undefined && value !== '') return value
-    const found = value === '' ? 'is empty' : 'is not set'
-    faults.push({
-      path,
-      message:
-        typeof name === 'string'
-          ? `names a variable of the environment that ${found}: set it with export`
-          : 'must be {"env": "NAME"}, with the name of a variable of the environment',
-    })
-    return `missing-${String(faults.length)}`
-  }
-
-  const resolved = (value: unknown, path: string): unknown => {
-    if (Array.isArray(value)) {
-      const entries: ReadonlyArray<unknown> = value
-      return entries.map((entry, index) => resolved(entry, `${path}[${String(index)}]`))
-    }
-    if (typeof value !== 'object' || value === null) return value
-    if (isReference(value)) return valueOf(value.env, path)
-    return Object.fromEntries(
-      Object.entries(value).map(([key, each]) => [key, resolved(each, stepTo(path, key))]),
-    )
-  }
-
-  return { config: resolved(config, ''), faults }
 }

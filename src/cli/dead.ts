@@ -1,188 +1,70 @@
-/** Shows, redrives and purges the dead letters in a folder. */
-
+/** `dead`: dead letters in an outbox on the disk. */
 import { accessSync, constants, existsSync } from 'node:fs'
 import { right } from 'fp-ts/lib/Either.js'
 import { batchFromText } from '../client/keeping/BatchRecord.ts'
 import { batchCodec } from '../client/keeping/batchCodec.ts'
-import { systemClock, nextTurn } from '../core/clock.ts'
+import { nextTurn } from '../core/clock.ts'
 import { isDead } from '../core/outcome.ts'
-import { fromText, payloadCodec } from '../destination/record.ts'
-import { callOf } from '../event/call.ts'
+import { payloadCodec } from '../destination/record.ts'
 import type { Event } from '../event/event.ts'
-import { toTimestamp } from '../event/timestamp.ts'
-import type { ItemCodec, LmdbOutbox } from '../outbox/lmdb/contract.ts'
+import type { Payload } from '../event/payload.ts'
 import { isStoreIn } from '../outbox/lmdb/store.ts'
 import { openLmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
-import type { DeadLetter, EndedDeadLetter } from '../outbox/outbox.ts'
-import { whyNot, causesOf, plain, toJson, showCauses } from './report.ts'
+import type { ItemCodec, LmdbOutbox } from '../outbox/lmdb/contract.ts'
+import type { DeadLetter } from '../outbox/outbox.ts'
+import { callsIn } from './forward.ts'
+import type { OptionsOf, deadFlags, redriveFlags } from './flags.ts'
+import { UsageError, orUsage, wrong } from './options.ts'
+import type { Checked } from './options.ts'
+import { causesOf, plain, showCauses, toJson, whyNot } from './report.ts'
 import type { Cause } from './report.ts'
-import { FAULT, FINE, USAGE } from './terminal.ts'
+import { FAULT, FINE } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
-import { OUTPUTS, all, ifGiven, wrong, parseChoice, parseCount, parseDuration } from './values.ts'
-import type { Output, Checked } from './values.ts'
 
-/** Something that died. */
-export interface Dead {
-  /** The message id. */
-  readonly id: string
-  readonly type: Event['type']
-  /** The event as somebody would send it again. */
-  readonly call: () => object
-  /** As it lies in the store. */
-  readonly record: string
-}
+/** A destination keeps events, a client messages; of a message only the kind is known beside its text. */
+type Item = Payload<Event | Event['type']>
+type Letter = DeadLetter<Item>
+type Store = LmdbOutbox<Item>
 
-/** Records are shown and moved as they are, and never written anew. They count for what they count for where they lie. */
-const codecOf = (
-  kind: string | undefined,
-  read: (record: string) => Omit<Dead, 'record'>,
-): ItemCodec<Dead> => ({
-  ...(kind === undefined ? {} : { kind }),
-  fromText: (record) => ({ ...read(record), record }),
-  toText: ({ record }) => record,
-  sizeOf: ({ record }) => Buffer.byteLength(record),
-})
+type Filter = Pick<OptionsOf<typeof deadFlags>, 'reason' | 'status' | 'kind' | 'since'>
 
-/** In the folder of a destination. */
-const events = codecOf(payloadCodec.kind, (record) => {
-  const {
-    id,
-    items: [event],
-  } = fromText(record)
-  return { id, type: event.type, call: () => callOf(event) }
-})
-
-/** In the folder of a client: each letter is a batch of one message. What waits there are whole batches. */
-const messages = codecOf(batchCodec.kind, (record) => {
-  const [first] = batchFromText(record).members
-  if (first === undefined) throw new Error('it holds no message')
-  // Its text was written from an object.
-  return { id: first.id, type: first.items[0], call: () => JSON.parse(first.text) as object }
-})
-
-/** What lies in a folder: events of a destination, or messages of a client. */
-export type Kind = 'events' | 'messages'
-
-/** All that may lie in a folder that the command knows. */
-export const codecs: ReadonlyArray<readonly [Kind, ItemCodec<Dead>]> = [
-  ['events', events],
-  ['messages', messages],
-]
-
-/** Flags as commander hands them over. */
-export interface DeadFlags {
-  readonly outbox?: string
-  readonly reason?: string
-  readonly status?: string
-  readonly kind?: string
-  readonly since?: string
-  readonly unreadable?: boolean
-  readonly yes?: boolean
-  readonly output: string
-}
-
-/** What `dead` works with. */
-export interface DeadOptions {
-  readonly outbox: string
-  readonly filter: Filter
-  /** Not dead letters are meant, but what could not be read. */
-  readonly unreadable: boolean
-  readonly yes: boolean
-  readonly output: Output
-}
-
-const KINDS: ReadonlyArray<Event['type']> = [
-  'page',
-  'screen',
-  'identify',
-  'track',
-  'alias',
-  'group',
-  'delete',
-]
-
-const folder = (path: string | undefined): Checked<string> => {
-  if (path === undefined || path === '')
-    return wrong('--outbox is missing: give the folder in which events wait')
+const folderOf = (path: string): Checked<string> => {
   if (!existsSync(path)) return wrong(`--outbox '${path}': there is no such folder`)
   try {
-    // Who may not look into a folder sees nothing in it.
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     return wrong(`--outbox '${path}' cannot be opened: ${whyNot(error)}`)
   }
-  return isStoreIn(path) ? right(path) : wrong(`--outbox '${path}': no events wait in this folder`)
+  return isStoreIn(path) ? right(path) : wrong(`--outbox '${path}': this folder is not an outbox`)
 }
 
-/** A moment: `2h` for two hours ago, or a timestamp. */
-const moment = (text: string, now: number): Checked<number> => {
-  const timestamp = toTimestamp(text)
-  if (timestamp !== undefined) return right(Date.parse(timestamp))
-  const ago = parseDuration('--since', text)
-  return ago._tag === 'Right'
-    ? right(now - ago.right)
-    : wrong('--since must be a time such as 2024-02-29T12:00:00Z, or how long ago, such as 2h')
-}
-
-/** Reads the flags of `dead`; everything that is wrong is told at once. `now` is milliseconds since 1970. */
-export const deadOptions = (flags: DeadFlags, now: number): Checked<DeadOptions> => {
-  const read = all({
-    outbox: folder(flags.outbox),
-    reason: ifGiven(flags.reason, (text) => right(text)),
-    status: ifGiven(flags.status, (text) => parseCount('--status', text, 100, 599)),
-    kind: ifGiven(flags.kind, (text) => parseChoice('--kind', text, KINDS)),
-    since: ifGiven(flags.since, (text) => moment(text, now)),
-    output: parseChoice('--output', flags.output, OUTPUTS),
-  })
-  if (read._tag === 'Left') return read
-  const { outbox, output, ...filter } = read.right
-  if (flags.unreadable === true && Object.values(filter).some((value) => value !== undefined))
-    return wrong(
-      '--unreadable means all that cannot be read, of which nothing else is known: leave the filters out',
-    )
-  return right({ outbox, output, filter, unreadable: flags.unreadable === true, yes: flags.yes === true })
-}
-
-/** A dead letter. */
-export type Letter = EndedDeadLetter<Dead>
-
-/** What a letter must be to be meant; what is undefined is not asked. */
-export interface Filter {
-  /** How it ended, or a reason of one of its causes: `expired`, `status`, `certificate`. */
-  readonly reason: string | undefined
-  /** The HTTP status of one of its causes. */
-  readonly status: number | undefined
-  /** The kind of the event. */
-  readonly kind: Event['type'] | undefined
-  /** Milliseconds since 1970: it died then or later. */
-  readonly since: number | undefined
-}
-
-/** Why it was not delivered, receiver by receiver. */
-export const causesIn = ({ outcome }: Letter): ReadonlyArray<Cause> =>
-  isDead(outcome) ? causesOf(outcome.failure) : []
+const causesIn = (letter: Letter): ReadonlyArray<Cause> =>
+  letter.reason === 'ended' && isDead(letter.outcome) ? causesOf(letter.outcome.failure) : []
 
 /** How it ended, in a word. */
-export const endOf = ({ outcome }: Letter): string => outcome._tag.toLowerCase()
+const endOf = (letter: Letter): string =>
+  letter.reason === 'corrupt' ? 'corrupt' : letter.outcome._tag.toLowerCase()
 
-/** Whether a letter is meant. */
 export const matching =
   ({ reason, status, kind, since }: Filter) =>
-  (letter: DeadLetter<Dead>): letter is Letter => {
-    if (letter.reason === 'corrupt') return false
+  (letter: Letter): boolean => {
     const causes = causesIn(letter)
+    const type = letter.reason === 'corrupt' ? undefined : typeOf(letter.entry.item)
     return (
       (reason === undefined || endOf(letter) === reason || causes.some((cause) => cause.reason === reason)) &&
       (status === undefined || causes.some((cause) => cause.status === status)) &&
-      (kind === undefined || letter.entry.item.type === kind) &&
+      (kind === undefined || type === kind) &&
       (since === undefined || letter.at >= since)
     )
   }
 
+const typeOf = ({ items: [carried] }: Item): Event['type'] =>
+  typeof carried === 'string' ? carried : carried.type
+
 const PAGE = 1_000
 
-/** The dead letters that are meant, page by page: there may be more of them than memory holds. */
-export async function* letters({ dead }: StoredDead, filter: Filter): AsyncGenerator<Letter> {
+/** Matching dead letters page by page: there may be more than memory holds. */
+async function* lettersIn({ dead }: Store, filter: Filter): AsyncGenerator<Letter> {
   const isMeant = matching(filter)
   let after: string | undefined
   for (;;) {
@@ -193,202 +75,165 @@ export async function* letters({ dead }: StoredDead, filter: Filter): AsyncGener
   }
 }
 
-/** How many records could not be read. */
-const countCorrupt = async ({ dead }: StoredDead): Promise<number> =>
-  (await dead.list({ limit: 1_000_000 })).filter(({ reason }) => reason === 'corrupt').length
-
-/** An outbox as it lies on the disk. Nothing is sent from here. */
-export type StoredDead = LmdbOutbox<Dead>
-
-const open = (path: string): Checked<readonly [StoredDead, Kind]> => {
-  let why = 'there is nothing that can be read'
-  for (const [kind, codec] of codecs) {
-    const opened = openLmdbOutbox({ path, codec })
-    if (opened._tag === 'Right') return right([opened.right, kind])
-    why = opened.left.message
-    if (opened.left.reason !== 'otherKind') break
-  }
-  return wrong(`--outbox: ${why}`)
+const messageCodec: ItemCodec<Item> = {
+  ...(batchCodec.kind === undefined ? {} : { kind: batchCodec.kind }),
+  fromText: (record) => {
+    const [first] = batchFromText(record).members
+    if (first === undefined) throw new Error('it holds no message')
+    return first
+  },
+  toText: () => '',
+  sizeOf: ({ byteLength }) => byteLength,
 }
 
-/** Opens the outbox in a folder for as long as `use` takes. */
-export const withOutbox = async <A>(
-  path: string,
-  use: (outbox: StoredDead, kind: Kind) => Promise<A>,
-): Promise<Checked<A>> => {
-  const opened = open(path)
-  if (opened._tag === 'Left') return opened
-  const [outbox, kind] = opened.right
-  try {
-    return right(await use(outbox, kind))
-  } finally {
-    await outbox.close()
-  }
+/** Records are only read and moved here. */
+const readOnly = <A extends Item>({ kind = '', fromText }: ItemCodec<A>): ItemCodec<Item> => ({
+  kind,
+  fromText,
+  toText: () => {
+    throw new Error('dead letters are not written')
+  },
+  sizeOf: ({ byteLength }) => byteLength,
+})
+
+/** Opens the outbox of a destination or of a client. */
+const openStore = (path: string): Checked<{ readonly store: Store; readonly isClient: boolean }> => {
+  const events = openLmdbOutbox({ path, codec: readOnly(payloadCodec) })
+  if (events._tag === 'Right') return right({ store: events.right, isClient: false })
+  if (events.left.reason !== 'otherKind') return wrong(`--outbox: ${events.left.message}`)
+  const messages = openLmdbOutbox({ path, codec: readOnly(messageCodec) })
+  return messages._tag === 'Right'
+    ? right({ store: messages.right, isClient: true })
+    : wrong(`--outbox: ${messages.left.message}`)
 }
 
-/** What is to be done with dead letters. */
-export type DeadAction = 'ls' | 'show' | 'redrive' | 'purge'
-
-interface Task {
-  readonly action: DeadAction
-  /** Of one letter, for `show`. */
-  readonly id: string | undefined
-  readonly options: DeadOptions
-  /** What lies in the folder. */
-  readonly kind: Kind
-  readonly terminal: Terminal
-}
-
-const turn = (): Promise<void> => new Promise(nextTurn)
 const whole = (letter: Letter): object => {
-  const { id, at, entry, outcome } = letter
-  return {
-    t: 'dead',
-    id,
-    at: new Date(at).toISOString(),
-    outcome: endOf(letter),
-    n: outcome.attempts,
-    causes: causesIn(letter),
-    call: entry.item.call(),
-  }
+  const { id, at } = letter
+  const head = { t: 'dead', id, at: new Date(at).toISOString(), outcome: endOf(letter) }
+  if (letter.reason === 'corrupt') return { ...head, raw: letter.raw }
+  return { ...head, n: letter.outcome.attempts, causes: causesIn(letter), call: callsIn(letter.entry.item)[0] }
 }
 
 const lineOf = (letter: Letter, { paint }: Terminal['out']): string => {
-  const { id, at, entry, outcome } = letter
-  const { type, id: messageId } = entry.item
-  const what = `${new Date(at).toISOString()}  ${type.padEnd(8)} ${plain(messageId)}`
-  const why = `${showCauses(causesIn(letter))}, after ${String(outcome.attempts)} attempts`
-  return `${id.padEnd(8)} ${paint('red', endOf(letter).padEnd(9))} ${what}  ${why}`
+  const head = `${letter.id.padEnd(8)} ${paint('red', endOf(letter).padEnd(9))} ${new Date(letter.at).toISOString()} `
+  if (letter.reason === 'corrupt') return `${head} ${plain(letter.raw)}`
+  const { item } = letter.entry
+  const why = `${showCauses(causesIn(letter))}, after ${String(letter.outcome.attempts)} attempts`
+  return `${head} ${typeOf(item).padEnd(8)} ${plain(item.id)}  ${why}`
 }
 
-const list = async (outbox: StoredDead, { options, terminal }: Task): Promise<number> => {
-  const { output, filter } = options
-  let count = 0
-  for await (const letter of letters(outbox, filter)) {
-    count++
-    await terminal.out.caughtUp()
-    // What was written last fails a turn later.
-    if (count % 100 === 0) await turn()
-    if (terminal.out.gone.aborted) return FINE
-    if (output === 'json') terminal.out.line(toJson(whole(letter)))
-    else if (output === 'lines') terminal.out.line(lineOf(letter, terminal.out))
+const turn = (): Promise<void> => new Promise(nextTurn)
+
+/** Opens the outbox for as long as `use` takes. Resolves with the exit code. */
+const withStore = async (
+  path: string,
+  { out, err }: Terminal,
+  use: (store: Store, isClient: boolean) => Promise<number>,
+): Promise<number> => {
+  const { store, isClient } = orUsage(openStore(orUsage(folderOf(path))))
+  try {
+    const code = await use(store, isClient)
+    // A failed write is told a turn later.
+    await turn()
+    const failure = out.failure()
+    if (failure === undefined) return code
+    err.line(`headrace dead: the output could not be written: ${failure}`)
+    return FAULT
+  } finally {
+    await store.close()
   }
-  const { dead, waiting, evictedDeadLetters: forgotten } = outbox.stats()
-  const quarantined = await countCorrupt(outbox)
-  const parts = [
-    `${String(count)} of ${String(dead)} dead letters`,
-    `${String(waiting)} events wait`,
-    ...(forgotten === 0 ? [] : [`${String(forgotten)} older letters made room for these, and are gone`]),
-    ...(quarantined === 0
-      ? []
-      : [`${String(quarantined)} records could not be read: see headrace dead purge --unreadable`]),
-  ]
-  if (output !== 'json') terminal.err.line(`headrace: ${parts.join('; ')}`)
-  return FINE
 }
 
-const show = async (outbox: StoredDead, { id, options, terminal }: Task): Promise<number> => {
-  for await (const letter of letters(outbox, options.filter)) {
-    if (letter.id !== id) continue
-    terminal.out.line(
-      options.output === 'json' ? toJson(whole(letter)) : JSON.stringify(whole(letter), null, 2),
-    )
+/** `headrace dead ls` */
+export const listCommand = (
+  { outbox, output, ...filter }: OptionsOf<typeof deadFlags>,
+  terminal: Terminal,
+): Promise<number> =>
+  withStore(outbox, terminal, async (store) => {
+    const { out, err } = terminal
+    let count = 0
+    for await (const letter of lettersIn(store, filter)) {
+      count++
+      await out.caughtUp()
+      // A failed write is told a turn later.
+      if (count % 100 === 0) await turn()
+      if (out.gone.aborted) return FINE
+      if (output === 'json') out.line(toJson(whole(letter)))
+      else if (output === 'lines') out.line(lineOf(letter, out))
+    }
+    const { dead, waiting, evictedDeadLetters: evicted = 0 } = store.stats()
+    const removed = evicted === 0 ? '' : ` · ${String(evicted)} older ones were removed to make room`
+    if (output !== 'json')
+      err.line(
+        `headrace: ${String(count)} of ${String(dead)} dead letters${removed} · ${String(waiting)} events wait`,
+      )
     return FINE
+  })
+
+/** `headrace dead show` */
+export const showCommand = (
+  id = '',
+  { outbox, output, ...filter }: OptionsOf<typeof deadFlags>,
+  terminal: Terminal,
+): Promise<number> =>
+  withStore(outbox, terminal, async (store) => {
+    for await (const letter of lettersIn(store, filter)) {
+      if (letter.id !== id) continue
+      terminal.out.line(output === 'json' ? toJson(whole(letter)) : JSON.stringify(whole(letter), null, 2))
+      return FINE
+    }
+    terminal.err.line(`headrace dead show: there is no dead letter ${plain(id)}: see headrace dead ls`)
+    return FAULT
+  })
+
+/** How many dead letters are meant, and in words: `2 of 5 dead letters: 1 rejected, 1 expired`. */
+const preview = async (
+  store: Store,
+  filter: Filter,
+  isRedrive: boolean,
+): Promise<readonly [number, string]> => {
+  const counts = new Map<string, number>()
+  for await (const letter of lettersIn(store, filter)) {
+    if (isRedrive && letter.reason === 'corrupt') continue
+    counts.set(endOf(letter), (counts.get(endOf(letter)) ?? 0) + 1)
   }
-  terminal.err.line(`headrace dead show: there is no dead letter ${plain(String(id))}: see headrace dead ls`)
-  return FAULT
+  const count = [...counts.values()].reduce((sum, each) => sum + each, 0)
+  const meant = `${String(count)} of ${String(store.stats().dead)} dead letters`
+  const parts = [...counts].map(([end, each]) => `${String(each)} ${end}`)
+  return [count, count === 0 ? meant : `${meant}: ${parts.join(', ')}`]
 }
 
-interface Preview {
-  readonly count: number
-  /** `2 of 5 dead letters: 1 rejected, 1 expired`. */
-  readonly meant: string
-}
-
-const preview = async (outbox: StoredDead, { filter }: DeadOptions): Promise<Preview> => {
-  const ends = new Map<string, number>()
-  let count = 0
-  for await (const letter of letters(outbox, filter)) {
-    count++
-    ends.set(endOf(letter), (ends.get(endOf(letter)) ?? 0) + 1)
-  }
-  const parts = [...ends].map(([end, of]) => `${String(of)} ${end}`)
-  const of = `${String(count)} of ${String(outbox.stats().dead)} dead letters`
-  return { count, meant: count === 0 ? of : `${of}: ${parts.join(', ')}` }
-}
-
-const discard = async (outbox: StoredDead, { options, terminal }: Task): Promise<number> => {
-  const { output, yes } = options
-  const count = await (yes ? outbox.dead.purge(({ reason }) => reason === 'corrupt') : countCorrupt(outbox))
-  if (output === 'json') terminal.out.line(toJson({ t: 'purge', done: yes, unreadable: count }))
-  else if (output === 'lines')
-    terminal.out.line(
-      yes
-        ? `${String(count)} records that could not be read were forgotten for good`
-        : `${String(count)} records that could not be read would be forgotten for good; do it with --yes`,
-    )
-  return FINE
-}
-
-/** How what was put back to wait is sent. */
-const adviceFor = ({ options: { outbox }, kind }: Task): string =>
-  kind === 'messages'
-    ? `the client whose folder this is sends them when it is started again`
-    : `send them with: headrace send --outbox ${outbox} --to URL; or start again whoever has this folder, which sends them, too`
-
-const change = async (outbox: StoredDead, task: Task): Promise<number> => {
-  const { action, options, terminal } = task
-  const { filter, output, unreadable, yes } = options
-  if (unreadable) return discard(outbox, task)
-  const verb = action === 'redrive' ? 'put back to wait' : 'forgotten for good'
-  if (!yes) {
-    const { count, meant } = await preview(outbox, options)
-    if (output === 'json') terminal.out.line(toJson({ t: action, done: false, count, meant }))
-    else if (output === 'lines') terminal.out.line(`${meant} would be ${verb}; do it with --yes`)
-    return FINE
-  }
-  const { dead } = outbox
-  const isMeant = matching(filter)
-  const count = await (action === 'redrive' ? dead.redrive(isMeant) : dead.purge(isMeant))
-  if (output === 'json') terminal.out.line(toJson({ t: action, done: true, count }))
-  else if (output === 'lines') terminal.out.line(`${String(count)} dead letters were ${verb}`)
-  if (action === 'redrive' && output !== 'json' && count > 0)
-    terminal.err.line(`headrace: ${adviceFor(task)}`)
-  return FINE
-}
-
-const act = (outbox: StoredDead, task: Task): Promise<number> => {
-  switch (task.action) {
-    case 'ls':
-      return list(outbox, task)
-    case 'show':
-      return show(outbox, task)
-    case 'redrive':
-    case 'purge':
-      return change(outbox, task)
-  }
-}
-
-/** `headrace dead`: what died in an outbox on the disk. Answers the exit code. */
-export const deadCommand = async (
-  action: DeadAction,
-  id: string | undefined,
-  flags: DeadFlags,
+/** `headrace dead redrive` and `headrace dead purge` */
+export const changeCommand = (
+  action: 'redrive' | 'purge',
+  options: OptionsOf<typeof redriveFlags> & { readonly unreadable?: boolean },
   terminal: Terminal,
 ): Promise<number> => {
-  const complain = (sentences: ReadonlyArray<string>): number => {
-    for (const sentence of sentences) terminal.err.line(`headrace dead ${action}: ${sentence}`)
-    return USAGE
-  }
-  const options = deadOptions(flags, systemClock.now())
-  if (options._tag === 'Left') return complain(options.left)
-  const task = { action, id, options: options.right, terminal }
-  const code = await withOutbox(options.right.outbox, (outbox, kind) => act(outbox, { ...task, kind }))
-  if (code._tag === 'Left') return complain(code.left)
-  // What was written last fails a turn later.
-  await turn()
-  const failure = terminal.out.failure()
-  if (failure === undefined) return code.right
-  terminal.err.line(`headrace dead ${action}: the output could not be written: ${failure}`)
-  return FAULT
+  const { outbox, output, yes, unreadable = false, ...given } = options
+  if (unreadable && (given.reason ?? 'corrupt') !== 'corrupt')
+    throw new UsageError(['--unreadable is another name for --reason corrupt: leave one of them out'])
+  const filter = unreadable ? { ...given, reason: 'corrupt' } : given
+  return withStore(outbox, terminal, async (store, isClient) => {
+    const { out, err } = terminal
+    const isMeant = matching(filter)
+    const [count, meant] = yes
+      ? ([await store.dead[action](isMeant), undefined] as const)
+      : await preview(store, filter, action === 'redrive')
+    const verb = action === 'redrive' ? 'put back to wait' : 'deleted'
+    if (output === 'json')
+      out.line(toJson({ t: action, done: yes, count, meant, ...(unreadable ? { unreadable: count } : {}) }))
+    if (output === 'lines')
+      out.line(
+        meant === undefined
+          ? `${String(count)} dead letters were ${verb}`
+          : `${meant} would be ${verb}; do it with --yes`,
+      )
+    if (yes && action === 'redrive' && output !== 'json' && count > 0)
+      err.line(
+        isClient
+          ? 'headrace: the client of this folder sends them when it is started again'
+          : `headrace: send them with: headrace send --outbox ${outbox} --to URL; or start the process that has this folder`,
+      )
+    return FINE
+  })
 }

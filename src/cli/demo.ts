@@ -1,7 +1,6 @@
-import * as Story from './demoStory.ts'
+/** `demo`: what the library does, on this machine alone. */
 import { Readable } from 'node:stream'
 import { systemClock } from '../core/clock.ts'
-import type { Settings } from '../destination/settings.ts'
 import type { Call } from '../event/call.ts'
 import { both, deadline, exponential, fullJitter } from '../policy/retryPolicy.ts'
 import { secretFrom } from '../signing/secret.ts'
@@ -9,72 +8,40 @@ import { ndjson } from '../sources/ndjson.ts'
 import { seededRandom } from '../testing/random.ts'
 import { forward } from './forward.ts'
 import { packageVersion } from './help.ts'
-import { eventOf, judge, openReceiver } from './listen.ts'
-import type { Answer, Arrived, OpenReceiver } from './listen.ts'
-import { toJson, reporter } from './report.ts'
+import { judge } from './listen.ts'
+import type { OutputOptions } from './flags.ts'
+import { eventOf, openReceiver } from './receiver.ts'
+import type { Answer, Arrived } from './receiver.ts'
+import { reporter, toJson } from './report.ts'
+import type { Report } from './report.ts'
 import { toWebhooks } from './send.ts'
-import { show } from './summary.ts'
-import type { Summary } from './summary.ts'
-import { FAULT, FINE, USAGE, stopSignals } from './terminal.ts'
+import { addsUp, show } from './summary.ts'
+import { FAULT, FINE, stopSignals } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
-import { OUTPUTS, parseChoice } from './values.ts'
-import type { Output } from './values.ts'
 
-/** The two receivers of the demo. */
-export type Receiver = 'flaky' | 'slow'
+type Receiver = 'flaky' | 'slow'
 
-/** What is wrong with them, in words. */
-export const MOODS: Readonly<Record<Receiver, string>> = {
+const RECEIVERS: Readonly<Record<Receiver, string>> = {
   flaky: 'answers 503 to four requests of ten',
-  slow: 'takes its time, and leaves three requests of ten without an answer',
+  slow: 'takes its time, and does not answer three requests of ten',
 }
 
-const SEEDS: Readonly<Record<Receiver, number>> = { flaky: 1_000_003, slow: 7_000_009 }
+/** Milliseconds between two lines, so that people can follow. */
+const PACE = 40
+/** Milliseconds for one attempt; the default of the library is 5 s. */
+const TIMEOUT = 500
 
-const seedOf = (text: string): number => {
-  let hash = 0
-  for (const char of text) hash = (Math.imul(hash, 31) + (char.codePointAt(0) ?? 0)) | 0
-  return hash
-}
+const PEOPLE = [
+  ['ada', 'analytical engines', 'Sketch of the Engine', 18.15],
+  ['grace', 'compilers', 'The Education of a Computer', 19.52],
+  ['sofia', 'spinning tops', 'Über die Reduction', 18.74],
+  ['emmy', 'symmetries', 'Idealtheorie 🜁', 19.21],
+  ['alan', 'machines', 'On Computable Numbers', 19.36],
+  ['edsger', 'shortest paths', 'A Discipline of Programming', 19.76],
+] as const
 
-/**
- * What a receiver does to a request. It depends on the event and on how often it came, and on nothing else, so each demo has the same
- * troubles.
- *
- * @param time how often this event has come to this receiver, from 1
- * @param absurd the event makes no sense to the receiver
- */
-export const moodOf = (receiver: Receiver, id: string, time: number, absurd: boolean): Answer => {
-  const random = seededRandom(SEEDS[receiver] + seedOf(id) + time * 7_919)
-  const luck = random()
-  const haste = random()
-  if (receiver === 'flaky') {
-    const down = luck < 0.4
-    return { status: down ? 503 : absurd ? 422 : 200, after: Math.round(2 + haste * 20) }
-  }
-  return luck < 0.3
-    ? { status: 'silence', after: 0 }
-    : { status: absurd ? 422 : 200, after: Math.round(60 + haste * 120) }
-}
-
-interface Person {
-  readonly name: string
-  readonly team: string
-  readonly book: string
-  readonly total: number
-}
-
-const PEOPLE: ReadonlyArray<Person> = [
-  { name: 'ada', team: 'analytical engines', book: 'Sketch of the Engine', total: 18.15 },
-  { name: 'grace', team: 'compilers', book: 'The Education of a Computer', total: 19.52 },
-  { name: 'sofia', team: 'spinning tops', book: 'Über die Reduction', total: 18.74 },
-  { name: 'emmy', team: 'symmetries', book: 'Idealtheorie 🜁', total: 19.21 },
-  { name: 'alan', team: 'machines', book: 'On Computable Numbers', total: 19.36 },
-  { name: 'edsger', team: 'shortest paths', book: 'A Discipline of Programming', total: 19.76 },
-]
-
-/** A visitor becomes a customer: what a shop would send. */
-const journey = ({ name, team, book, total }: Person): ReadonlyArray<Call> => {
+/** A visitor becomes a customer of a shop. */
+const journey = ([name, team, book, total]: (typeof PEOPLE)[number]): ReadonlyArray<Call> => {
   const anonymousId = `visitor-${name}`
   const userId = `user-${name}`
   const url = 'https://books.example'
@@ -91,9 +58,9 @@ const journey = ({ name, team, book, total }: Person): ReadonlyArray<Call> => {
   ]
 }
 
-const events: ReadonlyArray<Call> = [
+const EVENTS: ReadonlyArray<Call> = [
   ...PEOPLE.flatMap(journey),
-  // Both receivers refuse it: a sum below zero makes no sense to them.
+  // Both receivers refuse an order whose total is negative.
   { type: 'track', userId: 'user-ada', event: 'Order Completed', properties: { book: 'None', total: -1 } },
   { type: 'identify', userId: 'user-grace', traits: { plan: 'librarian' } },
   { type: 'delete', userId: 'user-sofia' },
@@ -102,160 +69,171 @@ const events: ReadonlyArray<Call> = [
   { type: 'delete', userId: 'user-edsger' },
 ]
 
-/** Two lines that are wrong, by the place at which they stand. Their neighbours do not suffer. */
-const MISTAKES: ReadonlyMap<number, string> = new Map([
-  [9, '{"type":"track","userId":7,"event":"Order Completed"}'],
-  [30, '{"type":"identify","userId":"user-emmy","traits":{"plan":"reader"'],
-])
-
-/** What the demo sends: lines of NDJSON with events of all seven kinds, and two mistakes. */
+/** What the demo sends: NDJSON lines with events of all seven kinds, and two lines that are wrong. */
 export const sample = (): ReadonlyArray<string> => {
-  const lines = events.map((event, at) =>
+  const lines = EVENTS.map((event, at) =>
     JSON.stringify({ messageId: `demo-${String(at + 1).padStart(2, '0')}`, ...event }),
   )
-  for (const [at, line] of MISTAKES) lines.splice(at, 0, line)
+  lines.splice(9, 0, '{"type":"track","userId":7,"event":"Order Completed"}')
+  lines.splice(30, 0, '{"type":"identify","userId":"user-emmy","traits":{"plan":"reader"')
   return lines
 }
 
-/** Flags as commander hands them over. */
-export interface DemoFlags {
-  readonly output: string
-}
-
-/** Milliseconds between two lines, so that eyes can follow. */
-const PACE = 40
-/** Milliseconds for one attempt, far less than the 5 s of real life: a demo is short. */
-const TIMEOUT = 500
-const RECEIVERS: ReadonlyArray<Receiver> = ['flaky', 'slow']
-
-const secret = secretFrom('a secret that both sides know')
-
-const pause = (): Promise<void> =>
-  new Promise((resolve) => {
-    systemClock.schedule(PACE, resolve)
-  })
-
 const atAPace = async function* (lines: ReadonlyArray<string>): AsyncGenerator<string> {
   for (const line of lines) {
-    await pause()
+    await new Promise<void>((resolve) => {
+      systemClock.schedule(PACE, resolve)
+    })
     yield `${line}\n`
   }
 }
 
-/** The sum of an order, if there is one: the receivers look at nothing else. */
-const isAbsurd = (body: Buffer): boolean => body.includes('"total":-')
-
-interface Stage {
-  readonly receivers: ReadonlyArray<OpenReceiver>
-  readonly settings: Settings
-  readonly nameOf: (url: string) => string
-  readonly story: () => Story.Story
-  readonly watch: (change: (story: Story.Story) => Story.Story) => void
+const hashOf = (text: string): number => {
+  let hash = 0
+  for (const character of text) hash = (Math.imul(hash, 31) + (character.codePointAt(0) ?? 0)) | 0
+  return hash
 }
 
-const openStage = async (): Promise<Stage> => {
-  let story = Story.beginning
-  const times = new Map<string, number>()
-  const key = secret._tag === 'Right' ? secret.right : undefined
+/** How a receiver answers the nth request with an event: the same in every demo. */
+export const answerOf = (receiver: Receiver, id: string, n: number, isAbsurd: boolean): Answer => {
+  const random = seededRandom(hashOf(`${receiver} ${id} ${String(n)}`))
+  const fails = random() < (receiver === 'flaky' ? 0.4 : 0.3)
+  const haste = random()
+  const status = isAbsurd ? 422 : 200
+  if (receiver === 'flaky') return { status: fails ? 503 : status, after: Math.round(2 + haste * 20) }
+  return fails ? { status: 'silence', after: 0 } : { status, after: Math.round(60 + haste * 120) }
+}
 
-  const behave =
+/** What was seen during the demo. */
+const observations = () => ({
+  requests: 0,
+  verified: 0,
+  /** Events that both receivers failed at first. */
+  retried: new Set<string>(),
+  /** Events that were delivered after the first attempt. */
+  rescued: 0,
+  /** Deliveries by URL. */
+  deliveries: new Map<string, number>(),
+})
+
+type Seen = ReturnType<typeof observations>
+
+const observe = (seen: Seen, report: Report): void => {
+  if (report.t === 'waiting') seen.retried.add(report.id)
+  if (report.t !== 'outcome' || report.url === undefined) return
+  seen.deliveries.set(report.url, (seen.deliveries.get(report.url) ?? 0) + 1)
+  if (report.n > 1) seen.rescued++
+}
+
+const introduce = (urls: ReadonlyArray<string>, lines: number, { out }: Terminal): void => {
+  out.line(`ready ${urls.join(' ')}`)
+  out.line('')
+  out.line(
+    `headrace ${packageVersion()} delivers events as signed webhooks. Two receivers, both on this machine:`,
+  )
+  for (const [name, text] of Object.entries(RECEIVERS))
+    out.line(`  ${out.paint('bold', name.padEnd(6))} ${text}`)
+  out.line(`${String(lines)} lines come in. Each event is sent to both; the first 2xx delivers it.`)
+  out.line(
+    'If both fail, the event waits and is tried again. Two lines are wrong, and both receivers refuse one event.',
+  )
+  out.line('')
+}
+
+const NEXT = `
+Now with an event of your own. Start a receiver with
+  npx headrace listen 7412
+and in another terminal:
+  echo '{"type":"track","userId":"u1","event":"Hello"}' | npx headrace send --to http://127.0.0.1:7412/hook`
+
+/** `headrace demo` */
+export const demoCommand = async ({ output }: OutputOptions, terminal: Terminal): Promise<number> => {
+  const { out, err, host } = terminal
+  const secret = secretFrom('a secret that both sides know')
+  const sharedSecret = secret._tag === 'Right' ? secret.right : undefined
+  const seen = observations()
+  const requests = new Map<string, number>()
+
+  const answer =
     (receiver: Receiver) =>
     (arrived: Arrived): Answer => {
-      story = Story.received(story, judge(key, arrived).verdict === 'authentic')
+      seen.requests++
+      if (judge(sharedSecret, arrived).verdict === 'authentic') seen.verified++
+      // A delete event has no message id in its body.
       const id = eventOf(arrived.body).id ?? arrived.body.toString('utf8').slice(0, 60)
-      const time = (times.get(`${receiver} ${id}`) ?? 0) + 1
-      times.set(`${receiver} ${id}`, time)
-      return moodOf(receiver, id, time, isAbsurd(arrived.body))
+      const n = (requests.get(`${receiver} ${id}`) ?? 0) + 1
+      requests.set(`${receiver} ${id}`, n)
+      return answerOf(receiver, id, n, arrived.body.includes('"total":-'))
     }
 
-  const receivers = await Promise.all(RECEIVERS.map((receiver) => openReceiver(0, behave(receiver))))
-  const urls = receivers.map(({ url }, at) => `${url}${RECEIVERS[at] ?? ''}`)
-  return {
-    receivers,
-    settings: { ...(key === undefined ? {} : { sharedSecret: key }), webhooks: urls.map((url) => ({ url })) },
-    nameOf: (url) => RECEIVERS[urls.indexOf(url)] ?? url,
-    story: () => story,
-    watch: (change) => {
-      story = change(story)
-    },
-  }
-}
-
-const introduce = ({ settings }: Stage, lines: number, { out }: Terminal): void => {
-  const say = (text: string): void => {
-    out.line(text)
-  }
-  say(`ready ${settings.webhooks.map(({ url }) => url).join(' ')}`)
-  say('')
-  say(
-    `headrace ${packageVersion()} delivers events as signed webhooks. Here are two receivers, both on this machine:`,
-  )
-  for (const receiver of RECEIVERS) say(`  ${out.paint('bold', receiver.padEnd(6))} ${MOODS[receiver]}`)
-  say(
-    `${String(lines)} lines come in. Each event is sent to both, and is delivered when one of them has answered 2xx.`,
-  )
-  say(
-    'If both fail it waits a little and is tried again. Two lines are wrong on purpose, and one event that nobody wants.',
-  )
-  say('')
-}
-
-const conclude = (stage: Stage, summary: Summary, { out }: Terminal): void => {
-  out.line('')
-  for (const [title, text] of Story.tell(stage.story(), summary, stage.nameOf))
-    out.line(`${out.paint('bold', title.padEnd(9))} ${text}`)
-  out.line('')
-  out.line('Now with an event of your own. Start a receiver with')
-  out.line('  npx headrace listen 7412')
-  out.line('and in another terminal:')
-  out.line(
-    `  echo '{"type":"track","userId":"u1","event":"Hello"}' | npx headrace send --to http://127.0.0.1:7412/hook`,
-  )
-}
-
-const play = async (output: Output, terminal: Terminal): Promise<number> => {
-  const stage = await openStage()
-  const stop = stopSignals()
+  const flaky = await openReceiver(0, answer('flaky'))
+  const slow = await openReceiver(0, answer('slow'))
+  const urls = [`${flaky.origin}/flaky`, `${slow.origin}/slow`]
+  const nameOf = (url: string): string => url.slice(url.lastIndexOf('/') + 1)
   const lines = sample()
-  const write = reporter(terminal, output, stage.nameOf)
-  if (output === 'lines') introduce(stage, lines.length, terminal)
-  if (output === 'json')
-    terminal.out.line(toJson({ t: 'ready', urls: stage.settings.webhooks.map(({ url }) => url) }))
+  if (output === 'lines') introduce(urls, lines.length, terminal)
+  if (output === 'json') out.line(toJson({ t: 'ready', urls }))
+
+  const stop = stopSignals(host)
+  const write = reporter(terminal, output, nameOf)
   const { done } = forward({
-    lines: ndjson(Readable.from(atAPace(lines))),
-    open: toWebhooks({
-      settings: stage.settings,
-      destination: {
+    input: {
+      name: undefined,
+      lines: () => ndjson(Readable.from(atAPace(lines))),
+      markAt: () => undefined,
+      has: () => Promise.resolve(false),
+    },
+    open: toWebhooks(
+      { ...(sharedSecret === undefined ? {} : { sharedSecret }), webhooks: urls.map((url) => ({ url })) },
+      {
         timeout: TIMEOUT,
         retry: both(fullJitter(exponential({ base: 600 })), deadline(8_000)),
         random: seededRandom(20),
         logger: false,
       },
-      maxWaiting: 1_000,
-    }),
+      1_000,
+    ),
     grace: 2_000,
     stop,
     report: (report) => {
-      stage.watch((story) => Story.reported(story, report))
+      observe(seen, report)
       write(report)
     },
     undelivered: () => undefined,
-    broken: () => undefined,
-    caughtUp: terminal.out.caughtUp,
+    onResumed: () => undefined,
+    onInputError: () => undefined,
+    caughtUp: out.caughtUp,
   })
   const { summary } = await done
-  await Promise.all(stage.receivers.map((receiver) => receiver.close()))
+  flaky.close()
+  slow.close()
   stop.release()
-  if (output === 'lines') conclude(stage, summary, terminal)
-  else if (output === 'json') terminal.out.line(toJson({ t: 'summary', ...summary }))
-  else terminal.err.line(`headrace: ${show(summary)}`)
-  return Story.endedWell(stage.story(), summary) ? FINE : FAULT
-}
 
-/** `headrace demo`: everything that the library does, on this machine alone. Answers the exit code. */
-export const demoCommand = async (flags: DemoFlags, terminal: Terminal): Promise<number> => {
-  const output = parseChoice('--output', flags.output, OUTPUTS)
-  if (output._tag === 'Right') return play(output.right, terminal)
-  for (const sentence of output.left) terminal.err.line(`headrace demo: ${sentence}`)
-  return USAGE
+  const { read, accepted, refused, rejected } = summary
+  const first = [...seen.deliveries].map(([url, count]) => `${nameOf(url)} was first ${String(count)} times`)
+  const story = [
+    [
+      'validate',
+      `${String(read)} lines: ${String(accepted)} are events, ${String(refused)} were refused, each with its fault`,
+    ],
+    ['sign', `${String(seen.requests)} requests; the receivers verified ${String(seen.verified)}`],
+    ['fan out', `each event to both, the first 2xx delivers it: ${first.join(', ')}`],
+    [
+      'retry',
+      `${String(seen.retried.size)} events failed at both and were tried again; ${String(seen.rescued)} were delivered`,
+    ],
+    ['give up', `${String(rejected)} was answered 422 by both, which a retry cannot change`],
+    ['account', show(summary)],
+  ] as const
+  if (output === 'json') out.line(toJson({ t: 'summary', ...summary }))
+  if (output === 'quiet') err.line(`headrace: ${show(summary)}`)
+  if (output === 'lines') {
+    out.line('')
+    for (const [title, text] of story) out.line(`${out.paint('bold', title.padEnd(9))} ${text}`)
+    out.line(NEXT)
+  }
+  const unfinished = summary.abandoned + summary.waiting + summary.expired
+  const isFine =
+    addsUp(summary) && summary.delivered > 0 && unfinished === 0 && seen.verified === seen.requests
+  return isFine ? FINE : FAULT
 }

@@ -1,9 +1,4 @@
-/**
- * What stands below the flags in the help of each command.
- *
- * @module
- */
-
+/** What stands below the flags in the help of each command. */
 import { readFileSync } from 'node:fs'
 
 export const START = `
@@ -18,6 +13,17 @@ Or with a collector between, that many applications post to:
 
 'headrace help COMMAND' says more about a command.`
 
+/** Of `send` and `batch`. */
+export const EXIT_CODES = `Exit codes (frozen: scripts may depend on them):
+  0  all delivered, or the input held no events
+  1  internal failure, or the input, the output or --dead failed on the way
+  2  wrong usage or settings: nothing was sent
+  3  finished, but some events were rejected or expired
+  4  finished, but some lines were refused
+  5  events were accepted, and none of them was delivered
+  7  stopped before all of the input was read and all events had ended
+If several apply, the first of 1, 5, 7, 3, 4 is given.`
+
 export const SEND = `
 An event is one JSON object on a line. There are seven kinds:
   {"type":"page","userId":"u1","name":"Home","properties":{"path":"/"}}
@@ -27,9 +33,9 @@ An event is one JSON object on a line. There are seven kinds:
   {"type":"alias","previousId":"anon-7","userId":"u1"}
   {"type":"group","userId":"u1","groupId":"acme","traits":{"seats":40}}
   {"type":"delete","userId":"u1"}
-anonymousId may stand in for userId in all but alias and delete. messageId,
-timestamp (ISO 8601) and context may be added. A line that is wrong is told on
-stderr with its number, and costs that line only.
+anonymousId may replace userId in all but alias and delete. messageId, timestamp
+(ISO 8601) and context may be added. A wrong line is reported on stderr with its
+number; the other lines are sent.
 
 An event is delivered when one of the URLs has answered 2xx. 5xx, 408, 425,
 429, timeouts and broken connections are tried again, with growing pauses,
@@ -44,29 +50,27 @@ Examples:
       --retry-for 10m --dead dead.ndjson
   $ headrace send dead.ndjson --to https://a.example/hook
 
-stdout has a line for each event that has ended, or waits for its next attempt.
-stderr has the refused lines, the account at the end, and on a terminal a
-progress bar. With --output json stdout is NDJSON: t is refused, attempt,
-waiting, outcome, url, and at last summary; with quiet it is empty. If whoever
-reads stdout goes away, delivery goes on.
+stdout has a line for each event that has ended or waits for its next attempt.
+stderr has the refused lines, the summary, and on a terminal a progress bar.
+With --output json stdout is NDJSON (t is refused, dropped, attempt, waiting,
+outcome, url, and at last summary); with --output quiet it is empty. If the
+reader of stdout goes away, delivery goes on.
 
-With --outbox events wait in a folder on the disk, and each is accepted only when
-it has been synced. A run that was killed is started again with the same
-arguments: it delivers what waits, and goes on behind the last line that was
-taken. So does the next run over a file that was sent to its end and has grown:
-what was taken of a file is not sent again, unless --from-start is given. A file
-that does not begin with the lines that were taken is another one. Pipes and
-stdin are not remembered. What waits is sent without any input, too:
-  $ headrace send --outbox ./outbox --to https://a.example/hook
-(where stdin is no keyboard, with < /dev/null).
+With --outbox events wait in a folder, and each is accepted only when it is on
+the disk. After a crash, run the same command again: it delivers what waits, and
+reads the file on from where it was. So does the next run over a file that has
+grown; --from-start reads all of it. A file is recognized by its inode and the
+4,096 bytes before that place. Pipes and stdin are not remembered. To deliver
+only what waits:
+  $ headrace send --outbox ./outbox --to https://a.example/hook < /dev/null
 
-Ctrl-C stops reading and lets what is on its way end, for at most --grace and
-one --timeout. A second one stops at once.`
+Ctrl-C stops reading and waits for requests in flight, for at most --grace and
+one --timeout. A second Ctrl-C quits at once.`
 
 export const LISTEN = `
 The first line on stdout is 'ready URL'. Then there is a line for each request:
-whether its signature is authentic, what came, and what was answered. A request
-that is not authentic is answered 401. Ctrl-C ends it.
+whether its signature is authentic, what arrived, and the answer. A request that
+is not authentic is answered 401. Ctrl-C ends it.
 
 Examples:
   $ headrace listen 7412 --secret-env WEBHOOK_SECRET
@@ -74,13 +78,13 @@ Examples:
   $ headrace listen 0 --once 10 --out received.ndjson
 
 Exit codes:
-  0  ended; with --once: so many requests came, and none was not authentic
+  0  ended; with --once: so many requests came, and all were authentic or not checked
   1  with --once: a request was not authentic, or fewer came
   2  wrong usage, or the port is taken`
 
 export const SIGN = `
-The signature is the lower-case hex HMAC-SHA1 of the bytes as they are, which
-is what receivers find in X-Signature.
+The signature is the lower-case hex HMAC-SHA1 of the bytes as they are: the
+value of X-Signature.
 
 Example:
   $ printf '{"type":"track"}' | headrace sign --secret-env WEBHOOK_SECRET
@@ -98,26 +102,26 @@ Exit codes:
   2  wrong usage, or the body cannot be read`
 
 export const DEMO = `
-Two receivers are opened on 127.0.0.1. One answers 503 now and then, the other
-is slow and sometimes does not answer. Sixty events of all seven kinds are
-validated, signed, sent to both, tried again, and accounted for. It takes about
-five seconds.
+Opens two receivers on 127.0.0.1. One answers 503 now and then, the other is slow
+and sometimes does not answer. Sixty events of all seven kinds are validated,
+signed, sent to both, tried again, and accounted for. It takes about five
+seconds.
 
 Exit codes:
   0  every event is accounted for, and every signature was verified
   1  not so, or it was stopped`
 
 export const BATCH = `
-Events are posted in batches to an endpoint that speaks the public tracking
+Posts events in batches to an endpoint that speaks the public tracking
 convention: a headrace collector, or any other. They are written as for 'send',
 in six kinds: page (with a userId), screen, identify, track, alias, group. A
-line that is wrong is told on stderr with its number, and costs that line only.
+wrong line is reported on stderr with its number; the other lines are sent.
 
 A batch leaves when it has --flush-at events or 500,000 bytes, or --flush-after
-after the last one left. Batches leave one after the other, so order is kept;
-with --concurrency it is not. 5xx, 408, 425, 429, timeouts and broken
+after the last one. Batches leave one after the other, so order is kept; with
+--concurrency above 1 it is not. 5xx, 408, 425, 429, timeouts and broken
 connections are tried again, with growing pauses, until --retry-for is over. A
-batch that is answered 400 or 413 is halved until the culprit stands alone, so
+batch that is answered 400 or 413 is halved until the bad event stands alone, so
 that one bad event costs one event.
 
 Examples:
@@ -127,7 +131,7 @@ Examples:
       --endpoint https://collector.example/v1/batch --flush-at 100
 
 stdout has a line for each event that has ended, and for each batch that waits
-for its next attempt; stderr has the refused lines and the account at the end.
+for its next attempt; stderr has the refused lines and the summary.
 --output, --dead and Ctrl-C are as for 'send'.`
 
 export const COLLECT = `
@@ -140,16 +144,16 @@ The file:
    "destinations":[{"name":"hooks","sources":["web"],
      "sharedSecret":{"env":"HOOKS_SECRET"},
      "webhooks":[{"url":"https://a.example/hook","headers":{"X-Team":"blue"}}]}]}
-Where a text is wanted, {"env":"NAME"} takes it from the environment. 'headrace
-check FILE' says what is wrong with it. A destination may have
-"outbox":{"path":"FOLDER"}: its events wait there on the disk, and what was
-accepted survives a crash. A folder belongs to the destination by its name; after
-a change of names "owner" beside "path" says the one before.
+Any text may be {"env":"NAME"}: the value of a variable of the environment.
+'headrace check FILE' says what is wrong with the file. A destination may have
+"outbox":{"path":"FOLDER"}: its events wait there, and what was accepted
+survives a crash. The folder belongs to the destination of that name; "owner"
+beside "path" gives the old name after a change.
 
 The first line on stdout is 'ready URL'. Then there is a line for each event
-that has ended at a destination. Ctrl-C takes nothing more, and lets what was
-accepted end, for at most --grace and one attempt's time. A second one stops at
-once.
+that has ended at a destination. Ctrl-C accepts nothing more, and waits for what
+was accepted for at most --grace and one attempt's time. A second Ctrl-C quits
+at once.
 
 Examples:
   $ headrace collect --config collector.json
@@ -169,27 +173,28 @@ Example:
   $ headrace check collector.json
 
 Exit codes:
-  0  the file is right; what looks like an oversight is told on stderr
+  0  the file is valid; likely mistakes are told on stderr
   2  it is not, or it cannot be read`
 
 export const DEAD = `
-What receivers refused for good, and what was not delivered in its time, is kept
-in the outbox (send --outbox, the outbox of a destination in the file of
-'collect', and of a client). Nobody else may have it open.
+Dead letters are events that receivers refused for good or that were not
+delivered in time, and records that a damaged disk made unreadable (--reason
+corrupt). They stay in the outbox of 'send --outbox', of a destination of
+'collect', or of a client. No other process may have the outbox open.
 
 Examples:
   $ headrace dead ls --outbox ./outbox --since 24h
   $ headrace dead show 17 --outbox ./outbox
   $ headrace dead redrive --outbox ./outbox --status 503         only counts
   $ headrace dead redrive --outbox ./outbox --status 503 --yes
-  $ headrace dead purge --outbox ./outbox --unreadable           what a disk spoilt
+  $ headrace dead purge --outbox ./outbox --reason corrupt --yes
 
-Exit codes: 0 done; 1 there is no such letter, or the output could not be
+Exit codes: 0 done; 1 there is no such dead letter, or the output could not be
 written; 2 wrong usage, or the outbox cannot be opened.`
 
 /** The version in package.json. */
 export const packageVersion = (): string => {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  // npm installs no package whose version is not a text.
+  // npm installs no package without a text as its version.
   return (JSON.parse(text) as { readonly version: string }).version
 }

@@ -1,69 +1,152 @@
 /**
- * Where events are read from: a file or stdin.
+ * Where events are read from: a file or stdin. A file can be marked at the end of each line, so that a later run reads on from there.
  *
  * @module
  */
 
-import { fstatSync } from 'node:fs'
+import { createReadStream, fstatSync } from 'node:fs'
 import type { BigIntStats } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
-import { Readable } from 'node:stream'
+import { Readable, addAbortSignal } from 'node:stream'
 import { crc32 } from 'node:zlib'
-import { right } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { lookup } from '../core/lookup.ts'
-import { callOf } from '../event/call.ts'
-import type { Event } from '../event/event.ts'
-import type { EventPayload, Payload } from '../event/payload.ts'
+import { ndjson } from '../sources/ndjson.ts'
 import type { BadLine, Line } from '../sources/ndjson.ts'
+import { wrong } from './options.ts'
+import type { Checked } from './options.ts'
 import { whyNot } from './report.ts'
-import type { Subject } from './report.ts'
-import { wrong } from './values.ts'
-import type { Checked } from './values.ts'
+import type { Host } from './terminal.ts'
 
-/** An input that is open. */
+/** The end of a line in a file. */
+export interface Mark {
+  /** Lines before it, empty ones too. */
+  readonly line: number
+  /** Bytes before it. */
+  readonly offset: number
+  readonly inode: string
+  /** CRC-32 of the 4,096 bytes before it. */
+  readonly checksum: number
+  /** The file was read to its end. */
+  readonly isEnd: boolean
+}
+
+export const markToText = ({ line, offset, inode, checksum, isEnd }: Mark): string =>
+  [line, offset, inode, checksum, ...(isEnd ? ['end'] : [])].join(' ')
+
+export const markFromText = (text: string | undefined): Mark | undefined => {
+  const [, line, offset, inode, checksum, end] = /^(\d+) (\d+) (\d+) (\d+)( end)?$/.exec(text ?? '') ?? []
+  if (inode === undefined) return undefined
+  return {
+    line: Number(line),
+    offset: Number(offset),
+    inode,
+    checksum: Number(checksum),
+    isEnd: end !== undefined,
+  }
+}
+
 export interface Input {
-  readonly stream: Readable
-  /** The name under which it is found again; undefined if it is no file, and cannot be read a second time. */
+  /** The whole path of a regular file, under which it is found again; undefined for pipes and stdin. */
   readonly name: string | undefined
-  /** How much of it has been read, from 0 to 1; undefined if nobody knows where it ends. */
+  /** Its bytes. */
+  readonly bytes: () => Readable
+  /** The lines behind a mark, numbered as in the file; default from the first. To be called once. Aborting ends them. */
+  readonly lines: (signal: AbortSignal, from?: Mark) => AsyncIterable<Either<BadLine, Line>>
+  /** The mark at the end of a line that was just read. To be asked in order. Undefined without a name. */
+  readonly markAt: (line: number) => Mark | undefined
+  /** Whether it still is the file in which a mark was made, with the same bytes before the mark. */
+  readonly has: (mark: Mark) => Promise<boolean>
+  /** How much was read, from 0 to 1; undefined if the size is not known. */
   readonly share: () => number | undefined
-  /** Somebody types it. */
   readonly isKeyboard: boolean
-  /** Whether it is the file at this place, under whatever name. */
+  /** Whether it is this file, under any name. */
   readonly is: (file: Pick<BigIntStats, 'dev' | 'ino'>) => boolean
 }
 
-const sameAs =
-  (own: BigIntStats): Input['is'] =>
-  (file) =>
-    own.isFile() && own.dev === file.dev && own.ino === file.ino
+const WINDOW = 4_096
+const LINE_FEED = 0x0a
 
-/** Nothing is read. */
-export const noInput = (): Input => ({
-  stream: Readable.from([]),
-  name: undefined,
-  share: () => undefined,
-  isKeyboard: false,
-  is: () => false,
-})
+/** Finds the ends of lines in chunks that pass by. Begins at a place in the file, with the bytes before it. */
+const marker = (inode: string, place: Pick<Mark, 'line' | 'offset'>, before: Buffer) => {
+  let bytes = before
+  /** The offset of the first of `bytes` in the file. */
+  let start = place.offset - before.length
+  let { line, offset: end } = place
 
-const standardInput = (): Checked<Input> => {
-  const stats = fstatSync(0, { bigint: true })
-  return stats.isDirectory()
-    ? wrong('stdin is a folder: give a file of events, one JSON object a line')
-    : right({
-        stream: process.stdin,
-        name: undefined,
-        share: () => undefined,
-        isKeyboard: process.stdin.isTTY,
-        is: sameAs(stats),
-      })
+  const advance = (to: number): void => {
+    while (line < to) {
+      const at = bytes.indexOf(LINE_FEED, Math.max(0, end - start))
+      if (at === -1) return
+      line++
+      end = start + at + 1
+    }
+  }
+
+  return {
+    push: (chunk: Buffer): void => {
+      advance(Infinity)
+      const kept = bytes.subarray(-WINDOW)
+      start += bytes.length - kept.length
+      bytes = Buffer.concat([kept, chunk])
+    },
+    markAt: (wanted: number): Mark => {
+      advance(wanted)
+      // The last line may have no line break.
+      const offset = line === wanted ? end : start + bytes.length
+      const until = offset - start
+      const checksum = crc32(bytes.subarray(Math.max(0, until - WINDOW), until))
+      return { line, offset, inode, checksum, isEnd: false }
+    },
+  }
 }
 
-/** `/dev/stdin` may stand for a file: then that one's name is meant. What has none, or is no file, is another one the next time. */
-const nameOf = async (path: string, stats: BigIntStats): Promise<string | undefined> => {
-  if (!stats.isFile()) return undefined
+/** Up to 4,096 bytes before a place in a file. */
+const bytesBefore = async (path: string, offset: number): Promise<Buffer> => {
+  const length = Math.min(offset, WINDOW)
+  const handle = await open(path, 'r')
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, offset - length)
+    return buffer.subarray(0, bytesRead)
+  } finally {
+    await handle.close()
+  }
+}
+
+const numbered = async function* (
+  lines: AsyncIterable<Either<BadLine, Line>>,
+  from: number,
+): AsyncGenerator<Either<BadLine, Line>> {
+  for await (const each of lines)
+    yield each._tag === 'Right'
+      ? right({ ...each.right, line: each.right.line + from })
+      : left({ ...each.left, line: each.left.line + from })
+}
+
+const streamInput = (stream: Readable, isKeyboard: boolean, own: BigIntStats | undefined): Input => ({
+  name: undefined,
+  bytes: () => stream,
+  lines: (signal) => ndjson(addAbortSignal(signal, stream)),
+  markAt: () => undefined,
+  has: () => Promise.resolve(false),
+  share: () => undefined,
+  isKeyboard,
+  is: (file) => own !== undefined && own.isFile() && own.dev === file.dev && own.ino === file.ino,
+})
+
+/** Nothing is read. */
+export const noInput = (): Input => streamInput(Readable.from([]), false, undefined)
+
+const FOLDER = 'is a folder: give a file of events, one JSON object a line'
+
+const standardInput = ({ stdin }: Host): Checked<Input> => {
+  const stats = stdin.fd === undefined ? undefined : fstatSync(stdin.fd, { bigint: true })
+  if (stats?.isDirectory() === true) return wrong(`stdin ${FOLDER}`)
+  return right(streamInput(stdin, stdin.isTTY === true, stats))
+}
+
+/** The whole path of a regular file. `/dev/stdin` may stand for one. */
+const nameOf = async (path: string): Promise<string | undefined> => {
   try {
     const name = await realpath(path)
     return /^\/(dev|proc)\//.test(name) ? undefined : name
@@ -72,213 +155,49 @@ const nameOf = async (path: string, stats: BigIntStats): Promise<string | undefi
   }
 }
 
-const file = async (path: string): Promise<Checked<Input>> => {
+const fileInput = async (path: string): Promise<Checked<Input>> => {
   const handle = await open(path, 'r')
   const stats = await handle.stat({ bigint: true })
-  if (stats.isDirectory()) {
-    await handle.close()
-    return wrong(`'${path}' is a folder: give a file of events, one JSON object a line`)
-  }
-  const stream = handle.createReadStream()
+  if (!stats.isFile() && !stats.isDirectory())
+    return right(streamInput(handle.createReadStream(), false, stats))
+  await handle.close()
+  if (stats.isDirectory()) return wrong(`'${path}' ${FOLDER}`)
+
+  const name = await nameOf(path)
+  const inode = String(stats.ino)
   const size = Number(stats.size)
+  let read = 0
+  let marks = marker(inode, { line: 0, offset: 0 }, Buffer.alloc(0))
+
+  const chunks = async function* (signal: AbortSignal, from: Mark | undefined): AsyncGenerator<Buffer> {
+    if (from !== undefined) marks = marker(inode, from, await bytesBefore(path, from.offset))
+    const stream = createReadStream(path, { start: from?.offset ?? 0 })
+    // Chunks are bytes: no encoding was set.
+    for await (const chunk of addAbortSignal(signal, stream) as AsyncIterable<Buffer>) {
+      read = (from?.offset ?? 0) + stream.bytesRead
+      marks.push(chunk)
+      yield chunk
+    }
+  }
   return right({
-    stream,
-    name: await nameOf(path, stats),
-    share: () => (stats.isFile() && size > 0 ? Math.min(1, stream.bytesRead / size) : undefined),
-    isKeyboard: false,
-    is: sameAs(stats),
+    ...streamInput(Readable.from([]), false, stats),
+    name,
+    bytes: () => createReadStream(path),
+    lines: (signal, from) => numbered(ndjson(chunks(signal, from)), from?.line ?? 0),
+    markAt: (line) => (name === undefined ? undefined : marks.markAt(line)),
+    has: async (mark) =>
+      mark.inode === inode &&
+      mark.offset <= size &&
+      crc32(await bytesBefore(path, mark.offset)) === mark.checksum,
+    share: () => (size > 0 ? Math.min(1, read / size) : undefined),
   })
 }
 
 /** Opens a file, or stdin if the name is `-`. */
-export const openInput = async (path: string): Promise<Checked<Input>> => {
+export const openInput = async (path: string, host: Host): Promise<Checked<Input>> => {
   try {
-    return path === '-' ? standardInput() : await file(path)
+    return path === '-' ? standardInput(host) : await fileInput(path)
   } catch (error) {
     return wrong(`'${path}' cannot be read: ${whyNot(error)}; give a file of events, or - for stdin`)
-  }
-}
-
-/** What was read of an input. */
-export interface Position {
-  /** From 1; 0 is before the first. */
-  readonly line: number
-  /** CRC-32 of everything up to the end of the line. */
-  readonly sum: number
-}
-
-/** How far an earlier run took an input. */
-export interface Mark extends Position {
-  /** What `sum` is of: older marks knew the last line alone. */
-  readonly of: 'everything' | 'lastLine'
-  /** When the input was read to its end, in milliseconds since 1970; undefined if it was not. */
-  readonly ended: number | undefined
-}
-
-/** A line with its place. */
-export interface Placed {
-  readonly read: Either<BadLine, Line>
-  readonly position: Position
-}
-
-/** Before the first line. */
-export const START: Position = { line: 0, sum: 0 }
-
-/** A line that is no JSON has no text here: that it is none, and from where on, stands for it. */
-const textOf = (read: Placed['read']): string =>
-  read._tag === 'Right' ? read.right.text : `${read.left.reason} ${String(read.left.character ?? 0)}`
-
-/** The place of a line behind what was read before it. */
-export const behind = ({ sum }: Position, read: Placed['read']): Position => ({
-  line: read._tag === 'Right' ? read.right.line : read.left.line,
-  sum: crc32(`${textOf(read)}\n`, sum),
-})
-
-/** Whether an earlier run came to this line, by way of the same lines. Nothing is taken of a line that is no JSON. */
-export const isAt = ({ line, sum, of }: Mark, { read, position }: Placed): boolean =>
-  read._tag === 'Right' &&
-  position.line === line &&
-  (of === 'everything' ? position.sum : crc32(read.right.text)) === sum
-
-/** As it is stored while the input is being read. */
-export const toText = ({ line, sum }: Position): string => `all:${String(line)}:${String(sum)}`
-
-/** As it is stored when it has been read to its end, at a moment in milliseconds since 1970. */
-export const endToText = ({ line, sum }: Position, at: number): string =>
-  `end:${String(line)}:${String(sum)}:${String(at)}`
-
-/** A stored mark; undefined for what is none, and for one before the first line. */
-export const fromText = (text: string | undefined): Mark | undefined => {
-  const [, form, line, sum, at] = /^(?:(all|end):)?(\d+):(\d+)(?::(\d+))?$/.exec(text ?? '') ?? []
-  if (Number(line ?? 0) === 0 || (form === 'end') !== (at !== undefined)) return undefined
-  return {
-    line: Number(line),
-    sum: Number(sum),
-    of: form === undefined ? 'lastLine' : 'everything',
-    ended: at === undefined ? undefined : Number(at),
-  }
-}
-
-type Lines = AsyncIterable<Placed['read']>
-
-/** What is read, and how far an earlier run came with it. */
-export interface ResumedOptions {
-  readonly lines: Lines
-  /** All of it once more, from its first line. */
-  readonly again: () => Lines
-  readonly mark: Mark | undefined
-  /** Is told that the lines up to the mark are what they were, and how many of them hold something: they are not read again. */
-  readonly onPassed: (last: Placed['position'], count: number) => void
-  /** Is told that this is not what was read to its end under this name: it is read from its first line. */
-  readonly onOther: () => void
-}
-
-const changed = (line: number): Error =>
-  new Error(
-    `its first ${String(line)} lines are not those that an earlier run took, which did not come to their end: give another input an outbox of its own, or read this one from its first line with --from-start`,
-  )
-
-async function* placed(lines: Lines): AsyncGenerator<Placed> {
-  let position = START
-  for await (const read of lines) {
-    position = behind(position, read)
-    yield { read, position }
-  }
-}
-
-/**
- * The lines behind a place that an earlier run came to, if all lines up to there still are what they were. If not, this is another input: it is
- * read from its first line when the one before was read to its end, and otherwise not at all, for nobody would miss the rest of that.
- */
-export async function* resumed(options: ResumedOptions): AsyncGenerator<Placed> {
-  const { lines, again, mark, onPassed, onOther } = options
-  if (mark === undefined) {
-    yield* placed(lines)
-    return
-  }
-  let count = 0
-  let isSame = false
-  for await (const each of placed(lines)) {
-    if (isSame) yield each
-    else {
-      count++
-      if (each.position.line < mark.line) continue
-      if (!isAt(mark, each)) break
-      isSame = true
-      onPassed(each.position, count)
-    }
-  }
-  if (isSame) return
-  if (mark.ended === undefined) throw changed(mark.line)
-  onOther()
-  yield* placed(again())
-}
-
-/** What stands in a payload: an event, or, when only its text is kept, the type of it. */
-type Carried = Event | Event['type']
-
-/** Who is who among the events of a run. */
-export interface Register {
-  /** What was read in this line has become this item. */
-  readonly offered: (item: unknown, line: number) => void
-  /** It was accepted. */
-  readonly accepted: (item: unknown) => void
-  /**
-   * It has its outcome. What is told of it afterwards (a sibling's late answer) still finds its subject. Answers how to have the calls in it,
-   * so that what was delivered is not spelt out for nobody.
-   */
-  readonly ended: (item: unknown) => () => ReadonlyArray<object>
-  /** Its line is 0 if it was accepted by an earlier run. */
-  readonly subjectOf: (item: unknown) => Subject | undefined
-  /** Accepted and not ended. */
-  readonly outstanding: () => ReadonlyArray<object>
-}
-
-const isPayload = (item: unknown): item is Payload<Carried> =>
-  typeof item === 'object' && item !== null && 'id' in item && 'items' in item && Array.isArray(item.items)
-
-const callIn = ({ items: [carried], text }: EventPayload<Carried>): object =>
-  // What was sent is the JSON text of an object.
-  typeof carried === 'string' ? (JSON.parse(text) as object) : callOf(carried)
-
-const callsIn = (payload: Payload<Carried>): ReadonlyArray<object> =>
-  payload.members === undefined ? [callIn(payload)] : payload.members.map(callIn)
-
-const typeOf = (carried: Carried): string => (typeof carried === 'string' ? carried : carried.type)
-
-/** A register. It holds on to what has not ended, and to nothing else. */
-export const register = (): Register => {
-  const lines = new WeakMap<object, number>()
-  /** What comes back from a disk is another object with the same id. */
-  const linesById = lookup<number>()
-  const waiting = new Set<Payload<Carried>>()
-  const lineOf = (payload: Payload<Carried>): number => {
-    const first = payload.members?.[0] ?? payload
-    return lines.get(first) ?? linesById.get(first.id) ?? 0
-  }
-  return {
-    offered: (item, line) => {
-      if (!isPayload(item)) return
-      lines.set(item, line)
-      linesById.set(item.id, line)
-    },
-    accepted: (item) => {
-      if (isPayload(item)) waiting.add(item)
-    },
-    ended: (item) => {
-      if (!isPayload(item)) return () => []
-      waiting.delete(item)
-      lines.set(item, lineOf(item))
-      linesById.delete(item.id)
-      return () => callsIn(item)
-    },
-    subjectOf: (item) => {
-      if (!isPayload(item)) return undefined
-      const { id, items } = item
-      const line = lineOf(item)
-      if (item.members !== undefined) return { line, id, type: 'batch', count: items.length }
-      return { line, id, type: typeOf(item.items[0]) }
-    },
-    outstanding: () => [...waiting].flatMap(callsIn),
   }
 }

@@ -1,187 +1,209 @@
-import { Command, Option } from 'commander'
-import type { BatchFlags } from './batch.ts'
-import type { CheckFlags } from './check.ts'
-import type { CollectFlags } from './collect.ts'
-import type { DeadAction, DeadFlags } from './dead.ts'
-import type { DemoFlags } from './demo.ts'
-import { MEANINGS } from './terminal.ts'
+/** The command line: names, help, and how commands are run. A command is loaded when it is called. */
+import { Command, CommanderError, Option } from 'commander'
+import { messageOf } from '../core/awaitable.ts'
+import * as Flags from './flags.ts'
+import { optionsOf } from './flags.ts'
+import type { FlagsOf } from './flags.ts'
 import * as Help from './help.ts'
-import type { ListenFlags } from './listen.ts'
-import { packageVersion } from './help.ts'
-import type { SendFlags } from './send.ts'
-import type { SignFlags, VerifyFlags } from './sign.ts'
+import { UsageError, orUsage } from './options.ts'
+import { FAULT, FINE, USAGE, terminalOf } from './terminal.ts'
+import type { Colours, Host, Terminal } from './terminal.ts'
 
-/** What the commands do. Each answers its exit code. */
-export interface Actions {
-  readonly send: (file: string | undefined, flags: SendFlags) => Promise<void>
-  readonly batch: (file: string, flags: BatchFlags) => Promise<void>
-  readonly collect: (port: string, flags: CollectFlags) => Promise<void>
-  readonly dead: (action: DeadAction, id: string | undefined, flags: DeadFlags) => Promise<void>
-  readonly check: (file: string, flags: CheckFlags) => Promise<void>
-  readonly listen: (port: string, flags: ListenFlags) => Promise<void>
-  readonly sign: (file: string, flags: SignFlags) => Promise<void>
-  readonly verify: (file: string, flags: VerifyFlags) => Promise<void>
-  readonly demo: (flags: DemoFlags) => Promise<void>
-}
+/** Runs a command. `name` stands in its error messages. */
+type Runner = (name: string, command: (terminal: Terminal) => Promise<number> | number) => Promise<void>
 
-const SECRET = 'the variable of the environment that holds the shared secret'
-const OUTPUT = 'lines, json or quiet'
+const add =
+  (run: Runner) =>
+  <O extends object>(
+    parent: Command,
+    [name, argument, preset]: readonly [name: string, argument?: readonly [string, string], preset?: string],
+    description: string,
+    help: string,
+    flags: FlagsOf<O>,
+    action: (argument: string | undefined, options: O, terminal: Terminal) => Promise<number>,
+  ): void => {
+    const command = parent.command(name).description(description)
+    if (argument !== undefined) command.argument(argument[0], argument[1], preset)
+    for (const { option } of Object.values<Flags.Flag<unknown>>(flags)) command.addOption(option)
+    if (help !== '') command.addHelpText('after', help)
+    const label = parent.parent === null ? name : `${parent.name()} ${name}`
+    command.action(() =>
+      run(label, (terminal) =>
+        // All flags have text values, and those that may be repeated arrays of texts.
+        action(
+          command.args[0] ?? preset,
+          orUsage(optionsOf(flags, command.opts(), terminal.host.env)),
+          terminal,
+        ),
+      ),
+    )
+  }
 
-const collect = (value: string, before: ReadonlyArray<string> = []): ReadonlyArray<string> => [
-  ...before,
-  value,
-]
+const FILE = ['[FILE]', 'NDJSON, one event a line; reads stdin if FILE is - or omitted'] as const
+const BODY = ['[FILE]', 'reads stdin if FILE is - or omitted'] as const
+const PORT = ['[PORT]', '0 for any free port'] as const
 
-/** The command line: names, flags, help. */
-export const program = (actions: Actions): Command => {
+/** All commands with their flags and help. */
+const program = (run: Runner): Command => {
   const headrace = new Command('headrace')
     .description(
       'Delivers user-data events as signed webhooks: validated, fanned out, retried for hours, every one accounted for.',
     )
-    .version(packageVersion())
+    .version(Help.packageVersion())
     .addOption(
       new Option('--color <when>', 'colours; auto obeys NO_COLOR')
         .choices(['auto', 'always', 'never'])
         .default('auto'),
     )
     .addHelpText('after', Help.START)
+  const command = add(run)
 
-  headrace
-    .command('send')
-    .description('send events to one to five URLs')
-    .argument('[FILE]', 'NDJSON, one event a line; - is stdin, and so is nothing')
-    .option('--to <url>', 'where to; give it one to five times', collect)
-    .option('--header <header>', "'Name: value', sent to every URL; may be repeated", collect)
-    .option('--secret-env <name>', `${SECRET}; requests are then signed`)
-    .option('--timeout <duration>', 'for one attempt in total', '5s')
-    .option('--retry-for <duration>', 'from the first attempt on; 0s for no retry', '4h')
-    .option('--concurrency <n>', 'requests at a time to one URL', '16')
-    .option(
-      '--max-waiting <n>',
-      'events that have not ended, in memory or in the outbox; reading waits for them',
-      '10000',
-    )
-    .option(
-      '--dead <file>',
-      'append what is not delivered, to be sent again; only made if there is something',
-    )
-    .option('--outbox <folder>', 'where events wait on the disk, so that a killed run loses none')
-    .option(
-      '--from-start',
-      'with --outbox: read FILE from its first line, whatever an earlier run took of it',
-    )
-    .option('--grace <duration>', 'after Ctrl-C', '10s')
-    .option('--egress <where>', 'network, or public for addresses of the internet only', 'network')
-    .option('--output <form>', OUTPUT, 'lines')
-    .addHelpText('after', `${Help.SEND}\n\n${MEANINGS}`)
-    .action((file: string | undefined, flags: SendFlags) => actions.send(file, flags))
-
-  headrace
-    .command('batch')
-    .description('post events in batches to an endpoint of the tracking convention')
-    .argument('[FILE]', 'NDJSON, one event a line; - is stdin', '-')
-    .option('--write-key-env <name>', 'the variable of the environment that holds the write key')
-    .option('--endpoint <url>', 'where to', 'http://127.0.0.1:7410/v1/batch')
-    .option('--header <header>', "'Name: value', sent with every request; may be repeated", collect)
-    .option('--flush-at <n>', 'events in a batch', '20')
-    .option('--flush-after <duration>', 'from the last batch on', '5s')
-    .option('--timeout <duration>', 'for one request in total', '10s')
-    .option('--retry-for <duration>', 'from the first attempt on; 0s for no retry', '4h')
-    .option('--concurrency <n>', 'requests at a time; with more than 1 no order is kept', '1')
-    .option('--max-waiting <n>', 'events in memory that have not ended; reading waits for them', '10000')
-    .option(
-      '--dead <file>',
-      'append what is not delivered, to be sent again; only made if there is something',
-    )
-    .option('--grace <duration>', 'after Ctrl-C', '10s')
-    .option('--egress <where>', 'network, or public for addresses of the internet only', 'network')
-    .option('--output <form>', OUTPUT, 'lines')
-    .addHelpText('after', `${Help.BATCH}\n\n${MEANINGS}`)
-    .action((file: string, flags: BatchFlags) => actions.batch(file, flags))
-
-  headrace
-    .command('collect')
-    .description('receive events over HTTP and forward them to destinations')
-    .argument('[PORT]', '0 for any that is free', '7410')
-    .option('--config <file>', 'sources and destinations, as JSON')
-    .option('--host <address>', 'the address to listen at', '127.0.0.1')
-    .option('--grace <duration>', 'after Ctrl-C', '10s')
-    .option('--egress <where>', 'network, or public for addresses of the internet only', 'network')
-    .option('--output <form>', OUTPUT, 'lines')
-    .addHelpText('after', Help.COLLECT)
-    .action((port: string, flags: CollectFlags) => actions.collect(port, flags))
-
-  headrace
-    .command('check')
-    .description("say what is wrong with a file for 'collect'")
-    .argument('<FILE>', 'sources and destinations, as JSON')
-    .option('--output <form>', OUTPUT, 'lines')
-    .addHelpText('after', Help.CHECK)
-    .action((file: string, flags: CheckFlags) => actions.check(file, flags))
+  command(
+    headrace,
+    ['send', FILE],
+    'send events to one to five URLs',
+    `${Help.SEND}\n\n${Help.EXIT_CODES}`,
+    Flags.sendFlags,
+    async (...args) => (await import('./send.ts')).sendCommand(...args),
+  )
+  command(
+    headrace,
+    ['batch', FILE],
+    'post events in batches to an endpoint of the tracking convention',
+    `${Help.BATCH}\n\n${Help.EXIT_CODES}`,
+    Flags.batchFlags,
+    async (...args) => (await import('./batch.ts')).batchCommand(...args),
+  )
+  command(
+    headrace,
+    ['collect', PORT, '7410'],
+    'receive events over HTTP and forward them to destinations',
+    Help.COLLECT,
+    Flags.collectFlags,
+    async (...args) => (await import('./collect.ts')).collectCommand(...args),
+  )
+  command(
+    headrace,
+    ['check', ['<FILE>', 'sources and destinations, as JSON']],
+    "say what is wrong with a file for 'collect'",
+    Help.CHECK,
+    Flags.outputFlags,
+    async (...args) => (await import('./check.ts')).checkCommand(...args),
+  )
 
   const dead = headrace
     .command('dead')
-    .description('list, show, redrive or purge what died in an outbox on the disk')
+    .description('list, show, redrive or purge the dead letters of an outbox on the disk')
     .addHelpText('after', Help.DEAD)
-  const filtered = (command: Command): Command =>
-    command
-      .option('--outbox <folder>', 'the folder in which events wait')
-      .option('--reason <word>', 'rejected, expired, or the reason of a cause, such as status or certificate')
-      .option('--status <code>', 'a status that a receiver answered')
-      .option('--kind <kind>', 'page, screen, identify, track, alias, group or delete')
-      .option('--since <time>', 'died since then: a time, or how long ago, such as 2h')
-      .option('--output <form>', OUTPUT, 'lines')
-  filtered(dead.command('ls').description('list dead letters, the oldest first')).action((flags: DeadFlags) =>
-    actions.dead('ls', undefined, flags),
+  command(
+    dead,
+    ['ls'],
+    'list dead letters, the oldest first',
+    '',
+    Flags.deadFlags,
+    async (_, options, terminal) => (await import('./dead.ts')).listCommand(options, terminal),
   )
-  filtered(
-    dead.command('show').description('show one, with its event').argument('<ID>', 'as ls says'),
-  ).action((id: string, flags: DeadFlags) => actions.dead('show', id, flags))
-  filtered(dead.command('redrive').description('put dead letters back to wait, with a new deadline'))
-    .option('--yes', 'do it; without, it is only said how many')
-    .action((flags: DeadFlags) => actions.dead('redrive', undefined, flags))
-  filtered(dead.command('purge').description('forget dead letters for good'))
-    .option('--unreadable', 'not dead letters, but the records that could not be read')
-    .option('--yes', 'do it; without, it is only said how many')
-    .action((flags: DeadFlags) => actions.dead('purge', undefined, flags))
+  command(
+    dead,
+    ['show', ['<ID>', 'as ls prints it']],
+    'show one, with its event',
+    '',
+    Flags.deadFlags,
+    async (...args) => (await import('./dead.ts')).showCommand(...args),
+  )
+  command(
+    dead,
+    ['redrive'],
+    'put dead letters back to wait, with a new deadline',
+    '',
+    Flags.redriveFlags,
+    async (_, options, terminal) => (await import('./dead.ts')).changeCommand('redrive', options, terminal),
+  )
+  command(dead, ['purge'], 'delete dead letters', '', Flags.purgeFlags, async (_, options, terminal) =>
+    (await import('./dead.ts')).changeCommand('purge', options, terminal),
+  )
 
-  headrace
-    .command('listen')
-    .description('receive webhooks on 127.0.0.1, verify and print them, or misbehave')
-    .argument('[PORT]', '0 for any that is free', '7412')
-    .option('--secret-env <name>', `${SECRET}; signatures are then verified`)
-    .option('--respond <code>', 'the status of the answers', '200')
-    .option('--fail <rate>', 'answer 503 to this share of the requests, such as 0.3 or 30%', '0')
-    .option('--delay <duration>', 'before each answer', '0s')
-    .option('--out <file>', 'append the bodies that were answered 2xx, one a line')
-    .option('--once <n>', 'end after so many requests')
-    .option('--output <form>', OUTPUT, 'lines')
-    .addHelpText('after', Help.LISTEN)
-    .action((port: string, flags: ListenFlags) => actions.listen(port, flags))
-
-  headrace
-    .command('sign')
-    .description('print the signature of a body')
-    .argument('[FILE]', '- is stdin', '-')
-    .option('--secret-env <name>', SECRET)
-    .addHelpText('after', Help.SIGN)
-    .action((file: string, flags: SignFlags) => actions.sign(file, flags))
-
-  headrace
-    .command('verify')
-    .description('say whether a body has a signature, and why not')
-    .argument('[FILE]', '- is stdin', '-')
-    .option('--secret-env <name>', SECRET)
-    .option('--signature <hex>', 'the value of the X-Signature header')
-    .addHelpText('after', Help.VERIFY)
-    .action((file: string, flags: VerifyFlags) => actions.verify(file, flags))
-
-  headrace
-    .command('demo')
-    .description('watch events being validated, signed, fanned out, retried and accounted for')
-    .option('--output <form>', OUTPUT, 'lines')
-    .addHelpText('after', Help.DEMO)
-    .action((flags: DemoFlags) => actions.demo(flags))
-
+  command(
+    headrace,
+    ['listen', PORT, '7412'],
+    'receive webhooks on 127.0.0.1, verify and print them, or fail on purpose',
+    Help.LISTEN,
+    Flags.listenFlags,
+    async (...args) => (await import('./listen.ts')).listenCommand(...args),
+  )
+  command(
+    headrace,
+    ['sign', BODY],
+    'print the signature of a body',
+    Help.SIGN,
+    Flags.signFlags,
+    async (...args) => (await import('./sign.ts')).signCommand(...args),
+  )
+  command(
+    headrace,
+    ['verify', BODY],
+    'say whether a body has a signature, and why not',
+    Help.VERIFY,
+    Flags.verifyFlags,
+    async (...args) => (await import('./sign.ts')).verifyCommand(...args),
+  )
+  command(
+    headrace,
+    ['demo'],
+    'watch events being validated, signed, fanned out, retried and accounted for',
+    Help.DEMO,
+    Flags.outputFlags,
+    async (_, options, terminal) => (await import('./demo.ts')).demoCommand(options, terminal),
+  )
   return headrace
+}
+
+/** Commander's error as one sentence. The value behind an unknown flag is left out: `--secret=…` may hold a secret. */
+const sentenceOf = (text: string): string =>
+  text
+    .trim()
+    .replaceAll(/^error: |\.$/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .replace(/'(-[^'=]*)=[^]*?'/, "'$1'")
+
+/** Sends all output of commander to the terminal. */
+const configure = (command: Command, terminal: Terminal, name: string): void => {
+  const { out, err } = terminal
+  command.exitOverride().configureOutput({
+    writeOut: (text) => {
+      out.line(text.trimEnd())
+    },
+    writeErr: (text) => {
+      err.line(text.trimEnd())
+    },
+    outputError: (text) => {
+      err.line(`${name}: ${sentenceOf(text)}; see ${name} --help`)
+    },
+  })
+  for (const each of command.commands) configure(each, terminal, `${name} ${each.name()}`)
+}
+
+/** Runs a command line. Resolves with the exit code. */
+export const run = async (argv: ReadonlyArray<string>, host: Host = process): Promise<number> => {
+  let code = FINE
+  const plain = terminalOf(host, 'never')
+  const command = program(async (name, action) => {
+    const { color = 'auto' } = command.opts<{ readonly color?: Colours }>()
+    try {
+      code = await action(terminalOf(host, color))
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error
+      for (const sentence of error.sentences) plain.err.line(`headrace ${name}: ${sentence}`)
+      code = USAGE
+    }
+  })
+  configure(command, plain, 'headrace')
+  try {
+    await command.parseAsync(argv, { from: 'user' })
+    return code
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? FINE : USAGE
+    plain.err.line(`headrace: internal error: ${messageOf(error)}; please report it`)
+    return FAULT
+  }
 }

@@ -1,6 +1,6 @@
 /**
- * What a command reports while it works: one union, written as NDJSON with `--output json` and as lines for people otherwise. The
- * JSON form is a contract: `v` changes when it does.
+ * What a command reports while it works: NDJSON with `--output json`, lines for people otherwise. The JSON form is a contract: `v`
+ * changes when a field changes.
  *
  * @module
  */
@@ -8,34 +8,35 @@
 import { messageOf } from '../core/awaitable.ts'
 import type { Failure } from '../core/failure.ts'
 import type { Outcome } from '../core/outcome.ts'
-import type { Fault } from '../core/refusal.ts'
+import { show } from '../core/refusal.ts'
+import type { Fault, Refusal } from '../core/refusal.ts'
 import type { LogEvent } from '../log/logEvent.ts'
+import type { BadLine } from '../sources/ndjson.ts'
+import type { Output } from './options.ts'
 import type { Summary } from './summary.ts'
 import type { Style, Terminal } from './terminal.ts'
-import { showMillis } from './values.ts'
-import type { Output } from './values.ts'
 
-/** Which event it is. */
+/** Which event a report is about. */
 export interface Subject {
-  /** Its line in the input, from 1; 0 for one that an earlier run accepted. */
+  /** Its line in the input, from 1; 0 if an earlier run accepted it. */
   readonly line: number
   readonly id: string
-  /** Its kind; `batch` for many that were sent as one. */
+  /** Its kind; `batch` for several events in one request. */
   readonly type: string
-  /** How many events, of a batch. `line` is then that of the first. */
+  /** Events in the batch; `line` and `id` are then those of the first event. */
   readonly count?: number
 }
 
 /** Why one URL did not take an event. */
 export interface Cause {
-  /** The URL without its query. */
+  /** Without the query. */
   readonly url?: string
   readonly reason: string
   readonly status?: number
   readonly detail?: string
 }
 
-/** A line that was turned away. */
+/** A line that was not accepted. */
 export interface Refused {
   readonly t: 'refused'
   readonly line: number
@@ -43,14 +44,14 @@ export interface Refused {
   readonly faults: ReadonlyArray<Fault>
 }
 
-/** Keys that no event has, at the line where each was seen first. */
+/** Keys that no event has, at the first line that has them. */
 export interface Dropped {
   readonly t: 'dropped'
   readonly line: number
   readonly keys: ReadonlyArray<string>
 }
 
-/** One request to one URL has its verdict. */
+/** One request to one URL has ended. */
 export interface Attempt extends Subject, Partial<Cause> {
   readonly t: 'attempt'
   readonly url: string
@@ -60,33 +61,29 @@ export interface Attempt extends Subject, Partial<Cause> {
   readonly ms: number
 }
 
-/** All URLs failed, and it will be tried again. */
+/** All URLs failed; there will be another attempt. */
 export interface Waiting extends Subject {
   readonly t: 'waiting'
   /** Attempts so far. */
   readonly n: number
-  /** Until the next attempt. */
+  /** Milliseconds until the next attempt. */
   readonly ms: number
   readonly because: string
   readonly causes: ReadonlyArray<Cause>
 }
 
-/** How it ended. */
 export interface Ending {
   readonly t: 'outcome'
   readonly outcome: 'delivered' | 'rejected' | 'expired' | 'dropped' | 'abandoned'
   /** Attempts in all. */
   readonly n: number
-  /** Who took it. */
+  /** The URL that took it. */
   readonly url?: string
   readonly status?: number
   readonly causes: ReadonlyArray<Cause>
 }
 
-/** An event has ended. */
-export interface OutcomeReport extends Subject, Ending {}
-
-/** How one URL did, at the end. */
+/** Totals of one URL at the end of a run. */
 export interface UrlTotals {
   readonly t: 'url'
   readonly url: string
@@ -95,28 +92,23 @@ export interface UrlTotals {
   readonly passedOver: number
 }
 
-/** The last of a run's reports. */
 export interface Closing extends Summary {
   readonly t: 'summary'
 }
 
-/** What a run of `send` or `demo` reports. */
-export type Report = Refused | Dropped | Attempt | Waiting | OutcomeReport | UrlTotals | Closing
+/** What `send`, `batch` and `demo` report. */
+export type Report = Refused | Dropped | Attempt | Waiting | (Subject & Ending) | UrlTotals | Closing
 
 /** One line of NDJSON, of any command. */
 export const toJson = (report: object): string => JSON.stringify({ v: 1, ...report })
 
-/**
- * A text that came from outside as it may stand in a line for people: control characters could fake lines or steer the terminal.
- *
- * @param most characters of it that are shown
- */
-export const plain = (text: string, most = 80): string => {
-  const shown = text.length > most ? `${text.slice(0, most)}…` : text
+/** Text from outside, for a line on the screen: control characters could fake lines or steer the terminal. */
+export const plain = (text: string, maxLength = 80): string => {
+  const shown = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
   return shown.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '?')
 }
 
-/** Members of a batch mostly fail for the same cause, and one is enough to say. */
+/** Events of a batch mostly fail for the same cause; it is told once. */
 const distinct = (causes: ReadonlyArray<Cause>): ReadonlyArray<Cause> => [
   ...new Map(causes.map((cause) => [JSON.stringify(cause), cause])).values(),
 ]
@@ -169,34 +161,129 @@ export const endingOf = (outcome: Outcome<unknown>): Ending => {
   }
 }
 
-const REASONS: Readonly<Record<string, string>> = {
+/** Reports attempts, waits and ends. Undefined for other log events, and where `subjectOf` does not know the item. */
+export const reportOf = (
+  event: LogEvent,
+  subjectOf: (item: unknown) => Subject | undefined,
+): Report | undefined => {
+  switch (event._tag) {
+    case 'Attempted': {
+      const { item, sink: url, number: n, duration, result } = event
+      const subject = subjectOf(item)
+      if (subject === undefined) return undefined
+      const request = {
+        t: 'attempt',
+        ...subject,
+        url,
+        n,
+        ok: result._tag === 'Right',
+        ms: Math.round(duration),
+      } as const
+      if (result._tag === 'Left') return { ...request, ...causesOf(result.left, url)[0] }
+      const { status } = result.right
+      return status === undefined ? request : { ...request, status }
+    }
+    case 'UrlSkipped': {
+      const { item, sink: url, number: n } = event
+      const subject = subjectOf(item)
+      return subject && { t: 'attempt', ...subject, url, n, ok: false, ms: 0, reason: 'laneFull' }
+    }
+    case 'Waiting': {
+      const { item, attempts: n, delay: ms, because, failure } = event
+      const subject = subjectOf(item)
+      return subject && { t: 'waiting', ...subject, n, ms, because, causes: causesOf(failure) }
+    }
+    case 'Ended': {
+      const subject = subjectOf(event.outcome.item)
+      if (subject === undefined) return undefined
+      const { t, ...how } = endingOf(event.outcome)
+      return { t, ...subject, ...how }
+    }
+    default:
+      return undefined
+  }
+}
+
+/** The report of a line that was not accepted. It holds no value of the line. */
+export const refusalReport = (line: number, refusal: BadLine | Refusal): Refused => {
+  const refused = (reason: Refused['reason'], faults: Refused['faults']): Refused => ({
+    t: 'refused',
+    line,
+    reason,
+    faults,
+  })
+  const whole = (message: string): Refused['faults'] => [{ path: '', message }]
+  switch (refusal._tag) {
+    case 'BadLine':
+      return refused(refusal.reason, whole(refusal.detail))
+    case 'Invalid':
+      return refused('invalid', refusal.faults)
+    case 'TooLarge':
+      return refused('tooLarge', whole(show(refusal)))
+    default:
+      return refused('notTaken', whole(show(refusal)))
+  }
+}
+
+const SYSTEM_ERRORS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',
-  EACCES: 'it is not allowed',
-  EPERM: 'it is not allowed',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
   EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of its path is no folder',
+  ENOTDIR: 'a part of its path is not a folder',
   EROFS: 'the disk is read-only',
   ENOSPC: 'the disk is full',
   EMFILE: 'too many files are open',
-  EADDRINUSE: 'something else listens on that port',
-  EADDRNOTAVAIL: 'this machine has no such address',
+  EADDRINUSE: 'another process listens on that port',
+  EADDRNOTAVAIL: 'this machine does not have that address',
   EIO: 'the device failed',
 }
 
-/** Why the system did not do something, in words. */
+/** A system error in words. */
 export const whyNot = (error: unknown): string => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return REASONS[code] ?? (code === '' ? messageOf(error) : `the system says ${code}`)
+  return SYSTEM_ERRORS[code] ?? (code === '' ? messageOf(error) : `the system says ${code}`)
 }
 
-/** How a line is written. */
+/** A time for people: `12ms`, `1.2s`, `3m 20s`, `3h 59m`. */
+export const showMillis = (millis: number): string => {
+  if (millis < 999.5) return `${String(Math.round(millis))}ms`
+  const tenths = Math.round(millis / 100)
+  if (tenths < 600) return `${String(tenths / 10)}s`
+  const seconds = Math.round(millis / 1_000)
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return `${String(minutes)}m ${String(seconds % 60)}s`
+  return `${String(Math.floor(minutes / 60))}h ${String(minutes % 60)}m`
+}
+
+/** How a line for people is written. */
 export interface LineStyle {
   readonly paint: (style: Style, text: string) => string
-  /** What a URL is called. Default: itself. */
-  readonly nameOf?: (url: string) => string
+  /** Names a URL; default the URL itself. */
+  readonly nameOf?: NameOf
 }
 
-const COLOURS: Readonly<Record<Ending['outcome'] | 'waiting' | 'refused' | 'left out', Style>> = {
+type NameOf = (url: string) => string
+const same: NameOf = (url) => url
+
+const showCause = ({ reason, status, detail }: Cause, short: boolean): string => {
+  const what = status === undefined ? reason : String(status)
+  if (detail === undefined) return what
+  // `connection refused: nothing listens there` is `connection refused` in short.
+  if (short) return status === undefined ? (detail.split(/[:;] /)[0] ?? detail) : what
+  return `${what} (${detail})`
+}
+
+/** Causes in one line: `http://a.example/hook 503; http://b.example/hook timeout (no verdict within 5000 ms)`. */
+export const showCauses = (causes: ReadonlyArray<Cause>, nameOf: NameOf = same, short = false): string =>
+  causes
+    .map((cause) => {
+      const what = showCause(cause, short)
+      return cause.url === undefined ? what : `${nameOf(cause.url)} ${what}`
+    })
+    .join('; ')
+
+const COLOURS = {
   delivered: 'green',
   waiting: 'yellow',
   rejected: 'red',
@@ -205,11 +292,10 @@ const COLOURS: Readonly<Record<Ending['outcome'] | 'waiting' | 'refused' | 'left
   refused: 'red',
   abandoned: 'yellow',
   'left out': 'yellow',
-}
+} as const
 
-/** The first word of a line, in its colour: it says what became of the event. */
-export const wordOf = (text: keyof typeof COLOURS, { paint }: LineStyle): string =>
-  paint(COLOURS[text], text.padEnd(10))
+const wordOf = (word: keyof typeof COLOURS, { paint }: LineStyle): string =>
+  paint(COLOURS[word], word.padEnd(10))
 
 const eventIn = ({ line, type, id, count }: Subject): string => {
   const where = line === 0 ? 'earlier  ' : `line ${String(line).padEnd(4)}`
@@ -218,102 +304,45 @@ const eventIn = ({ line, type, id, count }: Subject): string => {
     : `${where} ${plain(type)} of ${String(count)}`
 }
 
-/**
- * The line that a person reads: its first word says what became of the event. Undefined for what only a program wants to know, such as
- * each single request.
- */
+/** The line of something that has ended; `what` names it. */
+export const endingLine = (ending: Ending, what: string, style: LineStyle): string => {
+  const { outcome, n, url, status, causes } = ending
+  const { nameOf = same } = style
+  const tries = n <= 1 ? '' : `, after ${String(n)} attempts`
+  if (url !== undefined)
+    return `${wordOf(outcome, style)} ${what}  ${nameOf(url)} ${String(status ?? '')}`.trimEnd() + tries
+  const why = causes.length === 0 ? 'never attempted' : showCauses(causes, nameOf)
+  return `${wordOf(outcome, style)} ${what}  ${why}${tries}`
+}
+
+/** A line for people; its first word is the state of the event. Undefined for reports that are only for programs. */
 export const lineOf = (report: Report, style: LineStyle): string | undefined => {
-  const { nameOf = (url: string) => url } = style
   switch (report.t) {
     case 'refused': {
       const faults = report.faults.map(({ path, message }) => (path === '' ? message : `${path} ${message}`))
       return `${wordOf('refused', style)} line ${String(report.line).padEnd(4)} ${plain(faults.join('; '), 2_000)}`
     }
-    case 'dropped':
-      return `${wordOf('left out', style)} line ${String(report.line).padEnd(4)} ${plain(report.keys.join(', '), 2_000)}: not a field of this kind of event (told once)`
+    case 'dropped': {
+      const keys = plain(report.keys.join(', '), 2_000)
+      return `${wordOf('left out', style)} line ${String(report.line).padEnd(4)} ${keys}: not a field of this kind of event (reported once)`
+    }
     case 'waiting': {
-      const { n, ms, causes } = report
-      return `${wordOf('waiting', style)} ${eventIn(report)}  attempt ${String(n)} failed: ${showCauses(causes, { nameOf, short: true })}; again in ${showMillis(ms)}`
+      const why = showCauses(report.causes, style.nameOf, true)
+      return `${wordOf('waiting', style)} ${eventIn(report)}  attempt ${String(report.n)} failed: ${why}; again in ${showMillis(report.ms)}`
     }
     case 'outcome':
       return endingLine(report, eventIn(report), style)
-    case 'attempt':
-    case 'url':
-    case 'summary':
+    default:
       return undefined
   }
 }
 
-const times = (count: number): string => (count === 1 ? '1 attempt' : `${String(count)} attempts`)
-
-/** The line for something that has ended; `what` says what it is. */
-export const endingLine = (ending: Ending, what: string, style: LineStyle): string => {
-  const { outcome, n, url, status, causes } = ending
-  const { nameOf = (each: string) => each } = style
-  const tries = n <= 1 ? '' : `, after ${times(n)}`
-  if (url !== undefined)
-    return `${wordOf(outcome, style)} ${what}  ${nameOf(url)} ${String(status ?? '')}`.trimEnd() + tries
-  const why = causes.length === 0 ? 'never attempted' : showCauses(causes, { nameOf })
-  return `${wordOf(outcome, style)} ${what}  ${why}${tries}`
-}
-
-/** What is known about an item that a happening speaks of; undefined for one that is not ours. */
-export type SubjectOf = (item: unknown) => Subject | undefined
-
-/** What of a happening is reported: attempts, waits and ends. A refusal is reported where the line is known. */
-export const reportOf = (happening: LogEvent, subjectOf: SubjectOf): Report | undefined => {
-  switch (happening._tag) {
-    case 'Attempted': {
-      const { item, sink: url, number: n, duration, result } = happening
-      const subject = subjectOf(item)
-      if (subject === undefined) return undefined
-      const ok = result._tag === 'Right'
-      const [cause] = result._tag === 'Left' ? causesOf(result.left, url) : []
-      const status = ok ? result.right.status : undefined
-      return {
-        t: 'attempt',
-        ...subject,
-        url,
-        n,
-        ok,
-        ms: Math.round(duration),
-        ...cause,
-        ...(status === undefined ? {} : { status }),
-      }
-    }
-    case 'UrlSkipped': {
-      const { item, sink: url, number: n } = happening
-      const subject = subjectOf(item)
-      return subject && { t: 'attempt', ...subject, url, n, ok: false, ms: 0, reason: 'laneFull' }
-    }
-    case 'Waiting': {
-      const { item, attempts: n, delay: ms, because, failure } = happening
-      const subject = subjectOf(item)
-      return subject && { t: 'waiting', ...subject, n, ms, because, causes: causesOf(failure) }
-    }
-    case 'Ended': {
-      const subject = subjectOf(happening.outcome.item)
-      if (subject === undefined) return undefined
-      const { t, ...how } = endingOf(happening.outcome)
-      return { t, ...subject, ...how }
-    }
-    case 'Refused':
-    case 'UnknownKeys':
-    case 'Accepted':
-    case 'Defect':
-      return undefined
-  }
-}
-
-/**
- * Writes reports as they come: data to stdout, as lines or as NDJSON; what was refused to stderr as well, for a person must see it
- * wherever the data goes.
- */
+/** Writes reports: data to stdout, as lines or NDJSON; refused lines also to stderr, so that people see them when stdout is a file. */
 export const reporter =
   (
     { out, err }: Pick<Terminal, 'out' | 'err'>,
     output: Output,
-    nameOf: (url: string) => string = (url) => url,
+    nameOf: NameOf = same,
   ): ((report: Report) => void) =>
   (report) => {
     if (output === 'json') out.line(toJson(report))
@@ -323,32 +352,3 @@ export const reporter =
       if (line !== undefined) out.line(line)
     }
   }
-
-/** How causes are shown. */
-export interface ShowCausesOptions {
-  /** What a URL is called. Default: itself. */
-  readonly nameOf?: (url: string) => string
-  /** In a word or two: what happened, and not what to do about it. Default false. */
-  readonly short?: boolean
-}
-
-/** The words of a detail before it explains itself: `connection refused: nothing listens there` is a refused connection. */
-const gist = (detail: string): string => detail.split(/[:;] /)[0] ?? detail
-
-const showCause = ({ reason, status, detail }: Cause, short: boolean): string => {
-  const what = status === undefined ? reason : String(status)
-  if (detail === undefined) return what
-  if (short) return status === undefined ? gist(detail) : what
-  return `${what} (${detail})`
-}
-
-/** Causes in one line: `http://a.example/hook 503; http://b.example/hook timeout (no verdict within 5000 ms)`. */
-export const showCauses = (causes: ReadonlyArray<Cause>, options: ShowCausesOptions = {}): string => {
-  const { nameOf = (url: string) => url, short = false } = options
-  return causes
-    .map((cause) => {
-      const what = showCause(cause, short)
-      return cause.url === undefined ? what : `${nameOf(cause.url)} ${what}`
-    })
-    .join('; ')
-}

@@ -1,154 +1,199 @@
 /**
- * What `send` and `batch` have in common: events are read, carried away, reported, accounted for.
+ * What `send` and `batch` share around a run: input, `--dead`, progress, the account and its notes, the exit code.
  *
  * @module
  */
 
-import { createReadStream } from 'node:fs'
-import { addAbortSignal } from 'node:stream'
 import { right } from 'fp-ts/lib/Either.js'
-import { ndjson } from '../sources/ndjson.ts'
-import { openDeadFile, forward, notesOf } from './forward.ts'
-import type { OpenCarrier, DeadFile, Account, Origin, Run } from './forward.ts'
+import {
+  both,
+  capDelay,
+  deadline,
+  exponential,
+  fullJitter,
+  limitRetries,
+  notBefore,
+} from '../policy/retryPolicy.ts'
+import type { RetryPolicy } from '../policy/retryPolicy.ts'
+import { openDeadFile } from './deadFile.ts'
+import type { DeadFile } from './deadFile.ts'
+import { forward } from './forward.ts'
+import type { Account, OpenTarget, Run } from './forward.ts'
 import { noInput, openInput } from './input.ts'
 import type { Input } from './input.ts'
-import { progressBar } from './progressBar.ts'
-import type { ProgressBar } from './progressBar.ts'
-import { toJson, reporter, whyNot } from './report.ts'
-import type { Report, UrlTotals } from './report.ts'
+import { orUsage } from './options.ts'
+import type { Output } from './options.ts'
+import { drawProgress } from './progress.ts'
+import { reporter, toJson, whyNot } from './report.ts'
+import type { UrlTotals } from './report.ts'
 import { show } from './summary.ts'
-import { exitCodeOf, FAULT, USAGE, stopSignals } from './terminal.ts'
-import type { Stop, Terminal } from './terminal.ts'
-import type { Output } from './values.ts'
+import { exitCodeOf, FAULT, STOPPING, stopSignals } from './terminal.ts'
+import type { Terminal } from './terminal.ts'
 
-/** What is to be carried away, and how it is told. */
-export interface Errand {
-  /** Its command: `send`. */
+/** Bytes of events that may wait. */
+export const MAX_BYTES = 268_435_456
+
+export interface Job {
+  /** `send` or `batch`. */
   readonly command: string
-  /** Where events are read from; `-` is stdin, and so is nothing. */
+  /** `-` is stdin; so is undefined. */
   readonly file: string | undefined
-  readonly open: OpenCarrier
-  /** Where what is not delivered is kept. */
+  readonly open: OpenTarget
+  /** The file of `--dead`. */
   readonly dead: string | undefined
-  /** The folder in which events wait, if they outlive the process. */
+  /** The folder of `--outbox`. */
   readonly outbox?: string | undefined
-  /** Milliseconds in which retries may still start after a stop. */
+  readonly fromStart?: boolean
+  /** Milliseconds. */
   readonly grace: number
   readonly output: Output
 }
 
-interface Parts {
-  readonly errand: Errand
-  readonly input: Input
-  readonly dead: DeadFile | undefined
-  readonly stop: Stop
-  readonly terminal: Terminal
+/** The standard retry policy with another deadline; 0 is one attempt. */
+export const retryFor = (millis: number): RetryPolicy =>
+  both(
+    fullJitter(capDelay(600_000)(exponential())),
+    both(millis === 0 ? limitRetries(0) : deadline(millis), notBefore),
+  )
+
+const notesOfFolder = ({ summary, evicted = 0 }: Account, folder: string): ReadonlyArray<string> => {
+  const { waiting, rejected, expired } = summary
+  const dead = rejected + expired
+  const gone = evicted === 0 ? '' : `; ${String(evicted)} of the oldest were removed to make room`
+  return [
+    ...(waiting === 0
+      ? []
+      : [`${String(waiting)} wait in ${folder}: the same command delivers them, and reads on from here`]),
+    ...(dead === 0
+      ? []
+      : [`${String(dead)} dead letters are in ${folder}${gone}: see headrace dead ls --outbox ${folder}`]),
+  ]
 }
 
-const drawProgress = async (
-  { errand, input, terminal }: Parts,
-  run: Run,
-): Promise<ProgressBar | undefined> => {
-  if (!terminal.err.isTTY || errand.output === 'quiet' || input.isKeyboard) return undefined
-  return progressBar(process.stderr, terminal, () => {
-    const summary = run.summary()
-    const { accepted, waiting, delivered, rejected, expired } = summary
-    const ended = accepted === 0 ? 1 : (accepted - waiting) / accepted
-    const read = input.share()
-    return {
-      share: read === undefined ? undefined : read * ended,
-      text: `${String(delivered)} delivered, ${String(waiting)} waiting, ${String(rejected + expired)} dead`,
-    }
-  })
+const notesOfDeadFile = (
+  lost: number,
+  { command, dead: name = '' }: Job,
+  file: DeadFile,
+): ReadonlyArray<string> => {
+  const failure = file.failure()
+  return [
+    ...(failure === undefined
+      ? []
+      : [
+          `--dead '${name}' could not be written: ${failure}; ${String(lost - file.count())} events are not in it`,
+        ]),
+    ...(file.count() === 0
+      ? []
+      : [
+          `${String(file.count())} not delivered, now in ${name}; send them again with: headrace ${command} ${name} …`,
+        ]),
+  ]
 }
 
-const conclude = (parts: Parts, account: Account, urls: ReadonlyArray<UrlTotals>): number => {
-  const { terminal, errand, dead } = parts
-  const { summary, cut, inputError } = account
-  const forgotten = account.stored === undefined ? {} : { forgotten: account.stored.forgotten }
-  if (errand.output === 'json') terminal.out.line(toJson({ t: 'summary', ...summary, ...forgotten }))
-  else {
-    for (const { url, delivered, failed, passedOver } of urls) {
-      const over = passedOver === 0 ? '' : `, ${String(passedOver)} passed over`
-      terminal.err.line(
-        `headrace: ${url}  ${String(delivered)} requests taken, ${String(failed)} failed${over}`,
-      )
-    }
-    terminal.err.line(`headrace: ${show(summary)}`)
+/** What people should know at the end beside the numbers. */
+export const notesOf = (job: Job, account: Account, dead: DeadFile | undefined): ReadonlyArray<string> => {
+  const { summary, cut, inputError, isResumed } = account
+  const lost = summary.accepted - summary.delivered
+  const waited = job.outbox === undefined ? '' : ` and nothing waited in ${job.outbox},`
+  return [
+    ...(cut && inputError === undefined ? ['stopped: the input was not read to its end'] : []),
+    ...(summary.read === 0 && inputError === undefined
+      ? [`the input holds ${isResumed ? 'nothing new' : 'no events'},${waited} so there was nothing to send`]
+      : []),
+    ...(job.outbox === undefined ? [] : notesOfFolder(account, job.outbox)),
+    ...(job.outbox === undefined && dead === undefined && lost > 0
+      ? [`${String(lost)} not delivered; --dead FILE keeps them, to be sent again`]
+      : []),
+    ...(dead === undefined ? [] : notesOfDeadFile(lost, job, dead)),
+  ]
+}
+
+const progressOf = (run: Run, input: Input) => () => {
+  const { accepted, waiting, delivered, rejected, expired } = run.summary()
+  const ended = accepted === 0 ? 1 : (accepted - waiting) / accepted
+  const read = input.share()
+  return {
+    share: read === undefined ? undefined : read * ended,
+    text: `${String(delivered)} delivered, ${String(waiting)} waiting, ${String(rejected + expired)} dead`,
   }
-  for (const note of notesOf(errand, account, dead)) terminal.err.line(`headrace: ${note}`)
-  const output = terminal.out.failure()
-  if (output !== undefined) terminal.err.line(`headrace: the output could not be written: ${output}`)
-  const faulty = inputError !== undefined || dead?.failure() !== undefined || output !== undefined
-  return faulty ? FAULT : exitCodeOf(summary, cut)
 }
 
-const originOf = (name: string, { errand, stop, terminal }: Parts): Origin => ({
-  name,
-  again: () => ndjson(addAbortSignal(stop.gently, createReadStream(name))),
-  onResumed: (how) => {
-    terminal.err.line(
-      how === 'other'
-        ? `headrace: ${String(errand.file)} is not what an earlier run took to its end: it is read from its first line`
-        : `headrace: ${String(how.passed)} lines of ${String(errand.file)} were taken by an earlier run; --from-start sends them again`,
-    )
-  },
-})
-
-const run = async (parts: Parts): Promise<number> => {
-  const { errand, input, dead, stop, terminal } = parts
-  const write = reporter(terminal, errand.output)
-  const urls: UrlTotals[] = []
-  const report = (each: Report): void => {
-    if (each.t === 'url') urls.push(each)
-    write(each)
+const writeAccount = (
+  { out, err }: Terminal,
+  { output }: Job,
+  { summary, evicted }: Account,
+  urls: ReadonlyArray<UrlTotals>,
+): void => {
+  if (output === 'json') {
+    out.line(toJson({ t: 'summary', ...summary, ...(evicted === undefined ? {} : { forgotten: evicted }) }))
+    return
   }
+  for (const { url, delivered, failed, passedOver } of urls) {
+    const skipped = passedOver === 0 ? '' : `, ${String(passedOver)} skipped while it was busy`
+    err.line(`headrace: ${url}  ${String(delivered)} requests succeeded, ${String(failed)} failed${skipped}`)
+  }
+  err.line(`headrace: ${show(summary)}`)
+}
+
+/** Runs a job to its end. Resolves with the exit code. @throws UsageError */
+export const runForward = async (job: Job, terminal: Terminal): Promise<number> => {
+  const { out, err, host } = terminal
+  const { file = '-', output } = job
+  // At a keyboard, an outbox without a file means: deliver what waits.
+  const isIdle = job.file === undefined && job.outbox !== undefined && host.stdin.isTTY === true
+  const input = orUsage(isIdle ? right(noInput()) : await openInput(file, host))
+  const dead = job.dead === undefined ? undefined : orUsage(openDeadFile(job.dead, input))
+  if (input.isKeyboard)
+    err.line('headrace: reading events from the keyboard, one JSON object a line; Ctrl-D ends')
+
+  const stop = stopSignals(host)
   stop.gently.addEventListener('abort', () => {
-    terminal.err.line('headrace: stopping: what is on its way may end; once more to stop at once')
+    err.line(STOPPING)
   })
-  addAbortSignal(stop.gently, input.stream)
-  const { name } = input
-  const origin = name === undefined ? undefined : originOf(name, parts)
-  const work = forward({
-    lines: ndjson(input.stream),
-    origin,
-    open: errand.open,
-    grace: errand.grace,
-    stop,
-    report,
-    undelivered: (call, reason) => dead?.keep(call, reason),
-    broken: (error) => {
-      terminal.err.line(
-        `headrace: the input was not read to its end: ${whyNot(error)}; what was taken goes on`,
-      )
-    },
-    caughtUp: terminal.out.caughtUp,
-  })
-  const bar = await drawProgress(parts, work)
-  const account = await work.done
-  bar?.stop()
-  await dead?.close()
-  return conclude(parts, account, urls)
-}
-
-/** Runs an errand to its end. Answers the exit code. */
-export const runErrand = async (errand: Errand, terminal: Terminal): Promise<number> => {
-  const complain = (sentences: ReadonlyArray<string>): number => {
-    for (const sentence of sentences) terminal.err.line(`headrace ${errand.command}: ${sentence}`)
-    return USAGE
+  const write = reporter(terminal, output)
+  const urls: UrlTotals[] = []
+  try {
+    const run = forward({
+      input,
+      open: job.open,
+      grace: job.grace,
+      stop,
+      fromStart: job.fromStart ?? false,
+      report: (report) => {
+        if (report.t === 'url') urls.push(report)
+        write(report)
+      },
+      undelivered: (call, reason) => dead?.add(call, reason),
+      onResumed: (line) => {
+        err.line(
+          line === 0
+            ? `headrace: ${file} is not the file that an earlier run read: reading it from its first line`
+            : `headrace: ${file}: going on after line ${String(line)}, up to which an earlier run read; --from-start sends all of it again`,
+        )
+      },
+      onInputError: (error) => {
+        err.line(
+          `headrace: the input was not read to its end: ${whyNot(error)}; delivery of what was accepted goes on`,
+        )
+      },
+      caughtUp: out.caughtUp,
+    })
+    const isDrawn = err.isTTY && output !== 'quiet' && !input.isKeyboard
+    const erase = isDrawn ? await drawProgress(terminal, progressOf(run, input)) : undefined
+    const account = await run.done
+    erase?.()
+    await dead?.close()
+    writeAccount(terminal, job, account, urls)
+    for (const note of notesOf(job, account, dead)) err.line(`headrace: ${note}`)
+    const failure = out.failure()
+    if (failure !== undefined) err.line(`headrace: the output could not be written: ${failure}`)
+    const isFaulty =
+      account.inputError !== undefined || dead?.failure() !== undefined || failure !== undefined
+    const code = isFaulty ? FAULT : exitCodeOf(account.summary, account.cut)
+    // Requests in flight would keep the process alive.
+    if (stop.now.aborted) host.exit(code)
+    return code
+  } finally {
+    stop.release()
   }
-  const { file = '-', outbox } = errand
-  // Whoever names a folder and nothing else at a keyboard wants what waits in it.
-  const isIdle = errand.file === undefined && outbox !== undefined && process.stdin.isTTY
-  const input = isIdle ? right(noInput()) : await openInput(file)
-  if (input._tag === 'Left') return complain(input.left)
-  const dead = errand.dead === undefined ? undefined : openDeadFile(errand.dead, input.right)
-  if (dead?._tag === 'Left') return complain(dead.left)
-  if (input.right.isKeyboard)
-    terminal.err.line(`headrace: reading events from the keyboard, one JSON object a line; Ctrl-D ends`)
-  const stop = stopSignals()
-  const code = await run({ errand, input: input.right, dead: dead?.right, stop, terminal })
-  stop.release()
-  if (stop.now.aborted) process.exit(code)
-  return code
 }

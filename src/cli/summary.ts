@@ -6,17 +6,15 @@
 
 import type { Totals } from '../core/totals.ts'
 
-/** What became of everything that was read. */
 export interface Summary extends Totals {
-  /** Lines that held something: refused + accepted. */
+  /** Lines that were not empty: refused + accepted. */
   readonly read: number
-  /** Turned away at the door. */
+  /** Lines that were no valid events. */
   readonly refused: number
 }
 
 const ENDS = ['delivered', 'rejected', 'expired', 'dropped', 'abandoned', 'waiting'] as const
 
-/** The summary of a run. */
 export const summaryOf = (refused: number, totals: Totals): Summary => ({
   read: refused + totals.accepted,
   refused,
@@ -29,18 +27,19 @@ export const summaryOf = (refused: number, totals: Totals): Summary => ({
   waiting: totals.waiting,
 })
 
-/** Whether it adds up. */
+/** Whether both sums hold. */
 export const addsUp = (summary: Summary): boolean =>
   summary.read === summary.refused + summary.accepted &&
   summary.accepted === ENDS.reduce((sum, end) => sum + summary[end], 0)
 
-/** Accepted, and not delivered. */
-export const undelivered = ({ accepted, delivered }: Summary): number => accepted - delivered
+const refusedIn = (refused: number): string => (refused === 0 ? '' : ` (${String(refused)} refused)`)
 
-/** Both sums in one line. Parts that are nothing are left out. */
-export const show = (summary: Summary): string => {
-  const { read, refused, accepted } = summary
-  const parts = ENDS.filter((end) => summary[end] > 0).map((end) => `${String(summary[end])} ${end}`)
-  const door = `${String(read)} read = ${String(accepted)} accepted + ${String(refused)} refused`
-  return accepted === 0 ? door : `${door}; ${String(accepted)} accepted = ${parts.join(' + ')}`
-}
+/** How accepted events ended, without zeros: `delivered 20 · rejected 1`. */
+export const showEnds = (totals: Totals): string =>
+  ENDS.filter((end) => totals[end] > 0)
+    .map((end) => `${end} ${String(totals[end])}`)
+    .join(' · ')
+
+/** One line: `read 22 (2 refused) · delivered 20`. */
+export const show = (summary: Summary): string =>
+  [`read ${String(summary.read)}${refusedIn(summary.refused)}`, showEnds(summary)].filter(Boolean).join(' · ')

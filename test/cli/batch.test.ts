@@ -1,18 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { expect, it, onTestFinished, test } from 'vitest'
-import type { Fault } from '../../src/testing/faults.ts'
-import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
-import type { Received, Receiver } from '../../src/testing/loopbackReceiver.ts'
-import { headrace, linesOf, recordsOf, scratch, steady, track } from './command.ts'
+import { expect, it, test } from 'vitest'
+import type { Receiver } from '../../src/testing/loopbackReceiver.ts'
+import { headrace, linesOf, receiverOf, recordsOf, scratch, steady, track } from './inProcess.ts'
 
 const env = { WRITE_KEY: 'wk-1', EMPTY: '' }
 const key = ['--write-key-env', 'WRITE_KEY']
-
-const endpoint = async (script?: (received: Received) => Fault): Promise<Receiver> => {
-  const receiver = await loopbackReceiver(script)
-  onTestFinished(receiver.close)
-  return receiver
-}
 
 const membersOf = (receiver: Receiver): ReadonlyArray<ReadonlyArray<string>> =>
   receiver.received.map(({ body }) =>
@@ -24,7 +16,7 @@ const membersOf = (receiver: Receiver): ReadonlyArray<ReadonlyArray<string>> =>
 const tracks = (count: number): string => Array.from({ length: count }, (_, at) => track(`e${at}`)).join('')
 
 it('posts batches of the size that was asked for, in order, with the key, and accounts for them', async () => {
-  const receiver = await endpoint()
+  const receiver = await receiverOf()
   const input = `${tracks(7)}oops\n`
   const args = ['batch', '--endpoint', receiver.url, ...key, '--flush-at', '3']
   const { code, stdout, stderr } = await headrace(args, { env, input })
@@ -40,14 +32,14 @@ it('posts batches of the size that was asked for, in order, with the key, and ac
   )
   expect(linesOf(steady(stderr))).toEqual([
     expect.stringContaining('refused    line 8'),
-    'headrace: http://127.0.0.1:PORT/v1/batch  3 requests taken, 0 failed',
-    'headrace: 8 read = 7 accepted + 1 refused; 7 accepted = 7 delivered',
+    'headrace: http://127.0.0.1:PORT/v1/batch  3 requests succeeded, 0 failed',
+    'headrace: read 8 (1 refused) · delivered 7',
   ])
   expect(code).toBe(4)
 })
 
 it('one bad event costs one event, and is kept, to be sent again', async () => {
-  const receiver = await endpoint(({ body }) =>
+  const receiver = await receiverOf(({ body }) =>
     body.includes('"poison"') ? { do: 'status', code: 400 } : { do: 'status', code: 200 },
   )
   const dead = `${scratch()}/dead.ndjson`
@@ -66,7 +58,7 @@ it('one bad event costs one event, and is kept, to be sent again', async () => {
 
 it('tries again: the same messages under the same ids, and says that a batch waits', async () => {
   let requests = 0
-  const receiver = await endpoint(() => ({ do: 'status', code: ++requests === 1 ? 503 : 200 }))
+  const receiver = await receiverOf(() => ({ do: 'status', code: ++requests === 1 ? 503 : 200 }))
   const args = ['batch', '--endpoint', receiver.url, ...key]
   const { code, stdout } = await headrace(args, { env, input: tracks(2) })
   expect(membersOf(receiver)).toEqual([
@@ -84,11 +76,11 @@ it('tries again: the same messages under the same ids, and says that a batch wai
 })
 
 it('stops in good order: what was not sent is counted, and kept', async () => {
-  const receiver = await endpoint(() => ({ do: 'status', code: 503 }))
+  const receiver = await receiverOf(() => ({ do: 'status', code: 503 }))
   const dead = `${scratch()}/dead.ndjson`
   const args = ['batch', '--endpoint', receiver.url, ...key, '--retry-for', '0s', '--dead', dead]
   const { code, stderr } = await headrace(args, { env, input: tracks(3) })
-  expect(stderr).toContain('3 read = 3 accepted + 0 refused; 3 accepted = 3 expired')
+  expect(stderr).toContain('read 3 · expired 3')
   expect(recordsOf(readFileSync(dead, 'utf8')).map(({ event }) => event)).toEqual(['e0', 'e1', 'e2'])
   expect(code).toBe(5)
 })

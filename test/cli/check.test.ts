@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs'
-import { expect, it, test } from 'vitest'
-import { headrace, linesOf, recordsOf, scratch } from './command.ts'
+import * as fc from 'fast-check'
+import { describe, expect, it, test } from 'vitest'
+import { withSecrets } from '../../src/cli/config.ts'
+import { headrace, linesOf, recordsOf, scratch } from './inProcess.ts'
 
 const env = { WEB_KEY: 'wk-1', HOOKS_SECRET: 'correct horse' }
 
@@ -27,7 +29,7 @@ it('says what a file that is right holds', async () => {
   expect(linesOf(stdout)).toEqual([
     'source web: on, may ask for deletions',
     'destination hooks: on, from web, to 1 URL, signed',
-    expect.stringMatching(/collector\.json is right$/),
+    expect.stringMatching(/collector\.json is valid$/),
   ])
   expect([code, stderr]).toEqual([0, ''])
 })
@@ -52,7 +54,7 @@ it('names what looks like an oversight, and takes it', async () => {
     'the source web is off: its requests are answered 404',
     'the destination hooks is off: it gets nothing',
     'the destination hooks has no sharedSecret: its receivers cannot tell who posts to them',
-    'the destination hooks posts to http://a.example without TLS: everybody on the way can read it',
+    'the destination hooks posts to http://a.example without TLS: anyone on the way can read it',
   ])
   expect(code).toBe(0)
 })
@@ -106,4 +108,59 @@ it('a file that is not there', async () => {
   const { code, stderr } = await headrace(['check', 'no-such-file.json'])
   expect(stderr).toBe('headrace check: no-such-file.json cannot be read: there is no such file or folder\n')
   expect(code).toBe(2)
+})
+
+const variables = { KEY: 'k-1', SECRET: 's-1', EMPTY: '' }
+
+describe('secrets of a configuration', () => {
+  it('come from the environment, wherever a text may stand', () => {
+    const config = {
+      sources: [{ id: 'web', writeKey: { env: 'KEY' } }],
+      destinations: [
+        {
+          name: 'hooks',
+          sharedSecret: { env: 'SECRET' },
+          webhooks: [{ headers: { 'X-Key': { env: 'KEY' } } }],
+        },
+      ],
+    }
+    expect(withSecrets(config, variables)).toEqual({
+      faults: [],
+      config: {
+        sources: [{ id: 'web', writeKey: 'k-1' }],
+        destinations: [{ name: 'hooks', sharedSecret: 's-1', webhooks: [{ headers: { 'X-Key': 'k-1' } }] }],
+      },
+    })
+  })
+
+  it('are all missed at once, each with its place, and without the name, which may be the secret itself', () => {
+    const config = { a: [{ env: 'hunter2' }, { env: 'EMPTY' }], b: { env: 7 }, c: { env: 'toString' } }
+    const result = withSecrets(config, variables)
+    expect(result).toEqual({
+      config: { a: ['missing-1', 'missing-2'], b: 'missing-3', c: 'missing-4' },
+      faults: [
+        { path: 'a[0]', message: expect.stringContaining('is not set: set it with export') },
+        { path: 'a[1]', message: expect.stringContaining('is empty') },
+        { path: 'b', message: expect.stringContaining('{"env": "NAME"}') },
+        { path: 'c', message: expect.stringContaining('is not set') },
+      ],
+    })
+    expect(JSON.stringify(result)).not.toContain('hunter2')
+  })
+
+  it('leave a configuration that has none as it is', () => {
+    const plain = fc
+      .jsonValue({ noUnicodeString: false })
+      .filter((value) => !JSON.stringify(value).includes('"env"'))
+    fc.assert(
+      fc.property(plain, (config) => {
+        expect(withSecrets(config, {})).toEqual({ config, faults: [] })
+      }),
+    )
+  })
+
+  it('takes an object that has more than env for what it is', () => {
+    const config = { env: 'KEY', other: 1 }
+    expect(withSecrets(config, variables)).toEqual({ config, faults: [] })
+  })
 })

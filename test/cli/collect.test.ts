@@ -1,20 +1,17 @@
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
+import { webhookDestination } from '../../src/destination/createDestination.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
-import type { Fault } from '../../src/testing/faults.ts'
-import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
-import type { Received } from '../../src/testing/loopbackReceiver.ts'
-import { headrace, linesOf, recordsOf, scratch, start, steady } from './command.ts'
+import { headrace, linesOf, receiverOf, recordsOf, scratch, start, steady } from './inProcess.ts'
 
 const env = { WEB_KEY: 'wk-1', HOOKS_SECRET: 'correct horse' }
 const EXAMPLES = new URL('../../docs/examples/events.ndjson', import.meta.url).pathname
 
-/** A collector of its own process, and the receiver behind it. */
-const opened = async (script?: (received: Received) => Fault, ...flags: ReadonlyArray<string>) => {
-  const receiver = await loopbackReceiver(script)
-  onTestFinished(receiver.close)
+/** A collector, and the receiver behind it. */
+const opened = async (script?: Parameters<typeof receiverOf>[0], ...flags: ReadonlyArray<string>) => {
+  const receiver = await receiverOf(script)
   const file = `${scratch()}/collector.json`
   const webhooks = [{ url: receiver.url }]
   writeFileSync(
@@ -36,7 +33,7 @@ const opened = async (script?: (received: Received) => Fault, ...flags: Readonly
 }
 
 it('the whole service: a client posts batches, a collector forwards them, a receiver verifies them', async () => {
-  const { child, ended, endpoint, receiver } = await opened()
+  const { signal, ended, endpoint, receiver } = await opened()
   const sent = await headrace(
     ['batch', EXAMPLES, '--endpoint', endpoint, '--write-key-env', 'WEB_KEY', '--output', 'json'],
     { env },
@@ -44,15 +41,13 @@ it('the whole service: a client posts batches, a collector forwards them, a rece
   const { accepted, delivered } = recordsOf(sent.stdout).at(-1) as { accepted: number; delivered: number }
   expect(delivered).toBe(accepted)
   expect(accepted).toBeGreaterThan(300)
-  child.kill('SIGINT')
+  signal()
   const { code, stdout, stderr } = await ended
-  const received = new RegExp(
-    `${accepted} received = ${accepted} accepted \\+ 0 refused; (\\d+) wanted by no destination`,
-  ).exec(stderr)
-  const forwarded = accepted - Number(received?.[1])
-  expect(stderr).toContain(
-    `hooks: ${forwarded} read = ${forwarded} accepted + 0 refused; ${forwarded} accepted = ${forwarded} delivered`,
+  const received = new RegExp(`received ${accepted} \\(0 refused\\) · wanted by no destination (\\d+)`).exec(
+    stderr,
   )
+  const forwarded = accepted - Number(received?.[1])
+  expect(stderr).toContain(`hooks: accepted ${forwarded} · delivered ${forwarded}`)
   expect(receiver.received.length).toBe(forwarded)
   for (const { body, headers } of receiver.received)
     expect(verifyRaw(env.HOOKS_SECRET, body, headers['x-signature'])._tag).toBe('Right')
@@ -61,13 +56,13 @@ it('the whole service: a client posts batches, a collector forwards them, a rece
 })
 
 it('says it is ready, tells each end, and gives its account as NDJSON', async () => {
-  const { child, ended, post, says } = await opened(undefined, '--output', 'json')
+  const { signal, ended, post, says } = await opened(undefined, '--output', 'json')
   const taken = await post('/v1/track', { userId: 'u1', event: 'Sold', messageId: 'm1' })
   expect(taken.status).toBe(200)
   const deletion = await post('/v1/delete', { userId: 'u1' })
   expect(deletion.status).toBe(200)
   await says(/"type":"delete"/)
-  child.kill('SIGTERM')
+  signal('SIGTERM')
   const { code, stdout } = await ended
   const records = recordsOf(steady(stdout))
   expect(records).toMatchObject([
@@ -90,15 +85,15 @@ it('3 if a receiver refused; 7 if something had not ended when it stopped', asyn
   const refusing = await opened(() => ({ do: 'status', code: 410 }))
   await refusing.post('/v1/track', { userId: 'u1', event: 'Sold' })
   await refusing.says(/rejected/)
-  refusing.child.kill('SIGINT')
+  refusing.signal()
   expect((await refusing.ended).code).toBe(3)
 
   const down = await opened(() => ({ do: 'status', code: 503 }), '--grace', '0s')
   await down.post('/v1/track', { userId: 'u1', event: 'Sold' })
   await down.receiver.arrived(1)
-  down.child.kill('SIGINT')
+  down.signal()
   const { code, stderr } = await down.ended
-  expect(stderr).toContain('1 abandoned')
+  expect(stderr).toContain('abandoned 1')
   expect(code).toBe(7)
 })
 
@@ -117,7 +112,7 @@ it('a port that is taken, and no configuration', async () => {
   )
   const taken = await headrace(['collect', String(port), '--config', file])
   expect(steady(taken.stderr)).toContain(
-    'something else listens on that port; give another PORT, or 0 for any',
+    'another process listens on that port; give another PORT, or 0 for any',
   )
   expect(taken.code).toBe(2)
   const none = await headrace(['collect', '0', '--grace', 'soon'])
@@ -126,4 +121,57 @@ it('a port that is taken, and no configuration', async () => {
     expect.stringContaining('--grace must be a number with a unit'),
   ])
   expect(none.code).toBe(2)
+})
+
+const destination = (name: string, path: string, port = 9) => ({
+  name,
+  sources: ['web'],
+  sharedSecret: 's',
+  webhooks: [{ url: `http://127.0.0.1:${port}/` }],
+  outbox: { path },
+})
+
+const config = (folder: string, ...destinations: ReadonlyArray<object>): string => {
+  const file = `${folder}/collector.json`
+  writeFileSync(file, JSON.stringify({ sources: [{ id: 'web', writeKey: 'wk' }], destinations }))
+  return file
+}
+
+it('one folder for two destinations is wrong, however it is written', async () => {
+  const folder = scratch()
+  const file = config(folder, destination('a', `${folder}/box`), destination('b', `${folder}/sub/../box/`))
+  for (const args of [
+    ['check', file],
+    ['collect', '0', '--config', file],
+  ]) {
+    const { code, stderr } = await headrace(args)
+    expect(stderr).toContain('destinations[1].outbox.path is the same as destinations[0].outbox.path')
+    expect(code).toBe(2)
+  }
+})
+
+it('says whose folder cannot be opened', async () => {
+  const folder = scratch()
+  const box = `${folder}/box`
+  mkdirSync(box)
+  writeFileSync(`${box}/data.mdb`, 'no store of ours')
+  const { code, stderr } = await headrace(['collect', '0', '--config', config(folder, destination('a', box))])
+  expect(stderr).toMatch(/^headrace collect: destination "a": .*data\.mdb was not written by headrace/)
+  expect(code).toBe(2)
+})
+
+it('names a folder that a removed destination has left behind', async () => {
+  const folder = scratch()
+  const path = `${folder}/a`
+  await webhookDestination(
+    { webhooks: [{ url: 'http://127.0.0.1:9/' }] },
+    { outbox: { path }, logger: false },
+  ).close()
+  const file = config(folder, destination('b', `${folder}/b`))
+  const note = `the outbox in ${path} belongs to no destination of this file, so its events are not sent: see headrace dead ls --outbox ${path}`
+  expect(await headrace(['check', file])).toMatchObject({ code: 0, stderr: `headrace check: ${note}\n` })
+  const { signal, ended, says } = start(['collect', '0', '--config', file])
+  await says(/ready/)
+  signal()
+  expect((await ended).stderr).toContain(`headrace collect: ${note}\n`)
 })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { moodOf, sample } from '../../src/cli/demo.ts'
-import { headrace, linesOf, recordsOf } from './command.ts'
+import { answerOf, sample } from '../../src/cli/demo.ts'
+import { headrace, linesOf, recordsOf } from './inProcess.ts'
 
 const isRight = (line: string): boolean => {
   try {
@@ -26,10 +26,10 @@ describe('the demo', () => {
   it('has receivers with the moods that it says, the same in every demo', () => {
     const ids = Array.from({ length: 2_000 }, (_, at) => `id-${at}`)
     const share = (of: (id: string) => boolean): number => ids.filter(of).length / ids.length
-    expect(share((id) => moodOf('flaky', id, 1, false).status === 503)).toBeCloseTo(0.4, 1)
-    expect(share((id) => moodOf('slow', id, 1, false).status === 'silence')).toBeCloseTo(0.3, 1)
-    expect(moodOf('slow', 'id-1', 1, false)).toEqual(moodOf('slow', 'id-1', 1, false))
-    expect(ids.every((id) => moodOf('flaky', id, 1, true).status !== 200)).toBe(true)
+    expect(share((id) => answerOf('flaky', id, 1, false).status === 503)).toBeCloseTo(0.4, 1)
+    expect(share((id) => answerOf('slow', id, 1, false).status === 'silence')).toBeCloseTo(0.3, 1)
+    expect(answerOf('slow', 'id-1', 1, false)).toEqual(answerOf('slow', 'id-1', 1, false))
+    expect(ids.every((id) => answerOf('flaky', id, 1, true).status !== 200)).toBe(true)
   })
 
   it('tells what happened in words, and the sums add up', async () => {
@@ -48,10 +48,8 @@ describe('the demo', () => {
     expect(stdout).toMatch(/\nrejected .*flaky 422; slow 422/)
     for (const word of ['validate', 'sign', 'fan out', 'retry', 'give up', 'account'])
       expect(stdout).toMatch(new RegExp(`^${word} +\\S`, 'm'))
-    expect(stdout).toContain(
-      'account   62 read = 60 accepted + 2 refused; 60 accepted = 59 delivered + 1 rejected\n',
-    )
-    expect(stdout).toMatch(/^sign +(\d+) requests, of which the receivers verified \1$/m)
+    expect(stdout).toContain('account   read 62 (2 refused) · delivered 59 · rejected 1\n')
+    expect(stdout).toMatch(/^sign +(\d+) requests; the receivers verified \1$/m)
 
     expect(json.code).toBe(0)
     const records = recordsOf(json.stdout)

@@ -1,44 +1,46 @@
 import * as fc from 'fast-check'
-import { left } from 'fp-ts/lib/Either.js'
 import { Readable } from 'node:stream'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import type { Report } from '../../src/cli/report.ts'
 import { forward } from '../../src/cli/forward.ts'
 import type { ForwardOptions } from '../../src/cli/forward.ts'
 import { toWebhooks } from '../../src/cli/send.ts'
-import type { ToWebhooks } from '../../src/cli/send.ts'
 import { addsUp } from '../../src/cli/summary.ts'
-import { full } from '../../src/core/refusal.ts'
 import { limitRetries } from '../../src/policy/retryPolicy.ts'
 import { ndjson } from '../../src/sources/ndjson.ts'
-import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
-import { track } from './command.ts'
+import { receiverOf, track } from './inProcess.ts'
+
+const inputOf = (lines: AsyncIterable<string> | ReadonlyArray<string>): ForwardOptions['input'] => ({
+  name: undefined,
+  lines: () => ndjson(Readable.from(lines)),
+  markAt: () => undefined,
+  has: () => Promise.resolve(false),
+})
 
 /** A run over these lines, to a receiver that answers with the status that the event is named after. */
 const running = async (
-  lines: ReadonlyArray<string>,
-  { maxBytes, ...more }: Partial<ForwardOptions & Pick<ToWebhooks, 'maxBytes'>> = {},
+  lines: AsyncIterable<string> | ReadonlyArray<string>,
+  { maxBytes = 268_435_456, ...more }: Partial<ForwardOptions> & { readonly maxBytes?: number } = {},
 ) => {
-  const receiver = await loopbackReceiver(({ body }) => ({
+  const receiver = await receiverOf(({ body }) => ({
     do: 'status',
     code: Number((JSON.parse(body.toString()) as { event: string }).event),
   }))
-  onTestFinished(receiver.close)
   const reports: Report[] = []
   const lost: string[] = []
   const { done } = forward({
-    lines: ndjson(Readable.from(lines)),
-    open: toWebhooks({
-      settings: { webhooks: [{ url: receiver.url }] },
-      destination: { logger: false, retry: limitRetries(0) },
-      maxWaiting: 50,
-      ...(maxBytes === undefined ? {} : { maxBytes }),
-    }),
+    input: inputOf(lines),
+    open: toWebhooks(
+      { webhooks: [{ url: receiver.url }] },
+      { logger: false, retry: limitRetries(0), maxBytes },
+      50,
+    ),
     grace: 0,
     stop: { gently: new AbortController().signal, now: new AbortController().signal },
     report: (report) => reports.push(report),
     undelivered: (_event, reason) => lost.push(reason),
-    broken: () => undefined,
+    onResumed: () => undefined,
+    onInputError: () => undefined,
     caughtUp: () => Promise.resolve(),
     ...more,
   })
@@ -131,68 +133,41 @@ it('delivers what it has when its input fails, and says why', async () => {
     yield await Promise.resolve(track('200'))
     throw new Error('torn')
   }
-  const { account } = await running([], { lines: ndjson(Readable.from(failing())) })
+  const { account } = await running(failing())
   expect(account.summary.delivered).toBe(1)
   expect(account.cut).toBe(true)
   expect(account.inputError).toEqual(new Error('torn'))
 })
 
-it('reads no further when a disk takes nothing more, so that the same command goes on from there', async () => {
-  const receiver = await loopbackReceiver()
-  onTestFinished(receiver.close)
-  const open = toWebhooks({
-    settings: { webhooks: [{ url: receiver.url }] },
-    destination: { logger: false },
-    maxWaiting: 50,
-  })
-  const broken: unknown[] = []
+it('reads no further when the store fails, so that the same command goes on from there', async () => {
+  const receiver = await receiverOf()
+  const open = toWebhooks({ webhooks: [{ url: receiver.url }] }, { logger: false }, 50)
+  const errors: unknown[] = []
   let offers = 0
   let isFinished = false
   const { account, reports } = await running(
     Array.from({ length: 1_000 }, () => track('200')),
     {
       open: (onEvent, reading) => {
-        const carrier = open(onEvent, reading)
+        const target = open(onEvent, reading)
         return {
-          ...carrier,
-          durable: true,
-          offer: (value) => (++offers > 3 ? Promise.reject(new Error('no room')) : carrier.offer(value)),
-          finished: async () => {
-            isFinished = true
+          ...target,
+          offer: (value) => (++offers > 3 ? Promise.reject(new Error('no room')) : target.offer(value)),
+          stored: {
+            bookmark: () => undefined,
+            finish: async () => {
+              isFinished = true
+            },
+            evicted: () => 0,
           },
         }
       },
-      broken: (error) => broken.push(error),
+      onInputError: (error) => errors.push(error),
     },
   )
   expect(account).toMatchObject({ cut: true, inputError: new Error('no room') })
   expect(account.summary).toMatchObject({ accepted: 3, delivered: 3 })
   expect(offers).toBeLessThan(400)
   expect(reports.filter(({ t }) => t === 'refused')).toHaveLength(offers - 3)
-  expect([broken.length, isFinished]).toEqual([1, false])
-})
-
-it('ends when an event finds no room beside what cannot be read, and does not offer it for ever', async () => {
-  const receiver = await loopbackReceiver()
-  onTestFinished(receiver.close)
-  const open = toWebhooks({
-    settings: { webhooks: [{ url: receiver.url }] },
-    destination: { logger: false },
-    maxWaiting: 50,
-  })
-  let offers = 0
-  const { account } = await running([track('200')], {
-    open: (onEvent, reading) => {
-      const carrier = open(onEvent, reading)
-      return {
-        ...carrier,
-        totals: () => ({ ...carrier.totals(), accepted: 2, waiting: 2 }),
-        stored: () => ({ room: 'free', unreadable: 2, forgotten: 0 }),
-        offer: (value) => Promise.resolve(left(full(value, 'bytes', ++offers))),
-      }
-    },
-  })
-  expect(offers).toBe(2)
-  expect(account.cut).toBe(true)
-  expect(String(account.inputError)).toContain('records that cannot be read take up all the room')
+  expect([errors.length, isFinished]).toEqual([1, false])
 })

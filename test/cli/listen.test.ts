@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it, test } from 'vitest'
 import { sign } from '../../src/signing/sign.ts'
-import { headrace, linesOf, recordsOf, scratch, start, steady, track } from './command.ts'
+import { headrace, linesOf, recordsOf, scratch, start, steady, track } from './inProcess.ts'
 
 const env = { SECRET: 'correct horse' }
 const body = '{"type":"track","messageId":"m1"}'
@@ -21,12 +21,12 @@ const opened = async (args: ReadonlyArray<string>) => {
 
 describe('listen', () => {
   it('says that it is ready, and where, in its first line', async () => {
-    const { ended, child, says } = await opened([])
+    const { ended, signal, says } = await opened([])
     expect(steady(await says(/\n/))).toBe('ready http://127.0.0.1:PORT/\n')
-    child.kill('SIGINT')
+    signal()
     expect(await ended).toMatchObject({
       code: 0,
-      stderr: 'headrace: 0 requests = 0 authentic + 0 not authentic + 0 not checked\n',
+      stderr: 'headrace: requests 0 · authentic 0 · not authentic 0 · not checked 0\n',
     })
   })
 
@@ -47,7 +47,7 @@ describe('listen', () => {
       'not authentic POST /hook  track m1  33 bytes  answered 401  the signature belongs to another body or another secret: compare the secrets, and see that nothing changes the body on the way',
       expect.stringContaining('the raw body does not match, but its re-serialised form does'),
     ])
-    expect(stderr).toBe('headrace: 4 requests = 1 authentic + 3 not authentic + 0 not checked\n')
+    expect(stderr).toBe('headrace: requests 4 · authentic 1 · not authentic 3 · not checked 0\n')
     expect(code).toBe(1)
   })
 
@@ -57,7 +57,7 @@ describe('listen', () => {
     expect((await fine.ended).code).toBe(0)
     const early = await opened(['--once', '2'])
     await early.post('/', body)
-    early.child.kill('SIGINT')
+    early.signal()
     expect((await early.ended).code).toBe(1)
   })
 
@@ -72,7 +72,7 @@ describe('listen', () => {
         ...{ v: 1, t: 'request', n: 1, path: '/a', type: 'track', id: 'm1', bytes: 33, status: 200 },
         ...{
           verdict: 'not checked',
-          why: 'it is signed, and no secret was given: give --secret-env to verify',
+          why: 'it is signed, and no secret was given: give --secret-env to verify it',
         },
       },
       { v: 1, t: 'summary', requests: 1, authentic: 0, notAuthentic: 0, notChecked: 1 },
@@ -108,22 +108,22 @@ describe('listen', () => {
     const { code, stdout, stderr } = await headrace(['listen', new URL(url).port])
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toMatch(
-      /^headrace listen: port \d+ cannot be had: something else listens on that port; give another PORT, or 0 for any\n$/,
+      /^headrace listen: port \d+ cannot be used: another process listens on that port; give another PORT, or 0 for any\n$/,
     )
   })
 
   it('says everything that is wrong', async () => {
     const flags = '--fail 2 --respond 99 --delay 5 --once 0 --output x --secret-env NOPE'.split(' ')
-    const { code, stderr } = await headrace(['listen', '70000', ...flags])
+    const { code, stderr } = await headrace(['listen', '0', ...flags])
     expect(code).toBe(2)
     expect(linesOf(stderr).map((line) => line.split(' ')[2])).toEqual([
-      ...['PORT', '--secret-env', '--respond', '--fail', '--delay', '--once', '--output'],
+      ...['--secret-env', '--respond', '--fail', '--delay', '--once', '--output'],
     ])
   })
 
-  it('ends when whoever reads its output has gone', async () => {
-    const { child, ended, post } = await opened([])
-    child.stdout.destroy()
+  it('ends when the reader of stdout has gone', async () => {
+    const { stdout, ended, post } = await opened([])
+    stdout.destroy(Object.assign(new Error('gone'), { code: 'EPIPE' }))
     // The line of this request is the first that cannot be written.
     await post('/', body).catch(() => undefined)
     expect((await ended).code).toBe(0)

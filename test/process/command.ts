@@ -1,4 +1,4 @@
-/** The built command, as a person or a script would start it. */
+/** The built command, started as a process. */
 import { spawn } from 'node:child_process'
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -92,14 +92,6 @@ export const scratch = (): string => {
   })
   return folder
 }
-
-/** What differs from run to run, replaced by its name. */
-export const steady = (text: string): string =>
-  text
-    .replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:PORT')
-    .replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'ID')
-    .replaceAll(/again in \S+( \d+s)?/g, 'again in TIME')
-    .replaceAll(/"ms":\d+/g, '"ms":MS')
 
 /** The lines of a text, without the empty one at its end. */
 export const linesOf = (text: string): ReadonlyArray<string> => text.split('\n').slice(0, -1)

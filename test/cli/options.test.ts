@@ -3,7 +3,6 @@ import * as fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import {
   all,
-  ifGiven,
   wrong,
   parseChoice,
   parseCount,
@@ -11,8 +10,8 @@ import {
   parseHeaders,
   parseRate,
   readSecret,
-  showMillis,
-} from '../../src/cli/values.ts'
+} from '../../src/cli/options.ts'
+
 describe('parseDuration', () => {
   test.each([
     ['250ms', 250],
@@ -42,8 +41,7 @@ describe('parseDuration', () => {
     expect(parseDuration('--timeout', `${'9'.repeat(400)}h`)._tag).toBe('Left')
   })
 
-  it('answers for any text, and a right one is a whole number from 1', () => {
-    const reached = { right: 0, left: 0 }
+  it('answers a whole number from 1, or a fault, for any text', () => {
     const text = fc.oneof(
       fc.string(),
       fc
@@ -53,12 +51,9 @@ describe('parseDuration', () => {
     fc.assert(
       fc.property(text, (each) => {
         const parsed = parseDuration('--timeout', each)
-        reached[parsed._tag === 'Right' ? 'right' : 'left']++
         return parsed._tag === 'Left' || (Number.isSafeInteger(parsed.right) && parsed.right >= 1)
       }),
-      { numRuns: 1000 },
     )
-    expect(Math.min(reached.right, reached.left)).toBeGreaterThan(200)
   })
 })
 
@@ -140,28 +135,11 @@ describe('readSecret', () => {
   })
 })
 
-test.each([
-  [0.4, '0ms'],
-  [12.4, '12ms'],
-  [999.6, '1s'],
-  [1_249, '1.2s'],
-  [59_949, '59.9s'],
-  [59_951, '1m 0s'],
-  [200_000, '3m 20s'],
-  [14_340_000, '3h 59m'],
-])('showMillis(%d) is %s', (millis, text) => {
-  expect(showMillis(millis)).toBe(text)
-})
-
 describe('Checked', () => {
   it('collects everything that is wrong, or all values', () => {
     expect(all({ a: right(1), b: right('x') })).toEqual(right({ a: 1, b: 'x' }))
     expect(all({ a: wrong('one'), b: right('x'), c: left(['two', 'three']) })).toEqual(
       left(['one', 'two', 'three']),
     )
-  })
-  it('leaves out what was not given', () => {
-    expect(ifGiven(undefined, () => wrong('never'))).toEqual(right(undefined))
-    expect(ifGiven('x', (text) => right(text + text))).toEqual(right('xx'))
   })
 })

@@ -1,36 +1,46 @@
 /**
- * What a person typed, read into a value; or what is wrong with it, in plain sentences, all at once.
+ * Parses the values of flags. Faults are sentences for people, and all of them are told at once.
  *
  * @module
  */
 
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
+import { systemClock } from '../core/clock.ts'
+import { toTimestamp } from '../event/timestamp.ts'
 import { secretFrom } from '../signing/secret.ts'
 import type { Secret } from '../signing/secret.ts'
 
-/** A value, or sentences that each name a flag and the way out. None holds a secret, a header's value or a URL's query. */
+/** A value, or sentences that name the flag and the way out. No sentence holds a secret, a header's value or a URL's query. */
 export type Checked<A> = Either<ReadonlyArray<string>, A>
 
 type Values<T> = { readonly [K in keyof T]: T[K] extends Checked<infer A> ? A : never }
 
-/** One thing is wrong. */
+/** Ends a command with exit code 2: nothing was sent. */
+export class UsageError extends Error {
+  readonly sentences: ReadonlyArray<string>
+  constructor(sentences: ReadonlyArray<string>) {
+    super(sentences.join('; '))
+    this.sentences = sentences
+  }
+}
+
+/** The value. @throws UsageError with every fault. */
+export const orUsage = <A>(checked: Checked<A>): A => {
+  if (checked._tag === 'Left') throw new UsageError(checked.left)
+  return checked.right
+}
+
 export const wrong = (sentence: string): Checked<never> => left([sentence])
 
-/** A flag that was not given has the value undefined. */
-export const ifGiven = <A>(
-  text: string | undefined,
-  parse: (text: string) => Checked<A>,
-): Checked<A | undefined> => (text === undefined ? right(undefined) : parse(text))
-
-/** All values, or everything that is wrong with any of them. */
+/** All values, or all faults. */
 export const all = <T extends Readonly<Record<string, Checked<unknown>>>>(checked: T): Checked<Values<T>> => {
   const faults = Object.values(checked).flatMap((each) => (each._tag === 'Left' ? each.left : []))
   if (faults.length > 0) return left(faults)
   const values = Object.entries(checked).flatMap(([key, each]) =>
     each._tag === 'Right' ? [[key, each.right] as const] : [],
   )
-  // Each key has its value, for none was left out.
+  // Each key of `checked` has its value here: a Left would have returned above.
   return right(Object.fromEntries(values) as Values<T>)
 }
 
@@ -57,13 +67,11 @@ export const parseCount = (flag: string, text: string, least: number, most: numb
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 const FORM = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/
-/** A year: a longer wait is a slip of the finger. */
+/** One year. */
 const LONGEST = 31_536_000_000
 
 /**
  * A duration as people write it (`250ms`, `5s`, `1.5m`, `4h`), in whole milliseconds, from `least` to a year.
- *
- * @param flag its name, for the sentence
  */
 export const parseDuration = (flag: string, text: string, least: 0 | 1 = 1): Checked<number> => {
   const [, amount, unit = ''] = FORM.exec(text) ?? []
@@ -78,8 +86,8 @@ export const parseFile = (flag: string, path: string): Checked<string> =>
   path === '' ? wrong(`${flag} must be the name of a file`) : right(path)
 
 /**
- * Headers as curl has them, `Name: value`. What a name and a value may be is for the settings to say; here only the form is
- * looked at, and that no name is there twice. What is wrong is named by its place: the text may be a credential.
+ * Headers as curl takes them, `Name: value`. The settings check names and values later. A fault names the position of the header
+ * and not its text, which may be a credential.
  */
 export const parseHeaders = (
   flag: string,
@@ -102,25 +110,37 @@ export const parseHeaders = (
 
 const RATE_FORM = /^(\d+(?:\.\d+)?)(%?)$/
 
-/** A share, from 0 to 1; `30%` is another way to write `0.3`. */
+/** A moment, milliseconds since 1970: `2h` for two hours ago, or a timestamp. */
+export const parseMoment = (flag: string, text: string): Checked<number> => {
+  const timestamp = toTimestamp(text)
+  if (timestamp !== undefined) return right(Date.parse(timestamp))
+  const ago = parseDuration(flag, text)
+  return ago._tag === 'Right'
+    ? right(systemClock.now() - ago.right)
+    : wrong(`${flag} must be a time such as 2024-02-29T12:00:00Z, or how long ago, such as 2h`)
+}
+
+/** A share from 0 to 1, written `0.3` or `30%`. */
 export const parseRate = (flag: string, text: string): Checked<number> => {
   const [, amount, percent] = RATE_FORM.exec(text) ?? []
   const rate = Number(amount) / (percent === '%' ? 100 : 1)
   return rate <= 1 ? right(rate) : wrong(`${flag} must be a share such as 0.3 or 30%, from 0 to 1`)
 }
 
+/** Variables of the environment. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
 /**
- * The text in a variable of the environment, so that a secret is never in an argument, where every user of the machine can read it. A
- * variable that is not set or is empty is an error. The variable's name is not repeated either: it may be the secret itself,
- * given by mistake.
+ * The text in a variable of the environment: an argument could be read by every user of the machine. The sentence does not repeat the
+ * name, which may be the secret itself, given by mistake.
  *
- * @param what what it holds, such as `the secret`
- * @param orElse what else may be done about it
+ * @param what what the variable holds, such as `the secret`
+ * @param orElse what else may be done
  */
 export const readVariable = (
   flag: string,
   name: string,
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
   what: string,
   orElse = '',
 ): Checked<string> => {
@@ -132,12 +152,8 @@ export const readVariable = (
   )
 }
 
-/** The secret that stands in a variable of the environment. One that is missing is never a reason to send unsigned (DE10). */
-export const readSecret = (
-  flag: string,
-  name: string,
-  env: Readonly<Record<string, string | undefined>>,
-): Checked<Secret> => {
+/** The secret in a variable of the environment. A missing secret is a fault: nothing is sent unsigned by mistake. */
+export const readSecret = (flag: string, name: string, env: Environment): Checked<Secret> => {
   const text = readVariable(flag, name, env, 'the secret', `, or leave ${flag} out`)
   if (text._tag === 'Left') return text
   const secret = secretFrom(text.right)
@@ -146,19 +162,7 @@ export const readSecret = (
     : wrong(`${flag} names a variable whose value cannot be a secret: it ${secret.left.message}`)
 }
 
-/** A time as a reader wants it: `12ms`, `1.2s`, `3m 20s`, `3h 59m`. */
-export const showMillis = (millis: number): string => {
-  if (millis < 999.5) return `${String(Math.round(millis))}ms`
-  const tenths = Math.round(millis / 100)
-  if (tenths < 600) return `${String(tenths / 10)}s`
-  const seconds = Math.round(millis / 1_000)
-  const minutes = Math.floor(seconds / 60)
-  if (minutes < 60) return `${String(minutes)}m ${String(seconds % 60)}s`
-  return `${String(Math.floor(minutes / 60))}h ${String(minutes % 60)}m`
-}
-
-/** Lines for people, NDJSON for programs, or nothing but complaints and the account. */
+/** Lines for people, NDJSON for programs, or only errors and the summary. */
 export type Output = 'lines' | 'json' | 'quiet'
 
-/** All of them. */
 export const OUTPUTS: ReadonlyArray<Output> = ['lines', 'json', 'quiet']

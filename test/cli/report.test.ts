@@ -1,14 +1,22 @@
 import { left, right } from 'fp-ts/lib/Either.js'
-import { PassThrough, Writable } from 'node:stream'
+import { PassThrough } from 'node:stream'
 import { describe, expect, it, test } from 'vitest'
-import { lineOf, plain, toJson, reporter, reportOf, showCauses } from '../../src/cli/report.ts'
+import {
+  lineOf,
+  plain,
+  refusalReport,
+  reporter,
+  reportOf,
+  showCauses,
+  showMillis,
+  toJson,
+} from '../../src/cli/report.ts'
 import type { Report } from '../../src/cli/report.ts'
-import { flagFaults } from '../../src/cli/send.ts'
-import { refusalReport } from '../../src/cli/forward.ts'
 import { terminalOf } from '../../src/cli/terminal.ts'
 import { allFailed, expired as expiredFailure, refused, retryable } from '../../src/core/failure.ts'
 import { abandoned, delivered, dropped, expired, rejected } from '../../src/core/outcome.ts'
 import { invalid, tooLarge } from '../../src/core/refusal.ts'
+import { hostOf } from './inProcess.ts'
 
 const subject = { line: 3, id: 'm1', type: 'track' }
 const subjectOf = () => subject
@@ -99,7 +107,7 @@ describe('lineOf', () => {
     expect(lineOf(report, { paint })).toBe(line)
   })
   it('calls URLs by their names', () => {
-    expect(showCauses(causes, { nameOf: (url) => url.slice(7, 8) })).toBe(
+    expect(showCauses(causes, (url) => url.slice(7, 8))).toBe(
       'a 503; b certificate (self-signed: give another)',
     )
   })
@@ -125,100 +133,28 @@ test('what is refused is told without its values', () => {
   ])
 })
 
-test('faults of settings are told in the words of the flags, once', () => {
-  const faults = [
-    { path: 'webhooks', message: 'must have 1 to 5 entries, not 6' },
-    { path: 'webhooks[1].url', message: 'is the same URL as webhooks[0].url' },
-    { path: 'webhooks[0].headers.X-A', message: 'must be text' },
-    { path: 'webhooks[1].headers.X-A', message: 'must be text' },
-  ]
-  expect(flagFaults(faults, 2)).toEqual([
-    '--to may be given one to five times, not 2 times: leave some URLs out',
-    '--to number 2 is the same URL as --to number 1',
-    '--header X-A must be text',
-  ])
-  expect(flagFaults([{ path: 'webhooks[0].url', message: 'is not a URL' }], 1)).toEqual(['--to is no URL'])
-})
-
-describe('a terminal', () => {
-  const streams = (isTTY: boolean, env: Record<string, string> = {}) => {
-    const stdout = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY })
-    const stderr = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY })
-    return { stdout, stderr, env }
-  }
-
-  test.each([
-    ['a screen', true, {}, 'auto', true],
-    ['a pipe', false, {}, 'auto', false],
-    ['NO_COLOR', true, { NO_COLOR: '1' }, 'auto', false],
-    ['an empty NO_COLOR', true, { NO_COLOR: '' }, 'auto', true],
-    ['a dumb screen', true, { TERM: 'dumb' }, 'auto', false],
-    ['--color always', false, { NO_COLOR: '1' }, 'always', true],
-    ['--color never', true, {}, 'never', false],
-  ] as const)('%s', (_, isTTY, env, colours, coloured) => {
-    const painted = terminalOf(streams(isTTY, env), colours).out.paint('red', 'x')
-    expect(painted).toBe(coloured ? '\u001b[31mx\u001b[39m' : 'x')
-  })
-
-  it('erases what is drawn on the last line before it writes there, and only there', () => {
-    const both = streams(true)
-    const terminal = terminalOf(both, 'never')
-    terminal.overlay(() => both.stdout.write('<erased>'))
-    terminal.out.line('a')
-    terminal.overlay(undefined)
-    terminal.out.line('b')
-    expect(both.stdout.read()).toBe('<erased>a\nb\n')
-    const piped = streams(false)
-    const quiet = terminalOf(piped, 'never')
-    quiet.overlay(() => piped.stdout.write('<erased>'))
-    quiet.out.line('a')
-    expect(piped.stdout.read()).toBe('a\n')
-  })
-
-  it('waits for its reader, and no longer for one that has gone', async () => {
-    let take = (): void => undefined
-    const slow = new Writable({
-      highWaterMark: 1,
-      write: (_chunk, _encoding, done) => {
-        take = done
-      },
-    })
-    const { out } = terminalOf({ stdout: slow, stderr: new PassThrough(), env: {} }, 'never')
-    await out.caughtUp()
-    out.line('a')
-    let caughtUp = false
-    const waiting = out.caughtUp().then(() => (caughtUp = true))
-    await Promise.resolve()
-    expect(caughtUp).toBe(false)
-    take()
-    await waiting
-    out.line('b')
-    const second = out.caughtUp()
-    slow.destroy(Object.assign(new Error('gone'), { code: 'EPIPE' }))
-    await second
-    out.line('into the void')
-    await out.caughtUp()
-    expect([out.gone.aborted, out.failure()]).toEqual([true, undefined])
-  })
-
-  it('remembers a failure that is not the reader’s right', async () => {
-    const { stdout, ...rest } = streams(false)
-    const { out } = terminalOf({ stdout, ...rest }, 'never')
-    stdout.destroy(Object.assign(new Error('full'), { code: 'ENOSPC' }))
-    await new Promise((resolve) => out.gone.addEventListener('abort', resolve))
-    expect(out.failure()).toBe('ENOSPC')
-  })
-})
-
 test('refusals go to stderr wherever the data goes', () => {
   const report: Report = { t: 'refused', line: 1, reason: 'notJson', faults: [{ path: '', message: 'x' }] }
   const wrote = (output: 'lines' | 'json' | 'quiet'): ReadonlyArray<unknown> => {
     const [stdout, stderr] = [new PassThrough({ encoding: 'utf8' }), new PassThrough({ encoding: 'utf8' })]
-    reporter(terminalOf({ stdout, stderr, env: {} }, 'never'), output)(report)
+    reporter(terminalOf(hostOf({ stdout, stderr }), 'never'), output)(report)
     return [stdout.read(), stderr.read()]
   }
   const line = 'refused    line 1    x\n'
   expect(wrote('lines')).toEqual([null, line])
   expect(wrote('quiet')).toEqual([null, line])
   expect(wrote('json')).toEqual([`${toJson(report)}\n`, line])
+})
+
+test.each([
+  [0.4, '0ms'],
+  [12.4, '12ms'],
+  [999.6, '1s'],
+  [1_249, '1.2s'],
+  [59_949, '59.9s'],
+  [59_951, '1m 0s'],
+  [200_000, '3m 20s'],
+  [14_340_000, '3h 59m'],
+])('showMillis(%d) is %s', (millis, text) => {
+  expect(showMillis(millis)).toBe(text)
 })

@@ -1,0 +1,150 @@
+import { existsSync, writeFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { createClient } from '../../src/client/createClient.ts'
+import { webhookDestination } from '../../src/destination/createDestination.ts'
+import { failing, headrace, linesOf, receiverOf, recordsOf, scratch, start, track } from './inProcess.ts'
+
+/** The outbox of a destination in which events have died, and the receiver that refused them. */
+const outboxWith = async (events: ReadonlyArray<object>, keepDead = 100_000) => {
+  let status = 410
+  const receiver = await receiverOf(() => ({ do: 'status', code: status }))
+  const path = `${scratch()}/outbox`
+  const settings = { webhooks: [{ url: receiver.url }] }
+  const destination = webhookDestination(settings, { outbox: { path, keepDead }, logger: false })
+  for (const event of events)
+    await destination.send({ type: 'track', userId: 'u1', event: 'Sold', ...event } as never)
+  await destination.idle()
+  await destination.close()
+  return { path, receiver, recover: () => (status = 200) }
+}
+
+const dead = (path: string, ...args: ReadonlyArray<string>) => headrace(['dead', ...args, '--outbox', path])
+
+it('lists, shows, counts first, puts back and deletes what is meant', async () => {
+  const identify = { type: 'identify', event: undefined, messageId: 'b' }
+  const { path, receiver, recover } = await outboxWith([{ messageId: 'a' }, identify])
+  const ls = await dead(path, 'ls')
+  expect(linesOf(ls.stdout)).toEqual([
+    expect.stringMatching(/^1 +rejected +\S+Z +track +a +http.* 410, after 1 attempts$/),
+    expect.stringMatching(/^2 +rejected +\S+Z +identify +b +http.* 410, after 1 attempts$/),
+  ])
+  expect(ls.stderr).toBe('headrace: 2 of 2 dead letters · 0 events wait\n')
+
+  const some = await dead(path, 'ls', '--kind', 'identify', '--since', '1h', '--output', 'json')
+  expect(recordsOf(some.stdout)).toMatchObject([
+    { v: 1, t: 'dead', id: '2', outcome: 'rejected', n: 1, call: { type: 'identify', userId: 'u1' } },
+  ])
+  const filters = [
+    ['--reason', 'rejected'],
+    ['--reason', 'status'],
+    ['--reason', 'expired'],
+    ['--since', '2999-01-01T00:00:00Z'],
+  ]
+  const found: number[] = []
+  for (const flags of filters) found.push(linesOf((await dead(path, 'ls', ...flags)).stdout).length)
+  expect(found).toEqual([2, 2, 0, 0])
+
+  const shown = await dead(path, 'show', '1')
+  expect(JSON.parse(shown.stdout)).toMatchObject({
+    id: '1',
+    causes: [{ status: 410 }],
+    call: { event: 'Sold' },
+  })
+  expect((await dead(path, 'show', '9')).code).toBe(1)
+
+  expect((await dead(path, 'redrive', '--status', '503')).stdout).toBe(
+    '0 of 2 dead letters would be put back to wait; do it with --yes\n',
+  )
+  expect((await dead(path, 'redrive', '--status', '410')).stdout).toBe(
+    '2 of 2 dead letters: 2 rejected would be put back to wait; do it with --yes\n',
+  )
+  const put = await dead(path, 'redrive', '--kind', 'track', '--yes')
+  expect(put.stdout).toBe('1 dead letters were put back to wait\n')
+  expect(put.stderr).toContain(`send them with: headrace send --outbox ${path} --to URL`)
+  recover()
+  const before = receiver.received.length
+  expect((await headrace(['send', '--outbox', path, '--to', receiver.url])).code).toBe(0)
+  expect(receiver.received.slice(before).map(({ body }) => body.toString())).toEqual([
+    expect.stringContaining('"messageId":"a"'),
+  ])
+  expect((await dead(path, 'purge', '--yes')).stdout).toBe('1 dead letters were deleted\n')
+  expect((await dead(path, 'ls')).stderr).toContain('0 of 0 dead letters')
+})
+
+it('shows each dead message of a client, and the next client sends what was put back', async () => {
+  let code = 401
+  const receiver = await receiverOf(() => ({ do: 'status', code }))
+  const path = `${scratch()}/outbox`
+  const open = () =>
+    createClient('a key', { endpoint: receiver.url, outbox: { path }, logger: false, drainOnExit: false })
+  const client = open()
+  client.track({ userId: 'u1', event: 'Seen', messageId: 'm1', properties: { a: 1 } })
+  client.identify({ userId: 'u1', messageId: 'm2' })
+  expect(await client.flush()).toMatchObject({ rejected: 2 })
+  await client.close()
+
+  const ls = await dead(path, 'ls')
+  expect(ls.stdout).toMatch(/rejected .* track {4}m1 .*401/)
+  expect(ls.stdout).toMatch(/rejected .* identify m2 .*401/)
+  const shown = await dead(path, 'show', '1', '--output', 'json')
+  expect(recordsOf(shown.stdout)).toMatchObject([
+    { call: { type: 'track', messageId: 'm1', event: 'Seen', properties: { a: 1 } } },
+  ])
+  const put = await dead(path, 'redrive', '--kind', 'track', '--yes')
+  expect(put.stderr).toBe('headrace: the client of this folder sends them when it is started again\n')
+
+  code = 200
+  const again = open()
+  const { totals } = await again.close()
+  expect(totals).toMatchObject({ delivered: 1 })
+  const last = receiver.received.at(-1)?.body.toString()
+  expect(last).toContain('"messageId":"m1"')
+  expect(last).not.toContain('"messageId":"m2"')
+})
+
+it('tells of dead letters that were removed to make room', async () => {
+  const { path, receiver } = await outboxWith(
+    Array.from({ length: 5 }, () => ({})),
+    2,
+  )
+  expect((await dead(path, 'ls')).stderr).toBe(
+    'headrace: 2 of 2 dead letters · 3 older ones were removed to make room · 0 events wait\n',
+  )
+  // A run of send counts its own only.
+  const args = ['send', '--to', receiver.url, '--outbox', path, '--output', 'json']
+  const { stdout } = await headrace(args, { input: track('a') })
+  expect(linesOf(stdout).at(-1)).toContain('"forgotten":0')
+})
+
+it('writes nothing with --output quiet, and ends when the reader of stdout has gone', async () => {
+  const { path } = await outboxWith(Array.from({ length: 300 }, () => ({})))
+  for (const action of ['redrive', 'purge'])
+    expect(await dead(path, action, '--output', 'quiet')).toMatchObject({ code: 0, stdout: '' })
+  const listing = start(['dead', 'ls', '--outbox', path])
+  listing.stdout.once('data', () =>
+    listing.stdout.destroy(Object.assign(new Error('gone'), { code: 'EPIPE' })),
+  )
+  expect(await listing.ended).toMatchObject({ code: 0, stderr: '' })
+  const full = await headrace(['dead', 'redrive', '--outbox', path], { stdout: failing('ENOSPC') })
+  expect([full.code, full.stderr]).toEqual([1, 'headrace dead: the output could not be written: ENOSPC\n'])
+})
+
+it('names wrong flags and the way out, and makes no folder', async () => {
+  const folder = scratch()
+  const flags = await headrace(['dead', 'ls', '--status', 'soon', '--since', 'then', '--kind', 'sold'])
+  expect(linesOf(flags.stderr)).toEqual([
+    expect.stringContaining('headrace dead ls: --outbox is missing'),
+    expect.stringContaining('--status must be a whole number'),
+    expect.stringContaining('--kind must be page'),
+    expect.stringContaining('--since must be a time'),
+  ])
+  expect((await dead(`${folder}/nope`, 'ls')).stderr).toContain('there is no such folder')
+  expect(existsSync(`${folder}/nope`)).toBe(false)
+  writeFileSync(`${folder}/file`, '')
+  const { code, stderr } = await dead(folder, 'ls')
+  expect([code, stderr]).toEqual([
+    2,
+    `headrace dead ls: --outbox '${folder}': this folder is not an outbox\n`,
+  ])
+  expect(existsSync(`${folder}/data.mdb`)).toBe(false)
+})

@@ -1,0 +1,156 @@
+/** The command within this process: `run()` over streams, an environment and signals of the test. */
+import { EventEmitter } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { PassThrough, Writable } from 'node:stream'
+import { onTestFinished } from 'vitest'
+import { run } from '../../src/cli/program.ts'
+import type { Host } from '../../src/cli/terminal.ts'
+import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
+import type { Receiver } from '../../src/testing/loopbackReceiver.ts'
+
+export interface Ended {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface Surroundings {
+  readonly env?: Readonly<Record<string, string>>
+  /** What stdin holds. */
+  readonly input?: string
+  /** In place of the collected stdout. */
+  readonly stdout?: Writable
+}
+
+/** A stream whose text can be waited for. */
+const collected = () => {
+  const stream = new PassThrough()
+  const looks = new Set<() => void>()
+  let text = ''
+  let isOver = false
+  const look = (): void => {
+    for (const each of looks) each()
+  }
+  stream.on('data', (chunk: Buffer) => {
+    text += chunk.toString()
+    look()
+  })
+  return {
+    stream,
+    text: () => text,
+    over: () => {
+      isOver = true
+      look()
+    },
+    matches: (pattern: RegExp): Promise<string> =>
+      new Promise((resolve, reject) => {
+        const each = (): void => {
+          if (pattern.test(text)) resolve(text)
+          else if (isOver) reject(new Error(`it ended without ${pattern}, after: ${text}`))
+        }
+        looks.add(each)
+        each()
+      }),
+  }
+}
+
+/** A process of the test's own. */
+export const hostOf = (given: Partial<Host> = {}): Host => ({
+  stdin: new PassThrough(),
+  stdout: new PassThrough(),
+  stderr: new PassThrough(),
+  env: {},
+  on: () => undefined,
+  off: () => undefined,
+  exit: () => undefined,
+  ...given,
+})
+
+/** Starts the command and leaves its stdin open. It is told to quit when the test ends. */
+export const start = (args: ReadonlyArray<string>, { env = {}, stdout }: Surroundings = {}) => {
+  const signals = new EventEmitter()
+  const stdin = new PassThrough()
+  const out = collected()
+  const err = collected()
+  const exits: number[] = []
+  const host = hostOf({
+    stdin,
+    stdout: stdout ?? out.stream,
+    stderr: err.stream,
+    env,
+    on: (signal, listener) => signals.on(signal, listener),
+    off: (signal, listener) => signals.off(signal, listener),
+    exit: (code) => exits.push(code),
+  })
+  stdin.on('error', () => undefined)
+  const signal = (name: 'SIGINT' | 'SIGTERM' = 'SIGINT'): void => {
+    signals.emit(name)
+  }
+  const ended = run(args, host).then(async (code): Promise<Ended> => {
+    // The last lines are read a turn later.
+    await new Promise((resolve) => setImmediate(resolve))
+    out.over()
+    err.over()
+    return { code, stdout: out.text(), stderr: err.text() }
+  })
+  onTestFinished(async () => {
+    signal()
+    signal()
+    await ended
+  })
+  return { stdin, stdout: out.stream, signal, ended, exits, says: out.matches, complains: err.matches }
+}
+
+/** Runs the command to its end. */
+export const headrace = (args: ReadonlyArray<string>, surroundings: Surroundings = {}): Promise<Ended> => {
+  const { stdin, ended } = start(args, surroundings)
+  stdin.end(surroundings.input ?? '')
+  return ended
+}
+
+/** A stdout whose writes fail. */
+export const failing = (code: string): Writable =>
+  new Writable({
+    write: (_chunk, _encoding, done) => {
+      done(Object.assign(new Error(code), { code }))
+    },
+  })
+
+/** A folder that is deleted after the test. */
+export const scratch = (): string => {
+  const folder = mkdtempSync(`${tmpdir()}/headrace-cli-`)
+  onTestFinished(() => {
+    rmSync(folder, { recursive: true, force: true })
+  })
+  return folder
+}
+
+/** A receiver that is closed after the test. */
+export const receiverOf = async (...args: Parameters<typeof loopbackReceiver>): Promise<Receiver> => {
+  const receiver = await loopbackReceiver(...args)
+  onTestFinished(receiver.close)
+  return receiver
+}
+
+/** Answers 400 to events named Bad, and 200 to the others. */
+export const picky = (): Promise<Receiver> =>
+  receiverOf(({ body }) => ({ do: 'status', code: body.includes('"event":"Bad"') ? 400 : 200 }))
+
+/** Replaces what differs from run to run. */
+export const steady = (text: string): string =>
+  text
+    .replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:PORT')
+    .replaceAll(/again in \S+( \d+s)?/g, 'again in TIME')
+    .replaceAll(/"ms":\d+/g, '"ms":0')
+
+/** The lines of a text, without the empty one at its end. */
+export const linesOf = (text: string): ReadonlyArray<string> => text.split('\n').slice(0, -1)
+
+/** NDJSON, parsed. */
+export const recordsOf = (text: string): ReadonlyArray<Record<string, unknown>> =>
+  linesOf(text).map((line) => JSON.parse(line) as Record<string, unknown>)
+
+/** A track call as a line; its message id is its name. */
+export const track = (event: string, more: object = {}): string =>
+  `${JSON.stringify({ type: 'track', userId: 'u1', event, messageId: event, ...more })}\n`

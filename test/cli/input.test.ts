@@ -1,0 +1,86 @@
+import { appendFileSync, renameSync, writeFileSync } from 'node:fs'
+import { PassThrough } from 'node:stream'
+import * as fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { markFromText, markToText, openInput } from '../../src/cli/input.ts'
+import type { Input, Mark } from '../../src/cli/input.ts'
+import type { Host } from '../../src/cli/terminal.ts'
+import { scratch } from './inProcess.ts'
+
+const host = { stdin: new PassThrough() } as unknown as Host
+
+const open = async (path: string): Promise<Input> => {
+  const input = await openInput(path, host)
+  if (input._tag === 'Left') throw new Error(input.left.join())
+  return input.right
+}
+
+/** The values of a file behind a mark, and the mark behind each of them. */
+const read = async (path: string, from?: Mark) => {
+  const input = await open(path)
+  const found: Array<{ readonly line: number; readonly value: unknown; readonly mark: Mark | undefined }> = []
+  for await (const each of input.lines(new AbortController().signal, from))
+    if (each._tag === 'Right')
+      found.push({ line: each.right.line, value: each.right.value, mark: input.markAt(each.right.line) })
+  return found
+}
+
+it('reads on behind the mark of any line, with the same line numbers', async () => {
+  const path = `${scratch()}/in.ndjson`
+  // Long lines cross the chunks of the file, and empty and bad ones count.
+  const line = fc.oneof(
+    fc.string({ maxLength: 20 }).map((text) => JSON.stringify(text)),
+    fc.nat(70_000).map((length) => JSON.stringify('x'.repeat(length))),
+    fc.constantFrom('', 'oops', ' '),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(line, { minLength: 1, maxLength: 8 }), fc.boolean(), async (lines, isCut) => {
+      writeFileSync(path, lines.join('\n') + (isCut ? '' : '\n'))
+      const all = await read(path)
+      const input = await open(path)
+      for (const [at, { mark }] of all.entries()) {
+        if (mark === undefined) throw new Error('a file has marks')
+        expect(await input.has(mark)).toBe(true)
+        expect(await read(path, mark)).toEqual(all.slice(at + 1))
+      }
+    }),
+    { numRuns: 30 },
+  )
+})
+
+it('knows a mark of another file, and of one that has changed', async () => {
+  const path = `${scratch()}/in.ndjson`
+  writeFileSync(path, '1\n2\n3\n')
+  const mark = (await read(path))[1]?.mark
+  if (mark === undefined) throw new Error('a file has marks')
+  const has = async (): Promise<boolean> => {
+    const input = await open(path)
+    return input.has(mark)
+  }
+  appendFileSync(path, '4\n')
+  expect(await has()).toBe(true)
+  writeFileSync(path, '1\n9\n3\n')
+  expect(await has()).toBe(false)
+  writeFileSync(path, '1\n')
+  expect(await has()).toBe(false)
+  writeFileSync(`${path}.new`, '1\n2\n3\n')
+  renameSync(`${path}.new`, path)
+  expect(await has()).toBe(false)
+})
+
+it('writes a mark as text and reads it back', () => {
+  const mark = fc.record({
+    line: fc.nat(),
+    offset: fc.maxSafeNat(),
+    inode: fc.bigInt({ min: 0n, max: 2n ** 64n }).map(String),
+    checksum: fc.nat(),
+    isEnd: fc.boolean(),
+  })
+  fc.assert(
+    fc.property(mark, (each) => {
+      expect(markFromText(markToText(each))).toEqual(each)
+    }),
+  )
+  for (const text of [undefined, '', '1 2 3', 'all:1:2', '1 2 3 4 5'])
+    expect(markFromText(text)).toBeUndefined()
+})

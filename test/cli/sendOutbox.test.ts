@@ -1,0 +1,143 @@
+import { appendFileSync, writeFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import type { Received } from '../../src/testing/loopbackReceiver.ts'
+import { headrace, linesOf, receiverOf, scratch, start, track } from './inProcess.ts'
+
+const eventIn = ({ body }: Received): string => (JSON.parse(body.toString()) as { event: string }).event
+
+/** A receiver, a folder, and the flags of a command that sends into one from the other. */
+const setUp = async (answer: (received: Received) => number = () => 200) => {
+  const receiver = await receiverOf((received) => ({ do: 'status', code: answer(received) }))
+  const folder = scratch()
+  const outbox = `${folder}/outbox`
+  const file = `${folder}/events.ndjson`
+  const flags = ['--to', receiver.url, '--outbox', outbox, '--grace', '0s']
+  const events = (): ReadonlyArray<string> => receiver.received.map(eventIn)
+  return { receiver, outbox, file, flags, events }
+}
+
+/** Runs a command that is stopped when so many requests have arrived. */
+const stopped = async (args: ReadonlyArray<string>, arrived: () => Promise<unknown>) => {
+  const { stdin, signal, ended } = start(args)
+  stdin.end()
+  await arrived()
+  signal()
+  return ended
+}
+
+describe('send --outbox', () => {
+  it('sends more than may wait at a time', async () => {
+    const { flags, events } = await setUp()
+    const input = Array.from({ length: 20 }, (_, at) => track(`e${at}`)).join('')
+    const { code, stderr } = await headrace(['send', ...flags, '--max-waiting', '2'], { input })
+    expect(stderr).toContain('delivered 20')
+    expect(new Set(events()).size).toBe(20)
+    expect(code).toBe(0)
+  })
+
+  it('goes on after a stop, and says so', async () => {
+    let code = 503
+    const { receiver, file, flags } = await setUp(() => code)
+    writeFileSync(file, track('a') + track('b'))
+    const first = await stopped(['send', file, ...flags], () => receiver.arrived(2))
+    expect(first.stderr).toContain('waiting 2')
+    expect(first.stderr).toContain('the same command delivers them, and reads on from here')
+    expect([5, 7]).toContain(first.code)
+    code = 200
+    const second = await headrace(['send', file, ...flags])
+    expect(linesOf(second.stdout).filter((line) => line.startsWith('delivered  earlier'))).toHaveLength(2)
+    expect(second.code).toBe(0)
+  })
+
+  it('says when the folder cannot be opened', async () => {
+    const flags = ['--to', 'http://127.0.0.1:9/', '--outbox', '/dev/null/outbox']
+    const { code, stderr } = await headrace(['send', ...flags])
+    expect(stderr).toMatch(/^headrace send: --outbox: /)
+    expect(code).toBe(2)
+  })
+
+  it('--from-start needs it', async () => {
+    const { code, stderr } = await headrace(['send', '--to', 'http://127.0.0.1:9/', '--from-start'])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--from-start needs --outbox')])
+  })
+})
+
+describe('a file that an earlier run did not read to its end', () => {
+  it('is refused when what was read of it has changed, and what waits is delivered', async () => {
+    let code = 503
+    const { receiver, file, flags, events } = await setUp(() => code)
+    writeFileSync(file, track('a') + track('heartbeat') + track('b'))
+    await stopped(['send', file, ...flags, '--max-waiting', '2'], () => receiver.arrived(2))
+    writeFileSync(file, track('x') + track('heartbeat') + track('b') + track('y'))
+    code = 200
+    const second = await headrace(['send', file, ...flags])
+    expect(second.stderr).toMatch(/not the file that an earlier run read up to line 2 .*--from-start/)
+    expect(second.code).toBe(1)
+    expect(events().slice(-2).sort()).toEqual(['a', 'heartbeat'])
+  })
+
+  it('is read from its first line with --from-start', async () => {
+    let code = 503
+    const { receiver, file, flags, events } = await setUp(() => code)
+    writeFileSync(file, track('a') + track('b') + track('c'))
+    await stopped(['send', file, ...flags, '--max-waiting', '2'], () => receiver.arrived(2))
+    writeFileSync(file, track('x') + track('y'))
+    code = 200
+    const again = await headrace(['send', file, ...flags, '--from-start'])
+    expect(again.stderr).toContain('delivered 4')
+    expect(events().slice(-4).sort()).toEqual(['a', 'b', 'x', 'y'])
+    const third = await headrace(['send', file, ...flags])
+    expect(third.stderr).toContain(`${file}: going on after line 2`)
+    expect(third.stderr).toContain('the input holds nothing new')
+    expect(third.code).toBe(0)
+  })
+})
+
+describe('a file that was read to its end', () => {
+  it('is read on when it has grown, even when its last line was not whole', async () => {
+    const { file, flags, events } = await setUp()
+    const last = track('c')
+    writeFileSync(file, track('a') + track('b') + last.slice(0, 20))
+    expect((await headrace(['send', file, ...flags])).code).toBe(4)
+    appendFileSync(file, `${last.slice(20)}\n${track('d')}oops\n`)
+    const second = await headrace(['send', file, ...flags])
+    expect(second.stderr).toContain(`${file}: going on after line 2`)
+    expect(second.stderr).toContain('refused    line 6')
+    expect(events()).toEqual(['a', 'b', 'c', 'd'])
+    appendFileSync(file, track('e').trimEnd())
+    await headrace(['send', file, ...flags])
+    appendFileSync(file, `\n${track('f')}`)
+    await headrace(['send', file, ...flags])
+    expect(events()).toEqual(['a', 'b', 'c', 'd', 'e', 'f'])
+  })
+
+  it('is read from its first line when it was replaced', async () => {
+    const { file, flags, events } = await setUp()
+    writeFileSync(file, track('a') + track('b'))
+    await headrace(['send', file, ...flags])
+    writeFileSync(file, track('x') + track('b') + track('y'))
+    const { stderr, code } = await headrace(['send', file, ...flags])
+    expect(stderr).toContain(
+      `${file} is not the file that an earlier run read: reading it from its first line`,
+    )
+    expect(events()).toEqual(['a', 'b', 'x', 'b', 'y'])
+    expect(code).toBe(0)
+  })
+
+  it('is not sent again because a dead letter was put back to wait', async () => {
+    let code = 410
+    const { file, flags, outbox, receiver, events } = await setUp(({ body }) =>
+      body.toString().includes('"b"') ? code : 200,
+    )
+    writeFileSync(file, track('a') + track('b') + track('c'))
+    expect((await headrace(['send', file, ...flags])).code).toBe(3)
+    code = 200
+    const { stderr } = await headrace(['dead', 'redrive', '--outbox', outbox, '--yes'])
+    expect(stderr).toContain(`send them with: headrace send --outbox ${outbox} --to URL`)
+    await headrace(['send', file, ...flags])
+    expect(events()).toEqual(['a', 'b', 'c', 'b'])
+    const idle = await headrace(['send', ...flags])
+    expect(idle.stderr).toContain(`nothing waited in ${outbox}`)
+    expect(receiver.received.length).toBe(4)
+  })
+})

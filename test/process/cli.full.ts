@@ -1,0 +1,272 @@
+/** The built command against receivers that are not ours, against broken ones, and with little memory. */
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import { createWriteStream, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { expect, it, onTestFinished } from 'vitest'
+import type { Fault } from '../../src/testing/faults.ts'
+import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
+import { headrace, linesOf, recordsOf, scratch, track } from './command.ts'
+import { expressReceiver, pythonReceiver } from './receivers.ts'
+
+const EVENTS = fileURLToPath(new URL('../../docs/examples/events.ndjson', import.meta.url))
+const SECRET = 'correct horse 🐎'
+
+const inputEvents = readFileSync(EVENTS, 'utf8')
+  .split('\n')
+  .filter((line) => line.trim() !== '')
+  .map((line) => JSON.parse(line) as { readonly type: string })
+
+const typesOf = (events: ReadonlyArray<{ readonly type: string }>): Record<string, number> => {
+  const counts: Record<string, number> = {}
+  for (const { type } of events) counts[type] = (counts[type] ?? 0) + 1
+  return counts
+}
+
+it('sends real events to receivers that are not ours: every signature verifies, all totals agree', async () => {
+  const [viaExpress, viaPython] = await Promise.all([expressReceiver(SECRET), pythonReceiver(SECRET)])
+  const { code, stdout, stderr } = await headrace(
+    [
+      'send',
+      EVENTS,
+      '--to',
+      viaExpress.url,
+      '--to',
+      viaPython.url,
+      '--secret-env',
+      'SECRET',
+      '--output',
+      'json',
+    ],
+    { env: { SECRET } },
+  )
+  // The file has fields on purpose that their events do not have; that is told, once each, and costs nothing.
+  expect(stderr.split('\n')).toEqual([
+    'left out   line 6    context: not a field of this kind of event (reported once)',
+    'left out   line 38   sentAt, writeKey, channel: not a field of this kind of event (reported once)',
+    '',
+  ])
+  expect(code).toBe(0)
+
+  const records = recordsOf(stdout)
+  const count = inputEvents.length
+  const none = { refused: 0, rejected: 0, expired: 0, dropped: 0, abandoned: 0, waiting: 0 }
+  expect(records.at(-1)).toEqual({
+    v: 1,
+    t: 'summary',
+    read: count,
+    accepted: count,
+    delivered: count,
+    ...none,
+  })
+
+  const types = typesOf(inputEvents)
+  expect(Object.keys(types).length).toBe(7)
+  expect(count).toBeGreaterThanOrEqual(200)
+  expect(await viaExpress.found()).toEqual({ requests: count, verified: count, types })
+  expect(await viaPython.found()).toEqual({ requests: count, verified: count, types })
+
+  const urls = records.filter(({ t }) => t === 'url')
+  expect(urls.length).toBe(2)
+  for (const { url } of [viaExpress, viaPython])
+    expect(urls).toContainEqual({ v: 1, t: 'url', url, delivered: count, failed: 0, passedOver: 0 })
+  const outcomes = records.filter(({ t }) => t === 'outcome')
+  expect(outcomes.map(({ line }) => Number(line)).sort((a, b) => a - b)).toEqual(
+    inputEvents.map((_, at) => at + 1),
+  )
+})
+
+it('sends the same bytes again: 503 twice, then 200, is three identical requests', async () => {
+  const receiver = await loopbackReceiver([
+    { do: 'status', code: 503 },
+    { do: 'status', code: 503 },
+  ])
+  onTestFinished(receiver.close)
+  const { code, stdout } = await headrace(
+    ['send', '--to', receiver.url, '--secret-env', 'SECRET', '--header', 'X-Team: blue'],
+    { env: { SECRET }, input: track('Signed Up', { properties: { ünïcode: ['☃', { '2': 1, '1': 2 }] } }) },
+  )
+  expect(code).toBe(0)
+  expect(linesOf(stdout).map((line) => line.split(' ')[0])).toEqual(['waiting', 'waiting', 'delivered'])
+  expect(stdout).toMatch(/200, after 3 attempts\n$/)
+
+  const [first, ...others] = receiver.received.map(({ method, path, rawHeaders, body }) => ({
+    request: [method, path, ...rawHeaders],
+    body: body.toString('latin1'),
+  }))
+  expect(others).toEqual([first, first])
+  const signature = createHmac('sha1', SECRET)
+    .update(Buffer.from(first?.body ?? '', 'latin1'))
+    .digest('hex')
+  expect(first?.request).toEqual(
+    expect.arrayContaining(['X-Signature', signature, 'X-Team', 'blue', 'headrace/1.0']),
+  )
+})
+
+
+const LIMIT = '4s'
+
+/** By the event that meets it: what the receiver does, and how the event ends. */
+const faults: Readonly<Record<string, readonly [fault: Fault, outcome: string, why: string]>> = {
+  Hangs: [{ do: 'silence' }, 'expired', 'timeout (no verdict within 4000 ms)'],
+  Announces: [{ do: 'early' }, 'expired', 'timeout (no verdict within 4000 ms)'],
+  Resets: [{ do: 'reset' }, 'expired', 'network (the connection was reset before an answer came)'],
+  HangsUp: [{ do: 'hangUp' }, 'expired', 'network (the connection was closed before an answer came)'],
+  Babbles: [{ do: 'garbage' }, 'expired', 'network (the answer is not HTTP: is it https, or another port?)'],
+  Boasts: [{ do: 'hugeHeader' }, 'expired', 'network (the answer has more than 16 KiB of headers)'],
+  Fails: [{ do: 'status', code: 503 }, 'expired', '503'],
+  Refuses: [{ do: 'status', code: 404 }, 'rejected', '404'],
+  Redirects: [
+    { do: 'redirect', to: 'self' },
+    'rejected',
+    '307 (redirects are never followed: give the URL that it leads to)',
+  ],
+  Floods: [{ do: 'hugeBody', code: 200 }, 'delivered', '200'],
+  Drips: [{ do: 'slowBody', code: 200, bytesPerSecond: 10 }, 'delivered', '200'],
+  Breaks: [{ do: 'truncate', code: 200, at: 100 }, 'delivered', '200'],
+  Works: [{ do: 'status', code: 200 }, 'delivered', '200'],
+  WorksToo: [{ do: 'status', code: 204 }, 'delivered', '204'],
+}
+
+it('has a typed outcome for every way in which a receiver breaks, and the other events go on', async () => {
+  const names = Object.keys(faults)
+  const receiver = await loopbackReceiver(({ body }) => {
+    const { event } = JSON.parse(body.toString()) as { readonly event: string }
+    return faults[event]?.[0] ?? { do: 'status', code: 500 }
+  })
+  onTestFinished(receiver.close)
+  const { code, stdout, stderr } = await headrace(
+    ['send', '--to', receiver.url, '--timeout', LIMIT, '--retry-for', '0s'],
+    { input: names.map((name) => track(name)).join('') },
+  )
+  const lines = names.map((name, at) => {
+    const [, outcome, why] = faults[name] ?? []
+    return `${String(outcome).padEnd(10)} line ${String(at + 1).padEnd(4)} track    ${name}  http://127.0.0.1:PORT/ ${String(why)}`
+  })
+  expect([...linesOf(steady(stdout))].sort()).toEqual(lines.sort())
+  expect(code).toBe(3)
+  expect(stderr).toContain('delivered 5 · rejected 2 · expired 7\n')
+  expect(receiver.received.length).toBe(names.length)
+})
+
+it('a self-signed certificate: no request is sent, whatever the environment says', async () => {
+  const pem = (name: string) =>
+    readFileSync(fileURLToPath(new URL(`../fixtures/tls/selfSigned.${name}.pem`, import.meta.url)))
+  const receiver = await loopbackReceiver([], { tls: { cert: pem('cert'), key: pem('key') } })
+  onTestFinished(receiver.close)
+  const { code, stdout } = await headrace(['send', '--to', receiver.url], {
+    input: track('A'),
+    env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' },
+  })
+  expect(stdout).toMatch(/^rejected .* certificate \(the certificate is self-signed: give tls\.ca, or/)
+  expect(code).toBe(5)
+  expect(receiver.received).toEqual([])
+})
+
+it('a host that does not exist', async () => {
+  const { code, stdout } = await headrace(
+    ['send', '--to', 'http://receiver.invalid/', '--retry-for', '0s', '--timeout', LIMIT],
+    { input: track('A') },
+  )
+  expect(stdout).toMatch(
+    /^expired .*(the host name does not exist: check its spelling|the name look-up failed|no verdict within)/,
+  )
+  expect(code).toBe(5)
+})
+
+
+const IS_LONG = process.env['RUNS'] === '10000'
+const EVENTS = IS_LONG ? 1_000_000 : 30_000
+/** Bytes of one event, so that the file is far larger than the heap. */
+const PADDING = IS_LONG ? 300 : 3_000
+
+/** The heap that the command gets, in MiB: beyond it Node ends the process. */
+const HEAP = 80
+const PATIENCE = IS_LONG ? 1_800_000 : 120_000
+/** What the process may take in all, code and buffers included: the stated bound. */
+const RSS = 300
+
+/** Says at its end how much memory it took at most, in KiB. */
+const WITNESS =
+  "data:text/javascript,process.on('exit',()=>console.error('took',process.resourceUsage().maxRSS))"
+
+const environment = { NODE_OPTIONS: `--max-old-space-size=${HEAP} --import=${WITNESS}` }
+
+const eventsFile = async (): Promise<string> => {
+  const path = `${scratch()}/events.ndjson`
+  const file = createWriteStream(path)
+  const padding = 'x'.repeat(PADDING)
+  for (let at = 0; at < EVENTS; at++) {
+    const event = { type: 'track', userId: `u${at}`, event: 'Order Completed', properties: { at, padding } }
+    if (!file.write(`${JSON.stringify(event)}\n`)) await once(file, 'drain')
+  }
+  file.end()
+  await once(file, 'close')
+  return path
+}
+
+/** It answers nothing until it is let go: whoever reads ahead has the time to do it. */
+const stalledReceiver = async (): Promise<{ url: string; requests: () => number; go: () => void }> => {
+  const held: Array<() => void> = []
+  let requests = 0
+  let going = false
+  const server = createServer((request, response) => {
+    requests++
+    request.resume().on('end', () => {
+      const answer = (): void => void response.end()
+      if (going) answer()
+      else held.push(answer)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    requests: () => requests,
+    go: () => {
+      going = true
+      for (const answer of held) answer()
+    },
+  }
+}
+
+const send = (file: string, url: string, maxWaiting: number) =>
+  headrace(
+    ['send', file, '--to', url, '--output', 'quiet', '--timeout', '1h', '--max-waiting', String(maxWaiting)],
+    { env: environment },
+  )
+
+it(
+  `sends ${EVENTS} events to a slow receiver with a heap of ${HEAP} MiB, and ${RSS} MiB in all`,
+  async () => {
+    const [file, receiver] = await Promise.all([eventsFile(), stalledReceiver()])
+    const sending = send(file, receiver.url, 1_000)
+    // In this time it would read the whole file, if it did not wait for room.
+    await Promise.race([sending, wait(3_000)])
+    receiver.go()
+    const { code, stderr } = await sending
+    expect(stderr).toContain(`${EVENTS} accepted = ${EVENTS} delivered\n`)
+    expect(code).toBe(0)
+    expect(receiver.requests()).toBe(EVENTS)
+    expect(Number(/took (\d+)/.exec(stderr)?.[1]) / 1024).toBeLessThan(RSS)
+  },
+  PATIENCE,
+)
+
+it(
+  'is backpressure and not luck: without it the same heap does not do',
+  async () => {
+    const [file, receiver] = await Promise.all([eventsFile(), stalledReceiver()])
+    const { code, stderr } = await send(file, receiver.url, 1_000_000)
+    expect(stderr).toMatch(/heap out of memory/)
+    expect(code).not.toBe(0)
+  },
+  PATIENCE,
+)

@@ -1,0 +1,51 @@
+import { writeFileSync } from 'node:fs'
+import { expect, it, onTestFinished } from 'vitest'
+import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
+import type { Received } from '../../src/testing/loopbackReceiver.ts'
+import { headrace, linesOf, recordsOf, scratch, start, track } from './command.ts'
+
+const eventIn = ({ body }: Received): string => (JSON.parse(body.toString()) as { event: string }).event
+
+it('delivers every line after a kill, and little that was delivered before twice', async () => {
+  let answered = 0
+  let healthy = 200
+  const receiver = await loopbackReceiver(() => ({ do: 'status', code: answered++ < healthy ? 200 : 503 }))
+  onTestFinished(receiver.close)
+  const folder = scratch()
+  const file = `${folder}/events.ndjson`
+  const count = 600
+  // Without message ids, so that nothing but the place in the file tells lines apart.
+  const lines = Array.from(
+    { length: count },
+    (_, at) => `${JSON.stringify({ type: 'track', userId: 'u1', event: `e${at}` })}\n`,
+  )
+  writeFileSync(file, lines.join(''))
+  const args = ['send', file, '--to', receiver.url, '--outbox', `${folder}/outbox`, '--output', 'json']
+  const first = start(args)
+  await receiver.arrived(healthy + 20)
+  first.child.kill('SIGKILL')
+  await first.ended
+  const before = receiver.received.slice(0, healthy).map(eventIn)
+
+  healthy = Infinity
+  const { code, stdout } = await headrace(args)
+  expect(recordsOf(stdout).at(-1)).toMatchObject({ t: 'summary', refused: 0, waiting: 0, rejected: 0 })
+  const delivered = recordsOf(stdout).filter(({ outcome }) => outcome === 'delivered').length
+  expect(new Set([...before, ...receiver.received.slice(-delivered).map(eventIn)]).size).toBe(count)
+  expect(delivered).toBeLessThan(count - before.length / 2)
+  expect(code).toBe(0)
+})
+
+it('stops for signals of the system, and quits at once for the second', async () => {
+  const receiver = await loopbackReceiver(() => ({ do: 'silence' }))
+  onTestFinished(receiver.close)
+  const { child, ended, complains } = start(['send', '--to', receiver.url, '--timeout', '10m'])
+  child.stdin.end(track('A'))
+  await receiver.arrived(1)
+  child.kill('SIGTERM')
+  await complains(/Press Ctrl-C again/)
+  child.kill('SIGINT')
+  const { code, stderr } = await ended
+  expect(linesOf(stderr)).toContain('headrace: read 1 · waiting 1')
+  expect(code).toBe(5)
+})
