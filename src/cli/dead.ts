@@ -13,7 +13,7 @@ import { openLmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
 import type { ItemCodec, LmdbOutbox } from '../outbox/lmdb/contract.ts'
 import type { DeadLetter } from '../outbox/outbox.ts'
 import { callsIn } from './forward.ts'
-import type { OptionsOf, deadFlags, redriveFlags } from './flags.ts'
+import type { DeadOptions, PurgeOptions, RedriveOptions } from './flags.ts'
 import { UsageError, orUsage, wrong } from './options.ts'
 import type { Checked } from './options.ts'
 import { causesOf, plain, showCauses, toJson, whyNot } from './report.ts'
@@ -26,7 +26,7 @@ type Item = Payload<Event | Event['type']>
 type Letter = DeadLetter<Item>
 type Store = LmdbOutbox<Item>
 
-type Filter = Pick<OptionsOf<typeof deadFlags>, 'reason' | 'status' | 'kind' | 'since'>
+type Filter = Pick<DeadOptions, 'reason' | 'status' | 'kind' | 'since'>
 
 const folderOf = (path: string): Checked<string> => {
   if (!existsSync(path)) return wrong(`--outbox '${path}': there is no such folder`)
@@ -58,8 +58,8 @@ export const matching =
     )
   }
 
-const typeOf = ({ items: [carried] }: Item): Event['type'] =>
-  typeof carried === 'string' ? carried : carried.type
+const typeOf = ({ items: [carried] }: Item): Event['type'] | undefined =>
+  typeof carried === 'object' ? carried.type : carried
 
 const PAGE = 1_000
 
@@ -111,7 +111,12 @@ const whole = (letter: Letter): object => {
   const { id, at } = letter
   const head = { t: 'dead', id, at: new Date(at).toISOString(), outcome: endOf(letter) }
   if (letter.reason === 'corrupt') return { ...head, raw: letter.raw }
-  return { ...head, n: letter.outcome.attempts, causes: causesIn(letter), call: callsIn(letter.entry.item)[0] }
+  return {
+    ...head,
+    n: letter.outcome.attempts,
+    causes: causesIn(letter),
+    call: callsIn(letter.entry.item)[0],
+  }
 }
 
 const lineOf = (letter: Letter, { paint }: Terminal['out']): string => {
@@ -119,7 +124,7 @@ const lineOf = (letter: Letter, { paint }: Terminal['out']): string => {
   if (letter.reason === 'corrupt') return `${head} ${plain(letter.raw)}`
   const { item } = letter.entry
   const why = `${showCauses(causesIn(letter))}, after ${String(letter.outcome.attempts)} attempts`
-  return `${head} ${typeOf(item).padEnd(8)} ${plain(item.id)}  ${why}`
+  return `${head} ${(typeOf(item) ?? '').padEnd(8)} ${plain(item.id)}  ${why}`
 }
 
 const turn = (): Promise<void> => new Promise(nextTurn)
@@ -146,7 +151,7 @@ const withStore = async (
 
 /** `headrace dead ls` */
 export const listCommand = (
-  { outbox, output, ...filter }: OptionsOf<typeof deadFlags>,
+  { outbox, output, ...filter }: DeadOptions,
   terminal: Terminal,
 ): Promise<number> =>
   withStore(outbox, terminal, async (store) => {
@@ -161,7 +166,7 @@ export const listCommand = (
       if (output === 'json') out.line(toJson(whole(letter)))
       else if (output === 'lines') out.line(lineOf(letter, out))
     }
-    const { dead, waiting, evictedDeadLetters: evicted = 0 } = store.stats()
+    const { dead, waiting, evictedDeadLetters: evicted } = store.stats()
     const removed = evicted === 0 ? '' : ` · ${String(evicted)} older ones were removed to make room`
     if (output !== 'json')
       err.line(
@@ -172,8 +177,8 @@ export const listCommand = (
 
 /** `headrace dead show` */
 export const showCommand = (
-  id = '',
-  { outbox, output, ...filter }: OptionsOf<typeof deadFlags>,
+  id: string | undefined,
+  { outbox, output, ...filter }: DeadOptions,
   terminal: Terminal,
 ): Promise<number> =>
   withStore(outbox, terminal, async (store) => {
@@ -182,7 +187,7 @@ export const showCommand = (
       terminal.out.line(output === 'json' ? toJson(whole(letter)) : JSON.stringify(whole(letter), null, 2))
       return FINE
     }
-    terminal.err.line(`headrace dead show: there is no dead letter ${plain(id)}: see headrace dead ls`)
+    terminal.err.line(`headrace dead show: there is no dead letter ${plain(id ?? '')}: see headrace dead ls`)
     return FAULT
   })
 
@@ -206,7 +211,7 @@ const preview = async (
 /** `headrace dead redrive` and `headrace dead purge` */
 export const changeCommand = (
   action: 'redrive' | 'purge',
-  options: OptionsOf<typeof redriveFlags> & { readonly unreadable?: boolean },
+  options: RedriveOptions & Partial<PurgeOptions>,
   terminal: Terminal,
 ): Promise<number> => {
   const { outbox, output, yes, unreadable = false, ...given } = options
