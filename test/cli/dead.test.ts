@@ -1,6 +1,5 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { createClient } from '../../src/client/createClient.ts'
 import { webhookDestination } from '../../src/destination/createDestination.ts'
 import { failing, headrace, linesOf, receiverOf, recordsOf, scratch, start, track } from './inProcess.ts'
 
@@ -69,37 +68,6 @@ it('lists, shows, counts first, puts back and deletes what is meant', async () =
   ])
   expect((await dead(path, 'purge', '--yes')).stdout).toBe('1 dead letters were deleted\n')
   expect((await dead(path, 'ls')).stderr).toContain('0 of 0 dead letters')
-})
-
-it('shows each dead message of a client, and the next client sends what was put back', async () => {
-  let code = 401
-  const receiver = await receiverOf(() => ({ do: 'status', code }))
-  const path = `${scratch()}/outbox`
-  const open = () =>
-    createClient('a key', { endpoint: receiver.url, outbox: { path }, logger: false, drainOnExit: false })
-  const client = open()
-  client.track({ userId: 'u1', event: 'Seen', messageId: 'm1', properties: { a: 1 } })
-  client.identify({ userId: 'u1', messageId: 'm2' })
-  expect(await client.flush()).toMatchObject({ rejected: 2 })
-  await client.close()
-
-  const ls = await dead(path, 'ls')
-  expect(ls.stdout).toMatch(/rejected .* track {4}m1 .*401/)
-  expect(ls.stdout).toMatch(/rejected .* identify m2 .*401/)
-  const shown = await dead(path, 'show', '1', '--output', 'json')
-  expect(recordsOf(shown.stdout)).toMatchObject([
-    { call: { type: 'track', messageId: 'm1', event: 'Seen', properties: { a: 1 } } },
-  ])
-  const put = await dead(path, 'redrive', '--kind', 'track', '--yes')
-  expect(put.stderr).toBe('headrace: the client of this folder sends them when it is started again\n')
-
-  code = 200
-  const again = open()
-  const { totals } = await again.close()
-  expect(totals).toMatchObject({ delivered: 1 })
-  const last = receiver.received.at(-1)?.body.toString()
-  expect(last).toContain('"messageId":"m1"')
-  expect(last).not.toContain('"messageId":"m2"')
 })
 
 it('tells of dead letters that were removed to make room', async () => {
