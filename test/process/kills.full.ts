@@ -124,6 +124,7 @@ it(`collect, killed ${String(SIZE.kills)} times`, { timeout: LIMIT }, async () =
   const config = `${folder}/collector.json`
   const port = await freePort()
   let posting: Promise<void> | undefined
+  let ready = Promise.resolve()
   const { figures, end, summary } = await killed({
     places,
     begin: (life, stage) => {
@@ -142,10 +143,17 @@ it(`collect, killed ${String(SIZE.kills)} times`, { timeout: LIMIT }, async () =
         )
       posting ??= postAll(port, stage)
       const flags = ['--config', config, '--output', 'json', '--grace', '1h']
-      return startLife([MAIN, 'collect', String(port), ...flags], stage.hear)
+      let isReady = (): void => undefined
+      ready = new Promise((resolve) => (isReady = resolve))
+      return startLife([MAIN, 'collect', String(port), ...flags], (said) => {
+        if (said['t'] === 'ready') isReady()
+        stage.hear(said)
+      })
     },
     ending: async ({ child }) => {
       await posting
+      // Before it listens to signals, one would end it at once.
+      await ready
       child.kill('SIGTERM')
     },
   })
