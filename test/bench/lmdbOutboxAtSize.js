@@ -1,5 +1,5 @@
 // What an outbox with 1,000,000 items of 1 KB needs: memory while they come, when it is opened anew, while each fails once and waits for an
-// hour, and while they are delivered; and how long opening takes. Each in a process of its own, mapped files counted. Takes some minutes.
+// hour, and while they are delivered; and how long opening takes. Each in a process of its own, the mapped file not counted. Takes some minutes.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'

@@ -54,6 +54,16 @@ it(`a destination, killed ${String(SIZE.kills)} times`, { timeout: LIMIT }, asyn
   await expectEmpty(path, payloadCodec)
 })
 
+it('a destination that acknowledges what it does not store is found out', { timeout: LIMIT }, async () => {
+  const path = `${scratch()}/outbox`
+  const begin = (_: number, stage: Stage) => {
+    const life = startLife([CHILD, 'early', path, `${stage.url}hook`], stage.hear)
+    life.child.stdin.end(missing(stage))
+    return life
+  }
+  await expect(killed({ places: ['hook'], messages: 300, begin })).rejects.toThrow('missing: 15')
+})
+
 it(`a client, killed ${String(SIZE.kills)} times`, { timeout: LIMIT }, async () => {
   const path = `${scratch()}/outbox`
   const { figures, end, summary } = await killed({

@@ -1,4 +1,4 @@
-// A host that sends messages until it is killed: `pipeline.js destination|client FOLDER URL`. It reads names on stdin, and tells on stdout, a
+// A host that sends messages until it is killed: `pipeline.js destination|early|client FOLDER URL`. It reads names on stdin, and tells on stdout, a
 // line each and at once, what it offers, what was accepted, what has ended, and at the end its totals.
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -28,6 +28,11 @@ const sendByDestination = async () => {
     for (let next = await names.next(); !next.done; next = await names.next()) {
       const name = next.value
       tell({ t: 'offered', name })
+      // A planted defect: some messages are acknowledged and never sent.
+      if (kind === 'early' && Number(name.slice(1)) % 20 === 7) {
+        tell({ t: 'accepted', name })
+        continue
+      }
       const answer = await destination.send(callOf(name))
       if (answer._tag === 'Right') tell({ t: 'accepted', name })
       else if (answer.left._tag !== 'Closed') tell({ t: 'refused', name, why: answer.left._tag })
