@@ -4,20 +4,20 @@ import { secretFrom } from '../signing/secret.ts'
 import type { Secret } from '../signing/secret.ts'
 import { signerOf } from '../signing/sign.ts'
 
-/** Finds out who sends. */
+/** Finds the owner of a write key. */
 export interface Authentication<S> {
-  /** By an `Authorization` header: Basic, the write key as user name, whatever the password. */
+  /** By an `Authorization` header: Basic, with the write key as user name and any password. */
   readonly byHeader: (header: string) => S | undefined
-  /** By the write key itself. */
-  readonly byKey: (key: string) => S | undefined
+  /** By the write key. */
+  readonly byKey: (key: string | undefined) => S | undefined
 }
 
 const BASIC = /^basic +([A-Za-z0-9+/_=-]+) *$/i
 
-/** Whether a header is of the kind that names a write key; another one (Bearer) leaves it to the body. */
+/** Whether a header is Basic. With another scheme (Bearer) the body must name the write key. */
 export const isBasic = (header: string): boolean => /^basic\b/i.test(header)
 
-/** The user name of a Basic header; some senders leave out the colon. */
+/** The user name of a Basic header. Some senders omit the colon. */
 const userOf = (header: string): string | undefined => {
   const [, encoded] = BASIC.exec(header) ?? []
   if (encoded === undefined) return undefined
@@ -27,22 +27,20 @@ const userOf = (header: string): string | undefined => {
 }
 
 /**
- * Knows everybody by their write keys. Keys are never compared: each signs the same words, made up for this process, and it is the
- * signature that is looked up, so how long that takes tells nothing of a key. The user names that were right are remembered, for each
- * costs a signature otherwise: no more than there are keys, whatever passwords come with them. They stand in a `Map`, which compares texts
- * only when their hashes, of the whole text and seeded by the process, are equal.
+ * Keys are never compared as text: each signs a word of this process, and the signature is looked up, so timing tells nothing of
+ * a key. Correct user names are remembered, because a signature costs more than the rest; there are no more of them than keys.
  */
 export const authentication = <S>(
-  everybody: ReadonlyArray<readonly [Secret | string, S]>,
+  owners: ReadonlyArray<readonly [key: Secret | string, owner: S]>,
 ): Authentication<S> => {
-  const words = newId()
-  const printOf = (key: Secret | string): string => signerOf(key)(words)
-  const byPrint = new Map(everybody.map(([key, who]) => [printOf(key), who]))
+  const word = newId()
+  const signatureOf = (key: Secret | string): string => signerOf(key)(word)
+  const bySignature = new Map(owners.map(([key, owner]) => [signatureOf(key), owner]))
   const remembered = new Map<string, S>()
 
-  const byKey = (key: string): S | undefined => {
+  const byKey = (key: string | undefined): S | undefined => {
     const secret = secretFrom(key)
-    return isLeft(secret) ? undefined : byPrint.get(printOf(secret.right))
+    return isLeft(secret) ? undefined : bySignature.get(signatureOf(secret.right))
   }
 
   return {

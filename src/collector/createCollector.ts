@@ -1,81 +1,132 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
-import { messageOf } from '../core/awaitable.ts'
-import { steady, systemClock } from '../core/clock.ts'
-import { ConfigError, disabled, invalid, notStored } from '../core/refusal.ts'
-import type { Fault, Refusal } from '../core/refusal.ts'
+import { steady } from '../core/clock.ts'
+import { decodeOptions } from '../core/options.ts'
+import { ConfigError, disabled, invalid } from '../core/refusal.ts'
+import type { Refusal } from '../core/refusal.ts'
 import { sumOf } from '../core/totals.ts'
-import type { Accepted, CloseOptions } from '../destination/destination.ts'
-import { numbersOf } from '../destination/options.ts'
-import { receivedBatchBytes, receivedCallBytes } from '../event/limits.ts'
+import { openDestination, urlsSink, webhooksOf } from '../destination/createDestination.ts'
+import type { OpenDestination } from '../destination/createDestination.ts'
 import { listeners } from '../log/listeners.ts'
-import { isListening } from '../log/listeners.ts'
+import type { Listener } from '../log/logEvent.ts'
 import { hot } from '../log/streams.ts'
+import { isStoredIn } from '../outbox/lmdb/contract.ts'
+import { outboxFault, OutboxError } from '../outbox/lmdb/contract.ts'
+import type { Event } from '../event/event.ts'
+import type { Payload } from '../event/payload.ts'
+import { signerOf } from '../signing/sign.ts'
+import { contramap } from '../sink/contramap.ts'
+import { withObserver } from '../sink/observe.ts'
+import type { Sink } from '../sink/sink.ts'
+import { withTimeout } from '../sink/timeout.ts'
 import { authentication } from './authentication.ts'
 import type {
   Collector,
   CollectorClosing,
   CollectorOptions,
+  CollectorStats,
   DestinationOutcome,
-  Place,
-  Source,
+  SourceStats,
 } from './collector.ts'
-import { tally } from './counters.ts'
-import { forgetting } from './deletions.ts'
-import { encoding, intake } from './ingest.ts'
+import { deleter, sourcesById } from './deletions.ts'
+import { ingester, messageEncoder } from './ingest.ts'
 import { nodeMount } from './nodeMount.ts'
-import { optionsFaults } from './options.ts'
-import { reception } from './requestHandler.ts'
-import { decodeCollectorSettings } from './settings.ts'
-import type { CollectorSettings } from './settings.ts'
-import { storage } from './storage.ts'
-import { openPlaces } from './targets.ts'
+import { requestHandler } from './requestHandler.ts'
+import type { Source, Target } from './route.ts'
+import { collectorOptions, decodeCollectorSettings } from './settings.ts'
+import type {
+  CheckedCollectorOptions,
+  CollectorSettings,
+  DestinationSettings,
+  SinkDestinationSettings,
+} from './settings.ts'
 import { uploads } from './uploads.ts'
 import { webMount } from './webMount.ts'
 
-const orThrow = <A>(what: string, checked: Either<ReadonlyArray<Fault>, A>): A => {
-  if (isLeft(checked)) throw new ConfigError(`the ${what} of a collector are wrong`, checked.left)
-  return checked.right
+/** All faults at once. The settings are checked against `egress` only if the options are right. */
+const check = (
+  givenSettings: CollectorSettings,
+  givenOptions: CollectorOptions,
+): readonly [CollectorSettings, CheckedCollectorOptions] => {
+  const options = decodeOptions(collectorOptions, givenOptions)
+  const egress = isLeft(options) ? undefined : options.right.egress
+  const settings = decodeCollectorSettings(givenSettings, egress)
+  if (!isLeft(settings) && !isLeft(options)) return [settings.right, options.right]
+  throw new ConfigError('Invalid settings or options of a collector', [
+    ...(isLeft(settings) ? settings.left : []),
+    ...(isLeft(options) ? options.left : []),
+  ])
 }
 
-/** Everything that is wrong at once: what settings say can be held against `egress` only if that is right. */
-const checked = (given: CollectorSettings, options: CollectorOptions): CollectorSettings => {
-  const wrong = optionsFaults(options)
-  const settings = decodeCollectorSettings(given, wrong.length === 0 ? options.egress : undefined)
-  if (wrong.length === 0) return orThrow('settings', settings)
-  return orThrow(
-    isLeft(settings) ? 'settings and options' : 'options',
-    left([...(isLeft(settings) ? settings.left : []), ...wrong]),
-  )
+type MakeSink = (onEvent: Listener) => Sink<Payload<Event>>
+
+/** Each attempt has its time. The signer comes with the payload: what waits has none. */
+const ownSink =
+  ({ sink, sharedSecret }: SinkDestinationSettings, { clock, timeout }: CheckedCollectorOptions): MakeSink =>
+  (onEvent) => {
+    const signer = sharedSecret === undefined ? undefined : signerOf(sharedSecret)
+    const signed =
+      signer === undefined ? sink : contramap((payload: Payload<Event>) => ({ ...payload, signer }))(sink)
+    return withObserver(onEvent, { clock, only: 'Attempted' })(withTimeout(timeout, { clock })(signed))
+  }
+
+const sinkOf = (settings: DestinationSettings, options: CheckedCollectorOptions): MakeSink => {
+  if (settings.sink !== undefined) return ownSink(settings, options)
+  const urls = webhooksOf(settings, options)
+  return (onEvent) => urlsSink(urls, options, onEvent)
 }
 
-const numbers = (options: CollectorOptions) => ({
-  maxMessage: options.maxMessage ?? receivedCallBytes,
-  maxBatch: options.maxBatch ?? receivedBatchBytes,
-  maxBody: numbersOf(options, 'createCollector').maxBody,
-  uploadTimeout: options.uploadTimeout ?? 30_000,
-  maxUploading: options.maxUploading ?? 67_108_864,
+const openTarget = (
+  { name, enabled = true, outbox: folder }: DestinationSettings,
+  makeSink: MakeSink,
+  { outbox: outboxFor, ...options }: CheckedCollectorOptions,
+  onOutcome: (outcome: DestinationOutcome) => void,
+): Target => {
+  const given = folder ?? outboxFor?.(name)
+  const outbox = isStoredIn(given) ? { owner: name, ...given } : given
+  const all = { ...options, ...(outbox === undefined ? {} : { outbox }) }
+  try {
+    const destination = openDestination(makeSink, enabled, all, (outcome) => {
+      onOutcome({ destination: name, outcome })
+    })
+    return { name, destination }
+  } catch (error) {
+    if (!(error instanceof OutboxError)) throw error
+    const { reason, path, message } = error
+    throw new OutboxError(outboxFault(reason, path, `destination ${JSON.stringify(name)}: ${message}`))
+  }
+}
+
+/** Opens all, or none: if one folder cannot be opened, the others are closed again. */
+const openTargets = (
+  { destinations }: CollectorSettings,
+  options: CheckedCollectorOptions,
+  onOutcome: (outcome: DestinationOutcome) => void,
+): ReadonlyArray<Target> => {
+  const sinks = destinations.map((each) => sinkOf(each, options))
+  const opened: Target[] = []
+  try {
+    destinations.forEach((each, at) => {
+      const makeSink = sinks[at]
+      if (makeSink !== undefined) opened.push(openTarget(each, makeSink, options, onOutcome))
+    })
+  } catch (error) {
+    for (const { destination } of opened) void destination.close({ timeout: 0 })
+    throw error
+  }
+  return opened
+}
+
+const statsOf = ({ received, accepted }: Pick<SourceStats, 'received' | 'accepted'>): SourceStats => ({
+  received,
+  accepted,
+  refused: received - accepted,
 })
 
-const openSources = (
-  { sources, destinations }: CollectorSettings,
-  places: ReadonlyArray<Place>,
-): ReadonlyArray<Source> =>
-  sources.map(({ id, enabled = true, deletions = false }) => ({
-    id,
-    enabled,
-    deletions,
-    places: places.filter((_, at) => destinations[at]?.sources.includes(id)),
-    received: 0,
-    accepted: 0,
-  }))
-
 /**
- * The receiving side: sources post events to it in the public tracking convention, and it forwards each to the destinations that are connected
- * to its source and allowed by it (CO1, CO4). It is mounted on a server of the host's. It accounts for every message.
+ * The receiving side: senders post events of a source in the public tracking convention, and each event goes to the
+ * destinations that are connected to its source and allowed by its integrations. Mount it on a server of yours.
  *
- * Wrong settings and options, misspelt ones too, throw one `ConfigError` that names every fault; `decodeCollectorSettings` says the same of
- * the settings as a value.
+ * @throws ConfigError that lists everything that is wrong with the settings and the options, unknown ones too.
  *
  * @example
  * import { createCollector } from 'headrace/collector'
@@ -95,124 +146,144 @@ const openSources = (
  * console.log(response.status, await response.text()) // => 200 {"ok":true,"receivedEvents":1,"okEvents":1}
  * await collector.close()
  */
-export const createCollector = (given: CollectorSettings, options: CollectorOptions = {}): Collector => {
-  const settings = checked(given, options)
-  const { clock = systemClock, whenFull = 'deadLetter', newId } = options
-  const { maxMessage, maxBatch, maxBody, uploadTimeout, maxUploading } = numbers(options)
+export const createCollector = (
+  givenSettings: CollectorSettings,
+  givenOptions: CollectorOptions = {},
+): Collector => {
+  const [settings, options] = check(givenSettings, givenOptions)
+  const { clock, whenFull, maxBatch, maxUploading } = options
   const now = steady(clock)
   const onEvent = listeners(options)
-  const hears = isListening(options)
   let closing: Promise<CollectorClosing> | undefined
   const isClosing = (): boolean => closing !== undefined
 
-  const reportFrom =
+  const defectIn =
     (where: string) =>
     (error: unknown): void => {
       onEvent({ _tag: 'Defect', at: now(), where, error })
     }
-  const outcomes = hot<DestinationOutcome>(reportFrom('a subscriber of outcomes$'))
-  const places = orThrow('options', openPlaces(settings, options, outcomes.next))
-  const sources = openSources(settings, places)
-  const counts = tally(sources)
+  const outcomes = hot<DestinationOutcome>(defectIn('a subscriber of outcomes$'))
+  const targets = openTargets(settings, options, outcomes.next)
+  const sources = settings.sources.map(({ id, enabled = true, deletions = false }): Source => ({
+    id,
+    enabled,
+    deletions,
+    targets: targets.filter((_, at) => settings.destinations[at]?.sources.includes(id)),
+    received: 0,
+    accepted: 0,
+  }))
 
-  const encode = encoding({
-    clock,
-    maxMessage,
-    maxBody,
-    newId,
-    onDropped: (keys) => {
-      onEvent({ _tag: 'UnknownKeys', at: now(), keys })
-    },
-    hearsDropped: () => hears('UnknownKeys'),
-  })
-  const kept = storage(whenFull)
+  const reasons = { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotStored: 0 }
+  const answers = new Map<number, number>()
+  let unrouted = 0
+  let deletions = 0
+  const onAnswered = (status: number): void => {
+    answers.set(status, (answers.get(status) ?? 0) + 1)
+  }
   const onRefused = (refusal: Refusal): void => {
     onEvent({ _tag: 'Refused', at: now(), refusal })
   }
-  const take = intake({ encode, storage: kept, tally: counts, isClosing, onRefused })
-  const onNotified = counts.deletions
-  const forget = forgetting({ sources, encode, storage: kept, isClosing, onNotified, onRefused })
-  const arriving = uploads(clock, uploadTimeout, maxUploading)
-  const desk = reception({
+
+  const encode = messageEncoder(options, (keys) => {
+    onEvent({ _tag: 'UnknownKeys', at: now(), keys })
+  })
+  const ingest = ingester(encode, whenFull, isClosing, {
+    accepted: (source, count, withoutTarget) => {
+      source.received += count
+      source.accepted += count
+      unrouted += withoutTarget
+    },
+    refused: (source, refusal) => {
+      source.received++
+      reasons[refusal._tag]++
+      onRefused(refusal)
+    },
+  })
+  const deleteUser = deleter(encode, whenFull, isClosing, (notifications) => {
+    deletions += notifications
+  })
+
+  const uploading = uploads(clock, options.uploadTimeout, maxUploading)
+  const handler = requestHandler({
     authentication: authentication(
-      settings.sources.flatMap(({ writeKey }, at) => {
-        const source = sources[at]
-        return source === undefined ? [] : [[writeKey, source] as const]
-      }),
+      sources.map((source, at) => [settings.sources[at]?.writeKey ?? '', source] as const),
     ),
     maxBatch,
     maxUploading,
     isClosing,
-    uploads: arriving,
-    take,
-    forget: forget.bySource,
-    onDefect: reportFrom('the collector'),
-    onAnswer: counts.answered,
+    ingest,
+    deleteBySource: async (source, call) => {
+      const deleted = await deleteUser([source], call)
+      if (isLeft(deleted)) onRefused(deleted.left)
+      return deleted
+    },
+    onDefect: defectIn('the collector'),
   })
 
-  const acceptFrom = async (source: Source, message: unknown): Promise<Either<Refusal, Accepted>> => {
-    const taken = await take({ source, messages: [message], defaults: {}, owned: false, size: Infinity })
-    const [first] = taken.refused
-    return first === undefined ? right({ id: taken.id ?? '' }) : left(first.refusal)
-  }
+  const destinationOf = (name: string): OpenDestination | undefined =>
+    targets.find((target) => target.name === name)?.destination
 
-  const placeOf = (name: string): Place | undefined => places.find((place) => place.name === name)
-
-  const turn = (name: string, enabled: boolean): boolean => {
-    const place = placeOf(name)
-    if (place !== undefined) place.enabled = enabled
-    return place !== undefined
-  }
-
-  const shutDown = async (options: CloseOptions | undefined): Promise<CollectorClosing> => {
-    const closed = await Promise.all(places.map(({ work }) => work.close(options)))
+  const shutDown = async (...given: Parameters<Collector['close']>): Promise<CollectorClosing> => {
+    const closed = await Promise.all(targets.map(({ destination }) => destination.close(...given)))
     outcomes.complete()
     return {
       totals: sumOf(closed.map(({ totals }) => totals)),
-      abandoned: Object.fromEntries(places.map(({ name }, at) => [name, closed[at]?.abandoned ?? []])),
+      abandoned: Object.fromEntries(targets.map(({ name }, at) => [name, closed[at]?.abandoned ?? []])),
     }
   }
 
-  const close: Collector['close'] = (options) => {
+  const close: Collector['close'] = (given) => {
     if (closing !== undefined) return closing
-    closing = Promise.resolve().then(() => shutDown(options))
-    arriving.close()
+    closing = Promise.resolve().then(() => shutDown(given))
+    uploading.close()
     return closing
   }
 
+  const stats = (): CollectorStats => {
+    const sum = (of: (source: Source) => number): number =>
+      sources.reduce((total, source) => total + of(source), 0)
+    return {
+      ...statsOf({ received: sum(({ received }) => received), accepted: sum(({ accepted }) => accepted) }),
+      reasons: { ...reasons },
+      unrouted,
+      deletions,
+      answers: Object.fromEntries(answers),
+      sources: Object.fromEntries(sources.map((source) => [source.id, statsOf(source)])),
+      destinations: Object.fromEntries(targets.map(({ name, destination }) => [name, destination.stats()])),
+    }
+  }
+
   return {
-    handle: webMount(desk),
-    listener: nodeMount(desk),
+    handle: webMount(handler, uploading, maxBatch, onAnswered),
+    listener: nodeMount(handler, uploading, maxBatch, onAnswered),
     accept: async (id, message) => {
       const source = sources.find((each) => each.id === id)
       if (source === undefined)
-        return left(invalid(message, [{ path: '', message: 'no source has the id that was given' }]))
+        return left(invalid(message, [{ path: '', message: 'there is no source with this id' }]))
       if (!source.enabled) return left(disabled(message))
-      try {
-        return await acceptFrom(source, message)
-      } catch (error) {
-        return left(notStored(message, messageOf(error)))
-      }
+      const { refused, id: messageId = '' } = await ingest(source, [message], {
+        owned: false,
+        size: Infinity,
+      })
+      return refused[0] === undefined ? right({ id: messageId }) : left(refused[0].refusal)
     },
-    requestDeletion: async (userId, options) => {
-      try {
-        // Typed callers give an object or nothing; others give null.
-        return await forget.byHost(userId, (options as typeof options | null) ?? {})
-      } catch (error) {
-        return left(notStored(userId, messageOf(error)))
-      }
+    requestDeletion: async (userId, given): ReturnType<Collector['requestDeletion']> => {
+      // Callers without types may pass null.
+      const affected = sourcesById((given as typeof given | null)?.sources, sources)
+      return isLeft(affected) ? left(invalid(userId, affected.left)) : deleteUser(affected.right, { userId })
     },
-    enable: (name) => turn(name, true),
-    disable: (name) => turn(name, false),
+    enable: (name) => {
+      destinationOf(name)?.enable()
+      return destinationOf(name) !== undefined
+    },
+    disable: (name) => {
+      destinationOf(name)?.disable()
+      return destinationOf(name) !== undefined
+    },
     outcomes$: outcomes.values$,
-    stats: () => ({
-      ...counts.counts(),
-      destinations: Object.fromEntries(
-        places.map(({ name, work, enabled }) => [name, { ...work.stats(), enabled }]),
-      ),
-    }),
-    idle: async () => sumOf(await Promise.all(places.map(({ work }) => work.idle()))),
-    redrive: async (name, matches) => (await placeOf(name)?.work.redrive(matches)) ?? 0,
+    stats,
+    idle: async () => sumOf(await Promise.all(targets.map(({ destination }) => destination.idle()))),
+    redrive: async (name, matches) => (await destinationOf(name)?.redrive(matches)) ?? 0,
     close,
     [Symbol.asyncDispose]: async () => {
       await close()

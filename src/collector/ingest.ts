@@ -1,283 +1,208 @@
 /**
- * A message as senders write it, made ready for the codec: what the public convention allows beyond our own call form.
+ * Messages as senders write them: completed, encoded, routed and stored.
  *
  * @module
  */
 
-import * as Limits from '../event/limits.ts'
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isPromiseLike } from '../core/awaitable.ts'
-import type { Awaitable } from '../core/awaitable.ts'
-import type { Clock } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
 import type { Fields } from '../core/json.ts'
-import { invalid, tooLarge, closed } from '../core/refusal.ts'
+import { closed, invalid, tooLarge } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
-import { encoderOf } from '../destination/encoder.ts'
+import { eventEncoder } from '../destination/record.ts'
 import type { Event } from '../event/event.ts'
 import type { Kind } from '../event/kinds.ts'
+import * as Limits from '../event/limits.ts'
 import type { EventPayload } from '../event/payload.ts'
-import type { Source } from './collector.ts'
-import type { Tally } from './counters.ts'
-import { route } from './route.ts'
-import type { StorageFailure, Share, Storage } from './storage.ts'
+import { route, store } from './route.ts'
+import type { Routed, Source, StorageFailure, WhenFull } from './route.ts'
+import type { CheckedCollectorOptions } from './settings.ts'
 
-/** What is said for a message from outside of it. */
-export interface Defaults {
-  /** Its kind: the path says it (CO4). */
-  readonly type?: Kind
-  /** Of the batch; the message's own keys win. */
+/** What came with a message, outside of it. */
+export interface Origin {
+  /** Its kind, if the path says it. */
+  readonly type?: Kind | undefined
+  /** Of the batch. The message's own keys win. */
   readonly context?: Fields | undefined
   readonly integrations?: Fields | undefined
+  /** Whether it comes from `JSON.parse`, and need not be copied. */
+  readonly owned: boolean
+  /** Bytes of the text in which it came. `Infinity`: not known. */
+  readonly size: number
 }
 
-/** The message's own keys over the batch's; what is no object is left for the codec to complain of. */
+/** The message's own keys over those of the batch. What is no object is left for the codec to refuse. */
 const under = (defaults: Fields, own: unknown): unknown => {
   if (own === undefined || own === null) return defaults
   return isRecord(own) ? { ...defaults, ...own } : own
 }
 
-/**
- * A message with all that is said for it: its kind, the batch's context and integrations, and `originalTimestamp` where it has no
- * `timestamp` (EV5). Never changes what it is given; answers the same object when there is nothing to add.
- */
-export const completed = (message: unknown, { type, context, integrations }: Defaults): unknown => {
+/** A message with what came beside it, and with its `originalTimestamp` if it has no `timestamp`. The same object if nothing is added. */
+const completed = (message: unknown, { type, context, integrations }: Origin): unknown => {
   if (!isRecord(message)) return message
-  const { timestamp, originalTimestamp } = message
-  const dated = timestamp !== undefined && timestamp !== null
-  const borrows = !dated && originalTimestamp !== undefined && originalTimestamp !== null
-  if (type === undefined && context === undefined && integrations === undefined && !borrows) return message
+  const timestamp = message['timestamp'] ?? undefined
+  const original = message['originalTimestamp'] ?? undefined
+  const takesOriginal = timestamp === undefined && original !== undefined
+  if (type === undefined && context === undefined && integrations === undefined && !takesOriginal)
+    return message
   return {
     ...message,
-    ...(type === undefined ? undefined : { type }),
-    ...(context === undefined ? undefined : { context: under(context, message['context']) }),
-    ...(integrations === undefined
-      ? undefined
-      : { integrations: under(integrations, message['integrations']) }),
-    ...(borrows ? { timestamp: originalTimestamp } : undefined),
+    ...(type === undefined ? {} : { type }),
+    ...(context === undefined ? {} : { context: under(context, message['context']) }),
+    ...(integrations === undefined ? {} : { integrations: under(integrations, message['integrations']) }),
+    ...(takesOriginal ? { timestamp: original } : {}),
   }
 }
 
-/** Without members that are null, as senders in other languages write what they do not know; undefined if there are none. */
-export const withoutNulls = (message: unknown): unknown => {
+/** Without members that are null: SDKs in other languages write them for absent ones. Undefined if there are none. */
+const withoutNulls = (message: unknown): unknown => {
   if (!isRecord(message)) return undefined
   const entries = Object.entries(message)
-  const known = entries.filter(([, value]) => value !== null)
-  return known.length < entries.length ? Object.fromEntries(known) : undefined
+  const present = entries.filter(([, value]) => value !== null)
+  return present.length < entries.length ? Object.fromEntries(present) : undefined
 }
-
-/** The id that a message brings, if it is one that could be right: to name it by when it is refused. */
-export const idOf = (message: unknown): string | undefined => {
-  const id = isRecord(message) ? message['messageId'] : undefined
-  return typeof id === 'string' && id !== '' ? id.slice(0, LONGEST_ID) : undefined
-}
-
-const LONGEST_ID = 256
-
-/** How messages become payloads. */
-export interface EncodingOptions {
-  readonly clock: Clock
-  /** Bytes of a message's JSON, and of the body that is forwarded (BY2). */
-  readonly maxMessage: number
-  readonly maxBody: number
-  readonly newId?: (() => string) | undefined
-  /** Is told the keys that a message lost (EV3). */
-  readonly onDropped?: ((keys: ReadonlyArray<string>) => void) | undefined
-  /** Whether anybody would listen. Default: always. */
-  readonly hearsDropped?: (() => boolean) | undefined
-}
-
-/** What is known of messages that came together. */
-export interface Parcel {
-  readonly defaults: Defaults
-  /** Whether they come straight from `JSON.parse`, and nobody else holds them. */
-  readonly owned: boolean
-  /** Bytes of the text in which they came; `Infinity` if they came in none. */
-  readonly size: number
-}
-
-/** Makes the payload of a message once for all destinations (BY1), or says why not. Never throws, whatever a message from code does. */
-export type EncodeMessage = (message: unknown, parcel: Parcel) => Either<Refusal, EventPayload<Event>>
 
 /**
- * What is left of `budget` bytes after the JSON of some data; below zero if that may need more, or is nested deeper than an event may be,
- * which would go too deep for us too. An upper bound, and quick.
+ * `budget` minus the JSON bytes of a value; negative if it may have more bytes, or is nested too deeply. An upper bound, much faster than
+ * writing the JSON.
  */
-const leftOf = (budget: number, value: unknown, deeper = Limits.nesting): number => {
+const remaining = (budget: number, value: unknown, depth = Limits.nesting): number => {
   if (typeof value === 'string') return budget - 6 * value.length - 3
   if (typeof value !== 'object' || value === null) return budget - 26
-  if (deeper === 0) return -1
+  if (depth === 0) return -1
   let rest = budget - 2
   if (Array.isArray(value)) {
     for (const each of value) {
-      rest = leftOf(rest, each, deeper - 1)
+      rest = remaining(rest, each, depth - 1)
       if (rest < 0) return rest
     }
     return rest
   }
-  // Not `Object.entries`: a list for each pair was a tenth of all that a message leaves to the garbage collector.
+  // Not `Object.entries`: its arrays were a tenth of all garbage of a message (measured).
   for (const key in value) {
-    // Sound for every object: it is read by a key that it has, and what stands there stays unknown.
-    const each = (value as Readonly<Record<string, unknown>>)[key]
-    rest = leftOf(rest - 6 * key.length - 3, each, deeper - 1)
+    // Every object can be read by its own keys.
+    const each = (value as Fields)[key]
+    rest = remaining(rest - 6 * key.length - 3, each, depth - 1)
     if (rest < 0) return rest
   }
   return rest
 }
 
-/** The bytes of a message as JSON if they may be more than `limit`, else 0; undefined if it is nested too deeply to be written. */
-const sizeBeyond = (message: unknown, limit: number, { owned, size }: Parcel): number | undefined => {
-  if (size <= limit || (owned && leftOf(limit, message) >= 0)) return 0
+/** The JSON bytes of a message, or 0 if they are surely within `limit`. Undefined: nested too deeply to be written. */
+const sizeOf = (message: unknown, limit: number, { owned, size }: Origin): number | undefined => {
+  if (size <= limit || (owned && remaining(limit, message) >= 0)) return 0
   try {
     return Buffer.byteLength(JSON.stringify(message))
   } catch (error) {
-    // The stack was not enough: nobody can say how long it is.
     if (error instanceof RangeError) return undefined
-    // A key that no event has cannot be written. It is left out, and what is kept has a limit of its own.
+    // An unknown key that cannot be written is left out, and the rest has its own limit.
     return 0
   }
 }
 
-const noDeletion = (message: unknown): Refusal =>
-  invalid(message, [{ path: 'type', message: 'must not be delete here: post deletions to /v1/delete' }])
+const wrong = (message: unknown, path: string, what: string): Either<Refusal, never> =>
+  left(invalid(message, [{ path, message: what }]))
 
-const tooDeep = (message: unknown): Refusal =>
-  invalid(message, [
-    { path: '', message: `must not be nested much deeper than ${String(Limits.nesting)} levels, in any key` },
-  ])
+/** Makes the payload of a message, once for all its targets, or answers why not. Never throws. */
+export type EncodeMessage = (message: unknown, origin: Origin) => Either<Refusal, EventPayload<Event>>
 
-const unreadable = (message: unknown): Refusal =>
-  invalid(message, [{ path: '', message: 'could not be read: give plain data' }])
+/** `onUnknownKeys` is given top-level keys that no event has. */
+export const messageEncoder = (
+  options: CheckedCollectorOptions,
+  onUnknownKeys: (keys: ReadonlyArray<string>) => void,
+): EncodeMessage => {
+  const { maxMessage } = options
+  const encodeOwned = eventEncoder(options, onUnknownKeys, true)
+  const encodeCopy = eventEncoder(options, onUnknownKeys)
 
-/** Makes the encoder of a collector. */
-export const encoding = ({ maxMessage, ...options }: EncodingOptions): EncodeMessage => {
-  const encodeOwned = encoderOf({ ...options, owned: true })
-  const encodeForeign = encoderOf(options)
-
-  const encoded: EncodeMessage = (message, parcel) => {
-    const encode = parcel.owned ? encodeOwned : encodeForeign
-    let made = encode(completed(message, parcel.defaults))
-    if (isLeft(made)) {
-      // Only now, for it is the rare case: what is null is always refused, and means absent.
-      const known = withoutNulls(message)
-      if (known !== undefined) made = encode(completed(known, parcel.defaults))
-      if (isLeft(made)) return left({ ...made.left, input: message })
+  const encode: EncodeMessage = (message, origin) => {
+    const encodeEvent = origin.owned ? encodeOwned : encodeCopy
+    let payload = encodeEvent(completed(message, origin))
+    if (isLeft(payload)) {
+      // Only here, because it is rare.
+      const present = withoutNulls(message)
+      if (present !== undefined) payload = encodeEvent(completed(present, origin))
+      if (isLeft(payload)) return left({ ...payload.left, input: message })
     }
-    const { id, items } = made.right
-    if (items[0].type === 'delete' && parcel.defaults.type !== 'delete') return left(noDeletion(message))
-    const size = sizeBeyond(message, maxMessage, parcel)
-    if (size === undefined) return left(tooDeep(message))
-    return size > maxMessage ? left(tooLarge(message, maxMessage, size, id)) : made
+    const { id, items } = payload.right
+    if (items[0].type === 'delete' && origin.type !== 'delete')
+      return wrong(message, 'type', 'must not be delete here: post deletions to /v1/delete')
+    const size = sizeOf(message, maxMessage, origin)
+    if (size === undefined)
+      return wrong(
+        message,
+        '',
+        `must not be nested much deeper than ${String(Limits.nesting)} levels, in any key`,
+      )
+    return size > maxMessage ? left(tooLarge(message, maxMessage, size, id)) : payload
   }
 
-  return (message, parcel) => {
+  return (message, origin) => {
     try {
-      return encoded(message, parcel)
+      return encode(message, origin)
     } catch {
-      // A getter of a message from code may throw; one bad message takes nothing from the others.
-      return left(unreadable(message))
+      // A getter of a message from code may throw.
+      return wrong(message, '', 'could not be read: give plain data')
     }
   }
 }
 
-/** Messages of a source that came together. */
-export interface Lot extends Parcel {
-  readonly source: Source
-  readonly messages: ReadonlyArray<unknown>
-}
-
-/** A message that was refused, by its place among those that came with it. */
-export interface Refused {
+/** A refused message, by its position in the request. */
+export interface RefusedMessage {
   readonly index: number
   readonly refusal: Refusal
 }
 
-/** What became of a lot. */
-export interface Taken {
-  readonly refused: ReadonlyArray<Refused>
-  /** Set if something could not be kept, though nothing is wrong with it: whoever sent the lot must send it again. */
-  readonly trouble: StorageFailure | undefined
-  /** The id of the last message that was accepted. */
+/** What became of messages that came together. */
+export interface Ingested {
+  readonly refused: ReadonlyArray<RefusedMessage>
+  /** The first failure to store a valid message. The sender must send all of them again. */
+  readonly failure: StorageFailure | undefined
+  /** The id of the last valid message. */
   readonly id: string | undefined
 }
 
-/** What an intake works with. */
-export interface IntakeOptions {
-  readonly encode: EncodeMessage
-  readonly storage: Storage
-  readonly tally: Tally
-  readonly isClosing: () => boolean
-  /** Is told each refusal. */
-  readonly onRefused: (refusal: Refusal) => void
+/** Called with what is counted. */
+export interface IngestCounters {
+  readonly refused: (source: Source, refusal: Refusal) => void
+  readonly accepted: (source: Source, count: number, unrouted: number) => void
 }
 
-/**
- * Takes lots in: encodes each message once (BY3), routes it (CO1) and brings it to its destinations. Answers when all that it accepted is in
- * their keeping, at once if their outboxes do. One bad message takes nothing from the others. Never throws.
- */
-export const intake =
-  ({ encode, storage, tally, isClosing, onRefused }: IntakeOptions) =>
-  (lot: Lot): Awaitable<Taken> => {
-    const { source, messages } = lot
-    const refused: Refused[] = []
-    const good: Share[] = []
-    const indexes: number[] = []
+/** Takes messages of a source that came together. Resolves when the accepted ones are stored. */
+export type Ingest = (source: Source, messages: ReadonlyArray<unknown>, origin: Origin) => Promise<Ingested>
+
+/** One bad message takes nothing from the others. Never rejects. */
+export const ingester =
+  (encode: EncodeMessage, whenFull: WhenFull, isClosing: () => boolean, counters: IngestCounters): Ingest =>
+  async (source, messages, origin) => {
+    const refused: RefusedMessage[] = []
+    const routed: Array<Routed & { readonly index: number }> = []
+    let failure: StorageFailure | undefined
     let unrouted = 0
-    let trouble: StorageFailure | undefined
 
     const refuse = (index: number, refusal: Refusal): void => {
       refused.push({ index, refusal })
-      tally.refused(source, refusal)
-      onRefused(refusal)
+      counters.refused(source, refusal)
     }
 
-    /** Nothing of it is kept. */
-    const refuseAll = (why: StorageFailure): Taken => {
-      for (const index of indexes) refuse(index, { ...why, input: messages[index] })
-      return { refused, trouble: why, id: undefined }
-    }
+    messages.forEach((message, index) => {
+      const encoded = encode(message, origin)
+      if (isLeft(encoded)) refuse(index, encoded.left)
+      else
+        routed.push({ index, payload: encoded.right, targets: route(source.targets, encoded.right.items[0]) })
+    })
 
-    for (let index = 0; index < messages.length; index++) {
-      const encoded = encode(messages[index], lot)
-      if (isLeft(encoded)) {
-        refuse(index, encoded.left)
-      } else {
-        const payload = encoded.right
-        const places = route(source.places, payload.items[0])
-        if (places.length === 0) unrouted++
-        good.push({ payload, places })
-        indexes.push(index)
-      }
-    }
-    if (isClosing()) return refuseAll(closed(undefined))
-    const lacking = storage.lacksRoom(good)
-    if (lacking !== undefined) return refuseAll(lacking)
-
-    const settle = (position: number, failure: StorageFailure | undefined): void => {
-      if (failure === undefined) return
-      trouble ??= failure
-      const index = indexes[position] ?? 0
-      refuse(index, { ...failure, input: messages[index] })
-    }
-
-    const conclude = (): Taken => {
-      tally.accepted(source, messages.length - refused.length, unrouted)
-      return { refused, trouble, id: good.at(-1)?.payload.id }
-    }
-
-    const open: Array<PromiseLike<void>> = []
-    good.forEach((share, position) => {
-      const failure = storage.store(share)
-      if (isPromiseLike(failure)) {
-        open.push(
-          failure.then((answer) => {
-            settle(position, answer)
-          }),
-        )
-      } else {
-        settle(position, failure)
+    const failures = isClosing() ? routed.map(() => closed(undefined)) : await store(routed, whenFull)
+    routed.forEach(({ index, targets }, at) => {
+      const failed = failures[at]
+      if (failed !== undefined) {
+        failure ??= failed
+        refuse(index, { ...failed, input: messages[index] })
+      } else if (targets.length === 0) {
+        unrouted++
       }
     })
-    return open.length === 0 ? conclude() : Promise.all(open).then(conclude)
+    counters.accepted(source, messages.length - refused.length, unrouted)
+    return { refused, failure, id: routed.at(-1)?.payload.id }
   }

@@ -1,39 +1,33 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { whenSettled } from '../core/awaitable.ts'
-import { closing, later, tooLong, tooMuch, tooSlow } from './answers.ts'
-import type { Answer, Body, Head } from './answers.ts'
-import { parsed } from './envelope.ts'
-import type { Admission, Reception } from './requestHandler.ts'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { closing, later, tooLong, tooManyUploads, tooSlow } from './answers.ts'
+import type { Answer } from './answers.ts'
+import { parse } from './envelope.ts'
+import type { Admission, Body, Head, RequestHandler } from './requestHandler.ts'
+import type { Uploads } from './uploads.ts'
 
-/** What frameworks leave on a request: Express its own path, body parsers what they made of the body. */
+/** What frameworks leave on a request: Express its own path, body parsers the parsed body. */
 interface MountedRequest extends IncomingMessage {
   readonly originalUrl?: unknown
   readonly body?: unknown
 }
 
-/** Somebody read the stream and left nothing on `request.body`: the mount is wrong, and the sender should keep what it has. */
-const consumed: Answer = {
-  ...later('the body was read before the collector saw it: mount the collector before the body parser'),
-  status: 500,
-}
+const consumed: Answer = later(
+  'the body was read before the collector saw it: mount the collector before the body parser',
+  500,
+)
+const closingNow: Answer = { ...closing, headers: { ...closing.headers, Connection: 'close' } }
 
 const ignore = (): void => undefined
 
-const targetOf = ({ originalUrl, url = '' }: MountedRequest): string =>
-  typeof originalUrl === 'string' ? originalUrl : url
-
 const headOf = (request: MountedRequest): Head => ({
   method: request.method ?? '',
-  target: targetOf(request),
+  target: typeof request.originalUrl === 'string' ? request.originalUrl : (request.url ?? ''),
   header: (name) => {
     const value = request.headers[name]
     return typeof value === 'string' ? value : undefined
   },
 })
-
-/** Whoever set an encoding before us made the bytes text. Its name is one of those that Node knows. */
-const bytesOf = (chunk: Uint8Array | string, { readableEncoding }: IncomingMessage): Uint8Array =>
-  typeof chunk === 'string' ? Buffer.from(chunk, readableEncoding ?? 'utf8') : chunk
 
 const send = (response: ServerResponse, { status, headers, body }: Answer): void => {
   if (response.headersSent || response.destroyed) return
@@ -41,55 +35,57 @@ const send = (response: ServerResponse, { status, headers, body }: Answer): void
   response.end(body)
 }
 
-/** The body that a framework's parser has made, if it has read the stream; an answer if it made nothing. */
-const parsedBody = (request: MountedRequest, size: number): Body | Answer => {
+/** The body that a framework's parser left, or the answer if it left none. */
+const parsedBody = (request: MountedRequest, isGzip: boolean): Body | Answer => {
   const { body } = request
   if (body instanceof Uint8Array) return { _tag: 'Bytes', bytes: body }
-  if (typeof body !== 'string') {
-    return typeof body === 'object' && body !== null ? { _tag: 'Parsed', value: body, size } : consumed
+  if (typeof body === 'string') {
+    const value = parse(body)
+    return isLeft(value) ? value.left : { _tag: 'Parsed', value: value.right, size: Buffer.byteLength(body) }
   }
-  const value = parsed(body, Buffer.byteLength(body))
-  return value._tag === 'Left' ? value.left : { _tag: 'Parsed', ...value.right }
+  const length = Number(request.headers['content-length'])
+  const size = length > 0 && !isGzip ? length : Infinity
+  return typeof body === 'object' && body !== null ? { _tag: 'Parsed', value: body, size } : consumed
 }
 
-/** A collector for `node:http`, without the detour by web requests: one listener that answers every request. */
+/** The collector as a listener for `node:http`. It answers every request. */
 export const nodeMount =
-  (reception: Reception) =>
+  (handler: RequestHandler, uploads: Uploads, maxBatch: number, onAnswered: (status: number) => void) =>
   (request: IncomingMessage, response: ServerResponse): void => {
     const finish = (answer: Answer): void => {
-      reception.answered(answer)
+      onAnswered(answer.status)
       try {
         send(response, answer)
       } catch (error) {
-        reception.defect(error)
+        handler.defect(error)
         response.destroy()
       }
     }
 
-    const take = (admission: Admission, body: Body): void => {
-      whenSettled(reception.take(admission, body), finish, ignore)
-    }
-
-    /** What a listener throws, nobody catches: the host's process would end. */
-    const contained = (listen: () => void): void => {
+    /** What a listener throws would end the host's process. */
+    const safely = (listen: () => void): void => {
       try {
         listen()
       } catch (error) {
-        const answer = reception.defect(error)
+        const answer = handler.defect(error)
         if (!response.headersSent) finish(answer)
       }
     }
 
-    /** Answers before the body is here. What comes of it is let flow away, for its time: else the sender would not read the answer. */
+    const answerWith = (admission: Admission, body: Body): void => {
+      handler.answer(admission, body).then(finish, ignore)
+    }
+
+    /** Answers before the body is complete. The rest is read and dropped for a while: otherwise the sender would not read the answer. */
     const finishEarly = (answer: Answer): void => {
       request.on('error', ignore)
-      contained(() => {
+      safely(() => {
         if (request.complete) return
-        const upload = reception.uploads.begin(() => {
+        const upload = uploads.begin(() => {
           request.destroy()
         })
         const end = (): void => {
-          contained(upload.end)
+          safely(upload.end)
         }
         request.on('close', end)
         request.on('end', end)
@@ -101,71 +97,61 @@ export const nodeMount =
     const read = (admission: Admission): void => {
       const chunks: Uint8Array[] = []
       let size = 0
-      let open = true
-      /** Answers true once. */
-      const end = (): boolean => {
-        if (!open) return false
-        open = false
-        upload.end()
-        request.off('data', more)
-        return true
-      }
-      const upload = reception.uploads.begin((why) => {
-        contained(() => {
+      let isOpen = true
+      const upload = uploads.begin((why) => {
+        safely(() => {
           if (!end()) return
-          finish(
-            why === 'late' ? tooSlow : { ...closing, headers: { ...closing.headers, Connection: 'close' } },
-          )
+          finish(why === 'late' ? tooSlow : closingNow)
           response.on('finish', () => {
             request.destroy()
           })
         })
       })
-      const more = (chunk: Uint8Array | string): void => {
-        contained(() => {
-          const bytes = bytesOf(chunk, request)
+      /** True once. */
+      const end = (): boolean => {
+        if (!isOpen) return false
+        isOpen = false
+        upload.end()
+        request.off('data', onData)
+        return true
+      }
+      const onData = (chunk: Uint8Array | string): void => {
+        safely(() => {
+          // The host may have set an encoding, whose name is one of Node's.
+          const bytes =
+            typeof chunk === 'string' ? Buffer.from(chunk, request.readableEncoding ?? 'utf8') : chunk
           chunks.push(bytes)
           size += bytes.length
-          if (size > reception.maxBatch) {
-            if (end()) finishEarly(tooLong(reception.maxBatch))
-          } else if (!upload.hold(bytes.length)) {
-            if (end()) finishEarly(tooMuch)
-          }
+          const refusal =
+            size > maxBatch ? tooLong(maxBatch) : upload.add(bytes.length) ? undefined : tooManyUploads
+          if (refusal !== undefined && end()) finishEarly(refusal)
         })
       }
-      const whole = (): void => {
-        if (!end()) return
-        const [first] = chunks
-        take(admission, {
-          _tag: 'Bytes',
-          bytes: chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks, size),
-        })
+      const onGone = (): void => {
+        safely(end)
       }
-      request.on('data', more)
+      request.on('data', onData)
       request.on('end', () => {
-        contained(whole)
+        safely(() => {
+          if (end()) answerWith(admission, { _tag: 'Bytes', bytes: Buffer.concat(chunks, size) })
+        })
       })
-      // Whoever goes away in the middle has sent nothing.
-      const gone = (): void => {
-        contained(end)
-      }
-      request.on('close', gone)
-      request.on('error', gone)
+      request.on('close', onGone)
+      request.on('error', onGone)
     }
 
     try {
-      const admitted = reception.admit(headOf(request))
-      if (admitted._tag === 'Left') {
+      const admitted = handler.admit(headOf(request))
+      if (isLeft(admitted)) {
         finishEarly(admitted.left)
       } else if (request.readableDidRead || request.readableEnded || request.destroyed) {
-        const size = Number(request.headers['content-length'] ?? Number.NaN)
-        const body = parsedBody(request, size > 0 && !admitted.right.gzip ? size : Infinity)
-        if ('_tag' in body) take({ ...admitted.right, gzip: false }, body)
+        const body = parsedBody(request, admitted.right.isGzip)
+        if ('_tag' in body) answerWith({ ...admitted.right, isGzip: false }, body)
         else finish(body)
       } else {
         read(admitted.right)
       }
     } catch (error) {
-      finishEarly(reception.defect(error))
+      finishEarly(handler.defect(error))
     }
   }

@@ -1,50 +1,42 @@
 import { isUint8Array } from 'node:util/types'
-import { left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { closing, later, tooLong, tooMuch, tooSlow } from './answers.ts'
-import type { Answer, Head } from './answers.ts'
-import type { Reception } from './requestHandler.ts'
-import type { Cut, Upload } from './uploads.ts'
+import { closing, later, tooLong, tooManyUploads, tooSlow } from './answers.ts'
+import type { Answer } from './answers.ts'
+import type { Head, RequestHandler } from './requestHandler.ts'
+import type { Upload, Uploads } from './uploads.ts'
 
-const consumed: Answer = {
-  ...later('the body was read before the collector saw it: hand the request on unread'),
-  status: 500,
-}
-
-const notBytes: Answer = {
-  ...later('the body came in pieces that are no bytes: hand the request on as it came'),
-  status: 500,
-}
-
+const consumed: Answer = later(
+  'the body was read before the collector saw it: hand the request on unread',
+  500,
+)
+const notBytes: Answer = later(
+  'the body came in pieces that are no bytes: hand the request on as it came',
+  500,
+)
 const brokenOff: Answer = later('the request broke off before its body was complete')
 
 const ignore = (): void => undefined
 
-const targetOf = (url: string): string => {
+const headOf = ({ method, url, headers }: Request): Head => {
   const path = url.indexOf('/', url.indexOf('://') + 3)
-  return path < 0 ? '/' : url.slice(path)
+  return {
+    method,
+    target: path < 0 ? '/' : url.slice(path),
+    header: (name) => headers.get(name) ?? undefined,
+  }
 }
-
-const headOf = ({ method, url, headers }: Request): Head => ({
-  method,
-  target: targetOf(url),
-  header: (name) => headers.get(name) ?? undefined,
-})
-
-/** With headers of its own: some servers write into what they are given. */
-const responseOf = ({ status, headers, body }: Answer): Response =>
-  new Response(body, { status, headers: { ...headers } })
 
 /** Hosts make streams of anything, whatever the type says. */
 type Reader = ReadableStreamDefaultReader<unknown>
 
-/** Pieces with nothing in them are no news: a stream that has only these would never end. */
-const MOST_EMPTY = 1_000
+/** Empty chunks before a body counts as broken off. */
+const MAX_EMPTY_CHUNKS = 1_000
 
-/** All pieces of a body as one, or what is answered in its place as soon as that is known. Rejects if the stream breaks off. */
+/** A complete body, or the answer as soon as it is known. Rejects if the stream breaks off. */
 const readAll = async (
   reader: Reader,
-  { maxBatch }: Reception,
+  maxBatch: number,
   upload: Upload,
 ): Promise<Either<Answer, Uint8Array>> => {
   const chunks: Uint8Array[] = []
@@ -55,19 +47,16 @@ const readAll = async (
     if (done) return right(Buffer.concat(chunks, size))
     if (!isUint8Array(value)) return left(notBytes)
     const { byteLength } = value
-    if (byteLength === 0 && ++empty > MOST_EMPTY) return left(brokenOff)
+    if (byteLength === 0 && ++empty > MAX_EMPTY_CHUNKS) return left(brokenOff)
     chunks.push(value)
     size += byteLength
     if (size > maxBatch) return left(tooLong(maxBatch))
-    if (!upload.hold(byteLength)) return left(tooMuch)
+    if (!upload.add(byteLength)) return left(tooManyUploads)
   }
 }
 
-/**
- * Lets the rest of a body flow away, so that its sender reads the answer: as much as a body may have. A stream that always has more, or always
- * nothing, would leave no turn to anything else.
- */
-const drain = async (reader: Reader, { maxBatch }: Reception): Promise<void> => {
+/** Reads and drops the rest of a body, at most `maxBatch` bytes, so that its sender reads the answer. */
+const drain = async (reader: Reader, maxBatch: number): Promise<void> => {
   for (let rest = maxBatch; rest > 0;) {
     const { done, value } = await reader.read()
     if (done) return
@@ -77,33 +66,34 @@ const drain = async (reader: Reader, { maxBatch }: Reception): Promise<void> => 
   await reader.cancel()
 }
 
-/** The body of a request within its limits, or what is answered in its place. Never rejects. */
+/** The body of a request within its limits, or the answer. Never rejects. */
 const readBody = (
   stream: ReadableStream<unknown>,
   signal: AbortSignal,
-  reception: Reception,
+  uploads: Uploads,
+  maxBatch: number,
 ): Promise<Either<Answer, Uint8Array>> =>
   new Promise((resolve) => {
     const reader = stream.getReader()
-    const upload = reception.uploads.begin((why: Cut) => {
-      giveUp(why === 'late' ? tooSlow : closing)
-    })
+    // The read that is pending then ends, and the upload with it.
     const giveUp = (answer: Answer): void => {
       resolve(left(answer))
       reader.cancel().catch(ignore)
     }
-    // The reading ends with it, and so does the upload.
+    const upload = uploads.begin((why) => {
+      giveUp(why === 'late' ? tooSlow : closing)
+    })
     const onAbort = (): void => {
       giveUp(brokenOff)
     }
     signal.addEventListener('abort', onAbort)
     if (signal.aborted) onAbort()
-    readAll(reader, reception, upload)
+    readAll(reader, maxBatch, upload)
       .then(async (body) => {
         resolve(body)
-        if (body._tag === 'Right') return
-        upload.letGo()
-        await drain(reader, reception)
+        if (!isLeft(body)) return
+        upload.drop()
+        await drain(reader, maxBatch)
       })
       .catch(() => {
         resolve(left(brokenOff))
@@ -115,29 +105,28 @@ const readBody = (
       .catch(ignore)
   })
 
-/** A collector for web-standard servers: Hono, Next, Bun, Deno, workers. */
-export const webMount = (reception: Reception): ((request: Request) => Promise<Response>) => {
+/** The collector for web-standard servers: Hono, Next, Bun, Deno, workers. */
+export const webMount = (
+  handler: RequestHandler,
+  uploads: Uploads,
+  maxBatch: number,
+  onAnswered: (status: number) => void,
+): ((request: Request) => Promise<Response>) => {
   const answerTo = async (request: Request): Promise<Answer> => {
-    const admitted = reception.admit(headOf(request))
-    if (admitted._tag === 'Left') return admitted.left
+    const admitted = handler.admit(headOf(request))
+    if (isLeft(admitted)) return admitted.left
     if (request.bodyUsed || request.body?.locked === true) return consumed
-    const body =
+    const bytes =
       request.body === null
         ? right(new Uint8Array(0))
-        : await readBody(request.body, request.signal, reception)
-    return body._tag === 'Left'
-      ? body.left
-      : reception.take(admitted.right, { _tag: 'Bytes', bytes: body.right })
+        : await readBody(request.body, request.signal, uploads, maxBatch)
+    return isLeft(bytes) ? bytes.left : handler.answer(admitted.right, { _tag: 'Bytes', bytes: bytes.right })
   }
 
   return async (request) => {
-    let answer: Answer
-    try {
-      answer = await answerTo(request)
-    } catch (error) {
-      answer = reception.defect(error)
-    }
-    reception.answered(answer)
-    return responseOf(answer)
+    const { status, headers, body } = await answerTo(request).catch(handler.defect)
+    onAnswered(status)
+    // A copy of the headers: some servers write into them.
+    return new Response(body, { status, headers: { ...headers } })
   }
 }

@@ -1,49 +1,40 @@
 import type { Listener } from '../log/logEvent.ts'
 
-/** What one URL did. */
+/** The attempts at one URL. */
 export interface UrlStats {
   readonly delivered: number
   readonly failed: number
-  /** Rounds in which it was left out because its lane was full (DE8). */
+  /** Attempts that left this URL out, because its queue was full. */
   readonly passedOver: number
 }
 
-/** Counts what happens, for `stats`. */
-export interface Tally {
+/** The counters of a destination that its outbox does not keep. */
+export interface Counters {
   readonly onEvent: Listener
   readonly refused: () => number
   readonly urls: () => Readonly<Record<string, UrlStats>>
 }
 
-/** A tally that starts at nothing. A URL is listed from its first attempt on. */
-export const tally = (): Tally => {
+/** Counters that start at zero. A URL is listed from its first attempt on. */
+export const counters = (): Counters => {
   const urls = new Map<string, { delivered: number; failed: number; passedOver: number }>()
   let refused = 0
-  const countsOf = (sink: string): { delivered: number; failed: number; passedOver: number } => {
-    const known = urls.get(sink)
-    if (known !== undefined) return known
-    const counts = { delivered: 0, failed: 0, passedOver: 0 }
-    urls.set(sink, counts)
-    return counts
+
+  const count = (sink: string, what: keyof UrlStats): void => {
+    let counts = urls.get(sink)
+    if (counts === undefined) {
+      counts = { delivered: 0, failed: 0, passedOver: 0 }
+      urls.set(sink, counts)
+    }
+    counts[what]++
   }
+
   return {
-    onEvent: (happening) => {
-      switch (happening._tag) {
-        case 'Refused':
-          refused++
-          return
-        case 'Attempted':
-          countsOf(happening.sink)[happening.result._tag === 'Right' ? 'delivered' : 'failed']++
-          return
-        case 'UrlSkipped':
-          countsOf(happening.sink).passedOver++
-          return
-        case 'Accepted':
-        case 'UnknownKeys':
-        case 'Waiting':
-        case 'Ended':
-        case 'Defect':
-      }
+    onEvent: (event) => {
+      if (event._tag === 'Attempted')
+        count(event.sink, event.result._tag === 'Right' ? 'delivered' : 'failed')
+      else if (event._tag === 'UrlSkipped') count(event.sink, 'passedOver')
+      else if (event._tag === 'Refused') refused++
     },
     refused: () => refused,
     urls: () => Object.fromEntries([...urls].map(([name, counts]) => [name, { ...counts }])),

@@ -1,155 +1,274 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { messageOf } from '../core/awaitable.ts'
-import { systemClock } from '../core/clock.ts'
+import { pipe } from 'fp-ts/lib/function.js'
+import { filter, firstValueFrom, map, Observable, startWith } from 'rxjs'
+import { isPromiseLike, messageOf } from '../core/awaitable.ts'
+import type { Awaitable } from '../core/awaitable.ts'
+import { inTime, steady } from '../core/clock.ts'
+import { refused } from '../core/failure.ts'
+import { checkOptions } from '../core/options.ts'
+import type { Outcome } from '../core/outcome.ts'
 import { disabled, notStored, ConfigError } from '../core/refusal.ts'
-import type { Fault, Refusal } from '../core/refusal.ts'
+import type { Closed, Full, Refusal } from '../core/refusal.ts'
 import type { Totals } from '../core/totals.ts'
-import type { Call } from '../event/call.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
-import { isListening } from '../log/listeners.ts'
-import type { Relay } from '../outbox/relay.ts'
-import { isRetryPolicy } from '../policy/retryPolicy.ts'
+import { webhook } from '../http/webhook.ts'
+import { isListening, listeners } from '../log/listeners.ts'
+import type { Attempted, Listener } from '../log/logEvent.ts'
+import { timeoutOf } from '../log/logger.ts'
+import { hot } from '../log/streams.ts'
+import { closeRelay } from '../outbox/close.ts'
+import type { CloseResult } from '../outbox/close.ts'
+import { isStoredIn } from '../outbox/lmdb/contract.ts'
+import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
+import { memoryOutbox } from '../outbox/memoryOutbox.ts'
+import { ordered } from '../outbox/ordered.ts'
+import type { Outbox, OutboxStats } from '../outbox/outbox.ts'
+import { relay } from '../outbox/relay.ts'
+import { withConcurrency } from '../sink/concurrency.ts'
+import { firstSuccess } from '../sink/firstSuccess.ts'
+import { withObserver } from '../sink/observe.ts'
 import type { Sink } from '../sink/sink.ts'
+import { withTimeout } from '../sink/timeout.ts'
 import { waitForRoom } from '../sources/waitForRoom.ts'
-import type { DestinationOptions, Accepted, Destination } from './destination.ts'
-import { encoderOf } from './encoder.ts'
-import { numbersOf, webhooksOf } from './options.ts'
-import { outboxFaults } from './record.ts'
-import { decodeSettings } from './settings.ts'
-import type { Settings } from './settings.ts'
-import { sinkOf, workings } from './worker.ts'
+import { counters } from './counters.ts'
+import type { Destination, DestinationOptions } from './destination.ts'
+import { eventEncoder, payloadCodec } from './record.ts'
+import { decodeSettings, destinationOptions } from './settings.ts'
+import type { CheckedOptions, Settings, SharedOptions } from './settings.ts'
+
+/** Milliseconds of a close without a timeout. */
+const CLOSE_TIMEOUT = 30_000
+
+/** The sink that posts to every URL of the settings. */
+export const webhooksOf = (
+  { webhooks, sharedSecret }: Settings,
+  { clock, concurrency, egress, statuses, messageIdHeader }: SharedOptions,
+): ReadonlyArray<Sink<Payload<Event>>> =>
+  webhooks.map(({ secret = sharedSecret, ...entry }) =>
+    webhook({
+      ...entry,
+      clock,
+      connections: concurrency,
+      ...(secret === undefined ? {} : { secret }),
+      ...(egress === undefined ? {} : { egress }),
+      ...(statuses === undefined ? {} : { statuses }),
+      ...(messageIdHeader === undefined ? {} : { messageIdHeader }),
+    }),
+  )
 
 /**
- * Resolves with the totals when nothing waits any more, or when nothing more will end: a durable outbox keeps things beyond the
- * close, and what it cannot read. All who ask meanwhile share one promise.
+ * The first success of all URLs. Each has a queue of its own, which can hold everything that is in flight: it is full only with
+ * requests of events that have ended elsewhere.
  */
-export const idleness = (
-  relay: Pick<Relay<never>, 'totals' | 'onChange' | 'isAborted'>,
-): (() => Promise<Totals>) => {
-  let shared: Promise<Totals> | undefined
-
-  const settle = (resolve: (totals: Totals) => void): void => {
-    const check = (): void => {
-      const totals = relay.totals()
-      if (totals.waiting > 0 && !relay.isAborted()) return
-      unwatch()
-      shared = undefined
-      resolve(totals)
-    }
-    const unwatch = relay.onChange(check)
-    check()
-  }
-
-  return () => (shared ??= new Promise(settle))
-}
-
-/** Looked at before anything is opened: what fails later would leave a folder open. */
-const retryFaults = (retry: unknown): ReadonlyArray<Fault> =>
-  retry === undefined || isRetryPolicy(retry)
-    ? []
-    : [{ path: 'retry', message: 'must be a RetryPolicy: make it with the constructors' }]
-
-/** What decoded settings stand for, or what is wrong with the options that all their URLs share. */
-export const partsOf = (
-  settings: Settings,
-  options: DestinationOptions,
-): Either<ReadonlyArray<Fault>, Parts> => {
-  const { clock = systemClock, egress, statuses, messageIdHeader, outbox, retry } = options
-  const { enabled = true } = settings
-  const shared = { clock, egress, statuses, messageIdHeader, connections: numbersOf(options).concurrency }
-  const urls = webhooksOf(settings, shared)
-  const faults = [...(isLeft(urls) ? urls.left : []), ...outboxFaults(outbox), ...retryFaults(retry)]
-  return isLeft(urls) || faults.length > 0 ? left(faults) : right({ urls: urls.right, enabled })
-}
-
-/** What a destination posts to, and what its settings say beside the URLs. */
-export interface Parts {
-  /** Each signs what it sends, if it has a secret: what waits has no signer, whoever stores it. */
-  readonly urls: ReadonlyArray<Sink<Payload<Event>>>
-  readonly enabled: boolean
-}
-
-/** A destination at work over its parts, whatever they post to: all that `Destination` promises. */
-export const openDestination = ({ urls, ...settings }: Parts, options: DestinationOptions): Destination => {
-  const numbers = numbersOf(options)
-  const hears = isListening(options)
-  let enabled = settings.enabled
-
-  const room = waitForRoom(() => work.waiting())
-  const work = workings(
-    {
-      sinkIn: (around) => sinkOf(urls, around),
-      numbers,
-      ended: room.freed,
-      news: room.freed,
-      answered: room.recheck,
-      closing: room.open,
-    },
-    options,
+export const urlsSink = (
+  urls: ReadonlyArray<Sink<Payload<Event>>>,
+  { clock, timeout, concurrency, maxInFlight }: SharedOptions,
+  onEvent: Listener,
+): Sink<Payload<Event>> =>
+  firstSuccess(
+    urls.map((url) =>
+      pipe(
+        url,
+        withTimeout(timeout, { clock }),
+        withObserver(onEvent, { clock, only: 'Attempted' }),
+        withConcurrency<Payload<unknown>>({ concurrency, queue: maxInFlight, clock }),
+        withObserver(onEvent, { clock, only: 'UrlSkipped' }),
+      ),
+    ),
+    { clock },
   )
-  const encode = encoderOf({
-    clock: options.clock ?? systemClock,
-    maxBody: numbers.maxBody,
-    newId: options.newId,
-    onDropped: (keys) => {
-      work.onEvent({ _tag: 'UnknownKeys', at: work.now(), keys })
-    },
-    hearsDropped: () => hears('UnknownKeys'),
+
+/** A destination, and what a collector uses beside `send`. */
+export interface OpenDestination extends Destination {
+  /** Accepts an encoded event. Throws, or rejects, if the outbox fails. */
+  readonly enqueue: (payload: Payload<Event>) => Awaitable<Either<Full | Closed, unknown>>
+  /** Ends an event for which there is no room: it becomes a dead letter, with an outcome. */
+  readonly addDeadLetter: (payload: Payload<Event>) => Awaitable<Either<Closed, void>>
+  /** The outbox, with the events that are on their way into it. */
+  readonly occupancy: () => OutboxStats
+  readonly isEnabled: () => boolean
+}
+
+const openOutbox = (
+  { outbox, orderBy, maxCount, maxBytes, clock }: CheckedOptions,
+  onOrderError: (error: unknown) => void,
+): Outbox<Payload<Event>> => {
+  const opened =
+    outbox === undefined
+      ? memoryOutbox<Payload<Event>>({ maxCount, maxBytes })
+      : isStoredIn(outbox)
+        ? lmdbOutbox({ ...outbox, codec: payloadCodec, clock })
+        : outbox
+  if (orderBy === undefined) return opened
+  return ordered(opened, ({ items: [event] }) => orderBy(event), onOrderError)
+}
+
+/** Opens a destination over any sink. `onOutcome` is called before the subscribers of `outcomes$`. */
+export const openDestination = (
+  makeSink: (onEvent: Listener) => Sink<Payload<Event>>,
+  initiallyEnabled: boolean,
+  options: CheckedOptions,
+  onOutcome: (outcome: Outcome<Payload<Event>>) => void = () => undefined,
+): OpenDestination => {
+  const { clock, timeout } = options
+  const now = steady(clock)
+  let enabled = initiallyEnabled
+  let closing: Promise<CloseResult<Payload<Event>>> | undefined
+  let arriving = 0
+  let arrivingBytes = 0
+
+  const defectIn =
+    (where: string) =>
+    (error: unknown): void => {
+      onEvent({ _tag: 'Defect', at: now(), where, error })
+    }
+  const outcomes = hot<Outcome<Payload<Event>>>(defectIn('a subscriber of outcomes$'))
+  const attempts = hot<Attempted>(defectIn('a subscriber of attempts$'))
+  const counts = counters()
+  const onEvent = listeners(options, counts.onEvent, (event) => {
+    if (event._tag === 'Attempted') attempts.next(event)
   })
+
+  const encode = eventEncoder(options, (keys) => {
+    onEvent({ _tag: 'UnknownKeys', at: now(), keys })
+  })
+  const outbox = openOutbox(options, defectIn('orderBy'))
+  const occupancy = (): OutboxStats => {
+    const stats = outbox.stats()
+    return arriving === 0
+      ? stats
+      : { ...stats, waiting: stats.waiting + arriving, bytes: stats.bytes + arrivingBytes }
+  }
+  const room = waitForRoom(occupancy)
+  const sink = makeSink(onEvent)
+  const work = relay<Payload<Event>>({
+    sink,
+    outbox,
+    retry: options.retry,
+    clock,
+    random: options.random,
+    maxInFlight: options.maxInFlight,
+    onEvent,
+    hears: isListening(options),
+    ended: (outcome) => {
+      room.freed()
+      onOutcome(outcome)
+      outcomes.next(outcome)
+    },
+    storeChanged: room.freed,
+  })
+
+  const enqueue: OpenDestination['enqueue'] = (payload) => {
+    const answer = work.offer(payload)
+    if (!isPromiseLike(answer)) return answer
+    // An outbox that answers later counts the event later.
+    arriving++
+    arrivingBytes += payload.byteLength
+    const answered = (): void => {
+      arriving--
+      arrivingBytes -= payload.byteLength
+      room.recheck()
+    }
+    answer.then(answered, answered)
+    return answer
+  }
 
   const refuse = (refusal: Refusal): Either<Refusal, never> => {
     if (refusal._tag === 'Full') room.refused()
-    work.onEvent({ _tag: 'Refused', at: work.now(), refusal })
+    onEvent({ _tag: 'Refused', at: now(), refusal })
     return left(refusal)
   }
 
-  const send = async (call: Call): Promise<Either<Refusal, Accepted>> => {
-    if (!enabled) return refuse(disabled(call))
-    const encoded = encode(call)
-    if (isLeft(encoded)) return refuse(encoded.left)
-    room.used()
+  const closeSafely = async (where: string, close: () => Promise<void>): Promise<void> => {
     try {
-      const kept = await work.offer(encoded.right)
-      return isLeft(kept) ? refuse({ ...kept.left, input: call }) : right({ id: encoded.right.id })
+      await close()
     } catch (error) {
-      return refuse(notStored(call, messageOf(error)))
+      defectIn(where)(error)
     }
   }
 
+  const shutDown = async (within: number): Promise<CloseResult<Payload<Event>>> => {
+    const closed = await closeRelay(work, clock, within, timeout)
+    await closeSafely('the close of the sink', () => sink.close(timeout)())
+    await closeSafely('the close of the outbox', () => inTime(clock, timeout, () => outbox.close()))
+    outcomes.complete()
+    attempts.complete()
+    return closed
+  }
+
+  const close: Destination['close'] = (given) => {
+    const within = timeoutOf(given, CLOSE_TIMEOUT, defectIn('the timeout of close'))
+    work.stopAccepting()
+    room.open()
+    // A turn later, so that a close inside a callback of the close gets the same promise.
+    closing ??= Promise.resolve().then(() => shutDown(within))
+    return closing
+  }
+
+  const changes$ = new Observable<void>((observer) =>
+    work.onChange(() => {
+      observer.next()
+    }),
+  )
+
   return {
-    send,
+    send: async (call) => {
+      if (!enabled) return refuse(disabled(call))
+      const encoded = encode(call)
+      if (isLeft(encoded)) return refuse(encoded.left)
+      room.used()
+      try {
+        const entry = await enqueue(encoded.right)
+        return isLeft(entry) ? refuse({ ...entry.left, input: call }) : right({ id: encoded.right.id })
+      } catch (error) {
+        return refuse(notStored(call, messageOf(error)))
+      }
+    },
+    enqueue,
+    addDeadLetter: (payload) => work.offerDead(payload, refused('full')),
+    occupancy,
     ready: room.ready,
-    outcomes$: work.outcomes$,
-    attempts$: work.attempts$,
-    stats: () => ({ ...work.stats(), enabled }),
+    outcomes$: outcomes.values$,
+    attempts$: attempts.values$,
+    stats: () => ({
+      ...work.totals(),
+      enabled,
+      refused: counts.refused(),
+      bytes: outbox.stats().bytes,
+      evictedDeadLetters: outbox.stats().evictedDeadLetters ?? 0,
+      urls: counts.urls(),
+    }),
+    isEnabled: () => enabled,
     enable: () => {
       enabled = true
     },
     disable: () => {
       enabled = false
     },
-    idle: work.idle,
-    redrive: work.redrive,
-    close: work.close,
+    idle: () =>
+      firstValueFrom(
+        changes$.pipe(
+          startWith(undefined),
+          map((): Totals => work.totals()),
+          filter(({ waiting }) => waiting === 0 || work.isAborted()),
+        ),
+        { defaultValue: work.totals() },
+      ),
+    redrive: (matches = () => true) => work.redrive(matches),
+    close,
     [Symbol.asyncDispose]: async () => {
-      await work.close()
+      await close()
     },
   }
 }
 
-const orThrow = <A>(what: string, checked: Either<ReadonlyArray<Fault>, A>): A => {
-  if (isLeft(checked)) throw new ConfigError(`the ${what} of a webhook destination are wrong`, checked.left)
-  return checked.right
-}
-
 /**
- * A webhook destination: each event that it accepts is posted to all its URLs, signed, until one of them has taken it, all have
- * refused it, or four hours are over (seed, part A). It accounts for every event.
+ * Posts each accepted event to all its URLs, signed, until one of them has taken it, all have refused it, or four hours have
+ * passed since the first attempt. Every accepted event has one outcome.
  *
- * Wrong settings, and options for its requests that are wrong, throw one `ConfigError` that names every fault; `decodeSettings` says
- * the same of the settings as a value. A number that is wrong throws a `RangeError` that names it.
+ * @throws ConfigError that lists everything that is wrong with the settings, or with the options.
  *
  * @example
  * import { webhookDestination } from 'headrace/destination'
@@ -164,7 +283,14 @@ const orThrow = <A>(what: string, checked: Either<ReadonlyArray<Fault>, A>): A =
  * await destination.close({ timeout: 0 })
  * // => Abandoned m1
  */
-export const webhookDestination = (given: Settings, options: DestinationOptions = {}): Destination => {
-  const settings = orThrow('settings', decodeSettings(given, options.egress))
-  return openDestination(orThrow('options', partsOf(settings, options)), options)
+export const webhookDestination = (settings: Settings, options: DestinationOptions = {}): Destination => {
+  const checked = checkOptions('options of a webhook destination', destinationOptions, options)
+  const decoded = decodeSettings(settings, checked.egress)
+  if (isLeft(decoded)) throw new ConfigError('Invalid settings of a webhook destination', decoded.left)
+  const urls = webhooksOf(decoded.right, checked)
+  return openDestination(
+    (onEvent) => urlsSink(urls, checked, onEvent),
+    decoded.right.enabled ?? true,
+    checked,
+  )
 }

@@ -16,101 +16,100 @@ import type { EndedDeadLetter, Outbox } from '../outbox/outbox.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
 import type { UrlStats } from './counters.ts'
 
-/** What may be set beside the settings. All numbers have the defaults of the decisions, and must be whole numbers from 1. */
+/** Options of a destination. Numbers are whole numbers from 1. Unknown options are refused. */
 export interface DestinationOptions {
-  /** When to try again; default `standard`: exponential from 1 s, at most 10 min, full jitter, until 4 h (DE4, DE5). */
+  /** When to retry. Default `standard`: exponential from 1 s, at most 10 min, full jitter, until 4 h after the first attempt. */
   readonly retry?: RetryPolicy
-  /** Milliseconds for one attempt in total; default 5,000 (DE3). */
+  /** Milliseconds for one attempt, from the start of its request to the response status. Default 5,000. */
   readonly timeout?: number
-  /** Requests at a time to one URL; default 16 (DE8). */
+  /** Concurrent requests to one URL. Default 16. */
   readonly concurrency?: number
   /**
-   * Keeps the order of events with the same key: each is started when the one before it has its outcome (DE7). An event for which it
-   * throws waits for none. What waits behind another is held in memory. Default: no order is kept.
+   * Keeps the order of events with the same key: each one is sent after the one before it has its outcome. Events behind
+   * another are held in memory. If it throws, that event is sent without order. Default: no order.
    */
   readonly orderBy?: (event: Event) => string
-  /** Accepted and not ended, in items; default 100,000 (DE9). */
+  /** Accepted events that have not ended. Default 100,000. */
   readonly maxCount?: number
-  /** Accepted and not ended, in bytes of body; default 268,435,456 (DE9). */
+  /** Bytes of the bodies of accepted events that have not ended. Default 268,435,456. */
   readonly maxBytes?: number
-  /** Items in a round at once; default 1,000 (DE8). */
+  /** Events that are being attempted at once. Default 1,000. */
   readonly maxInFlight?: number
-  /** Bytes of one body; default 64,000 (BY2). */
+  /** Bytes of one body. Default 64,000. */
   readonly maxBody?: number
-  /** What may be dialled; default all but link-local and metadata addresses (DE13). */
+  /** Addresses that may be dialled. Default: all but link-local and cloud metadata addresses. */
   readonly egress?: Egress
-  /** What a status means (DE2). */
+  /** What a response status means. Default: 2xx is success, 408, 425, 429 and 5xx are retried, the rest is final. */
   readonly statuses?: StatusTable
-  /** The name of a header that carries the message id; default none (EV2). */
+  /** The name of a header that carries the message id. Default: none. */
   readonly messageIdHeader?: string
   /**
-   * Where accepted events wait; default memory. `{ path }` is a folder on a disk: then an event is accepted only when it has been synced,
-   * and what was accepted survives a crash. `maxCount` and `maxBytes` above are for memory only.
+   * Where accepted events wait. Default: in memory. With `{ path }` they wait in that folder: an event is accepted when it was
+   * synced to disk, and survives a crash. `maxCount` and `maxBytes` of these options bound memory only.
    */
   readonly outbox?: Outbox<Payload<Event>> | StoredIn
   /** Default: warnings and errors go to the console. `false` for silence. */
   readonly logger?: Logger | false
-  /** Is told everything that happens. */
+  /** Is called with every log event. */
   readonly onEvent?: Listener
   readonly clock?: Clock
   readonly random?: Random
-  /** Makes the id of an event that brings none; default a random UUID. */
+  /** Makes the id of an event without one. Default: a random UUID. */
   readonly newId?: () => string
 }
 
-/** What `send` answers for an event that was taken into keeping. */
+/** The answer of `send` for an accepted event. */
 export interface Accepted {
-  /** The message id: given, or made. */
+  /** The message id: the one of the call, or a new one. */
   readonly id: string
 }
 
-/** How a destination stands. accepted = delivered + rejected + expired + dropped + abandoned + waiting. */
+/** Counts of a destination. accepted = delivered + rejected + expired + dropped + abandoned + waiting. */
 export interface DestinationStats extends Totals {
   readonly enabled: boolean
-  /** Turned away at the door. */
+  /** Events that were not accepted. */
   readonly refused: number
-  /** Bytes of body that wait. */
+  /** Bytes of the bodies that wait. */
   readonly bytes: number
-  /** Dead letters that made room for newer ones, and are gone, as its outbox counts them: in a folder since it was made. */
+  /** Dead letters that were deleted to make room for newer ones, as the outbox counts them. */
   readonly evictedDeadLetters: number
-  /** For each URL, by the name of its sink. */
+  /** Attempts by URL; the key is the name of its sink. */
   readonly urls: Readonly<Record<string, UrlStats>>
 }
 
-/** How long a close may take. What is no number of at least 0 is told as a `Defect`, and the default is taken. */
+/** How long a close may take. An invalid timeout is logged as a `Defect`, and the default is used. */
 export interface CloseOptions {
-  /** Milliseconds in which retries may still start, 0 for none, `Infinity` to wait for every outcome; default 30,000 (DE15). */
+  /** Milliseconds in which attempts may start: 0 for none, `Infinity` to wait for every outcome. Default 30,000. */
   readonly timeout?: number
 }
 
-/** A webhook destination at work. */
+/** A webhook destination. */
 export interface Destination extends AsyncDisposable {
   /**
-   * Takes an event in the public call form into keeping, or says why not. Never rejects. Accepted means: kept by the outbox; its
-   * one outcome comes out of `outcomes$`, mostly later, but where it is known at once even before this answer.
+   * Accepts an event, or answers why not. Never rejects. Accepted means: stored in the outbox. The outcome comes out of
+   * `outcomes$`, usually later; if it is known at once, before this answer.
    */
   readonly send: (event: Call) => Promise<Either<Refusal, Accepted>>
-  /** Resolves when there is room for one more, or it is closed; those who wait are let through in their order. */
+  /** Resolves when there is room for one more event, or when it is closed. Callers continue in order. */
   readonly ready: () => Promise<void>
   /**
-   * Each accepted event's one outcome. Hot: subscribe before sending. Completes when the destination is closed. A subscriber may
-   * send and close inside `next`. What it throws, or rejects with, is told as a `Defect` and logged, and harms nobody (CL5).
+   * One outcome for each accepted event. Hot: subscribe before sending. Completes when the destination is closed. What a
+   * subscriber throws is logged as a `Defect`.
    */
   readonly outcomes$: Observable<Outcome<Payload<Event>>>
-  /** Each attempt at a URL as it has its verdict. Hot, and as careful with its subscribers. */
+  /** Each attempt at a URL, when its verdict is known. Hot, like `outcomes$`. */
   readonly attempts$: Observable<Attempted>
   readonly stats: () => DestinationStats
-  /** Switches it on. */
   readonly enable: () => void
-  /** Switches it off: `send` answers `Disabled`, and what was accepted before goes on (DE14). */
+  /** Makes `send` answer `Disabled`. What was accepted before is still sent. */
   readonly disable: () => void
-  /** Resolves with the totals when everything accepted so far and until then has ended, or it is closed. Shortens no delay. */
+  /** Resolves with the totals when no accepted event waits, or when it is closed. */
   readonly idle: () => Promise<Totals>
-  /** Puts dead letters back to wait, as many as there is room for, with a new deadline. Answers how many; 0 once it is closed. */
-  readonly redrive: (matches?: (letter: EndedDeadLetter<Payload<Event>>) => boolean) => Promise<number>
+  /** Moves dead letters back to wait, with a new deadline, while there is room. Answers how many; 0 once it is closed. */
+  readonly redrive: (matches?: (deadLetter: EndedDeadLetter<Payload<Event>>) => boolean) => Promise<number>
   /**
-   * Refuses new events, lets retries that are due in time and requests in flight end, and resolves with the totals and what is
-   * handed back (DE15). Afterwards no timer and no socket is left. Calling it again answers the same promise.
+   * Refuses new events, lets retries that are due in time and requests in flight end, and resolves with the totals and the
+   * events that were not delivered. Then no timer and no socket is left. Later calls answer the same promise.
    */
   readonly close: (options?: CloseOptions) => Promise<CloseResult<Payload<Event>>>
 }

@@ -1,48 +1,69 @@
 /**
- * An encoded event as a store keeps it: the text that is sent, unchanged, and before it, on a line of its own, what travels beside the
- * body. The event itself is read back from its body (EV6), so nothing is kept twice. A signer is no part of it: secrets and
- * signatures are never stored (DE10).
+ * An event, encoded once: as the payload that is sent, and as the text that a store keeps. That text is the body as it is
+ * sent, after a line with what is not in the body. Secrets and signatures are never stored.
  *
  * @module
  */
 
-import * as E from 'fp-ts/lib/Either.js'
-import { isLeft } from 'fp-ts/lib/Either.js'
-import { isPromiseLike } from '../core/awaitable.ts'
-import type { Awaitable } from '../core/awaitable.ts'
+import { isLeft, left } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { messageOf } from '../core/awaitable.ts'
 import type { Clock } from '../core/clock.ts'
-import { decodeOptions } from '../core/options.ts'
-import type { Fault } from '../core/refusal.ts'
+import { invalid } from '../core/refusal.ts'
+import type { Refusal } from '../core/refusal.ts'
+import { eventReader, Integrations } from '../event/event.ts'
 import type { Event } from '../event/event.ts'
-import { Integrations } from '../event/event.ts'
 import type { Forwarded } from '../event/kinds.ts'
+import { encodePayload } from '../event/payload.ts'
 import type { EventPayload, Payload } from '../event/payload.ts'
-import { eventInOwned } from '../event/webhookBody.ts'
-import { isStoredIn, storedIn } from '../outbox/lmdb/contract.ts'
+import { eventInOwned, toWebhookBody } from '../event/webhookBody.ts'
+import { isListening } from '../log/listeners.ts'
+import type { Listening } from '../log/listeners.ts'
 import type { ItemCodec } from '../outbox/lmdb/contract.ts'
-import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
-import { memoryOutbox } from '../outbox/memoryOutbox.ts'
-import { ordered } from '../outbox/ordered.ts'
-import { isOutbox } from '../outbox/outbox.ts'
-import type { Outbox, OutboxStats } from '../outbox/outbox.ts'
-import type { DestinationOptions } from './destination.ts'
-import type { Numbers } from './options.ts'
 
-/** What travels beside the body. */
+/** The part of a destination's options that an encoder needs. */
+interface EncoderOptions extends Listening {
+  readonly clock: Clock
+  readonly newId?: () => string
+  readonly maxBody: number
+}
+
+/**
+ * Makes the payload of a call, or answers why not. Never throws. `onUnknownKeys` is given top-level keys that no event has.
+ * With `owned`, calls come from `JSON.parse` and are not copied.
+ */
+export const eventEncoder = (
+  options: EncoderOptions,
+  onUnknownKeys: (keys: ReadonlyArray<string>) => void,
+  owned = false,
+): ((call: unknown) => Either<Refusal, EventPayload<Event>>) => {
+  const { clock, newId, maxBody } = options
+  const hears = isListening(options)
+  const read = eventReader(
+    { clock, owned, onDropped: onUnknownKeys, ...(newId === undefined ? {} : { newId }) },
+    () => hears('UnknownKeys'),
+  )
+
+  return (call) => {
+    try {
+      const found = read(call, undefined)
+      if (isLeft(found)) return left(invalid(call, found.left))
+      const event = found.right
+      return encodePayload(event.messageId, event, toWebhookBody(event), maxBody)
+    } catch (error) {
+      // The clock and `newId` are code of the host.
+      return left(invalid(call, [{ path: '', message: `could not be encoded: ${messageOf(error)}` }]))
+    }
+  }
+}
+
+/** The first line of a record: what is not in the body. */
 interface Header {
   readonly id: string
   readonly integrations?: Integrations
 }
 
-/** The record of an encoded event. */
-export const toText = ({ id, items: [event], text }: EventPayload<Event>): string => {
-  const integrations = event.type === 'delete' ? undefined : event.integrations
-  const header: Header = integrations === undefined ? { id } : { id, integrations }
-  // JSON has no line break of its own, so the first one ends the header.
-  return `${JSON.stringify(header)}\n${text}`
-}
-
-const DAMAGED = 'it is no record of an event'
+const DAMAGED = 'not a record of an event'
 
 const headerIn = (text: string): Header => {
   const header: unknown = JSON.parse(text)
@@ -59,7 +80,19 @@ const eventIn = ({ id, integrations }: Header, forwarded: Forwarded): Event => {
   return integrations === undefined ? forwarded : { ...forwarded, integrations }
 }
 
-/** The encoded event in a record, byte for byte the one that was kept. Throws if it is no such record. */
+/** The record of a payload. */
+export const toText = (payload: Payload<Event>): string => {
+  // A destination accepts single events only.
+  if (payload.members !== undefined) throw new TypeError('a batch is no item of a destination')
+  const { id, items, text } = payload
+  const [event] = items
+  const integrations = event.type === 'delete' ? undefined : event.integrations
+  const header: Header = integrations === undefined ? { id } : { id, integrations }
+  // JSON has no line break of its own, so the first one ends the header.
+  return `${JSON.stringify(header)}\n${text}`
+}
+
+/** The payload of a record, with the same bytes. Throws if it is no such record. */
 export const fromText = (record: string): EventPayload<Event> => {
   const end = record.indexOf('\n')
   const header = headerIn(record.slice(0, Math.max(0, end)))
@@ -74,82 +107,10 @@ export const fromText = (record: string): EventPayload<Event> => {
   }
 }
 
-/** How encoded events are kept on a disk. */
+/** Stores events in a folder. */
 export const payloadCodec: ItemCodec<Payload<Event>> = {
-  toText: (payload) => {
-    // A destination accepts one event at a time, and puts nothing else into its outbox.
-    if (payload.members !== undefined) throw new TypeError('a batch is no item of a destination')
-    return toText(payload)
-  },
+  toText,
   fromText,
   kind: 'events',
   sizeOf: ({ byteLength }) => byteLength,
-}
-
-const NEITHER: Fault = { path: 'outbox', message: 'must be { path } of a folder, or an Outbox' }
-
-/** What is wrong with the `outbox` of a destination; undefined stands for memory. */
-export const outboxFaults = (outbox: unknown): ReadonlyArray<Fault> => {
-  if (outbox === undefined) return []
-  if (typeof outbox !== 'object' || outbox === null) return [NEITHER]
-  if (!('enqueue' in outbox))
-    return E.match(
-      (faults: ReadonlyArray<Fault>) =>
-        faults.map(({ path, message }) => ({ path: `outbox.${path}`, message })),
-      () => [],
-    )(decodeOptions(storedIn, outbox))
-  return isOutbox(outbox) ? [] : [NEITHER]
-}
-
-/** What an outbox of a destination stands on. */
-export interface OutboxSurroundings {
-  readonly numbers: Pick<Numbers, 'maxCount' | 'maxBytes'>
-  readonly clock: Clock
-  /** Is told what `orderBy` threw. */
-  readonly defect: (error: unknown) => void
-}
-
-/** Where accepted events wait, in order if one is wanted (DE7). @throws OutboxError when a folder cannot be opened. */
-export const outboxOf = (
-  { outbox, orderBy }: DestinationOptions,
-  { numbers, clock, defect }: OutboxSurroundings,
-): Outbox<Payload<Event>> => {
-  const opened = (): Outbox<Payload<Event>> => {
-    if (outbox === undefined) return memoryOutbox<Payload<Event>>(numbers)
-    return isStoredIn(outbox) ? lmdbOutbox({ ...outbox, codec: payloadCodec, clock }) : outbox
-  }
-  const given = opened()
-  if (orderBy === undefined) return given
-  return ordered(given, ({ items: [event] }) => orderBy(event), defect)
-}
-
-/** What was offered to an outbox that has not answered yet. It wants its room, so it counts as if it waited already. */
-export interface Arrivals {
-  /** Counts an offer of so many bytes until it is answered; hands the answer on. */
-  readonly counted: <T>(bytes: number, answer: Awaitable<T>) => Awaitable<T>
-  /** What waits, with what is on its way. */
-  readonly within: (stats: OutboxStats) => OutboxStats
-}
-
-/** Counts what is on its way into an outbox. `answered` is told each time that it is less. */
-export const arrivals = (answered: () => void): Arrivals => {
-  let count = 0
-  let bytes = 0
-  return {
-    counted: (size, answer) => {
-      // A store in memory answers at once, and then counts the item itself.
-      if (!isPromiseLike(answer)) return answer
-      count++
-      bytes += size
-      const over = (): void => {
-        count--
-        bytes -= size
-        answered()
-      }
-      answer.then(over, over)
-      return answer
-    },
-    within: (stats) =>
-      count === 0 ? stats : { ...stats, waiting: stats.waiting + count, bytes: stats.bytes + bytes },
-  }
 }

@@ -1,17 +1,55 @@
 /**
- * The settings of a webhook destination (seed/A1, DE11): decoded from unknown input, every fault at once, before anything runs.
+ * Settings and options of a webhook destination: decoded from unknown input, all faults at once, before anything runs.
  *
  * @module
  */
 
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
+import { systemClock, systemRandom } from '../core/clock.ts'
+import type { Random } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
+import {
+  anyOf,
+  checked,
+  decodeOptions,
+  flag,
+  func,
+  guarded,
+  list,
+  methods,
+  oneOf,
+  option,
+  optional,
+  strict,
+  wholeNumber,
+  withDefault,
+} from '../core/options.ts'
+import type { Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
-import { webhookFaults } from '../http/webhookOptions.ts'
+import type { Event } from '../event/event.ts'
+import { bodyBytes } from '../event/limits.ts'
+import type { Payload } from '../event/payload.ts'
+import {
+  clockOption,
+  egressOption,
+  headersOption,
+  secretOption,
+  statusesOption,
+  tlsOption,
+  urlOption,
+} from '../http/target.ts'
 import type { Egress, TlsOptions } from '../http/webhook.ts'
-import { secretFrom } from '../signing/secret.ts'
+import { webhookFaults } from '../http/webhookOptions.ts'
+import type { Listener } from '../log/logEvent.ts'
+import type { Logger } from '../log/logger.ts'
+import { storedIn } from '../outbox/lmdb/contract.ts'
+import type { StoredIn } from '../outbox/lmdb/contract.ts'
+import { isOutbox } from '../outbox/outbox.ts'
+import type { Outbox } from '../outbox/outbox.ts'
+import { isRetryPolicy, standard } from '../policy/retryPolicy.ts'
 import type { Secret } from '../signing/secret.ts'
+import type { DestinationOptions } from './destination.ts'
 
 /** One URL of a destination. */
 export interface WebhookSettings {
@@ -19,135 +57,63 @@ export interface WebhookSettings {
   readonly url: string
   /** Static headers, sent to this URL only. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Signs the requests to this URL in place of the destination's `sharedSecret` (DE10). */
+  /** Signs the requests to this URL, in place of the destination's `sharedSecret`. */
   readonly secret?: Secret | string
-  /** Authorities to trust, and our own certificate. */
+  /** Trusted authorities and the client certificate. */
   readonly tls?: TlsOptions
 }
 
-/** What a webhook destination is configured with (seed/A1). */
+/** The settings of a webhook destination. */
 export interface Settings {
-  /** When given, every request is signed (DE10). */
+  /** Signs every request. Default: requests are not signed. */
   readonly sharedSecret?: Secret | string
-  /** Whether it starts switched on; default true (DE14). */
+  /** Whether it starts switched on. Default true. */
   readonly enabled?: boolean
-  /** One to five. */
+  /** One to five URLs. */
   readonly webhooks: ReadonlyArray<WebhookSettings>
 }
 
-/** A destination has at most so many URLs (seed/Limits). */
-export const MOST_WEBHOOKS = 5
-
-const SETTINGS = ['sharedSecret', 'enabled', 'webhooks']
-const WEBHOOK = ['url', 'headers', 'secret', 'tls']
-
-const unknownKeys = (value: object, known: ReadonlyArray<string>, path: string): ReadonlyArray<Fault> =>
-  Object.keys(value)
-    .filter((key) => !known.includes(key))
-    .map((key) => ({ path: path + key, message: `is no setting; there are ${known.join(', ')}` }))
-
-const secretFaults = (secret: unknown): ReadonlyArray<Fault> =>
-  webhookFaults({ url: 'http://secret.invalid', secret }).map(({ message }) => ({
-    path: 'sharedSecret',
-    message,
-  }))
-
-const entryFaults = (entry: unknown, index: number, egress: Egress | undefined): ReadonlyArray<Fault> => {
-  const path = `webhooks[${String(index)}]`
-  if (!isRecord(entry)) return [{ path, message: 'must be an object with a url' }]
-  const { url, headers, secret, tls } = entry
-  const faults = webhookFaults({ url, headers, secret, tls, egress })
-  return [
-    ...faults.map((fault) => ({ path: `${path}.${fault.path}`, message: fault.message })),
-    ...unknownKeys(entry, WEBHOOK, `${path}.`),
-  ]
-}
-
-/** Two entries for one URL would post each event to it twice. */
-const repeated = (entries: ReadonlyArray<unknown>): ReadonlyArray<Fault> => {
-  const seen = new Map<string, number>()
-  return entries.flatMap((entry, index) => {
-    const url = isRecord(entry) ? entry['url'] : undefined
-    if (typeof url !== 'string' || !URL.canParse(url)) return []
-    const target = new URL(url)
-    // A fragment is never sent, and an empty query names no other receiver: `https://a.example/x?`.
-    target.hash = ''
-    if (target.search === '') target.search = ''
-    const first = seen.get(target.href)
-    if (first === undefined) seen.set(target.href, index)
-    return first === undefined
+/** Of values that must differ, the faults of those that repeat an earlier one. `pathOf` gives the path of a value. */
+export const repeated = (
+  values: ReadonlyArray<string | undefined>,
+  pathOf: (index: number) => string,
+): ReadonlyArray<Fault> => {
+  const first = new Map<string, number>()
+  return values.flatMap((value, index) => {
+    const earlier = value === undefined ? undefined : first.get(value)
+    if (value !== undefined && earlier === undefined) first.set(value, index)
+    return earlier === undefined
       ? []
-      : [
-          {
-            path: `webhooks[${String(index)}].url`,
-            message: `is the same URL as webhooks[${String(first)}].url`,
-          },
-        ]
+      : [{ path: pathOf(index), message: `is the same as ${pathOf(earlier)}` }]
   })
 }
 
-const webhooksFaults = (webhooks: unknown, egress: Egress | undefined): ReadonlyArray<Fault> => {
-  if (!Array.isArray(webhooks))
-    return [{ path: 'webhooks', message: 'must be an array of 1 to 5 entries with a url' }]
-  const entries: ReadonlyArray<unknown> = webhooks
-  const count = entries.length
-  const amount =
-    count === 0 || count > MOST_WEBHOOKS
-      ? [
-          {
-            path: 'webhooks',
-            message: `must have 1 to ${String(MOST_WEBHOOKS)} entries, not ${String(count)}`,
-          },
-        ]
-      : []
-  return [
-    ...amount,
-    ...entries.flatMap((entry, index) => entryFaults(entry, index, egress)),
-    ...repeated(entries),
-  ]
+/** Fragments are never sent, and an empty query names the same receiver. */
+const receiverOf = ({ url }: WebhookSettings): string => {
+  const target = new URL(url)
+  target.hash = ''
+  if (target.search === '') target.search = ''
+  return target.href
 }
 
-const faultsOf = (input: unknown, egress: Egress | undefined): ReadonlyArray<Fault> => {
-  if (!isRecord(input)) return [{ path: '', message: 'the settings must be an object with webhooks' }]
-  const { sharedSecret, enabled, webhooks } = input
-  return [
-    ...(sharedSecret === undefined ? [] : secretFaults(sharedSecret)),
-    ...(enabled === undefined || typeof enabled === 'boolean'
-      ? []
-      : [{ path: 'enabled', message: 'must be true or false' }]),
-    ...webhooksFaults(webhooks, egress),
-    ...unknownKeys(input, SETTINGS, ''),
-  ]
-}
-
-/** Settings may come from anywhere, and a getter that throws is wrong settings too. */
-const readableFaults = (input: unknown, egress: Egress | undefined): ReadonlyArray<Fault> => {
-  try {
-    return faultsOf(input, egress)
-  } catch {
-    return [{ path: '', message: 'the settings could not be read: give plain data' }]
-  }
-}
-
-/** Text becomes a `Secret`, which cannot be printed. Called on secrets that have been checked. */
-export const hidden = (secret: Secret | string): Secret | string => {
-  if (typeof secret !== 'string') return secret
-  const made = secretFrom(secret)
-  return made._tag === 'Right' ? made.right : secret
-}
-
-/** The settings with their secrets made unprintable. Called on settings that have been checked. */
-export const concealed = <S extends Settings>(settings: S): S => ({
-  ...settings,
-  ...(settings.sharedSecret === undefined ? {} : { sharedSecret: hidden(settings.sharedSecret) }),
-  webhooks: settings.webhooks.map((entry) =>
-    entry.secret === undefined ? { ...entry } : { ...entry, secret: hidden(entry.secret) },
-  ),
-})
+/** One to five entries with a URL, no two of them for the same receiver. `egress` limits the URLs. */
+export const webhookList = (egress: Egress | undefined): Option<ReadonlyArray<WebhookSettings>> =>
+  list(
+    'entries with a url',
+    1,
+    5,
+    strict({
+      url: urlOption(egress),
+      headers: optional(headersOption()),
+      secret: optional(secretOption),
+      tls: optional(tlsOption),
+    }),
+    (webhooks) => repeated(webhooks.map(receiverOf), (index) => `[${String(index)}].url`),
+  )
 
 /**
- * Decodes settings: either they are right, with their secrets made unprintable, or every fault is named with its path and no
- * value. `egress` is what the URLs may point to (DE13).
+ * Decodes settings: the settings with their secrets made unprintable, or all faults, each with its path and without the value.
+ * `egress` limits what the URLs may point to.
  *
  * @example
  * import { decodeSettings } from 'headrace/destination'
@@ -157,8 +123,78 @@ export const concealed = <S extends Settings>(settings: S): S => ({
  * // => sharedSecret must not be empty
  * // => webhooks[0].url must begin with http:// or https://
  */
-export const decodeSettings = (input: unknown, egress?: Egress): Either<ReadonlyArray<Fault>, Settings> => {
-  const faults = readableFaults(input, egress)
-  // Every member was checked just above.
-  return faults.length > 0 ? left(faults) : right(concealed(input as Settings))
+export const decodeSettings = (input: unknown, egress?: Egress): Either<ReadonlyArray<Fault>, Settings> =>
+  decodeOptions(
+    strict({ sharedSecret: optional(secretOption), enabled: optional(flag), webhooks: webhookList(egress) }),
+    input,
+  )
+
+const outbox: Option<Outbox<Payload<Event>> | StoredIn> = option('an outbox', (value) => {
+  // The type of its items cannot be checked.
+  if (isOutbox(value)) return right(value as Outbox<Payload<Event>>)
+  return isRecord(value) && !('enqueue' in value)
+    ? decodeOptions(storedIn, value)
+    : left('must be { path } of a folder, or an Outbox')
+})
+
+type Defaulted =
+  | 'retry'
+  | 'timeout'
+  | 'concurrency'
+  | 'maxCount'
+  | 'maxBytes'
+  | 'maxInFlight'
+  | 'maxBody'
+  | 'clock'
+  | 'random'
+
+/** Checked options that a destination and a collector share, with their defaults. */
+export type SharedOptions = Omit<DestinationOptions, Defaulted | 'outbox'> &
+  Required<Pick<DestinationOptions, Defaulted>>
+
+const sharedShape = {
+  retry: withDefault(guarded('a RetryPolicy', isRetryPolicy), standard),
+  timeout: withDefault(wholeNumber('ms', 1), 5_000),
+  concurrency: withDefault(wholeNumber('requests', 1), 16),
+  orderBy: optional(func<(event: Event) => string>()),
+  maxCount: withDefault(wholeNumber('items', 1), 100_000),
+  maxBytes: withDefault(wholeNumber('bytes', 1), 268_435_456),
+  maxInFlight: withDefault(wholeNumber('items', 1), 1_000),
+  maxBody: withDefault(wholeNumber('bytes', 1), bodyBytes),
+  egress: optional(egressOption),
+  statuses: optional(statusesOption),
+  messageIdHeader: optional(
+    checked<string>((name) =>
+      webhookFaults({ url: 'https://name.invalid', messageIdHeader: name }).map(({ message }) => ({
+        path: '',
+        message,
+      })),
+    ),
+  ),
+  logger: optional(
+    anyOf<Logger | false>(
+      'must be a Logger, or false',
+      oneOf(false),
+      methods<Logger>('a Logger', 'debug', 'info', 'warn', 'error'),
+    ),
+  ),
+  onEvent: optional(func<Listener>()),
+  clock: withDefault(clockOption, systemClock),
+  random: withDefault(func<Random>(), systemRandom),
+  newId: optional(func<() => string>()),
 }
+
+/** The shared options and `more`. */
+export const optionsWith = <A extends object>(
+  more: Readonly<Record<keyof A, Option<unknown>>>,
+): Option<SharedOptions & A> =>
+  // `A` is what its options decode to; `SharedOptions` lists what those of the shape decode to.
+  strict({ ...sharedShape, ...more }) as Option<unknown> as Option<SharedOptions & A>
+
+/** Checked options of a destination. */
+export type CheckedOptions = SharedOptions & Pick<DestinationOptions, 'outbox'>
+
+/** The options of a destination. */
+export const destinationOptions: Option<CheckedOptions> = optionsWith<Pick<DestinationOptions, 'outbox'>>({
+  outbox: optional(outbox),
+})

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { wayOf } from '../../src/collector/requestHandler.ts'
+import { endpointOf } from '../../src/collector/requestHandler.ts'
 
 describe('a path', () => {
   it.each([
@@ -11,14 +11,14 @@ describe('a path', () => {
     '/a/b/v1/batch',
     '/v1/import/#x',
   ])('such as %s leads to a batch', (path) => {
-    expect(wayOf(path)).toEqual({ _tag: 'Batch' })
+    expect(endpointOf(path)).toEqual({ _tag: 'Batch' })
   })
 
   it.each(['identify', 'track', 'page', 'screen', 'group', 'alias'])(
     '/v1/%s leads to one message of that kind',
     (type) => {
-      expect(wayOf(`/v1/${type}`)).toEqual({ _tag: 'Single', type })
-      expect(wayOf(`/x/v1/${type}/?y`)).toEqual({ _tag: 'Single', type })
+      expect(endpointOf(`/v1/${type}`)).toEqual({ _tag: 'Single', type })
+      expect(endpointOf(`/x/v1/${type}/?y`)).toEqual({ _tag: 'Single', type })
     },
   )
 
@@ -36,11 +36,11 @@ describe('a path', () => {
     '#/v1/batch',
     '/xv1/batch',
   ])('such as %s leads nowhere', (path) => {
-    expect(wayOf(path)).toBeUndefined()
+    expect(endpointOf(path)).toBeUndefined()
   })
 
   it('that is as long as can be costs no time', () => {
-    expect(wayOf(`${'/v1/a'.repeat(20_000)}${'/'.repeat(100_000)}x`)).toBeUndefined()
-    expect(wayOf('/v1/delete')).toEqual({ _tag: 'Delete' })
+    expect(endpointOf(`${'/v1/a'.repeat(20_000)}${'/'.repeat(100_000)}x`)).toBeUndefined()
+    expect(endpointOf('/v1/delete')).toEqual({ _tag: 'Delete' })
   })
 })

@@ -157,12 +157,12 @@ it('after all bodies, whatever was said of their bytes, there is room for everyt
       const all = uploads(virtualClock(), 1_000, 100)
       const begun = bodies.map((pieces) => {
         const upload = all.begin(() => undefined)
-        for (const piece of pieces) upload.hold(piece)
+        for (const piece of pieces) upload.add(piece)
         return upload
       })
       for (const { end } of begun) end()
       const last = all.begin(() => undefined)
-      expect([last.hold(100), last.hold(1)]).toEqual([true, false])
+      expect([last.add(100), last.add(1)]).toEqual([true, false])
       last.end()
     }),
     { numRuns: 200 },

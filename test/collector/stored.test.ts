@@ -1,9 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { expect, it, onTestFinished } from 'vitest'
-import { decodeCollectorSettings } from '../../src/collector/settings.ts'
 import { createCollector } from '../../src/collector/createCollector.ts'
-import { OutboxError } from '../../src/outbox/lmdb/OutboxError.ts'
+import { OutboxError } from '../../src/outbox/lmdb/contract.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 
 const folder = (): string => {
@@ -117,22 +116,4 @@ it('a request that is refused for want of room leaves nothing behind, though ano
   expect(answers.map(({ status }) => status)).toEqual([200, 503])
   expect(collector.stats().destinations['a']).toMatchObject({ accepted: 8 })
   await collector.close({ timeout: 0 })
-})
-
-it('what is wrong with a folder is named, and no two destinations have the same', () => {
-  const destination = { sources: ['web'], webhooks: [{ url: 'http://127.0.0.1:9/' }] }
-  const decoded = decodeCollectorSettings({
-    sources,
-    destinations: [
-      { ...destination, name: 'a', outbox: { path: 'x' } },
-      { ...destination, name: 'b', outbox: { path: 'x', maxCount: 0, size: 1 } },
-      { ...destination, name: 'c', outbox: 'x' },
-    ],
-  })
-  expect(decoded._tag === 'Left' ? decoded.left.map(({ path }) => path) : []).toEqual([
-    'destinations[1].outbox.maxCount',
-    'destinations[1].outbox.size',
-    'destinations[2].outbox',
-    'destinations[1].outbox.path',
-  ])
 })

@@ -1,7 +1,10 @@
-/** A destination on a virtual clock, whose URLs are scripted sinks: everything but HTTP is what hosts get. */
+/** A destination on a virtual clock. Its URLs are scripted sinks instead of HTTP. */
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Destination, DestinationOptions } from '../../src/destination/destination.ts'
-import { openDestination } from '../../src/destination/createDestination.ts'
+import { openDestination, urlsSink } from '../../src/destination/createDestination.ts'
+import { destinationOptions } from '../../src/destination/settings.ts'
+import { checkOptions } from '../../src/core/options.ts'
+import type { Sink } from '../../src/sink/sink.ts'
 import type { TrackCall } from '../../src/event/call.ts'
 import type { Event } from '../../src/event/event.ts'
 import type { Payload } from '../../src/event/payload.ts'
@@ -25,6 +28,15 @@ export const track = (id: string, userId = 'u'): TrackCall => ({
   event: 'Seen',
   messageId: id,
 })
+
+/** A destination over sinks in place of webhooks. */
+export const openOver = (
+  urls: ReadonlyArray<Sink<Payload<Event>>>,
+  options: DestinationOptions = {},
+): Destination => {
+  const checked = checkOptions('options', destinationOptions, options)
+  return openDestination((onEvent) => urlsSink(urls, checked, onEvent), true, checked)
+}
 
 export type Answer = (id: string, number: number, index: number) => Reply
 
@@ -55,17 +67,14 @@ export const open = (
     })
     return close === undefined ? sink : Object.assign(sink, { close: () => close })
   })
-  const destination = openDestination(
-    { urls, enabled: true },
-    {
-      clock,
-      random: () => 0,
-      logger: false,
-      retry: exponential(),
-      onEvent: (happening) => told.push(happening),
-      ...(typeof options === 'function' ? options(clock) : options),
-    },
-  )
+  const destination = openOver(urls, {
+    clock,
+    random: () => 0,
+    logger: false,
+    retry: exponential(),
+    onEvent: (happening) => told.push(happening),
+    ...(typeof options === 'function' ? options(clock) : options),
+  })
   destination.outcomes$.subscribe((outcome) => outcomes.push(outcome))
   return {
     clock,

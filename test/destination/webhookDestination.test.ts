@@ -1,9 +1,10 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { Call, TrackCall } from '../../src/event/call.ts'
-import { exponential } from '../../src/policy/retryPolicy.ts'
+import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
 import { sign } from '../../src/signing/sign.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
-import { adds, destinationsUnderTest, status, to, track } from './destinationsUnderTest.ts'
+import { adds, destinationsUnderTest, quick, status, to, track } from './destinationsUnderTest.ts'
 
 const calls: ReadonlyArray<Call> = [
   { type: 'page', userId: 'u', properties: { url: 'https://x.example', title: 'é😀' } },
@@ -64,12 +65,12 @@ describe('webhookDestination', () => {
     expect(opened.destination.stats()).toMatchObject({ refused: 1, accepted: 2 })
   })
 
-  it('starts switched off when the settings say so', async () => {
+  it('starts disabled if the settings say so', async () => {
     const { destination } = open({ enabled: false, webhooks: [{ url: 'http://127.0.0.1:9/' }] })
     expect(await destination.send(track(1))).toMatchObject({ left: { _tag: 'Disabled' } })
   })
 
-  it('answers Full at its bound, and ready lets senders through when there is room', async () => {
+  it('answers Full at its bound; ready resolves when there is room', async () => {
     const gate = { open: false }
     const receiver = await receive(() => (gate.open ? status(200) : status(503)))
     const opened = open(to(receiver), { maxCount: 2 })
@@ -90,7 +91,7 @@ describe('webhookDestination', () => {
     expect(adds(opened)).toBe(true)
   })
 
-  it('refuses what is wrong with every fault, and what is too large with its size; the others go on', async () => {
+  it('refuses invalid events with every fault, and large ones with their size', async () => {
     const receiver = await receive()
     const opened = open(to(receiver))
     const wrong = { type: 'track', properties: 7 } as unknown as Call
@@ -113,7 +114,7 @@ describe('webhookDestination', () => {
     expect(opened.destination.stats()).toMatchObject({ refused: 2, accepted: 1, delivered: 1 })
   })
 
-  it('what the caller changes afterwards changes nothing (EV8)', async () => {
+  it('copies the event (EV8)', async () => {
     const receiver = await receive([status(503)])
     const opened = open(to(receiver))
     const properties: Record<string, unknown> = { plan: { name: 'pro' } }
@@ -124,25 +125,12 @@ describe('webhookDestination', () => {
     expect(opened.outcomes[0]?.item.items[0]).toMatchObject({ properties: { plan: { name: 'pro' } } })
   })
 
-  it('keeps the order within a key when asked to', async () => {
-    let failures = 5
-    const receiver = await receive(() => (failures-- > 0 ? status(503) : status(200)))
-    const opened = open(to(receiver), { orderBy: (event) => ('userId' in event ? (event.userId ?? '') : '') })
-    for (let n = 0; n < 10; n++)
-      await opened.destination.send(track(n, { userId: n % 2 === 0 ? 'even' : 'odd' }))
-    await opened.destination.idle()
-    const of = (parity: number): ReadonlyArray<number> =>
-      opened.outcomes.map((outcome) => Number(outcome.item.id.slice(1))).filter((n) => n % 2 === parity)
-    expect(of(0)).toEqual([0, 2, 4, 6, 8])
-    expect(of(1)).toEqual([1, 3, 5, 7, 9])
-  })
-
-  it('names the keys that it leaves out (EV3)', async () => {
+  it('logs unknown keys (EV3)', async () => {
     const receiver = await receive()
     const dropped: Array<ReadonlyArray<string>> = []
     const { destination } = open(to(receiver), {
-      onEvent: (happening) => {
-        if (happening._tag === 'UnknownKeys') dropped.push(happening.keys)
+      onEvent: (event) => {
+        if (event._tag === 'UnknownKeys') dropped.push(event.keys)
       },
     })
     const call: TrackCall & { propertis: object } = { ...track(1), propertis: {} }
@@ -152,22 +140,7 @@ describe('webhookDestination', () => {
     expect(receiver.received[0]?.body.toString()).not.toContain('propertis')
   })
 
-  it('tells of attempts, and of outcomes', async () => {
-    const receiver = await receive([status(503)])
-    const opened = open(to(receiver))
-    const attempts: string[] = []
-    opened.destination.attempts$.subscribe(({ number, result }) => {
-      attempts.push(`${String(number)} ${result._tag}`)
-    })
-    await opened.destination.send(track(1))
-    await opened.destination.send(track(2))
-    await opened.destination.idle()
-    await opened.destination.close()
-    expect(opened.outcomes.map((outcome) => outcome._tag)).toEqual(['Delivered', 'Delivered'])
-    expect(attempts.sort()).toEqual(['1 Left', '1 Right', '2 Right'])
-  })
-
-  it('close lets what is in flight end, hands back the rest, and leaves no socket', async () => {
+  it('close lets requests in flight end, answers the other events, and leaves no socket', async () => {
     const slow = await receive((request) =>
       request.body.toString().includes('"m1"') ? status(200, 50) : status(503),
     )
@@ -185,7 +158,7 @@ describe('webhookDestination', () => {
     await expect.poll(slow.connections).toBe(0)
   })
 
-  it('closes at the end of its scope', async () => {
+  it('is closed at the end of its scope', async () => {
     const receiver = await receive()
     const opened = open(to(receiver))
     await opened.destination.send(track(1))
@@ -194,7 +167,7 @@ describe('webhookDestination', () => {
     expect(await opened.destination.send(track(2))).toMatchObject({ left: { _tag: 'Closed' } })
   })
 
-  it('puts dead letters back on demand', async () => {
+  it('redrive sends dead letters again', async () => {
     const receiver = await receive([status(404)])
     const opened = open(to(receiver))
     await opened.destination.send(track(1))
@@ -203,5 +176,150 @@ describe('webhookDestination', () => {
     await opened.destination.idle()
     expect(opened.outcomes.map((outcome) => outcome._tag)).toEqual(['Rejected', 'Delivered'])
     expect(opened.destination.stats()).toMatchObject({ accepted: 2, rejected: 1, delivered: 1 })
+  })
+
+  it('the first success delivers; other URLs are not tried again', async () => {
+    const [bad, good] = [await receive(() => status(503)), await receive()]
+    const opened = open(to(bad, good))
+    await opened.destination.send(track(1))
+    await opened.destination.idle()
+    await bad.arrived(1)
+    expect(opened.outcomes).toMatchObject([{ _tag: 'Delivered', attempts: 1, receipt: { status: 200 } }])
+    expect([bad.received.length, good.received.length]).toEqual([1, 1])
+  })
+
+  it('sends the same bytes again, and not to a URL that refused', async () => {
+    const refusing = await receive(() => status(404))
+    const slow = await receive([status(503), status(503)])
+    const opened = open(to(refusing, slow))
+    await opened.destination.send(track(1))
+    await opened.destination.idle()
+    expect(opened.outcomes).toMatchObject([{ _tag: 'Delivered', attempts: 3 }])
+    expect([refusing.received.length, slow.received.length]).toEqual([1, 3])
+    const seen = slow.received.map(
+      ({ body, headers }) => `${body.toString()} ${String(headers['x-signature'])}`,
+    )
+    expect(new Set(seen).size).toBe(1)
+  })
+
+  it('when all refuse, the event is rejected with every cause in the order of the URLs', async () => {
+    const [a, b] = [
+      await receive(() => status(410, 20)),
+      await receive(() => ({ do: 'redirect', to: 'self' })),
+    ]
+    const opened = open(to(a, b))
+    await opened.destination.send(track(1))
+    await opened.destination.idle()
+    expect(opened.outcomes).toMatchObject([
+      {
+        _tag: 'Rejected',
+        failure: {
+          _tag: 'AllFailed',
+          causes: [{ failure: { reason: 'status', status: 410 } }, { failure: { reason: 'redirect' } }],
+        },
+      },
+    ])
+    expect(b.received).toHaveLength(1)
+  })
+
+  it('expires at its deadline', async () => {
+    const dead = await receive(() => status(500))
+    const opened = open(to(dead), { retry: both(quick, deadline(40)) })
+    await opened.destination.send(track(1))
+    await opened.destination.idle()
+    expect(opened.outcomes).toMatchObject([
+      { _tag: 'Expired', failure: { lastFailure: { _tag: 'AllFailed' } } },
+    ])
+    expect(opened.destination.stats()).toMatchObject({ expired: 1, waiting: 0 })
+  })
+
+  it('retries after a timeout, which is logged as an error once', async () => {
+    const sleepy = await receive([{ do: 'silence' }, { do: 'silence' }])
+    const opened = open(to(sleepy), { timeout: 40 })
+    await opened.destination.send(track(1))
+    await opened.destination.idle()
+    expect(opened.outcomes).toMatchObject([{ _tag: 'Delivered', attempts: 3 }])
+    expect(opened.errors).toHaveLength(1)
+    expect(opened.errors[0]).toMatch(/time/i)
+  })
+
+  it('a self-signed certificate is final, gets no request, and is logged as an error', async () => {
+    const read = (name: string): Buffer => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url))
+    const own = await receive([], {
+      tls: { cert: read('selfSigned.cert.pem'), key: read('selfSigned.key.pem') },
+    })
+    const opened = open(to(own))
+    await opened.destination.send(track(1))
+    await opened.destination.send(track(2))
+    await opened.destination.idle()
+    expect(opened.outcomes.map((outcome) => outcome._tag)).toEqual(['Rejected', 'Rejected'])
+    expect(own.received).toHaveLength(0)
+    expect(opened.errors.filter((line) => line.includes('certificate')).length).toBeGreaterThan(0)
+  })
+
+  it('a URL that hangs delays no other', async () => {
+    const [hanging, healthy] = [await receive(() => ({ do: 'silence' })), await receive()]
+    const opened = open(to(hanging, healthy), { timeout: 60_000 })
+    for (let n = 0; n < 500; n++) await opened.destination.send(track(n))
+    await opened.destination.idle()
+    expect(opened.destination.stats()).toMatchObject({ delivered: 500, waiting: 0 })
+    expect(hanging.received.length).toBeLessThanOrEqual(16)
+    expect(hanging.connections()).toBeLessThanOrEqual(16)
+  })
+
+  it('counts requests that were left out because their queue was full', async () => {
+    const [hanging, healthy] = [await receive(() => ({ do: 'silence' })), await receive()]
+    const opened = open(to(hanging, healthy), { timeout: 60_000, maxInFlight: 20 })
+    for (let n = 0; n < 200; n++) await opened.destination.send(track(n))
+    await opened.destination.idle()
+    const counts = Object.values(opened.destination.stats().urls)
+    expect(opened.destination.stats().delivered).toBe(200)
+    expect(counts.reduce((sum, url) => sum + url.passedOver, 0)).toBe(200 - 16 - 20)
+  })
+})
+
+describe('orderBy', () => {
+  it('keeps the order within a key when asked to', async () => {
+    let failures = 5
+    const receiver = await receive(() => (failures-- > 0 ? status(503) : status(200)))
+    const opened = open(to(receiver), { orderBy: (event) => ('userId' in event ? (event.userId ?? '') : '') })
+    for (let n = 0; n < 10; n++)
+      await opened.destination.send(track(n, { userId: n % 2 === 0 ? 'even' : 'odd' }))
+    await opened.destination.idle()
+    const of = (parity: number): ReadonlyArray<number> =>
+      opened.outcomes.map((outcome) => Number(outcome.item.id.slice(1))).filter((n) => n % 2 === parity)
+    expect(of(0)).toEqual([0, 2, 4, 6, 8])
+    expect(of(1)).toEqual([1, 3, 5, 7, 9])
+  })
+
+  it('that throws sends the event without order, and is logged as a Defect', async () => {
+    const receiver = await receive()
+    const defects: unknown[] = []
+    const { destination } = open(to(receiver), {
+      orderBy: () => {
+        throw new Error('no key')
+      },
+      onEvent: (event) => {
+        if (event._tag === 'Defect') defects.push(event.where)
+      },
+    })
+    await destination.send(track(1))
+    expect(await destination.idle()).toMatchObject({ delivered: 1 })
+    expect(defects).toEqual(['orderBy'])
+  })
+
+  it('close answers the events of a key in order, and leaves no timer', async () => {
+    const receiver = await receive(() => status(503))
+    const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+    const before = timers()
+    const { destination } = open(to(receiver), {
+      orderBy: (event) => ('userId' in event ? (event.userId ?? '') : ''),
+      retry: exponential({ base: 600_000 }),
+    })
+    for (let n = 0; n < 3; n++) await destination.send(track(n))
+    await expect.poll(() => destination.stats().urls[receiver.url]?.failed).toBe(1)
+    const { abandoned } = await destination.close()
+    expect(abandoned.map(({ id }) => id)).toEqual(['m0', 'm1', 'm2'])
+    await expect.poll(timers).toBe(before)
   })
 })

@@ -14,23 +14,18 @@ const encoded = (each: Event): EventPayload<Event> => {
   return payload.right
 }
 
-it('comes back as it was: the bytes, the id, and the event with its integrations', () => {
-  const types = new Set<string>()
-  let routed = 0
+it('a record gives back the bytes, the id and the event; a payload is plain data', () => {
   fc.assert(
     fc.property(event, (each) => {
       const payload = encoded(each)
-      types.add(each.type)
-      if (each.type !== 'delete' && each.integrations !== undefined) routed++
       expect(fromText(toText(payload))).toEqual(payload)
+      expect(JSON.parse(JSON.stringify(payload))).toEqual(payload)
+      expect(structuredClone(payload)).toEqual(payload)
     }),
-    { numRuns: 1_000 },
   )
-  expect(types.size).toBe(7)
-  expect(routed).toBeGreaterThan(100)
 })
 
-it('keeps no signature and no secret', () => {
+it('a record holds no signer', () => {
   const payload = {
     ...encoded({ type: 'delete', userId: 'u1', timestamp: '2024-02-29T12:00:00.000Z', messageId: 'm1' }),
     signer: () => 'c0ffee',
@@ -46,7 +41,10 @@ test.each([
   ['no header', '{"type":"delete","userId":"u1","timestamp":"2024-02-29T12:00:00.000Z"}'],
   ['half a body', '{"id":"m1"}\n{"type":"dele'],
   ['another body', '{"id":"m1"}\n{"type":"sold"}'],
-  ['an id that is none', '{"id":7}\n{"type":"delete","userId":"u1","timestamp":"2024-02-29T12:00:00.000Z"}'],
-])('says that it is no record: %s', (_what, text) => {
+  [
+    'an id of another type',
+    '{"id":7}\n{"type":"delete","userId":"u1","timestamp":"2024-02-29T12:00:00.000Z"}',
+  ],
+])('refuses a record with %s', (_what, text) => {
   expect(() => fromText(text)).toThrow()
 })

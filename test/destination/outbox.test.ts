@@ -1,10 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { expect, it, onTestFinished } from 'vitest'
+import { systemClock } from '../../src/core/clock.ts'
+import type { WebhookSettings } from '../../src/destination/settings.ts'
+import type { Event } from '../../src/event/event.ts'
+import type { Payload } from '../../src/event/payload.ts'
+import { disk, reread, survivingOutbox } from '../outbox/survivingOutbox.ts'
+import type { Disk } from '../outbox/survivingOutbox.ts'
 import { webhookDestination } from '../../src/destination/createDestination.ts'
 import type { DestinationOptions } from '../../src/destination/destination.ts'
 import { ConfigError } from '../../src/core/refusal.ts'
-import { OutboxError } from '../../src/outbox/lmdb/OutboxError.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 
@@ -18,7 +23,7 @@ const folder = (): string => {
 
 const track = (messageId: string) => ({ type: 'track', userId: 'u1', event: 'Sold', messageId }) as const
 
-it('what was accepted and not delivered is delivered by the next one, the same bytes under the same id', async () => {
+it('events of an earlier process are delivered: the same bytes and id, signed with the current secret', async () => {
   const path = folder()
   let healthy = false
   const receiver = await loopbackReceiver(() => ({ do: 'status', code: healthy ? 200 : 503 }))
@@ -54,7 +59,7 @@ it('what was accepted and not delivered is delivered by the next one, the same b
   ).toEqual(['m1', 'm2', 'm3'])
 })
 
-it('keeps its dead letters, and puts them back to wait after a restart', async () => {
+it('dead letters survive a restart, and can be sent again', async () => {
   const path = folder()
   let code = 410
   const receiver = await loopbackReceiver(() => ({ do: 'status', code }))
@@ -74,66 +79,26 @@ it('keeps its dead letters, and puts them back to wait after a restart', async (
   await second.close()
 })
 
-it('lets in no more than there is room for, though what is on its way into the folder is not in it yet', async () => {
+it('ready counts events that are still being written to the folder', async () => {
   const receiver = await loopbackReceiver()
   onTestFinished(receiver.close)
   const destination = webhookDestination(
     { webhooks: [{ url: receiver.url }] },
     { outbox: { path: folder(), maxCount: 2 }, logger: false },
   )
-  let turnedAway = 0
+  let refused = 0
   const send = async (id: string): Promise<void> => {
     for (;;) {
       await destination.ready()
       if ((await destination.send(track(id)))._tag === 'Right') return
-      // Whoever is let through and turned away, again and again, stops the event loop of its process.
-      if (++turnedAway > 100) throw new Error('it is let through for ever')
+      if (++refused > 100) throw new Error('ready resolves for ever')
     }
   }
   const ids = Array.from({ length: 20 }, (_, at) => `m${at}`)
   await Promise.all(ids.map(send))
-  expect(turnedAway).toBe(0)
+  expect(refused).toBe(0)
   expect(await destination.idle()).toMatchObject({ accepted: 20, delivered: 20 })
   await destination.close()
-})
-
-it('whoever comes again and again, with what will never find room, leaves the event loop its turns', async () => {
-  const destination = webhookDestination(
-    { webhooks: [{ url: 'http://127.0.0.1:9/' }] },
-    { maxBytes: 1, logger: false },
-  )
-  let turns = 0
-  setImmediate(() => turns++)
-  for (let tries = 0; turns === 0; tries++) {
-    expect(tries).toBeLessThan(100)
-    await destination.ready()
-    expect((await destination.send(track('m1')))._tag).toBe('Left')
-  }
-  await destination.close()
-})
-
-it('a folder that is in use or is no outbox is an error of its own, with the way out', async () => {
-  const path = folder()
-  const open = (where: string) =>
-    webhookDestination(
-      { webhooks: [{ url: 'http://127.0.0.1:9/' }] },
-      { outbox: { path: where }, logger: false },
-    )
-  const first = open(path)
-  const reasonOf = (where: string): string => {
-    try {
-      open(where)
-    } catch (error) {
-      if (error instanceof OutboxError) return error.reason
-    }
-    return 'it opened'
-  }
-  expect(reasonOf(path)).toBe('inUse')
-  await first.close()
-  const foreign = folder()
-  writeFileSync(`${foreign}/data.mdb`, 'mine')
-  expect(reasonOf(foreign)).toBe('notAnOutbox')
-  expect(reasonOf('/dev/null/outbox')).toBe('noAccess')
 })
 
 it.each<[unknown, string]>([
@@ -142,7 +107,7 @@ it.each<[unknown, string]>([
   [{ path: 'a', enqueue: undefined }, 'outbox must be { path } of a folder, or an Outbox'],
   [{}, 'outbox.path is missing: it must be a string that is not empty'],
   [{ path: 5, maxcount: 5 }, 'unknown option "outbox.maxcount"'],
-])('an outbox of %j is a fault that is named', (outbox, fault) => {
+])('an outbox of %j is refused', (outbox, fault) => {
   // Not every caller has types.
   const options = { outbox: outbox as DestinationOptions['outbox'], logger: false } as DestinationOptions
   const open = () => webhookDestination({ webhooks: [{ url: 'http://127.0.0.1:9/' }] }, options)
@@ -150,7 +115,7 @@ it.each<[unknown, string]>([
   expect(open).toThrow(fault)
 })
 
-it('what is wrong with the policy is said before the folder is opened', async () => {
+it('options are checked before the folder is opened', async () => {
   const path = folder()
   // The types forbid it.
   const open = (retry: unknown) =>
@@ -159,6 +124,45 @@ it('what is wrong with the policy is said before the folder is opened', async ()
       { outbox: { path }, retry: retry as never },
     )
   expect(() => open(5)).toThrow(/retry must be a RetryPolicy/)
-  // Nobody has it open.
   await open(undefined).close()
+})
+
+it('a given outbox holds no signer; each URL is signed with its own secret, or the shared one', async () => {
+  let healthy = false
+  const receiver = await loopbackReceiver(() => ({ do: 'status', code: healthy ? 200 : 503 }))
+  onTestFinished(receiver.close)
+  // What code without types may say: the compiler allows no undefined here.
+  const untyped = { url: `${receiver.url}none`, secret: undefined } as unknown as WebhookSettings
+  const open = (on: Disk<Payload<Event>>, sharedSecret: string) =>
+    webhookDestination(
+      {
+        sharedSecret,
+        webhooks: [
+          { url: `${receiver.url}shared` },
+          untyped,
+          { url: `${receiver.url}own`, secret: 'of this URL' },
+        ],
+      },
+      { outbox: survivingOutbox(on, systemClock), logger: false },
+    )
+  const before = disk<Payload<Event>>()
+  const first = open(before, 'an old secret')
+  expect((await first.send(track('m1')))._tag).toBe('Right')
+  await receiver.arrived(3)
+  await first.close({ timeout: 0 })
+  const [row] = [...before.entries.values()]
+  expect(Object.keys(row?.entry.item ?? {})).toEqual(['id', 'items', 'text', 'byteLength'])
+
+  const count = receiver.received.length
+  healthy = true
+  const second = open(reread(before), 'a new secret')
+  expect((await second.idle()).delivered).toBe(1)
+  await second.close()
+  const after = receiver.received.slice(count)
+  expect(after.length).toBeGreaterThan(0)
+  for (const { path, body, headers } of after) {
+    const secret = path === '/own' ? 'of this URL' : 'a new secret'
+    expect(verifyRaw(secret, body, headers['x-signature'])._tag).toBe('Right')
+    expect(body).toEqual(receiver.received[0]?.body)
+  }
 })

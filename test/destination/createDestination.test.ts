@@ -1,17 +1,19 @@
+import { firstValueFrom, map } from 'rxjs'
 import { describe, expect, it } from 'vitest'
+import { retryable } from '../../src/core/failure.ts'
+import type { Event } from '../../src/event/event.ts'
+import type { Payload } from '../../src/event/payload.ts'
+import { webhookDestination } from '../../src/destination/createDestination.ts'
 import type { CloseResult } from '../../src/outbox/close.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { both, deadline, exponential, notBefore } from '../../src/policy/retryPolicy.ts'
-import { retryable } from '../../src/core/failure.ts'
 import { disk, survivingOutbox } from '../outbox/survivingOutbox.ts'
-import type { Event } from '../../src/event/event.ts'
-import type { Payload } from '../../src/event/payload.ts'
-import { busy, open, track, yes } from './virtual.ts'
+import { busy, gone, open, track, yes } from './virtual.ts'
 
 const HOUR = 3_600_000
 
-describe('the close of a destination', () => {
-  it('answers one promise, also to who closes inside a callback of the close', async () => {
+describe('close', () => {
+  it('answers one promise, also inside a callback of the close', async () => {
     const { clock, destination } = open([() => ({ verdict: busy })])
     const inside: Array<Promise<CloseResult<Payload<Event>>>> = []
     destination.outcomes$.subscribe(() => inside.push(destination.close()))
@@ -36,7 +38,7 @@ describe('the close of a destination', () => {
     expect(urls[0]?.calls[0]?.ended).toBe('completed')
   })
 
-  it('is not kept up by a sink or an outbox that fails to close', async () => {
+  it('logs a sink and an outbox that fail to close', async () => {
     const fail = (): Promise<never> => Promise.reject(new Error('stuck'))
     const outbox = { ...memoryOutbox<Payload<Event>>(), close: fail }
     const { clock, destination, defects } = open([() => ({ verdict: yes })], { outbox }, fail)
@@ -51,7 +53,7 @@ describe('the close of a destination', () => {
     expect(clock.pending()).toBe(0)
   })
 
-  it('lets those go who wait for room or for rest, and answers Closed', async () => {
+  it('resolves ready and idle; send answers Closed', async () => {
     const { clock, destination } = open([() => ({ verdict: busy })], { maxCount: 1 })
     await destination.send(track('m1'))
     const waited: string[] = []
@@ -69,7 +71,7 @@ describe('the close of a destination', () => {
     expect(await destination.redrive()).toBe(0)
   })
 
-  it('leaves to a durable outbox what has not ended, and idle says so', async () => {
+  it('leaves events in a durable outbox, and idle resolves', async () => {
     const on = disk<Payload<Event>>()
     const { clock, destination } = open([() => ({ verdict: busy })], (time) => ({
       outbox: survivingOutbox(on, time),
@@ -82,7 +84,7 @@ describe('the close of a destination', () => {
     expect(on.entries.size).toBe(1)
   })
 
-  it('gives siblings at most the time of one attempt, and cuts the rest', async () => {
+  it('gives requests of delivered events at most the time of one attempt', async () => {
     const { clock, destination, urls } = open([
       () => ({ verdict: yes, after: 10 }),
       () => ({ verdict: yes, after: 4_999 }),
@@ -99,8 +101,8 @@ describe('the close of a destination', () => {
   })
 })
 
-describe('room in a destination', () => {
-  it('is that of the outbox that it was given', async () => {
+describe('ready', () => {
+  it('waits for room in the given outbox', async () => {
     const { clock, destination } = open([() => ({ verdict: yes, after: 10 })], {
       outbox: memoryOutbox<Payload<Event>>({ maxCount: 1 }),
     })
@@ -113,7 +115,7 @@ describe('room in a destination', () => {
     expect(through).toBe(true)
   })
 
-  it('who was turned away for its bytes waits until something has left, and does not spin', async () => {
+  it('waits until an event has left, after Full for its bytes', async () => {
     const { clock, destination } = open([() => ({ verdict: yes, after: 10 })], { maxBytes: 200 })
     await destination.send(track('m1'))
     let tries = 0
@@ -130,10 +132,25 @@ describe('room in a destination', () => {
     await insisting
     expect(tries).toBe(2)
   })
+
+  it('leaves the event loop its turns when an event never fits', async () => {
+    const destination = webhookDestination(
+      { webhooks: [{ url: 'http://127.0.0.1:9/' }] },
+      { maxBytes: 1, logger: false },
+    )
+    let turns = 0
+    setImmediate(() => turns++)
+    for (let tries = 0; turns === 0; tries++) {
+      expect(tries).toBeLessThan(100)
+      await destination.ready()
+      expect((await destination.send(track('m1')))._tag).toBe('Left')
+    }
+    await destination.close()
+  })
 })
 
-describe('time in a destination', () => {
-  it('counts four hours from the first attempt; no attempt starts then or later, and a wait in a lane counts', async () => {
+describe('the deadline', () => {
+  it('is four hours after the first attempt; no attempt starts then or later', async () => {
     const { clock, destination, outcomes, urls } = open([() => ({ verdict: busy, after: 4_000 })], {
       retry: both(exponential({ base: 60_000, factor: 1 }), deadline(4 * HOUR)),
       concurrency: 1,
@@ -151,7 +168,7 @@ describe('time in a destination', () => {
     expect(clock.pending()).toBe(0)
   })
 
-  it('a Retry-After beyond the deadline ends it at once', async () => {
+  it('a Retry-After beyond it ends the event at once', async () => {
     const { clock, destination, ended } = open(
       [
         () => ({
@@ -169,20 +186,8 @@ describe('time in a destination', () => {
   })
 })
 
-describe('what a host gives a destination', () => {
-  it.each(['timeout', 'concurrency', 'maxCount', 'maxBytes', 'maxInFlight', 'maxBody'])(
-    'the number %s is refused when it is none, by its name',
-    (name) => {
-      for (const value of [0, -1, NaN, 1.5]) {
-        expect(() => open([() => ({ verdict: yes })], { [name]: value })).toThrow(RangeError)
-        expect(() => open([() => ({ verdict: yes })], { [name]: value })).toThrow(
-          `webhookDestination: ${name}`,
-        )
-      }
-    },
-  )
-
-  it('an id maker that throws costs that event, which is refused', async () => {
+describe('newId', () => {
+  it('that throws makes send answer Invalid', async () => {
     const newId = (): never => {
       throw new Error('no ids today')
     }
@@ -191,5 +196,69 @@ describe('what a host gives a destination', () => {
     expect(await destination.send(without)).toMatchObject({ left: { _tag: 'Invalid', input: without } })
     expect((await destination.send({ ...without, messageId: 'm2' }))._tag).toBe('Right')
     expect(messageId).toBe('m1')
+  })
+})
+
+describe('subscribers', () => {
+  it.each<[string, () => unknown]>([
+    ['throws', () => expect.unreachable()],
+    ['returns a promise that rejects', () => Promise.reject(new Error('subscriber'))],
+  ])('one that %s is logged as a Defect, and the others go on', async (_, act) => {
+    const { clock, destination, ended, defects } = open([() => ({ verdict: yes, after: 10 })])
+    const seen: string[] = []
+    destination.outcomes$.subscribe(() => void seen.push('before'))
+    destination.outcomes$.subscribe(act)
+    destination.outcomes$.subscribe({ next: act, complete: act })
+    destination.outcomes$.pipe(map((outcome) => outcome.item.id)).subscribe(act)
+    destination.attempts$.subscribe(act)
+    destination.outcomes$.pipe(map(({ item }) => item.id)).subscribe((id) => seen.push(id))
+    await destination.send(track('m1'))
+    await clock.advance(10)
+    expect(ended()).toEqual(['Delivered m1'])
+    expect(seen).toEqual(['before', 'm1'])
+    expect(defects()).toEqual([
+      'a subscriber of attempts$',
+      'a subscriber of outcomes$',
+      'a subscriber of outcomes$',
+      'a subscriber of outcomes$',
+    ])
+    await destination.close()
+    expect(defects()).toHaveLength(5)
+  })
+
+  it('an operator that throws ends its own stream only', async () => {
+    const { clock, destination, ended, defects } = open([() => ({ verdict: yes, after: 10 })])
+    destination.outcomes$.pipe(map(() => expect.unreachable())).subscribe()
+    for (const id of ['m1', 'm2']) await destination.send(track(id))
+    await clock.advance(10)
+    expect(ended()).toEqual(['Delivered m1', 'Delivered m2'])
+    expect(defects()).toEqual(['a subscriber of outcomes$'])
+  })
+
+  it('may wait with a promise, and unsubscribe', async () => {
+    const { clock, destination } = open([() => ({ verdict: yes, after: 10 })])
+    const first = firstValueFrom(destination.outcomes$, { defaultValue: undefined })
+    let heard = 0
+    const subscription = destination.outcomes$.subscribe(() => heard++)
+    subscription.unsubscribe()
+    await destination.send(track('m1'))
+    await clock.advance(10)
+    expect((await first)?._tag).toBe('Delivered')
+    expect(heard).toBe(0)
+  })
+
+  it('one that sends inside next: all get the same order', async () => {
+    const { clock, destination, ended } = open([
+      (id) => (id === 'm1' ? { verdict: gone, after: 10 } : { verdict: gone }),
+    ])
+    const seen: string[] = []
+    destination.outcomes$.subscribe(({ item }) => {
+      if (item.id === 'm1') void destination.send(track('m2'))
+    })
+    destination.outcomes$.subscribe(({ item }) => seen.push(item.id))
+    await destination.send(track('m1'))
+    await clock.advance(10)
+    expect(ended()).toEqual(['Rejected m1', 'Rejected m2'])
+    expect(seen).toEqual(['m1', 'm2'])
   })
 })

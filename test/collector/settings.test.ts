@@ -1,0 +1,191 @@
+import { inspect } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { createCollector } from '../../src/collector/createCollector.ts'
+import type { CollectorOptions } from '../../src/collector/collector.ts'
+import { decodeCollectorSettings } from '../../src/collector/settings.ts'
+import type { CollectorSettings } from '../../src/collector/settings.ts'
+import { ConfigError } from '../../src/core/refusal.ts'
+import { secretFrom } from '../../src/signing/secret.ts'
+import { memory } from '../../src/sink/memory.ts'
+import { basic } from './mounts.ts'
+
+const hooks = { name: 'Hooks', sources: ['web'], webhooks: [{ url: 'https://a.example/hook' }] }
+const right = { sources: [{ id: 'web', writeKey: 'wk-s3cr3t' }], destinations: [hooks] }
+
+const pathsOf = (input: unknown): ReadonlyArray<string> => {
+  const decoded = decodeCollectorSettings(input)
+  return decoded._tag === 'Left' ? decoded.left.map(({ path }) => path) : []
+}
+
+const thrower = Object.defineProperty({}, 'sources', { get: () => expect.unreachable(), enumerable: true })
+
+const withSource = (more: object): object => ({ ...right, sources: [{ ...right.sources[0], ...more }] })
+const withDestination = (more: object): object => ({ ...right, destinations: [{ ...hooks, ...more }] })
+
+describe('the settings of a collector', () => {
+  it.each<[string, unknown, ReadonlyArray<string>]>([
+    ['nothing', undefined, ['']],
+    ['no members', {}, ['sources', 'destinations']],
+    ['no source', { ...right, sources: [], destinations: [] }, ['sources']],
+    ['a source that is no object', { ...right, sources: [5] }, ['sources[0]', 'destinations[0].sources[0]']],
+    ['a misspelt key', { ...right, destination: [] }, ['destination']],
+    ['a misspelt key of a source', withSource({ writekey: 1 }), ['sources[0].writekey']],
+    ['no id', withSource({ id: '' }), ['sources[0].id', 'destinations[0].sources[0]']],
+    ['no key', withSource({ writeKey: '' }), ['sources[0].writeKey']],
+    ['a key with a colon', withSource({ writeKey: 'a:b' }), ['sources[0].writeKey']],
+    ['a key that is no secret', withSource({ writeKey: {} }), ['sources[0].writeKey']],
+    [
+      'wrong flags',
+      withSource({ enabled: 1, deletions: 'yes' }),
+      ['sources[0].enabled', 'sources[0].deletions'],
+    ],
+    [
+      'two of everything',
+      { sources: [...right.sources, ...right.sources], destinations: [hooks, hooks] },
+      ['sources[1].id', 'sources[1].writeKey', 'destinations[1].name'],
+    ],
+    ['a destination that is null', { ...right, destinations: [null] }, ['destinations[0]']],
+    ['no name', withDestination({ name: undefined }), ['destinations[0].name']],
+    ['the name All', withDestination({ name: 'All' }), ['destinations[0].name']],
+    ['no connected source', withDestination({ sources: [] }), ['destinations[0].sources']],
+    ['an unknown source', withDestination({ sources: ['wbe'] }), ['destinations[0].sources[0]']],
+    [
+      'wrong webhooks',
+      withDestination({ webhooks: [{ url: 'ftp://a.example' }], sharedSecret: '' }),
+      ['destinations[0].sharedSecret', 'destinations[0].webhooks[0].url'],
+    ],
+    ['no sink', withDestination({ webhooks: undefined, sink: {} }), ['destinations[0].sink']],
+    ['webhooks and a sink', withDestination({ sink: memory() }), ['destinations[0]']],
+    ['neither webhooks nor a sink', withDestination({ webhooks: undefined }), ['destinations[0]']],
+    [
+      'one folder for two destinations',
+      {
+        ...right,
+        destinations: [
+          { ...hooks, outbox: { path: 'x' } },
+          { ...hooks, name: 'b', outbox: { path: './x' } },
+        ],
+      },
+      ['destinations[1].outbox.path'],
+    ],
+    ['no folder', withDestination({ outbox: 'x' }), ['destinations[0].outbox']],
+    ['a getter that throws', thrower, ['']],
+  ])('with %s are refused', (_, input, paths) => {
+    expect(pathsOf(input)).toEqual(paths)
+  })
+
+  it('never show a write key or a secret', () => {
+    const decoded = decodeCollectorSettings({
+      ...right,
+      destinations: [
+        {
+          ...hooks,
+          sharedSecret: 'shared-s3cr3t',
+          webhooks: [{ url: 'https://a.example', secret: 'own-s3cr3t' }],
+        },
+        { name: 'Own', sources: ['web'], sink: memory(), sharedSecret: 'sink-s3cr3t' },
+      ],
+    })
+    expect(decoded._tag).toBe('Right')
+    expect(inspect(decoded, { depth: 9 }) + JSON.stringify(decoded)).not.toContain('s3cr3t')
+    expect(inspect(createCollector(right), { depth: 9, showHidden: true })).not.toContain('s3cr3t')
+    try {
+      createCollector(withSource({ writeKey: ' wk-s3cr3t' }) as never)
+      expect.unreachable()
+    } catch (error) {
+      expect(error).toBeInstanceOf(ConfigError)
+      expect(inspect(error)).toMatch(/sources\[0\].writeKey must not begin or end with white space/)
+      expect(inspect(error)).not.toContain('s3cr3t')
+    }
+  })
+
+  it('take a write key as a Secret', async () => {
+    const secret = secretFrom('wk')
+    if (secret._tag === 'Left') return expect.unreachable()
+    const { handle } = createCollector({
+      sources: [{ id: 'web', writeKey: secret.right }],
+      destinations: [{ name: 'Own', sources: ['web'], sink: memory() }],
+    })
+    const ask = (key: string): Promise<Response> =>
+      handle(
+        new Request('http://x/v1/page', {
+          method: 'POST',
+          body: '{"userId":"u"}',
+          headers: { Authorization: basic(key) },
+        }),
+      )
+    expect((await ask('wk:')).status).toBe(200)
+    expect((await ask('wk')).status).toBe(200)
+    expect((await ask('wk:any password')).status).toBe(200)
+    expect((await ask('wkx:')).status).toBe(401)
+  })
+})
+
+const optionPaths = (options: unknown, given: unknown = right): ReadonlyArray<string> => {
+  try {
+    // A caller without types.
+    createCollector(given as CollectorSettings, options as CollectorOptions)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults.map(({ path }) => path)
+    throw error
+  }
+  return []
+}
+
+describe('the options of a collector', () => {
+  it.each<[string, unknown]>([
+    ['maxMessage', 1.5],
+    ['uploadTimeout', -1],
+    ['maxUploading', Number.NaN],
+    ['messageIdHeader', 'not a header'],
+    ['nope', 1],
+    ['whenfull', 'refuse'],
+    ['whenFull', 'x'],
+    ['onEvent', 5],
+    ['newId', 5],
+    ['random', 0.5],
+    ['orderBy', 'userId'],
+    ['outbox', 5],
+    ['outbox', { path: 'x' }],
+    ['logger', 5],
+    ['logger', true],
+    ['logger', { debug: 1, info: 1, warn: 1, error: 1 }],
+    ['clock', {}],
+    ['clock', null],
+    ['retry', {}],
+    ['retry', { _tag: 'Nope' }],
+    ['egress', 'x'],
+    ['statuses', 5],
+    ['timeout', '5'],
+    ['maxInFlight', 0],
+    ['maxBody', Infinity],
+  ])('are refused by name: %s %o', (name, value) => {
+    expect(optionPaths({ [name]: value })).toEqual([name])
+  })
+
+  it('are refused all at once, with the settings', () => {
+    expect(
+      optionPaths({ maxBatch: 0, onEvent: 'x', whenfull: 'refuse' }, { ...right, destinations: 5 }),
+    ).toEqual(['destinations', 'onEvent', 'maxBatch', 'whenfull'])
+    expect(optionPaths({ egress: { to: 'x' } })).toEqual(['egress.to'])
+  })
+
+  it.each([null, 5, 'x', []])('are refused: %o', (options) => {
+    expect(optionPaths(options)).toEqual([''])
+  })
+
+  it('are refused if they cannot be read', () => {
+    const thrower = {
+      get onEvent() {
+        return expect.unreachable()
+      },
+    }
+    expect(optionPaths(thrower)).toEqual([''])
+  })
+
+  it('are accepted if they are right', () => {
+    expect(
+      optionPaths({ logger: false, whenFull: 'refuse', maxBatch: 1, egress: 'public', onEvent: undefined }),
+    ).toEqual([])
+  })
+})

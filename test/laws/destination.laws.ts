@@ -1,0 +1,389 @@
+/** Laws of a destination, in random worlds on a virtual clock: events that arrive, URLs that answer by script, and a close. */
+import * as fc from 'fast-check'
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Event } from '../../src/event/event.ts'
+import type { Payload } from '../../src/event/payload.ts'
+import { refused, retryable } from '../../src/core/failure.ts'
+import type { Outcome } from '../../src/core/outcome.ts'
+import type { CloseResult } from '../../src/outbox/close.ts'
+import { both, capDelay, deadline, exponential, fullJitter, notBefore } from '../../src/policy/retryPolicy.ts'
+import { scriptedSink } from '../../src/testing/scriptedSink.ts'
+import type { Call, Reply } from '../../src/testing/scriptedSink.ts'
+import { seededRandom } from '../../src/testing/random.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+import type { VirtualClock } from '../../src/testing/virtualClock.ts'
+import type { Destination } from '../../src/destination/destination.ts'
+import { openOver, track } from '../destination/virtual.ts'
+import { describe, expect, it } from 'vitest'
+import { profile } from '../support/runs.ts'
+
+export type OpenDestination = (...given: Required<Parameters<typeof openOver>>) => Destination
+
+interface Step {
+  readonly answer: 'ok' | 'refuse' | 'busy' | 'wait' | 'defect'
+  /** Milliseconds until the verdict, and from the verdict to rest. Undefined: at once. */
+  readonly after: number | undefined
+  readonly rest: number | undefined
+}
+
+interface World {
+  /** For each URL what it does; the step is picked by the count of its requests for that event, the last one repeats. */
+  readonly urls: ReadonlyArray<ReadonlyArray<Step>>
+  /** When each event arrives, and of which user it is. */
+  readonly events: ReadonlyArray<{ readonly at: number; readonly user: string }>
+  readonly concurrency: number
+  readonly maxInFlight: number
+  readonly timeout: number
+  readonly maxCount: number
+  readonly within: number
+  readonly ordered: boolean
+  readonly closeAt: number
+  readonly closeWithin: number
+  readonly seed: number
+}
+
+interface Told {
+  readonly at: number
+  readonly outcome: Outcome<Payload<Event>>
+  /** accepted minus all that it should be the sum of, as seen inside this callback. */
+  readonly missing: number
+}
+
+interface Trace {
+  readonly calls: ReadonlyArray<ReadonlyArray<Call<Payload<Event>>>>
+  readonly mostRunning: ReadonlyArray<number>
+  readonly told: ReadonlyArray<Told>
+  readonly sent: number
+  readonly refused: number
+  readonly closing: CloseResult<Payload<Event>> | undefined
+  readonly closedAt: number
+  readonly counted: Readonly<Record<string, number>>
+  readonly timersLeft: number
+  readonly running: number
+}
+
+const step: fc.Arbitrary<Step> = fc.record({
+  answer: fc.constantFrom('ok', 'ok', 'refuse', 'refuse', 'busy', 'busy', 'wait', 'defect'),
+  after: fc.constantFrom(undefined, 0, 1, 40, 400),
+  rest: fc.constantFrom(undefined, undefined, 30, 400),
+})
+
+const world: fc.Arbitrary<World> = fc.record({
+  urls: fc.array(fc.array(step, { minLength: 1, maxLength: 4, size: 'max' }), {
+    minLength: 1,
+    maxLength: 3,
+    size: 'max',
+  }),
+  events: fc.array(
+    fc.record({ at: fc.constantFrom(0, 0, 1, 50, 3_000), user: fc.constantFrom('a', 'a', 'b') }),
+    {
+      minLength: 1,
+      maxLength: 12,
+      size: 'max',
+    },
+  ),
+  concurrency: fc.constantFrom(1, 2, 16),
+  maxInFlight: fc.constantFrom(1, 2, 3, 100),
+  timeout: fc.constantFrom(30, 300),
+  maxCount: fc.constantFrom(3, 100),
+  within: fc.constantFrom(1, 1_000, 20_000),
+  ordered: fc.boolean(),
+  closeAt: fc.constantFrom(0, 40, 3_500, 100_000),
+  closeWithin: fc.constantFrom(0, 20, 1_000, 30_000),
+  seed: fc.nat(),
+})
+
+const replyOf = ({ answer, after, rest }: Step, name: string, now: number): Reply => {
+  const timing = { ...(after === undefined ? {} : { after }), ...(rest === undefined ? {} : { rest }) }
+  switch (answer) {
+    case 'ok':
+      return { ...timing, verdict: right({ sink: name, status: 200 }) }
+    case 'refuse':
+      return { ...timing, verdict: left(refused('status', { status: 410 })) }
+    case 'busy':
+      return { ...timing, verdict: left(retryable('status', { status: 503 })) }
+    case 'wait':
+      return { ...timing, verdict: left(retryable('status', { status: 429, notBefore: now + 700 })) }
+    case 'defect':
+      return { ...timing, defect: new Error('a planted defect') }
+  }
+}
+
+const urlOf = (script: ReadonlyArray<Step>, at: number, clock: VirtualClock) => {
+  const name = `url${String(at)}`
+  const asked = new Map<string, number>()
+  let most = 0
+  const sink = scriptedSink<Payload<Event>>({
+    name,
+    clock,
+    reply: ({ id }) => {
+      most = Math.max(most, sink.running() + 1)
+      const turn = asked.get(id) ?? 0
+      asked.set(id, turn + 1)
+      const each = script[Math.min(turn, script.length - 1)]
+      return each === undefined ? {} : replyOf(each, name, clock.now())
+    },
+  })
+  return { sink, most: () => most }
+}
+
+/** Plays a world to its end, which is a while after its close. */
+const play = async (given: World, open: OpenDestination): Promise<Trace> => {
+  const { events, concurrency, maxInFlight, timeout, maxCount, within, ordered, seed } = given
+  const clock = virtualClock()
+  const urls = given.urls.map((script, at) => urlOf(script, at, clock))
+  const told: Told[] = []
+  let refusals = 0
+  let closing: Trace['closing']
+  let closedAt = Infinity
+
+  const destination = open(
+    urls.map(({ sink }) => sink),
+    {
+      clock,
+      random: seededRandom(seed),
+      logger: false,
+      retry: both(fullJitter(capDelay(2_000)(exponential({ base: 100 }))), both(deadline(within), notBefore)),
+      concurrency,
+      maxInFlight,
+      timeout,
+      maxCount,
+      ...(ordered ? { orderBy: (event: Event) => ('userId' in event ? (event.userId ?? '') : '') } : {}),
+    },
+  )
+  destination.outcomes$.subscribe((outcome) => {
+    const { accepted, delivered, rejected, expired, dropped, abandoned, waiting } = destination.stats()
+    const missing = accepted - (delivered + rejected + expired + dropped + abandoned + waiting)
+    told.push({ at: clock.monotonic(), outcome, missing: waiting < 0 ? waiting : missing })
+  })
+
+  const send = async (n: number, user: string): Promise<void> => {
+    if ((await destination.send(track(`m${String(n)}`, user)))._tag === 'Left') refusals++
+  }
+  const close = async (): Promise<void> => {
+    closing = await destination.close({ timeout: given.closeWithin })
+    closedAt = clock.monotonic()
+  }
+  const acts = [
+    ...events.map(({ at, user }, n) => ({ at, act: () => send(n, user) })),
+    { at: given.closeAt, act: close },
+  ].toSorted((a, b) => a.at - b.at)
+  for (const { at, act } of acts) {
+    await clock.advance(Math.max(0, at - clock.monotonic()))
+    void act()
+    await clock.settle()
+  }
+  await clock.advance(100_000)
+  const { urls: byUrl } = destination.stats()
+  return {
+    calls: urls.map(({ sink }) => sink.calls),
+    mostRunning: urls.map(({ most }) => most()),
+    told,
+    sent: events.length,
+    refused: refusals,
+    closing,
+    closedAt,
+    counted: Object.fromEntries(
+      Object.entries(byUrl).map(([name, { delivered, failed }]) => [name, delivered + failed]),
+    ),
+    timersLeft: clock.pending(),
+    running: urls.reduce((sum, { sink }) => sum + sink.running(), 0),
+  }
+}
+
+interface DestinationLaw {
+  readonly id: string
+  /** What is wrong with a trace, or nothing. */
+  readonly broken: (trace: Trace, world: World) => string | undefined
+}
+
+const requestsOf = ({ calls }: Trace, id: string): ReadonlyArray<Call<Payload<Event>>> =>
+  calls.flat().filter(({ item }) => item.id === id)
+
+const laws: ReadonlyArray<DestinationLaw> = [
+  {
+    id: 'an event was refused, or has exactly one outcome after the close',
+    broken: ({ told, sent, refused, closing }) => {
+      const ids = told.map(({ outcome }) => outcome.item.id)
+      if (new Set(ids).size !== ids.length) return 'an event ended twice'
+      if (closing === undefined) return 'it never closed'
+      if (closing.totals.waiting !== 0) return 'something waits in memory after the close'
+      return ids.length + refused === sent ? undefined : `${String(sent)} sent, ${String(ids.length)} ended`
+    },
+  },
+  {
+    id: 'totals add up inside each callback, and agree with the outcomes',
+    broken: ({ told, closing }) => {
+      if (told.some(({ missing }) => missing !== 0)) return 'totals that do not add up'
+      const count = (tag: string): number => told.filter(({ outcome }) => outcome._tag === tag).length
+      const totals = closing?.totals
+      const same =
+        totals?.delivered === count('Delivered') &&
+        totals.rejected === count('Rejected') &&
+        totals.expired === count('Expired') &&
+        totals.abandoned === count('Abandoned')
+      return same ? undefined : 'other totals than outcomes'
+    },
+  },
+  {
+    id: 'close answers the abandoned events',
+    broken: ({ told, closing }) => {
+      const abandoned = told.flatMap(({ outcome }) => (outcome._tag === 'Abandoned' ? [outcome.item.id] : []))
+      const back = closing?.abandoned.map(({ id }) => id) ?? []
+      return abandoned.toSorted().join() === back.toSorted().join() ? undefined : 'something else'
+    },
+  },
+  {
+    id: 'a URL has at most `concurrency` requests at once',
+    broken: ({ mostRunning }, { concurrency }) =>
+      mostRunning.some((most) => most > concurrency)
+        ? `${String(Math.max(...mostRunning))} at a time`
+        : undefined,
+  },
+  {
+    id: 'a request takes at most `timeout`',
+    broken: ({ calls }, { timeout }) =>
+      calls.flat().some(({ startedAt, endedAt }) => (endedAt ?? Infinity) - startedAt > timeout)
+        ? 'one that went on'
+        : undefined,
+  },
+  {
+    id: 'no attempt starts at or after the deadline',
+    broken: (trace, { within }) => {
+      for (const { outcome } of trace.told) {
+        const starts = requestsOf(trace, outcome.item.id).map(({ startedAt }) => startedAt)
+        // The deadline counts from when the event was taken up, before its first request left a queue.
+        if (Math.max(...starts) - Math.min(...starts) >= within)
+          return `${outcome.item.id} after its deadline`
+      }
+      return undefined
+    },
+  },
+  {
+    id: 'an outcome follows from the attempts, and no attempt follows it',
+    broken: (trace, { urls }) => {
+      for (const { outcome } of trace.told) {
+        const mine = requestsOf(trace, outcome.item.id)
+        if (
+          mine.some(
+            ({ attempt }) => attempt.number > outcome.attempts + (outcome._tag === 'Abandoned' ? 1 : 0),
+          )
+        )
+          return 'an attempt after the outcome, or one that was not counted'
+        const taken = mine.some(
+          ({ item: _, ended, verdictAt }) => ended !== 'failed' && verdictAt !== undefined,
+        )
+        if (outcome._tag === 'Delivered' && !taken) return 'delivered without a success'
+        const refusing = trace.calls.filter((calls) =>
+          calls.some(({ item }) => item.id === outcome.item.id),
+        ).length
+        if (outcome._tag === 'Rejected' && refusing < urls.length) return 'rejected without all causes'
+      }
+      return undefined
+    },
+  },
+  {
+    id: 'in order: an event starts after the outcome of the one before it with the same key',
+    broken: (trace, { events, ordered }) => {
+      if (!ordered) return undefined
+      const endedAt = new Map(trace.told.map(({ at, outcome }) => [outcome.item.id, at]))
+      const last = new Map<string, number>()
+      const accepted = [...events.entries()]
+        .filter(([n]) => endedAt.has(`m${String(n)}`))
+        .toSorted(([n, a], [m, b]) => a.at - b.at || n - m)
+      for (const [n, { user }] of accepted) {
+        const id = `m${String(n)}`
+        const before = last.get(user) ?? 0
+        if (requestsOf(trace, id).some(({ startedAt }) => startedAt < before)) return `${id} overtakes`
+        last.set(user, endedAt.get(id) ?? 0)
+      }
+      return undefined
+    },
+  },
+  {
+    id: 'a close keeps its time; then nothing runs, starts or waits',
+    broken: ({ calls, closedAt, running, timersLeft }, { closeAt, closeWithin, timeout }) => {
+      if (closedAt > closeAt + closeWithin + timeout) return `closed only at ${String(closedAt)}`
+      if (running > 0 || timersLeft > 0) return `${String(running)} requests, ${String(timersLeft)} timers`
+      return calls.flat().some(({ startedAt }) => startedAt > closedAt)
+        ? 'a start after the close'
+        : undefined
+    },
+  },
+  {
+    id: 'each attempt is counted for its URL',
+    broken: ({ calls, counted }) => {
+      for (const [at, requests] of calls.entries()) {
+        const verdicts = requests.filter(({ verdictAt }) => verdictAt !== undefined).length
+        // A timeout is a verdict too, though not the URL's own.
+        if ((counted[`url${String(at)}`] ?? 0) < verdicts) return 'one was not counted'
+      }
+      return undefined
+    },
+  },
+]
+
+/** Situations that the worlds must reach. */
+interface Reached {
+  worlds: number
+  delivered: number
+  rejected: number
+  expired: number
+  abandoned: number
+  refused: number
+  orderedPairs: number
+  timedOut: number
+}
+
+const nothing: Reached = {
+  worlds: 0,
+  delivered: 0,
+  rejected: 0,
+  expired: 0,
+  abandoned: 0,
+  refused: 0,
+  orderedPairs: 0,
+  timedOut: 0,
+}
+
+const note = (reached: Reached, { told, calls, refused }: Trace, { ordered, timeout }: World): void => {
+  const has = (tag: string): number => (told.some(({ outcome }) => outcome._tag === tag) ? 1 : 0)
+  reached.worlds++
+  reached.delivered += has('Delivered')
+  reached.rejected += has('Rejected')
+  reached.expired += has('Expired')
+  reached.abandoned += has('Abandoned')
+  reached.refused += refused > 0 ? 1 : 0
+  reached.orderedPairs += ordered && told.length > 3 ? 1 : 0
+  reached.timedOut += calls.flat().some(({ startedAt, endedAt }) => endedAt === startedAt + timeout) ? 1 : 0
+}
+
+/** One property that holds all laws, so that a world is played once. */
+export const destinationLaws = (
+  open: OpenDestination,
+  reached: Reached = { ...nothing },
+): fc.IAsyncProperty<[World]> =>
+  fc.asyncProperty(world, async (given) => {
+    const trace = await play(given, open)
+    note(reached, trace, given)
+    for (const { id, broken } of laws) {
+      const wrong = broken(trace, given)
+      if (wrong !== undefined) throw new Error(`${id}: ${wrong}`)
+    }
+  })
+
+describe('laws of a destination', () => {
+  it('hold in random worlds', async () => {
+    const reached = { ...nothing }
+    await fc.assert(destinationLaws(openOver, reached))
+    if (profile === 'short') return
+    const share = (count: number): number => count / reached.worlds
+    expect(share(reached.delivered)).toBeGreaterThan(0.2)
+    expect(share(reached.rejected)).toBeGreaterThan(0.01)
+    expect(share(reached.expired)).toBeGreaterThan(0.05)
+    expect(share(reached.abandoned)).toBeGreaterThan(0.05)
+    expect(share(reached.refused)).toBeGreaterThan(0.05)
+    expect(share(reached.orderedPairs)).toBeGreaterThan(0.05)
+    expect(share(reached.timedOut)).toBeGreaterThan(0.02)
+  })
+})
