@@ -1,9 +1,8 @@
-// What `deliver` costs an event, by how many wait: a sink holds everything back until all are queued, then lets go. It should
-// cost the same at any depth. Beside it the least that can keep and hand out, an array with an index, which pays for the same
-// memory; and what RxJS has for it. The parked ones fail once, wait for their retry all together, and are delivered then.
+// What `deliver` costs an event, by how many wait: a sink holds everything back until all are queued, then answers. It should
+// cost the same at any depth. Beside it an array with an index by hand. The retried ones fail once, wait together, and are delivered then.
 import { left, right } from 'fp-ts/lib/Either.js'
 import { deliver, exponential, memoryOutbox, retryable } from 'headrace'
-import { mergeMap, Observable, Subject } from 'rxjs'
+import { Observable, Subject } from 'rxjs'
 import { rowsOf, takeTurns } from './measure.js'
 
 const DELIVERED = right({ sink: 'held', status: 200 })
@@ -96,7 +95,7 @@ const kinds = {
     const { sink, letGo } = holding(() => DELIVERED)
     return through(depth, deliver(sink, { outbox: memoryOutbox({ maxCount: depth }) }), letGo)
   },
-  'headrace, deliver, parked once': (depth) => {
+  'headrace, deliver, retried once': (depth) => {
     const { sink, letGo } = holding(({ number }) => (number === 1 ? FAILED : DELIVERED))
     const { clock, pass } = handClock()
     const outbox = memoryOutbox({ maxCount: depth })
@@ -110,15 +109,6 @@ const kinds = {
       letGo()
       setImmediate(passTime)
     })
-  },
-  'rxjs mergeMap': (depth) => {
-    const { sink, letGo } = holding(() => DELIVERED)
-    const attempt = { number: 1, until: Infinity, prior: undefined }
-    return through(
-      depth,
-      mergeMap((each) => sink.deliver(each.right, attempt), AT_A_TIME),
-      letGo,
-    )
   },
 }
 
@@ -134,23 +124,19 @@ const nameOf = (depth) => `${depth.toLocaleString('en')} queued`
 
 export const cases = Object.fromEntries(DEPTHS.map((depth) => [nameOf(depth), atDepth(depth)]))
 
-/** RxJS takes seconds for 100,000 and half an hour for a million. */
-const MERGE_MAP_DEPTHS = DEPTHS.slice(0, 3)
-
 export const run = async ({ rounds = 5 }) => {
   const rows = []
   for (const kind of Object.keys(kinds)) {
-    const depths = kind === 'rxjs mergeMap' ? MERGE_MAP_DEPTHS : DEPTHS
     const results = await takeTurns(import.meta.url, {
-      cases: depths.map(nameOf),
+      cases: DEPTHS.map(nameOf),
       given: { kind },
-      units: { default: depths.at(-1) < 1_000_000 ? 100_000 : 200_000, [nameOf(1_000_000)]: 1_000_000 },
+      units: { default: 200_000, [nameOf(1_000_000)]: 1_000_000 },
       rounds,
       warmUp: 1,
       apart: true,
     })
     // "Flat" has to be a number here: at most twice, at every depth and not only at the deepest.
-    const judged = kind.startsWith('headrace') ? depths.slice(1) : []
+    const judged = kind.startsWith('headrace') ? DEPTHS.slice(1) : []
     const targets = Object.fromEntries(judged.map((depth) => [nameOf(depth), 2]))
     rows.push(
       ...rowsOf(results, 'µs CPU an event', targets).map((row) => ({ ...row, what: `${kind}: ${row.what}` })),

@@ -81,9 +81,12 @@ export const compared = (figures, base) => {
  *
  * @param {string} file `import.meta.url` of the bench
  * @param {{ cases: string[], given?: unknown, units: number | Record<string, number>, rounds: number, warmUp?: number,
- *   apart?: boolean }} plan
+ *   apart?: boolean, forth?: boolean }} plan
  */
-export const takeTurns = async (file, { cases, given = {}, units, rounds, warmUp = 2, apart = false }) => {
+export const takeTurns = async (
+  file,
+  { cases, given = {}, units, rounds, warmUp = 2, apart = false, forth = false },
+) => {
   const unitsOf = (name) => (typeof units === 'number' ? units : (units[name] ?? units.default))
   const groups = apart ? cases.map((name) => [name]) : [cases]
   const running = await Promise.all(groups.map((names) => startCases(file, names, given)))
@@ -91,8 +94,8 @@ export const takeTurns = async (file, { cases, given = {}, units, rounds, warmUp
   const figures = new Map(cases.map((name) => [name, []]))
   try {
     for (let round = -warmUp; round < rounds; round++) {
-      // Back and forth, so that nobody always comes after the same neighbour.
-      for (const name of round % 2 === 0 ? cases : [...cases].reverse()) {
+      // Back and forth, so that no case always follows the same one; with `forth` always in the given order.
+      for (const name of forth || round % 2 === 0 ? cases : [...cases].reverse()) {
         const { cpu, rate } = await playerOf(name).round(name, unitsOf(name))
         if (round >= 0) figures.get(name).push({ cpu: cpu / unitsOf(name), rate })
       }
@@ -108,7 +111,7 @@ export const takeTurns = async (file, { cases, given = {}, units, rounds, warmUp
   })
 }
 
-/** A case that loses requests would be quick: every unit must have come, as so many requests. */
+/** A case that loses requests would be fast: every unit must have arrived as `requestsAUnit` requests. */
 export const checkArrived = async (receiver, results, requestsAUnit = 1) => {
   const expected = results.reduce((sum, { units }) => sum + units, 0) * requestsAUnit
   const { requests } = await receiver.counts()
@@ -135,3 +138,13 @@ export const rowsOf = (results, unit, targets = {}, scale = 1) =>
     high,
     ...(targets[name] === undefined ? {} : { target: `<= ${targets[name]}x`, met: ratio <= targets[name] }),
   }))
+
+/**
+ * One case as units a second beside another one's; `least` is the smallest ratio that it may have.
+ * @returns {Row}
+ */
+export const rateRow = (what, { cpu, rates }, base, least) => {
+  const { figure, ratio, low, high } = compared(rates, base.rates)
+  const target = least === undefined ? {} : { target: `>= ${least}x`, met: ratio >= least }
+  return { what: `${what}, ${cpu.toFixed(1)} µs CPU`, figure, unit: 'a second', ratio, low, high, ...target }
+}

@@ -13,9 +13,9 @@ import {
   firstSuccess,
   withConcurrency,
   memoryOutbox,
+  toWebhookBody,
   withTimeout,
 } from 'headrace'
-import { toWebhookBody } from 'headrace'
 import { webhook } from 'headrace/sinks/webhook'
 import { Subject } from 'rxjs'
 import { calls } from './events.js'
@@ -55,10 +55,10 @@ const bytesAParkedMessage = async (urls) => {
   const park = async (payloads, into) => {
     const events = new Subject()
     const allParked = new Promise((resolve) => {
-      const tell = (happening) => {
-        if (happening._tag === 'Waiting' && ++parked === payloads.length) resolve()
+      const onEvent = (event) => {
+        if (event._tag === 'Waiting' && ++parked === payloads.length) resolve()
       }
-      const operator = deliver(sink, { outbox: into, retry, stop: work.stop, tell })
+      const operator = deliver(sink, { outbox: into, retry, stop: work.stop, onEvent })
       events.pipe(operator).subscribe()
     })
     parked = 0
