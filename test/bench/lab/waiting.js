@@ -77,34 +77,6 @@ const flushArrived = {
   cell: ({ noted }) => String(noted.flushed ?? 'never settled'),
 }
 
-const flushTwice = {
-  id: 'flushTwice',
-  title: 'flush with a request in flight / second flush beside it (ms; the answer comes after 300 ms)',
-  ask: { flushAt: 20 },
-  server: () => () => ({ status: 200, delay: 300 }),
-  play: async ({ open, say, sleep, more = 0 }) => {
-    const peer = await open()
-    for (const name of numbered(20)) peer.track(name)
-    await sleep(50)
-    for (const name of numbered(more, 21)) peer.track(name)
-    const start = performance.now()
-    const after = async (flushed) => {
-      await settled(flushed)
-      return round(performance.now() - start)
-    }
-    say({ flushes: await Promise.all([after(peer.flush()), after(peer.flush())]) })
-    await sleep(500)
-  },
-  cell: ({ found }) => (found.flushes?.[0] ?? []).join(' / '),
-}
-
-const flushMore = {
-  ...flushTwice,
-  id: 'flushMore',
-  title: 'the same with 5 more queued behind it (their answer comes after 300 ms more)',
-  play: (given) => flushTwice.play({ ...given, more: 5 }),
-}
-
 const always500 = {
   id: 'always500',
   title: '500 always, 2 retries where that can be set: attempts (gaps, ms), same id',
@@ -138,29 +110,6 @@ const retryAfter = {
   cell: ({ server }) => {
     const [first, second] = server.posts()
     return second === undefined ? 'no retry within 6 s' : secondsOf(second.at - first.at)
-  },
-}
-
-const slowAnswer = {
-  id: 'slowAnswer',
-  title: 'first answer slower than the request timeout (500 ms)',
-  ask: { flushAt: 1, timeout: 500, retryDelay: 100 },
-  server: () => (_, before) => ({ status: 200, delay: before.length === 0 ? 3_000 : 0 }),
-  play: async ({ open, say, sleep }) => {
-    const peer = await open()
-    tracking(peer, say)('e-1')
-    await sleep(4_000)
-    say({ again: true })
-    void settled(peer.flush())
-    await sleep(1_000)
-  },
-  note: { again: (server) => server.posts().length },
-  cell: ({ server, noted, exit }) => {
-    const ids = new Set(server.posts().map(({ events }) => events[0].id))
-    const same = ids.size === 1 ? 'same id' : 'another id'
-    if (noted.again > 1) return `re-sent, ${same}`
-    if (server.posts().length > 1) return `kept until the next flush, ${same}`
-    return exit === 0 ? 'lost' : 'lost, and exit 1'
   },
 }
 
@@ -200,45 +149,6 @@ const poison = {
   cell: ({ server }) => String(29 - server.taken().size),
 }
 
-const atMostFour = {
-  id: 'atMostFour',
-  title: 'server refuses more than 4 events with 413, 17 offered, flushAt 16: taken',
-  ask: { flushAt: 16 },
-  server:
-    () =>
-    ({ events }) => ({ status: events.length > 4 ? 413 : 200 }),
-  play: async ({ open, sleep }) => {
-    const peer = await open()
-    for (const name of numbered(17)) peer.track(name)
-    await settled(peer.flush())
-    await sleep(1_500)
-    void settled(peer.flush())
-    await sleep(1_000)
-  },
-  cell: ({ server }) => String(server.taken().size),
-}
-
-const toLogin = {
-  id: 'toLogin',
-  title: '302 to a page that answers 200',
-  ask: { flushAt: 1 },
-  server:
-    () =>
-    ({ path }) =>
-      path === '/login' ? { status: 200, body: 'sign in' } : { status: 302, headers: { location: '/login' } },
-  play: async ({ open, say, sleep }) => {
-    const peer = await open({ onAnswer: () => say({ told: ['e-1', 'ok'] }) })
-    tracking(peer, say)('e-1')
-    await settled(peer.flush())
-    await sleep(1_500)
-  },
-  cell: ({ found, server }) => {
-    const followed = server.requests.some(({ path }) => path === '/login') ? 'followed' : 'not followed'
-    const told = toldOf(found, 'e-1')
-    return `${followed}, ${told === undefined ? 'no error' : `told ${told}`}`
-  },
-}
-
 const saysNo = {
   id: 'saysNo',
   title: '200 with `ok:false` that names the 3rd of 5: told of it',
@@ -263,29 +173,6 @@ const saysNo = {
     const others = numbered(5).filter((name) => name !== 'e-3' && toldOf(found, name) === 'ok').length
     if (told === undefined) return 'no error'
     return told === 'ok' ? 'ok' : `${told}, the others: ${others} ok`
-  },
-}
-
-const throwingCallback = {
-  id: 'throwingCallback',
-  title: 'throwing callback',
-  ask: { flushAt: 1 },
-  server: ok,
-  play: async ({ open, say, sleep }) => {
-    const fail = () => {
-      say({ called: true })
-      throw new Error('a mistake of the host')
-    }
-    const peer = await open({ onAnswer: fail })
-    for (const name of numbered(2)) {
-      peer.track(name, { done: fail })
-      await sleep(200)
-    }
-    await sleep(1_500)
-  },
-  cell: ({ found, exit }) => {
-    if (!found.called) return 'none offered'
-    return exit === 0 ? 'isolated' : 'crash'
   },
 }
 
@@ -361,17 +248,11 @@ export const waiting = [
   bigEvent,
   largestBody,
   flushArrived,
-  flushTwice,
-  flushMore,
   always500,
   retryAfter,
-  slowAnswer,
   hostDown,
   poison,
-  atMostFour,
-  toLogin,
   saysNo,
-  throwingCallback,
   closeHung,
   naturalEnd,
   outage,
