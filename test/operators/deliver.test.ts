@@ -1,19 +1,74 @@
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
-import { Subject, from, of } from 'rxjs'
-import type { Observable } from 'rxjs'
-import { describe, expect, expectTypeOf, it } from 'vitest'
-import type { LogEvent } from '../../src/log/logEvent.ts'
-import { deliver } from '../../src/operators/deliver.ts'
-import { refused } from '../../src/core/failure.ts'
+import { retryable, refused } from '../../src/core/failure.ts'
+import type { Verdict } from '../../src/core/failure.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import { invalid } from '../../src/core/refusal.ts'
 import type { Invalid, Refusal } from '../../src/core/refusal.ts'
+import type { LogEvent } from '../../src/log/logEvent.ts'
+import { deliver } from '../../src/operators/deliver.ts'
+import type { DeliverOptions } from '../../src/operators/deliver.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
-import type { Sink } from '../../src/sink/sink.ts'
+import { fromRun } from '../../src/sink/layer.ts'
+import type { Attempt, Sink } from '../../src/sink/sink.ts'
+import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { busy, nothing, record, scripted, tags, yes } from './delivering.ts'
+import type { VirtualClock } from '../../src/testing/virtualClock.ts'
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { Subject, from, of, NEVER, concat, throwError, BehaviorSubject, take } from 'rxjs'
+import type { Observable } from 'rxjs'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+
+const nothing = () => () => Promise.resolve()
+const yes: Verdict = right({ sink: 'scripted' })
+const busy: Verdict = left(retryable('status', { status: 503 }))
+
+/** Answers by a function of the item and the attempt, `after` milliseconds later. */
+const scripted = <A>(
+  clock: ReturnType<typeof virtualClock>,
+  answer: (item: A, attempt: Attempt) => Verdict,
+  after = 10,
+): Sink<A> & { readonly calls: Array<{ item: A; at: number; number: number }>; running: () => number } => {
+  const calls: Array<{ item: A; at: number; number: number }> = []
+  let running = 0
+  return {
+    ...fromRun<A>(
+      'scripted',
+      (item, attempt, receiver) => {
+        calls.push({ item, at: clock.monotonic(), number: attempt.number })
+        running++
+        const cancel = clock.schedule(after, () => {
+          running--
+          receiver.next(answer(item, attempt))
+          receiver.complete()
+        })
+        return () => {
+          cancel()
+          running--
+        }
+      },
+      nothing,
+    ),
+    calls,
+    running: () => running,
+  }
+}
+
+const record = <T>(stream: Observable<T>): { values: T[]; end: string; stop: () => void } => {
+  const seen = { values: [] as T[], end: 'open', stop: () => undefined as void }
+  const subscription = stream.subscribe({
+    next: (value) => seen.values.push(value),
+    error: (error: unknown) => (seen.end = `error: ${String(error)}`),
+    complete: () => (seen.end = 'complete'),
+  })
+  seen.stop = () => {
+    subscription.unsubscribe()
+  }
+  return seen
+}
+
+const tags = (seen: { values: ReadonlyArray<{ _tag: string }> }): string =>
+  seen.values.map((v) => v._tag).join(' ')
 
 describe('deliver', () => {
   it('gives each item one outcome and completes when the last is at rest', () => {
@@ -166,5 +221,232 @@ describe('deliver', () => {
     const numbers: Observable<Either<never, number>> = of(right(1))
     // @ts-expect-error a sink for orders takes no numbers
     numbers.pipe(deliver(byId))
+  })
+})
+
+describe('deliver', () => {
+  it('stop cancels what runs, hands back what has not ended, and completes', () => {
+    const clock = virtualClock()
+    const stop = new Subject<void>()
+    const sink = scripted<string>(clock, (item) => (item === 'waits' ? busy : yes), 10)
+    const items = concat(of(right('waits')), NEVER)
+    const seen = record(items.pipe(deliver(sink, { clock, stop, maxInFlight: 1 })))
+    clock.tick(10)
+    stop.next()
+    expect(seen.values).toMatchObject([
+      { _tag: 'Abandoned', item: 'waits', attempts: 1, lastFailure: { status: 503 } },
+    ])
+    expect(seen.end).toBe('complete')
+    expect(clock.pending()).toBe(0)
+    expect(stop.observed).toBe(false)
+  })
+
+  it('stop cancels requests in flight', () => {
+    const clock = virtualClock()
+    const stop = new Subject<void>()
+    const sink = scripted<string>(clock, () => yes, 1_000)
+    const seen = record(
+      concat(of(right('a'), right('b')), NEVER).pipe(deliver(sink, { clock, stop, maxInFlight: 1 })),
+    )
+    expect(sink.running()).toBe(1)
+    stop.next()
+    expect(sink.running()).toBe(0)
+    expect(tags(seen)).toBe('Abandoned Abandoned')
+    expect(seen.end).toBe('complete')
+  })
+
+  it('unsubscribing cancels everything and tells what was abandoned', () => {
+    const clock = virtualClock()
+    const told: LogEvent[] = []
+    const sink = scripted<string>(clock, () => yes)
+    const seen = record(
+      of(right('a')).pipe(deliver(sink, { clock, onEvent: (happening) => told.push(happening) })),
+    )
+    seen.stop()
+    expect(sink.running()).toBe(0)
+    expect(clock.pending()).toBe(0)
+    expect(told.at(-1)).toMatchObject({ _tag: 'Ended', outcome: { _tag: 'Abandoned', item: 'a' } })
+  })
+
+  it('an error of the source is passed on after what was accepted has ended', () => {
+    const clock = virtualClock()
+    const sink = scripted<string>(clock, () => yes)
+    const seen = record(
+      concat(
+        of(right('a')),
+        throwError(() => new Error('torn')),
+      ).pipe(deliver(sink, { clock })),
+    )
+    expect(seen.end).toBe('open')
+    clock.tick(10)
+    expect(tags(seen)).toBe('Delivered')
+    expect(seen.end).toBe('error: Error: torn')
+  })
+
+  it('a sink that throws, errors or ends without a verdict costs an attempt of that item alone', () => {
+    const clock = virtualClock()
+    const told: LogEvent[] = []
+    const odd: Sink<string> = {
+      name: 'odd',
+      deliver: (item, { number }) => {
+        if (number > 1 || item === 'fine') return of(yes)
+        if (item === 'throws') throw new Error('thrown')
+        return item === 'errors' ? throwError(() => new Error('errored')) : of()
+      },
+      close: nothing,
+    }
+    const source = from(['throws', 'errors', 'silent', 'fine'].map((item) => right(item)))
+    const seen = record(
+      source.pipe(
+        deliver(odd, { clock, retry: exponential(), onEvent: (happening) => told.push(happening) }),
+      ),
+    )
+    clock.tick(1_000)
+    expect(seen.values.map((outcome) => [outcome._tag, 'item' in outcome ? outcome.item : ''])).toEqual([
+      ['Delivered', 'fine'],
+      ['Delivered', 'throws'],
+      ['Delivered', 'errors'],
+      ['Delivered', 'silent'],
+    ])
+    expect(told.filter((happening) => happening._tag === 'Defect')).toHaveLength(3)
+  })
+
+  it('a listener that throws harms nobody', () => {
+    const clock = virtualClock()
+    const seen = record(
+      of(right('a'), right('b')).pipe(
+        deliver(
+          scripted<string>(clock, () => yes),
+          {
+            clock,
+            onEvent: () => {
+              throw new Error('listener')
+            },
+          },
+        ),
+      ),
+    )
+    clock.tick(10)
+    expect(tags(seen)).toBe('Delivered Delivered')
+    expect(seen.end).toBe('complete')
+  })
+
+  it('two subscriptions are two deliveries', () => {
+    const clock = virtualClock()
+    const sink = scripted<string>(clock, () => yes)
+    const stream = of(right('a')).pipe(deliver(sink, { clock }))
+    record(stream)
+    record(stream)
+    clock.tick(10)
+    expect(sink.calls).toHaveLength(2)
+  })
+})
+
+type Ended = Refusal | Outcome<string>
+const told = (ended: Ended): string => ('item' in ended ? `${ended._tag} ${ended.item}` : ended._tag)
+
+/** Fails the first attempt and takes the second, both at once: so all that is offered together is due together. */
+const open = (options: (clock: VirtualClock) => DeliverOptions = () => ({})) => {
+  const clock = virtualClock()
+  const items = new Subject<Either<never, string>>()
+  const sink = scriptedSink<string>({
+    clock,
+    reply: (_, { number }) => ({ verdict: number === 1 ? busy : yes }),
+  })
+  const stream = items.pipe(deliver(sink, { clock, retry: exponential(), ...options(clock) }))
+  return { clock, items, sink, stream }
+}
+
+describe('a subscriber that acts inside next', () => {
+  it('stops: what was due at the same time is not started any more, and is handed back', () => {
+    const stop = new Subject<void>()
+    const { clock, items, sink, stream } = open(() => ({ stop }))
+    const seen: string[] = []
+    stream.subscribe({
+      next: (ended) => {
+        seen.push(told(ended))
+        if (ended._tag === 'Delivered') stop.next()
+      },
+      complete: () => seen.push('complete'),
+    })
+    for (const item of ['a', 'b', 'c']) items.next(right(item))
+    clock.tick(1_000)
+    expect(seen).toEqual(['Delivered a', 'Abandoned b', 'Abandoned c', 'complete'])
+    expect(sink.calls).toHaveLength(4)
+    expect(clock.pending()).toBe(0)
+  })
+
+  it('unsubscribes: nothing more starts, and the diagnostics hear of the rest', () => {
+    const happened: string[] = []
+    const { clock, items, sink, stream } = open(() => ({
+      onEvent: (happening) => {
+        if (happening._tag === 'Ended') happened.push(happening.outcome._tag)
+      },
+    }))
+    const seen: string[] = []
+    stream.pipe(take(1)).subscribe((ended) => seen.push(told(ended)))
+    for (const item of ['a', 'b', 'c']) items.next(right(item))
+    clock.tick(1_000)
+    expect(seen).toEqual(['Delivered a'])
+    expect(happened).toEqual(['Delivered', 'Abandoned', 'Abandoned'])
+    expect([sink.calls.length, clock.pending(), items.observed]).toEqual([4, 0, false])
+  })
+
+  it('sends: every subscriber sees the outcomes in one order', () => {
+    const clock = virtualClock()
+    const items = new Subject<Either<never, string>>()
+    const sink = scriptedSink<string>({
+      clock,
+      reply: (item) => (item === 'first' ? { verdict: yes, after: 10 } : { verdict: yes }),
+    })
+    const shared = new Subject<Ended>()
+    const seen: string[] = []
+    shared.pipe(take(1)).subscribe(() => {
+      items.next(right('second'))
+    })
+    shared.subscribe({ next: (ended) => seen.push(told(ended)), complete: () => seen.push('complete') })
+    items.pipe(deliver(sink, { clock })).subscribe(shared)
+    items.next(right('first'))
+    clock.tick(10)
+    items.complete()
+    expect(seen).toEqual(['Delivered first', 'Delivered second', 'complete'])
+  })
+
+  it('ends the source: the stream completes after what that callback was told of', () => {
+    const { clock, items, stream } = open()
+    const seen: string[] = []
+    stream.subscribe({
+      next: (ended) => {
+        seen.push(told(ended))
+        items.complete()
+      },
+      complete: () => seen.push('complete'),
+    })
+    for (const item of ['a', 'b']) items.next(right(item))
+    clock.tick(1_000)
+    expect(seen).toEqual(['Delivered a', 'Delivered b', 'complete'])
+  })
+})
+
+describe('a stop that is there from the start', () => {
+  it('completes without asking the source', () => {
+    const { items, stream } = open(() => ({ stop: new BehaviorSubject(1) }))
+    const seen: string[] = []
+    stream.subscribe({ next: (ended) => seen.push(told(ended)), complete: () => seen.push('complete') })
+    expect(seen).toEqual(['complete'])
+    expect(items.observed).toBe(false)
+  })
+})
+
+describe('a tell that is an async function and rejects', () => {
+  it('harms nobody', async () => {
+    // A type does not keep it out: where nothing is expected, anything may be answered.
+    const onEvent = (): unknown => Promise.reject(new Error('listener'))
+    const { clock, items, stream } = open(() => ({ onEvent }))
+    const seen: string[] = []
+    stream.subscribe((ended) => seen.push(told(ended)))
+    items.next(right('a'))
+    await clock.advance(1_000)
+    expect(seen).toEqual(['Delivered a'])
   })
 })

@@ -1,18 +1,29 @@
 import * as fc from 'fast-check'
 import * as t from 'io-ts'
-import { from, of, throwError } from 'rxjs'
-import { TestScheduler } from 'rxjs/testing'
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
-import { describe, expect, expectTypeOf, it } from 'vitest'
-import { Event } from '../../src/event/event.ts'
-import { validate } from '../../src/operators/validate.ts'
+import * as arbitrary from '../arbitraries/event.ts'
 import type { ObservableEither } from '../../src/core/outcome.ts'
 import { invalid, show } from '../../src/core/refusal.ts'
 import type { Refusal } from '../../src/core/refusal.ts'
+import { Event } from '../../src/event/event.ts'
+import { validate } from '../../src/operators/validate.ts'
 import { SECRET, alive, anyInput } from '../arbitraries/unreadable.ts'
-import * as arbitrary from '../arbitraries/event.ts'
-import { all, one } from './validated.ts'
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { from, lastValueFrom, toArray, of, throwError } from 'rxjs'
+import type { Observable } from 'rxjs'
+import { TestScheduler } from 'rxjs/testing'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+
+/** All that comes out. */
+const all = <A>(rail: Observable<A>): Promise<ReadonlyArray<A>> =>
+  lastValueFrom(rail.pipe(toArray()), { defaultValue: [] })
+
+/** What comes out for one input. */
+const one = async <A>(codec: t.Type<A, unknown>, input: unknown): Promise<Either<Refusal, A>> => {
+  const [result] = await all(from([input]).pipe(validate(codec)))
+  if (result === undefined) throw new Error('nothing came out')
+  return result
+}
 
 const said = async <A>(codec: t.Type<A, unknown>, input: unknown): Promise<string> => {
   const result = await one(codec, input)

@@ -1,10 +1,13 @@
-/** Relays that are wrong on purpose. Each must break a law. */
+/** Relays with one bug each. A law must find it. */
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
 import { retryable } from '../../src/core/failure.ts'
 import type { RelayOptions } from '../../src/outbox/relay.ts'
 import { relay } from '../../src/outbox/relay.ts'
 import { both, deadline, exponential, standard } from '../../src/policy/retryPolicy.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
-import type { MakeRelay } from '../laws/relay.ts'
+import { relayLaws } from '../laws/relay.laws.ts'
+import type { MakeRelay } from '../laws/relay.laws.ts'
 
 const over =
   (change: (outbox: Outbox<number>) => Partial<Outbox<number>>): MakeRelay =>
@@ -16,7 +19,7 @@ const withOptions =
   (options) =>
     relay({ ...options, ...change(options) })
 
-export const relayMutants: Readonly<Record<string, MakeRelay>> = {
+const mutants: Readonly<Record<string, MakeRelay>> = {
   'forgets who refused': over(({ nack }) => ({
     nack: (list) =>
       nack(
@@ -61,3 +64,10 @@ export const relayMutants: Readonly<Record<string, MakeRelay>> = {
     },
   })),
 }
+
+describe('the laws of a relay', () => {
+  it.each(Object.entries(mutants))('find one that %s', async (_, mutant) => {
+    const { failed } = await fc.check(relayLaws(mutant), { numRuns: 1_000, endOnFailure: true })
+    expect(failed).toBe(true)
+  })
+})

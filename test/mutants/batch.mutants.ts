@@ -1,17 +1,20 @@
-/** A second, plainer batch, written to be broken: each bug below is one mistake that somebody has made or could make. */
+/** A second, plainer batch with one bug at a time. A law must find each. */
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { Observable } from 'rxjs'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/core/clock.ts'
 import { jsonArrayFrame, bodyOf, frameBytes } from '../../src/event/payload.ts'
 import type { BatchPayload, ClosedBy, Payload } from '../../src/event/payload.ts'
 import type { ObservableEither } from '../../src/core/outcome.ts'
 import { tooLarge } from '../../src/core/refusal.ts'
 import type { TooLarge } from '../../src/core/refusal.ts'
-import type { BatchUnderTest } from '../laws/batchPlay.ts'
+import { batchLaws } from '../laws/batch.laws.ts'
+import type { BatchUnderTest } from '../laws/batch.laws.ts'
 
-/** The law that each one breaks, and how. The first twelve are those of pipelines, part 3. */
-export const bugs = {
+/** The law that each one breaks, and how. */
+const bugs = {
   oversizeIn: ['B2', 'lets a single item over the limit in'],
   emptyTick: ['B3', 'emits an empty batch when a timer finds nothing'],
   noTimer: ['B6', 'has no timer'],
@@ -45,10 +48,10 @@ export const bugs = {
   sameId: ['L2', 'gives every batch one id'],
 } as const
 
-export type Bug = keyof typeof bugs
+type Bug = keyof typeof bugs
 
 /** With no bug it keeps every law, which shows that it is the bug that breaks them. */
-export const batchWith =
+const batchWith =
   (bug: Bug | undefined): BatchUnderTest =>
   (given) => {
     const options = given ?? {}
@@ -198,3 +201,17 @@ export const batchWith =
         })
       })
   }
+
+describe('the laws of batch', () => {
+  it('hold for the plain batch without a bug', () => {
+    for (const { property } of batchLaws(batchWith(undefined))) fc.assert(property, { numRuns: 100 })
+  })
+
+  // The keys of an object are its keys.
+  const mutants = (Object.keys(bugs) as Bug[]).map((bug) => ({ bug, law: bugs[bug][0], what: bugs[bug][1] }))
+  it.each(mutants)('$law finds one that $what', ({ bug, law }) => {
+    const laws = batchLaws(batchWith(bug)).filter(({ id }) => id.startsWith(`${law} `))
+    const options = { numRuns: 1_000, endOnFailure: true }
+    expect(laws.some(({ property }) => fc.check(property, options).failed)).toBe(true)
+  })
+})
