@@ -13,7 +13,7 @@ import type { BatcherSettings } from '../event/batch.ts'
 import { frameBytes, jsonArrayFrame, newId as randomId } from '../event/payload.ts'
 import type { BatchPayload, Frame, Payload } from '../event/payload.ts'
 import { channel } from '../log/channel.ts'
-import { isolate } from '../log/listeners.ts'
+import { callSafely } from '../log/listeners.ts'
 
 /** When a batch is closed, and its envelope. */
 export interface BatchOptions {
@@ -34,7 +34,7 @@ export interface BatchOptions {
   readonly flush?: Observable<unknown>
   /**
    * Called once on unsubscription with what was not emitted: batches first, then single payloads. Default: each is published on
-   * the diagnostics channel of refused items as `Closed`. To lose nothing, complete the source instead of unsubscribing.
+   * the diagnostics channel `headrace:refused` as `Closed`. To lose nothing, complete the source instead of unsubscribing.
    */
   readonly abandoned?: (payloads: ReadonlyArray<Payload<unknown>>) => void
   /** Default the system clock. */
@@ -146,7 +146,7 @@ export const batch = (
         const rest: ReadonlyArray<Payload<A>> = [...batches, ...abandon()]
         unsubscribed.next()
         if (rest.length === 0) return
-        isolate(report, rest, (error) => {
+        callSafely(report, rest, (error) => {
           channel({ _tag: 'Defect', at: settings.clock.now(), where: 'abandoned', error })
         })
       })

@@ -5,7 +5,7 @@ import { retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { linkedList } from '../core/linkedList.ts'
 import type { Link } from '../core/linkedList.ts'
-import { nothingToCancel, runOf } from '../sink/layer.ts'
+import { nothingToCancel, subscribeTo } from '../sink/layer.ts'
 import type { Sink } from '../sink/sink.ts'
 import type { Entry } from './outbox.ts'
 
@@ -41,7 +41,7 @@ export const deliveries = <A>(
   onFinished: () => void,
   onDefect: (where: string, error: unknown) => void,
 ): Deliveries<A> => {
-  const run = runOf(sink)
+  const subscribe = subscribeTo(sink)
   // A linked list: a Set keeps finished deliveries alive until the next full garbage collection (92 instead of 65 µs an event).
   const all = linkedList<Delivery<A>>()
   let count = 0
@@ -55,19 +55,11 @@ export const deliveries = <A>(
     onVerdict(delivery.entry, delivery.firstAttemptAt, verdict)
   }
 
-  /** `without`: the failure to report if there was no verdict. */
-  const finish = (delivery: Delivery<A>, without: string): void => {
+  const finish = (delivery: Delivery<A>): void => {
     if (delivery.isFinished) return
     delivery.isFinished = true
     all.remove(delivery)
-    if (!delivery.hasVerdict) setVerdict(delivery, left(retryable('defect', { detail: without })))
     onFinished()
-  }
-
-  const fail = (delivery: Delivery<A>, error: unknown): void => {
-    if (delivery.isFinished) return
-    onDefect(sink.name, error)
-    finish(delivery, messageOf(error))
   }
 
   return {
@@ -86,24 +78,23 @@ export const deliveries = <A>(
       if (progress !== undefined) retries++
       all.push(delivery)
       const attempt = { number: (progress?.attempts ?? 0) + 1, until, lastFailure: progress?.lastFailure }
-      try {
-        const cancel = run(item, attempt, {
-          next: (verdict) => {
-            setVerdict(delivery, verdict)
-          },
-          complete: () => {
-            finish(delivery, 'the sink ended without a verdict')
-          },
-          error: (error) => {
-            fail(delivery, error)
-          },
-        })
-        // It may have finished, or been cancelled, before `run` returned.
-        if (delivery.isFinished) cancel()
-        else delivery.cancel = cancel
-      } catch (error) {
-        fail(delivery, error)
-      }
+      const cancel = subscribe(item, attempt, {
+        next: (verdict) => {
+          setVerdict(delivery, verdict)
+        },
+        complete: () => {
+          finish(delivery)
+        },
+        error: (error) => {
+          if (delivery.isFinished) return
+          onDefect(sink.name, error)
+          setVerdict(delivery, left(retryable('defect', { detail: messageOf(error) })))
+          finish(delivery)
+        },
+      })
+      // It may have finished, or been cancelled, before `subscribe` returned.
+      if (delivery.isFinished) cancel()
+      else delivery.cancel = cancel
     },
     count: () => count,
     retries: () => retries,

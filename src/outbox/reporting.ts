@@ -2,7 +2,7 @@ import type { Outcome } from '../core/outcome.ts'
 import { serialQueue } from '../core/queue.ts'
 import { counters } from '../core/totals.ts'
 import type { Totals } from '../core/totals.ts'
-import { isolate } from '../log/listeners.ts'
+import { callSafely } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import type { RelayOptions } from './relay.ts'
 
@@ -36,7 +36,7 @@ export const reporting = <A>(
   const reports = serialQueue()
 
   const log: Listener = (event) => {
-    if (onEvent !== undefined) isolate(onEvent, event, ignore)
+    if (onEvent !== undefined) callSafely(onEvent, event, ignore)
   }
   const defect = (where: string, error: unknown): void => {
     log({ _tag: 'Defect', at: now(), where, error })
@@ -47,7 +47,7 @@ export const reporting = <A>(
   const report = (outcome: Outcome<A>): void => {
     counts.end(outcome)
     if (outcome._tag !== 'Delivered' || hears('Ended')) log({ _tag: 'Ended', at: now(), outcome })
-    isolate(ended, outcome, listenerFailed)
+    callSafely(ended, outcome, listenerFailed)
   }
 
   return {

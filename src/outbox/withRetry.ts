@@ -6,13 +6,13 @@ import { expired, retryable, wasStarted } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { wholeNumber } from '../core/json.ts'
 import type { Progress } from '../core/outcome.ts'
-import { isolate } from '../log/listeners.ts'
+import { callSafely } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { deadlineOf } from '../policy/retryPolicy.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
 import { step } from '../policy/step.ts'
-import { fromRun, nothingToCancel, runOf } from '../sink/layer.ts'
-import type { Receiver } from '../sink/layer.ts'
+import { makeSink, nothingToCancel, subscribeTo } from '../sink/layer.ts'
+import type { Subscribe } from '../sink/layer.ts'
 import type { Layer, Sink } from '../sink/sink.ts'
 
 /** Options of `withRetry`. */
@@ -25,12 +25,6 @@ export interface RetryOptions {
   readonly maxCount?: number
   /** Receives `Waiting` and `Defect` log events. */
   readonly onEvent?: Listener
-}
-
-const answer = (receiver: Receiver, verdict: Verdict): Cancel => {
-  receiver.next(verdict)
-  receiver.complete()
-  return nothingToCancel
 }
 
 /**
@@ -57,117 +51,111 @@ export const withRetry = (policy: RetryPolicy, options: RetryOptions = {}): Laye
   const now = steady(clock)
   const window = deadlineOf(policy)
   const log: Listener = (event) => {
-    if (onEvent !== undefined) isolate(onEvent, event, () => undefined)
+    if (onEvent !== undefined) callSafely(onEvent, event, () => undefined)
   }
 
   return <A>(inner: Sink<A>): Sink<A> => {
-    const run = runOf(inner)
-    /** One for each delivery: ends it as closed. */
+    const subscribe = subscribeTo(inner)
+    /** Of each delivery in flight or waiting: how it ends when the sink is closed. */
     const open = new Set<() => void>()
     let isClosed = false
 
-    return fromRun<A>(
-      inner.name,
-      (item, outer, receiver) => {
-        if (isClosed) return answer(receiver, left(retryable('closed')))
-        if (open.size >= maxCount) return answer(receiver, left(retryable('full')))
-        let firstAttemptAt: number | undefined
-        let progress: Progress | undefined
-        let hasVerdict = false
-        let cancelWait = nothingToCancel
-        /** Attempts of which something still runs: an answer may be read after its verdict. */
-        const running = new Set<{ cancel: Cancel }>()
+    const start: Subscribe<A> = (item, outer, observer) => {
+      let firstAttemptAt: number | undefined
+      let progress: Progress | undefined
+      let hasVerdict = false
+      let cancelWait = nothingToCancel
+      /** Attempts of which something still runs: a body may be read after the verdict. */
+      const running = new Set<{ cancel: Cancel }>()
 
-        const stop = (): void => {
-          open.delete(close)
-          cancelWait()
-          const cancelled = [...running]
-          running.clear()
-          for (const { cancel } of cancelled) cancel()
-        }
-        const completeIfDone = (): void => {
-          if (!hasVerdict || running.size > 0 || !open.delete(close)) return
-          receiver.complete()
-        }
-        const end = (verdict: Verdict): void => {
-          hasVerdict = true
-          receiver.next(verdict)
-          completeIfDone()
-        }
-        const close = (): void => {
-          stop()
-          if (!hasVerdict) receiver.next(left(retryable('closed')))
-          receiver.complete()
-        }
-        open.add(close)
+      const end = (verdict: Verdict): void => {
+        hasVerdict = true
+        observer.next(verdict)
+        if (running.size === 0) observer.complete()
+      }
+      const close = (): void => {
+        observer.next(left(retryable('closed')))
+        observer.complete()
+      }
+      if (isClosed || open.size >= maxCount) {
+        end(left(retryable(isClosed ? 'closed' : 'full')))
+        return nothingToCancel
+      }
+      open.add(close)
 
-        const onVerdict = (startedAt: number, verdict: Verdict): void => {
-          const at = now()
-          // If no request was made in the first attempt, it does not count.
-          const isUnstarted = firstAttemptAt === undefined && isLeft(verdict) && !wasStarted(verdict.left)
-          const next = step(policy, progress, isUnstarted ? at : startedAt, verdict, at, random)
-          if (next._tag === 'Deliver') end(right(next.receipt))
-          else if (next._tag !== 'Wait') end(left(next.failure))
-          else if (next.due >= outer.until)
-            end(left(expired(next.progress.attempts, startedAt, next.progress.lastFailure)))
-          else {
-            const { delay, because } = next
-            const { attempts, lastFailure: failure } = next.progress
-            log({ _tag: 'Waiting', at, item, attempts: isUnstarted ? 0 : attempts, failure, delay, because })
-            if (!isUnstarted) {
-              firstAttemptAt = startedAt
-              progress = next.progress
-            }
-            cancelWait = clock.schedule(delay, attempt)
+      const onVerdict = (startedAt: number, verdict: Verdict): void => {
+        const at = now()
+        // If no request was made in the first attempt, it does not count.
+        const isUnstarted = firstAttemptAt === undefined && isLeft(verdict) && !wasStarted(verdict.left)
+        const next = step(policy, progress, isUnstarted ? at : startedAt, verdict, at, random)
+        if (next._tag === 'Deliver') {
+          end(right(next.receipt))
+        } else if (next._tag !== 'Wait') {
+          end(left(next.failure))
+        } else if (next.due >= outer.until) {
+          end(left(expired(next.progress.attempts, startedAt, next.progress.lastFailure)))
+        } else {
+          const { delay, because } = next
+          const { attempts, lastFailure: failure } = next.progress
+          log({ _tag: 'Waiting', at, item, attempts: isUnstarted ? 0 : attempts, failure, delay, because })
+          if (!isUnstarted) {
+            firstAttemptAt = startedAt
+            progress = next.progress
           }
+          cancelWait = clock.schedule(delay, attempt)
         }
+      }
 
-        const attempt = (): void => {
-          const at = now()
-          const startedAt = firstAttemptAt ?? at
-          const until = Math.min(outer.until, startedAt + window)
-          const lastFailure = progress?.lastFailure ?? outer.lastFailure
-          if (at >= until) {
-            end(left(expired(progress?.attempts ?? 0, startedAt, lastFailure ?? retryable('late'))))
-            return
-          }
-          const own = { cancel: nothingToCancel }
-          let isAnswered = false
-          const next = (verdict: Verdict): void => {
-            if (isAnswered || !running.has(own)) return
-            isAnswered = true
-            onVerdict(startedAt, verdict)
-          }
-          running.add(own)
-          const cancel = run(
-            item,
-            { number: (progress?.attempts ?? 0) + 1, until, lastFailure },
-            {
-              next,
-              complete: () => {
-                if (running.delete(own)) completeIfDone()
-              },
-              error: (error) => {
-                if (!running.has(own)) return
-                log({ _tag: 'Defect', at: now(), where: inner.name, error })
-                next(left(retryable('defect', { detail: messageOf(error) })))
-                if (running.delete(own)) completeIfDone()
-              },
+      const attempt = (): void => {
+        const at = now()
+        const startedAt = firstAttemptAt ?? at
+        const until = Math.min(outer.until, startedAt + window)
+        const lastFailure = progress?.lastFailure ?? outer.lastFailure
+        if (at >= until) {
+          end(left(expired(progress?.attempts ?? 0, startedAt, lastFailure ?? retryable('late'))))
+          return
+        }
+        const own = { cancel: nothingToCancel }
+        let isAnswered = false
+        const next = (verdict: Verdict): void => {
+          isAnswered = true
+          onVerdict(startedAt, verdict)
+        }
+        const complete = (): void => {
+          running.delete(own)
+          if (hasVerdict && running.size === 0) observer.complete()
+        }
+        running.add(own)
+        const cancel = subscribe(
+          item,
+          { number: (progress?.attempts ?? 0) + 1, until, lastFailure },
+          {
+            next,
+            complete,
+            error: (error) => {
+              log({ _tag: 'Defect', at: now(), where: inner.name, error })
+              if (!isAnswered) next(left(retryable('defect', { detail: messageOf(error) })))
+              complete()
             },
-          )
-          // A listener of a verdict that came at once may have cancelled.
-          if (running.has(own)) own.cancel = cancel
-          else cancel()
-        }
+          },
+        )
+        // A listener of a verdict that came at once may have cancelled the delivery.
+        if (open.has(close)) own.cancel = cancel
+        else cancel()
+      }
 
-        attempt()
-        return stop
-      },
-      (within) => () => {
-        isClosed = true
-        for (const close of [...open]) close()
-        return inner.close(within)()
-      },
-    )
+      attempt()
+      return () => {
+        open.delete(close)
+        cancelWait()
+        for (const { cancel } of running) cancel()
+      }
+    }
+
+    return makeSink(inner.name, start, (within) => () => {
+      isClosed = true
+      for (const close of [...open]) close()
+      return inner.close(within)()
+    })
   }
 }

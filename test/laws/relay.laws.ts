@@ -140,7 +140,10 @@ export const play = async (
           }
           receiver.next(verdictOf(answer, name, clock.now()))
           if (rest === 0) receiver.complete()
-          else cancelRest = clock.schedule(rest, receiver.complete)
+          else
+            cancelRest = clock.schedule(rest, () => {
+              receiver.complete()
+            })
         }
         const cancel = after === 0 ? (speak(), () => undefined) : clock.schedule(after, speak)
         return () => {

@@ -51,7 +51,7 @@ const play = (verdicts: ReadonlyArray<Verdict>, within = 60_000) => {
   return { clock, starts, running, seen, subscription, layered }
 }
 
-describe('retrying', () => {
+describe('withRetry', () => {
   it('tries until the sink takes it, then emits one verdict and completes', () => {
     const { clock, starts, seen } = play([busy, busy, yes])
     clock.tick(60_000)
