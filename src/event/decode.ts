@@ -181,8 +181,14 @@ const checkTexts = (
 const isSwitch = (value: unknown): boolean => typeof value === 'boolean' || isRecord(value)
 
 /** Whether a value is an integrations map that need not be copied. Never throws. */
-export const isIntegrations = (value: unknown): value is Integrations =>
-  isJson(value, 1) && isRecord(value) && Object.values(value).every(isSwitch)
+export const isIntegrations = (value: unknown): value is Integrations => {
+  try {
+    return isJson(value, 1) && isRecord(value) && Object.values(value).every(isSwitch)
+  } catch {
+    // A getter may throw when it is read again.
+    return false
+  }
+}
 
 /** A copy of an integrations map; undefined with findings. */
 export const copyIntegrations = (look: Look, value: unknown): Integrations | undefined => {

@@ -2,7 +2,7 @@ import { left } from 'fp-ts/lib/Either.js'
 import type { Random } from '../core/clock.ts'
 import { retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
-import { wholeNumber } from '../core/json.ts'
+import { checkOptions, func, optional, strict, wholeNumber, withDefault } from '../core/options.ts'
 import type { Progress } from '../core/outcome.ts'
 import type { RetryPolicy } from './retryPolicy.ts'
 import { step } from './step.ts'
@@ -13,7 +13,7 @@ export interface PlannedAttempt {
   readonly number: number
   /** When it starts, milliseconds since the start of the first. */
   readonly at: number
-  /** Milliseconds it was waited for, since the end of the attempt before; 0 for the first. */
+  /** Milliseconds since the end of the attempt before; 0 for the first. */
   readonly delay: number
   /** What set that delay, in words; `first attempt` for the first. */
   readonly because: string
@@ -21,22 +21,29 @@ export interface PlannedAttempt {
 
 /** What a plan assumes. */
 export interface PlanOptions {
-  /** The chance that jitter draws from; `() => 0.5` for a delay in the middle. */
+  /** Jitter draws from it; `() => 0.5` for a delay in the middle. */
   readonly random: Random
   /** How long each attempt takes until it fails, in whole milliseconds. Default 0. */
   readonly duration?: number
   /** How attempt `number` ends, at `now` milliseconds since the start of the first. Default: each one fails and may be retried. */
   readonly verdict?: (number: number, now: number) => Verdict
-  /** The plan stops after so many attempts, for some policies have no end. Default 1,000. */
+  /** At most so many attempts, for some policies have no end. Default 1,000. */
   readonly most?: number
 }
+
+const planOptions = strict({
+  random: func<Random>(),
+  duration: withDefault(wholeNumber('ms', 0), 0),
+  verdict: optional(func<NonNullable<PlanOptions['verdict']>>()),
+  most: withDefault(wholeNumber('attempts', 1), 1_000),
+})
 
 const mayPass: Verdict = left(retryable('network'))
 
 /**
- * The attempts that a policy would make for an item, until it gives up. It asks the same `step` as real deliveries do.
+ * The attempts that a policy would make for an item, until it gives up. It uses the same `step` as real deliveries.
  *
- * @throws RangeError when `duration` is not a whole number from 0, or `most` not one from 1.
+ * @throws ConfigError when `duration` is not a whole number from 0, or `most` not one from 1.
  * @example
  * import { plan, standard } from 'headrace'
  *
@@ -45,15 +52,18 @@ const mayPass: Verdict = left(retryable('network'))
  * console.log(attempts[3]) // => { number: 4, at: 18500, delay: 2000, because: 'exponential from 1s x2, at most 10m, full jitter' }
  */
 export const plan = (policy: RetryPolicy, options: PlanOptions): ReadonlyArray<PlannedAttempt> => {
-  const duration = wholeNumber('plan: duration', 'ms', 0, options.duration ?? 0)
-  const most = wholeNumber('plan: most', 'attempts', 1, options.most ?? 1_000)
-  const verdict = options.verdict ?? (() => mayPass)
+  const {
+    random,
+    duration,
+    most,
+    verdict = () => mayPass,
+  } = checkOptions('plan options', planOptions, options)
   const attempts: PlannedAttempt[] = [{ number: 1, at: 0, delay: 0, because: 'first attempt' }]
   let progress: Progress | undefined
   let now = duration
   while (attempts.length < most) {
     const number = attempts.length
-    const after = step(policy, progress, 0, verdict(number, now), now, options.random)
+    const after = step(policy, progress, 0, verdict(number, now), now, random)
     if (after._tag !== 'Wait') break
     attempts.push({ number: number + 1, at: after.due, delay: after.delay, because: after.because })
     progress = after.progress

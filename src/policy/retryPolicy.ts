@@ -1,68 +1,17 @@
 /**
- * When to try again, as a value. A policy is plain data: it combines with others, can be printed (`show`), and lists the
- * attempts it would make (`plan`). What it decides is decided by `step`, which obeys three rules:
+ * When to try again, as a value. A policy is plain data: it combines with others, can be printed (`show`), and lists the attempts it would
+ * make (`plan`). `step` decides by it, with three rules:
  *
- * - Parts that give a delay: `exponential`, shaped by `capDelay` and `fullJitter`. The longest delay wins; it is at least 1 ms.
- * - Parts that stop: `limitRetries` and `deadline`. Any of them may stop.
- * - `notBefore` waits for as long as the receiver asked. That wish is neither capped nor jittered.
+ * - `exponential`, shaped by `capDelay` and `fullJitter`, gives a delay. The longest delay wins; it is at least 1 ms.
+ * - `limitRetries` and `deadline` stop. Any of them may stop.
+ * - `notBefore` waits as long as the receiver asks (`Retry-After`), neither capped nor jittered.
  *
  * @module
  */
 
 import type * as M from 'fp-ts/lib/Monoid.js'
-import { wholeNumber, isRecord } from '../core/json.ts'
-
-/** A delay, and the part of the policy that gave it. */
-export interface Backoff {
-  /** Whole milliseconds, 0 or more. */
-  readonly delay: number
-  readonly by: RetryPolicy
-}
-
-/** Some 31,000 years. Delays that grow without a cap stop here, so that due times stay whole numbers. */
-export const LONGEST_DELAY = 1e15
-
-/** Evenly one of the whole numbers 0 .. most, both ends included. `min` is for a chance that answers 1 against its contract. */
-const share = (draw: number, most: number): number => Math.min(Math.floor(draw * (most + 1)), most)
-
-/** Which delay counts: the longer one; of two equal ones the first. */
-const longer = (left: Backoff | undefined, right: Backoff | undefined): Backoff | undefined => {
-  if (left === undefined || right === undefined) return left ?? right
-  return right.delay > left.delay ? right : left
-}
-
-/**
- * The delay after so many failures (1 or more), or undefined if no part gives one. One draw serves all parts: so the order of
- * the parts cannot matter, and the jitter of a combination is the combination of the jitters. `draw` is undefined inside a
- * jitter, where the full delay is asked for.
- */
-export const backoff = (
-  policy: RetryPolicy,
-  failures: number,
-  draw: number | undefined,
-): Backoff | undefined => {
-  switch (policy._tag) {
-    case 'Exponential': {
-      const delay = Math.min(Math.floor(policy.base * policy.factor ** (failures - 1)), LONGEST_DELAY)
-      return { delay, by: policy }
-    }
-    case 'CapDelay': {
-      const inner = backoff(policy.policy, failures, draw)
-      return inner && { delay: Math.min(inner.delay, policy.most), by: policy }
-    }
-    case 'FullJitter': {
-      const inner = backoff(policy.policy, failures, undefined)
-      return inner && { delay: draw === undefined ? inner.delay : share(draw, inner.delay), by: policy }
-    }
-    case 'Both':
-      return longer(backoff(policy.left, failures, draw), backoff(policy.right, failures, draw))
-    case 'Always':
-    case 'LimitRetries':
-    case 'Deadline':
-    case 'NotBefore':
-      return undefined
-  }
-}
+import { isRecord } from '../core/json.ts'
+import { checkOptions, guarded, strict, wholeNumber, withDefault } from '../core/options.ts'
 
 /** What a policy is made of. Plain data; make it with the constructors, which check their numbers. */
 export type RetryPolicy =
@@ -79,34 +28,40 @@ export type RetryPolicy =
 export interface ExponentialOptions {
   /** The delay after the first failure, in whole milliseconds, at least 1. Default 1,000. */
   readonly base?: number
-  /** Each further failure multiplies the delay by it; at least 1, which is a constant delay. Default 2. */
+  /** Each further failure multiplies the delay by it. At least 1, which keeps the delay constant. Default 2. */
   readonly factor?: number
 }
 
-/** Tries again for ever, as soon as it can (after 1 ms). The identity of `both`, to which other parts are added. */
+/** Tries again for ever, after 1 ms. The identity of `both`, to which other parts are added. */
 export const always: RetryPolicy = { _tag: 'Always' }
 
+const isFactor = (value: unknown): value is number =>
+  typeof value === 'number' && value >= 1 && value < Infinity
+
+const exponentialOptions = strict({
+  base: withDefault(wholeNumber('ms', 1), 1_000),
+  factor: withDefault(guarded('a finite number from 1', isFactor, String), 2),
+})
+
 /**
- * Waits `base` after the first failure, `base * factor` after the second, and so on (DE5).
+ * Waits `base` after the first failure, `base * factor` after the second, and so on.
  *
- * @throws RangeError when `base` is not a whole number from 1, or `factor` not a number from 1.
+ * @throws ConfigError when `base` is not a whole number from 1, or `factor` not a number from 1.
  * @example
  * import { exponential, plan } from 'headrace'
  *
  * const delays = plan(exponential({ base: 500 }), { most: 4, random: () => 0 }).map((attempt) => attempt.delay)
  * console.log(delays) // => [ 0, 500, 1000, 2000 ]
  */
-export const exponential = ({ base = 1_000, factor = 2 }: ExponentialOptions = {}): RetryPolicy => {
-  if (!(factor >= 1 && factor < Infinity)) {
-    throw new RangeError(`exponential: factor must be a finite number from 1, got ${String(factor)}`)
-  }
-  return { _tag: 'Exponential', base: wholeNumber('exponential: base', 'ms', 1, base), factor }
-}
+export const exponential = (options: ExponentialOptions = {}): RetryPolicy => ({
+  _tag: 'Exponential',
+  ...checkOptions('exponential options', exponentialOptions, options),
+})
 
 /**
- * Lets no delay of `policy` be longer than `most` milliseconds, its jitter included (DE5).
+ * Lets no delay of `policy` be longer than `most` milliseconds, its jitter included.
  *
- * @throws RangeError when `most` is not a whole number from 1.
+ * @throws ConfigError when `most` is not a whole number from 1.
  * @example
  * import { capDelay, exponential } from 'headrace'
  * import { pipe } from 'fp-ts/lib/function.js'
@@ -114,43 +69,42 @@ export const exponential = ({ base = 1_000, factor = 2 }: ExponentialOptions = {
  * const policy = pipe(exponential(), capDelay(600_000)) // 1 s, 2 s, 4 s ... 512 s, 600 s, 600 s ...
  */
 export const capDelay = (most: number): ((policy: RetryPolicy) => RetryPolicy) => {
-  const checked = wholeNumber('capDelay: most', 'ms', 1, most)
+  const checked = checkOptions('capDelay', wholeNumber('ms', 1), most)
   return (policy) => ({ _tag: 'CapDelay', most: checked, policy })
 }
 
 /**
- * Draws each delay evenly from 0 up to what `policy` says, so that messages that failed together do not come back
- * together (DE5). A draw of 0 is raised to 1 ms. Jitter inside jitter counts once.
+ * Draws each delay evenly from 0 up to what `policy` says, so that messages that failed together do not come back together. A draw of 0
+ * becomes 1 ms. Jitter inside jitter counts once.
  */
 export const fullJitter = (policy: RetryPolicy): RetryPolicy => ({ _tag: 'FullJitter', policy })
 
 /**
  * At most so many retries: with 3, the fourth failure ends the item as expired. 0 means one attempt and no retry.
  *
- * @throws RangeError when `most` is not a whole number from 0.
+ * @throws ConfigError when `most` is not a whole number from 0.
  */
 export const limitRetries = (most: number): RetryPolicy => ({
   _tag: 'LimitRetries',
-  most: wholeNumber('limitRetries: most', 'retries', 0, most),
+  most: checkOptions('limitRetries', wholeNumber('retries', 0), most),
 })
 
 /**
- * No attempt starts `within` milliseconds after the start of the first, or later. An item whose next attempt would have to
- * wait for so long ends at once as expired (DE4).
+ * No attempt starts `within` milliseconds after the start of the first, or later. An item whose next attempt would be due then ends at once
+ * as expired.
  *
- * @throws RangeError when `within` is not a whole number from 1. For no deadline, leave the part out.
+ * @throws ConfigError when `within` is not a whole number from 1. For no deadline, leave the part out.
  */
 export const deadline = (within: number): RetryPolicy => ({
   _tag: 'Deadline',
-  within: wholeNumber('deadline: within', 'ms', 1, within),
+  within: checkOptions('deadline', wholeNumber('ms', 1), within),
 })
 
-/** Waits at least as long as the receiver asked (`Retry-After`); if that reaches the deadline, the item has expired (DE2). */
+/** Waits at least as long as the receiver asks (`Retry-After`). If that reaches the deadline, the item expires. */
 export const notBefore: RetryPolicy = { _tag: 'NotBefore' }
 
 /**
- * Both policies at once: either may stop, and the longer delay wins. The order of the two changes nothing but the words of
- * `show`.
+ * Both policies at once: either may stop, and the longer delay wins. The order of the two changes only the words of `show`.
  *
  * @example
  * import { both, exponential, limitRetries, plan } from 'headrace'
@@ -160,16 +114,12 @@ export const notBefore: RetryPolicy = { _tag: 'NotBefore' }
  */
 export const both = (left: RetryPolicy, right: RetryPolicy): RetryPolicy => ({ _tag: 'Both', left, right })
 
-/**
- * Policies combine: `both` is associative, and `always` changes nothing. For use with fp-ts, whose `concatAll` takes any
- * number of them.
- */
+/** Policies combine: `both` is associative, and `always` changes nothing. For fp-ts, whose `concatAll` takes any number of them. */
 export const Monoid: M.Monoid<RetryPolicy> = { concat: both, empty: always }
 
 /**
- * The policy that the four hours of DE4 and the backoff of DE5 describe; it is the default everywhere:
- * `exponential from 1s x2, at most 10m, full jitter; until 4h; not before Retry-After`. If every attempt times out after 5 s,
- * it makes 48 to 65 of them in 98 of 100 cases.
+ * The default everywhere: `exponential from 1s x2, at most 10m, full jitter; until 4h; not before Retry-After`. If every attempt times out
+ * after 5 s, it makes 48 to 65 attempts in 98 of 100 cases.
  */
 export const standard: RetryPolicy = both(
   fullJitter(capDelay(600_000)(exponential())),
@@ -178,10 +128,7 @@ export const standard: RetryPolicy = both(
 
 const isNumber = (value: unknown): boolean => typeof value === 'number' && !Number.isNaN(value)
 
-/**
- * Whether a value is a policy down to its parts: a policy is plain data, so one may come from a file or be made by hand. Whether its
- * numbers make sense is for the constructors to say.
- */
+/** Whether a value is a policy down to its parts: it may come from a file or be made by hand. */
 export const isRetryPolicy = (value: unknown): value is RetryPolicy => {
   if (!isRecord(value)) return false
   const { _tag, base, factor, most, within, policy, left, right } = value
@@ -245,8 +192,5 @@ export const limitsOf = (policy: RetryPolicy): Limits => {
   }
 }
 
-/**
- * For how many milliseconds from the start of the first attempt further ones may start (DE4); at that moment none may.
- * Of several deadlines the nearest; Infinity if there is none.
- */
+/** For how many milliseconds from the start of the first attempt further ones may start; Infinity without a deadline. */
 export const deadlineOf = (policy: RetryPolicy): number => limitsOf(policy).within

@@ -18,7 +18,7 @@ const parts = (policy: RetryPolicy): ReadonlyArray<RetryPolicy> => {
   return policy._tag === 'Both' ? [...parts(policy.left), ...parts(policy.right)] : [policy]
 }
 
-/** A combined policy inside a cap or a jitter, where its commas and semicolons could be misread. */
+/** A combined policy inside a cap or a jitter stands in parentheses. */
 const within = (policy: RetryPolicy): string =>
   parts(policy).length > 1 ? `(${show(policy)})` : show(policy)
 

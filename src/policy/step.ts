@@ -1,5 +1,5 @@
 /**
- * What becomes of an item after an attempt: the one decision of retry, pure. The relay obeys it (DE4, DE5).
+ * What to do with an item after an attempt: the one decision of retry, pure.
  *
  * @module
  */
@@ -9,33 +9,18 @@ import type { Random } from '../core/clock.ts'
 import { carried, earliestRetry, expired, isFinal, isRetryable } from '../core/failure.ts'
 import type { Expired, Failure, Receipt, Verdict } from '../core/failure.ts'
 import type { Progress } from '../core/outcome.ts'
-import { LONGEST_DELAY, backoff, limitsOf } from './retryPolicy.ts'
+import { limitsOf } from './retryPolicy.ts'
 import type { RetryPolicy } from './retryPolicy.ts'
 import { show } from './show.ts'
 
-/** What becomes of an item after an attempt. `attempts` counts that attempt too. */
-export type Step = Deliver | Reject | Expire | Wait
-
-/** It was delivered. */
-export interface Deliver {
-  readonly _tag: 'Deliver'
-  readonly attempts: number
-  readonly receipt: Receipt
-}
-
-/** A final no. */
-export interface Reject {
-  readonly _tag: 'Reject'
-  readonly attempts: number
-  readonly failure: Failure
-}
-
-/** The policy gives up: the next attempt would be at or after the deadline, or there have been as many as it allows. */
-export interface Expire {
-  readonly _tag: 'Expire'
-  readonly attempts: number
-  readonly failure: Expired
-}
+/** What to do with an item after an attempt. `attempts` counts that attempt too. */
+export type Step =
+  | { readonly _tag: 'Deliver'; readonly attempts: number; readonly receipt: Receipt }
+  /** A final no. */
+  | { readonly _tag: 'Reject'; readonly attempts: number; readonly failure: Failure }
+  /** The next attempt would be at or after the deadline, or there have been as many as the policy allows. */
+  | { readonly _tag: 'Expire'; readonly attempts: number; readonly failure: Expired }
+  | Wait
 
 /** The next attempt starts at `due`. */
 export interface Wait {
@@ -50,20 +35,67 @@ export interface Wait {
   readonly progress: Progress
 }
 
-/** Whether a gate stands before whatever may be tried again. */
+/** A delay, and the part of the policy that gave it. */
+interface Backoff {
+  /** Whole milliseconds, 0 or more. */
+  readonly delay: number
+  readonly by: RetryPolicy
+}
+
+/** Some 31,000 years. Delays that grow without a cap stop here, so that due times stay whole numbers. */
+const LONGEST_DELAY = 1e15
+
+/** Evenly one of the whole numbers 0 .. most, both ends included. `min` is for a Random that answers 1. */
+const share = (draw: number, most: number): number => Math.min(Math.floor(draw * (most + 1)), most)
+
+/** Which delay counts: the longer one; of two equal ones the first. */
+const longer = (left: Backoff | undefined, right: Backoff | undefined): Backoff | undefined => {
+  if (left === undefined || right === undefined) return left ?? right
+  return right.delay > left.delay ? right : left
+}
+
+/**
+ * The delay after so many failures (1 or more); undefined if no part gives one. One draw serves all parts, so their order does not matter.
+ * `draw` is undefined inside a jitter, which wants the full delay.
+ */
+const backoff = (policy: RetryPolicy, failures: number, draw: number | undefined): Backoff | undefined => {
+  switch (policy._tag) {
+    case 'Exponential': {
+      const delay = Math.min(Math.floor(policy.base * policy.factor ** (failures - 1)), LONGEST_DELAY)
+      return { delay, by: policy }
+    }
+    case 'CapDelay': {
+      const inner = backoff(policy.policy, failures, draw)
+      return inner && { delay: Math.min(inner.delay, policy.most), by: policy }
+    }
+    case 'FullJitter': {
+      const inner = backoff(policy.policy, failures, undefined)
+      return inner && { delay: draw === undefined ? inner.delay : share(draw, inner.delay), by: policy }
+    }
+    case 'Both':
+      return longer(backoff(policy.left, failures, draw), backoff(policy.right, failures, draw))
+    case 'Always':
+    case 'LimitRetries':
+    case 'Deadline':
+    case 'NotBefore':
+      return undefined
+  }
+}
+
+/** Whether everything that may be tried again is held back by a gate. */
 const isGated = (failure: Failure): boolean =>
   failure._tag === 'PartlyFailed'
     ? failure.members.every((member) => isFinal(member) || (member._tag === 'Left' && isGated(member.left)))
     : failure._tag === 'Retryable' && failure.reason === 'held'
 
 /**
- * Whether to wait for the moment that the failure names. A policy without `notBefore` ignores the receiver's wish, except after
- * a first success and before a gate (CL4): those hold back by themselves (DE1), so a round before that moment would ask nobody.
+ * Whether to wait for the time that the failure names. A policy without `notBefore` ignores it, except after a first success and before a
+ * gate: those hold back by themselves, so an earlier attempt would send nothing.
  */
 const isHeldBack = (honours: boolean, failure: Failure): boolean =>
   honours || failure._tag === 'AllFailed' || isGated(failure)
 
-/** When a held-back item may be tried. Sinks of others write that number too, so it is made whole and finite here. */
+/** When a held-back item may be tried. A host's sink may give any number, so it is made whole and finite here. */
 const heldUntil = (failure: Failure, now: number): number =>
   Math.min(Math.ceil(earliestRetry(failure) ?? 0), now + LONGEST_DELAY)
 
@@ -84,17 +116,15 @@ const next = (
 }
 
 /**
- * What to do after a verdict. Draws from `random` exactly once when the failure is retryable, and not at all otherwise.
+ * Draws from `random` exactly once when the failure is retryable, and not at all otherwise.
  *
- * - A success is delivered, and a failure of which no part is retryable is rejected, whatever the policy says. If it is the
- *   `Expired` of a retry inside this one, it stays that: time was over, nobody refused.
- * - What earlier attempts settled of a batch's members stays settled (`carried`), so a batch of which the rest is refused is rejected
- *   with what was taken of it in its failure.
+ * - A success is delivered; a failure of which no part is retryable is rejected. An `Expired` from a retry inside this one expires.
+ * - What earlier attempts settled of the members of a batch stays settled (`carried`).
  * - Else the next attempt is due after the backoff, or when the receiver wants it, whichever is later. If that is at or after
- *   `since` + deadline, or if the retries are used up, the item expires now: nothing is gained by waiting for it.
+ *   `firstAttemptAt` + deadline, or if the retries are used up, the item expires now.
  *
  * @param progress what `step` answered the last time; undefined after the first attempt
- * @param since when the first attempt started, milliseconds since 1970
+ * @param firstAttemptAt when the first attempt started, milliseconds since 1970
  * @param now when the verdict came, whole milliseconds since 1970
  */
 export const step = (
@@ -108,7 +138,6 @@ export const step = (
   const attempts = (progress?.attempts ?? 0) + 1
   if (isRight(verdict)) return { _tag: 'Deliver', attempts, receipt: verdict.right }
   const failure = carried(progress?.lastFailure, verdict.left)
-  // A retry inside this one gave up: that is an end of time, not a refusal.
   if (failure._tag === 'Expired') return { _tag: 'Expire', attempts: failure.attempts, failure }
   if (!isRetryable(failure)) return { _tag: 'Reject', attempts, failure }
   const { retries, within, honours } = limitsOf(policy)

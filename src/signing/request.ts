@@ -1,13 +1,12 @@
 /**
- * The two kinds of incoming request that `verifyRequest` reads, by their shape: neither Node's http nor the DOM is imported.
+ * Reads and verifies an incoming request. Requests are known by their shape: neither Node's http nor the DOM is imported.
  *
  * @module
  */
 
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { checkSecrets } from './secret.ts'
-import { mismatch, checkSignature, verifyRaw } from './verify.ts'
+import { checkSecrets, checkSignature, mismatch, verifyRaw } from './verify.ts'
 import type { Mismatch, Secrets, VerifiedRequest } from './verify.ts'
 
 /** What is used of a web `Request`: Hono, Next, Remix, Bun, Deno, workers. */
@@ -29,7 +28,7 @@ export interface WebBody {
 /** What is used of Node's `IncomingMessage`: node:http, Express, Koa's `ctx.req`, Fastify's `request.raw`. */
 export interface NodeRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  /** Somebody has read from it. */
+  /** Whether something has read from it. */
   readonly readableDidRead: boolean
   readonly destroyed: boolean
   on(event: string, listener: (value: unknown) => void): unknown
@@ -37,18 +36,15 @@ export interface NodeRequest {
   resume(): unknown
 }
 
-export const bodyConsumed: Mismatch = mismatch(
+const bodyConsumed: Mismatch = mismatch(
   'bodyConsumed',
   "the request's body was read before, most often by a body parser, and its bytes are gone: call verifyRequest before the parser, or let the parser keep the bytes (express.raw, or the verify option of express.json) and use verifyRaw, or use verifyParsed on what it made",
 )
 
-export const bodyTooLarge = (maxBytes: number): Mismatch =>
+const bodyTooLarge = (maxBytes: number): Mismatch =>
   mismatch('tooLarge', `the body is longer than ${String(maxBytes)} bytes: answer 413, or raise maxBytes`)
 
-export const unreadable: Mismatch = mismatch(
-  'unreadable',
-  'the request broke off before its body was complete',
-)
+const unreadable: Mismatch = mismatch('unreadable', 'the request broke off before its body was complete')
 
 const decoded = mismatch(
   'badBody',
@@ -56,10 +52,10 @@ const decoded = mismatch(
 )
 
 /**
- * The whole body of a Node request, at most `maxBytes` of it held. Never rejects. What is too much is let flow away unread, so
- * that the receiver can still answer 413 on the connection; how long a sender may take is the server's `requestTimeout`.
+ * The whole body of a Node request, at most `maxBytes`. Never rejects. The rest of a longer body flows away unread, so that the receiver can
+ * still answer 413. How long a sender may take is the server's `requestTimeout`.
  */
-export const nodeBody = (request: NodeRequest, maxBytes: number): Promise<Either<Mismatch, Uint8Array>> => {
+const nodeBody = (request: NodeRequest, maxBytes: number): Promise<Either<Mismatch, Uint8Array>> => {
   if (request.readableDidRead) return Promise.resolve(left(bodyConsumed))
   if (request.destroyed) return Promise.resolve(left(unreadable))
   return new Promise((resolve) => {
@@ -96,7 +92,7 @@ export const nodeBody = (request: NodeRequest, maxBytes: number): Promise<Either
   })
 }
 
-/** A request that breaks off after its verdict must not bring the process down for want of a listener. */
+/** Without a listener, a request that breaks off after its verdict would end the process. */
 const ignore = (): void => undefined
 
 const readAll = async (body: WebBody, maxBytes: number): Promise<Either<Mismatch, Uint8Array>> => {
@@ -108,7 +104,7 @@ const readAll = async (body: WebBody, maxBytes: number): Promise<Either<Mismatch
     if (value === undefined) return right(Buffer.concat(chunks, size))
     size += value.byteLength
     if (!(size <= maxBytes)) {
-      // Nobody waits for the sender to notice; how its side ends is no concern of the verdict.
+      // The verdict does not wait for the sender's side to end.
       reader.cancel().catch(() => undefined)
       return left(bodyTooLarge(maxBytes))
     }
@@ -116,11 +112,8 @@ const readAll = async (body: WebBody, maxBytes: number): Promise<Either<Mismatch
   }
 }
 
-/** The whole body of a web `Request`, at most `maxBytes` of it held. Never rejects. */
-export const webBody = async (
-  request: WebRequest,
-  maxBytes: number,
-): Promise<Either<Mismatch, Uint8Array>> => {
+/** The whole body of a web `Request`, at most `maxBytes`. Never rejects. */
+const webBody = async (request: WebRequest, maxBytes: number): Promise<Either<Mismatch, Uint8Array>> => {
   if (request.bodyUsed || request.body?.locked === true) return left(bodyConsumed)
   if (request.body === null) return right(new Uint8Array(0))
   try {
@@ -132,7 +125,7 @@ export const webBody = async (
 
 /** How a request is read. */
 export interface VerifyRequestOptions {
-  /** The most bytes of body that are held. Default 1 MiB; a webhook's body has at most 64,000 (BY2). */
+  /** Maximum bytes of the body. Default 1 MiB; a webhook's body has at most 64,000. */
   readonly maxBytes?: number
 }
 
@@ -172,9 +165,9 @@ const verify = async (
 }
 
 /**
- * Verifies a whole incoming request: a web `Request` or Node's `IncomingMessage`. It reads the body once, within a bound, and
- * hands its bytes on with the verdict, because they cannot be read again. A body that somebody read before is a failure of
- * its own, which names the way out. The promise never rejects. Nothing is read if the signature is missing or malformed.
+ * Verifies an incoming request: a web `Request` or Node's `IncomingMessage`. It reads the body once, within a bound, and answers its bytes
+ * too, because they cannot be read again. A body that was read before is a failure that says what to do. Never rejects. Nothing is
+ * read if the signature is missing or malformed.
  *
  * @example
  * import { sign, verifyRequest } from 'headrace/signing'

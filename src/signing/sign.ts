@@ -3,8 +3,8 @@ import { digest, keyOf, secretOrThrow } from './secret.ts'
 import type { Secret } from './secret.ts'
 
 /**
- * The signature of a body as it is sent: lower-case hex HMAC-SHA1, 40 characters (DE10). Text counts as its UTF-8 bytes. For
- * many bodies make a `Secret` once: its key is then ready. Throws a `TypeError` if the secret is wrong.
+ * The signature of a body: lower-case hex HMAC-SHA1, 40 characters. Text counts as its UTF-8 bytes. For many bodies make a `Secret` once.
+ * Throws a `TypeError` if the secret is wrong.
  *
  * @example
  * import { sign } from 'headrace/signing'
@@ -15,9 +15,8 @@ export const sign = (secret: Secret | string, body: string | Uint8Array): string
 const signers = new WeakMap<Secret, Signer>()
 
 /**
- * The function that signs with a secret: `X-Signature` is what it answers (DE10). One `Secret` has one signer, so sinks that
- * were given the same secret can see that they share it, and make one signature for all (performance: once per body, not per
- * URL). Text makes a new secret, and so a new signer, at each call. Throws a `TypeError` if the secret is wrong.
+ * The function that makes the `X-Signature` of a body. One `Secret` has one signer, so sinks with the same secret share one signature for a
+ * body. Text makes a new secret, and so a new signer, at each call. Throws a `TypeError` if the secret is wrong.
  *
  * @example
  * import { signerOf } from 'headrace/signing'

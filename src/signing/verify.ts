@@ -1,13 +1,14 @@
 /**
- * What a verification answers. The two sides of one Either; nothing in this folder throws because of what a sender sent.
+ * Verifies the signature of a body. Nothing here throws because of what a sender sent.
  *
  * @module
  */
 
+import { timingSafeEqual } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { checkSecrets, compare } from './secret.ts'
+import { digest, keyOf, secretFrom } from './secret.ts'
 import type { Secret } from './secret.ts'
 
 /** One secret, or several while one replaces another. At least one; each is checked before anything is compared. */
@@ -36,14 +37,14 @@ export type MismatchReason =
 export interface Mismatch {
   readonly _tag: 'Mismatch'
   readonly reason: MismatchReason
-  /** For the people who run the receiver: what happened and what to do. Log it; do not send it back. */
+  /** What happened and what to do, for the operator of the receiver. Log it; do not send it back. */
   readonly explanation: string
 }
 
 /** The body is the one that was signed. */
 export interface Verified {
   readonly _tag: 'Verified'
-  /** Which of the secrets it was, by position: when it is never the old one any more, the old one can go. */
+  /** The position of the secret that fits: an old secret that no longer fits any request can be removed. */
   readonly secret: number
 }
 
@@ -72,7 +73,45 @@ const whatIsWrong = (text: string): string => {
   return SIGNATURE.test(text.toLowerCase()) ? 'it has upper-case letters' : 'it has other characters'
 }
 
-/** The signature as text in its one form (webhooks/S35), or why it is none. Takes whatever stood in the header. */
+/**
+ * The keys of all secrets. One that is wrong fails them all, so that an unset variable among two secrets is seen at once.
+ */
+export const checkSecrets = (secrets: Secrets): Either<Mismatch, ReadonlyArray<KeyObject>> => {
+  const list: ReadonlyArray<unknown> = Array.isArray(secrets) ? secrets : [secrets]
+  const keys: KeyObject[] = []
+  for (const each of list) {
+    const made = keyOf(each) === undefined ? secretFrom(each) : right(each)
+    if (made._tag === 'Left')
+      return left(
+        mismatch('badSecret', `this receiver's secret ${made.left.message}: nothing can be verified with it`),
+      )
+    const key = keyOf(made.right)
+    if (key !== undefined) keys.push(key)
+  }
+  return keys.length > 0
+    ? right(keys)
+    : left(mismatch('badSecret', 'this receiver has no secret: nothing can be verified without one'))
+}
+
+/**
+ * The position of the first key whose signature of the body is this one; undefined if there is none. In constant time: every key is tried,
+ * and every comparison looks at all 40 characters.
+ */
+const compare = (
+  keys: ReadonlyArray<KeyObject>,
+  body: string | Uint8Array,
+  signature: string,
+): number | undefined => {
+  const given = Buffer.from(signature, 'latin1')
+  let found: number | undefined
+  keys.forEach((key, position) => {
+    const isEqual = timingSafeEqual(Buffer.from(digest(key, body), 'latin1'), given)
+    if (isEqual && found === undefined) found = position
+  })
+  return found
+}
+
+/** The signature in its one form, or why it is none. Takes any value that the header may have. */
 export const checkSignature = (value: unknown): Either<Mismatch, string> => {
   if (value === undefined || value === null || value === '')
     return left(
@@ -83,7 +122,7 @@ export const checkSignature = (value: unknown): Either<Mismatch, string> => {
   return left(mismatch('malformed', `the signature is not 40 lower-case hexadecimal digits: ${wrong}`))
 }
 
-/** Above this no second form is tried: no webhook body is longer (BY2), and a stranger must not buy work with a wrong body. */
+/** Above this no second form is tried: no webhook body is longer, and a wrong body must not cause work. */
 const LONGEST_EXPLAINED = 64_000
 
 const reformatted = (body: string | Uint8Array): string | undefined => {
@@ -104,10 +143,9 @@ const explain = (keys: ReadonlyArray<KeyObject>, body: string | Uint8Array, sign
 }
 
 /**
- * Verifies the bytes of a body as they arrived (DE10), which is right for every sender and every language. Total: it answers
- * for anything that a stranger can send and never throws. Constant time. With several secrets, any of them may have signed.
- * Text counts as its UTF-8 bytes; bytes are safer, because decoding to text is where wrong bytes become equal (webhooks/S36).
- * A signature alone does not stop an old request from being sent again: remember the message ids you have seen (webhooks/S39).
+ * Verifies the bytes of a body as they arrived, which is right for every sender. Never throws, and takes constant time. With several
+ * secrets, any of them may have signed. Text counts as its UTF-8 bytes; prefer bytes, because decoding to text makes different wrong bytes
+ * equal. A signature does not stop an old request from being sent again: remember the message ids you have seen.
  *
  * @param signature the value of the `X-Signature` header, whatever it is
  * @example
@@ -153,9 +191,8 @@ const explainParsed = (body: unknown): string =>
     : 'the re-serialised body does not match: it was changed after parsing, the sender does not write JSON as JSON.stringify does, or the secret is another; verifyRaw over the raw bytes is right for every sender'
 
 /**
- * Verifies a body that was parsed already, as the source describes: over `JSON.stringify` of it (DE10). It agrees with
- * `verifyRaw` for every body that headrace sends (BY1), but in Node only: other languages write JSON another way, and so do
- * other senders. Prefer `verifyRaw` where the bytes can be had. Total and constant time, as `verifyRaw` is.
+ * Verifies a body that was parsed already, over `JSON.stringify` of it. It agrees with `verifyRaw` for every body that headrace sends;
+ * other senders may write JSON another way. Prefer `verifyRaw` where you have the bytes. Never throws, and takes constant time.
  *
  * @param body what the JSON parser made, unchanged: a field added by a middleware makes it another body
  * @param signature the value of the `X-Signature` header, whatever it is

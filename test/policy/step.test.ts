@@ -1,7 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { allFailed, expired, refused, retryable } from '../../src/core/failure.ts'
+import { allFailed, expired, partlyFailed, refused, retryable } from '../../src/core/failure.ts'
 import type { Expired, Failure } from '../../src/core/failure.ts'
 import type { Progress } from '../../src/core/outcome.ts'
 import {
@@ -144,11 +144,11 @@ describe('step', () => {
     ['a past moment', -5, 1],
     ['a fraction', SINCE + 10.5, 11],
     ['infinity', Infinity, 1e15],
-  ])('bears a notBefore of %s', (_name, at, delay) => {
+  ])('accepts a notBefore of %s', (_name, at, delay) => {
     expect(after(notBefore, 1, 0, retryable('own words', { notBefore: at }))).toMatchObject({ delay })
   })
 
-  it('bears a thousand attempts without a cap', () => {
+  it('accepts a thousand attempts without a cap', () => {
     expect(after(exponential(), 5_000, 0)).toMatchObject({ delay: 1e15 })
     expect(after(fullJitter(exponential()), 5_000, 0, timeout, () => 0)).toMatchObject({ delay: 1 })
     expect(after(fullJitter(exponential()), 5_000, 0, timeout, () => 1)).toMatchObject({ delay: 1e15 })
@@ -161,5 +161,57 @@ describe('step', () => {
     // @ts-expect-error: a delivered item has no failure
     if (ended._tag === 'Deliver') expect(ended.failure).toBeUndefined()
     expect(ended._tag).toBe('Wait')
+  })
+})
+
+const NOW = SINCE
+const taken = right({ sink: 'a' })
+const no = left(refused('status', { status: 400 }))
+const busy = left(retryable('status', { status: 503 }))
+
+const afterBatch = (policy: RetryPolicy, failure: Failure, last?: Failure): Step =>
+  step(
+    policy,
+    last === undefined ? undefined : { attempts: 1, lastFailure: last },
+    NOW,
+    left(failure),
+    NOW,
+    () => 0,
+  )
+
+describe('a step with a batch', () => {
+  it('waits as long as a member may be tried again, and rejects when none may', () => {
+    expect(afterBatch(always, partlyFailed([taken, busy]))._tag).toBe('Wait')
+    expect(afterBatch(always, partlyFailed([taken, no]))._tag).toBe('Reject')
+  })
+
+  it('forgets nothing that was settled when a later attempt did not get there', () => {
+    const last = partlyFailed([taken, no, busy])
+    const held = retryable('held', { notBefore: NOW + 500 })
+    expect(afterBatch(always, held, last)).toMatchObject({
+      _tag: 'Wait',
+      progress: { lastFailure: partlyFailed([taken, no, left(held)]) },
+    })
+    const policy = both(exponential(), deadline(1))
+    const end = partlyFailed([taken, no, left(retryable('timeout'))])
+    expect(afterBatch(policy, retryable('timeout'), last)).toEqual({
+      _tag: 'Expire',
+      attempts: 2,
+      failure: expired(2, NOW, end),
+    })
+    const unknownKey = refused('status', { status: 401 })
+    expect(afterBatch(always, unknownKey, last)).toMatchObject({
+      _tag: 'Reject',
+      failure: partlyFailed([taken, no, left(unknownKey)]),
+    })
+  })
+
+  it('waits before a gate, also without a policy that minds the wish: it would only be held back again', () => {
+    const held = retryable('held', { notBefore: NOW + 500 })
+    const wish = retryable('status', { notBefore: NOW + 500 })
+    expect(afterBatch(always, held)).toMatchObject({ due: NOW + 500 })
+    expect(afterBatch(always, partlyFailed([taken, left(held)]))).toMatchObject({ due: NOW + 500 })
+    expect(afterBatch(always, partlyFailed([left(wish), left(held)]))).toMatchObject({ due: NOW + 1 })
+    expect(afterBatch(always, wish)).toMatchObject({ due: NOW + 1 })
   })
 })

@@ -1,10 +1,12 @@
-/** Wrong ways to sign and verify, each of which somebody has shipped. */
+/** Wrong ways to sign and verify, and the law that finds each. */
 import { createHmac } from 'node:crypto'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { mismatch, verified, verifyParsed, verifyRaw } from '../../src/signing/verify.ts'
 import type { Secrets } from '../../src/signing/verify.ts'
 import { sign } from '../../src/signing/sign.ts'
-import type { Signing } from '../laws/signing.ts'
+import { describe, expect, it } from 'vitest'
+import { signingLaws } from '../laws/signing.laws.ts'
+import type { Signing } from '../laws/signing.laws.ts'
 
 const real: Signing = { sign, verifyRaw, verifyParsed }
 
@@ -42,7 +44,7 @@ const firstOf = (secrets: Secrets): Secrets =>
 const lastOf = (secrets: Secrets): Secrets =>
   Array.isArray(secrets) ? (secrets.slice(-1) as Secrets) : secrets
 
-export const mutants: ReadonlyArray<{
+const mutants: ReadonlyArray<{
   readonly name: string
   readonly law: string
   readonly signing: Signing
@@ -191,3 +193,10 @@ export const mutants: ReadonlyArray<{
     }),
   },
 ]
+
+describe('the laws of signing fail for a version that', () => {
+  it.each(mutants)('$name: $law', ({ law, signing }) => {
+    const laws = signingLaws(signing).filter(({ id }) => id.startsWith(`${law} `))
+    expect(laws.some(({ fails }) => fails())).toBe(true)
+  })
+})

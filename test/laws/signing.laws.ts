@@ -1,10 +1,13 @@
 /** The laws of signing and verifying: pipelines S1 to S7, and webhooks/S35 to S38. */
+import { describe, it } from 'vitest'
+import { sign } from '../../src/signing/sign.ts'
+import { verifyParsed, verifyRaw } from '../../src/signing/verify.ts'
 import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Mismatch, Secrets, Verified } from '../../src/signing/verify.ts'
-import { holds, law, same } from './policyLaw.ts'
-import type { Law } from './policyLaw.ts'
+import { holds, law, same } from '../support/law.ts'
+import type { Law } from '../support/law.ts'
 
 export interface Signing {
   readonly sign: (secret: string, body: string | Uint8Array) => string
@@ -233,3 +236,9 @@ export const signingLaws = ({ sign, verifyRaw, verifyParsed }: Signing): Readonl
     ),
   ),
 ]
+
+describe('signing', () => {
+  it.each(signingLaws({ sign, verifyRaw, verifyParsed }))('keeps $id', ({ check }) => {
+    check()
+  })
+})

@@ -1,0 +1,201 @@
+import * as fc from 'fast-check'
+import { left, right } from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import { concatAll } from 'fp-ts/lib/Monoid.js'
+import { describe, expect, it } from 'vitest'
+import { refused, retryable } from '../../src/core/failure.ts'
+import { ConfigError } from '../../src/core/refusal.ts'
+import { plan } from '../../src/policy/plan.ts'
+import {
+  Monoid,
+  always,
+  both,
+  capDelay,
+  deadline,
+  deadlineOf,
+  exponential,
+  fullJitter,
+  isRetryPolicy,
+  limitRetries,
+  notBefore,
+  standard,
+} from '../../src/policy/retryPolicy.ts'
+import type { RetryPolicy } from '../../src/policy/retryPolicy.ts'
+import { show, showDuration } from '../../src/policy/show.ts'
+import { seededRandom } from '../../src/testing/random.ts'
+import { anyPolicy } from '../arbitraries/policy.ts'
+
+describe('RetryPolicy', () => {
+  it('is plain data, which can be stored', () => {
+    expect(JSON.parse(JSON.stringify(standard))).toEqual(standard)
+  })
+
+  it('has the defaults of DE5', () => {
+    expect(exponential()).toEqual({ _tag: 'Exponential', base: 1_000, factor: 2 })
+    expect(exponential({ factor: 1.5 })).toEqual({ _tag: 'Exponential', base: 1_000, factor: 1.5 })
+  })
+
+  it('composes with pipe and with concatAll', () => {
+    const backoff = pipe(exponential(), capDelay(600_000), fullJitter)
+    const policy = concatAll(Monoid)([backoff, deadline(14_400_000), notBefore])
+    expect(show(policy)).toBe(show(standard))
+  })
+
+  it.each([
+    ['exponential', () => exponential({ base: NaN })],
+    ['exponential', () => exponential({ base: -1 })],
+    ['exponential', () => exponential({ base: 0 })],
+    ['exponential', () => exponential({ base: 0.5 })],
+    ['exponential', () => exponential({ base: Infinity })],
+    ['exponential', () => exponential({ factor: NaN })],
+    ['exponential', () => exponential({ factor: 0.99 })],
+    ['exponential', () => exponential({ factor: Infinity })],
+    ['capDelay', () => capDelay(NaN)],
+    ['capDelay', () => capDelay(0)],
+    ['limitRetries', () => limitRetries(-1)],
+    ['limitRetries', () => limitRetries(1.5)],
+    ['limitRetries', () => limitRetries(NaN)],
+    ['deadline', () => deadline(0)],
+    ['deadline', () => deadline(NaN)],
+    ['deadline', () => deadline(-14_400_000)],
+    ['deadline', () => deadline(Infinity)],
+  ])('throws a ConfigError that names %s', (name, make) => {
+    expect(make).toThrow(ConfigError)
+    expect(make).toThrow(new RegExp(`^Invalid ${name}.* must be a (whole|finite) number .*from \\d, not `))
+  })
+})
+
+describe('deadlineOf', () => {
+  it('is the nearest deadline, however deep it stands', () => {
+    expect(deadlineOf(standard)).toBe(14_400_000)
+    const deep = fullJitter(capDelay(5)(both(exponential(), deadline(7_000))))
+    expect(deadlineOf(both(both(deadline(8_000), limitRetries(3)), deep))).toBe(7_000)
+  })
+
+  it('is Infinity when there is none', () => {
+    expect(deadlineOf(always)).toBe(Infinity)
+    expect(deadlineOf(both(exponential(), limitRetries(1)))).toBe(Infinity)
+  })
+})
+
+it('isRetryPolicy looks at every part', () => {
+  fc.assert(fc.property(anyPolicy, (policy) => isRetryPolicy(JSON.parse(JSON.stringify(policy)))))
+  for (const wrong of [undefined, {}, { _tag: 'Deadline' }, { _tag: 'FullJitter', policy: { _tag: 'x' } }])
+    expect(isRetryPolicy(wrong)).toBe(false)
+})
+
+const half = (): number => 0.5
+
+describe('plan', () => {
+  it('lists number, start, delay and reason', () => {
+    const policy = both(both(capDelay(1_500)(exponential()), limitRetries(3)), notBefore)
+    const verdict = (number: number, now: number) =>
+      left(retryable('status', number === 3 ? { notBefore: now + 7_000 } : {}))
+    expect(plan(policy, { random: half, duration: 100, verdict })).toEqual([
+      { number: 1, at: 0, delay: 0, because: 'first attempt' },
+      { number: 2, at: 1_100, delay: 1_000, because: 'exponential from 1s x2, at most 1500ms' },
+      { number: 3, at: 2_700, delay: 1_500, because: 'exponential from 1s x2, at most 1500ms' },
+      { number: 4, at: 9_800, delay: 7_000, because: 'Retry-After' },
+    ])
+  })
+
+  it('ends with a success and with a final refusal', () => {
+    const succeeds = (number: number) => (number === 2 ? right({ sink: 'one' }) : left(retryable('timeout')))
+    const refuses = (number: number) => left(number === 3 ? refused('status') : retryable('timeout'))
+    expect(plan(always, { random: half, verdict: succeeds })).toHaveLength(2)
+    expect(plan(always, { random: half, verdict: refuses })).toHaveLength(3)
+  })
+
+  it('has an end even where the policy has none', () => {
+    expect(plan(always, { random: half })).toHaveLength(1_000)
+    expect(plan(exponential(), { random: half, most: 5_000 })).toHaveLength(5_000)
+    expect(plan(standard, { random: half, most: 1 })).toHaveLength(1)
+  })
+
+  it('stops right before the deadline', () => {
+    const every = (within: number): RetryPolicy =>
+      both(exponential({ base: 1_000, factor: 1 }), deadline(within))
+    expect(plan(every(3_000), { random: half }).map((attempt) => attempt.at)).toEqual([0, 1_000, 2_000])
+    expect(plan(every(3_001), { random: half }).map((attempt) => attempt.at)).toEqual([
+      0, 1_000, 2_000, 3_000,
+    ])
+  })
+
+  it.each([
+    ['duration', { duration: -1 }],
+    ['duration', { duration: NaN }],
+    ['most', { most: 0 }],
+    ['most', { most: Infinity }],
+  ])('names a wrong %s', (name, wrong) => {
+    expect(() => plan(always, { random: half, ...wrong })).toThrow(ConfigError)
+    expect(() => plan(always, { random: half, ...wrong })).toThrow(
+      `Invalid plan options: ${name} must be a whole number`,
+    )
+  })
+})
+
+it('plans 48, 56 and 65 attempts of 5 s for the standard policy (percentiles 1, 50, 99)', () => {
+  const sizes = Array.from({ length: 1_000 }, (_, seed) => {
+    return plan(standard, { random: seededRandom(seed * 7_919), duration: 5_000 }).length
+  }).sort((a, b) => a - b)
+  expect([0.01, 0.5, 0.99].map((at) => sizes[Math.floor(at * sizes.length)])).toEqual([48, 56, 65])
+})
+
+describe('show', () => {
+  it.each([
+    [always, 'always'],
+    [both(always, always), 'always'],
+    [both(always, notBefore), 'not before Retry-After'],
+    [exponential(), 'exponential from 1s x2'],
+    [exponential({ base: 250, factor: 1.5 }), 'exponential from 250ms x1.5'],
+    [capDelay(600_000)(fullJitter(exponential())), 'exponential from 1s x2, full jitter, at most 10m'],
+    [fullJitter(capDelay(600_000)(exponential())), 'exponential from 1s x2, at most 10m, full jitter'],
+    [limitRetries(1), 'at most 1 retry'],
+    [both(limitRetries(5), deadline(90_000)), 'at most 5 retries; until 90s'],
+    [fullJitter(both(exponential(), deadline(1))), '(exponential from 1s x2; until 1ms), full jitter'],
+    [standard, 'exponential from 1s x2, at most 10m, full jitter; until 4h; not before Retry-After'],
+  ])('case %#: %s', (policy, words) => {
+    expect(show(policy)).toBe(words)
+  })
+
+  it('reads the same however the parts are grouped', () => {
+    fc.assert(
+      fc.property(anyPolicy, anyPolicy, anyPolicy, (a, b, c) => {
+        expect(show(both(both(a, b), c))).toBe(show(both(a, both(b, c))))
+        expect(show(both(always, a))).toBe(show(a))
+        expect(show(both(a, always))).toBe(show(a))
+      }),
+    )
+  })
+})
+
+describe('showDuration', () => {
+  it.each([
+    [0, '0ms'],
+    [1, '1ms'],
+    [999, '999ms'],
+    [1_000, '1s'],
+    [1_500, '1500ms'],
+    [90_000, '90s'],
+    [600_000, '10m'],
+    [5_400_000, '90m'],
+    [14_400_000, '4h'],
+    [172_800_000, '48h'],
+  ])('%i ms is %s', (ms, words) => {
+    expect(showDuration(ms)).toBe(words)
+  })
+
+  it('loses nothing', () => {
+    const sizes: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+    const duration = fc.oneof(
+      fc.nat(),
+      fc.nat({ max: 500 }).map((minutes) => minutes * 60_000),
+    )
+    fc.assert(
+      fc.property(duration, (ms) => {
+        const [, count = '', unit = ''] = /^(\d+)(ms|s|m|h)$/.exec(showDuration(ms)) ?? []
+        expect(Number(count) * (sizes[unit] ?? NaN)).toBe(ms)
+      }),
+    )
+  })
+})
