@@ -1,14 +1,11 @@
-/**
- * A value that is here already, or a promise of it. A store in memory answers at once and costs no microtask; one on
- * disk answers when the write has been committed.
- */
+/** A value, or a promise of it. A store in memory answers at once, without a microtask; one on disk when the write is committed. */
 export type Awaitable<T> = T | PromiseLike<T>
 
 /** Whether the value is still to come. */
 export const isPromiseLike = <T>(value: Awaitable<T>): value is PromiseLike<T> =>
   typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 
-/** Goes on with `use` at once when the value is here, else when its promise is fulfilled; `fail` gets what it rejects with. */
+/** Calls `use` at once if the value is here, else when its promise is fulfilled; `fail` gets what it rejects with. */
 export const whenSettled = <T>(
   value: Awaitable<T>,
   use: (value: T) => void,
@@ -18,10 +15,7 @@ export const whenSettled = <T>(
   else use(value)
 }
 
-/**
- * Asks, and goes on as `whenSettled` does; what `ask` throws goes to `fail` too. What `use` throws is nobody's but its own. Answers what
- * they answer, if that is here at once.
- */
+/** Like `whenSettled`, for a call: what `ask` throws goes to `fail` too. Answers what `use` or `fail` answer, if that is here at once. */
 export const whenAnswered = <T, B>(
   ask: () => Awaitable<T>,
   use: (value: T) => B,
@@ -38,8 +32,8 @@ export const whenAnswered = <T, B>(
   return undefined
 }
 
-/** As much of a message as is kept with a failure: it is stored with the item, and a page of HTML helps nobody. */
-const LONGEST = 300
+/** Characters of a message: it is stored with the item. */
+const MAX_MESSAGE = 300
 
 const textOf = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error)
@@ -47,11 +41,11 @@ const textOf = (error: unknown): string => {
   return error.cause instanceof Error && error.cause.message !== '' ? `${own}: ${error.cause.message}` : own
 }
 
-/** What an error says, in one short text and without its stack: its message, and its cause's (`fetch failed` alone says nothing). */
+/** The message of an error and of its cause, in one short text (`fetch failed` alone says nothing). */
 export const messageOf = (error: unknown): string => {
   try {
     const text = textOf(error)
-    return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text
+    return text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text
   } catch {
     return 'an error that cannot be read'
   }

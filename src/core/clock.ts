@@ -1,6 +1,5 @@
 /**
- * The one port for time. Everything in headrace that reads the time or waits goes through a `Clock`, so that a test can
- * play four hours in milliseconds and a host can bring its own.
+ * Time and chance. All code that reads the time or waits uses a `Clock`, so that a test can play four hours in milliseconds.
  *
  * @module
  */
@@ -11,11 +10,11 @@ import type { SchedulerAction, SchedulerLike } from 'rxjs'
 /** Undoes what was scheduled. Calling it again, or after the task ran, does nothing. */
 export type Cancel = () => void
 
-/** Time as headrace sees it: two ways to read it and one way to wait. */
+/** The time: two ways to read it and one way to wait. */
 export interface Clock {
-  /** Wall clock, whole milliseconds since 1970. May step back or forward; only for stamps that leave the process. */
+  /** Wall clock, whole milliseconds since 1970. May step back or forward. */
   readonly now: () => number
-  /** Milliseconds since some fixed moment; never goes back. For durations. */
+  /** Milliseconds since a fixed time; never goes back. For durations. */
   readonly monotonic: () => number
   /**
    * Runs `task` once, `delay` milliseconds from now (never earlier, at least one turn of the event loop later).
@@ -24,20 +23,20 @@ export interface Clock {
   readonly schedule: (delay: number, task: () => void) => Cancel
 }
 
-/** The longest delay that `setTimeout` keeps: a longer one would fire at once. */
-const LONGEST_TIMER = 2_147_483_647
+/** The longest delay of `setTimeout`: a longer one would fire at once. */
+const MAX_TIMER = 2_147_483_647
 
 const scheduling =
-  (holds: boolean): Clock['schedule'] =>
+  (keepsAlive: boolean): Clock['schedule'] =>
   (delay, task) => {
     const wanted = delay > 0 ? Math.ceil(delay) : 0
     let left = wanted
     let timer: NodeJS.Timeout
     const arm = (): void => {
-      const part = Math.min(left, LONGEST_TIMER)
+      const part = Math.min(left, MAX_TIMER)
       left -= part
       timer = setTimeout(left > 0 ? arm : task, part)
-      if (!holds) timer.unref()
+      if (!keepsAlive) timer.unref()
     }
     arm()
     return () => {
@@ -45,25 +44,21 @@ const scheduling =
     }
   }
 
-/** The machine's own time. Its timers keep the process alive, because somebody waits for what they will do. */
+/** The machine's time. Its timers keep the process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   schedule: scheduling(true),
 }
 
-/**
- * The machine's own time with timers that do not keep the process alive: for who has another way to finish its work when the
- * program ends (CL7).
- */
+/** The machine's time with timers that do not keep the process alive. */
 export const backgroundClock: Clock = { ...systemClock, schedule: scheduling(false) }
 
 const readings = new WeakMap<Clock, () => number>()
 
 /**
- * A reading of the wall clock that cannot step: the wall time at the first call, carried on by the monotonic clock.
- * Deadlines and due times are kept in it, so setting the machine's clock neither lengthens nor skips a retry (webhooks/S43).
- * A clock has one reading, however often it is asked for: a deadline set in one place is compared in another.
+ * Wall time that cannot step: the time at the first call, carried on by the monotonic clock. Setting the machine's clock neither lengthens
+ * nor skips a retry. A clock has one such reading, so a deadline set in one place can be compared in another.
  */
 export const steady = (clock: Clock): (() => number) => {
   const known = readings.get(clock)
@@ -74,10 +69,7 @@ export const steady = (clock: Clock): (() => number) => {
   return reading
 }
 
-/**
- * Settles as `task` does, and rejects when that takes longer than `within` milliseconds. What the task does later is passed over: it is
- * for what must not keep a process from its end.
- */
+/** Settles as `task` does, and rejects after `within` milliseconds. What the task does later is ignored. */
 export const inTime = (clock: Clock, within: number, task: () => Promise<void>): Promise<void> =>
   new Promise((resolve, reject) => {
     const cancel = clock.schedule(within, () => {
@@ -86,10 +78,7 @@ export const inTime = (clock: Clock, within: number, task: () => Promise<void>):
     void Promise.resolve().then(task).finally(cancel).then(resolve, reject)
   })
 
-/**
- * Runs `task` once in the next turn of the event loop, when I/O has had its chance. It is no time that passes: it is how long work
- * steps aside, and a virtual clock does not hold it up.
- */
+/** Runs `task` once in the next turn of the event loop, after I/O. A virtual clock does not delay it. */
 export const nextTurn = (task: () => void): Cancel => {
   const immediate = setImmediate(task)
   return () => {
@@ -97,15 +86,15 @@ export const nextTurn = (task: () => void): Cancel => {
   }
 }
 
-/** The one source of chance: numbers in [0, 1). Jitter is the only thing in headrace that draws from it. */
+/** A source of random numbers in [0, 1). Only jitter draws from it. */
 export type Random = () => number
 
-/** The machine's own chance. */
+/** `Math.random`. */
 export const systemRandom: Random = Math.random
 
 type Work<T> = (this: SchedulerAction<T>, state?: T) => void
 
-/** One scheduled work, which may schedule itself again; it has at most one timer at a time, as RxJS's own actions have. */
+/** One scheduled work, which may schedule itself again. Like RxJS's own actions it has at most one timer. */
 const actionOn = <T>(clock: Clock, work: Work<T>): SchedulerAction<T> => {
   const subscription = new Subscription()
   let cancel: Cancel | undefined
@@ -140,11 +129,8 @@ const actionOn = <T>(clock: Clock, work: Work<T>): SchedulerAction<T> => {
 }
 
 /**
- * A clock as a scheduler, for the RxJS operators that take one: `timer(5_000, toScheduler(clock))`. With a virtual clock they
- * run in virtual time, together with everything else.
- *
- * Its `now` is the steady reading of the clock, so that an operator which measures (`debounceTime`) is not fooled when
- * somebody sets the machine's time. A period counts from when its work ran, so a late timer is not made up for.
+ * A clock as a scheduler, for the RxJS operators that take one: `timer(5_000, toScheduler(clock))`. With a virtual clock they run in virtual
+ * time. Its `now` does not step when the machine's time is set. A period counts from when its work ran.
  *
  * @example
  * import { systemClock, toScheduler } from 'headrace'

@@ -1,37 +1,37 @@
 /**
- * Why a delivery failed. Plain data, and the only memory between attempts: what a failure says is stored with the item
- * and given back to the next attempt as `attempt.prior`. That is how a later round knows which URL refused for good.
+ * Why a delivery failed. Plain data: it is stored with the item and given to the next attempt as `attempt.lastFailure`, which therefore knows
+ * which URL refused for good.
  *
  * @module
  */
 
 import type { Either } from 'fp-ts/lib/Either.js'
 
-/** What a sink hands back for something it delivered. Plain data: it can be stored and printed. */
+/** What a sink answers for a delivery. Plain data: it can be stored and printed. */
 export interface Receipt {
-  /** The name of the sink that took it. */
+  /** The name of the sink. */
   readonly sink: string
   /** The HTTP status, for sinks that speak HTTP. */
   readonly status?: number
 }
 
-/** Reasons that headrace itself gives for a final no. A sink of your own may use words of its own. */
+/** Reasons for a final refusal. A sink of your own may use other words. */
 export type RefusedReason =
   'status' | 'redirect' | 'certificate' | 'blockedAddress' | 'badRequest' | 'rejected'
 
-/** Reasons that headrace itself gives for a failure that may pass. A sink of your own may use words of its own. */
+/** Reasons for a failure that may pass. A sink of your own may use other words. */
 export type RetryableReason =
   'status' | 'timeout' | 'network' | 'laneFull' | 'late' | 'held' | 'halved' | 'threw' | 'defect'
 
-/** Any other word, without losing the completions for ours. */
+/** Any other word; the editor still completes ours. */
 type OwnWord = string & Record<never, never>
 
-/** A final no: trying again would change nothing. */
+/** A final refusal: trying again would change nothing. */
 export interface Refused {
   readonly _tag: 'Refused'
   readonly reason: RefusedReason | OwnWord
   readonly status?: number
-  /** For people; never holds a secret or a header's value. */
+  /** For logs; never holds a secret or a header's value. */
   readonly detail?: string
 }
 
@@ -40,13 +40,13 @@ export interface Retryable {
   readonly _tag: 'Retryable'
   readonly reason: RetryableReason | OwnWord
   readonly status?: number
-  /** Milliseconds since 1970; the receiver asked not to be tried again before (`Retry-After`). */
+  /** Milliseconds since 1970: no attempt before (`Retry-After`). */
   readonly notBefore?: number
-  /** For people; never holds a secret or a header's value. */
+  /** For logs; never holds a secret or a header's value. */
   readonly detail?: string
 }
 
-/** A first success that failed: the cause of every sink, in the order of the sinks. */
+/** Every sink of a first success failed: the cause of each, in their order. */
 export interface AllFailed {
   readonly _tag: 'AllFailed'
   readonly causes: ReadonlyArray<Cause>
@@ -58,13 +58,13 @@ export interface Cause {
   readonly failure: Failure
 }
 
-/** A batch of which some members failed: one verdict for each member, by position. */
+/** Some members of a batch failed: one verdict for each member, by position. */
 export interface PartlyFailed {
   readonly _tag: 'PartlyFailed'
   readonly members: ReadonlyArray<Either<Failure, Receipt>>
 }
 
-/** The deadline came (DE4). */
+/** The retry policy gave up. */
 export interface Expired {
   readonly _tag: 'Expired'
   readonly attempts: number
@@ -76,7 +76,7 @@ export interface Expired {
 /** Why a delivery failed. */
 export type Failure = Refused | Retryable | AllFailed | PartlyFailed | Expired
 
-/** A final no. */
+/** A final refusal. */
 export const refused = (reason: Refused['reason'], more: Omit<Refused, '_tag' | 'reason'> = {}): Refused => ({
   _tag: 'Refused',
   reason,
@@ -98,12 +98,12 @@ export const partlyFailed = (members: ReadonlyArray<Either<Failure, Receipt>>): 
   members,
 })
 
-/** The deadline came. */
-export const expired = (attempts: number, firstAttemptAt: number, last: Failure): Expired => ({
+/** The retry policy gave up. */
+export const expired = (attempts: number, firstAttemptAt: number, lastFailure: Failure): Expired => ({
   _tag: 'Expired',
   attempts,
   firstAttemptAt,
-  lastFailure: last,
+  lastFailure,
 })
 
 /** Whether another attempt could succeed: some part of the failure is retryable. */
@@ -122,9 +122,8 @@ export const isRetryable = (failure: Failure): boolean => {
 }
 
 /**
- * The earliest moment at which some part of the failure may be tried again; 0 if one may be tried at any time.
- * Undefined if no part is retryable. `Retry-After` holds back one URL only, so the earliest wins (DE1). Sinks of others write that
- * number too: one that is NaN names no moment.
+ * When some part of the failure may be tried again; 0 for at any time, undefined if no part is retryable. `Retry-After` holds back one URL
+ * only, so the earliest counts. A NaN from a host's sink counts as 0.
  */
 export const earliestRetry = (failure: Failure): number | undefined => {
   const earliest = (failures: ReadonlyArray<Failure>): number | undefined => {
@@ -148,16 +147,13 @@ export const earliestRetry = (failure: Failure): number | undefined => {
   }
 }
 
-/** Whether nothing would change if it were tried again: it was taken, or no part of its failure is retryable. */
+/** Whether trying again would change nothing. */
 export const isFinal = (verdict: Either<Failure, Receipt>): boolean =>
   verdict._tag === 'Right' || !isRetryable(verdict.left)
 
 /**
- * A failure that speaks of a whole batch, after attempts that settled some of its members: what was taken stays taken, and
- * what was refused for good stays refused. So neither is forgotten when a later attempt did not get as far as those members
- * (it was held back, its lane was full, its time was over). All other failures stand as they are.
- *
- * @param prior how the last attempt failed
+ * A failure of a whole batch after attempts that settled some of its members: those stay settled, also when a later attempt did not reach
+ * them (held back, no free connection, out of time). All other failures stay as they are.
  */
 export const carried = (lastFailure: Failure | undefined, failure: Failure): Failure => {
   if (lastFailure?._tag !== 'PartlyFailed' || (failure._tag !== 'Refused' && failure._tag !== 'Retryable'))
@@ -167,10 +163,10 @@ export const carried = (lastFailure: Failure | undefined, failure: Failure): Fai
   return partlyFailed(lastFailure.members.map((member) => (isFinal(member) ? member : rest)))
 }
 
-/** Reasons that say that nothing was started: no room in the lane, no time left when there was, or a gate that was closed. */
+/** Reasons that say that no request was started. */
 const NOT_STARTED: ReadonlySet<string> = new Set<RetryableReason>(['laneFull', 'late', 'held'])
 
-/** Whether anything was started in the attempt that failed so, as far as its failure tells. */
+/** Whether the failed attempt started a request. */
 export const wasStarted = (failure: Failure): boolean => {
   switch (failure._tag) {
     case 'Retryable':
@@ -185,7 +181,7 @@ export const wasStarted = (failure: Failure): boolean => {
   }
 }
 
-/** One line for people: `https://a.example: 503 (status); https://b.example: certificate, self-signed`. */
+/** One line: `https://a.example: 503 (status); https://b.example: certificate, self-signed`. */
 export const show = (failure: Failure): string => {
   switch (failure._tag) {
     case 'Refused':

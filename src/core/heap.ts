@@ -1,7 +1,4 @@
-/**
- * Items in the order of a number (a due time), smallest first; equal keys leave in the order they came. A 4-ary heap over
- * typed arrays: 24 bytes an item beside its reference, where a timer of its own would cost about 280.
- */
+/** Items in the order of a number (a due time), smallest first; equal keys leave in the order they came. A 4-ary heap: 24 bytes an item. */
 export interface Heap<A> {
   readonly size: () => number
   readonly push: (key: number, item: A) => void
@@ -106,7 +103,7 @@ export const heap = <A>(): Heap<A> => {
     },
     remove: (matches) => {
       const before = { keys, order, items, count }
-      // Asked before anything moves, so that one that throws leaves all as it was. All these slots are filled.
+      // All calls come first: if one throws, nothing has changed. All these slots are filled.
       const gone = items.map((item) => matches(item as A))
       reset()
       for (let at = 0; at < before.count; at++) {
@@ -117,7 +114,7 @@ export const heap = <A>(): Heap<A> => {
       return before.items.filter((_, at) => gone[at]) as A[]
     },
     drain: () => {
-      // The first `count` slots are filled by push and never emptied but by pop.
+      // The first `count` slots are filled by push, and only pop empties them.
       const all = items.slice(0, count) as A[]
       reset()
       return all

@@ -6,77 +6,71 @@ export interface JsonFault {
   readonly expected: string
 }
 
-type State = 'value' | 'valueOrEnd' | 'key' | 'keyOrEnd' | 'colon' | 'after'
-
-/** Goes over one token that starts at `from`: answers where it ends, or what is wrong with it. */
-type Scan = (text: string, from: number) => number | JsonFault
-
 const isSpace = (char: string): boolean => char === ' ' || char === '\t' || char === '\r' || char === '\n'
-const isDigit = (char: string): boolean => char >= '0' && char <= '9' && char.length === 1
-const isHex = (char: string): boolean => /^[0-9a-fA-F]$/.test(char)
 
-const escape: Scan = (text, from) => {
-  const kind = text.charAt(from)
-  if (kind === '' || !'"\\/bfnrtu'.includes(kind)) {
-    return { at: from, expected: 'one of " \\ / b f n r t u after a backslash' }
-  }
-  if (kind !== 'u') return from + 1
-  for (let at = from + 1; at < from + 5; at++) {
-    if (!isHex(text.charAt(at))) return { at, expected: 'four hexadecimal digits after \\u' }
-  }
-  return from + 5
+/** The end of `count` characters that fit the pattern, or the first one that does not. */
+const match = (
+  text: string,
+  from: number,
+  pattern: RegExp,
+  count: number,
+  expected: string,
+): number | JsonFault => {
+  let at = from
+  while (at < from + count && pattern.test(text.charAt(at))) at++
+  return at === from + count ? at : { at, expected }
 }
 
-const string: Scan = (text, from) => {
+/** Where a string ends that starts at `from`. Without a regular expression for the whole: long strings would overflow its stack. */
+const string = (text: string, from: number): number | JsonFault => {
   let at = from + 1
   while (at < text.length) {
     const char = text.charAt(at)
     if (char === '"') return at + 1
     if (char < ' ') return { at, expected: 'no control character within a text: write it as \\u' }
-    const end: number | JsonFault = char === '\\' ? escape(text, at + 1) : at + 1
+    at++
+    if (char !== '\\') continue
+    const end = match(text, at, /["\\/bfnrtu]/, 1, 'one of " \\ / b f n r t u after a backslash')
     if (typeof end !== 'number') return end
-    at = end
+    const digits =
+      text.charAt(at) === 'u' ? match(text, end, /[0-9a-fA-F]/, 4, 'four hexadecimal digits after \\u') : end
+    if (typeof digits !== 'number') return digits
+    at = digits
   }
   return { at, expected: 'a closing "' }
 }
 
-const digits: Scan = (text, from) => {
-  let at = from
-  while (isDigit(text.charAt(at))) at++
-  return at > from ? at : { at, expected: 'a digit' }
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+
+/** Where a number ends that starts at `from`. */
+const number = (text: string, from: number): number | JsonFault => {
+  NUMBER.lastIndex = from
+  const found = NUMBER.exec(text)?.[0] ?? ''
+  const at = from + found.length
+  const rest = text.slice(at, at + 3)
+  // A minus, a dot or an exponent without a digit is not part of what was found.
+  const part = found === '' ? /^-/ : /^(?:\.|[eE][+-]?)/
+  const open = part.exec(rest)?.[0] ?? ''
+  return open === '' ? at : { at: at + open.length, expected: 'a digit' }
 }
 
-const number: Scan = (text, from) => {
-  let end: number | JsonFault = text.charAt(from) === '-' ? from + 1 : from
-  end = text.charAt(end) === '0' ? end + 1 : digits(text, end)
-  if (typeof end === 'number' && text.charAt(end) === '.') end = digits(text, end + 1)
-  if (typeof end === 'number' && text.charAt(end).toLowerCase() === 'e') {
-    const sign = text.charAt(end + 1)
-    end = digits(text, sign === '+' || sign === '-' ? end + 2 : end + 1)
-  }
-  return end
+const WORDS: Readonly<Record<string, string>> = { t: 'true', f: 'false', n: 'null' }
+
+/** Where a value ends that is no object and no array; undefined if none starts so. */
+const scalar = (text: string, at: number): number | JsonFault | undefined => {
+  const char = text.charAt(at)
+  if (char === '"') return string(text, at)
+  if (/[-\d]/.test(char)) return number(text, at)
+  const word = WORDS[char]
+  if (word === undefined) return undefined
+  let end = at
+  while (end < at + word.length && text.charAt(end) === word.charAt(end - at)) end++
+  return end === at + word.length ? end : { at: end, expected: word }
 }
 
-const word =
-  (letters: string): Scan =>
-  (text, from) => {
-    for (let i = 0; i < letters.length; i++) {
-      if (text.charAt(from + i) !== letters.charAt(i)) return { at: from + i, expected: letters }
-    }
-    return from + letters.length
-  }
+type State = 'value' | 'valueOrEnd' | 'key' | 'keyOrEnd' | 'colon' | 'after'
 
-const words: Readonly<Record<string, Scan>> = {
-  t: word('true'),
-  f: word('false'),
-  n: word('null'),
-  '"': string,
-}
-
-/** Something that is whole by itself; undefined if none starts with this character. */
-const scalar = (char: string): Scan | undefined => (char === '-' || isDigit(char) ? number : words[char])
-
-const expectation = (state: State, within: string | undefined): string => {
+const expectedIn = (state: State, within: string | undefined): string => {
   switch (state) {
     case 'value':
       return 'a value'
@@ -94,57 +88,43 @@ const expectation = (state: State, within: string | undefined): string => {
   }
 }
 
-const closes = (state: State, char: string, within: string | undefined): boolean =>
-  (char === '}' && within === '{' && (state === 'after' || state === 'keyOrEnd')) ||
-  (char === ']' && within === '[' && (state === 'after' || state === 'valueOrEnd'))
-
-/** The one character that may stand here, and what may follow it. */
-const sign = (state: State, char: string, within: string | undefined): State | undefined => {
-  if (state === 'colon') return char === ':' ? 'value' : undefined
-  if (state === 'after' && char === ',' && within !== undefined) return within === '{' ? 'key' : 'value'
-  return undefined
-}
-
-const afterToken = (state: State): State => (state === 'key' || state === 'keyOrEnd' ? 'colon' : 'after')
-
-/** Where the token that starts here ends; undefined if none that is allowed here starts so. */
-const token = (state: State, text: string, at: number): number | JsonFault | undefined => {
-  const char = text.charAt(at)
-  if (state === 'key' || state === 'keyOrEnd') return char === '"' ? string(text, at) : undefined
-  return state === 'value' || state === 'valueOrEnd' ? scalar(char)?.(text, at) : undefined
-}
-
 /**
- * Says where a text stops being JSON and what should stand there, and never what stands there: `JSON.parse` quotes the text in its
- * message, and messages go to logs. Undefined if it is JSON. Without recursion, however deep the text is nested.
+ * Where a text stops being JSON and what should stand there; undefined if it is JSON. It never repeats the text, as `JSON.parse` does in its
+ * message, for messages go to logs. Without recursion, however deep the text is nested.
  */
 export const jsonFault = (text: string): JsonFault | undefined => {
   const open: string[] = []
   let state: State = 'value'
   let at = 0
-
   for (;;) {
     while (isSpace(text.charAt(at))) at++
     const within = open.at(-1)
     const char = text.charAt(at)
+    const isValue = state === 'value' || state === 'valueOrEnd'
+    const isKey: boolean = state === 'key' || state === 'keyOrEnd'
     if (char === '' && state === 'after' && within === undefined) return undefined
-
-    const next = sign(state, char, within)
-    if (closes(state, char, within)) {
+    if (
+      (char === '}' && within === '{' && (state === 'after' || state === 'keyOrEnd')) ||
+      (char === ']' && within === '[' && (state === 'after' || state === 'valueOrEnd'))
+    ) {
       open.pop()
       state = 'after'
       at++
-    } else if ((char === '{' || char === '[') && (state === 'value' || state === 'valueOrEnd')) {
+    } else if (isValue && (char === '{' || char === '[')) {
       open.push(char)
       state = char === '{' ? 'keyOrEnd' : 'valueOrEnd'
       at++
-    } else if (next !== undefined) {
-      state = next
+    } else if (state === 'colon' && char === ':') {
+      state = 'value'
+      at++
+    } else if (state === 'after' && char === ',' && within !== undefined) {
+      state = within === '{' ? 'key' : 'value'
       at++
     } else {
-      const end = token(state, text, at)
-      if (typeof end !== 'number') return end ?? { at, expected: expectation(state, within) }
-      state = afterToken(state)
+      const end: number | JsonFault | undefined =
+        isValue || (isKey && char === '"') ? scalar(text, at) : undefined
+      if (typeof end !== 'number') return end ?? { at, expected: expectedIn(state, within) }
+      state = isKey ? 'colon' : 'after'
       at = end
     }
   }

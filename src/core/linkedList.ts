@@ -1,7 +1,6 @@
 /**
- * A first-in, first-out queue out of whose middle an item leaves in constant time: its items carry the links themselves.
- * An item stands in one chain at most. One that has left holds no neighbour: links between ended deliveries made garbage
- * collection three times dearer (design.md, part 5).
+ * A first-in, first-out queue from which any item can be removed in constant time: the items carry the links. An item is in one list at
+ * most. A removed item holds no neighbour: links between ended deliveries tripled the time of garbage collection.
  */
 export interface LinkedList<L> {
   readonly size: () => number
@@ -13,13 +12,13 @@ export interface LinkedList<L> {
   readonly drain: () => ReadonlyArray<L>
 }
 
-/** What an item needs to stand in a chain. Both are undefined at first. */
+/** The links of an item. Both are undefined at first. */
 export interface Link<L> {
   older: L | undefined
   newer: L | undefined
 }
 
-/** An empty chain. */
+/** An empty list. */
 export const linkedList = <L extends Link<L>>(): LinkedList<L> => {
   let oldest: L | undefined
   let newest: L | undefined

@@ -9,7 +9,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { Observable } from 'rxjs'
 import type { Expired as ExpiredFailure, Failure, Receipt } from './failure.ts'
 
-/** A sink took it. */
+/** A sink accepted it. */
 export interface Delivered<out A> {
   readonly _tag: 'Delivered'
   readonly item: A
@@ -17,7 +17,7 @@ export interface Delivered<out A> {
   readonly receipt: Receipt
 }
 
-/** A final no: nothing would change if it were tried again. */
+/** A final refusal: trying again would change nothing. */
 export interface Rejected<out A> {
   readonly _tag: 'Rejected'
   readonly item: A
@@ -25,7 +25,7 @@ export interface Rejected<out A> {
   readonly failure: Failure
 }
 
-/** The retry policy gave up: its deadline came, or its last allowed attempt failed (DE4). */
+/** The retry policy gave up: its deadline came, or its last allowed attempt failed. */
 export interface Expired<out A> {
   readonly _tag: 'Expired'
   readonly item: A
@@ -33,7 +33,7 @@ export interface Expired<out A> {
   readonly failure: ExpiredFailure
 }
 
-/** An overflow policy let it go to make room. */
+/** An overflow policy dropped it to make room. */
 export interface Dropped<out A> {
   readonly _tag: 'Dropped'
   readonly item: A
@@ -41,7 +41,7 @@ export interface Dropped<out A> {
   readonly reason: 'dropNewest' | 'dropOldest'
 }
 
-/** Handed back, undelivered, by a close or a stop (DE15). */
+/** Handed back, undelivered, by a close or a stop. */
 export interface Abandoned<out A> {
   readonly _tag: 'Abandoned'
   readonly item: A
@@ -77,18 +77,18 @@ export const dropped = <A>(item: A, attempts: number, reason: Dropped<A>['reason
   attempts,
   reason,
 })
-export const abandoned = <A>(item: A, attempts: number, last: Failure | undefined): Abandoned<A> => ({
+export const abandoned = <A>(item: A, attempts: number, lastFailure: Failure | undefined): Abandoned<A> => ({
   _tag: 'Abandoned',
   item,
   attempts,
-  lastFailure: last,
+  lastFailure,
 })
 
-/** Whether receivers or time said no: such an item goes to the dead letters. */
+/** Whether the item becomes a dead letter. */
 export const isDead = <A>(outcome: Outcome<A>): outcome is Rejected<A> | Expired<A> =>
   outcome._tag === 'Rejected' || outcome._tag === 'Expired'
 
-/** What happened to an item so far, stored with it. */
+/** The failed attempts of an item, stored with it. */
 export interface Progress {
   /** Attempts that have failed, 1 or more. */
   readonly attempts: number
@@ -96,8 +96,5 @@ export interface Progress {
   readonly lastFailure: Failure
 }
 
-/**
- * A stream as a railway: the left side is an item that has ended, with its identity; operators work on the right side and
- * let the left pass. At the end of the line stands exactly one value for every item that came in.
- */
+/** A stream in which the left side is an item that has ended. Operators work on the right side, and let the left side pass. */
 export type ObservableEither<L, A> = Observable<Either<L, A>>

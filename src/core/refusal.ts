@@ -1,26 +1,25 @@
 /**
- * Why something was turned away at the door. A refused item was never accepted, so it has no outcome; it carries what was
- * offered, so that whoever offered it can act.
+ * Why something was refused. A refused item was never accepted, so it has no outcome. A refusal carries what was offered.
  *
  * @module
  */
 
 /** One thing wrong with one field. */
 export interface Fault {
-  /** Where, in the words of the input: `properties.url`, `[3].userId`; empty for the input itself. */
+  /** The path in the input: `properties.url`, `[3].userId`; empty for the input itself. */
   readonly path: string
-  /** What is wrong and what would be right, in plain words; never the value itself. */
+  /** What is wrong and what would be right; never a secret. */
   readonly message: string
 }
 
-/** It is not what it should be. Every fault is named at once (EV7). */
+/** It is not what it should be. Every fault is named. */
 export interface Invalid {
   readonly _tag: 'Invalid'
   readonly faults: ReadonlyArray<Fault>
   readonly input: unknown
 }
 
-/** Encoded, it has more bytes than are allowed (BY3). */
+/** Encoded, it has more bytes than are allowed. */
 export interface TooLarge {
   readonly _tag: 'TooLarge'
   readonly limit: number
@@ -29,7 +28,7 @@ export interface TooLarge {
   readonly input: unknown
 }
 
-/** As much is waiting as the bound allows (DE9). Try again when there is room. */
+/** As much is waiting as the bound allows. Try again when there is room. */
 export interface Full {
   readonly _tag: 'Full'
   readonly bound: 'count' | 'bytes'
@@ -37,7 +36,7 @@ export interface Full {
   readonly input: unknown
 }
 
-/** It was switched off (DE14). */
+/** It was switched off. */
 export interface Disabled {
   readonly _tag: 'Disabled'
   readonly input: unknown
@@ -49,15 +48,15 @@ export interface Closed {
   readonly input: unknown
 }
 
-/** The outbox failed to say that it keeps the item, so it may or may not have it: offering it again may deliver it twice. */
+/** The outbox failed, and may or may not have stored the item: offering it again may deliver it twice. */
 export interface NotStored {
   readonly _tag: 'NotStored'
-  /** What the outbox said, for people. */
+  /** The message of the outbox. */
   readonly detail: string
   readonly input: unknown
 }
 
-/** Why something was turned away at the door. */
+/** Why something was refused. */
 export type Refusal = Invalid | TooLarge | Full | Disabled | Closed | NotStored
 
 export const invalid = (input: unknown, faults: ReadonlyArray<Fault>): Invalid => ({
@@ -72,7 +71,6 @@ export const tooLarge = (input: unknown, limit: number, size: number, id: string
   id,
   input,
 })
-/** As much is waiting as the bound allows: what an outbox answers to what it has no room for. */
 export const full = (input: unknown, bound: Full['bound'], limit: number): Full => ({
   _tag: 'Full',
   bound,
@@ -83,7 +81,7 @@ export const disabled = (input: unknown): Disabled => ({ _tag: 'Disabled', input
 export const notStored = (input: unknown, detail: string): NotStored => ({ _tag: 'NotStored', detail, input })
 export const closed = (input: unknown): Closed => ({ _tag: 'Closed', input })
 
-/** One line for people. */
+/** One line. */
 export const show = (refusal: Refusal): string => {
   switch (refusal._tag) {
     case 'Invalid':

@@ -1,6 +1,9 @@
+import { concatAll, struct } from 'fp-ts/lib/Monoid.js'
+import type { Monoid } from 'fp-ts/lib/Monoid.js'
+import { MonoidSum } from 'fp-ts/lib/number.js'
 import type { Outcome } from './outcome.ts'
 
-/** The accounting: accepted = delivered + rejected + expired + dropped + abandoned + waiting, at every moment. */
+/** The counts of a process: accepted = delivered + rejected + expired + dropped + abandoned + waiting, at every moment. */
 export interface Totals {
   readonly accepted: number
   readonly delivered: number
@@ -12,41 +15,41 @@ export interface Totals {
   readonly waiting: number
 }
 
-/** The totals of several together. */
-export const sumOf = (all: ReadonlyArray<Totals>): Totals => {
-  const sum = (of: (totals: Totals) => number): number => all.reduce((total, each) => total + of(each), 0)
-  return {
-    accepted: sum(({ accepted }) => accepted),
-    delivered: sum(({ delivered }) => delivered),
-    rejected: sum(({ rejected }) => rejected),
-    expired: sum(({ expired }) => expired),
-    dropped: sum(({ dropped }) => dropped),
-    abandoned: sum(({ abandoned }) => abandoned),
-    waiting: sum(({ waiting }) => waiting),
-  }
-}
+const TotalsMonoid: Monoid<Totals> = struct({
+  accepted: MonoidSum,
+  delivered: MonoidSum,
+  rejected: MonoidSum,
+  expired: MonoidSum,
+  dropped: MonoidSum,
+  abandoned: MonoidSum,
+  waiting: MonoidSum,
+})
 
-/** Counts that only grow, but for what somebody else takes over, and what is left between them. */
+/** The totals of several together. */
+export const sumOf: (all: ReadonlyArray<Totals>) => Totals = concatAll(TotalsMonoid)
+
+/** Counts what was accepted and how it ended. */
 export interface Counters {
-  /** So many more; default one. */
+  /** Default: one. */
   readonly accept: (count?: number) => void
-  /** So many that wait were accepted by somebody else from now on. */
+  /** So many of those that wait are another process's from now on. */
   readonly passOn: (count: number) => void
   readonly end: (outcome: Outcome<unknown>) => void
   readonly waiting: () => number
   readonly totals: () => Totals
 }
 
-/** A ledger; `stored` is what an outbox held already when it was opened: accepted in an earlier life. */
+const SLOTS = {
+  Delivered: 'delivered',
+  Rejected: 'rejected',
+  Expired: 'expired',
+  Dropped: 'dropped',
+  Abandoned: 'abandoned',
+} as const
+
+/** Counters at zero; `stored` is what an outbox had when it was opened, which counts as accepted. */
 export const counters = (stored = 0): Counters => {
   const counts = { accepted: stored, delivered: 0, rejected: 0, expired: 0, dropped: 0, abandoned: 0 }
-  const slots = {
-    Delivered: 'delivered',
-    Rejected: 'rejected',
-    Expired: 'expired',
-    Dropped: 'dropped',
-    Abandoned: 'abandoned',
-  } as const
   const waiting = (): number => {
     const { accepted, delivered, rejected, expired, dropped, abandoned } = counts
     return accepted - delivered - rejected - expired - dropped - abandoned
@@ -59,7 +62,7 @@ export const counters = (stored = 0): Counters => {
       counts.accepted -= count
     },
     end: (outcome) => {
-      counts[slots[outcome._tag]]++
+      counts[SLOTS[outcome._tag]]++
     },
     waiting,
     totals: () => ({ ...counts, waiting: waiting() }),

@@ -1,212 +1,30 @@
 /**
- * Decodes one event from one of its forms: a call, a webhook body, the model itself. All faults are found at once: a member that is wrong
- * becomes something harmless, and the event is dropped when there are findings.
+ * Decodes one event from one of its forms: a call, a webhook body, the model itself. All faults are found at once.
  *
  * @module
  */
 
 import { isRecord, kindOf } from '../core/json.ts'
-import { copyJson, hasToJson, isJson, newLook } from './json.ts'
-import type { JsonObject, Look, Step } from './json.ts'
+import {
+  checkTexts,
+  copyAt,
+  copyIntegrations,
+  fault,
+  isIntegrations,
+  messageIdOf,
+  modelFields,
+  newReading,
+  optionalData,
+  optionalId,
+  optionalText,
+  requiredData,
+  requiredId,
+  timestampOf,
+} from './fields.ts'
+import type { DecodedEvent, Form, Reading } from './fields.ts'
+import { hasToJson } from './json.ts'
+import type { JsonObject, Step } from './json.ts'
 import type * as Kinds from './kinds.ts'
-import type { Integrations } from './kinds.ts'
-import * as Limits from './limits.ts'
-import { notATimestamp, toTimestamp } from './timestamp.ts'
-
-/** The members of an event by their names in the model, as they were found. Undefined is absent. */
-const noFields = (): Record<Field, unknown> => ({
-  type: undefined,
-  userId: undefined,
-  anonymousId: undefined,
-  previousId: undefined,
-  groupId: undefined,
-  event: undefined,
-  name: undefined,
-  category: undefined,
-  properties: undefined,
-  traits: undefined,
-  context: undefined,
-  timestamp: undefined,
-  messageId: undefined,
-  integrations: undefined,
-})
-
-/** The name of a member in the model. */
-export type Field =
-  | 'type'
-  | 'userId'
-  | 'anonymousId'
-  | 'previousId'
-  | 'groupId'
-  | 'event'
-  | 'name'
-  | 'category'
-  | 'properties'
-  | 'traits'
-  | 'context'
-  | 'timestamp'
-  | 'messageId'
-  | 'integrations'
-
-/** One form of an event. */
-export interface Form {
-  /** The member that stands under a key. Other keys are ignored. */
-  readonly fields: ReadonlyMap<string, Field>
-  /** The timestamp of an event that has none; undefined: it must have one. */
-  readonly timestamp?: () => string | undefined
-  /** The id of an event that has none; undefined: it must have one. */
-  readonly messageId?: () => string
-  /** Whether `context`, `properties` and `traits` must be there; else what is missing is empty. */
-  readonly complete: boolean
-  /** Whether a page must have a userId; else an anonymousId is enough. */
-  readonly pageNeedsUserId: boolean
-  /** Whether only we hold the input, so that plain JSON data in it need not be copied. */
-  readonly owned: boolean
-}
-
-/** One event while it is decoded. */
-export interface Reading extends Look {
-  readonly form: Form
-  readonly fields: Record<Field, unknown>
-  /** The event that the fields make; undefined if its kind is unknown or the input cannot be read. Of no use with findings. */
-  event: DecodedEvent | undefined
-}
-
-/** A delete has its message id beside the body. */
-export type DecodedEvent = Exclude<Kinds.Event, Kinds.Delete> | Kinds.ForwardedDelete
-
-/** The keys of the model, each for the member of the same name. */
-export const modelFields: ReadonlyMap<string, Field> = new Map(
-  // `Object.keys` widens the type of the keys.
-  (Object.keys(noFields()) as Field[]).map((field) => [field, field]),
-)
-
-const labelOf = ({ form }: Reading, field: Field): string => {
-  if (form.fields.get(field) === field) return field
-  for (const [key, held] of form.fields) if (held === field) return key
-  return field
-}
-
-const fault = (reading: Reading, field: Field, message: string, ...below: ReadonlyArray<Step>): void => {
-  reading.findings.push({ steps: [labelOf(reading, field), ...below], message })
-}
-
-/** A string; undefined if it is absent or something else. */
-const optionalText = (reading: Reading, field: Field): string | undefined => {
-  const value = reading.fields[field]
-  if (typeof value === 'string') return value
-  if (value !== undefined) fault(reading, field, `must be a string, not ${kindOf(value)}`)
-  return undefined
-}
-
-/** An id: `""` counts as absent, and a number is never turned into a string. */
-const optionalId = (reading: Reading, field: Field): string | undefined => {
-  const text = optionalText(reading, field)
-  return text === '' ? undefined : text
-}
-
-const requiredId = (reading: Reading, field: Field): string => {
-  const text = optionalText(reading, field)
-  if (text !== undefined && text !== '') return text
-  if (text === '' || reading.fields[field] === undefined)
-    fault(reading, field, 'is missing: it must be a string that is not empty')
-  return ''
-}
-
-const timestampOf = (reading: Reading): string => {
-  const value = reading.fields.timestamp
-  if (value === undefined && reading.form.timestamp !== undefined) {
-    const now = reading.form.timestamp()
-    if (now === undefined)
-      fault(reading, 'timestamp', 'is missing, and the clock is outside the years 0000 to 9999')
-    return now ?? ''
-  }
-  const found = toTimestamp(value)
-  if (found === undefined) fault(reading, 'timestamp', notATimestamp(value))
-  return found ?? ''
-}
-
-/** The message id; `""` counts as absent. */
-export const messageIdOf = (reading: Reading): string => {
-  const { messageId } = reading.form
-  const id = messageId === undefined ? requiredId(reading, 'messageId') : optionalId(reading, 'messageId')
-  if (id === undefined) return messageId?.() ?? ''
-  if (id.length > Limits.messageIdLength)
-    fault(reading, 'messageId', `must have at most ${String(Limits.messageIdLength)} characters`)
-  return id
-}
-
-const copyAt = <A>(reading: Reading, field: Field, copy: (look: Look, value: unknown) => A): A => {
-  reading.path.push(labelOf(reading, field))
-  const copied = copy(reading, reading.fields[field])
-  reading.path.pop()
-  return copied
-}
-
-const NOTHING: JsonObject = Object.freeze({})
-
-/** An object of JSON data, copied unless it is ours; undefined if it is absent. */
-const optionalData = (reading: Reading, field: Field): JsonObject | undefined => {
-  const value = reading.fields[field]
-  if (value === undefined) return undefined
-  if (reading.form.owned && isJson(value, 1) && isRecord(value)) return value
-  const before = reading.findings.length
-  const copied = copyAt(reading, field, copyJson)
-  if (isRecord(copied)) return copied
-  if (reading.findings.length === before) fault(reading, field, `must be an object, not ${kindOf(value)}`)
-  return NOTHING
-}
-
-const requiredData = (reading: Reading, field: Field): JsonObject => {
-  const data = optionalData(reading, field)
-  if (data !== undefined) return data
-  if (reading.form.complete) fault(reading, field, 'is missing: it must be an object')
-  return {}
-}
-
-/** The named members of an object must be strings if they are there. */
-const checkTexts = (
-  reading: Reading,
-  data: JsonObject,
-  names: ReadonlyArray<string>,
-  field: Field,
-  ...below: ReadonlyArray<Step>
-): void => {
-  for (const name of names) {
-    if (!Object.hasOwn(data, name) || typeof data[name] === 'string') continue
-    fault(reading, field, `must be a string, not ${kindOf(data[name])}`, ...below, name)
-  }
-}
-
-const isSwitch = (value: unknown): boolean => typeof value === 'boolean' || isRecord(value)
-
-/** Whether a value is an integrations map that need not be copied. Never throws. */
-export const isIntegrations = (value: unknown): value is Integrations => {
-  try {
-    return isJson(value, 1) && isRecord(value) && Object.values(value).every(isSwitch)
-  } catch {
-    // A getter may throw when it is read again.
-    return false
-  }
-}
-
-/** A copy of an integrations map; undefined with findings. */
-export const copyIntegrations = (look: Look, value: unknown): Integrations | undefined => {
-  const before = look.findings.length
-  const copied = copyJson(look, value)
-  if (look.findings.length > before) return undefined
-  if (isIntegrations(copied)) return copied
-  if (isRecord(copied)) {
-    for (const [name, chosen] of Object.entries(copied)) {
-      const message = `must be true, false or an object, not ${kindOf(chosen)}`
-      if (!isSwitch(chosen)) look.findings.push({ steps: [...look.path, name], message })
-    }
-  } else {
-    const wanted = 'an object of destination names, each true, false or an object'
-    look.findings.push({ steps: [...look.path], message: `must be ${wanted}, not ${kindOf(value)}` })
-  }
-  return undefined
-}
 
 /** An event while it is put together. */
 type Draft<E> = { -readonly [Key in keyof E]: E[Key] }
@@ -366,7 +184,7 @@ const readDelete = (reading: Reading): Kinds.ForwardedDelete => ({
 })
 
 /** Without a kind, what all kinds have in common is checked all the same. */
-const readUnknown = (reading: Reading): undefined => {
+const checkUnknown = (reading: Reading): void => {
   const wanted = 'one of page, screen, identify, track, alias, group, delete'
   const isMissing = reading.fields.type === undefined
   fault(reading, 'type', isMissing ? `is missing: it must be ${wanted}` : `must be ${wanted}`)
@@ -394,7 +212,8 @@ const eventOf = (reading: Reading): DecodedEvent | undefined => {
     case 'delete':
       return readDelete(reading)
     default:
-      return readUnknown(reading)
+      checkUnknown(reading)
+      return undefined
   }
 }
 
@@ -458,7 +277,7 @@ const readInput = (reading: Reading, input: unknown): boolean => {
 
 /** Decodes an event in one of its forms. Throws only what the functions of the form throw. */
 export const decodeEvent = (form: Form, input: unknown, kind?: Kinds.Kind): Reading => {
-  const reading: Reading = { ...newLook(), form, fields: noFields(), event: undefined }
+  const reading = newReading(form)
   const isReadable = readInput(reading, input)
   const { type } = reading.fields
   if (kind !== undefined) {

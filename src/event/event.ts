@@ -12,15 +12,9 @@ import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/refusal.ts'
 import { callOf } from './call.ts'
 import type { Call } from './call.ts'
-import {
-  copyIntegrations,
-  decodeEvent,
-  isCanonical,
-  isIntegrations,
-  messageIdOf,
-  modelFields,
-} from './decode.ts'
-import type { Field, Form, Reading } from './decode.ts'
+import { decodeEvent, isCanonical } from './decode.ts'
+import { copyIntegrations, isIntegrations, messageIdOf, modelFields } from './fields.ts'
+import type { Field, Form, Reading } from './fields.ts'
 import { newLook, toErrors, toFaults } from './json.ts'
 import type * as Kinds from './kinds.ts'
 import { newId as randomId } from './payload.ts'

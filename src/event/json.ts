@@ -135,10 +135,11 @@ const end = (look: Look, message: string): void => {
 }
 
 /** Adds a finding at the place of the look. Answers undefined, which is what the copy has there. */
-const find = (look: Look, message: string): undefined => {
-  if (look.room < 0) return
+const find = (look: Look, message: string): Json | undefined => {
+  if (look.room < 0) return undefined
   if (look.findings.length < Limits.findings) look.findings.push({ steps: [...look.path], message })
   else end(look, `has more than ${String(Limits.findings)} faults: only the first ones are named`)
+  return undefined
 }
 
 /** Takes room for so many values; adds a finding the first time that there is none. */

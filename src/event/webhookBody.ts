@@ -7,8 +7,9 @@
 
 import * as t from 'io-ts'
 import { isRecord } from '../core/json.ts'
-import { decodeEvent, isCanonical, modelFields } from './decode.ts'
-import type { Form, Reading } from './decode.ts'
+import { decodeEvent, isCanonical } from './decode.ts'
+import { modelFields } from './fields.ts'
+import type { Form, Reading } from './fields.ts'
 import { toErrors } from './json.ts'
 import type { JsonObject } from './json.ts'
 import type { Forwarded } from './kinds.ts'

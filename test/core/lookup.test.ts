@@ -30,11 +30,10 @@ it('does what a Map does, for every string as a key', () => {
       const ascending = (all: Iterable<number>) => [...all].sort((a, b) => a - b)
       expect(ascending(own.values())).toEqual(ascending(model.values()))
     }),
-    { numRuns: 1_000 },
   )
 })
 
-it('keeps the order in which they came', () => {
+it('keeps the order in which the keys were set', () => {
   const own = lookup<number>()
   for (const [at, each] of ['b', 'a', 'c'].entries()) own.set(each, at)
   own.delete('a')

@@ -1,6 +1,6 @@
-import { asyncScheduler, debounceTime, delay, interval, of, Subject, take, timer } from 'rxjs'
-import { expect, it } from 'vitest'
-import { toScheduler } from '../../src/core/clock.ts'
+import { Subject, asyncScheduler, debounceTime, delay, interval, of, take, timer } from 'rxjs'
+import { expect, it, test } from 'vitest'
+import { nextTurn, steady, toScheduler } from '../../src/core/clock.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const world = () => {
@@ -58,21 +58,21 @@ it('serves the operators that take a scheduler', () => {
   of('delayed').pipe(delay(15, scheduler)).subscribe(say)
   const typed = new Subject<string>()
   typed.pipe(debounceTime(10, scheduler)).subscribe(say)
-  for (const [at, letter] of [
+  for (const [at, typedText] of [
     [0, 'a'],
     [8, 'b'],
     [16, 'c'],
     [40, 'd'],
   ] as const) {
     clock.schedule(at, () => {
-      typed.next(letter)
+      typed.next(typedText)
     })
   }
   clock.tick(100)
   expect(log).toEqual(['15 delayed', '26 c', '50 d'])
 })
 
-it('measures durations although somebody sets the wall clock', () => {
+it('measures durations while the wall clock is set', () => {
   const { clock, scheduler, log, say } = world()
   const typed = new Subject<string>()
   typed.pipe(debounceTime(10, scheduler)).subscribe(say)
@@ -116,7 +116,7 @@ it('schedules nothing after unsubscribe', () => {
   expect(clock.pending()).toBe(0)
 })
 
-it('lets what work throws go where timers throw, and does not run it again', () => {
+it('throws what work throws, and does not run it again', () => {
   const { clock, scheduler } = world()
   const action = scheduler.schedule(function () {
     this.schedule(undefined, 1)
@@ -139,4 +139,32 @@ it('does what the scheduler of RxJS does with real time', async () => {
       .subscribe({ next: (value) => values.push(value), complete: resolve })
   })
   expect(log.map((line) => Number(line.split(' ')[1]))).toEqual(values)
+})
+
+it('nextTurn runs after the promise jobs of this turn, in order, and not when cancelled', async () => {
+  const log: string[] = []
+  const done = new Promise<void>((resolve) => {
+    nextTurn(() => log.push('first'))
+    const cancel = nextTurn(() => log.push('cancelled'))
+    nextTurn(() => {
+      log.push('second')
+      resolve()
+    })
+    cancel()
+    cancel()
+  })
+  log.push('now')
+  void Promise.resolve().then(() => log.push('job'))
+  await done
+  expect(log).toEqual(['now', 'job', 'first', 'second'])
+})
+
+test('steady does not step with the wall clock, and a clock has one reading', () => {
+  const clock = virtualClock({ start: 1_000 })
+  const first = steady(clock)
+  clock.tick(5)
+  clock.wall(3_600_000)
+  const second = steady(clock)
+  expect([first(), second()]).toEqual([1_005, 1_005])
+  expect(steady(virtualClock({ start: 7 }))()).toBe(7)
 })

@@ -53,7 +53,7 @@ describe('wasStarted', () => {
 describe('carried', () => {
   const lastFailure = partlyFailed([taken, no, later])
 
-  it('keeps what was settled of a batch, whatever became of the rest', () => {
+  it('keeps what was settled of a batch', () => {
     for (const failure of [retryable('held'), retryable('timeout'), refused('status', { status: 401 })]) {
       const now = carried(lastFailure, failure)
       expect(now).toEqual(partlyFailed([taken, no, left(failure)]))
@@ -61,7 +61,7 @@ describe('carried', () => {
     }
   })
 
-  it('leaves alone what speaks for itself', () => {
+  it('changes no other failure', () => {
     for (const failure of [
       partlyFailed([taken, taken, no]),
       allFailed([]),
