@@ -17,7 +17,8 @@ it('reports what subscribers throw or reject with, behind operators too, and giv
   }
   values$.subscribe({ next: throws, complete: throws })
   values$.pipe(map((value) => value + 1)).subscribe(throws)
-  values$.subscribe(async () => Promise.reject(new Error('rejected')))
+  const rejects: () => unknown = () => Promise.reject(new Error('rejected'))
+  values$.subscribe(rejects)
   values$.subscribe((value) => seen.push(value))
   const first = firstValueFrom(values$, { defaultValue: 0 })
   subject.next(1)

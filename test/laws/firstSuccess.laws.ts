@@ -1,31 +1,36 @@
-/** Worlds for the laws of first success, and an oracle in plain code that knows the whole script beforehand. */
+/** First success, against an oracle in plain code that knows the whole script beforehand. */
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
+import { describe, it } from 'vitest'
 import type { Clock } from '../../src/core/clock.ts'
-import { allFailed, type Failure, refused, retryable } from '../../src/core/failure.ts'
+import { allFailed, type Failure, isRetryable, refused, retryable } from '../../src/core/failure.ts'
 import type { Verdict } from '../../src/core/failure.ts'
-import { runOf } from '../../src/sink/layer.ts'
+import { firstSuccess } from '../../src/sink/firstSuccess.ts'
+import { subscribeTo } from '../../src/sink/layer.ts'
 import type { Attempt, Sink } from '../../src/sink/sink.ts'
 import { type Reply, type ScriptedSink, scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
+import type { Law } from '../support/check.ts'
+
+const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 export type MakeFirstSuccess = (sinks: ReadonlyArray<Sink<number>>, clock: Clock) => Sink<number>
 
 const START = 1_000_000
-export const ITEM = 42
+const ITEM = 42
 
 interface Child {
   /** What is remembered of it; null for nothing. */
   readonly past: Failure | null
   readonly wins: boolean
   readonly final: boolean
-  /** Null for on the spot. */
+  /** Null for at once. */
   readonly after: number | null
   readonly rest: number | null
   readonly defect: 'none' | 'only' | 'after'
 }
 
-export interface World {
+interface World {
   readonly children: ReadonlyArray<Child>
   readonly memory: 'none' | 'each' | 'other'
   readonly number: number
@@ -58,7 +63,7 @@ const child: fc.Arbitrary<Child> = fc.record({
   defect: fc.constantFrom('none', 'none', 'none', 'only', 'after'),
 })
 
-export const firstSuccessWorld: fc.Arbitrary<World> = fc.record({
+const firstSuccessWorld: fc.Arbitrary<World> = fc.record({
   children: fc.array(child, { minLength: 1, maxLength: 5, size: 'max' }),
   memory: fc.constantFrom('none', 'each', 'each', 'other'),
   number: fc.integer({ min: 1, max: 30 }),
@@ -83,27 +88,27 @@ const replyOf = (one: Child, at: number): Reply => ({
 const priorOfWorld = ({ memory, children }: World): Failure | undefined => {
   if (memory === 'none') return undefined
   if (memory === 'other') return retryable('threw')
-  // A sink that no longer exists is remembered too; it must disturb nobody.
+  // A sink that no longer exists may be remembered too.
   const causes = children.flatMap((one, at) =>
     one.past === null ? [] : [{ sink: nameOf(at), failure: one.past }],
   )
   return allFailed([{ sink: 'gone', failure: refused('status') }, ...causes].reverse())
 }
 
-export interface Heard {
+interface Heard {
   readonly at: number
   readonly kind: 'next' | 'complete' | 'error'
   readonly verdict?: Verdict
 }
 
-export interface Trace {
+interface Trace {
   readonly heard: ReadonlyArray<Heard>
   readonly sinks: ReadonlyArray<ScriptedSink<number>>
   readonly attempt: Attempt
   readonly pending: number
 }
 
-export const play = (make: MakeFirstSuccess, world: World): Trace => {
+const play = (make: MakeFirstSuccess, world: World): Trace => {
   const clock = virtualClock({ start: START })
   const sinks = world.children.map((one, at) =>
     scriptedSink<number>({ name: nameOf(at), clock, reply: () => replyOf(one, at) }),
@@ -112,7 +117,7 @@ export const play = (make: MakeFirstSuccess, world: World): Trace => {
   const attempt: Attempt = { number: world.number, until: world.until, lastFailure: priorOfWorld(world) }
   const heard: Heard[] = []
   const at = (): number => clock.monotonic()
-  const cancel = runOf(sink)(ITEM, attempt, {
+  const cancel = subscribeTo(sink)(ITEM, attempt, {
     next: (verdict) => heard.push({ at: at(), kind: 'next', verdict }),
     complete: () => heard.push({ at: at(), kind: 'complete' }),
     error: () => heard.push({ at: at(), kind: 'error' }),
@@ -125,10 +130,10 @@ export const play = (make: MakeFirstSuccess, world: World): Trace => {
   return { heard, sinks, attempt, pending: clock.pending() }
 }
 
-export const rememberedOf = (world: World, at: number): Failure | null =>
+const rememberedOf = (world: World, at: number): Failure | null =>
   world.memory === 'each' ? (world.children[at]?.past ?? null) : null
 
-export const isAsked = (world: World, at: number): boolean => {
+const isAsked = (world: World, at: number): boolean => {
   const remembered = rememberedOf(world, at)
   if (remembered === null) return true
   if (remembered._tag === 'Retryable') return (remembered.notBefore ?? 0) <= START
@@ -140,7 +145,7 @@ const endTime = (one: Child): number => verdictTime(one) + (one.rest ?? 0)
 /** A defect with no verdict comes when the delivery ends. */
 const knownTime = (one: Child): number => (one.defect === 'only' ? endTime(one) : verdictTime(one))
 
-export const oracle = (world: World): ReadonlyArray<Heard> => {
+const oracle = (world: World): ReadonlyArray<Heard> => {
   const asked = world.children.flatMap((one, at) => (isAsked(world, at) ? [{ one, at }] : []))
   const winners = asked
     .filter(({ one }) => one.wins && one.defect !== 'only')
@@ -169,19 +174,109 @@ export const oracle = (world: World): ReadonlyArray<Heard> => {
   return [next, complete].filter(({ at }) => cancelAt === null || at <= cancelAt)
 }
 
-/** What the generated worlds reach, so that the laws are not true of nothing. */
-export const reachOf = (world: World): ReadonlyArray<string> => {
-  const asked = world.children.filter((_, at) => isAsked(world, at))
-  const wins = asked.filter((one) => one.wins && one.defect !== 'only')
-  const first = Math.min(...wins.map(verdictTime))
-  const cut = world.cancelAt
-  return [
-    ...(asked.length === 0 ? ['nobody is live'] : []),
-    ...(asked.length > 0 && asked.length < world.children.length ? ['some are left out'] : []),
-    ...(wins.length === 0 ? ['all fail'] : []),
-    ...(wins.length > 1 ? ['several succeed'] : []),
-    ...(wins.length > 0 && asked.some((one) => endTime(one) > first) ? ['a sibling runs after the win'] : []),
-    ...(asked.some((one) => one.defect === 'only') ? ['a defect without a verdict'] : []),
-    ...(cut !== null && asked.some((one) => endTime(one) > cut) ? ['a cancel while something runs'] : []),
-  ]
+interface Check {
+  readonly id: string
+  readonly holds: (trace: Trace, world: World) => boolean
 }
+
+const laws: ReadonlyArray<Check> = [
+  {
+    id: 'F1 verdict and end are those of the oracle, at its times',
+    holds: ({ heard }, world) => same(heard, oracle(world)),
+  },
+  {
+    id: 'F2 at most one verdict, at most one end, and nothing after it',
+    holds: ({ heard }) => ['', 'next', 'next complete'].includes(heard.map((each) => each.kind).join(' ')),
+  },
+  {
+    id: 'F3 each sink that may be asked is asked once, at the same time, and no other',
+    holds: ({ sinks }, world) =>
+      sinks.every(({ calls }, at) =>
+        isAsked(world, at) ? calls.length === 1 && calls[0]?.startedAt === 0 : calls.length === 0,
+      ),
+  },
+  {
+    id: 'F4 a success aborts no sink',
+    holds: ({ sinks }, { cancelAt }) =>
+      sinks.every(({ calls }) => calls.every((call) => cancelAt !== null || call.ended !== 'cancelled')),
+  },
+  {
+    id: 'F5 a cancel cancels all that runs, at its moment',
+    holds: ({ sinks, pending }, { cancelAt }) =>
+      pending === 0 &&
+      sinks.every(
+        (sink) =>
+          sink.running() === 0 &&
+          sink.calls.every((call) => cancelAt === null || (call.endedAt ?? Infinity) <= cancelAt),
+      ),
+  },
+  {
+    id: 'F6 each sink gets the item, the number, the deadline, and its own last failure',
+    holds: ({ sinks, attempt }, world) =>
+      sinks.every(({ calls }, at) =>
+        calls.every(
+          (call) =>
+            call.item === ITEM &&
+            call.attempt.number === attempt.number &&
+            call.attempt.until === attempt.until &&
+            same(call.attempt.lastFailure ?? null, rememberedOf(world, at)),
+        ),
+      ),
+  },
+  {
+    id: 'F7 several sinks share their work, one sink alone has nothing to share',
+    holds: ({ sinks }) => {
+      const all = sinks.flatMap(({ calls }) => calls.map((call) => call.attempt.shared))
+      if (all.length < 2) return all.every((shared) => shared === undefined)
+      return new Set(all).size === 1 && all[0] !== undefined
+    },
+  },
+  {
+    id: 'F8 a failure is retryable if some part of it is',
+    holds: ({ heard }, world) => {
+      const verdict = heard[0]?.verdict
+      if (verdict?._tag !== 'Left') return true
+      const some = world.children.some((one, at) => {
+        if (!isAsked(world, at)) return rememberedOf(world, at)?._tag === 'Retryable'
+        return one.defect === 'only' || !one.final
+      })
+      return isRetryable(verdict.left) === some
+    },
+  },
+]
+
+export const firstSuccessLaws = (make: MakeFirstSuccess): ReadonlyArray<Law> => [
+  ...laws.map(({ id, holds }) => ({
+    id,
+    property: fc.asyncProperty(firstSuccessWorld, async (world) => holds(play(make, world), world)),
+  })),
+  {
+    id: 'F9 sinks in another order: the same kind of verdict at the same time',
+    property: fc.asyncProperty(firstSuccessWorld, async (world) => {
+      const kindOf = (trace: Trace): unknown =>
+        trace.heard.map((each) => [each.at, each.kind, each.verdict?._tag ?? null])
+      const turned = { ...world, children: [...world.children].reverse() }
+      return same(kindOf(play(make, world)), kindOf(play(make, turned)))
+    }),
+  },
+  {
+    id: 'F10 one sink alone behaves as itself, its failure is an AllFailed of one',
+    property: fc.asyncProperty(firstSuccessWorld, async (drawn) => {
+      const world: World = { ...drawn, children: drawn.children.slice(0, 1), memory: 'none' }
+      const alone = play(([only]) => only as Sink<number>, world).heard
+      const wrapped = play(make, world).heard
+      const unwrapped = wrapped.map((each) =>
+        each.verdict?._tag === 'Left' && each.verdict.left._tag === 'AllFailed' && each.verdict.left.causes[0]
+          ? { ...each, verdict: left(each.verdict.left.causes[0].failure) }
+          : each,
+      )
+      return world.children[0]?.defect === 'none' ? same(unwrapped, alone) : unwrapped.length <= 2
+    }),
+  },
+]
+
+describe('firstSuccess', () => {
+  it.each(firstSuccessLaws((sinks, clock) => firstSuccess(sinks, { clock })))('$id', ({ property }) =>
+    fc.assert(property),
+  )
+})

@@ -4,7 +4,7 @@ import type { Payload } from '../../src/event/payload.ts'
 import { bodyOf } from '../../src/event/payload.ts'
 import { type Failure, refused, retryable } from '../../src/core/failure.ts'
 import type { Receipt, Verdict } from '../../src/core/failure.ts'
-import { runOf } from '../../src/sink/layer.ts'
+import { subscribeTo } from '../../src/sink/layer.ts'
 import { onlyAttempt, type Sink } from '../../src/sink/sink.ts'
 import { type Handler, type HandlerContext, sink } from '../../src/sink/fromFunction.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
@@ -45,7 +45,7 @@ describe('the verdict of a handler', () => {
       left(retryable('threw', { detail: 'no' })),
     ],
     ['a TaskEither', () => async () => left(refused('gone')), left(refused('gone'))],
-    ['an Either on the spot', () => left(retryable('busy')), left(retryable('busy'))],
+    ['an Either at once', () => left(retryable('busy')), left(retryable('busy'))],
     [
       'a rejection',
       async () => {
@@ -102,7 +102,7 @@ describe('the verdict of a handler', () => {
     )
   })
 
-  test('is out before subscribe returns when the handler answers on the spot', () => {
+  test('is out before subscribe returns when the handler answers at once', () => {
     const told: unknown[] = []
     sink('mine', () => delivered)
       .deliver(1, onlyAttempt)
@@ -214,11 +214,11 @@ test('types: the item is inferred, and a forgotten return does not compile', () 
   sink('either', async (n: number): Promise<Either<Failure, Receipt>> =>
     n > 0 ? delivered : left(refused('no')),
   )
-  // @ts-expect-error a delivery that nobody can wait for would count as delivered
-  sink('evictedDeadLetters', (p: Payload<Event>, { signal }) => {
+  // @ts-expect-error a delivery without an end would count as delivered
+  sink('forgotten', (p: Payload<Event>, { signal }) => {
     void producer.send(bodyOf(p, 0), { signal })
   })
-  // @ts-expect-error an Either on the spot must be a verdict
+  // @ts-expect-error an Either at once must be a verdict
   sink('wrong', () => left('no'))
-  expectTypeOf(runOf(kafka)).parameter(0).toEqualTypeOf<Payload<Event>>()
+  expectTypeOf(subscribeTo(kafka)).parameter(0).toEqualTypeOf<Payload<Event>>()
 })

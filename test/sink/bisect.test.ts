@@ -11,12 +11,12 @@ import { type Failure, refused, retryable } from '../../src/core/failure.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import type { Verdict } from '../../src/core/failure.ts'
 import { standard } from '../../src/policy/retryPolicy.ts'
-import { runOf } from '../../src/sink/layer.ts'
+import { subscribeTo } from '../../src/sink/layer.ts'
 import { type Attempt, onlyAttempt, type Sink } from '../../src/sink/sink.ts'
 import { type ScriptedSink, scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
-import { batchOf } from '../laws/bisectingWorld.ts'
+import { batchOf } from '../support/batches.ts'
 
 type Batch = BatchPayload<number>
 const BAD = left(refused('status', { status: 400 }))
@@ -28,7 +28,7 @@ const picky = (clock: VirtualClock, isBad: (member: number) => boolean): Scripte
 
 const deliver = (sink: Sink<Batch>, batch: Batch, attempt: Attempt = onlyAttempt): ReadonlyArray<unknown> => {
   const told: unknown[] = []
-  runOf(sink)(batch, attempt, {
+  subscribeTo(sink)(batch, attempt, {
     next: (verdict) => told.push(verdict),
     complete: () => told.push('complete'),
     error: () => told.push('error'),
@@ -36,8 +36,8 @@ const deliver = (sink: Sink<Batch>, batch: Batch, attempt: Attempt = onlyAttempt
   return told
 }
 
-describe('clients/27: one bad message costs one message', () => {
-  test.each([1, 2, 3, 20, 999, 1_000])('of %d, wherever it stands, in a logarithm of requests', (count) => {
+describe('one bad message costs one message', () => {
+  test.each([1, 2, 3, 20, 999, 1_000])('of %d, at any position, in a logarithm of requests', (count) => {
     const clock = virtualClock()
     const most = 1 + 2 * Math.ceil(Math.log2(count))
     for (const culprit of new Set([0, Math.floor(count / 3), count - 1])) {
@@ -49,14 +49,14 @@ describe('clients/27: one bad message costs one message', () => {
     }
   })
 
-  test('a thousand bad ones are each asked for, without a deep stack', () => {
+  test('a thousand bad ones are each sent alone, without a deep stack', () => {
     const clock = virtualClock()
     const inner = picky(clock, () => true)
     expect(deliver(withBisection({ clock })(inner), batchOf(1_000))).toEqual([BAD, 'complete'])
     expect(inner.calls).toHaveLength(1_999)
   })
 
-  test('with the option off, all fail', () => {
+  test('with `only: []` all fail', () => {
     const clock = virtualClock()
     const inner = picky(clock, (member) => member === 3)
     expect(deliver(withBisection({ only: [], clock })(inner), batchOf(20))).toEqual([BAD, 'complete'])
@@ -80,14 +80,14 @@ describe('clients/27: one bad message costs one message', () => {
   })
 })
 
-test('the memory survives attempts that were held back, and lanes that were full', () => {
+test('what was taken stays taken after attempts that were held back or found no room', () => {
   const clock = virtualClock()
   const sent: Array<ReadonlyArray<number>> = []
   const inner = scriptedSink<Batch>({
     clock,
     reply: ({ items }) => {
       sent.push(items)
-      // The first half is taken, then the receiver wants to be left alone.
+      // The first half is taken, then the receiver sends Retry-After.
       if (sent.length === 1) return { verdict: BAD }
       if (sent.length === 3)
         return { verdict: left(retryable('status', { status: 429, notBefore: clock.now() + 60_000 })) }
@@ -112,7 +112,7 @@ test('the memory survives attempts that were held back, and lanes that were full
     maxInFlight: 10,
     ended: (outcome) => ended.push(outcome),
   })
-  // Under way already when the gate closes for the first time, and closes it for longer.
+  // It runs when the gate closes for the first time, and closes it for longer.
   const verdict = left(retryable('status', { notBefore: clock.now() + 600_000 }))
   const other = scriptedSink<Batch>({ clock, reply: () => ({ verdict, after: 40_000 }) })
   deliver(gate(other), batchOf(1))
@@ -126,7 +126,7 @@ test('the memory survives attempts that were held back, and lanes that were full
   ])
 })
 
-test('an attempt that comes too late starts nothing, and says so', () => {
+test('an attempt after the deadline starts nothing and fails as late', () => {
   const clock = virtualClock()
   const inner = picky(clock, () => false)
   const told = deliver(withBisection({ clock })(inner), batchOf(2), { ...onlyAttempt, until: clock.now() })
@@ -134,7 +134,7 @@ test('an attempt that comes too late starts nothing, and says so', () => {
   expect(inner.calls).toEqual([])
 })
 
-test('an empty batch and a memory that leaves nothing open come to an end', () => {
+test('an empty batch, and a batch without open members, come to an end', () => {
   const clock = virtualClock()
   const inner = picky(clock, () => false)
   expect(deliver(withBisection({ clock })(inner), batchOf(0))).toEqual([TAKEN, 'complete'])

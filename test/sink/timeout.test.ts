@@ -6,7 +6,7 @@ import { onlyAttempt } from '../../src/sink/sink.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
-test.each([0, -1, NaN, Infinity])('a time of %d is refused by name', (within) => {
+test.each([0, -1, NaN, Infinity])('a timeout of %d is refused', (within) => {
   expect(() => withTimeout(within)).toThrow(/^withTimeout: timeout/)
 })
 
@@ -32,7 +32,7 @@ describe('a layer around several sinks', () => {
   })
 })
 
-test('the wall clock may be set without a delivery noticing', () => {
+test('a step of the wall clock changes nothing', () => {
   const clock = virtualClock()
   const heard: unknown[] = []
   const slow = scriptedSink<number>({ clock, reply: () => ({ verdict: right({ sink: 'a' }), after: 90 }) })
@@ -44,7 +44,7 @@ test('the wall clock may be set without a delivery noticing', () => {
   expect(heard).toEqual([right({ sink: 'a' })])
 })
 
-test('10,000 in the air are one timer', () => {
+test('10,000 deliveries are one timer', () => {
   const clock = virtualClock()
   const hanging = withTimeout(100, { clock })(scriptedSink<number>({ clock, reply: () => ({}) }))
   let timedOut = 0

@@ -7,7 +7,7 @@ import { withTimeout } from '../../src/sink/timeout.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
 import { retryable } from '../../src/core/failure.ts'
 import type { Verdict } from '../../src/core/failure.ts'
-import { runOf } from '../../src/sink/layer.ts'
+import { subscribeTo } from '../../src/sink/layer.ts'
 import { type Attempt, onlyAttempt } from '../../src/sink/sink.ts'
 import { type Reply, scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
@@ -22,16 +22,16 @@ const observed = (
   attempt: Attempt = onlyAttempt,
 ): ReadonlyArray<LogEvent> => {
   const clock = virtualClock({ start: START })
-  const happenings: LogEvent[] = []
+  const events: LogEvent[] = []
   const inner = scriptedSink<string>({ name: 'inner', clock, reply: () => reply })
-  withObserver((each) => happenings.push(each), { clock, ...options })(inner)
+  withObserver((each) => events.push(each), { clock, ...options })(inner)
     .deliver('item', attempt)
     .subscribe({ error: () => {} })
   clock.tick(1_000)
-  return happenings
+  return events
 }
 
-describe('it tells', () => {
+describe('reports', () => {
   test('an attempt with its time from the start to the verdict, not to the end', () => {
     expect(observed({ verdict: taken, after: 30, rest: 40 }, {}, { ...onlyAttempt, number: 3 })).toEqual([
       {
@@ -45,7 +45,7 @@ describe('it tells', () => {
       },
     ])
   })
-  test('a full lane as passed over', () => {
+  test('a full queue as UrlSkipped', () => {
     expect(observed({ verdict: full })).toEqual([
       { _tag: 'UrlSkipped', at: START, item: 'item', sink: 'inner', number: 1 },
     ])
@@ -64,18 +64,18 @@ describe('it tells', () => {
   })
   test('nothing of a delivery that is cancelled before its verdict', () => {
     const clock = virtualClock()
-    const happenings: LogEvent[] = []
+    const events: LogEvent[] = []
     const inner = scriptedSink<string>({ clock, reply: () => ({ verdict: taken, after: 10 }) })
-    withObserver((each) => happenings.push(each), { clock })(inner)
+    withObserver((each) => events.push(each), { clock })(inner)
       .deliver('item', onlyAttempt)
       .subscribe()
       .unsubscribe()
     clock.tick(100)
-    expect(happenings).toEqual([])
+    expect(events).toEqual([])
   })
 })
 
-test('inside a lane it measures the attempt, outside it sees who was turned away: use it twice to have both', () => {
+test('inside a limit it measures the attempt, outside it sees what found no room', () => {
   const clock = virtualClock()
   const told: string[] = []
   const onEvent = (each: LogEvent): void => {
@@ -92,8 +92,8 @@ test('inside a lane it measures the attempt, outside it sees who was turned away
   expect(told).toEqual(['UrlSkipped', 'attempted in 50', 'attempted in 10'])
 })
 
-describe('who is told and throws', () => {
-  test('harms nobody, and is told of it once', () => {
+describe('a listener', () => {
+  test('that throws changes nothing, and is given the error once', () => {
     const clock = virtualClock()
     const told: string[] = []
     const inner = scriptedSink<string>({ clock, reply: () => ({ verdict: taken }) })
@@ -111,13 +111,13 @@ describe('who is told and throws', () => {
     expect(heard).toEqual([taken, 'complete'])
   })
 
-  test('or cancels, is obeyed: the verdict is not told any more', () => {
+  test('that cancels stops the verdict', () => {
     const clock = virtualClock()
     const inner = scriptedSink<string>({ clock, reply: () => ({ verdict: taken, after: 10 }) })
     let cancel = (): void => {}
     const heard: unknown[] = []
     const sink = withObserver(() => cancel(), { clock })(inner)
-    cancel = runOf(sink)('item', onlyAttempt, {
+    cancel = subscribeTo(sink)('item', onlyAttempt, {
       next: (verdict) => heard.push(verdict),
       complete: () => heard.push('complete'),
       error: () => heard.push('error'),

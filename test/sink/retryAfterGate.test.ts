@@ -3,20 +3,20 @@ import { describe, expect, test } from 'vitest'
 import { withRetryAfterGate } from '../../src/sink/retryAfterGate.ts'
 import { retryable, show } from '../../src/core/failure.ts'
 import type { Verdict } from '../../src/core/failure.ts'
-import { runOf } from '../../src/sink/layer.ts'
+import { subscribeTo } from '../../src/sink/layer.ts'
 import { onlyAttempt } from '../../src/sink/sink.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const HOUR = 3_600_000
 
-describe('a bound that makes no sense is refused by name', () => {
+describe('a wrong `most` is refused', () => {
   test.each([-1, NaN, Infinity])('%d', (most) => {
     expect(() => withRetryAfterGate({ most })).toThrow(/^withRetryAfterGate: most/)
   })
 })
 
-test('clients/31: one Retry-After holds back the others until its moment, and for an hour at most', () => {
+test('one Retry-After holds back the others until its moment, and for an hour at most', () => {
   const clock = virtualClock()
   const wishes = [clock.now() + 2_000, clock.now() + 1e15]
   const inner = scriptedSink<string>({
@@ -29,7 +29,7 @@ test('clients/31: one Retry-After holds back the others until its moment, and fo
     },
   })
   const held: Verdict[] = []
-  const run = runOf(withRetryAfterGate({ clock })(inner))
+  const run = subscribeTo(withRetryAfterGate({ clock })(inner))
   const ask = (): void => {
     run('a', onlyAttempt, { next: (verdict) => held.push(verdict), complete: () => {}, error: () => {} })
   }
@@ -38,7 +38,7 @@ test('clients/31: one Retry-After holds back the others until its moment, and fo
   ask()
   ask()
   expect(inner.calls).toHaveLength(1)
-  // What waits in great numbers shares one failure.
+  // One failure for all.
   expect(held[1]).toBe(held[2])
   expect(held[1]?._tag === 'Left' && show(held[1].left)).toBe(
     'held, the receiver asked not to be tried before; no request was sent',

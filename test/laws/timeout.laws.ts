@@ -1,27 +1,31 @@
-/** The time of one attempt (DE3), against an oracle in plain code; and how many timers it takes. */
+/** The time of one attempt, against an oracle in plain code; and the number of timers. */
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
+import { describe, it } from 'vitest'
 import type { Cancel, Clock } from '../../src/core/clock.ts'
 import { retryable } from '../../src/core/failure.ts'
-import { runOf } from '../../src/sink/layer.ts'
+import { subscribeTo } from '../../src/sink/layer.ts'
 import { type Layer, onlyAttempt } from '../../src/sink/sink.ts'
+import { withTimeout } from '../../src/sink/timeout.ts'
 import { type Reply, scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
+import type { Law } from '../support/check.ts'
+import { runs } from '../support/runs.ts'
 
-export type MakeTimingOut = (within: number, clock: Clock) => Layer
+export type MakeTimeout = (within: number, clock: Clock) => Layer
 
 interface Delivery {
   /** After the one before it. */
   readonly gap: number
   /** When the verdict would come; null for never. */
-  readonly after: number | 'on the spot' | null
+  readonly after: number | 'at once' | null
   readonly rest: number | null
   readonly end: 'complete' | 'defect' | 'defect without a verdict'
   readonly fails: boolean
   readonly cancelAt: number | null
 }
 
-export interface World {
+interface World {
   readonly within: number
   readonly deliveries: ReadonlyArray<Delivery>
 }
@@ -39,7 +43,7 @@ const delivery = (within: number): fc.Arbitrary<Delivery> =>
     gap: fc.oneof(fc.constant(0), fc.nat(within)),
     after: fc.oneof(
       { weight: 5, arbitrary: around(within) },
-      { weight: 1, arbitrary: fc.constant('on the spot' as const) },
+      { weight: 1, arbitrary: fc.constant('at once' as const) },
       { weight: 1, arbitrary: fc.constant(null) },
     ),
     rest: fc.option(around(within), { nil: null }),
@@ -48,7 +52,7 @@ const delivery = (within: number): fc.Arbitrary<Delivery> =>
     cancelAt: fc.option(around(within), { nil: null, freq: 3 }),
   })
 
-export const timingOutWorld: fc.Arbitrary<World> = fc.integer({ min: 1, max: 30 }).chain((within) =>
+const timeoutWorld: fc.Arbitrary<World> = fc.integer({ min: 1, max: 30 }).chain((within) =>
   fc.record({
     within: fc.constant(within),
     deliveries: fc.array(delivery(within), { minLength: 1, maxLength: 12, size: 'max' }),
@@ -71,7 +75,7 @@ interface Trace {
   readonly ran: ReadonlyArray<Ran>
   /** Most timers of the layer at a time. */
   readonly most: number
-  /** Timers of the layer while nothing was in the air, looked at after each millisecond. */
+  /** Timers of the layer without deliveries, counted after each millisecond. */
   readonly idle: number
 }
 
@@ -81,7 +85,7 @@ const replyOf = ({ after, rest, end, fails }: Delivery): Reply => {
     ...(end === 'defect without a verdict'
       ? {}
       : { verdict: fails ? left(retryable('network')) : right({ sink: 'inner' }) }),
-    ...(after === 'on the spot' ? {} : { after }),
+    ...(after === 'at once' ? {} : { after }),
     ...(rest === null ? {} : { rest }),
     ...(end === 'complete' ? {} : { defect: new Error('planted') }),
   }
@@ -112,7 +116,7 @@ const counting = (
   return { clock: { ...clock, schedule }, set: () => set, most: () => most }
 }
 
-export const play = (make: MakeTimingOut, { within, deliveries }: World): Trace => {
+const play = (make: MakeTimeout, { within, deliveries }: World): Trace => {
   const clock = virtualClock()
   const counted = counting(clock)
   const inner = scriptedSink<number>({
@@ -120,7 +124,7 @@ export const play = (make: MakeTimingOut, { within, deliveries }: World): Trace 
     clock,
     reply: (item) => replyOf(deliveries[item] as Delivery),
   })
-  const run = runOf(make(within, counted.clock)(inner))
+  const subscribe = subscribeTo(make(within, counted.clock)(inner))
   const ran: Ran[] = []
   let idle = 0
 
@@ -131,7 +135,7 @@ export const play = (make: MakeTimingOut, { within, deliveries }: World): Trace 
     const hear = (what: Heard['what']): void => {
       one.heard.push({ at: clock.monotonic() - startedAt, what })
     }
-    return run(item, onlyAttempt, {
+    return subscribe(item, onlyAttempt, {
       next: (verdict) => {
         const timedOut =
           verdict._tag === 'Left' && verdict.left._tag === 'Retryable' && verdict.left.reason === 'timeout'
@@ -173,7 +177,7 @@ export const play = (make: MakeTimingOut, { within, deliveries }: World): Trace 
 
 /** An attempt has the time up to, but not including, `within`; what is due at the moment of a cancel has happened. */
 const oracle = (within: number, one: Delivery): ReadonlyArray<Heard> => {
-  const after = one.after === 'on the spot' ? 0 : (one.after ?? Infinity)
+  const after = one.after === 'at once' ? 0 : (one.after ?? Infinity)
   const end = after + (one.rest ?? 0)
   const withoutVerdict = one.end === 'defect without a verdict'
   const whole: Heard[] = []
@@ -185,20 +189,20 @@ const oracle = (within: number, one: Delivery): ReadonlyArray<Heard> => {
   return whole.filter(({ at }) => one.cancelAt === null || at <= one.cancelAt)
 }
 
-/** At `within` itself both may be due, a defect of the sink and the end of its time: either may come first. */
+/** At `within` both a defect of the sink and the timeout may be due: either may come first. */
 const isTie = (within: number, one: Delivery): boolean => {
-  const after = one.after === 'on the spot' ? 0 : (one.after ?? Infinity)
+  const after = one.after === 'at once' ? 0 : (one.after ?? Infinity)
   return one.end !== 'complete' && after + (one.rest ?? 0) === within
 }
 
-interface TimingOutLaw {
+interface Check {
   readonly id: string
   readonly holds: (trace: Trace, world: World) => boolean
 }
 
-const laws: ReadonlyArray<TimingOutLaw> = [
+const laws: ReadonlyArray<Check> = [
   {
-    id: 'what is told, and when, is what the oracle says',
+    id: 'T1 verdict and end are those of the oracle, at its times',
     holds: ({ ran }, { within, deliveries }) =>
       deliveries.every(
         (one, at) =>
@@ -206,40 +210,28 @@ const laws: ReadonlyArray<TimingOutLaw> = [
       ),
   },
   {
-    id: 'at most one verdict, then one end, and nothing after it',
+    id: 'T2 at most one verdict, then one end, and nothing after it',
     holds: ({ ran }) =>
       ran.every(({ heard }) =>
         /^((Right|Left|timeout)( complete| error)?|error)?$/.test(heard.map((each) => each.what).join(' ')),
       ),
   },
   {
-    id: 'nothing is left running at the end of the time',
+    id: 'T3 nothing runs after the timeout',
     holds: ({ ran }, { within }) => ran.every(({ endedInsideAt }) => (endedInsideAt ?? Infinity) <= within),
   },
-  { id: 'one timer for all', holds: ({ most }) => most <= 1 },
-  { id: 'nothing in the air, no timer', holds: ({ idle }) => idle === 0 },
+  { id: 'T4 one timer for all', holds: ({ most }) => most <= 1 },
+  { id: 'T5 no timer without deliveries', holds: ({ idle }) => idle === 0 },
 ]
 
-export interface CheckableLaw {
-  readonly id: string
-  readonly property: fc.IPropertyWithHooks<[World]>
-}
-
-export const timingOutLaws = (make: MakeTimingOut): ReadonlyArray<CheckableLaw> =>
+export const timeoutLaws = (make: MakeTimeout): ReadonlyArray<Law> =>
   laws.map(({ id, holds }) => ({
     id,
-    property: fc.property(timingOutWorld, (world) => holds(play(make, world), world)),
+    property: fc.asyncProperty(timeoutWorld, async (world) => holds(play(make, world), world)),
   }))
 
-/** What the generated worlds reach. */
-export const reachOf = ({ within, deliveries }: World): ReadonlyArray<string> =>
-  deliveries.flatMap((one) => [
-    ...(one.after === within - 1 ? ['a verdict one millisecond before the limit'] : []),
-    ...(one.after === within ? ['a verdict at the limit'] : []),
-    ...(one.after === within + 1 ? ['a verdict one millisecond after the limit'] : []),
-    ...(typeof one.after === 'number' && one.after < within && one.after + (one.rest ?? 0) > within
-      ? ['a drain that takes too long']
-      : []),
-    ...(one.cancelAt === within ? ['a cancel at the limit'] : []),
-    ...(one.after === null ? ['a sink that hangs'] : []),
-  ])
+describe('withTimeout', () => {
+  it.each(timeoutLaws((within, clock) => withTimeout(within, { clock })))('$id', ({ property }) =>
+    fc.assert(property, { numRuns: runs(0.5) }),
+  )
+})

@@ -1,5 +1,8 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { flow } from 'fp-ts/lib/function.js'
 import { right } from 'fp-ts/lib/Either.js'
+import { lastValueFrom } from 'rxjs'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import type { Payload } from '../../src/event/payload.ts'
 import { withConcurrency } from '../../src/sink/concurrency.ts'
@@ -12,7 +15,7 @@ import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const taken: Verdict = right({ sink: 'inner' })
 
-describe('a limit that makes no sense is refused by name:', () => {
+describe('a wrong limit is refused:', () => {
   test.each([0, -1, 1.5, NaN, Infinity])('concurrency %d', (concurrency) => {
     expect(() => withConcurrency({ concurrency })).toThrow(/^withConcurrency: concurrency/)
   })
@@ -21,7 +24,7 @@ describe('a limit that makes no sense is refused by name:', () => {
   })
 })
 
-test('a key function that throws is a defect of that delivery alone', () => {
+test('a key function that throws is a defect of that delivery only', () => {
   const keyed = withConcurrency({
     concurrency: 1,
     by: (item: number) => {
@@ -39,22 +42,46 @@ test('a key function that throws is a defect of that delivery alone', () => {
   expect(heard).toEqual([new Error('no key'), taken])
 })
 
-test('a thousand may wait by default', () => {
-  const clock = virtualClock()
-  const inner = scriptedSink<number>({ clock, reply: () => ({}) })
-  const sinkInLane = withConcurrency({ concurrency: 16, clock })(inner)
-  const turnedAway: number[] = []
-  for (let item = 0; item < 1_020; item++) {
-    sinkInLane.deliver(item, onlyAttempt).subscribe(() => turnedAway.push(item))
-  }
-  expect(turnedAway).toEqual([1_016, 1_017, 1_018, 1_019])
+test('drops the queue of a key when it is empty', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const keyed = withConcurrency({ concurrency: 1, by: (item: { key: object }) => item.key })(
+    sink('inner', async () => taken),
+  )
+  const keys = await (async () => {
+    const items = [{ key: {} }, { key: {} }]
+    const verdicts = items.map((item) =>
+      lastValueFrom(keyed.deliver(item, onlyAttempt), { defaultValue: undefined }),
+    )
+    keyed
+      .deliver({ key: items[0]?.key ?? {} }, onlyAttempt)
+      .subscribe()
+      .unsubscribe()
+    await Promise.all(verdicts)
+    return items.map(({ key }) => new WeakRef(key))
+  })()
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  collect()
+  expect(keys.map((key) => key.deref())).toEqual([undefined, undefined])
+  expect(keyed.name).toBe('inner')
 })
 
-test('a receiver that starts the next delivery at each end does not pile up the stack', () => {
-  const lane = withConcurrency({ concurrency: 1 })(sink('inner', () => taken))
+test('1,000 may wait by default', () => {
+  const clock = virtualClock()
+  const inner = scriptedSink<number>({ clock, reply: () => ({}) })
+  const limited = withConcurrency({ concurrency: 16, clock })(inner)
+  const refusedItems: number[] = []
+  for (let item = 0; item < 1_020; item++) {
+    limited.deliver(item, onlyAttempt).subscribe(() => refusedItems.push(item))
+  }
+  expect(refusedItems).toEqual([1_016, 1_017, 1_018, 1_019])
+})
+
+test('an observer that starts the next delivery at each end does not overflow the stack', () => {
+  const limited = withConcurrency({ concurrency: 1 })(sink('inner', () => taken))
   let left = 100_000
   const next = (): void => {
-    if (left-- > 0) lane.deliver(left, onlyAttempt).subscribe({ complete: next })
+    if (left-- > 0) limited.deliver(left, onlyAttempt).subscribe({ complete: next })
   }
   next()
   expect(left).toBe(-1)

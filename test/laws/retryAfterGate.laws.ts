@@ -1,16 +1,18 @@
-/** One receiver's wish holds back everything that goes to it (CL4), against an oracle in plain code. */
+/** A `Retry-After` holds back everything that goes to a receiver, against an oracle in plain code. */
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
+import { describe, it } from 'vitest'
 import type { Clock } from '../../src/core/clock.ts'
 import { allFailed, type Failure, refused, retryable, partlyFailed } from '../../src/core/failure.ts'
 import type { Verdict } from '../../src/core/failure.ts'
-import { runOf } from '../../src/sink/layer.ts'
+import { subscribeTo } from '../../src/sink/layer.ts'
+import { withRetryAfterGate } from '../../src/sink/retryAfterGate.ts'
 import { type Layer, onlyAttempt } from '../../src/sink/sink.ts'
 import { type Call, scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { holds, law, type Law, same } from './policyLaw.ts'
+import { holds, type Law, same } from '../support/check.ts'
 
-export type MakeHoldingBack = (most: number, clock: Clock) => Layer
+export type MakeGate = (most: number, clock: Clock) => Layer
 
 /** Wishes are milliseconds from the moment of the verdict. */
 type Said =
@@ -28,7 +30,7 @@ interface Delivery {
   readonly cancelAt: number | null
 }
 
-export interface World {
+interface World {
   readonly most: number
   readonly deliveries: ReadonlyArray<Delivery>
 }
@@ -56,7 +58,7 @@ const said: fc.Arbitrary<Said> = fc.oneof(
   },
 )
 
-export const holdingBackWorld: fc.Arbitrary<World> = fc.record({
+const gateWorld: fc.Arbitrary<World> = fc.record({
   most: fc.constantFrom(0, 10, MOST, 3_600_000),
   deliveries: fc.array(
     fc.record({
@@ -92,7 +94,7 @@ const failureOf = (what: Said, now: number): Failure | undefined => {
   }
 }
 
-export interface Ran {
+interface Ran {
   readonly delivery: Delivery
   readonly startedAt: number
   readonly heard: ReadonlyArray<{ readonly at: number; readonly what: string; readonly verdict?: Verdict }>
@@ -119,7 +121,7 @@ const oracle = (most: number): { until: number; readonly note: (what: Said, now:
   return gate
 }
 
-export const play = (make: MakeHoldingBack, world: World): { ran: ReadonlyArray<Ran>; pending: number } => {
+const play = (make: MakeGate, world: World): { ran: ReadonlyArray<Ran>; pending: number } => {
   const clock = virtualClock({ start: 1_000 })
   const now = (): number => clock.now()
   const layer = make(world.most, clock)
@@ -142,7 +144,7 @@ export const play = (make: MakeHoldingBack, world: World): { ran: ReadonlyArray<
         }
       },
     })
-    return { inner, run: runOf(layer(inner)) }
+    return { inner, run: subscribeTo(layer(inner)) }
   })
   const ran: Ran[] = []
   world.deliveries.forEach((delivery, index) => {
@@ -195,10 +197,10 @@ export const play = (make: MakeHoldingBack, world: World): { ran: ReadonlyArray<
 const isHeld = ({ startedAt, heldUntil }: Ran): boolean => startedAt < heldUntil
 
 const checks: Readonly<Record<string, (ran: ReadonlyArray<Ran>, pending: number) => void>> = {
-  'before the latest wish nothing is started, from then on everything': (ran) => {
+  'G1 nothing starts before the latest moment that was asked for, and everything from then on': (ran) => {
     for (const each of ran) same(each.call === undefined, isHeld(each))
   },
-  'what is held back is told so at once, with the moment': (ran) => {
+  'G2 what is held back has its verdict at once, with the moment': (ran) => {
     for (const each of ran.filter(isHeld)) {
       const [first, second, ...more] = each.heard
       same([first?.what, second?.what, more.length], ['next', 'complete', 0])
@@ -208,7 +210,7 @@ const checks: Readonly<Record<string, (ran: ReadonlyArray<Ran>, pending: number)
       same([failure.reason, failure.notBefore], ['held', each.heldUntil])
     }
   },
-  'what is started is told as it is': (ran) => {
+  'G3 what is started passes unchanged': (ran) => {
     for (const { call, heard, replied, delivery } of ran) {
       if (call === undefined || call.ended === 'cancelled') continue
       const end = delivery.said.kind === 'defect' ? 'error' : 'complete'
@@ -220,29 +222,29 @@ const checks: Readonly<Record<string, (ran: ReadonlyArray<Ran>, pending: number)
       same(heard.at(-1)?.at, 1_000 + (call.endedAt ?? NaN))
     }
   },
-  'a cancel goes inside, and silences': (ran) => {
+  'G4 a cancel goes inside, and nothing is emitted after it': (ran) => {
     for (const { lateWords, call, delivery, startedAt } of ran) {
       same(lateWords, 0)
       if (delivery.cancelAt === null || call === undefined) continue
       holds(1_000 + (call.endedAt ?? Infinity) <= startedAt + delivery.cancelAt, 'it ran on')
     }
   },
-  'no timer': (_ran, pending) => {
+  'G5 there is no timer': (_ran, pending) => {
     same(pending, 0)
   },
 }
 
-export const holdingBackLaws = (
-  make: MakeHoldingBack,
-  count: (ran: ReadonlyArray<Ran>) => void = () => {},
-): ReadonlyArray<Law> =>
-  Object.entries(checks).map(([id, check]) =>
-    law(
-      id,
-      fc.property(holdingBackWorld, (world) => {
-        const { ran, pending } = play(make, world)
-        count(ran)
-        check(ran, pending)
-      }),
-    ),
+export const gateLaws = (make: MakeGate): ReadonlyArray<Law> =>
+  Object.entries(checks).map(([id, check]) => ({
+    id,
+    property: fc.asyncProperty(gateWorld, async (world) => {
+      const { ran, pending } = play(make, world)
+      check(ran, pending)
+    }),
+  }))
+
+describe('withRetryAfterGate', () => {
+  it.each(gateLaws((most, clock) => withRetryAfterGate({ most, clock })))('$id', ({ property }) =>
+    fc.assert(property),
   )
+})

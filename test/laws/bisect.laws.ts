@@ -1,0 +1,431 @@
+/** Bisection of batches, against plain recursion as an oracle and against what the receiver saw. */
+import { isDeepStrictEqual } from 'node:util'
+import * as fc from 'fast-check'
+import { left, right } from 'fp-ts/lib/Either.js'
+import { describe, it } from 'vitest'
+import type { Clock } from '../../src/core/clock.ts'
+import { allFailed, isFinal, isRetryable, partlyFailed, refused, retryable } from '../../src/core/failure.ts'
+import { type Failure, type Verdict, wasStarted } from '../../src/core/failure.ts'
+import { bodyOf, bytesOf } from '../../src/event/payload.ts'
+import { withBisection } from '../../src/sink/bisect.ts'
+import { subscribeTo } from '../../src/sink/layer.ts'
+import type { Attempt, Sink } from '../../src/sink/sink.ts'
+import { type Call, type Reply, scriptedSink } from '../../src/testing/scriptedSink.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { type Batch, batchOf } from '../support/batches.ts'
+import { holds, type Law, same } from '../support/check.ts'
+
+export type MakeBisect = (only: ReadonlyArray<number>, clock: Clock) => (sink: Sink<Batch>) => Sink<Batch>
+
+const upsets = ['none', '503', '429', '401', 'late', 'defect', 'defect after the verdict'] as const
+type Upset = (typeof upsets)[number]
+
+interface World {
+  readonly count: number
+  /** Refused with a 400, with all their company. */
+  readonly bad: ReadonlyArray<number>
+  /** Refused one by one, in the body of a 200. */
+  readonly unwanted: ReadonlyArray<number>
+  /** Put off one by one, in the body of a 200, until the third attempt. */
+  readonly putOff: ReadonlyArray<number>
+  /** More than so many are refused with a 413. */
+  readonly most: number
+  readonly only: ReadonlyArray<number>
+  /** What goes wrong, request by request over all attempts. */
+  readonly upsets: ReadonlyArray<Upset>
+  /** Milliseconds to the verdict; null for on the spot. */
+  readonly after: number | null
+  readonly rest: number | null
+  /** How long an attempt has; null for ever. */
+  readonly within: number | null
+  /** When the first attempt is cancelled; null for never. */
+  readonly cancelAt: number | null
+  readonly firstPrior: Failure | undefined
+  /** Whether failures are stored as JSON between attempts. */
+  readonly stored: boolean
+}
+
+const some = (count: number, most: number): fc.Arbitrary<ReadonlyArray<number>> =>
+  fc.uniqueArray(fc.nat(count - 1), { maxLength: Math.min(most, count), size: 'max' })
+
+const few = (count: number): fc.Arbitrary<ReadonlyArray<number>> =>
+  fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: some(count, 3) })
+
+const bisectWorld: fc.Arbitrary<World> = fc.integer({ min: 1, max: 24 }).chain((count) =>
+  fc.record({
+    count: fc.constant(count),
+    bad: fc.oneof({ weight: 3, arbitrary: some(count, 3) }, { weight: 1, arbitrary: some(count, count) }),
+    unwanted: few(count),
+    putOff: few(count),
+    most: fc.oneof({ weight: 2, arbitrary: fc.constant(Infinity) }, fc.integer({ min: 1, max: count })),
+    only: fc.constantFrom([400, 413], [400, 413], [400, 413], [413], []),
+    upsets: fc.array(
+      fc.oneof({ weight: 12, arbitrary: fc.constant<Upset>('none') }, fc.constantFrom(...upsets)),
+      { maxLength: 20, size: 'max' },
+    ),
+    after: fc.option(fc.nat(5), { nil: null }),
+    rest: fc.option(fc.nat(5), { nil: null }),
+    within: fc.option(fc.nat(60), { nil: null, freq: 2 }),
+    cancelAt: fc.option(fc.nat(60), { nil: null, freq: 2 }),
+    firstPrior: fc.constantFrom<Failure | undefined>(
+      undefined,
+      retryable('network'),
+      allFailed([{ sink: 'a', failure: retryable('network') }]),
+      partlyFailed(Array.from({ length: count + 1 }, () => right({ sink: 'inner' }))),
+    ),
+    stored: fc.boolean(),
+  }),
+)
+
+const TAKEN: Verdict = right({ sink: 'inner', status: 200 })
+const NO: Verdict = left(refused('rejected', { status: 200 }))
+const LATER: Verdict = left(retryable('busy', { notBefore: 5 }))
+
+/** What the receiver says to these members; for a defect without a verdict, nothing. */
+const judge = (
+  world: World,
+  members: ReadonlyArray<number>,
+  request: number,
+  attempt: number,
+): Verdict | undefined => {
+  const upset = world.upsets[request]
+  if (upset === '503' || upset === '429')
+    return left(retryable('status', { status: Number(upset), notBefore: request }))
+  if (upset === '401') return left(refused('status', { status: 401 }))
+  if (upset === 'late') return left(retryable('late'))
+  if (upset === 'defect') return undefined
+  if (members.length > world.most) return left(refused('status', { status: 413 }))
+  if (members.some((each) => world.bad.includes(each))) return left(refused('status', { status: 400 }))
+  const each = members.map((member) => {
+    if (world.unwanted.includes(member)) return NO
+    return attempt < 3 && world.putOff.includes(member) ? LATER : TAKEN
+  })
+  if (each.every((one) => one === TAKEN)) return TAKEN
+  return each.length === 1 ? each[0] : left(partlyFailed(each))
+}
+
+interface Heard {
+  readonly at: number
+  readonly what: 'next' | 'complete' | 'error'
+  readonly verdict?: Verdict
+}
+
+/** One attempt as it went. Times are readings of the clock. */
+interface Played {
+  readonly attempt: Attempt
+  readonly startedAt: number
+  readonly heard: ReadonlyArray<Heard>
+  readonly afterCancel: number
+  readonly calls: ReadonlyArray<Call<Batch>>
+  readonly runningAfterCancel: number
+  readonly cancelled: boolean
+}
+
+interface Trace {
+  readonly world: World
+  readonly batch: Batch
+  readonly attempts: ReadonlyArray<Played>
+}
+
+const MOST_ATTEMPTS = 4
+/** Longer than any attempt takes. */
+const LONG = 1_000
+
+const play = (make: MakeBisect, world: World): Trace => {
+  const clock = virtualClock({ start: 0 })
+  const batch = batchOf(world.count)
+  const inner = scriptedSink<Batch>({
+    name: 'inner',
+    clock,
+    reply: ({ items }, { number }, request): Reply => {
+      const verdict = judge(world, items, request, number)
+      return {
+        ...(verdict === undefined ? {} : { verdict }),
+        ...(world.after === null ? {} : { after: world.after }),
+        ...(world.rest === null ? {} : { rest: world.rest }),
+        ...(world.upsets[request]?.startsWith('defect') === true ? { defect: new Error('planted') } : {}),
+      }
+    },
+  })
+  const subscribe = subscribeTo(make(world.only, clock)(inner))
+  const attempts: Played[] = []
+  let lastFailure = world.firstPrior
+  for (let number = 1; number <= MOST_ATTEMPTS; number++) {
+    const startedAt = clock.monotonic()
+    const attempt = { number, until: startedAt + (world.within ?? Infinity), lastFailure }
+    const begun = inner.calls.length
+    const heard: Heard[] = []
+    let cancelled = false
+    let afterCancel = 0
+    const hear = (what: Heard['what'], verdict?: Verdict): void => {
+      if (cancelled) afterCancel++
+      heard.push({ at: clock.monotonic(), what, ...(verdict === undefined ? {} : { verdict }) })
+    }
+    const cancel = subscribe(batch, attempt, {
+      next: (verdict) => hear('next', verdict),
+      complete: () => hear('complete'),
+      error: () => hear('error'),
+    })
+    let runningAfterCancel = 0
+    if (number === 1 && world.cancelAt !== null) {
+      clock.tick(world.cancelAt)
+      cancelled = heard.at(-1)?.what !== 'complete' && heard.at(-1)?.what !== 'error'
+      cancel()
+      runningAfterCancel = inner.running()
+    }
+    clock.tick(LONG)
+    const calls = inner.calls.slice(begun)
+    attempts.push({ attempt, startedAt, heard, afterCancel, calls, runningAfterCancel, cancelled })
+    const verdict = heard.find(({ what }) => what === 'next')?.verdict
+    if (cancelled || verdict?._tag === 'Right') break
+    const failure = verdict?._tag === 'Left' ? verdict.left : retryable('defect', { detail: 'planted' })
+    // Nobody tries again what was refused for good; a memory that leaves nothing open is played all the same.
+    if (!isRetryable(failure) && failure._tag !== 'PartlyFailed') break
+    // What JSON.parse gives back of a failure is a failure: it is plain data.
+    lastFailure = world.stored ? (JSON.parse(JSON.stringify(failure)) as Failure) : failure
+  }
+  return { world, batch, attempts }
+}
+
+/** What a verdict on a batch of `count` says of one member. */
+const ofMember = (verdict: Verdict, count: number, at: number): Verdict => {
+  if (verdict._tag === 'Right' || verdict.left._tag !== 'PartlyFailed') return verdict
+  return verdict.left.members.length === count ? (verdict.left.members[at] ?? verdict) : verdict
+}
+
+interface Expected {
+  readonly requests: ReadonlyArray<ReadonlyArray<number>>
+  readonly members: ReadonlyArray<Verdict>
+  /** The deadline came before all was sent. */
+  readonly late: boolean
+}
+
+const passing = (failure: Failure): Failure => {
+  if (failure._tag !== 'PartlyFailed') return failure
+  const found = failure.members.find((member) => member._tag === 'Left' && isRetryable(member.left))
+  return found?._tag === 'Left' ? found.left : failure
+}
+
+/** Of the attempt at this place of the trace. */
+const expectedOf = ({ world, attempts }: Trace, at: number): Expected | undefined => {
+  const now = attempts[at]
+  if (now === undefined) return undefined
+  const { lastFailure, number, until } = now.attempt
+  const known = (member: number): Verdict | undefined =>
+    lastFailure?._tag === 'PartlyFailed' && lastFailure.members.length === world.count
+      ? lastFailure.members[member]
+      : undefined
+  const members: Array<Verdict | undefined> = Array.from({ length: world.count }, (_, member) => {
+    const before = known(member)
+    return before !== undefined && isFinal(before) ? before : undefined
+  })
+  const requests: number[][] = []
+  let index = attempts.slice(0, at).reduce((sum, { calls }) => sum + calls.length, 0)
+  let time = now.startedAt
+  let late = false
+  let stopped: Failure | undefined
+  let halvedBy: number | undefined
+  const send = (list: ReadonlyArray<number>): void => {
+    if (stopped !== undefined || list.length === 0) return
+    if (time >= until) {
+      stopped = retryable('late')
+      late = true
+      return
+    }
+    requests.push([...list])
+    const verdict = judge(world, list, index++, number) ?? left(retryable('defect', { detail: 'planted' }))
+    time += (world.after ?? 0) + (world.rest ?? 0)
+    const failure = verdict._tag === 'Left' ? verdict.left : undefined
+    if (failure?._tag === 'Refused' && world.only.includes(failure.status ?? 0) && list.length > 1) {
+      halvedBy = failure.status
+      const middle = Math.ceil(list.length / 2)
+      send(list.slice(0, middle))
+      send(list.slice(middle))
+      return
+    }
+    list.forEach((member, place) => (members[member] = ofMember(verdict, list.length, place)))
+    if (failure !== undefined && isRetryable(failure)) {
+      stopped = passing(failure)
+      // What was not started after it had been refused in company: something was started for it all the same.
+      if (halvedBy !== undefined && !wasStarted(failure)) {
+        for (const member of list) members[member] = undefined
+      }
+    }
+  }
+  send(members.flatMap((verdict, member) => (verdict === undefined ? [member] : [])))
+  const rest = stopped ?? retryable('late')
+  const last = halvedBy !== undefined && !wasStarted(rest) ? retryable('halved', { status: halvedBy }) : rest
+  return { requests, members: members.map((verdict) => verdict ?? left(last)), late }
+}
+
+const verdictIn = ({ heard }: Played): Verdict | undefined =>
+  heard.find(({ what }) => what === 'next')?.verdict
+
+const whole = (trace: Trace): ReadonlyArray<Played> => trace.attempts.filter(({ cancelled }) => !cancelled)
+
+/** Without the words for people. */
+const plain = (verdict: Verdict): unknown =>
+  JSON.parse(JSON.stringify(verdict, (key, value: unknown) => (key === 'detail' ? undefined : value)))
+
+type Check = (trace: Trace) => void
+
+const checks: Readonly<Record<string, Check>> = {
+  'B1 the requests are those of plain bisection': (trace) => {
+    trace.attempts.forEach((played, at) => {
+      const expected = expectedOf(trace, at)?.requests
+      const seen = played.calls.map(({ item }) => item.items)
+      same(seen, played.cancelled ? expected?.slice(0, seen.length) : expected)
+    })
+  },
+  'B2 each member has its own verdict, by position': (trace) => {
+    trace.attempts.forEach((played, at) => {
+      const verdict = verdictIn(played)
+      if (verdict === undefined) return
+      const members = expectedOf(trace, at)?.members ?? []
+      members.forEach((expected, member) =>
+        same(plain(ofMember(verdict, trace.world.count, member)), plain(expected)),
+      )
+      same(
+        verdict._tag === 'Right',
+        members.every(({ _tag }) => _tag === 'Right'),
+      )
+    })
+  },
+  'B3 what was taken or refused for good is not sent again': (trace) => {
+    const over = new Set<number>()
+    for (const { item, verdictAt, attempt } of trace.attempts.flatMap(({ calls }) => calls)) {
+      for (const member of item.items) holds(!over.has(member), `member ${member} was sent again`)
+      if (verdictAt === undefined) continue
+      const all = trace.attempts.flatMap(({ calls }) => calls)
+      const verdict = judge(
+        trace.world,
+        item.items,
+        all.findIndex((call) => call.item === item && call.attempt === attempt),
+        attempt.number,
+      )
+      if (verdict === undefined) continue
+      const failure = verdict._tag === 'Left' ? verdict.left : undefined
+      const divides = failure?._tag === 'Refused' && trace.world.only.includes(failure.status ?? 0)
+      if (divides && item.items.length > 1) continue
+      item.items.forEach((member, place) => {
+        if (isFinal(ofMember(verdict, item.items.length, place))) over.add(member)
+      })
+    }
+  },
+  'B4 one request at a time': (trace) => {
+    const calls = trace.attempts.flatMap((played) => played.calls)
+    calls.forEach(({ startedAt }, at) => {
+      const before = calls[at - 1]
+      if (before !== undefined) holds((before.endedAt ?? Infinity) <= startedAt, 'two at the same time')
+    })
+  },
+  'B5 none starts at or after the deadline': (trace) => {
+    for (const { calls, attempt } of trace.attempts)
+      holds(
+        calls.every(({ startedAt }) => startedAt < attempt.until),
+        'a late start',
+      )
+  },
+  'B6 every body is exact, with the envelope and the signer of the batch': (trace) => {
+    const { batch } = trace
+    for (const { item } of trace.attempts.flatMap(({ calls }) => calls)) {
+      same(bytesOf(item, 0).length, item.byteLength)
+      same(Buffer.from(bytesOf(item, 0)).toString(), bodyOf(item, 0))
+      holds(item.frame === batch.frame && item.signer === batch.signer, 'another envelope or signer')
+      holds(item.id === batch.id && item.closedBy === batch.closedBy, 'another batch')
+      same(
+        item.members,
+        item.items.map((member) => batch.members[member]),
+      )
+      if (item.items.length === trace.world.count) holds(item === batch, 'a copy of the batch')
+    }
+  },
+  'B7 one bad member costs a logarithm of requests': (trace) => {
+    const { world } = trace
+    if (world.bad.length > 1 || world.most < world.count || world.upsets.length > 0) return
+    const most = 1 + 2 * Math.ceil(Math.log2(world.count))
+    for (const { calls } of trace.attempts)
+      holds(calls.length <= most, `${calls.length} requests for ${world.count} members`)
+  },
+  'B8 one verdict and one end; the verdict when the last request has its own': (trace) => {
+    for (const played of whole(trace)) {
+      const { heard, calls } = played
+      const kinds = heard.map(({ what }) => what).join()
+      holds(['next,complete', 'next,error', 'error'].includes(kinds), `told: ${kinds}`)
+      const last = calls.at(-1)
+      if (last === undefined) continue
+      const isLate = expectedOf(trace, trace.attempts.indexOf(played))?.late
+      const at = isLate === true || last.verdictAt === undefined ? last.endedAt : last.verdictAt
+      same([heard[0]?.at, heard.at(-1)?.at], [at, last.endedAt])
+    }
+  },
+  'B9 a defect is passed on, after what is known': (trace) => {
+    for (const played of whole(trace)) {
+      const broken = played.calls.some(({ ended }) => ended === 'failed')
+      same(played.heard.at(-1)?.what, broken ? 'error' : 'complete')
+      const first = played.calls[0]
+      const nothingKnown = first?.item === trace.batch && first.verdictAt === undefined
+      same(verdictIn(played) === undefined, broken && nothingKnown)
+    }
+  },
+  'B10 a cancel stops the running part, and nothing is told or started after it': (trace) => {
+    for (const { afterCancel, runningAfterCancel, cancelled, calls } of trace.attempts) {
+      same([afterCancel, runningAfterCancel], [0, 0])
+      if (cancelled) holds(calls.filter(({ ended }) => ended === 'cancelled').length <= 1, 'two cancelled')
+    }
+  },
+  'B11 a failure that says that nothing was started is true': (trace) => {
+    for (const played of whole(trace)) {
+      const verdict = verdictIn(played)
+      if (verdict?._tag !== 'Left' || wasStarted(verdict.left)) continue
+      holds(
+        played.calls.every(({ item }) => item.items.length === trace.world.count) && played.calls.length <= 1,
+        'it was',
+      )
+    }
+  },
+  'B12 an answer to the whole batch is passed on unchanged': (trace) => {
+    for (const played of whole(trace)) {
+      const [only, ...others] = played.calls
+      if (only?.item !== trace.batch || others.length > 0 || only.verdictAt === undefined) continue
+      const verdict = verdictIn(played)
+      const index = trace.attempts
+        .slice(0, trace.attempts.indexOf(played))
+        .reduce((sum, { calls }) => sum + calls.length, 0)
+      const said = judge(trace.world, only.item.items, index, played.attempt.number)
+      // Refused and then too late for its halves: that is no answer of the receiver.
+      const failure = verdict?._tag === 'Left' ? verdict.left : undefined
+      if (failure?._tag === 'Retryable' && failure.reason === 'halved') continue
+      same(verdict, said)
+    }
+  },
+  'B13 number and deadline reach each part, and each part gets its own last failure': (trace) => {
+    for (const { attempt, calls } of trace.attempts) {
+      for (const { attempt: given, item } of calls) {
+        same([given.number, given.until], [attempt.number, attempt.until])
+        const { lastFailure } = attempt
+        if (lastFailure?._tag !== 'PartlyFailed' || lastFailure.members.length !== trace.world.count) {
+          holds(given.lastFailure === lastFailure, 'another past')
+          continue
+        }
+        const past = item.items.map((member) => lastFailure.members[member])
+        const failures = past.map((verdict) => (verdict?._tag === 'Left' ? verdict.left : undefined))
+        const [first] = failures
+        const isOne = failures.every((failure) => isDeepStrictEqual(failure, first))
+        same(given.lastFailure, isOne ? first : { _tag: 'PartlyFailed', members: past })
+      }
+    }
+  },
+}
+
+export const bisectLaws = (make: MakeBisect): ReadonlyArray<Law> =>
+  Object.entries(checks).map(([id, check]) => ({
+    id,
+    property: fc.asyncProperty(bisectWorld, async (world) => check(play(make, world))),
+  }))
+
+describe('withBisection', () => {
+  it.each(bisectLaws((only, clock) => withBisection({ only, clock })))('$id', ({ property }) =>
+    fc.assert(property),
+  )
+})

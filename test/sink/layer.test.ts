@@ -1,0 +1,138 @@
+import { right } from 'fp-ts/lib/Either.js'
+import { NEVER, Observable, of, throwError } from 'rxjs'
+import { describe, expect, expectTypeOf, test } from 'vitest'
+import type { Verdict } from '../../src/core/failure.ts'
+import { subscribeTo, makeLayer, makeSink } from '../../src/sink/layer.ts'
+import { contramap } from '../../src/sink/contramap.ts'
+import { sink } from '../../src/sink/fromFunction.ts'
+import { onlyAttempt, type Sink } from '../../src/sink/sink.ts'
+
+const taken: Verdict = right({ sink: 'theirs' })
+
+const heard = (deliver: Sink<number>['deliver']): ReadonlyArray<unknown> => {
+  const told: unknown[] = []
+  subscribeTo({ name: 'theirs', deliver, close: () => () => Promise.resolve() })(1, onlyAttempt, {
+    next: (verdict) => told.push(verdict),
+    complete: () => told.push('complete'),
+    error: (defect) => told.push(defect instanceof Error ? defect.message : defect),
+  })
+  return told
+}
+
+describe('a sink of a host is held to the contract:', () => {
+  test('one verdict and the end pass', () => {
+    expect(heard(() => of(taken))).toEqual([taken, 'complete'])
+  })
+  test('a second verdict is ignored', () => {
+    expect(heard(() => of(taken, taken))).toEqual([taken, 'complete'])
+  })
+  test('an end without a verdict is a defect', () => {
+    expect(heard(() => of())).toEqual(['the sink completed without a verdict'])
+  })
+  test('an error is a defect', () => {
+    expect(heard(() => throwError(() => 'broken'))).toEqual(['broken'])
+  })
+  test('a deliver that throws is a defect', () => {
+    expect(
+      heard(() => {
+        throw new Error('thrown')
+      }),
+    ).toEqual(['thrown'])
+  })
+  test('a subscribe that throws is a defect', () => {
+    expect(
+      heard(
+        () =>
+          new Observable(() => {
+            throw new Error('thrown')
+          }),
+      ),
+    ).toEqual(['thrown'])
+  })
+  test('an error of a teardown after the end is dropped', () => {
+    const messy = new Observable<Verdict>((subscriber) => {
+      subscriber.next(taken)
+      subscriber.complete()
+      return () => {
+        throw new Error('thrown')
+      }
+    })
+    expect(heard(() => messy)).toEqual([taken, 'complete'])
+  })
+  test('a sink without a verdict is waited for', () => {
+    expect(heard(() => NEVER)).toEqual([])
+  })
+})
+
+describe('makeSink', () => {
+  const subscribe = (start: Parameters<typeof makeSink<number>>[1]) => {
+    const events: unknown[] = []
+    const made = makeSink('own', start, () => () => Promise.resolve())
+    const cancel = subscribeTo(made)(1, onlyAttempt, {
+      next: (verdict) => events.push(verdict),
+      complete: () => events.push('complete'),
+      error: (defect) => events.push(defect),
+    })
+    return { events, cancel }
+  }
+
+  test('runs the teardown once: before the end, or at the cancel', () => {
+    const order: string[] = []
+    const ended = subscribe((_item, _attempt, observer) => {
+      queueMicrotask(() => order.push('late'))
+      observer.next(taken)
+      observer.complete()
+      return () => order.push('ended')
+    })
+    ended.cancel()
+    const cancelled = subscribe(() => () => order.push('cancelled'))
+    cancelled.cancel()
+    cancelled.cancel()
+    expect([order, ended.events, cancelled.events]).toEqual([['ended', 'cancelled'], [taken, 'complete'], []])
+  })
+
+  test('emits nothing after the end or the cancel, and no second verdict', () => {
+    let emit = (): void => undefined
+    const { events, cancel } = subscribe((_item, _attempt, observer) => {
+      observer.next(taken)
+      observer.next(taken)
+      emit = () => {
+        observer.next(taken)
+        observer.error('broken')
+        observer.complete()
+      }
+      return () => undefined
+    })
+    cancel()
+    emit()
+    expect(events).toEqual([taken])
+  })
+})
+
+test('makeLayer keeps the name and the close of the sink inside', () => {
+  const inner = makeSink<number>(
+    'inner',
+    () => () => undefined,
+    () => () => Promise.resolve(),
+  )
+  const layer = makeLayer(inner, (subscribe) => subscribe)
+  expect([layer.name, layer.close]).toEqual(['inner', inner.close])
+})
+
+test('contramap translates each item; if it throws, that delivery is a defect', () => {
+  const seen: string[] = []
+  const texts = sink('texts', (text: string) => {
+    seen.push(text)
+    return right({ sink: 'texts' })
+  })
+  const numbers = contramap((n: number) => {
+    if (n < 0) throw new Error('negative')
+    return `number ${n}`
+  })(texts)
+  expectTypeOf(numbers).toEqualTypeOf<Sink<number>>()
+  const defects: unknown[] = []
+  for (const n of [1, -1, 2])
+    numbers.deliver(n, onlyAttempt).subscribe({ error: (defect) => defects.push(defect) })
+  expect(seen).toEqual(['number 1', 'number 2'])
+  expect(defects).toEqual([new Error('negative')])
+})
