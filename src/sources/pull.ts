@@ -5,7 +5,7 @@ import { nextTurn, systemClock } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { wholeNumber } from '../core/json.ts'
 import { abandoned } from '../core/outcome.ts'
-import { isolate } from '../log/listeners.ts'
+import { callSafely } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 
 /** How much may be in a pipeline that is fed by `pull`. */
@@ -133,7 +133,7 @@ export const pull = <T, R>(
     }
 
     subscriber.add(() => {
-      isolate(stop, undefined, (error) =>
+      callSafely(stop, undefined, (error) =>
         onEvent?.({ _tag: 'Defect', at: clock.now(), where: 'pull: return of the source', error }),
       )
     })

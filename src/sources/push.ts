@@ -8,7 +8,7 @@ import type { Abandoned, Dropped } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
 import { closed, full, tooLarge } from '../core/refusal.ts'
 import type { Closed, Full, TooLarge } from '../core/refusal.ts'
-import { isolate } from '../log/listeners.ts'
+import { callSafely } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { waitForRoom } from './waitForRoom.ts'
 
@@ -119,7 +119,7 @@ export const push = <T>(options: PushOptions<T> = {}): Push<T> => {
   const report = (outcomes: ReadonlyArray<Dropped<T> | Abandoned<T>>): void => {
     if (onDropped === undefined) return
     for (const outcome of outcomes) {
-      isolate(onDropped, outcome, (error) =>
+      callSafely(onDropped, outcome, (error) =>
         onEvent?.({ _tag: 'Defect', at: clock.now(), where: 'push.onDropped', error }),
       )
     }

@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from '../core/clock.ts'
 import type { Verdict } from '../core/failure.ts'
-import { fromRun, type Receiver, type Run } from '../sink/layer.ts'
+import { makeSink, type Subscribe } from '../sink/layer.ts'
 import type { Attempt, Sink } from '../sink/sink.ts'
 
 /** How a scripted sink answers one delivery. */
@@ -68,7 +68,7 @@ export const scriptedSink = <A>({
   const closed: number[] = []
   let running = 0
 
-  const run: Run<A> = (item, attempt, receiver) => {
+  const subscribe: Subscribe<A> = (item, attempt, observer) => {
     const answer = reply(item, attempt, calls.length)
     const call: Writable<Call<A>> = {
       item,
@@ -87,43 +87,38 @@ export const scriptedSink = <A>({
       else cancelTimer = clock.schedule(delay, task)
     }
 
-    const end = (ended: NonNullable<Call<A>['ended']>, onEvent: (receiver: Receiver) => void): void => {
-      if (call.ended !== undefined) return
+    /** Notes the end; false if the delivery has ended before. */
+    const end = (ended: NonNullable<Call<A>['ended']>): boolean => {
+      if (call.ended !== undefined) return false
       call.ended = ended
       call.endedAt = clock.monotonic()
       running--
-      onEvent(receiver)
+      return true
     }
 
     const close = (): void => {
       if ('defect' in answer) {
-        end('failed', (to) => {
-          to.error(answer.defect)
-        })
-      } else if (answer.verdict !== undefined) {
-        end('completed', (to) => {
-          to.complete()
-        })
-      }
+        if (end('failed')) observer.error(answer.defect)
+      } else if (answer.verdict !== undefined && end('completed')) observer.complete()
     }
 
     later(answer.after, () => {
       if (answer.verdict !== undefined) {
         call.verdictAt = clock.monotonic()
-        receiver.next(answer.verdict)
+        observer.next(answer.verdict)
       }
       if (call.ended === undefined) later(answer.rest, close)
     })
 
     return () => {
-      end('cancelled', () => cancelTimer?.())
+      if (end('cancelled')) cancelTimer?.()
     }
   }
 
-  const own = fromRun(name, run, (within) => () => {
+  const own = makeSink(name, subscribe, (within) => () => {
     closed.push(within)
     return Promise.resolve()
   })
-  // Not a spread into a new sink: layers find the run on the very object that `fromRun` made.
+  // Not a spread into a new sink: layers find `subscribe` on the object that `makeSink` made.
   return Object.assign(own, { calls, running: () => running, closed })
 }

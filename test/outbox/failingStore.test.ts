@@ -8,7 +8,7 @@ import { retryable } from '../../src/core/failure.ts'
 import type { Verdict } from '../../src/core/failure.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { exponential } from '../../src/policy/retryPolicy.ts'
-import { fromRun } from '../../src/sink/layer.ts'
+import { makeSink } from '../../src/sink/layer.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
@@ -45,7 +45,7 @@ const play = (outbox: Outbox<string>) => {
   const seen: string[] = []
   const items = new Subject<Either<never, string>>()
   let calls = 0
-  const sink = fromRun<string>(
+  const sink = makeSink<string>(
     's',
     (_, attempt, receiver) => {
       calls++

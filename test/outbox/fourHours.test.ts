@@ -9,7 +9,7 @@ import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { relay } from '../../src/outbox/relay.ts'
 import { standard } from '../../src/policy/retryPolicy.ts'
 import { deliver } from '../../src/operators/deliver.ts'
-import { fromRun } from '../../src/sink/layer.ts'
+import { makeSink } from '../../src/sink/layer.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
@@ -22,7 +22,7 @@ describe('four hours of a dead receiver', () => {
     const clock = virtualClock()
     let requests = 0
     let late = 0
-    const dead = fromRun<number>(
+    const dead = makeSink<number>(
       'dead',
       (_, attempt, receiver) => {
         requests++
@@ -77,7 +77,7 @@ describe('four hours of a dead receiver', () => {
     const items = new Subject<Either<never, number>>()
     let delivered = 0
     let ended = 0
-    const sleeper = fromRun<number>(
+    const sleeper = makeSink<number>(
       'sleeper',
       (_, __, receiver) =>
         clock.schedule(30, () => {
@@ -101,7 +101,7 @@ describe('four hours of a dead receiver', () => {
     const clock = virtualClock()
     const items = new Subject<Either<never, number>>()
     const ended: string[] = []
-    const dead = fromRun<number>(
+    const dead = makeSink<number>(
       'dead',
       (_, __, receiver) => {
         receiver.next(left(retryable('network')))

@@ -6,7 +6,7 @@ import { refused, retryable, show as showFailure } from '../../src/core/failure.
 import type { Failure, Verdict } from '../../src/core/failure.ts'
 import { withRetry } from '../../src/outbox/withRetry.ts'
 import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
-import { fromRun } from '../../src/sink/layer.ts'
+import { makeSink } from '../../src/sink/layer.ts'
 import { onlyAttempt } from '../../src/sink/sink.ts'
 import type { Sink } from '../../src/sink/sink.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
@@ -19,7 +19,7 @@ const busy: Verdict = left(retryable('status', { status: 503 }))
 const scripted = (clock: ReturnType<typeof virtualClock>, verdicts: ReadonlyArray<Verdict>) => {
   const starts: number[] = []
   let running = 0
-  const sink: Sink<string> = fromRun<string>(
+  const sink: Sink<string> = makeSink<string>(
     's',
     (_, attempt, receiver) => {
       starts.push(clock.monotonic())

@@ -16,7 +16,7 @@ import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { relay } from '../../src/outbox/relay.ts'
 import { standard } from '../../src/policy/retryPolicy.ts'
-import { fromRun } from '../../src/sink/layer.ts'
+import { makeSink } from '../../src/sink/layer.ts'
 import { withTimeout } from '../../src/sink/timeout.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
@@ -167,7 +167,7 @@ it.each([
           for (const { entry } of list) stored.add(entry.item)
         },
       }
-      const receiver = fromRun<number>(
+      const receiver = makeSink<number>(
         'receiver',
         (item, { until }, to) => {
           const at = clock.now()
