@@ -35,6 +35,8 @@ export interface Counters {
   /** So many of those that wait are another process's from now on. */
   readonly passOn: (count: number) => void
   readonly end: (outcome: Outcome<unknown>) => void
+  /** A stored item that cannot be read counts as rejected. It has no outcome. */
+  readonly endCorrupt: () => void
   readonly waiting: () => number
   readonly totals: () => Totals
 }
@@ -63,6 +65,9 @@ export const counters = (stored = 0): Counters => {
     },
     end: (outcome) => {
       counts[SLOTS[outcome._tag]]++
+    },
+    endCorrupt: () => {
+      counts.rejected++
     },
     waiting,
     totals: () => ({ ...counts, waiting: waiting() }),

@@ -21,6 +21,7 @@ import { hot } from '../log/streams.ts'
 import { closeRelay } from '../outbox/close.ts'
 import type { CloseResult } from '../outbox/close.ts'
 import { isStoredIn } from '../outbox/lmdb/contract.ts'
+import type { CorruptRecord } from '../outbox/lmdb/contract.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
 import { memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { ordered } from '../outbox/ordered.ts'
@@ -94,12 +95,13 @@ export interface OpenDestination extends Destination {
 const openOutbox = (
   { outbox, orderBy, maxCount, maxBytes, clock }: CheckedOptions,
   onOrderError: (error: unknown) => void,
+  onCorrupt: (record: CorruptRecord) => void,
 ): Outbox<Payload<Event>> => {
   const opened =
     outbox === undefined
       ? memoryOutbox<Payload<Event>>({ maxCount, maxBytes })
       : isStoredIn(outbox)
-        ? lmdbOutbox({ ...outbox, codec: payloadCodec, clock })
+        ? lmdbOutbox({ ...outbox, codec: payloadCodec, clock, onCorrupt })
         : outbox
   if (orderBy === undefined) return opened
   return ordered(opened, ({ items: [event] }) => orderBy(event), onOrderError)
@@ -134,7 +136,10 @@ export const openDestination = (
   const encode = eventEncoder(options, (keys) => {
     onEvent({ _tag: 'UnknownKeys', at: now(), keys })
   })
-  const outbox = openOutbox(options, defectIn('orderBy'))
+  const outbox = openOutbox(options, defectIn('orderBy'), ({ id }) => {
+    work.endedCorrupt(id)
+    room.freed()
+  })
   const occupancy = (): OutboxStats => {
     const stats = outbox.stats()
     return arriving === 0

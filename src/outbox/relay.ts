@@ -68,6 +68,8 @@ export interface Relay<A> {
   readonly isAborted: () => boolean
   /** Asks the outbox for due entries. */
   readonly poll: () => void
+  /** The outbox ended a record that it could not read, as a dead letter: it counts as rejected. */
+  readonly endedCorrupt: (id: string) => void
   /** Reports entries that were removed from the outbox as abandoned. */
   readonly discard: (entries: ReadonlyArray<Entry<A>>) => void
   /**
@@ -338,6 +340,10 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
           return count
         },
       )
+    },
+    endedCorrupt: (id) => {
+      report.endedCorrupt(id)
+      changed()
     },
     report: report.log,
     totals: () => {

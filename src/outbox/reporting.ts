@@ -14,6 +14,8 @@ export interface Reporting<A> {
   readonly redriven: (count: number) => void
   /** Counts and reports an outcome. What a listener causes meanwhile is reported after it. */
   readonly ended: (outcome: Outcome<A>) => void
+  /** Counts and logs a stored record that could not be read. */
+  readonly endedCorrupt: (id: string) => void
   /** Runs `task` after everything reported so far has reached the listeners. */
   readonly afterReports: (task: () => void) => void
   readonly isReporting: () => boolean
@@ -60,6 +62,10 @@ export const reporting = <A>(
     redriven: counts.accept,
     ended: (outcome) => {
       reports.take(report, outcome)
+    },
+    endedCorrupt: (id) => {
+      counts.endCorrupt()
+      defect('outbox', new Error(`The stored record ${id} cannot be read. It is a dead letter now.`))
     },
     afterReports: (task) => {
       reports.take(task, undefined)

@@ -7,6 +7,8 @@ import type { Event } from '../../src/event/event.ts'
 import type { Payload } from '../../src/event/payload.ts'
 import { disk, reread, survivingOutbox } from '../outbox/survivingOutbox.ts'
 import type { Disk } from '../outbox/survivingOutbox.ts'
+import { payloadCodec } from '../../src/destination/record.ts'
+import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { webhookDestination } from '../../src/destination/createDestination.ts'
 import type { DestinationOptions } from '../../src/destination/destination.ts'
 import { ConfigError } from '../../src/core/refusal.ts'
@@ -57,6 +59,28 @@ it('events of an earlier process are delivered: the same bytes and id, signed wi
   expect(
     after.map(({ headers }) => String(headers['x-message-id'])).sort((a, b) => a.localeCompare(b)),
   ).toEqual(['m1', 'm2', 'm3'])
+})
+
+it('a stored event that cannot be read counts as rejected, and is logged once', async () => {
+  const path = folder()
+  const before = lmdbOutbox({ path, codec: { ...payloadCodec, toText: () => 'not an event' } })
+  const payload = { id: 'm1', items: [], text: '', byteLength: 0 } as unknown as Payload<Event>
+  await before.enqueue([payload])
+  await before.close()
+  const log: string[] = []
+  const destination = webhookDestination(
+    { webhooks: [{ url: 'http://127.0.0.1:9/' }] },
+    {
+      outbox: { path },
+      logger: false,
+      onEvent: (event) => {
+        if (event._tag === 'Defect') log.push(String(event.error))
+      },
+    },
+  )
+  expect(await destination.idle()).toMatchObject({ accepted: 1, rejected: 1, waiting: 0 })
+  expect(log).toEqual(['Error: The stored record 1 cannot be read. It is a dead letter now.'])
+  await destination.close()
 })
 
 it('dead letters survive a restart, and can be sent again', async () => {
