@@ -21,10 +21,10 @@ export type {
   Track,
   Traits,
   WithinOptions,
-} from './Client.ts'
-export type { ClientOptions, Overflow } from './ClientOptions.ts'
+} from './client.ts'
 export { createClient } from './createClient.ts'
+export type { ClientOptions, Overflow } from './options.ts'
+export type { CallType, Message, SentBatch } from './message.ts'
 export { OutboxError } from '../outbox/lmdb/contract.ts'
 export type { StoredIn } from '../outbox/lmdb/contract.ts'
 export { ConfigError } from '../core/refusal.ts'
-export type { CallType, Message, MessageBatch, SentBatch } from './Message.ts'

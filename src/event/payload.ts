@@ -47,7 +47,7 @@ export const frameBytes = (frame: Frame): number =>
   Buffer.byteLength(frame.prefix) + Buffer.byteLength(endOf(frame, 0))
 
 /** Why a batch closed. */
-export type ClosedBy = 'count' | 'bytes' | 'delay' | 'flush' | 'end'
+export type ClosedBy = 'count' | 'bytes' | 'delay' | 'flush' | 'end' | 'retry'
 
 /** One event, encoded. */
 export interface EventPayload<out A> {

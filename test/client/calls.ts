@@ -1,5 +1,5 @@
-import type { ClientCall } from '../../src/client/Client.ts'
-import type { CallType } from '../../src/client/Message.ts'
+import type { ClientCall } from '../../src/client/client.ts'
+import type { CallType } from '../../src/client/message.ts'
 
 export type Kind = CallType
 

@@ -1,8 +1,8 @@
 /** A client against a real server on loopback. */
 import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Client } from '../../src/client/Client.ts'
-import type { ClientOptions } from '../../src/client/ClientOptions.ts'
+import type { Client } from '../../src/client/client.ts'
+import type { ClientOptions } from '../../src/client/options.ts'
 import { createClient } from '../../src/client/createClient.ts'
 import { version } from '../../src/core/version.ts'
 import type { Fault, FaultScript } from '../../src/testing/faults.ts'

@@ -1,5 +1,5 @@
 import { describe, expectTypeOf, it } from 'vitest'
-import type { Client, Identify, Page, Track } from '../../src/client/Client.ts'
+import type { Client, Identify, Page, Track } from '../../src/client/client.ts'
 
 interface Events {
   readonly 'Signed Up': { readonly plan: string }

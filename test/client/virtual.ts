@@ -1,9 +1,9 @@
 /** A client on a virtual clock, whose requests go to a scripted sink: everything but HTTP is what hosts get. */
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { Client } from '../../src/client/Client.ts'
-import type { ClientOptions } from '../../src/client/ClientOptions.ts'
+import type { Client } from '../../src/client/client.ts'
+import type { ClientOptions } from '../../src/client/options.ts'
 import { createClient } from '../../src/client/createClient.ts'
-import type { Message, SentBatch } from '../../src/client/Message.ts'
+import type { Message, SentBatch } from '../../src/client/message.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
 import { refused, retryable } from '../../src/core/failure.ts'
 import type { Outcome } from '../../src/core/outcome.ts'

@@ -1,0 +1,320 @@
+/**
+ * The options of a client: what a host may set, and how that is checked.
+ *
+ * @module
+ */
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { backgroundClock, systemRandom } from '../core/clock.ts'
+import type { Clock, Random } from '../core/clock.ts'
+import {
+  anyOf,
+  decodeOptions,
+  flag,
+  func,
+  guarded,
+  methods,
+  oneOf,
+  option,
+  optional,
+  strict,
+  wholeNumber,
+  withDefault,
+} from '../core/options.ts'
+import type { Decoded } from '../core/options.ts'
+import { hasFunctions } from '../core/json.ts'
+import type { Fault } from '../core/refusal.ts'
+import type { Data } from '../event/call.ts'
+import { eventReader } from '../event/event.ts'
+import type { Integrations } from '../event/event.ts'
+import type { JsonObject } from '../event/json.ts'
+import * as Limits from '../event/limits.ts'
+import { frameBytes } from '../event/payload.ts'
+import { trackingFrame } from '../event/trackingMessage.ts'
+import { ingestionFaults } from '../http/ingestion.ts'
+import type { IngestionSettings } from '../http/ingestion.ts'
+import type { Egress } from '../http/egress.ts'
+import type { TlsOptions } from '../http/tls.ts'
+import type { Listener } from '../log/logEvent.ts'
+import type { Logger } from '../log/logger.ts'
+import { storedIn } from '../outbox/lmdb/contract.ts'
+import type { StoredIn } from '../outbox/lmdb/contract.ts'
+import { isOutbox } from '../outbox/outbox.ts'
+import type { Outbox } from '../outbox/outbox.ts'
+import { isRetryPolicy, standard } from '../policy/retryPolicy.ts'
+import type { RetryPolicy } from '../policy/retryPolicy.ts'
+import type { Sink } from '../sink/sink.ts'
+import type { Message, SentBatch } from './message.ts'
+
+/** What happens to a call when the queue is full. */
+export type Overflow = 'error' | 'dropNewest' | 'dropOldest'
+
+/** What may be set beside the write key. Numbers are whole and from 1 unless another range is given. */
+export interface ClientOptions {
+  /** Messages in a batch; 1 sends each at once. Default 20. */
+  readonly size?: number
+  /** Another name for `size`. If both are given, the smaller one counts. */
+  readonly flushAt?: number
+  /**
+   * Milliseconds from the last batch, at first from the creation, after which the messages that wait are sent; a message after a longer
+   * pause is sent at once. Default 5,000; `Infinity` for never.
+   */
+  readonly flushAfter?: number
+  /** Where to post, http or https. Without a path, `/v1/batch` is used. Default `http://127.0.0.1:7410/v1/batch`. */
+  readonly endpoint?: string | URL
+  /** Bytes of JSON of one message; default 32,000. */
+  readonly maxMessage?: number
+  /** Bytes of the body of a batch, envelope and commas included; default 500,000. */
+  readonly maxBatch?: number
+  /** Messages that were accepted and have not ended; default 10,000. With an `outbox`: those that it has not stored yet. */
+  readonly maxCount?: number
+  /** The same in bytes of JSON; default 33,554,432. */
+  readonly maxBytes?: number
+  /**
+   * What happens to a call when the queue is full. `error`, the default: it answers `Full`. `dropNewest`: it is accepted and dropped.
+   * `dropOldest`: the oldest message that is not in flight is dropped; if all are in flight, the new one. Each dropped message has its
+   * outcome, `Dropped`. With an `outbox`, `dropOldest` is a fault.
+   *
+   * A call made while such an outcome is reported answers `Full` if there is no room: send it again after `ready()`. A queue that is smaller
+   * than a batch sends what it has when it is full.
+   */
+  readonly overflow?: Overflow
+  /** Requests at a time. Default 1, which keeps the order of the calls: later messages wait behind a retry. More keep no order. */
+  readonly concurrency?: number
+  /** When to try again; default `standard`: exponential from 1 s, at most 10 min, full jitter, until 4 h. */
+  readonly retry?: RetryPolicy
+  /** Milliseconds for one request in total, headers and body; default 10,000. */
+  readonly timeout?: number
+  /** For calls that name no such destination themselves: the call's own entry wins, name by name. */
+  readonly integrations?: Integrations
+  /** For the context of every call: the call's own entry wins, key by key. */
+  readonly context?: Data
+  /** Default true. If false, calls are checked and answered `Disabled`; nothing is queued or sent. */
+  readonly enabled?: boolean
+  /**
+   * Where messages wait; default memory. `{ path }` is a folder on a disk, by default for 2,000,000 messages and 8 GiB of their JSON: calls
+   * still answer at once, each message is on the disk some milliseconds later (`persisted()` says when), and a crash loses none that is.
+   * Or an outbox of your own; it is given messages as plain data. While the store fails, messages wait in memory and are sent from there.
+   */
+  readonly outbox?: Outbox<Message> | StoredIn
+  /** Where batches go in place of the endpoint. A refused batch is divided, and `timeout` applies, as with HTTP. The client does not close it. */
+  readonly sink?: Sink<SentBatch>
+  /** Which addresses may be dialled; default all but link-local and metadata addresses. */
+  readonly egress?: Egress
+  /** Authorities to trust, and your own certificate. */
+  readonly tls?: TlsOptions
+  /** Static headers of every request. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Default: warnings and errors go to the console. `false` for silence. */
+  readonly logger?: Logger | false
+  /** Receives every log event: of messages, and of attempts at batches. */
+  readonly onEvent?: Listener
+  /**
+   * Receives a promise when the first message after idleness was accepted; it resolves when everything accepted has ended. For platforms
+   * that freeze a process which waits for nothing.
+   */
+  readonly waitUntil?: (ended: Promise<unknown>) => void
+  /**
+   * At the natural end of the program, when nothing else is left to do, sends what waits, and lets the process go when all has ended or
+   * nothing more can happen in time. Default true: at most 10,000 ms; a number sets the milliseconds; false turns it off.
+   */
+  readonly drainOnExit?: boolean | number
+  /** Default: the machine's, with timers that do not hold the process. */
+  readonly clock?: Clock
+  /** Numbers from 0 up to, but not including, 1. Default: the machine's. */
+  readonly random?: Random
+  /** Makes the id of a call that brings none; default a random UUID, which is also taken if this throws or answers no usable id. */
+  readonly newId?: () => string
+}
+
+/** What every call is given, unless it says otherwise itself. */
+export interface CallDefaults {
+  readonly context: JsonObject | undefined
+  readonly integrations: Integrations | undefined
+}
+
+type Faults = ReadonlyArray<Fault>
+
+const DEFAULT_ENDPOINT = 'http://127.0.0.1:7410/v1/batch'
+const DRAIN_WITHIN = 10_000
+const MAX_BYTES = 33_554_432
+
+const ENVELOPE = frameBytes(trackingFrame)
+
+const count = wholeNumber('', 1)
+
+const isFolder = (value: unknown): boolean => typeof value === 'object' && value !== null && 'path' in value
+
+const outbox = option<Outbox<Message> | StoredIn>('an Outbox, or { path } of a folder', (value) => {
+  // Its items are messages: the client enqueues nothing else.
+  if (isOutbox(value)) return right(value as Outbox<Message>)
+  return isFolder(value) ? decodeOptions(storedIn, value) : left('must be an Outbox, or { path } of a folder')
+})
+
+const sink = guarded(
+  'a Sink, an object with name, deliver, close',
+  (value): value is Sink<SentBatch> =>
+    hasFunctions(value, ['deliver', 'close']) && typeof value['name'] === 'string',
+)
+
+/** `ingestionFaults` or `defaultsOf` checks it. */
+const checkedElsewhere = optional(option<unknown>('anything', right))
+
+const shape = {
+  size: optional(count),
+  flushAt: optional(count),
+  flushAfter: withDefault(
+    anyOf('must be a whole number of ms from 1, or Infinity', count, oneOf(Infinity)),
+    5_000,
+  ),
+  endpoint: checkedElsewhere,
+  maxMessage: withDefault(count, Limits.callBytes),
+  maxBatch: withDefault(count, Limits.batchBytes),
+  maxCount: withDefault(count, 10_000),
+  maxBytes: withDefault(count, MAX_BYTES),
+  overflow: withDefault(oneOf<Overflow>('error', 'dropNewest', 'dropOldest'), 'error'),
+  concurrency: withDefault(count, 1),
+  retry: withDefault(guarded('a RetryPolicy, made with the constructors', isRetryPolicy), standard),
+  timeout: withDefault(count, 10_000),
+  integrations: checkedElsewhere,
+  context: checkedElsewhere,
+  enabled: withDefault(flag, true),
+  outbox: optional(outbox),
+  sink: optional(sink),
+  egress: checkedElsewhere,
+  tls: checkedElsewhere,
+  headers: checkedElsewhere,
+  logger: optional(
+    anyOf<Logger | false>(
+      'must be a Logger, an object with debug, info, warn, error, or false',
+      oneOf(false),
+      methods<Logger>('a Logger', 'debug', 'info', 'warn', 'error'),
+    ),
+  ),
+  onEvent: optional(func<Listener>()),
+  waitUntil: optional(func<(ended: Promise<unknown>) => void>()),
+  drainOnExit: withDefault(
+    anyOf<boolean | number>('must be true, false or a whole number of ms from 1', flag, count),
+    true,
+  ),
+  clock: withDefault(methods<Clock>('a Clock', 'now', 'monotonic', 'schedule'), backgroundClock),
+  random: withDefault(func<Random>(), systemRandom),
+  newId: optional(func<() => string>()),
+}
+
+type CheckedOptions = Decoded<typeof shape>
+
+/** The rules for several options together. */
+const together = ({ maxMessage, maxBatch, maxBytes, overflow, outbox: given }: CheckedOptions): Faults => [
+  ...(maxMessage + ENVELOPE > maxBatch
+    ? [
+        {
+          path: 'maxMessage',
+          message: `must leave room for the ${String(ENVELOPE)} bytes of the envelope in maxBatch`,
+        },
+      ]
+    : []),
+  ...(maxMessage > maxBytes
+    ? [{ path: 'maxBytes', message: 'must have room for one message of maxMessage' }]
+    : []),
+  ...(overflow === 'dropOldest' && given !== undefined
+    ? [{ path: 'overflow', message: 'cannot be dropOldest with an outbox' }]
+    : []),
+]
+
+const clientOptions = strict(shape, together)
+
+type WithDefault =
+  | 'flushAfter'
+  | 'maxMessage'
+  | 'maxBatch'
+  | 'maxCount'
+  | 'maxBytes'
+  | 'overflow'
+  | 'concurrency'
+  | 'retry'
+  | 'timeout'
+  | 'enabled'
+  | 'clock'
+  | 'random'
+
+/** The checked options, as the client works with them. */
+export interface ClientSettings
+  extends
+    Required<Pick<ClientOptions, WithDefault>>,
+    Pick<ClientOptions, 'outbox' | 'sink' | 'logger' | 'onEvent' | 'waitUntil' | 'newId'> {
+  /** The smaller one of `size` and `flushAt`. */
+  readonly size: number
+  readonly defaults: CallDefaults
+  /** Milliseconds for the drain at the end of the program; undefined for none. */
+  readonly drainWithin: number | undefined
+}
+
+/** Faults of what the requests need. With a sink of the host, only the write key is needed. */
+const requestFaults = (writeKey: unknown, options: ClientOptions): Faults => {
+  const { endpoint = DEFAULT_ENDPOINT, egress, tls, headers } = options
+  const given = Object.entries({ endpoint, writeKey, egress, tls, headers })
+  const faults = ingestionFaults(Object.fromEntries(given.filter(([, value]) => value !== undefined)))
+  return options.sink === undefined ? faults : faults.filter(({ path }) => path === 'writeKey')
+}
+
+const readDefaults = eventReader()
+
+/** A copy of the defaults, checked as the fields of a screen call: its rules include those of the other kinds. */
+const defaultsOf = ({ context, integrations }: ClientOptions): Either<Faults, CallDefaults> => {
+  const call = {
+    userId: 'any',
+    ...(context === undefined ? {} : { context }),
+    ...(integrations === undefined ? {} : { integrations }),
+  }
+  const decoded = readDefaults(call, 'screen')
+  if (isLeft(decoded)) return decoded
+  const event = decoded.right
+  // It was read as a screen.
+  if (event.type === 'delete') return right({ context: undefined, integrations: undefined })
+  return right({
+    context: context === undefined ? undefined : event.context,
+    integrations: event.integrations,
+  })
+}
+
+const drainWithinOf = (drainOnExit: boolean | number): number | undefined => {
+  if (typeof drainOnExit === 'number') return drainOnExit
+  return drainOnExit ? DRAIN_WITHIN : undefined
+}
+
+/** The settings of a client and of its requests, or every fault, without values. Never throws. */
+export const settingsOf = (
+  writeKey: unknown,
+  options: ClientOptions,
+): Either<Faults, { readonly settings: ClientSettings; readonly requests: IngestionSettings }> => {
+  const checked = decodeOptions(clientOptions, options)
+  if (isLeft(checked) && checked.left.some(({ path }) => path === '')) return checked
+  const defaults = defaultsOf(options)
+  const faults = [
+    ...(isLeft(checked) ? checked.left : []),
+    ...requestFaults(writeKey, options),
+    ...(isLeft(defaults) ? defaults.left : []),
+  ]
+  if (isLeft(checked) || isLeft(defaults) || faults.length > 0) return left(faults)
+  const { size, flushAt, drainOnExit, timeout, concurrency } = checked.right
+  const { endpoint = DEFAULT_ENDPOINT, egress, tls, headers } = options
+  return right({
+    settings: {
+      ...checked.right,
+      size: Math.min(size ?? flushAt ?? 20, flushAt ?? size ?? 20),
+      defaults: defaults.right,
+      drainWithin: drainWithinOf(drainOnExit),
+    },
+    requests: {
+      endpoint,
+      // It has no faults, so it is a string.
+      writeKey: writeKey as string,
+      timeout,
+      connections: concurrency,
+      ...(egress && { egress }),
+      ...(tls && { tls }),
+      ...(headers && { headers }),
+    },
+  })
+}

@@ -1,0 +1,288 @@
+/** A full queue: what is refused, what is dropped, and how callers wait for room. */
+import type { ClientOptions } from '../../src/client/options.ts'
+import { show } from '../../src/core/refusal.ts'
+import { both, exponential, notBefore } from '../../src/policy/retryPolicy.ts'
+import { busy, event, open, yes } from './virtual.ts'
+import type { World } from './virtual.ts'
+import { isRight } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+
+const offer = ({ client }: World, ...ids: ReadonlyArray<string>): ReadonlyArray<string> =>
+  ids.map((id) => {
+    const answer = client.track(event(id))
+    return isRight(answer) ? 'Accepted' : answer.left._tag
+  })
+
+const hung = (options: ClientOptions): World => open({ timeout: 1_000_000, ...options }, () => ({}))
+
+describe('when the queue is full', () => {
+  it('error: the call is answered Full, with what to do about it', () => {
+    const world = hung({ maxCount: 2 })
+    expect(offer(world, 'a', 'b', 'c')).toEqual(['Accepted', 'Accepted', 'Full'])
+    const answer = world.client.track(event('d'))
+    expect(answer).toMatchObject({ left: { bound: 'count', limit: 2, input: event('d') } })
+    if (!isRight(answer)) expect(show(answer.left)).toContain('ready()')
+    expect(world.client.stats()).toMatchObject({ accepted: 2, refusedBy: { Full: 2 }, waiting: 2 })
+  })
+
+  it('error: bytes are a bound too', () => {
+    const probe = open()
+    probe.client.track(event('a'))
+    const { bytes } = probe.client.stats()
+    const world = hung({ maxMessage: bytes, maxBytes: 2 * bytes })
+    expect(offer(world, 'a', 'b', 'c')).toEqual(['Accepted', 'Accepted', 'Full'])
+    expect(world.client.track(event('d'))).toMatchObject({ left: { bound: 'bytes', limit: 2 * bytes } })
+  })
+
+  it('dropNewest: it is accepted, and has its outcome at once', () => {
+    const world = hung({ maxCount: 2, overflow: 'dropNewest' })
+    expect(offer(world, 'a', 'b', 'c')).toEqual(['Accepted', 'Accepted', 'Accepted'])
+    expect(world.ended()).toEqual(['Dropped c'])
+    expect(world.outcomes[0]).toMatchObject({ reason: 'dropNewest', attempts: 0 })
+    expect(world.client.stats()).toMatchObject({ accepted: 3, dropped: 1, waiting: 2 })
+  })
+
+  it('35: dropOldest: the oldest message that is not in flight, one for each new one', () => {
+    const world = hung({ maxCount: 6, size: 2, overflow: 'dropOldest' })
+    // a,b are in flight; the others wait.
+    offer(world, 'a', 'b', 'c', 'd', 'e', 'f')
+    expect(world.ended()).toEqual([])
+    offer(world, 'g', 'h')
+    expect(world.ended()).toEqual(['Dropped c', 'Dropped d'])
+    expect(world.outcomes[0]).toMatchObject({ reason: 'dropOldest', attempts: 0 })
+    const busyWorld = hung({ maxCount: 3, size: 3, overflow: 'dropOldest' })
+    offer(busyWorld, 'a', 'b', 'c', 'd')
+    expect(busyWorld.outcomes[0]).toMatchObject({ _tag: 'Dropped', item: { id: 'd' }, reason: 'dropNewest' })
+  })
+
+  it('35: dropOldest during an outage: what waits for its retry is the oldest', async () => {
+    const world = open({ maxCount: 3, size: 2, overflow: 'dropOldest' }, () => ({ verdict: busy }))
+    offer(world, 'a', 'b', 'c', 'd')
+    expect(world.outcomes).toMatchObject([{ _tag: 'Dropped', item: { id: 'a' }, attempts: 1 }])
+    offer(world, 'e', 'f')
+    expect(world.ended()).toEqual(['Dropped a', 'Dropped b', 'Dropped c'])
+    await world.client.close({ timeout: 0 })
+    expect(world.ended().slice(3)).toEqual(['Abandoned d', 'Abandoned e', 'Abandoned f'])
+    expect(world.clock.pending()).toBe(0)
+  })
+
+  it('35: an outage longer than the queue: with `ready` nothing is lost', async () => {
+    let down = true
+    const { client, clock, sink } = open({ maxCount: 10, size: 5 }, () => ({ verdict: down ? busy : yes }))
+    let sent = 0
+    const produce = async (): Promise<void> => {
+      while (sent < 200) {
+        await client.ready()
+        if (isRight(client.track(event(`m${String(sent)}`)))) sent++
+      }
+    }
+    const produced = produce()
+    await clock.advance(3_600_000)
+    expect(sent).toBe(10)
+    down = false
+    await clock.advance(3_600_000)
+    await produced
+    expect(await client.flush()).toMatchObject({ accepted: 200, delivered: 200 })
+    const ids = new Set(sink.calls.flatMap(({ item }) => item.members.map(({ id }) => id)))
+    expect([...ids]).toEqual(Array.from({ length: 200 }, (_, n) => `m${String(n)}`))
+  })
+
+  it('48: a stalled endpoint and 50,000 calls: the bounds hold at every moment', () => {
+    for (const overflow of ['error', 'dropNewest', 'dropOldest'] as const) {
+      const { client } = open({ overflow, maxCount: 1_000, onEvent: () => undefined }, () => ({}))
+      for (let n = 0; n < 50_000; n++) {
+        client.track(event(`m${String(n)}`))
+        if (n % 1_000 === 0) expect(client.stats().waiting).toBeLessThanOrEqual(1_000)
+      }
+      const { accepted, dropped, waiting, refused } = client.stats()
+      expect([accepted + refused, accepted - dropped - waiting]).toEqual([50_000, 0])
+      expect(waiting).toBeGreaterThan(900)
+    }
+  })
+})
+
+describe('the order of messages', () => {
+  it('49: one request at a time: later batches wait for a retry', async () => {
+    const world = open({ size: 1 }, (_batch, number) => ({ verdict: number < 3 ? busy : yes, after: 5 }))
+    offer(world, 'a', 'b')
+    await world.clock.advance(20_000)
+    expect(world.requests().map((line) => line.split(' ')[1])).toEqual(['a', 'a', 'a', 'b', 'b', 'b'])
+    expect(world.ended()).toEqual(['Delivered a', 'Delivered b'])
+  })
+
+  it('several requests go at the same time with a concurrency of more than 1', () => {
+    const world = hung({ size: 1, concurrency: 3 })
+    offer(world, 'a', 'b', 'c', 'd')
+    expect(world.requests()).toEqual(['0 a', '0 b', '0 c'])
+  })
+
+  it('31: one Retry-After holds back all requests', async () => {
+    const retry = both(exponential(), notBefore)
+    const world = open({ size: 1, concurrency: 4, retry }, (_batch, _number, index) =>
+      index === 0
+        ? {
+            verdict: {
+              _tag: 'Left',
+              left: {
+                _tag: 'Retryable',
+                reason: 'status',
+                status: 429,
+                notBefore: Date.UTC(2026, 0, 1) + 2_000,
+              },
+            },
+          }
+        : { verdict: yes },
+    )
+    offer(world, 'a', 'b', 'c')
+    await world.clock.advance(1_999)
+    expect(world.requests()).toEqual(['0 a'])
+    await world.clock.advance(1)
+    expect(
+      world
+        .requests()
+        .slice(1)
+        .map((line) => line.split(' ')[0]),
+    ).toEqual(['2000', '2000', '2000'])
+  })
+})
+
+describe('waitUntil', () => {
+  it('is given one promise for each time of work, which resolves when all has ended', async () => {
+    const given: Array<Promise<unknown>> = []
+    const { client, clock } = open({ waitUntil: (ended) => void given.push(ended) }, () => ({
+      verdict: yes,
+      after: 10,
+    }))
+    client.track(event('a'))
+    client.track(event('b'))
+    expect(given).toHaveLength(1)
+    let done = false
+    void given[0]?.then(() => {
+      done = true
+    })
+    await clock.advance(5_009)
+    expect(done).toBe(false)
+    await clock.advance(1)
+    expect(done).toBe(true)
+    client.track(event('c'))
+    expect(given).toHaveLength(2)
+    const closing = client.close()
+    await clock.advance(10)
+    await closing
+    await given[1]
+  })
+})
+
+const many = (count: number): ReadonlyArray<string> =>
+  Array.from({ length: count }, (_, n) => `m${String(n)}`)
+
+const accounted = ({ client }: World): number => {
+  const { accepted, delivered, dropped, waiting } = client.stats()
+  return accepted - delivered - dropped - waiting
+}
+
+describe('whoever sends a dropped message again inside of its outcome', () => {
+  it.each(['dropOldest', 'dropNewest'] as const)('%s: is answered, and comes to an end', (overflow) => {
+    const world = open({ overflow, maxCount: 100, timeout: 1_000_000 }, () => ({}))
+    let heard = 0
+    const answers = new Set<string>()
+    world.client.outcomes$.subscribe(({ _tag, item }) => {
+      // Without an end there would be no test.
+      if (_tag !== 'Dropped' || heard++ > 10_000) return
+      const answer = world.client.track(event(item.id))
+      answers.add(isRight(answer) ? 'Accepted' : answer.left._tag)
+    })
+    for (const id of many(150)) expect(isRight(world.client.track(event(id)))).toBe(true)
+    expect(heard).toBeGreaterThan(0)
+    expect(heard).toBeLessThan(2_000)
+    expect(answers).toContain('Full')
+    expect(world.client.stats().waiting).toBeLessThanOrEqual(100)
+    expect(accounted(world)).toBe(0)
+  })
+
+  it.each(['dropOldest', 'dropNewest'] as const)('%s: in `onEvent` too', (overflow) => {
+    let heard = 0
+    const world: World = open(
+      {
+        overflow,
+        maxCount: 10,
+        size: 2,
+        timeout: 1_000_000,
+        onEvent: (happening) => {
+          if (happening._tag !== 'Ended' || happening.outcome._tag !== 'Dropped' || heard++ > 1_000) return
+          world.client.track(event('again'))
+        },
+      },
+      () => ({}),
+    )
+    for (const id of many(30)) expect(isRight(world.client.track(event(id)))).toBe(true)
+    expect(heard).toBeGreaterThan(0)
+    expect(heard).toBeLessThan(100)
+    expect(accounted(world)).toBe(0)
+  })
+})
+
+describe('a queue that is smaller than a batch', () => {
+  const produced = async (world: World, count: number): Promise<number> => {
+    let at = -1
+    const produce = async (): Promise<void> => {
+      for (const id of many(count)) {
+        await world.client.ready()
+        while (!isRight(world.client.track(event(id)))) await world.client.ready()
+      }
+      at = world.clock.monotonic()
+    }
+    void produce()
+    await world.clock.advance(60_000)
+    return at
+  }
+
+  it.each([5_000, Infinity])(
+    'sends when it is full, and nobody waits for the clock: flushAfter %d',
+    async (flushAfter) => {
+      const world = open({ maxCount: 10, flushAfter }, () => ({ verdict: yes, after: 2 }))
+      expect(await produced(world, 50)).toBe(8)
+      expect(world.sink.calls.map(({ item }) => [item.members.length, item.closedBy])).toEqual(
+        Array.from({ length: 5 }, () => [10, 'flush']),
+      )
+    },
+  )
+
+  it('with a bound of bytes too, which shows only at the next message', async () => {
+    const probe = open()
+    probe.client.track(event('m00'))
+    const { bytes } = probe.client.stats()
+    const limits = { maxMessage: bytes, maxBytes: 3 * bytes + 5, flushAfter: Infinity }
+    const world = open(limits, () => ({ verdict: yes, after: 2 }))
+    const at = await produced(world, 12)
+    expect(at).toBeGreaterThanOrEqual(0)
+    expect(at).toBeLessThan(20)
+  })
+
+  it('drops nothing of what an endpoint would take', () => {
+    const world = open({ maxCount: 10, overflow: 'dropOldest' })
+    for (const id of many(100)) world.client.track(event(id))
+    expect(world.client.stats()).toMatchObject({ delivered: 100, dropped: 0 })
+  })
+
+  it('closes no batch early while one is on its way', () => {
+    const world = open({ maxCount: 10, size: 8 }, () => ({}))
+    for (const id of many(11)) world.client.track(event(id))
+    expect(world.client.stats()).toMatchObject({ batches: 1, waiting: 10, refused: 1 })
+  })
+})
+
+describe('waitUntil', () => {
+  it('what it sends comes behind the message that woke it', async () => {
+    let woken = false
+    const world: World = open({
+      waitUntil: () => {
+        if (!woken) world.client.track(event('second'))
+        woken = true
+      },
+    })
+    world.client.track(event('first'))
+    await world.client.flush()
+    expect(world.requests()).toEqual(['0 first,second'])
+  })
+})

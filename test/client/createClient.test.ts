@@ -1,0 +1,130 @@
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { throwError } from 'rxjs'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { ClientOptions } from '../../src/client/options.ts'
+import { createClient } from '../../src/client/createClient.ts'
+import type { Logger } from '../../src/log/logger.ts'
+import { fromRun } from '../../src/sink/layer.ts'
+import { busy, event, open, yes } from './virtual.ts'
+
+const fail = (): never => {
+  throw new Error('a planted error')
+}
+
+const anything = (call: unknown): never => call as never
+
+/** Nothing of ours may reject unheard (case 37). */
+const watchRejections = (): ReadonlyArray<unknown> => {
+  const seen: unknown[] = []
+  const note = (error: unknown): void => void seen.push(error)
+  process.on('unhandledRejection', note)
+  onTestFinished(() => void process.off('unhandledRejection', note))
+  return seen
+}
+
+describe('what the host gives a client harms nobody when it throws', () => {
+  const cases: ReadonlyArray<readonly [string, ClientOptions, string | undefined]> = [
+    ['newId', { newId: fail }, 'newId'],
+    ['newId that answers no id', { newId: () => anything({}) }, 'newId'],
+    ['newId that answers nothing', { newId: () => '' }, 'newId'],
+    ['waitUntil', { waitUntil: fail }, 'waitUntil'],
+    ['waitUntil that rejects', { waitUntil: () => anything(Promise.reject(new Error('no'))) }, 'waitUntil'],
+    ['logger', { logger: { debug: fail, info: fail, warn: fail, error: fail } }, undefined],
+    [
+      'logger that rejects',
+      {
+        logger: anything({
+          debug: fail,
+          info: fail,
+          warn: () => Promise.reject(new Error('no')),
+          error: fail,
+        }),
+      },
+      undefined,
+    ],
+  ]
+  it.each(cases)('%s', async (_, options, where) => {
+    const rejections = watchRejections()
+    const { client, clock, outcomes, defects } = open({ size: 2, ...options }, (_batch, number) => ({
+      verdict: number < 2 ? busy : yes,
+    }))
+    for (let n = 0; n < 5; n++) expect(isRight(client.track({ userId: 'u', event: 'e' }))).toBe(true)
+    void client.flush()
+    await clock.advance(10_000)
+    expect(outcomes.map(({ _tag }) => _tag)).toEqual(Array.from({ length: 5 }, () => 'Delivered'))
+    expect(new Set(outcomes.map(({ item }) => item.id)).size).toBe(5)
+    if (where !== undefined) expect(defects()).toContain(where)
+    expect(rejections).toEqual([])
+  })
+
+  it('tell', async () => {
+    const rejections = watchRejections()
+    for (const onEvent of [fail, () => anything(Promise.reject(new Error('no')))]) {
+      const { client, ended } = open({ size: 1, onEvent })
+      expect(isRight(client.track(event('a')))).toBe(true)
+      expect(isLeft(client.track(anything(7)))).toBe(true)
+      await client.flush()
+      expect(ended()).toEqual(['Delivered a'])
+    }
+    expect(rejections).toEqual([])
+  })
+
+  it('36: a subscriber that throws or rejects: the others hear everything, and it is told', async () => {
+    const rejections = watchRejections()
+    const { client, outcomes, defects } = open({ size: 1 })
+    client.outcomes$.subscribe(fail)
+    client.outcomes$.subscribe(anything(() => Promise.reject(new Error('no'))))
+    const heard: string[] = []
+    client.outcomes$.subscribe(({ item }) => heard.push(item.id))
+    client.track(event('a'))
+    client.track(event('b'))
+    await client.flush()
+    expect([outcomes.length, heard]).toEqual([2, ['a', 'b']])
+    expect(defects()).toEqual(Array.from({ length: 4 }, () => 'a subscriber of outcomes$'))
+    expect(rejections).toEqual([])
+  })
+
+  it('37: a sink that throws, errors or rejects: retried, and no rejection is unheard', async () => {
+    const rejections = watchRejections()
+    const sinks = [
+      { name: 's', deliver: fail, close: () => () => Promise.resolve() },
+      {
+        name: 's',
+        deliver: () => throwError(() => new Error('no')),
+        close: () => () => Promise.reject(new Error('no')),
+      },
+      fromRun('s', fail, () => () => Promise.resolve()),
+    ]
+    for (const sink of sinks) {
+      const { client, clock, ended, defects } = open({ sink, size: 1 })
+      expect(isRight(client.track(event('a')))).toBe(true)
+      const closing = client.close({ timeout: 5_000 })
+      await clock.advance(20_000)
+      expect((await closing).abandoned.map(({ id }) => id)).toEqual(['a'])
+      expect(ended()).toEqual(['Abandoned a'])
+      expect(defects()).toContain('s')
+    }
+    expect(rejections).toEqual([])
+  })
+
+  it('37: nobody listens, and the endpoint is down', async () => {
+    const rejections = watchRejections()
+    const client = createClient('a key', { endpoint: 'http://127.0.0.1:9/', logger: false, size: 1 })
+    client.track(event('a'))
+    const { abandoned } = await client.close({ timeout: 0 })
+    expect(abandoned.map(({ id }) => id)).toEqual(['a'])
+    expect(rejections).toEqual([])
+  })
+})
+
+describe('what a person is told', () => {
+  it('an endpoint that fails is a warning, once, and no secret is in it', async () => {
+    const lines: string[] = []
+    const log = (line: string): void => void lines.push(line)
+    const logger: Logger = { debug: log, info: log, warn: log, error: log }
+    const { client, clock } = open({ size: 1, logger }, () => ({ verdict: busy }))
+    for (const id of ['a', 'b']) client.track({ ...event(id), properties: { secret: 'in here' } })
+    await clock.advance(30_000)
+    expect(lines).toEqual(['scripted: status 503'])
+  })
+})

@@ -1,0 +1,341 @@
+/** What a call becomes on the wire, and which calls are refused. */
+import type { Client, ClientCall } from '../../src/client/client.ts'
+import type { CallType, SentBatch } from '../../src/client/message.ts'
+import { show } from '../../src/core/refusal.ts'
+import { version } from '../../src/core/version.ts'
+import { bodyOf } from '../../src/event/payload.ts'
+import { event, open } from './virtual.ts'
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+
+const wrong = (answer: ReturnType<Client['send']>): ReadonlyArray<string> =>
+  isLeft(answer) && answer.left._tag === 'Invalid' ? answer.left.faults.map(({ path }) => path) : []
+
+/** What a caller without types may write. */
+const anything = (call: unknown): never => call as never
+
+const sentOf = (batch: SentBatch | undefined): ReadonlyArray<Record<string, unknown>> =>
+  (JSON.parse(bodyOf(batch ?? ({ members: [] } as never), 0)) as { batch: Array<Record<string, unknown>> })
+    .batch
+
+const one = (call: ClientCall, options = {}): Record<string, unknown> => {
+  const { client, sink } = open({ size: 1, ...options })
+  expect(isRight(client.send(call))).toBe(true)
+  return sentOf(sink.calls[0]?.item)[0] ?? {}
+}
+
+const library = { name: 'headrace-node', version }
+
+const golden: Readonly<Record<CallType, (client: Client) => unknown>> = {
+  identify: ({ identify }) => identify({ userId: 'u1', traits: { email: 'ada@example.com', plan: 'pro' } }),
+  track: ({ track }) =>
+    track({
+      anonymousId: 'a1',
+      event: 'Signed Up',
+      properties: { plan: 'pro', seats: 3 },
+      context: { ip: '192.0.2.1' },
+    }),
+  page: ({ page }) =>
+    page({
+      userId: 'u1',
+      name: 'Home',
+      category: 'Docs',
+      properties: { url: 'https://a.example/', title: 'Ä' },
+      traits: { path: '/' },
+    }),
+  screen: ({ screen }) => screen({ userId: 'u1', name: 'Start', properties: {} }),
+  group: ({ group }) =>
+    group({
+      userId: 'u1',
+      groupId: 'g1',
+      traits: { seats: 3 },
+      integrations: { All: false, Mail: { list: 1 } },
+    }),
+  alias: ({ alias }) => alias({ previousId: 'a1', userId: 'u1', timestamp: '2024-02-29T12:00:00+02:00' }),
+}
+
+describe('what a client sends', () => {
+  it.each(Object.entries(golden))(
+    '%s: the golden body, the same on every run (cases 1, 2, 8 to 10, 14)',
+    (type, call) => {
+      const { client, sink } = open({ size: 1, newId: () => 'an-id' })
+      call(client)
+      const batch = sink.calls[0]?.item
+      const body = bodyOf(batch ?? ({ members: [] } as never), Date.UTC(2026, 0, 1))
+      const file = new URL(`../fixtures/client/${type}.json`, import.meta.url)
+      const wanted: unknown = JSON.parse(readFileSync(file, 'utf8').replaceAll('VERSION', version))
+      expect(body).toBe(JSON.stringify(wanted))
+      expect(batch?.byteLength).toBe(Buffer.byteLength(body))
+    },
+  )
+
+  it('1: invents no key beyond what every message has', () => {
+    expect(one({ type: 'identify', userId: 'B', messageId: 'm' })).toEqual({
+      type: 'identify',
+      messageId: 'm',
+      timestamp: '2026-01-01T00:00:00.000Z',
+      userId: 'B',
+      context: { library },
+    })
+  })
+
+  it('6: keeps an id that was brought, and makes one that fits everywhere', () => {
+    const { client } = open()
+    expect(client.track(event('abc'))).toEqual({ _tag: 'Right', right: { id: 'abc' } })
+    const ids = Array.from({ length: 50 }, () => client.track({ userId: 'u', event: 'e' })).map((answer) =>
+      isRight(answer) ? answer.right.id : '',
+    )
+    expect(new Set(ids).size).toBe(50)
+    for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9._-]{1,64}$/)
+  })
+
+  it('7: a moment in any form goes out in one', () => {
+    const at = (timestamp: unknown) => one(anything({ type: 'track', ...event('m'), timestamp }))['timestamp']
+    expect(at(new Date(0))).toBe('1970-01-01T00:00:00.000Z')
+    expect(at('2024-02-29T12:00:00.1239+02:00')).toBe('2024-02-29T10:00:00.123Z')
+    const { client } = open()
+    for (const timestamp of [5, new Date(Number.NaN), 'yesterday', null])
+      expect(wrong(client.track(anything({ ...event('m'), timestamp })))).toEqual(['timestamp'])
+  })
+
+  it('8: the library is in every context, and a caller may name his own', () => {
+    const contextOf = (context: unknown) =>
+      one(anything({ type: 'track', ...event('m'), context }))['context']
+    expect(contextOf({ whatever: 'here' })).toEqual({ whatever: 'here', library })
+    expect(contextOf(undefined)).toEqual({ library })
+    expect(contextOf({ library: { name: 'mine', version: '1' } })).toEqual({
+      library: { name: 'mine', version: '1' },
+    })
+  })
+
+  it('fills in the defaults of the options, and a call wins name by name', () => {
+    const options = {
+      context: { app: { name: 'shop' }, region: 'eu' },
+      integrations: { All: false, Mail: true },
+    }
+    const call = { type: 'track', ...event('m') } as const
+    expect(one(call, options)).toMatchObject(options)
+    expect(one({ ...call, context: { region: 'us' }, integrations: { Mail: false } }, options)).toMatchObject(
+      {
+        context: { app: { name: 'shop' }, region: 'us', library },
+        integrations: { All: false, Mail: false },
+      },
+    )
+  })
+
+  it('takes back what it handed back: the text of a message is a call again, and the same text', () => {
+    for (const call of Object.values(golden)) {
+      const { client, sink } = open({ size: 1 })
+      call(client)
+      const text = sink.calls[0]?.item.members[0]?.text ?? ''
+      client.send(JSON.parse(text) as ClientCall)
+      expect(sink.calls[1]?.item.members[0]?.text).toBe(text)
+    }
+  })
+})
+
+describe('what a client refuses, before anything is queued', () => {
+  const faults: ReadonlyArray<
+    readonly [string, (client: Client) => ReturnType<Client['send']>, ReadonlyArray<string>]
+  > = [
+    ['2: an alias without both ids', ({ alias }) => alias(anything({})), ['previousId', 'userId']],
+    ['3: a group without its id', ({ group }) => group(anything({ userId: 'u' })), ['groupId']],
+    ['3: a track without an event', ({ track }) => track(anything({ userId: 'u' })), ['event']],
+    ['3: an identify about nobody', ({ identify }) => identify(anything({})), ['userId']],
+    ['3: a track about nobody', ({ track }) => track(anything({ event: 'e' })), ['userId']],
+    ['3: a group about nobody', ({ group }) => group(anything({ groupId: 'g' })), ['userId']],
+    ['3: a screen about nobody', ({ screen }) => screen(anything({})), ['userId']],
+    ['3: a page without a userId', ({ page }) => page(anything({ anonymousId: 'a' })), ['userId']],
+    ['4: two empty ids', ({ identify }) => identify({ userId: '', anonymousId: '' }), ['userId']],
+    ['4: a number for an id', ({ identify }) => identify(anything({ userId: 0 })), ['userId']],
+    ['5: an unknown type', ({ send }) => send(anything({ type: 'buy', userId: 'u' })), ['type']],
+    ['5: no type', ({ send }) => send(anything({ userId: 'u' })), ['type']],
+    ['a deletion', ({ send }) => send(anything({ type: 'delete', userId: 'u' })), ['type']],
+    [
+      'a type other than the method',
+      ({ track }) => track(anything({ ...event('m'), type: 'page' })),
+      ['type'],
+    ],
+    [
+      'EV10: an integration that is no switch',
+      ({ track }) => track(anything({ ...event('m'), integrations: { Mail: 'yes', All: 1 } })),
+      ['integrations.Mail', 'integrations.All'],
+    ],
+    [
+      'every fault at once',
+      ({ page }) => page(anything({ timestamp: 5, properties: { url: 7 }, context: 3 })),
+      ['timestamp', 'properties.url', 'context', 'userId'],
+    ],
+  ]
+  it.each(faults)('%s', (_, call, paths) => {
+    const { client, sink, clock, told } = open({ size: 1 })
+    const answer = call(client)
+    expect(wrong(answer).toSorted()).toEqual(paths.toSorted())
+    expect(client.track(event('next'))).toEqual({ _tag: 'Right', right: { id: 'next' } })
+    expect(sink.calls.map(({ item }) => item.members.length)).toEqual([1])
+    expect(client.stats()).toMatchObject({ accepted: 1, refused: 1, refusedBy: { Invalid: 1 } })
+    expect(told.filter(({ _tag }) => _tag === 'Refused')).toHaveLength(1)
+    expect(clock.pending()).toBe(0)
+  })
+
+  it('4: an empty userId beside an anonymousId is none', () => {
+    expect(one({ type: 'identify', userId: '', anonymousId: 'a', messageId: 'm' })).not.toHaveProperty(
+      'userId',
+    )
+  })
+
+  it('19: 32,000 bytes and not one more, and the neighbours do not notice', () => {
+    const { client, sink } = open({ size: 20 })
+    const fill = (bytes: number) => client.track({ ...event('m'), properties: { pad: 'x'.repeat(bytes) } })
+    client.track({ ...event('m'), properties: { pad: '' } })
+    const spare = 32_000 - client.stats().bytes
+    expect(isRight(fill(spare))).toBe(true)
+    const answer = fill(spare + 1)
+    expect(answer).toMatchObject({ left: { _tag: 'TooLarge', limit: 32_000, size: 32_001, id: 'm' } })
+    expect(isLeft(answer) && show(answer.left)).toContain('32000')
+    void client.flush()
+    expect(sink.calls[0]?.item.members).toHaveLength(2)
+  })
+
+  it('20: counts UTF-8 bytes', () => {
+    const { client } = open()
+    const text = (pad: string) => client.track({ ...event('m'), properties: { pad } })
+    text('')
+    const empty = client.stats().bytes
+    expect(isLeft(text('😀'.repeat(9_000)))).toBe(true)
+    expect(isLeft(text('é'.repeat(20_000)))).toBe(true)
+    expect(isRight(text('é'.repeat(10_000)))).toBe(true)
+    expect(client.stats().bytes).toBe(2 * empty + 20_000)
+    // Half of a pair is written as an escape, which is how it is counted.
+    expect(isRight(text('\ud800'))).toBe(true)
+    expect(client.stats().bytes).toBe(3 * empty + 20_006)
+  })
+
+  it('13: whoever changes a call afterwards changes nothing', () => {
+    const { client, sink } = open()
+    const call = { ...event('m'), properties: { list: [{ deep: 1 }] } }
+    client.track(call)
+    const [first] = call.properties.list
+    if (first !== undefined) first.deep = 2
+    call.properties.list.push({ deep: 3 })
+    call.userId = 'other'
+    void client.flush()
+    expect(sentOf(sink.calls[0]?.item)[0]).toMatchObject({ userId: 'u', properties: { list: [{ deep: 1 }] } })
+  })
+
+  it('50: a disabled client checks, and queues nothing', async () => {
+    const { client, sink, clock } = open({ enabled: false, size: 1 })
+    expect(client.track(event('m'))).toMatchObject({ left: { _tag: 'Disabled' } })
+    expect(wrong(client.track(anything({})))).toEqual(['event', 'userId'])
+    expect(client.stats()).toMatchObject({
+      enabled: false,
+      accepted: 0,
+      refusedBy: { Disabled: 1, Invalid: 1 },
+    })
+    await client.close()
+    expect([sink.calls.length, clock.pending()]).toEqual([0, 0])
+  })
+})
+
+const fail = (): never => {
+  throw new Error('a planted error')
+}
+
+describe('hostile calls', () => {
+  const cycle: Record<string, unknown> = { ...event('m') }
+  cycle['properties'] = { cycle }
+  let reads = 0
+  const fickle = {
+    ...event('fickle'),
+    properties: {
+      get value() {
+        return reads++ % 2 === 0 ? 1 : BigInt(1)
+      },
+    },
+  }
+  const refused: ReadonlyArray<readonly [string, unknown]> = [
+    ['nothing', undefined],
+    ['null', null],
+    ['text', 'track'],
+    ['a function', fail],
+    ['a list', [event('m')]],
+    [
+      'a proxy that throws',
+      new Proxy({}, { ownKeys: fail, get: fail, getOwnPropertyDescriptor: fail, getPrototypeOf: fail }),
+    ],
+    [
+      'a proxy that is revoked',
+      (() => {
+        const { proxy, revoke } = Proxy.revocable({}, {})
+        revoke()
+        return proxy
+      })(),
+    ],
+    [
+      'a getter that throws',
+      {
+        ...event('m'),
+        get properties() {
+          return fail()
+        },
+      },
+    ],
+    ['22: a cycle', cycle],
+    ['22: a BigInt', { ...event('m'), properties: { big: BigInt(1) } }],
+    ['22: a toJSON that throws', { ...event('m'), properties: { toJSON: fail } }],
+    ['an object that changes when it is looked at again', fickle],
+    ['NaN', { ...event('m'), properties: { n: Number.NaN } }],
+    ['a Map', { ...event('m'), properties: { map: new Map() } }],
+    ['an own __proto__', { ...event('m'), properties: JSON.parse('{"__proto__":1}') as object }],
+    [
+      'too deep',
+      { ...event('m'), properties: JSON.parse('{"a":'.repeat(300) + '1' + '}'.repeat(300)) as object },
+    ],
+  ]
+  it.each(refused)('%s is refused, and the next call goes its way', async (_, call) => {
+    const { client, ended } = open()
+    const answer = client.track(anything(call))
+    expect(isLeft(answer) && answer.left._tag).toBe('Invalid')
+    expect(isRight(client.track(event('next')))).toBe(true)
+    expect(await client.flush()).toMatchObject({ accepted: 1, delivered: 1 })
+    expect(ended()).toEqual(['Delivered next'])
+  })
+
+  it('a frozen call, one behind a proxy, and one that stands for another are as good as any', async () => {
+    const { client, ended } = open()
+    const freeze = (value: object): object => Object.freeze(value)
+    client.track(anything(freeze({ ...event('frozen'), properties: freeze({ a: 1 }) })))
+    client.track(anything(new Proxy({ ...event('proxied'), properties: new Proxy({ a: 1 }, {}) }, {})))
+    client.track(anything({ toJSON: () => event('meant') }))
+    client.track(anything({ ...event('dated'), properties: { at: new Date(0) } }))
+    await client.flush()
+    expect(ended()).toEqual(['frozen', 'proxied', 'meant', 'dated'].map((id) => `Delivered ${id}`))
+  })
+
+  it('keys that no event has are left out, and told', () => {
+    const { client, told } = open()
+    client.track(anything({ ...event('m'), colour: 'red' }))
+    expect(told.flatMap((each) => (each._tag === 'UnknownKeys' ? each.keys : []))).toEqual(['colour'])
+  })
+
+  it('a call that calls the client: what it sends is sent, and the order is that of acceptance', async () => {
+    const calls: string[] = []
+    const nested = (client: Client): object => ({
+      ...event('outer'),
+      properties: {
+        toJSON: () => {
+          if (calls.length === 0) {
+            calls.push('inner')
+            client.track(event('inner'))
+          }
+          return {}
+        },
+      },
+    })
+    const { client, requests } = open()
+    client.track(anything(nested(client)))
+    await client.flush()
+    expect(requests()).toEqual(['0 inner,outer'])
+  })
+})

@@ -1,0 +1,244 @@
+/** flush and close. */
+import type { Message } from '../../src/client/message.ts'
+import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
+import { busy, event, open, yes } from './virtual.ts'
+import { describe, expect, it } from 'vitest'
+
+describe('flush', () => {
+  it('38: waits for what is queued and what is in flight, and not for what comes later', async () => {
+    const { client, clock } = open({ size: 2 }, () => ({ verdict: yes, after: 100 }))
+    for (const id of ['a', 'b', 'c']) client.track(event(id))
+    let at = -1
+    const flushed = client.flush().then((totals) => {
+      at = clock.monotonic()
+      return totals
+    })
+    client.track(event('later'))
+    await clock.advance(10_000)
+    expect(at).toBe(200)
+    // What came later fills up the batch.
+    expect(await flushed).toMatchObject({ accepted: 4, delivered: 4, waiting: 0 })
+  })
+
+  it('39: a thousand flushes are one drain', async () => {
+    const { client, clock, sink } = open({}, () => ({ verdict: yes, after: 100 }))
+    client.track(event('a'))
+    const all = Array.from({ length: 1_000 }, () => client.flush())
+    await clock.advance(100)
+    expect(await Promise.all(all)).toHaveLength(1_000)
+    expect(sink.calls).toHaveLength(1)
+  })
+
+  it('40: with nothing to wait for it is no wait, and harms no later one', async () => {
+    const { client, clock } = open({}, () => ({ verdict: yes, after: 100 }))
+    expect(await client.flush()).toMatchObject({ accepted: 0, waiting: 0 })
+    client.track(event('a'))
+    let done = false
+    void client.flush().then(() => {
+      done = true
+    })
+    await clock.settle()
+    expect(done).toBe(false)
+    await clock.advance(100)
+    expect(done).toBe(true)
+    expect(clock.pending()).toBe(0)
+  })
+
+  it('41: what comes during a flush leaves by its own count or time', async () => {
+    const { client, clock, requests } = open({ size: 2 }, () => ({ verdict: yes, after: 1 }))
+    client.track(event('a'))
+    void client.flush()
+    client.track(event('b'))
+    client.track(event('c'))
+    client.track(event('d'))
+    await clock.advance(6_000)
+    expect(requests()).toEqual(['0 a', '1 b,c', '5001 d'])
+  })
+
+  it('47: the outcomes are told before it resolves', async () => {
+    const { client, clock, ended } = open({ overflow: 'dropNewest', maxCount: 2 }, () => ({
+      verdict: yes,
+      after: 5,
+    }))
+    for (const id of ['a', 'b', 'c']) client.track(event(id))
+    const flushed = client.flush().then(() => ended())
+    await clock.advance(5)
+    expect(await flushed).toEqual(['Dropped c', 'Delivered a', 'Delivered b'])
+  })
+
+  it('with a timeout it resolves then, with what is so far; without one it waits for the retries', async () => {
+    const { client, clock } = open({ size: 1 }, (_batch, number) => ({ verdict: number < 3 ? busy : yes }))
+    client.track(event('a'))
+    const settled: string[] = []
+    const note = (name: string) => (totals: { readonly waiting: number }) =>
+      settled.push(`${name} ${String(clock.monotonic())} ${String(totals.waiting)}`)
+    void client.flush({ timeout: 1 }).then(note('short'))
+    void client.flush().then(note('long'))
+    void client.flush({ timeout: 1_000_000 }).then(note('patient'))
+    await clock.advance(10_000)
+    expect(settled).toEqual(['short 1 1', 'long 3000 0', 'patient 3000 0'])
+    expect(clock.pending()).toBe(0)
+  })
+
+  it('is let go by a close, and after it there is nothing to wait for', async () => {
+    const { client, clock } = open({ size: 1 }, () => ({}))
+    client.track(event('a'))
+    const flushed = client.flush()
+    const closed = client.close({ timeout: 0 })
+    await clock.advance(20_000)
+    expect(await flushed).toMatchObject({ expired: 0, waiting: 0 })
+    await closed
+    expect(await client.flush()).toMatchObject({ accepted: 1, waiting: 0 })
+  })
+})
+
+describe('close', () => {
+  it('42: before any message, twice, and then everything is refused', async () => {
+    const { client, told } = open()
+    const closing = client.close()
+    expect(client.close()).toBe(closing)
+    expect(await closing).toMatchObject({ totals: { accepted: 0 }, abandoned: [] })
+    expect(client.track(event('a'))).toMatchObject({ left: { _tag: 'Closed' } })
+    expect(client.stats().refusedBy.Closed).toBe(1)
+    expect(told.filter(({ _tag }) => _tag === 'Refused')).toHaveLength(1)
+  })
+
+  it('43: an endpoint that hangs: what was not delivered comes back, and nothing is left', async () => {
+    const { client, clock, sink, ended } = open({ size: 2, timeout: 100 }, () => ({}))
+    for (const id of ['a', 'b', 'c']) client.track(event(id))
+    const closing = client.close({ timeout: 50 })
+    await clock.advance(150)
+    const { totals, abandoned } = await closing
+    expect(abandoned.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
+    expect(totals).toMatchObject({ accepted: 3, abandoned: 3, waiting: 0 })
+    expect(ended()).toEqual(['Abandoned a', 'Abandoned b', 'Abandoned c'])
+    expect([sink.running(), clock.pending()]).toEqual([0, 0])
+  })
+
+  it('45: shortens no delay: a retry that is due in time is made then, a later one is not', async () => {
+    const answer = (_batch: unknown, number: number) => ({ verdict: number < 2 ? busy : yes })
+    const world = open({ size: 1 }, answer)
+    world.client.track(event('a'))
+    const closing = world.client.close({ timeout: 1_001 })
+    await world.clock.advance(1_000)
+    expect(await closing).toMatchObject({ totals: { delivered: 1 } })
+    expect(world.requests()).toEqual(['0 a', '1000 a'])
+
+    const short = open({ size: 1 }, answer)
+    short.client.track(event('a'))
+    expect((await short.client.close({ timeout: 1_000 })).abandoned.map(({ id }) => id)).toEqual(['a'])
+    expect(short.requests()).toEqual(['0 a'])
+  })
+
+  it('hands back only what has not ended: of a batch that was taken in part the rest', async () => {
+    const { client, ended } = open({ size: 3 }, (batch) => ({
+      verdict: {
+        _tag: 'Left',
+        left: {
+          _tag: 'PartlyFailed',
+          members: batch.members.map((_, at) =>
+            at === 0
+              ? yes
+              : {
+                  _tag: 'Left',
+                  left:
+                    at === 1
+                      ? { _tag: 'Refused', reason: 'rejected' }
+                      : { _tag: 'Retryable', reason: 'status' },
+                },
+          ),
+        },
+      },
+    }))
+    for (const id of ['a', 'b', 'c']) client.track(event(id))
+    expect(ended()).toEqual(['Delivered a', 'Rejected b'])
+    const { totals, abandoned } = await client.close({ timeout: 0 })
+    expect(ended()).toEqual(['Delivered a', 'Rejected b', 'Abandoned c'])
+    expect(totals).toMatchObject({ delivered: 1, rejected: 1, abandoned: 1 })
+    expect(abandoned.map(({ id }) => id)).toEqual(['c'])
+  })
+
+  it('closes only a sink of its own, and completes outcomes$', async () => {
+    const { client, sink } = open()
+    let isComplete = false
+    client.outcomes$.subscribe({ complete: () => (isComplete = true) })
+    client.track(event('a'))
+    await client.close()
+    expect([isComplete, sink.closed]).toEqual([true, []])
+  })
+
+  it('is what `await using` does', async () => {
+    const { client, ended } = open()
+    client.track(event('a'))
+    await client[Symbol.asyncDispose]()
+    expect(ended()).toEqual(['Delivered a'])
+  })
+})
+
+const anything = (value: unknown): never => value as never
+
+const fickle = {
+  get timeout() {
+    throw new Error('a planted error')
+  },
+}
+
+const wrong: ReadonlyArray<readonly [string, unknown]> = [
+  ['a text', { timeout: '2000' }],
+  ['no number', { timeout: Number.NaN }],
+  ['a negative one', { timeout: -1 }],
+  ['null for it', { timeout: null }],
+  ['a getter that throws', fickle],
+  ['a number for the options', 2_000],
+]
+
+describe('a timeout that is none', () => {
+  it.each(wrong)('of close: %s is told, and the default is taken', async (_, options) => {
+    const { client, clock, defects } = open({ size: 1 }, (_batch, number) => ({
+      verdict: number < 4 ? busy : yes,
+    }))
+    client.track(event('a'))
+    const closing = client.close(anything(options))
+    await clock.advance(60_000)
+    expect(await closing).toMatchObject({ totals: { delivered: 1, waiting: 0 } })
+    expect(defects()).toEqual(['the timeout of close'])
+  })
+
+  it.each(wrong)('of flush: %s is told, and it waits for the outcomes', async (_, options) => {
+    const { client, clock, defects } = open({}, () => ({ verdict: yes, after: 3_000 }))
+    client.track(event('a'))
+    const flushed = client.flush(anything(options))
+    await clock.advance(3_000)
+    expect(await flushed).toMatchObject({ delivered: 1, waiting: 0 })
+    expect(defects()).toEqual(['the timeout of flush'])
+  })
+
+  it('no options are no mistake, and Infinity is a time', async () => {
+    for (const options of [null, undefined, {}, { timeout: undefined }, { timeout: Infinity }]) {
+      const { client, clock, defects } = open({}, () => ({ verdict: yes, after: 3_000 }))
+      client.track(event('a'))
+      const flushed = client.flush(anything(options))
+      await clock.advance(3_000)
+      expect(await flushed).toMatchObject({ delivered: 1 })
+      expect((await client.close(anything(options))).abandoned).toEqual([])
+      expect(defects()).toEqual([])
+    }
+  })
+})
+
+describe('a store whose close never answers', () => {
+  it('keeps a client from its end only as long as a request may take, and is told', async () => {
+    const outbox = {
+      ...memoryOutbox<Message>(),
+      close: () => new Promise<void>(() => undefined),
+    }
+    const { client, clock, defects } = open({ outbox, timeout: 500 })
+    const closing = client.close()
+    await clock.advance(499)
+    expect(defects()).toEqual([])
+    await clock.advance(1)
+    expect(await closing).toMatchObject({ abandoned: [] })
+    expect(defects()).toEqual(['the close of the outbox'])
+    expect(clock.pending()).toBe(0)
+  })
+})

@@ -1,0 +1,158 @@
+import { inspect } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import type { ClientOptions } from '../../src/client/options.ts'
+import { createClient } from '../../src/client/createClient.ts'
+import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
+import { ConfigError } from '../../src/core/refusal.ts'
+import { open } from './virtual.ts'
+
+const faultsOf = (options: unknown, writeKey: unknown = 'a key'): ReadonlyArray<string> => {
+  try {
+    createClient(writeKey as string, options as ClientOptions)
+    return []
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.faults.map(({ path }) => path)
+  }
+}
+
+describe('the options of a client', () => {
+  const wrong: ReadonlyArray<readonly [string, unknown, ReadonlyArray<string>]> = [
+    [
+      'BA2: a size of nothing',
+      { size: 0, flushAt: -1, flushAfter: Number.NaN },
+      ['size', 'flushAt', 'flushAfter'],
+    ],
+    [
+      'numbers',
+      { maxMessage: '1', maxBatch: 1.5, maxCount: 0, maxBytes: -1, concurrency: 0, timeout: 0 },
+      ['maxMessage', 'maxBatch', 'maxCount', 'maxBytes', 'concurrency', 'timeout'],
+    ],
+    ['12: an endpoint without a scheme', { endpoint: 'ingest.example' }, ['endpoint']],
+    ['an endpoint with a password', { endpoint: 'https://u:hidden@ingest.example' }, ['endpoint']],
+    ['an endpoint that may not be dialled', { endpoint: 'http://169.254.169.254/' }, ['endpoint']],
+    [
+      'headers that belong to the request',
+      { headers: { Authorization: 'hidden' } },
+      ['headers.Authorization'],
+    ],
+    ['21: a message that fits no batch', { maxMessage: 30_000, maxBatch: 30_047 }, ['maxMessage']],
+    ['a message that fits no queue', { maxBytes: 31_999 }, ['maxBytes']],
+    [
+      'functions',
+      { onEvent: 1, waitUntil: 1, random: 1, newId: 1 },
+      ['onEvent', 'waitUntil', 'random', 'newId'],
+    ],
+    [
+      'things',
+      {
+        clock: {},
+        sink: {},
+        outbox: {},
+        logger: {},
+        retry: 5,
+        overflow: 'block',
+        enabled: 1,
+        drainOnExit: 'yes',
+      },
+      ['overflow', 'retry', 'enabled', 'outbox', 'sink', 'logger', 'drainOnExit', 'clock'],
+    ],
+    ['a misspelt option', { flushat: 5 }, ['flushat']],
+    [
+      'defaults that no event could have',
+      { context: { device: 'x', n: Number.NaN }, integrations: { All: 'no' } },
+      ['context.device', 'context.n', 'integrations.All'],
+    ],
+    [
+      'an outbox that cannot drop its oldest',
+      { outbox: memoryOutbox(), overflow: 'dropOldest' },
+      ['overflow'],
+    ],
+    ['no object', 5, ['']],
+    ['a list', [], ['']],
+    ['defaults that switch nothing off', { integrations: false }, ['integrations']],
+    ['integrations of null', { integrations: null }, ['integrations']],
+    ['integrations of nothing', { integrations: '', context: 0 }, ['integrations', 'context']],
+    ['a context that is none', { context: false }, ['context']],
+    ['a policy of no kind', { retry: { _tag: 'Nope' } }, ['retry']],
+    ['a policy with a hole', { retry: { _tag: 'Both', left: { _tag: 'Always' } } }, ['retry']],
+    [
+      'things whose members are no functions',
+      {
+        outbox: { enqueue: 1, lease: 1, nack: 1, ack: 1 },
+        sink: { name: 1, deliver: 1, close: 1 },
+        clock: { now: 1, monotonic: 1, schedule: 1 },
+      },
+      ['outbox', 'sink', 'clock'],
+    ],
+    [
+      'a getter that throws',
+      {
+        get size() {
+          throw new Error('hidden')
+        },
+      },
+      [''],
+    ],
+  ]
+  it.each(wrong)('%s', (_, options, paths) => {
+    expect(faultsOf(options).toSorted()).toEqual(paths.toSorted())
+  })
+
+  it('a write key', () => {
+    for (const key of ['', null, 5, ' padded', 'with:colon']) expect(faultsOf({}, key)).toEqual(['writeKey'])
+    expect(faultsOf({ sink: { name: 's', deliver: () => 0, close: () => 0 } }, '')).toEqual(['writeKey'])
+  })
+
+  it('names every fault at once, and no value', () => {
+    const make = () =>
+      createClient('se:cret', {
+        size: 0,
+        endpoint: 'http://user:hidden@a.example',
+        headers: { Host: 'hidden' },
+      })
+    expect(make).toThrow(ConfigError)
+    try {
+      make()
+    } catch (error) {
+      const text = inspect(error) + JSON.stringify(error)
+      expect(text).toMatch(/size.*/s)
+      expect(text).not.toMatch(/hidden|se:cret/)
+    }
+  })
+
+  it('the key is in nothing that can be printed', () => {
+    const client = createClient('the secret key', { logger: false })
+    expect(inspect(client, { depth: 9, showHidden: true }) + JSON.stringify(client)).not.toContain('secret')
+  })
+
+  it('21: a message that just fits its batch is right', () => {
+    expect(faultsOf({ maxMessage: 30_000, maxBatch: 30_048, drainOnExit: 5, logger: console })).toEqual([])
+  })
+
+  it('all that may be set beside each other', () => {
+    const { client } = open({
+      flushAfter: Infinity,
+      overflow: 'dropNewest',
+      drainOnExit: false,
+      outbox: memoryOutbox(),
+    })
+    expect(client.stats()).toEqual({
+      accepted: 0,
+      delivered: 0,
+      rejected: 0,
+      expired: 0,
+      dropped: 0,
+      abandoned: 0,
+      waiting: 0,
+      enabled: true,
+      refused: 0,
+      refusedBy: { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotStored: 0 },
+      bytes: 0,
+      batches: 0,
+      attempts: 0,
+      requests: 0,
+      notPersisted: 0,
+    })
+  })
+})
