@@ -26,7 +26,7 @@ export interface Ended {
 export interface StoreEvents {
   /** A message has its entry, and can be leased from now on. */
   readonly placed: (entryId: string, segment: Segment | undefined) => void
-  /** So many messages more can be leased. */
+  /** More messages can be leased. */
   readonly added: (count: number, bytes: number) => void
   /** The outbox stored messages, has room again, or was changed by other processes. */
   readonly changed: () => void

@@ -87,15 +87,15 @@ describe('when the queue is full', () => {
     expect([...ids]).toEqual(Array.from({ length: 200 }, (_, n) => `m${String(n)}`))
   })
 
-  it('48: a stalled endpoint and 50,000 calls: the bounds hold at every moment', () => {
+  it('48: a stalled endpoint and 10,000 calls: the bounds hold at every moment', () => {
     for (const overflow of ['error', 'dropNewest', 'dropOldest'] as const) {
       const { client } = open({ overflow, maxCount: 1_000, onEvent: () => undefined }, () => ({}))
-      for (let n = 0; n < 50_000; n++) {
+      for (let n = 0; n < 10_000; n++) {
         client.track(event(`m${String(n)}`))
         if (n % 1_000 === 0) expect(client.stats().waiting).toBeLessThanOrEqual(1_000)
       }
       const { accepted, dropped, waiting, refused } = client.stats()
-      expect([accepted + refused, accepted - dropped - waiting]).toEqual([50_000, 0])
+      expect([accepted + refused, accepted - dropped - waiting]).toEqual([10_000, 0])
       expect(waiting).toBeGreaterThan(900)
     }
   })
@@ -181,7 +181,7 @@ const accounted = ({ client }: World): number => {
   return accepted - delivered - dropped - waiting
 }
 
-describe('whoever sends a dropped message again inside of its outcome', () => {
+describe('a listener that sends a dropped message again', () => {
   it.each(['dropOldest', 'dropNewest'] as const)('%s: is answered, and comes to an end', (overflow) => {
     const world = open({ overflow, maxCount: 100, timeout: 1_000_000 }, () => ({}))
     let heard = 0
@@ -237,16 +237,13 @@ describe('a queue that is smaller than a batch', () => {
     return at
   }
 
-  it.each([5_000, Infinity])(
-    'sends when it is full, and nobody waits for the clock: flushAfter %d',
-    async (flushAfter) => {
-      const world = open({ maxCount: 10, flushAfter }, () => ({ verdict: yes, after: 2 }))
-      expect(await produced(world, 50)).toBe(8)
-      expect(world.sink.calls.map(({ item }) => [item.members.length, item.closedBy])).toEqual(
-        Array.from({ length: 5 }, () => [10, 'flush']),
-      )
-    },
-  )
+  it.each([5_000, Infinity])('sends when it is full, before the time: flushAfter %d', async (flushAfter) => {
+    const world = open({ maxCount: 10, flushAfter }, () => ({ verdict: yes, after: 2 }))
+    expect(await produced(world, 50)).toBe(8)
+    expect(world.sink.calls.map(({ item }) => [item.members.length, item.closedBy])).toEqual(
+      Array.from({ length: 5 }, () => [10, 'flush']),
+    )
+  })
 
   it('with a bound of bytes too, which shows only at the next message', async () => {
     const probe = open()

@@ -3,7 +3,7 @@ import type { CallType } from '../../src/client/message.ts'
 
 export type Kind = CallType
 
-/** A call of a kind, with so many characters of padding in it. */
+/** A call of a kind, with `size` characters of padding. */
 export const callOf = (
   messageId: string,
   { kind, user, size = 0 }: { readonly kind: Kind; readonly user: string; readonly size?: number },

@@ -22,7 +22,7 @@ const watchRejections = (): ReadonlyArray<unknown> => {
   return seen
 }
 
-describe('what the host gives a client harms nobody when it throws', () => {
+describe('functions of the host that throw', () => {
   const cases: ReadonlyArray<readonly [string, ClientOptions, string | undefined]> = [
     ['newId', { newId: fail }, 'newId'],
     ['newId that answers no id', { newId: () => anything({}) }, 'newId'],
@@ -107,7 +107,7 @@ describe('what the host gives a client harms nobody when it throws', () => {
     expect(rejections).toEqual([])
   })
 
-  it('37: nobody listens, and the endpoint is down', async () => {
+  it('37: without listeners, and with an endpoint that is down', async () => {
     const rejections = watchRejections()
     const client = createClient('a key', { endpoint: 'http://127.0.0.1:9/', logger: false, size: 1 })
     client.track(event('a'))
