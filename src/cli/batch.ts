@@ -1,16 +1,5 @@
-<<<<<<< HEAD
-import type { ClientCall } from '../client/Client.ts'
-import type { ClientOptions } from '../client/ClientOptions.ts'
-=======
-/**
- * What `batch` was told, read into values.
- *
- * @module
- */
-
 import type { ClientCall } from '../client/client.ts'
 import type { ClientOptions } from '../client/options.ts'
->>>>>>> 09768e0 (client: store messages instead of batches)
 import { createClient } from '../client/createClient.ts'
 import { systemClock } from '../core/clock.ts'
 import { ConfigError } from '../core/refusal.ts'

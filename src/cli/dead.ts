@@ -1,14 +1,8 @@
 /** `dead`: dead letters in an outbox on the disk. */
 import { accessSync, constants, existsSync } from 'node:fs'
 import { right } from 'fp-ts/lib/Either.js'
-<<<<<<< HEAD
-import { batchFromText } from '../client/keeping/BatchRecord.ts'
-import { batchCodec } from '../client/keeping/batchCodec.ts'
-import { nextTurn } from '../core/clock.ts'
-=======
 import { messageCodec } from '../client/message.ts'
-import { systemClock, nextTurn } from '../core/clock.ts'
->>>>>>> 09768e0 (client: store messages instead of batches)
+import { nextTurn } from '../core/clock.ts'
 import { isDead } from '../core/outcome.ts'
 import { payloadCodec } from '../destination/record.ts'
 import type { Event } from '../event/event.ts'
@@ -33,70 +27,7 @@ type Store = LmdbOutbox<Item>
 
 type Filter = Pick<DeadOptions, 'reason' | 'status' | 'kind' | 'since'>
 
-<<<<<<< HEAD
 const folderOf = (path: string): Checked<string> => {
-=======
-/** In the folder of a destination. */
-const events = codecOf(payloadCodec.kind, (record) => {
-  const {
-    id,
-    items: [event],
-  } = fromText(record)
-  return { id, type: event.type, call: () => callOf(event) }
-})
-
-/** In the folder of a client. */
-const messages = codecOf(messageCodec.kind, (record) => {
-  const { id, items, text } = messageCodec.fromText(record)
-  // Its text was written from an object.
-  return { id, type: items[0], call: () => JSON.parse(text) as object }
-})
-
-/** What lies in a folder: events of a destination, or messages of a client. */
-export type Kind = 'events' | 'messages'
-
-/** All that may lie in a folder that the command knows. */
-export const codecs: ReadonlyArray<readonly [Kind, ItemCodec<Dead>]> = [
-  ['events', events],
-  ['messages', messages],
-]
-
-/** Flags as commander hands them over. */
-export interface DeadFlags {
-  readonly outbox?: string
-  readonly reason?: string
-  readonly status?: string
-  readonly kind?: string
-  readonly since?: string
-  readonly unreadable?: boolean
-  readonly yes?: boolean
-  readonly output: string
-}
-
-/** What `dead` works with. */
-export interface DeadOptions {
-  readonly outbox: string
-  readonly filter: Filter
-  /** Not dead letters are meant, but what could not be read. */
-  readonly unreadable: boolean
-  readonly yes: boolean
-  readonly output: Output
-}
-
-const KINDS: ReadonlyArray<Event['type']> = [
-  'page',
-  'screen',
-  'identify',
-  'track',
-  'alias',
-  'group',
-  'delete',
-]
-
-const folder = (path: string | undefined): Checked<string> => {
-  if (path === undefined || path === '')
-    return wrong('--outbox is missing: give the folder in which events wait')
->>>>>>> 09768e0 (client: store messages instead of batches)
   if (!existsSync(path)) return wrong(`--outbox '${path}': there is no such folder`)
   try {
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
@@ -141,17 +72,6 @@ async function* lettersIn({ dead }: Store, filter: Filter): AsyncGenerator<Lette
     if (page.length < PAGE) return
     after = page.at(-1)?.id
   }
-}
-
-const messageCodec: ItemCodec<Item> = {
-  ...(batchCodec.kind === undefined ? {} : { kind: batchCodec.kind }),
-  fromText: (record) => {
-    const [first] = batchFromText(record).members
-    if (first === undefined) throw new Error('it holds no message')
-    return first
-  },
-  toText: () => '',
-  sizeOf: ({ byteLength }) => byteLength,
 }
 
 /** Records are only read and moved here. */
