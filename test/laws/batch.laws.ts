@@ -504,6 +504,8 @@ const mayClose = (
       return command === 'flush'
     case 'end':
       return command === 'complete' || command === 'error'
+    case 'retry':
+      return false
   }
 }
 
