@@ -43,7 +43,7 @@ const RESERVED: ReadonlySet<string> = new Set([
 
 /** What is wrong with a header name; undefined if nothing is. `taken` has names that cannot be set either, in lower case. */
 export const nameFault = (name: string, taken: ReadonlyArray<string> = []): string | undefined => {
-  if (!TOKEN.test(name)) return "is not a header name: use letters, digits and !#$%&'*+-.^_`|~"
+  if (!TOKEN.test(name)) return "is not a header name: use a-z, 0-9 and !#$%&'*+-.^_`|~"
   const folded = name.toLowerCase()
   return RESERVED.has(folded) || taken.includes(folded)
     ? 'belongs to the request and cannot be set'

@@ -1,15 +1,9 @@
-/**
- * What a receiver can do to a request, as plain data: one value for a test receiver, a scripted sink and a generator.
- *
- * @module
- */
-
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import type { Clock } from '../core/clock.ts'
 
-/** One answer, or the lack of one. Times are milliseconds. */
+/** What a receiver does with a request, as plain data. Times are milliseconds. */
 export type Fault =
   /** An answer; 200 at once is a healthy receiver. */
   | {
@@ -22,9 +16,9 @@ export type Fault =
   | { readonly do: 'silence' }
   /** A TCP reset, in place of an answer. */
   | { readonly do: 'reset'; readonly after?: number }
-  /** Closes the connection in good order, without an answer. */
+  /** Closes the connection without an answer. */
   | { readonly do: 'hangUp' }
-  /** Listens no more, for so long (default 50 ms). What comes next in the script is for who connects afterwards. */
+  /** Refuses connections for `lasting` milliseconds (default 50). The rest of the script is for later connections. */
   | { readonly do: 'refuse'; readonly lasting?: number }
   /** Announces an answer (103) that never comes. */
   | { readonly do: 'early' }
@@ -34,18 +28,18 @@ export type Fault =
   | { readonly do: 'slowBody'; readonly code: number; readonly bytesPerSecond: number }
   /** Promises 1,000 bytes of body, sends `at` of them, and resets. */
   | { readonly do: 'truncate'; readonly code: number; readonly at: number }
-  /** So many bytes of body (default 1 GB), made as fast as they are read. */
+  /** A body of `bytes` bytes (default 1 GB), made as fast as it is read. */
   | { readonly do: 'hugeBody'; readonly code: number; readonly bytes?: number }
-  /** Some kilobytes that become 50 MB if they are inflated. */
+  /** Some kilobytes that inflate to 50 MB. */
   | { readonly do: 'gzipBomb'; readonly code: number }
-  /** One header of so many bytes (default 100,000). */
+  /** One header of `bytes` bytes (default 100,000). */
   | { readonly do: 'hugeHeader'; readonly bytes?: number }
   /** An answer that is not HTTP. */
   | { readonly do: 'garbage' }
-  /** Points back to the receiver itself, or elsewhere. */
+  /** Redirects to the receiver itself, or elsewhere. */
   | { readonly do: 'redirect'; readonly to: 'self' | 'other'; readonly code?: number }
 
-/** One fault for each request, in the order of their arrival. When it is used up, the answer is 200 at once. */
+/** One fault for each request, in the order of arrival. Afterwards the answer is 200 at once. */
 export type FaultScript = ReadonlyArray<Fault>
 
 /** What a healthy receiver does. */
@@ -107,7 +101,7 @@ const reset = (socket: Socket): void => {
   else socket.resetAndDestroy()
 }
 
-/** Does to a request what the fault says. `refuse` is for the receiver itself to play: here it only resets. */
+/** Plays a fault. A `refuse` is played by the receiver itself: here it only resets the connection. */
 export const playFault = (fault: Fault, stage: Stage): void => {
   const { response, socket, url } = stage
   switch (fault.do) {

@@ -1,6 +1,6 @@
 /**
- * `headrace/testing`: what we test headrace with, for your own tests. Time that you move, chance that repeats, a sink that does
- * what it is told, and a real server on loopback that misbehaves on purpose.
+ * `headrace/testing`: for tests of pipelines, sinks and receivers. A clock that you move, repeatable random numbers, a sink with a
+ * script, and a real server on loopback that fails on purpose.
  *
  * @module
  */

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net'
 import { type Cancel, type Clock, systemClock } from '../core/clock.ts'
 import { type Fault, type FaultScript, healthy, playFault } from './faults.ts'
 
-/** One request as it came. */
+/** One request as it arrived. */
 export interface Received {
   readonly method: string
   /** Path and query. */
@@ -15,15 +15,15 @@ export interface Received {
   /** Name, value, name, value: in their order and spelling. */
   readonly rawHeaders: ReadonlyArray<string>
   readonly body: Buffer
-  /** When it had come whole, milliseconds since 1970. */
+  /** When it had arrived completely, milliseconds since 1970. */
   readonly at: number
 }
 
-/** What a TLS receiver shows, in PEM form. */
+/** The certificate of a TLS receiver, in PEM form. */
 export interface TestCertificate {
   readonly cert: string | Buffer
   readonly key: string | Buffer
-  /** Asks for a client certificate that this authority signed, and takes no other. */
+  /** Requires a client certificate of this authority. */
   readonly clientCa?: string | Buffer
 }
 
@@ -41,18 +41,18 @@ export interface Receiver {
   readonly url: string
   /** Requests so far, in the order of their arrival. */
   readonly received: ReadonlyArray<Received>
-  /** Resolves when so many requests have come. */
+  /** Resolves when `count` requests have arrived. */
   readonly arrived: (count: number) => Promise<void>
   /** TCP connections that are open now. */
   readonly connections: () => number
-  /** TCP connections that were ever made. */
+  /** TCP connections accepted so far. */
   readonly accepted: () => number
-  /** Cuts every connection and listens no more. */
+  /** Closes every connection and stops listening. */
   readonly close: () => Promise<void>
 }
 
-/** How long a `refuse` lasts, milliseconds. */
-const REFUSAL = 50
+/** Milliseconds that a `refuse` lasts. */
+const REFUSAL_MS = 50
 
 const serverOf = (listener: RequestListener, tls: TestCertificate | undefined): Server =>
   tls === undefined
@@ -84,13 +84,13 @@ const bodyOf = (request: IncomingMessage, use: (body: Buffer) => void): void => 
   request.on('end', () => {
     use(Buffer.concat(chunks))
   })
-  // A request that breaks off was never received.
+  // A request that breaks off was not received.
   request.on('error', () => undefined)
 }
 
 /**
- * Opens a receiver on loopback that keeps every request and answers as the script says: fault for fault in the order of arrival,
- * or whatever a function says about each request. A used-up script answers 200 at once, so no script is a healthy receiver.
+ * Opens a receiver on loopback that records every request and answers by the script: one fault for each request in the order of arrival,
+ * or the fault that a function gives for it. After the script it answers 200 at once, so no script is a healthy receiver.
  *
  * @example
  * import { loopbackReceiver } from 'headrace/testing'
@@ -156,15 +156,15 @@ export const loopbackReceiver = async (
   const port = await listen(server, 0)
   const url = tls === undefined ? `http://127.0.0.1:${String(port)}/` : `https://localhost:${String(port)}/`
 
-  /** Listens no more for as long as the script's next `refuse` says. */
+  /** Stops listening for the time of the script's next `refuse`. */
   const shut = (): void => {
     const fault = peek()
     if (fault?.do !== 'refuse') return
     step++
     server.close()
-    stopRefusing = clock.schedule(fault.lasting ?? REFUSAL, () => {
+    stopRefusing = clock.schedule(fault.lasting ?? REFUSAL_MS, () => {
       if (peek()?.do === 'refuse') shut()
-      // If somebody else has taken the port meanwhile, it just goes on refusing.
+      // If another process has taken the port meanwhile, it goes on refusing.
       else if (!closed) listen(server, port).catch(() => undefined)
     })
   }

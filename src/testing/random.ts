@@ -1,8 +1,8 @@
 import type { Random } from '../core/clock.ts'
 
 /**
- * Chance that a seed replays: mulberry32, one 32-bit word of state, 2^32 numbers before it repeats. For tests and
- * simulations, never for secrets. Any number is a seed; it is cut to 32 bits.
+ * Random numbers that a seed repeats: mulberry32, with 2^32 numbers before it repeats. For tests and simulations, never for
+ * secrets. Any number is a seed; it is cut to 32 bits.
  *
  * @example
  * import { seededRandom } from 'headrace/testing'

@@ -1,21 +1,21 @@
 import type { Cancel, Clock } from '../core/clock.ts'
 import type { Verdict } from '../core/failure.ts'
-import { makeSink, type Subscribe } from '../sink/layer.ts'
+import { makeSink } from '../sink/layer.ts'
 import type { Attempt, Sink } from '../sink/sink.ts'
 
 /** How a scripted sink answers one delivery. */
 export interface Reply {
-  /** Left out: there is no verdict, the delivery errors as a defect or hangs. */
+  /** Left out: there is no verdict; the delivery ends with the defect, or hangs. */
   readonly verdict?: Verdict
-  /** The delivery ends with this as a defect, in place of its completion. */
+  /** The delivery ends with this defect and does not complete. */
   readonly defect?: unknown
-  /** Milliseconds from the start to the verdict. Left out: it comes before `subscribe` returns. */
+  /** Milliseconds from the start to the verdict. Left out: the verdict comes before `subscribe` returns. */
   readonly after?: number
   /** Milliseconds from the verdict to the end. Left out: it ends at once. */
   readonly rest?: number
 }
 
-/** One delivery that a scripted sink has seen. Times are readings of the clock's `monotonic`. */
+/** One delivery of a scripted sink. Times are those of the clock's `monotonic`. */
 export interface Call<out A> {
   readonly item: A
   readonly attempt: Attempt
@@ -25,13 +25,13 @@ export interface Call<out A> {
   readonly ended: 'completed' | 'failed' | 'cancelled' | undefined
 }
 
-/** A sink that plays its script and remembers what it was asked. */
+/** A sink that plays its script and records its deliveries. */
 export interface ScriptedSink<A> extends Sink<A> {
   /** Every delivery, in the order of their start. */
   readonly calls: ReadonlyArray<Call<A>>
   /** Deliveries that have started and not ended. */
   readonly running: () => number
-  /** The arguments of every close. */
+  /** The time of each close, in milliseconds. */
   readonly closed: ReadonlyArray<number>
 }
 
@@ -40,14 +40,14 @@ export interface ScriptedSinkOptions<in A> {
   /** Default: `scripted`. */
   readonly name?: string
   readonly clock: Clock
-  /** What to answer; `index` counts the deliveries from 0. */
+  /** The reply to a delivery; `index` counts the deliveries from 0. */
   readonly reply: (item: A, attempt: Attempt, index: number) => Reply
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
 /**
- * A sink in memory for tests: it answers as its script says, when its script says, on the clock that it is given.
+ * A sink in memory for tests: it gives the replies of its script, at their times on its clock.
  *
  * @example
  * import { right } from 'fp-ts/lib/Either.js'
@@ -68,57 +68,61 @@ export const scriptedSink = <A>({
   const closed: number[] = []
   let running = 0
 
-  const subscribe: Subscribe<A> = (item, attempt, observer) => {
-    const answer = reply(item, attempt, calls.length)
-    const call: Writable<Call<A>> = {
-      item,
-      attempt,
-      startedAt: clock.monotonic(),
-      verdictAt: undefined,
-      endedAt: undefined,
-      ended: undefined,
-    }
-    calls.push(call)
-    running++
-    let cancelTimer: Cancel | undefined
-
-    const later = (delay: number | undefined, task: () => void): void => {
-      if (delay === undefined) task()
-      else cancelTimer = clock.schedule(delay, task)
-    }
-
-    /** Notes the end; false if the delivery has ended before. */
-    const end = (ended: NonNullable<Call<A>['ended']>): boolean => {
-      if (call.ended !== undefined) return false
-      call.ended = ended
-      call.endedAt = clock.monotonic()
-      running--
-      return true
-    }
-
-    const close = (): void => {
-      if ('defect' in answer) {
-        if (end('failed')) observer.error(answer.defect)
-      } else if (answer.verdict !== undefined && end('completed')) observer.complete()
-    }
-
-    later(answer.after, () => {
-      if (answer.verdict !== undefined) {
-        call.verdictAt = clock.monotonic()
-        observer.next(answer.verdict)
+  const sink = makeSink<A>(
+    name,
+    (item, attempt, observer) => {
+      const { verdict, after, rest, ...answer } = reply(item, attempt, calls.length)
+      const call: Writable<Call<A>> = {
+        item,
+        attempt,
+        startedAt: clock.monotonic(),
+        verdictAt: undefined,
+        endedAt: undefined,
+        ended: undefined,
       }
-      if (call.ended === undefined) later(answer.rest, close)
-    })
+      calls.push(call)
+      running++
+      let cancelTimer: Cancel = () => undefined
 
-    return () => {
-      if (end('cancelled')) cancelTimer?.()
-    }
-  }
+      const later = (delay: number | undefined, task: () => void): void => {
+        if (delay === undefined) task()
+        else cancelTimer = clock.schedule(delay, task)
+      }
+      const end = (ended: NonNullable<Call<A>['ended']>): void => {
+        call.ended = ended
+        call.endedAt = clock.monotonic()
+        running--
+      }
+      const finish = (): void => {
+        if ('defect' in answer) {
+          end('failed')
+          observer.error(answer.defect)
+        } else if (verdict !== undefined) {
+          end('completed')
+          observer.complete()
+        }
+      }
 
-  const own = makeSink(name, subscribe, (within) => () => {
-    closed.push(within)
-    return Promise.resolve()
-  })
-  // Not a spread into a new sink: layers find `subscribe` on the object that `makeSink` made.
-  return Object.assign(own, { calls, running: () => running, closed })
+      later(after, () => {
+        if (verdict !== undefined) {
+          call.verdictAt = clock.monotonic()
+          observer.next(verdict)
+        }
+        // The observer may have cancelled.
+        if (call.ended === undefined) later(rest, finish)
+      })
+
+      return () => {
+        if (call.ended !== undefined) return
+        end('cancelled')
+        cancelTimer()
+      }
+    },
+    (within) => () => {
+      closed.push(within)
+      return Promise.resolve()
+    },
+  )
+  // `makeSink` marks the object itself, so it is extended and not copied.
+  return Object.assign(sink, { calls, running: () => running, closed })
 }

@@ -1,23 +1,23 @@
 import type { Clock } from '../core/clock.ts'
 import { heap } from '../core/heap.ts'
 
-/** The real one, kept from before a test runner could put a fake in its place. */
+/** The real one, taken before a test runner can replace it. */
 const nextTurn = setImmediate
 
-/** Where a virtual clock starts, and how long it believes that there is progress. */
+/** Where a virtual clock starts, and how many timers one call may run. */
 export interface VirtualClockOptions {
   /** The wall clock at the start, milliseconds since 1970. Default: 2026-01-01, UTC. */
   readonly start?: number
-  /** Timers that one call may run before it fails with an error, for it would never end. Default 1,000,000. */
+  /** Timers that one call may run before it throws: it would probably never end. Default 1,000,000. */
   readonly most?: number
 }
 
-/** A clock that stands still until a test moves it. */
+/** A clock that a test moves. */
 export interface VirtualClock extends Clock {
   /**
    * Moves the time by `ms` and runs what falls due: in the order of time, equal times in the order of scheduling, and also
    * what those timers schedule if it falls due in time. Promise jobs do not run in between: use `advance` where there are any.
-   * A timer that throws stops the tick there, at its time, and its error comes out; a later call goes on.
+   * A timer that throws stops the tick at its time, with its error; a later call goes on.
    */
   readonly tick: (ms: number) => void
   /** Like `tick`; and before, between and after the timers every promise job runs, as in a real process. */
@@ -26,95 +26,31 @@ export interface VirtualClock extends Clock {
   readonly settle: () => Promise<void>
   /** Advances from timer to timer until none is left. `most` as in the clock's options. */
   readonly runAll: (options?: { readonly most?: number }) => Promise<void>
-  /** Timers that wait, neither run nor cancelled: 0 says that nothing was left behind. */
+  /** Timers that neither ran nor were cancelled: 0 means that nothing is left. */
   readonly pending: () => number
-  /** Steps the wall clock by `shift` milliseconds, as NTP or a person may. Durations and timers notice nothing (webhooks/S43). */
+  /** Shifts the wall clock by `shift` milliseconds, as NTP may do. Durations and timers do not change. */
   readonly wall: (shift: number) => void
 }
 
 interface Timer {
   readonly due: number
   readonly order: number
-  /** Undefined once it ran or was cancelled, so that a kept `Cancel` keeps no task alive. */
+  /** Undefined after it ran or was cancelled, so that a `Cancel` that is kept holds no task. */
   task: (() => void) | undefined
 }
 
-interface Timers {
-  readonly add: (due: number, task: () => void) => Timer
-  readonly cancel: (timer: Timer) => void
-  /** The first timer that is due at `target` or before, taken out. */
-  readonly takeUntil: (target: number) => Timer | undefined
-  /** Puts one that was taken back to its place. */
-  readonly putBack: (timer: Timer) => void
-  readonly size: () => number
-}
+/** Cancelled timers that may stay in the heap; above it, never more than half of the heap. */
+const MAX_CANCELLED = 64
 
-/** So many cancelled timers may stay in the heap as empty shells; above it, never more than half of the heap. */
-const FEW_SHELLS = 64
-
-const timersByDue = (): Timers => {
-  const waiting = heap<Timer>()
-  let added = 0
-  let shells = 0
-
-  const sweep = (): void => {
-    const live = waiting.drain().filter((timer) => timer.task !== undefined)
-    // The heap keeps equal times in the order of their push, and draining lost it.
-    for (const timer of live.sort((a, b) => a.order - b.order)) waiting.push(timer.due, timer)
-    shells = 0
-  }
-
-  return {
-    add: (due, task) => {
-      const timer = { due, order: added++, task }
-      waiting.push(due, timer)
-      return timer
-    },
-    cancel: (timer) => {
-      if (timer.task === undefined) return
-      timer.task = undefined
-      shells++
-      if (shells > FEW_SHELLS && shells * 2 > waiting.size()) sweep()
-    },
-    takeUntil: (target) => {
-      while ((waiting.peekKey() ?? Infinity) <= target) {
-        const timer = waiting.pop()
-        if (timer?.task !== undefined) return timer
-        shells--
-      }
-      return undefined
-    },
-    putBack: (timer) => {
-      waiting.push(timer.due, timer)
-      sweep()
-    },
-    size: () => waiting.size() - shells,
-  }
-}
-
-/** Counts the timers of one call. */
-interface Budget {
-  readonly most: number
-  ran: number
-}
-
-const livelock = (most: number): Error =>
-  new Error(
-    `livelock: ${String(most)} timers ran in one call and more are due; raise \`most\` if that is right`,
-  )
-
-/** How far `advance` and `tick` may be told to move. */
+/** How far `advance` and `tick` may move. */
 const checked = (ms: number): number => {
   if (ms >= 0 && ms < Infinity) return ms
   throw new RangeError(`the time moves forward by a finite number of milliseconds, not by ${String(ms)}`)
 }
 
-/** As far as `runAll` goes: a timer at Infinity is never due. */
-const ALWAYS = Number.MAX_VALUE
-
 /**
- * A `Clock` for tests: time moves only when it is told to, so four hours of retries play in milliseconds, and play the same
- * way every time. Promises may be in between (`advance`). Nothing global is patched.
+ * A `Clock` for tests: time moves only when the test moves it, so four hours of retries take milliseconds and are the same in
+ * every run. With promises in between use `advance`. Nothing global is patched.
  *
  * @example
  * import { virtualClock } from 'headrace/testing'
@@ -127,62 +63,87 @@ const ALWAYS = Number.MAX_VALUE
  */
 export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock => {
   const { start = Date.UTC(2026, 0, 1), most = 1_000_000 } = options
-  const timers = timersByDue()
+  const timers = heap<Timer>()
+  let added = 0
+  let cancelled = 0
   let elapsed = 0
   let shifted = 0
 
-  const moveTo = (time: number): void => {
-    elapsed = Math.max(elapsed, time)
+  const removeCancelled = (): void => {
+    const live = timers.drain().filter((timer) => timer.task !== undefined)
+    // Pushed in their order, because the heap keeps that order for equal times.
+    for (const timer of live.sort((a, b) => a.order - b.order)) timers.push(timer.due, timer)
+    cancelled = 0
   }
 
-  const runNext = (target: number, budget: Budget): boolean => {
-    const timer = timers.takeUntil(target)
-    if (timer === undefined) return false
-    if (budget.ran++ >= budget.most) {
-      timers.putBack(timer)
-      throw livelock(budget.most)
-    }
-    const task = timer.task
+  const cancel = (timer: Timer): void => {
+    if (timer.task === undefined) return
     timer.task = undefined
-    moveTo(timer.due)
-    task?.()
-    return true
+    cancelled++
+    if (cancelled > MAX_CANCELLED && cancelled * 2 > timers.size()) removeCancelled()
   }
 
-  // Every promise job that can run without I/O or a timer has run when the next turn of the real event loop comes.
+  /** Runs the next timer that is due at `target` or before, as long as one call may run `limit` of them. */
+  const runner = (limit: number): ((target: number) => boolean) => {
+    let ran = 0
+    return (target) => {
+      while ((timers.peekKey() ?? Infinity) <= target) {
+        const task = timers.peek()?.task
+        if (task !== undefined && ran++ >= limit)
+          throw new Error(
+            `livelock: ${String(limit)} timers ran in one call and more are due; raise \`most\` if that is right`,
+          )
+        const timer = timers.pop()
+        if (timer === undefined || task === undefined) {
+          cancelled--
+          continue
+        }
+        timer.task = undefined
+        elapsed = Math.max(elapsed, timer.due)
+        task()
+        return true
+      }
+      return false
+    }
+  }
+
+  // In the next turn of the real event loop every promise job that needs no I/O and no timer has run.
   const settle = (): Promise<void> =>
     new Promise((resolve) => {
       nextTurn(resolve)
     })
 
-  const advanceTo = async (target: number, budget: Budget): Promise<void> => {
+  const advanceTo = async (target: number, limit: number): Promise<void> => {
+    const runNext = runner(limit)
     do await settle()
-    while (runNext(target, budget))
+    while (runNext(target))
   }
 
   return {
     now: () => Math.floor(start + shifted + elapsed),
     monotonic: () => elapsed,
     schedule: (delay, task) => {
-      const timer = timers.add(elapsed + (delay > 0 ? Math.ceil(delay) : 0), task)
+      const timer: Timer = { due: elapsed + (delay > 0 ? Math.ceil(delay) : 0), order: added++, task }
+      timers.push(timer.due, timer)
       return () => {
-        timers.cancel(timer)
+        cancel(timer)
       }
     },
     tick: (ms) => {
       const target = elapsed + checked(ms)
-      const budget = { most, ran: 0 }
-      while (runNext(target, budget));
-      moveTo(target)
+      const runNext = runner(most)
+      while (runNext(target));
+      elapsed = Math.max(elapsed, target)
     },
     advance: async (ms) => {
       const target = elapsed + checked(ms)
-      await advanceTo(target, { most, ran: 0 })
-      moveTo(target)
+      await advanceTo(target, most)
+      elapsed = Math.max(elapsed, target)
     },
     settle,
-    runAll: (call = {}) => advanceTo(ALWAYS, { most: call.most ?? most, ran: 0 }),
-    pending: timers.size,
+    // A timer at Infinity is never due.
+    runAll: (call = {}) => advanceTo(Number.MAX_VALUE, call.most ?? most),
+    pending: () => timers.size() - cancelled,
     wall: (shift) => {
       shifted += shift
     },

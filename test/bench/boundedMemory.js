@@ -1,5 +1,5 @@
 // The memory that `headrace send` needs for a file of 1,000,000 events when the receiver is slow: it must be the same as for a small
-// file, because a source gives out no more than was let go of. It takes some minutes, so it runs at night.
+// file, because a source gives no more than the pipeline takes. It takes some minutes, so it runs at night.
 import { spawn } from 'node:child_process'
 import { createWriteStream } from 'node:fs'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
@@ -12,7 +12,7 @@ import { startReceiver } from './measure.js'
 
 const COMMAND = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const MOST_MEGABYTES = 300
-/** Each of 16 connections answers after so many milliseconds: some thousands of events a second. */
+/** Each of 16 connections answers after this many milliseconds: some thousands of events a second. */
 const DELAY = 2
 const EVENTS = [10_000, 1_000_000]
 

@@ -1,6 +1,6 @@
-// Runs cases of a bench: `caseProcess.js FILE GIVEN NAME ...`. For each `{ name, units }` that the parent sends it does so many units
-// of that case, and tells what CPU time they cost, and how many were done a second. No garbage collection is forced between the rounds: one that finds nothing in
-// flight throws away the shapes of objects, and with them the optimised code.
+// Runs cases of a bench: `caseProcess.js FILE GIVEN NAME ...`. For each `{ name, units }` of the parent it does this many units of that
+// case, and answers their CPU time and how many were done a second. No garbage collection is forced between the rounds: with nothing in
+// flight it would drop the shapes of objects, and with them the optimised code.
 import { cpuNow } from './measure.js'
 
 const [file, given, ...names] = process.argv.slice(2)

@@ -12,7 +12,7 @@ const POSTHOG = 'posthog-node'
 const SEGMENT = '@segment/analytics-node'
 const RUDDER = '@rudderstack/rudder-sdk-node'
 
-/** So many calls are outstanding at most: five batches, or 2,000. Rudder's cost grows with its queue, so it gets its best case. */
+/** Calls that are outstanding at most: five batches, or 2,000. Rudder's cost grows with its queue, so it gets its best case. */
 const paceOf = (name, size) => (name === RUDDER ? 5 * size : Math.max(2_000, 5 * size))
 
 /** A case for `takeTurns`: calls in bursts, each after the last one was answered. */

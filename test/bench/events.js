@@ -49,7 +49,7 @@ const callOf = (number, at, lines) => ({
       }),
 })
 
-/** How many lines an order has, so that the call's JSON has about so many bytes: 205, 1,000, 4,200. */
+/** How many lines an order has, so that the call's JSON has about 205, 1,000, 4,200 bytes. */
 const LINES = { small: 0, middle: 6, big: 49 }
 
 /**

@@ -15,8 +15,8 @@ import { scriptedServer } from './lab/scriptedServer.js'
 const PLAYER = fileURLToPath(new URL('./lab/player.js', import.meta.url))
 /** Waiting processes side by side; more would disturb each other while they start. */
 const SIDE_BY_SIDE = 8
-/** A port where nobody listens. */
-const NOBODY = 'http://127.0.0.1:9'
+/** A port without a server. */
+const CLOSED_URL = 'http://127.0.0.1:9'
 
 const { values } = parseArgs({
   options: {
@@ -54,8 +54,8 @@ const chosen = experiments.filter(({ id }) => ids.includes(id))
 /** Plays one experiment with one peer, and answers its cell. */
 const play = async ({ id, server: script, note = {}, cell, seconds = [60, 45], plainNode = false }, name) => {
   const server = script === undefined ? undefined : await scriptedServer(script(quick))
-  const child = fork(PLAYER, [name, id, server?.url ?? NOBODY, String(quick)], {
-    // A rejection that nobody handles ends a process of Node; but for one experiment that would end all others with it.
+  const child = fork(PLAYER, [name, id, server?.url ?? CLOSED_URL, String(quick)], {
+    // An unhandled rejection ends a Node process: in all experiments but one it is only a warning.
     execArgv: plainNode ? [] : ['--unhandled-rejections=warn'],
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })

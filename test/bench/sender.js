@@ -1,4 +1,4 @@
-// Posts bodies in a process of its own: for each `{ port, requests }` it sends so many to `/v1/batch`, 16 at a time, and answers
+// Posts bodies in a process of its own: for each `{ port, requests }` it sends this many to `/v1/batch`, 16 at a time, and answers
 // how many were not answered 200.
 import { Pool } from 'undici'
 import { calls } from './events.js'

@@ -23,7 +23,7 @@ interface World {
   readonly source: 'sync' | 'promise' | 'timer'
   /** How long each item is under way, over and over; 0 is at once. */
   readonly delays: ReadonlyArray<number>
-  /** Outputs are arrays of so many items; 0 for the items themselves. */
+  /** Outputs are arrays of this many items; 0 means single items. */
   readonly group: number
   readonly fails: boolean
   /** Unsubscribe at this time. */

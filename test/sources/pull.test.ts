@@ -21,15 +21,15 @@ describe('pull', () => {
   it('takes the next item when one has come out', async () => {
     const clock = virtualClock()
     const log: string[] = []
-    const letters = function* (): Iterable<string> {
-      for (const letter of 'abcd') {
-        log.push(`${String(clock.monotonic())} in ${letter}`)
-        yield letter
+    const items = function* (): Iterable<string> {
+      for (const item of 'abcd') {
+        log.push(`${String(clock.monotonic())} in ${item}`)
+        yield item
       }
     }
-    const slow = mergeMap((letter: string) => timer(10, toScheduler(clock)).pipe(map(() => letter)))
-    pull(letters(), slow, { window: 2 }).subscribe({
-      next: (letter) => log.push(`${String(clock.monotonic())} out ${letter}`),
+    const slow = mergeMap((item: string) => timer(10, toScheduler(clock)).pipe(map(() => item)))
+    pull(items(), slow, { window: 2 }).subscribe({
+      next: (item) => log.push(`${String(clock.monotonic())} out ${item}`),
       complete: () => log.push('done'),
     })
     await clock.runAll()
@@ -39,7 +39,7 @@ describe('pull', () => {
     ])
   })
 
-  it('takes a million items at once from a source and through a pipeline that never wait, and lets I/O in between', async () => {
+  it('takes a million items from a source that never waits, and lets I/O run in between', async () => {
     let last = 0
     let turns = 0
     const counted = setInterval(() => turns++)
@@ -73,7 +73,7 @@ describe('pull', () => {
     subscription.unsubscribe()
   })
 
-  it('reads a push source without losing or holding more than the window', async () => {
+  it('takes no more from a push source than the window', async () => {
     const source = push<number>({ capacity: 3 })
     const gate = new Subject<void>()
     const came = all(
@@ -93,7 +93,7 @@ describe('pull', () => {
       await turn()
       if (source.offer(n)._tag === 'Right') sent.push(n)
     }
-    // Two under way, three waiting.
+    // Two in the pipeline, three waiting.
     expect(sent).toEqual([0, 1, 2, 3, 4])
     source.end()
     for (let i = 0; i < 9; i++) {
@@ -103,7 +103,7 @@ describe('pull', () => {
     expect(await came).toEqual(sent)
   })
 
-  it('stops when the pipeline has enough, and lets the source go', async () => {
+  it('calls return of the source when the pipeline ends early', async () => {
     let released = false
     const endless = function* (): Iterable<number> {
       try {
@@ -116,7 +116,7 @@ describe('pull', () => {
     expect(released).toBe(true)
   })
 
-  it('fails with the pipeline, with what its parts throw, and with a source that cannot start', async () => {
+  it('fails with the pipeline, with an error in a callback, and with a source that cannot start', async () => {
     const oops = new Error('oops')
     const throws = (): never => {
       throw oops
@@ -142,7 +142,7 @@ describe('pull', () => {
         ),
       ),
     ).rejects.toBe(oops)
-    // A result that is none.
+    // Not a result.
     const odd = {
       [Symbol.asyncIterator]: () => ({ next: () => Promise.resolve(undefined) }),
     } as unknown as AsyncIterable<number>
@@ -160,7 +160,7 @@ describe('pull', () => {
     expect(await all(pull([1, 2, 3], () => EMPTY))).toEqual([])
   })
 
-  it('tells of a source that fails to let go, and of an item that came too late', async () => {
+  it('reports an error of return, and an item that came after the unsubscribe', async () => {
     const told: LogEvent[] = []
     const clock = virtualClock({ start: 5 })
     let answer: (step: IteratorResult<string>) => void = () => undefined
@@ -173,7 +173,7 @@ describe('pull', () => {
         return: () => Promise.reject(new Error('oops')),
       }),
     }
-    const options = { clock, onEvent: (happening: LogEvent) => told.push(happening) }
+    const options = { clock, onEvent: (event: LogEvent) => told.push(event) }
     pull(
       source,
       map((item: string) => item),
@@ -189,7 +189,7 @@ describe('pull', () => {
     ])
   })
 
-  it('reads anew for each subscription', async () => {
+  it('iterates again for each subscription', async () => {
     const pulled = pull([1, 2], tap<number>())
     expect([await all(pulled), await all(pulled)]).toEqual([
       [1, 2],
@@ -197,7 +197,7 @@ describe('pull', () => {
     ])
   })
 
-  it('stops within an output', async () => {
+  it('stops inside an output', async () => {
     const came: number[] = []
     const numbers = async function* (): AsyncIterable<number> {
       for (let n = 1; n < 9; n++) yield n

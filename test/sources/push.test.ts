@@ -11,7 +11,7 @@ const turn = (): Promise<void> =>
   })
 
 describe('push', () => {
-  it('holds 10,000 items unless told otherwise', () => {
+  it('holds 10,000 items by default', () => {
     const source = push<number>()
     for (let i = 0; i < 10_000; i++) expect(source.offer(i)._tag).toBe('Right')
     expect(source.offer(10_000)).toMatchObject({
@@ -19,7 +19,7 @@ describe('push', () => {
     })
   })
 
-  it('holds 32 MiB unless told otherwise, and nothing larger than that', () => {
+  it('holds 32 MiB by default, and no larger item', () => {
     const source = push<number>({ sizeOf: (size) => size })
     const most = 32 * 1024 * 1024
     expect(source.offer(most + 1)).toMatchObject({ left: { _tag: 'TooLarge', limit: most, size: most + 1 } })
@@ -28,7 +28,7 @@ describe('push', () => {
     expect(source.offer(0)._tag).toBe('Right')
   })
 
-  it('serves producers that wait in their order, one for each place', async () => {
+  it('lets producers that wait continue in order', async () => {
     const source = push<string>({ capacity: 1 })
     const produce = async (name: string): Promise<void> => {
       for (let i = 0; i < 3; i++) {
@@ -44,7 +44,7 @@ describe('push', () => {
     expect(new Set(came).size).toBe(9)
   })
 
-  it('gives room that nobody used to the next who waits', async () => {
+  it('offers unused room to the next caller of ready', async () => {
     const source = push<number>({ capacity: 1 })
     source.offer(0)
     const through: string[] = []
@@ -56,7 +56,7 @@ describe('push', () => {
     expect(through).toEqual(['a', 'b', 'c'])
   })
 
-  it('lets a large item wait for as much room as it needs', async () => {
+  it('lets a large item wait until another item left', async () => {
     const source = push<number>({ maxBytes: 10, sizeOf: (size) => size })
     for (const size of [4, 4]) source.offer(size)
     expect(source.offer(5)).toMatchObject({ left: { bound: 'bytes' } })
@@ -71,7 +71,7 @@ describe('push', () => {
     expect([ready, source.offer(5)._tag]).toEqual([true, 'Right'])
   })
 
-  it('harms nobody when the callback throws or rejects, and says so', async () => {
+  it('reports an error of onDropped, and goes on', async () => {
     const told: LogEvent[] = []
     const clock = virtualClock({ start: 7 })
     const failing: Readonly<Record<string, () => unknown>> = {
@@ -85,7 +85,7 @@ describe('push', () => {
         capacity: 1,
         overflow: 'dropOldest',
         clock,
-        onEvent: (happening) => told.push(happening),
+        onEvent: (event) => told.push(event),
         onDropped,
       })
       expect([source.offer(1)._tag, source.offer(2)._tag]).toEqual(['Right', 'Right'])
@@ -98,7 +98,7 @@ describe('push', () => {
     ])
   })
 
-  it('may be offered something by the callback itself', () => {
+  it('takes an offer inside onDropped', () => {
     const lost: number[] = []
     const source = push<number>({
       capacity: 2,
@@ -119,7 +119,7 @@ describe('push', () => {
     expect(() => source[Symbol.asyncIterator]()).toThrow('read once')
   })
 
-  it('hands back what a reader left, and takes nothing more', async () => {
+  it('reports what waits when the reader stops, and accepts nothing more', async () => {
     const left: unknown[] = []
     const source = push<number>({ onDropped: (outcome) => left.push(outcome) })
     for (const item of [1, 2, 3]) source.offer(item)
@@ -142,7 +142,7 @@ describe('push', () => {
   it('is typed', () => {
     expectTypeOf(push<string>()).toEqualTypeOf<Push<string>>()
     expectTypeOf(push<string>().offer).toEqualTypeOf<(item: string) => Either<NotTaken, void>>()
-    // @ts-expect-error a policy that is none
+    // @ts-expect-error not a policy
     push({ overflow: 'block' })
   })
 })

@@ -19,7 +19,7 @@ const open = async (...[script, options]: Parameters<typeof loopbackReceiver>): 
   return receiver
 }
 
-/** What comes back over a raw socket, until the other side is done or so many bytes are there. */
+/** What comes back over a raw socket, until the other side ends or `enough` bytes are there. */
 const raw = (url: string, enough = Infinity): Promise<{ text: string; error: string | undefined }> =>
   new Promise((resolve) => {
     let text = ''
@@ -45,7 +45,7 @@ const statusOf = async (url: string): Promise<number | string> => {
 }
 
 describe('a loopback receiver', () => {
-  it('keeps every request as it came, byte for byte', async () => {
+  it('records every request, byte for byte', async () => {
     const receiver = await open()
     const body = Buffer.from([0x7b, 0xff, 0xfe, 0x00, 0x7d])
     await (
@@ -57,7 +57,7 @@ describe('a loopback receiver', () => {
     expect(receiver.received[0]?.rawHeaders).toContain('X-Key')
   })
 
-  it('plays its script in order, and is healthy when it is used up', async () => {
+  it('plays its script in order, and is healthy afterwards', async () => {
     const receiver = await open([
       { do: 'status', code: 503 },
       { do: 'status', code: 404 },
@@ -67,12 +67,12 @@ describe('a loopback receiver', () => {
     expect(seen).toEqual([503, 404, 200, 200])
   })
 
-  it('asks a function about each request', async () => {
+  it('asks a function for the fault of each request', async () => {
     const receiver = await open(({ path }) => ({ do: 'status', code: path === '/a' ? 201 : 500 }))
     expect([await statusOf(`${receiver.url}a`), await statusOf(`${receiver.url}b`)]).toEqual([201, 500])
   })
 
-  it('waits on its clock', async () => {
+  it('delays on its clock', async () => {
     const clock = virtualClock()
     const receiver = await open([{ do: 'status', code: 200, after: 60_000 }], { clock })
     const answer = statusOf(receiver.url)
@@ -109,7 +109,7 @@ describe('a loopback receiver', () => {
     expect(receiver.received).toHaveLength(2)
   })
 
-  it('breaks in the way that it is told', async () => {
+  it('plays faults that break the connection', async () => {
     const receiver = await open([
       { do: 'reset' },
       { do: 'hangUp' },
@@ -124,7 +124,7 @@ describe('a loopback receiver', () => {
     expect((await raw(receiver.url)).text).toMatch(/\r\n\r\nx{999}$/)
   })
 
-  it('stalls in the way that it is told', async () => {
+  it('plays faults that stall', async () => {
     const receiver = await open([
       { do: 'silence' },
       { do: 'early' },
@@ -139,7 +139,7 @@ describe('a loopback receiver', () => {
     expect((await silent).text).toBe('')
   })
 
-  it('answers too much in the way that it is told', async () => {
+  it('plays faults that answer too much', async () => {
     const receiver = await open([
       { do: 'hugeBody', code: 200, bytes: 200_000 },
       { do: 'hugeBody', code: 200 },
@@ -173,7 +173,7 @@ describe('a loopback receiver', () => {
     expect(String(other.headers['location'])).not.toContain(receiver.url)
   })
 
-  it('closes while a refusal lasts, and leaves no timer', async () => {
+  it('leaves no timer when it is closed during a refusal', async () => {
     const clock = virtualClock()
     const receiver = await open([{ do: 'refuse' }], { clock })
     await receiver.close()

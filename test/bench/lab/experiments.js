@@ -11,9 +11,9 @@ import { working } from './working.js'
  * - `play({ open, say, sleep, quick })`: runs in the player's process; `{ stays: false }` lets the process end by itself
  * - `cell({ found, server, exit, life })`: one cell of the table, in words
  * - `note`: what is read from the server at the very moment when the player says so, by what it says
- * - `plainNode`: with Node as it is, where a rejection that nobody handles ends the process; elsewhere it is a warning
+ * - `plainNode`: with Node as it is, where an unhandled rejection ends the process; elsewhere it is a warning
  * - `alone`: works the machine hard, so nothing else runs beside it
- * - `seconds`: after so many the player is ended, `[whole, quick]`
+ * - `seconds`: after this time the player is ended, `[whole, quick]`
  */
 
 /** @type {Experiment[]} */

@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 
 const megabytes = (bytes) => `${Math.round(bytes / 1e6)} MB`
 
-/** Offers so many events, some in each turn of the loop; answers how many of them were refused at once. */
+/** Offers `count` events, `aTurn` of them in each turn of the loop; answers how many of them were refused at once. */
 const offer = async (peer, count, aTurn) => {
   let refused = 0
   for (let at = 0; at < count; at++) {
