@@ -1,4 +1,4 @@
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { resolve } from 'node:path'
 import { steady, systemClock } from '../../core/clock.ts'
@@ -19,7 +19,7 @@ import type { Entry } from '../outbox.ts'
 import { storedBookmarks } from './bookmarks.ts'
 import { boundsOf, groupCommit } from './commit.ts'
 import type { Bounds, Commits } from './commit.ts'
-import { OutboxError } from './contract.ts'
+import { OutboxError, outboxFault } from './contract.ts'
 import type {
   Bookmark,
   CorruptRecord,
@@ -183,30 +183,6 @@ const optionsOf = strict({
 })
 
 /**
- * Opens an outbox on a disk, or says why it cannot be opened. As `lmdbOutbox`, with the failure as a value.
- *
- * @throws ConfigError when an option is wrong.
- *
- * @example
- * import { openLmdbOutbox } from 'headrace/outbox/lmdb'
- *
- * const codec = { toText: JSON.stringify, fromText: JSON.parse, sizeOf: (item: string) => item.length }
- * const opened = openLmdbOutbox<string>({ path: '/dev/null/outbox', codec })
- * console.log(opened._tag === 'Left' ? opened.left.reason : 'open') // => noAccess
- */
-export const openLmdbOutbox = <A>(options: LmdbOutboxOptions<A>): Either<OutboxFault, LmdbOutbox<A>> => {
-  const { maxCount, maxBytes, keepDead, path } = checkOptions('lmdb outbox', optionsOf, options)
-  const { codec, owner, clock = systemClock, onCorrupt = ignore } = options
-  const now = steady(clock)
-  const opened = openStore(resolve(path), codec.kind ?? 'items', owner, now())
-  if (isLeft(opened)) return opened
-  const { store, close } = opened.right
-  const commits = groupCommit(store)
-  const bounds = boundsOf(commits.counters, maxCount, maxBytes)
-  return right(outboxOver(store, close, codec, bounds, commits, keepDead, now, onCorrupt))
-}
-
-/**
  * An outbox in a folder. What it accepted survives a crash of the process and of the machine: it answers an enqueue when it was synced to
  * the disk. Concurrent writes share one sync. Millions may wait: they are on the disk and not in memory, in the order in which they are
  * leased. One process at a time may have it open; the folder of a process that ended is taken over. Closing deletes nothing.
@@ -235,7 +211,32 @@ export const openLmdbOutbox = <A>(options: LmdbOutboxOptions<A>): Either<OutboxF
  * rmSync(path, { recursive: true })
  */
 export const lmdbOutbox = <A>(options: LmdbOutboxOptions<A>): LmdbOutbox<A> => {
-  const opened = openLmdbOutbox(options)
-  if (isLeft(opened)) throw new OutboxError(opened.left)
-  return opened.right
+  const { maxCount, maxBytes, keepDead, path } = checkOptions('lmdb outbox', optionsOf, options)
+  const { codec, owner, clock = systemClock, onCorrupt = ignore } = options
+  const now = steady(clock)
+  const { store, close } = openStore(resolve(path), codec.kind ?? 'items', owner, now())
+  const commits = groupCommit(store)
+  const bounds = boundsOf(commits.counters, maxCount, maxBytes)
+  return outboxOver(store, close, codec, bounds, commits, keepDead, now, onCorrupt)
+}
+
+/**
+ * Opens an outbox on a disk, or says why it cannot be opened. As `lmdbOutbox`, with the failure as a value.
+ *
+ * @throws ConfigError when an option is wrong.
+ *
+ * @example
+ * import { openLmdbOutbox } from 'headrace/outbox/lmdb'
+ *
+ * const codec = { toText: JSON.stringify, fromText: JSON.parse, sizeOf: (item: string) => item.length }
+ * const opened = openLmdbOutbox<string>({ path: '/dev/null/outbox', codec })
+ * console.log(opened._tag === 'Left' ? opened.left.reason : 'open') // => noAccess
+ */
+export const openLmdbOutbox = <A>(options: LmdbOutboxOptions<A>): Either<OutboxFault, LmdbOutbox<A>> => {
+  try {
+    return right(lmdbOutbox(options))
+  } catch (error) {
+    if (!(error instanceof OutboxError)) throw error
+    return left(outboxFault(error.reason, error.path, error.message))
+  }
 }

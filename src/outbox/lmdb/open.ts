@@ -4,8 +4,7 @@
  *
  * @module
  */
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft } from 'fp-ts/lib/Either.js'
 import { accessSync, constants, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -14,8 +13,8 @@ import { messageOf } from '../../core/awaitable.ts'
 import { NO_COUNTERS, RESERVED_SPACE, countersIn, freeSpace } from './commit.ts'
 import { fileFault } from './fileCheck.ts'
 import { codeOf, lock } from './lock.ts'
-import { outboxFault } from './contract.ts'
-import type { OutboxFault, OutboxReason } from './contract.ts'
+import { OutboxError, outboxFault } from './contract.ts'
+import type { OutboxReason } from './contract.ts'
 import {
   COUNTERS_KEY,
   DATA_FILE,
@@ -40,40 +39,38 @@ export interface OpenStore {
   readonly close: () => Promise<void>
 }
 
-/** Found while a store is opened; never leaves this file. */
-class Refusal extends Error {
-  readonly reason: OutboxReason
-  constructor(reason: OutboxReason, message: string) {
-    super(message)
-    this.reason = reason
-  }
-}
+const refusal = (reason: OutboxReason, path: string, message: string): OutboxError =>
+  new OutboxError(outboxFault(reason, path, message))
 
-const notAnOutbox = (path: string, what: string): Refusal =>
-  new Refusal('notAnOutbox', `${join(path, DATA_FILE)} ${what}: give the outbox a folder of its own`)
+const notAnOutbox = (path: string, what: string): OutboxError =>
+  refusal('notAnOutbox', path, `${join(path, DATA_FILE)} ${what}: give the outbox a folder of its own`)
 
-const damaged = (path: string, what: string): Refusal =>
-  new Refusal(
+const damaged = (path: string, what: string): OutboxError =>
+  refusal(
     'damaged',
+    path,
     `${join(path, DATA_FILE)} ${what}: it was left as it is; bring back a copy of the folder, or move it away to start with an empty one`,
   )
 
-const noSpace = (path: string): Refusal =>
-  new Refusal('noSpace', `no space is left for the outbox in ${path}: make some, or give it another folder`)
+const noSpace = (path: string): OutboxError =>
+  refusal('noSpace', path, `no space is left for the outbox in ${path}: make some, or give it another folder`)
 
-const systemFault = (path: string, error: unknown): Refusal => {
-  if (codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT') return noSpace(path)
-  const message = `the folder ${path} of the outbox cannot be used: let this user make, read and write it (${messageOf(error)})`
-  return new Refusal('noAccess', message)
-}
+const systemError = (path: string, error: unknown): OutboxError =>
+  codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT'
+    ? noSpace(path)
+    : refusal(
+        'noAccess',
+        path,
+        `the folder ${path} of the outbox cannot be used: let this user make, read and write it (${messageOf(error)})`,
+      )
 
-const load = (): typeof Lmdb => {
+const load = (path: string): typeof Lmdb => {
   try {
     // An optional dependency, loaded when an outbox is opened. `require` has no types; these describe the package.
     return createRequire(import.meta.url)('lmdb') as typeof Lmdb
   } catch (error) {
     const message = `an outbox on a disk needs the package lmdb, which could not be loaded: run "npm install lmdb" (${messageOf(error)})`
-    throw new Refusal('missing', message)
+    throw refusal('missing', path, message)
   }
 }
 
@@ -106,8 +103,9 @@ const checkVersion = (env: Store['env'], path: string): void => {
   const version = Number(meta?.get(VERSION_KEY) ?? NaN)
   if (!Number.isSafeInteger(version)) throw notAnOutbox(path, 'was not written by headrace')
   if (version <= VERSION) return
-  throw new Refusal(
+  throw refusal(
     'newerVersion',
+    path,
     `the outbox in ${path} has layout ${String(version)}, and this headrace knows up to ${String(VERSION)}: use the headrace that wrote it`,
   )
 }
@@ -118,15 +116,17 @@ const checkContent = ({ meta, path }: Store, kind: string, owner: string | undef
   if (counters === undefined) throw damaged(path, 'has lost its counters')
   const foundKind = meta.get(KIND_KEY)
   if (foundKind !== kind)
-    throw new Refusal(
+    throw refusal(
       'otherKind',
+      path,
       `the outbox in ${path} holds ${String(foundKind)}, and was opened for ${kind}: give each its own folder`,
     )
   const found = meta.get(OWNER_KEY)
   const isEmpty = counters.waiting === 0 && counters.dead === 0
   if (owner === undefined || found === undefined || found === owner || isEmpty) return
-  throw new Refusal(
+  throw refusal(
     'otherOwner',
+    path,
     `the outbox in ${path} belongs to ${JSON.stringify(found)}, and was opened for ${JSON.stringify(owner)}: give each its own folder, or, if it is the same one under a new name, set the owner of this outbox to ${JSON.stringify(found)}`,
   )
 }
@@ -163,35 +163,27 @@ const openLocked = (lmdb: typeof Lmdb, path: string, kind: string, owner: string
   } catch (error) {
     // Nothing is under way in it, so it is closed when this returns.
     env.close().then(ignore, ignore)
-    throw error instanceof Refusal ? error : damaged(path, `cannot be read (${messageOf(error)})`)
+    throw error instanceof OutboxError ? error : damaged(path, `cannot be read (${messageOf(error)})`)
   }
 }
 
-/** Opens the store in a folder. `path` is absolute; `now` is the time that the lock file names. */
-export const openStore = (
-  path: string,
-  kind: string,
-  owner: string | undefined,
-  now: number,
-): Either<OutboxFault, OpenStore> => {
-  const fail = (error: unknown): Either<OutboxFault, never> => {
-    const { reason, message } = error instanceof Refusal ? error : systemFault(path, error)
-    return left(outboxFault(reason, path, message))
-  }
+/**
+ * Opens the store in a folder. `path` is absolute; `now` is the time that the lock file names.
+ *
+ * @throws OutboxError when it cannot be opened.
+ */
+export const openStore = (path: string, kind: string, owner: string | undefined, now: number): OpenStore => {
+  const lmdb = load(path)
+  let release: (() => void) | undefined
   try {
-    const lmdb = load()
     mkdirSync(path, { recursive: true, mode: 0o700 })
     const locked = lock(path, now)
-    if (isLeft(locked)) return fail(new Refusal('inUse', `the outbox in ${path} is in use ${locked.left}`))
-    const release = locked.right
-    try {
-      const store = openLocked(lmdb, path, kind, owner)
-      return right({ store, close: () => store.env.close().then(release) })
-    } catch (error) {
-      release()
-      return fail(error)
-    }
+    if (isLeft(locked)) throw refusal('inUse', path, `the outbox in ${path} is in use ${locked.left}`)
+    release = locked.right
+    const store = openLocked(lmdb, path, kind, owner)
+    return { store, close: () => store.env.close().then(release) }
   } catch (error) {
-    return fail(error)
+    release?.()
+    throw error instanceof OutboxError ? error : systemError(path, error)
   }
 }
