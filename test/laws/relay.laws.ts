@@ -8,7 +8,7 @@ import { relay } from '../../src/outbox/relay.ts'
 import type { Relay, RelayOptions } from '../../src/outbox/relay.ts'
 import { both, capDelay, deadline, exponential, fullJitter, notBefore } from '../../src/policy/retryPolicy.ts'
 import { firstSuccess } from '../../src/sink/firstSuccess.ts'
-import { fromRun } from '../../src/sink/layer.ts'
+import { makeSink } from '../../src/sink/layer.ts'
 import type { Sink } from '../../src/sink/sink.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
@@ -111,7 +111,7 @@ export const play = async (
   const url = (script: ReadonlyArray<Step>, index: number): Sink<number> => {
     const name = `url${String(index)}`
     const asked = new Map<number, number>()
-    return fromRun(
+    return makeSink(
       name,
       (item, attempt, receiver) => {
         const born = life
@@ -159,7 +159,7 @@ export const play = async (
 
   const boot = (): Relay<number> => {
     const rounds = firstSuccess(sinks, { clock })
-    const counted = fromRun<number>(
+    const counted = makeSink<number>(
       'counted',
       (item, attempt, receiver) => {
         busy++

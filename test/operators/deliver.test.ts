@@ -8,7 +8,7 @@ import { deliver } from '../../src/operators/deliver.ts'
 import type { DeliverOptions } from '../../src/operators/deliver.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
-import { fromRun } from '../../src/sink/layer.ts'
+import { makeSink } from '../../src/sink/layer.ts'
 import type { Attempt, Sink } from '../../src/sink/sink.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
@@ -32,7 +32,7 @@ const scripted = <A>(
   const calls: Array<{ item: A; at: number; number: number }> = []
   let running = 0
   return {
-    ...fromRun<A>(
+    ...makeSink<A>(
       'scripted',
       (item, attempt, receiver) => {
         calls.push({ item, at: clock.monotonic(), number: attempt.number })

@@ -1,0 +1,334 @@
+import { left } from 'fp-ts/lib/Either.js'
+import { Observable, share } from 'rxjs'
+import type { Observer } from 'rxjs'
+import { type Failure, retryable } from '../../src/core/failure.ts'
+import type { Verdict } from '../../src/core/failure.ts'
+import { withBisection } from '../../src/sink/bisect.ts'
+import { withConcurrency } from '../../src/sink/concurrency.ts'
+import { firstSuccess } from '../../src/sink/firstSuccess.ts'
+import { makeLayer, makeSink, subscribeTo } from '../../src/sink/layer.ts'
+import { withRetryAfterGate } from '../../src/sink/retryAfterGate.ts'
+import { type Attempt, onlyAttempt, type Sink } from '../../src/sink/sink.ts'
+import { withTimeout } from '../../src/sink/timeout.ts'
+import { bisectLaws, type MakeBisect } from '../laws/bisect.laws.ts'
+import { concurrencyLaws, type Limits, type MakeConcurrency } from '../laws/concurrency.laws.ts'
+import { firstSuccessLaws, type MakeFirstSuccess } from '../laws/firstSuccess.laws.ts'
+import { layerLaws, type MakeLayer, openStack, stackWorld } from '../laws/layers.laws.ts'
+import { gateLaws, type MakeGate } from '../laws/retryAfterGate.laws.ts'
+import { type MakeTimeout, timeoutLaws } from '../laws/timeout.laws.ts'
+import { itCatches } from '../support/mutants.ts'
+import { sinkLaws } from '../support/sinkLaws.ts'
+
+type Wrap = (sink: Sink<number>) => Sink<number>
+
+/** A sink of a host that observes with `change`. */
+const observing =
+  (change: (observer: Observer<Verdict>) => Partial<Observer<Verdict>>): Wrap =>
+  (sink) => ({
+    ...foreign(sink),
+    deliver: (item, attempt) =>
+      new Observable((observer) =>
+        sink.deliver(item, attempt).subscribe({
+          next: (verdict) => observer.next(verdict),
+          complete: () => observer.complete(),
+          error: (defect) => observer.error(defect),
+          ...change(observer),
+        }),
+      ),
+  })
+
+const foreign = <A>({ name, deliver, close }: Sink<A>): Sink<A> => ({ name, deliver, close })
+
+/** Does not pass a cancel on. */
+const leaky = <A>(sink: Sink<A>): Sink<A> =>
+  makeLayer<A>(sink, (subscribe) => (item, attempt, observer) => {
+    subscribe(item, attempt, observer)
+    return () => undefined
+  })
+
+itCatches<Wrap>('sinks', (make) => sinkLaws({ worlds: stackWorld, open: openStack(make) }), {
+  'it starts before it is subscribed': [
+    'S1',
+    (sink) => ({
+      ...foreign(sink),
+      deliver: (item, attempt) => {
+        sink.deliver(item, attempt).subscribe({ error: () => undefined })
+        return sink.deliver(item, attempt)
+      },
+    }),
+  ],
+  'subscriptions share one delivery': [
+    'S2',
+    (sink) => ({
+      ...foreign(sink),
+      deliver: (item, attempt) => {
+        const shared = sink
+          .deliver(item, attempt)
+          .pipe(share({ resetOnComplete: false, resetOnError: false }))
+        return shared
+      },
+    }),
+  ],
+  'it emits two verdicts': [
+    'S3',
+    observing((observer) => ({
+      next: (verdict) => {
+        observer.next(verdict)
+        observer.next(verdict)
+      },
+    })),
+  ],
+  'it completes at its verdict': [
+    'S4',
+    (sink) => ({
+      ...foreign(sink),
+      deliver: (item, attempt) =>
+        new Observable((observer) => {
+          sink.deliver(item, attempt).subscribe({
+            next: (verdict) => {
+              observer.next(verdict)
+              observer.complete()
+            },
+            error: (defect) => observer.error(defect),
+          })
+        }),
+    }),
+  ],
+  'it cannot be cancelled': ['S6', (sink) => foreign(leaky(sink))],
+})
+
+itCatches<MakeLayer>('layers', layerLaws, {
+  'the attempt is forgotten': [
+    'L1',
+    () => (sink) =>
+      makeLayer(sink, (subscribe) => (item, _attempt, observer) => subscribe(item, onlyAttempt, observer)),
+  ],
+  'the verdict waits for the end': [
+    'L2',
+    () => (sink) =>
+      makeLayer(sink, (subscribe) => (item, attempt, observer) => {
+        let emit = (): void => undefined
+        return subscribe(item, attempt, {
+          next: (verdict) => (emit = () => observer.next(verdict)),
+          complete: () => {
+            emit()
+            observer.complete()
+          },
+          error: (defect) => {
+            emit()
+            observer.error(defect)
+          },
+        })
+      }),
+  ],
+  'a cancel stays outside': ['L3', () => leaky],
+  'it has a name of its own': ['L4', () => (sink) => makeSink('layer', subscribeTo(sink), sink.close)],
+  'it does not close': ['L5', () => (sink) => ({ ...sink, close: () => () => Promise.resolve() })],
+  'it leaves a timer': [
+    'L6',
+    (clock) => (sink) =>
+      makeLayer(sink, (subscribe) => (item, attempt, observer) => {
+        clock.schedule(60_000, () => undefined)
+        return subscribe(item, attempt, observer)
+      }),
+  ],
+})
+
+const limited =
+  (change: (limits: Limits) => Limits): MakeConcurrency =>
+  (inner, limits, clock) => {
+    const { concurrency, queue, by } = change(limits)
+    return withConcurrency({
+      concurrency,
+      queue: Math.max(0, queue),
+      ...(by === undefined ? {} : { by }),
+      clock,
+    })(inner)
+  }
+
+/** The real limit around a sink that is changed, or with a changed attempt. */
+const limitedAround =
+  (
+    inside: (sink: Sink<{ id: number; key: number }>) => typeof sink,
+    attemptOf = (attempt: Attempt) => attempt,
+  ) =>
+  (
+    ...[inner, { concurrency, queue, by }, clock]: Parameters<MakeConcurrency>
+  ): ReturnType<MakeConcurrency> => {
+    const layer = withConcurrency({ concurrency, queue, ...(by === undefined ? {} : { by }), clock })
+    return makeLayer(
+      layer(inside(inner)),
+      (subscribe) => (item, attempt, observer) => subscribe(item, attemptOf(attempt), observer),
+    )
+  }
+
+itCatches<MakeConcurrency>('concurrency', concurrencyLaws, {
+  'one too many runs': ['C1', limited((limits) => ({ ...limits, concurrency: limits.concurrency + 1 }))],
+  'all keys share one queue': ['C6', limited(({ by: _, ...limits }) => ({ ...limits, by: undefined }))],
+  'each item has its own queue': ['C1', limited((limits) => ({ ...limits, by: ({ id }) => id }))],
+  'one too many waits': ['C4', limited((limits) => ({ ...limits, queue: limits.queue + 1 }))],
+  'the deadline is ignored': [
+    'C5',
+    limitedAround(
+      (sink) => sink,
+      (attempt) => ({ ...attempt, until: Infinity }),
+    ),
+  ],
+  'the deadline comes too early': [
+    'C5',
+    limitedAround(
+      (sink) => sink,
+      (attempt) => ({ ...attempt, until: attempt.until - 1 }),
+    ),
+  ],
+  'a cancel stays outside': ['C7', limitedAround(leaky)],
+})
+
+/** First success with changed children, or a changed attempt. */
+const racing =
+  (inside: Wrap, attemptOf = (attempt: Attempt) => attempt): MakeFirstSuccess =>
+  (sinks, clock) =>
+    makeLayer(
+      firstSuccess(sinks.map(inside), { clock }),
+      (subscribe) => (item, attempt, observer) => subscribe(item, attemptOf(attempt), observer),
+    )
+
+const asIs: Wrap = (sink) => sink
+
+itCatches<MakeFirstSuccess>('first success', firstSuccessLaws, {
+  'what failed before is forgotten': [
+    'F3',
+    racing(asIs, (attempt) => ({ ...attempt, lastFailure: undefined })),
+  ],
+  'a Retry-After is ignored': [
+    'F3',
+    (sinks) =>
+      firstSuccess(sinks, {
+        clock: { now: () => 1e15, monotonic: () => 0, schedule: () => () => undefined },
+      }),
+  ],
+  'a success aborts the others': [
+    'F4',
+    (sinks, clock) =>
+      makeLayer(
+        firstSuccess(sinks, { clock }),
+        (subscribe) => (item, attempt, observer) =>
+          subscribe(item, attempt, {
+            next: (verdict) => {
+              observer.next(verdict)
+              if (verdict._tag === 'Right') observer.complete()
+            },
+            complete: () => observer.complete(),
+            error: (defect) => observer.error(defect),
+          }),
+      ),
+  ],
+  'a cancel stays outside': ['F5', racing(leaky)],
+  'the deadline is forgotten': ['F6', racing(asIs, (attempt) => ({ ...attempt, until: 5 }))],
+  'nothing is shared': [
+    'F7',
+    racing((sink) =>
+      makeLayer(
+        sink,
+        (subscribe) =>
+          (item, { shared: _, ...attempt }, observer) =>
+            subscribe(item, attempt, observer),
+      ),
+    ),
+  ],
+  'the first answer decides': [
+    'F1',
+    (sinks, clock) => {
+      const [first] = sinks
+      return firstSuccess(first === undefined ? sinks : [first], { clock })
+    },
+  ],
+})
+
+itCatches<MakeTimeout>('timeouts', timeoutLaws, {
+  'it is one millisecond late': ['T1', (within, clock) => withTimeout(within + 1, { clock })],
+  'a timeout does not cancel inside': [
+    'T3',
+    (within, clock) => (sink) => withTimeout(within, { clock })(leaky(sink)),
+  ],
+  'each delivery has a timer': [
+    'T4',
+    (within, clock) => (sink) =>
+      makeSink(
+        sink.name,
+        (item, attempt, observer) =>
+          subscribeTo(withTimeout(within, { clock })(sink))(item, attempt, observer),
+        sink.close,
+      ),
+  ],
+  'a timer stays': [
+    'T5',
+    (within, clock) => (sink) =>
+      makeLayer(withTimeout(within, { clock })(sink), (subscribe) => (item, attempt, observer) => {
+        clock.schedule(10 * within, () => undefined)
+        return subscribe(item, attempt, observer)
+      }),
+  ],
+})
+
+/** Changes the failures that the gate sees. */
+const gateSeeing =
+  (change: (failure: Failure) => Failure): MakeGate =>
+  (most, clock) => {
+    const gate = withRetryAfterGate({ most, clock })
+    return (sink) =>
+      gate(
+        makeLayer(
+          sink,
+          (subscribe) => (item, attempt, observer) =>
+            subscribe(item, attempt, {
+              next: (verdict) =>
+                observer.next(verdict._tag === 'Left' ? left(change(verdict.left)) : verdict),
+              complete: () => observer.complete(),
+              error: (defect) => observer.error(defect),
+            }),
+        ),
+      )
+  }
+
+itCatches<MakeGate>('the Retry-After gate', gateLaws, {
+  'each sink has its own gate': ['G1', (most, clock) => (sink) => withRetryAfterGate({ most, clock })(sink)],
+  'it never closes': ['G1', () => (sink) => sink],
+  'it closes for too long': ['G1', (most, clock) => withRetryAfterGate({ most: most + 1, clock })],
+  'it changes failures': ['G3', gateSeeing(() => retryable('network'))],
+})
+
+itCatches<MakeBisect>('bisection', bisectLaws, {
+  'it never divides': ['B1', (_only, clock) => withBisection({ only: [], clock })],
+  'it divides every refusal': ['B1', (_only, clock) => withBisection({ only: [400, 401, 413], clock })],
+  'it forgets what was taken': [
+    'B3',
+    (only, clock) => (sink) =>
+      makeLayer(
+        withBisection({ only, clock })(sink),
+        (subscribe) => (item, attempt, observer) =>
+          subscribe(item, { ...attempt, lastFailure: undefined }, observer),
+      ),
+  ],
+  'it ignores the deadline': [
+    'B5',
+    (only, clock) => (sink) =>
+      makeLayer(
+        withBisection({ only, clock })(sink),
+        (subscribe) => (item, attempt, observer) =>
+          subscribe(item, { ...attempt, until: Infinity }, observer),
+      ),
+  ],
+  'parts lose the signer': [
+    'B6',
+    (only, clock) => (sink) =>
+      withBisection({ only, clock })(
+        makeLayer(
+          sink,
+          (subscribe) =>
+            ({ signer: _, ...batch }, attempt, observer) =>
+              subscribe(batch, attempt, observer),
+        ),
+      ),
+  ],
+})
