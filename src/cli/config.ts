@@ -10,6 +10,7 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { decodeCollectorSettings } from '../collector/settings.ts'
 import type { CollectorSettings } from '../collector/settings.ts'
 import { jsonFault } from '../core/json.ts'
+import { faultText } from '../core/refusal.ts'
 import type { Fault } from '../core/refusal.ts'
 import { isStoreIn } from '../outbox/lmdb/store.ts'
 import { wrong } from './options.ts'
@@ -87,12 +88,7 @@ export const readConfig = (file: string, env: Environment): Checked<CollectorSet
   const secrets = withSecrets(config.right, env)
   const decoded = decodeCollectorSettings(secrets.config)
   const faults = [...secrets.faults, ...(isLeft(decoded) ? decoded.left : [])]
-  if (isLeft(decoded) || faults.length > 0)
-    return left(
-      faults.map(({ path, message }) =>
-        path === '' ? `${file}: ${message}` : `${file}: ${path} ${message}`,
-      ),
-    )
+  if (isLeft(decoded) || faults.length > 0) return left(faults.map((fault) => `${file}: ${faultText(fault)}`))
   return decoded
 }
 

@@ -96,13 +96,15 @@ const sources = list(
   strict({ id: text, writeKey, enabled: optional(flag), deletions: optional(flag) }),
   (all) => [
     ...repeated(
+      'sources',
+      'id',
       all.map(({ id }) => id),
-      (index) => `[${String(index)}].id`,
     ),
     // Signatures of equal keys are equal, and show nothing of the keys.
     ...repeated(
+      'sources',
+      'writeKey',
       all.map((each) => signerOf(each.writeKey)('write key')),
-      (index) => `[${String(index)}].writeKey`,
     ),
   ],
 )
@@ -119,9 +121,8 @@ const sink: Option<Sink<Payload<Event>>> = guarded(
 )
 
 const destinations = (sourceIds: ReadonlySet<unknown>, egress: Egress | undefined) => {
-  const sourceId = guarded(
-    'the id of a source',
-    (value): value is string => typeof value === 'string' && sourceIds.has(value),
+  const sourceId = option<string>('the id of a source', (value) =>
+    typeof value === 'string' && sourceIds.has(value) ? right(value) : left('is not the id of a source'),
   )
   return list(
     'destinations',
@@ -144,13 +145,15 @@ const destinations = (sourceIds: ReadonlySet<unknown>, egress: Egress | undefine
     ),
     (all) => [
       ...repeated(
+        'destinations',
+        'name',
         all.map((each) => each.name),
-        (index) => `[${String(index)}].name`,
       ),
       // A folder holds the events of one destination.
       ...repeated(
+        'destinations',
+        'outbox.path',
         all.map(({ outbox }) => outbox && resolve(outbox.path)),
-        (index) => `[${String(index)}].outbox.path`,
       ),
     ],
   )

@@ -73,20 +73,18 @@ export interface Settings {
   readonly webhooks: ReadonlyArray<WebhookSettings>
 }
 
-/** Of values that must differ, the faults of those that repeat an earlier one. `pathOf` gives the path of a value. */
+/** Faults of entries of a list that have the same value of `key` as an earlier one. Undefined values may repeat. */
 export const repeated = (
+  list: string,
+  key: string,
   values: ReadonlyArray<string | undefined>,
-  pathOf: (index: number) => string,
-): ReadonlyArray<Fault> => {
-  const first = new Map<string, number>()
-  return values.flatMap((value, index) => {
-    const earlier = value === undefined ? undefined : first.get(value)
-    if (value !== undefined && earlier === undefined) first.set(value, index)
-    return earlier === undefined
-      ? []
-      : [{ path: pathOf(index), message: `is the same as ${pathOf(earlier)}` }]
+): ReadonlyArray<Fault> =>
+  values.flatMap((value, index) => {
+    const first = values.indexOf(value)
+    if (value === undefined || first === index) return []
+    const path = `[${String(index)}].${key}`
+    return [{ path, message: `is the same as ${list}[${String(first)}].${key}` }]
   })
-}
 
 /** Fragments are never sent, and an empty query names the same receiver. */
 const receiverOf = ({ url }: WebhookSettings): string => {
@@ -108,7 +106,7 @@ export const webhookList = (egress: Egress | undefined): Option<ReadonlyArray<We
       secret: optional(secretOption),
       tls: optional(tlsOption),
     }),
-    (webhooks) => repeated(webhooks.map(receiverOf), (index) => `[${String(index)}].url`),
+    (webhooks) => repeated('webhooks', 'url', webhooks.map(receiverOf)),
   )
 
 /**

@@ -62,7 +62,7 @@ it('names what looks like an oversight, and takes it', async () => {
 test.each<[what: string, config: unknown, sentence: string]>([
   ['no JSON', '{"sources":[\n 1,}', 'is not JSON: at line 2, column 4 there should be a value'],
   ['an empty file', '', 'is not JSON: at line 1, column 1'],
-  ['no object', [], 'the settings must be an object with sources and destinations'],
+  ['no object', [], 'must be an object'],
   [
     'a secret that is not set',
     { ...good, sources: [{ id: 'web', writeKey: { env: 'hunter2' } }] },
@@ -76,9 +76,9 @@ test.each<[what: string, config: unknown, sentence: string]>([
   [
     'an unknown source',
     { ...good, sources: [{ id: 'app', writeKey: 'hunter2' }] },
-    'destinations[0].sources[0] is no id of a source',
+    'destinations[0].sources[0] is not the id of a source',
   ],
-  ['a misspelt setting', { ...good, source: [] }, 'source is no setting; there are sources, destinations'],
+  ['a misspelt setting', { ...good, source: [] }, 'unknown option "source"'],
 ])('a file that is wrong: %s', async (_what, config, sentence) => {
   const { code, stdout, stderr } = await check(config)
   expect(stderr).toContain(sentence)
@@ -90,9 +90,9 @@ it('a variable that is missing hides no other fault', async () => {
   const { stderr } = await check({ ...good, sources: [{ id: '', writeKey: { env: 'NOPE' } }], extra: 1 })
   expect(linesOf(stderr).map((line) => line.replace(/^.*json: /, ''))).toEqual([
     'sources[0].writeKey names a variable of the environment that is not set: set it with export',
-    'sources[0].id must be a string that is not empty',
-    'destinations[0].sources[0] is no id of a source',
-    'extra is no setting; there are sources, destinations',
+    'sources[0].id must be a string that is not empty, not an empty one',
+    'destinations[0].sources[0] is not the id of a source',
+    'unknown option "extra"',
   ])
 })
 
