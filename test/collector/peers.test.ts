@@ -8,8 +8,8 @@ import { WebhookBody } from '../../src/event/webhookBody.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import type { Receiver } from '../../src/testing/loopbackReceiver.ts'
-import { onServer } from './mounts.ts'
-import type { Mounted } from './mounts.ts'
+import { onServer } from './kit.ts'
+import type { Mounted } from './kit.ts'
 
 const SECRET = 'correct horse'
 

@@ -7,7 +7,7 @@ import type { CollectorSettings } from '../../src/collector/settings.ts'
 import { ConfigError } from '../../src/core/refusal.ts'
 import { secretFrom } from '../../src/signing/secret.ts'
 import { memory } from '../../src/sink/memory.ts'
-import { basic } from './mounts.ts'
+import { basic } from './kit.ts'
 
 const hooks = { name: 'Hooks', sources: ['web'], webhooks: [{ url: 'https://a.example/hook' }] }
 const right = { sources: [{ id: 'web', writeKey: 'wk-s3cr3t' }], destinations: [hooks] }

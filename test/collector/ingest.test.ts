@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import type { LogEvent } from '../../src/log/logEvent.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { basic } from './mounts.ts'
-import { open, track } from './setting.ts'
-import type { Setting } from './setting.ts'
+import { basic, open, track } from './kit.ts'
+import type { Setting } from './kit.ts'
 
 const NOW = '2026-01-01T00:00:00.000Z'
 
@@ -39,7 +39,7 @@ describe('a message', () => {
     },
   )
 
-  it('may come with either id for a page, and its traits fill its properties', async () => {
+  it('of a page may have either id, and its traits become properties', async () => {
     const [event] = await sent('/v1/page', {
       anonymousId: 'a',
       properties: { url: 'x' },
@@ -49,7 +49,7 @@ describe('a message', () => {
     expect(event).not.toHaveProperty('userId')
   })
 
-  it('has the time when it happened, else the time of receipt', async () => {
+  it('has its own time, else the time of receipt', async () => {
     const then = '2020-02-29T12:00:00.000Z'
     const at = async (times: object): Promise<unknown> =>
       (await sent('/v1/batch', { batch: [track('m', times)], sentAt: 'whenever' }))[0]?.['timestamp']
@@ -63,7 +63,7 @@ describe('a message', () => {
     expect(await at({ originalTimestamp: null })).toBe(NOW)
   })
 
-  it('has the context and the integrations of its batch, under its own', async () => {
+  it('has the context and integrations of its batch, below its own', async () => {
     const setting = start()
     await post(setting, '/v1/batch', {
       context: { ip: '1', library: { name: 'go' } },
@@ -83,7 +83,7 @@ describe('a message', () => {
     expect(setting.collector.stats()).toMatchObject({ accepted: 3, unrouted: 2 })
   })
 
-  it('whose members are null has none of them: so senders in other languages say that they do not know', async () => {
+  it('loses members that are null', async () => {
     const nulls = {
       anonymousId: null,
       context: null,
@@ -138,7 +138,7 @@ describe('a message', () => {
     })
   })
 
-  it('from code is taken as if it were posted, is copied, and may come from no other source', async () => {
+  it('from code is accepted as over HTTP, and copied', async () => {
     const { collector, sink } = start()
     const message = { ...track('a'), properties: { list: [1] } }
     expect(await collector.accept('web', message)).toEqual({ _tag: 'Right', right: { id: 'a' } })
@@ -151,7 +151,7 @@ describe('a message', () => {
     expect(await collector.accept('web', { type: 'delete', userId: 'u' })).toMatchObject({
       left: { _tag: 'Invalid' },
     })
-    expect(await collector.accept('nobody', track('c'))).toMatchObject({ left: { _tag: 'Invalid' } })
+    expect(await collector.accept('unknown', track('c'))).toMatchObject({ left: { _tag: 'Invalid' } })
     expect(await collector.accept('off', track('d'))).toMatchObject({ left: { _tag: 'Disabled' } })
     const large = track('e', { properties: { text: 'x'.repeat(32_768) } })
     expect(await collector.accept('web', large)).toMatchObject({
@@ -161,10 +161,75 @@ describe('a message', () => {
     self['unknown'] = self
     expect(await collector.accept('web', self)).toMatchObject({ _tag: 'Right' })
   })
+
+  it('from code that cannot be read is invalid, and counted', async () => {
+    const { collector } = open()
+    const broken = new Proxy(
+      {},
+      {
+        get: () => {
+          throw new Error('trap')
+        },
+      },
+    )
+    expect(await collector.accept('web', broken)).toMatchObject({ left: { _tag: 'Invalid' } })
+    expect(collector.stats()).toMatchObject({
+      received: 1,
+      refused: 1,
+      reasons: { Invalid: 1, NotStored: 0 },
+    })
+  })
+
+  it.each([
+    [16_400, 1],
+    [300, 2],
+  ])('with an unknown key %i levels deep takes nothing from the others', async (depth, accepted) => {
+    const { collector, ids } = open()
+    const junk = '['.repeat(depth) + ']'.repeat(depth)
+    const body = `{"batch":[${JSON.stringify(track('a'))},{"type":"track","userId":"u","event":"p","messageId":"b","junk":${junk}}],"more":"${'x'.repeat(33_000)}"}`
+    const request = new Request('http://x/v1/batch', {
+      method: 'POST',
+      body,
+      headers: { Authorization: basic('wk:') },
+    })
+    expect((await collector.handle(request)).status).toBe(200)
+    expect(collector.stats()).toMatchObject({ received: 2, accepted })
+    expect(ids()).toEqual(['a', 'b'].slice(0, accepted))
+  })
+
+  it('is logged without its write key', async () => {
+    const events: LogEvent[] = []
+    const setting = open({ onEvent: (event) => events.push(event) })
+    const statusOf = async (path: string, body: object): Promise<number> =>
+      (
+        await setting.collector.handle(
+          new Request(`http://x${path}`, { method: 'POST', body: JSON.stringify(body) }),
+        )
+      ).status
+    const writeKey = 'wk'
+    expect(await statusOf('/v1/track', { writeKey, userId: 5 })).toBe(400)
+    expect(await statusOf('/v1/delete', { writeKey, userId: 5 })).toBe(400)
+    expect(await statusOf('/v1/batch', { writeKey, batch: [{ ...track('a'), writeKey, userId: 5 }] })).toBe(
+      400,
+    )
+    expect(await statusOf('/v1/track', { writeKey, ...track('b') })).toBe(200)
+    expect(events.filter(({ _tag }) => _tag === 'Refused')).toHaveLength(3)
+    expect(JSON.stringify(events)).not.toMatch(/wk|writeKey/)
+  })
+
+  it('may begin with a byte order mark', async () => {
+    const { collector, ids } = open()
+    const text = `\u{feff}${JSON.stringify(track('a'))}`
+    const request = { method: 'POST', headers: { Authorization: basic('wk:') } }
+    expect(
+      (await collector.handle(new Request('http://x/v1/track', { ...request, body: text }))).status,
+    ).toBe(200)
+    expect(ids()).toEqual(['a'])
+  })
 })
 
 describe('a deletion', () => {
-  it('posted concerns the source that posts, and says how many were told', async () => {
+  it('over HTTP concerns its source, and answers the number of notifications', async () => {
     const setting = start()
     expect(
       await post(setting, '/v1/delete', {
@@ -182,7 +247,7 @@ describe('a deletion', () => {
     expect(setting.collector.stats()).toMatchObject({ received: 0, deletions: 1 })
   })
 
-  it('from code concerns every source unless it is said, also one that is off', async () => {
+  it('from code concerns every source by default, also one that is off', async () => {
     const { collector, sink } = start()
     expect(await collector.requestDeletion('u')).toEqual({ _tag: 'Right', right: { notifications: 3 } })
     expect(await collector.requestDeletion('u', { sources: ['off'] })).toMatchObject({

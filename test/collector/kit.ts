@@ -1,10 +1,16 @@
-/** The two mounts of a collector on real servers, and ways to speak to them. */
+/** Collectors for tests: with a sink in memory, and mounted on servers. */
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import { connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
-import type { Collector } from '../../src/collector/collector.ts'
+import { createCollector } from '../../src/collector/createCollector.ts'
+import type { Collector, CollectorOptions, DestinationOutcome } from '../../src/collector/collector.ts'
+import type { CollectorSettings } from '../../src/collector/settings.ts'
+import type { Event } from '../../src/event/event.ts'
+import type { Payload } from '../../src/event/payload.ts'
+import { memory } from '../../src/sink/memory.ts'
+import type { MemorySink } from '../../src/sink/memory.ts'
 
 /** A collector that listens. */
 export interface Mounted {
@@ -35,7 +41,7 @@ export const onServer = (listener: Parameters<typeof createServer>[1]): Promise<
 
 export const mounts: Readonly<Record<'listener' | 'handle', (collector: Collector) => Promise<Mounted>>> = {
   listener: ({ listener }) => onServer(listener),
-  // It makes a node:http server unless it is told otherwise.
+  // It makes a node:http server by default.
   handle: ({ handle }) => listening(createAdaptorServer({ fetch: handle }) as Server),
 }
 
@@ -65,11 +71,11 @@ export const post = async (
   return { status: response.status, headers: response.headers, body: text === '' ? '' : JSON.parse(text) }
 }
 
-/** A bare socket: what is written by hand, and all that came back. */
+/** A socket: requests are written by hand. */
 export interface Line {
   readonly write: (text: string) => void
   readonly heard: () => string
-  /** Resolves when so much has been heard that `enough` is true, or the other side is gone. */
+  /** Resolves when `enough` is true of the answer so far, or the connection is closed. */
   readonly until: (enough: (heard: string) => boolean) => Promise<string>
   readonly gone: () => boolean
   readonly hangUp: () => void
@@ -112,7 +118,40 @@ export const dial = (port: number): Promise<Line> =>
     })
   })
 
-/** Lets the event loop turn until it is so; the test's own time limit ends what never comes. */
+/** Waits, turn by turn of the event loop. */
 export const eventually = async (isSo: () => boolean): Promise<void> => {
   while (!isSo()) await new Promise((resolve) => setImmediate(resolve))
 }
+
+export interface Setting {
+  readonly collector: Collector
+  readonly sink: MemorySink<Payload<Event>>
+  readonly outcomes: DestinationOutcome[]
+  /** The ids of the outcomes. */
+  readonly ids: () => ReadonlyArray<string>
+}
+
+export const settings = (sink: MemorySink<Payload<Event>>): CollectorSettings => ({
+  sources: [
+    { id: 'web', writeKey: 'wk', deletions: true },
+    { id: 'off', writeKey: 'off', enabled: false },
+    { id: 'keeping', writeKey: 'keeping' },
+  ],
+  destinations: [{ name: 'Own', sources: ['web', 'off', 'keeping'], sink }],
+})
+
+export const open = (options: CollectorOptions = {}): Setting => {
+  const sink = memory<Payload<Event>>()
+  const collector = createCollector(settings(sink), { logger: false, ...options })
+  const outcomes: DestinationOutcome[] = []
+  collector.outcomes$.subscribe((outcome) => outcomes.push(outcome))
+  return { collector, sink, outcomes, ids: () => outcomes.map(({ outcome }) => outcome.item.id) }
+}
+
+export const track = (messageId: string, more: object = {}): object => ({
+  type: 'track',
+  userId: 'u',
+  event: 'Seen',
+  messageId,
+  ...more,
+})

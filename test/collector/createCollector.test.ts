@@ -1,34 +1,43 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { left, right } from 'fp-ts/lib/Either.js'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createCollector } from '../../src/collector/createCollector.ts'
 import type { Collector, CollectorOptions, DestinationOutcome } from '../../src/collector/collector.ts'
 import type { Event } from '../../src/event/event.ts'
 import type { Payload } from '../../src/event/payload.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
 import { refused } from '../../src/core/failure.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { bodyOf } from '../../src/event/payload.ts'
+import { OutboxError } from '../../src/outbox/lmdb/contract.ts'
+import { verifyRaw } from '../../src/signing/verify.ts'
+import { sink } from '../../src/sink/fromFunction.ts'
+import { memory } from '../../src/sink/memory.ts'
+import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
+import type { Disk } from '../outbox/survivingOutbox.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import type { VirtualClock } from '../../src/testing/virtualClock.ts'
-import { disk, survivingOutbox } from '../outbox/survivingOutbox.ts'
-import { basic } from './mounts.ts'
-import { track } from './setting.ts'
+import { disk, reread, survivingOutbox } from '../outbox/survivingOutbox.ts'
+import { basic, track } from './kit.ts'
 
 type Delivery = Payload<Event>
 
 interface World {
   readonly clock: VirtualClock
   readonly collector: Collector
-  readonly told: LogEvent[]
+  readonly events: LogEvent[]
   readonly outcomes: DestinationOutcome[]
   readonly ended: () => ReadonlyArray<string>
 }
 
-/** Destinations A, which takes after 10 ms, and B, which takes after `slow`. */
+/** Destination A delivers after 10 ms, B after `slow`. */
 const start = (options: (clock: VirtualClock) => CollectorOptions = () => ({}), slow = 10): World => {
   const clock = virtualClock()
-  const told: LogEvent[] = []
+  const events: LogEvent[] = []
   const outcomes: DestinationOutcome[] = []
   const own = (name: string, after: number) =>
     scriptedSink<Delivery>({ name, clock, reply: () => ({ verdict: right({ sink: name }), after }) })
@@ -44,14 +53,14 @@ const start = (options: (clock: VirtualClock) => CollectorOptions = () => ({}), 
       clock,
       logger: false,
       random: () => 0,
-      onEvent: (happening) => told.push(happening),
+      onEvent: (event) => events.push(event),
       ...options(clock),
     },
   )
   collector.outcomes$.subscribe((outcome) => outcomes.push(outcome))
   const ended = (): ReadonlyArray<string> =>
     outcomes.map(({ destination, outcome }) => `${outcome._tag} ${outcome.item.id} at ${destination}`)
-  return { clock, collector, told, outcomes, ended }
+  return { clock, collector, events, outcomes, ended }
 }
 
 const post = ({ collector }: World, ...ids: ReadonlyArray<string>): Promise<Response> =>
@@ -63,8 +72,8 @@ const post = ({ collector }: World, ...ids: ReadonlyArray<string>): Promise<Resp
     }),
   )
 
-describe('with outboxes that take their time', () => {
-  it('the answer comes when all that was accepted is stored, and not before', async () => {
+describe('outboxes of a collector', () => {
+  it('are waited for: the answer comes when everything is stored', async () => {
     const disks = { A: disk<Delivery>(), B: disk<Delivery>() }
     const world = start((clock) => ({
       outbox: (name) =>
@@ -92,13 +101,13 @@ describe('with outboxes that take their time', () => {
       },
     ],
     [
-      'fails to bury',
+      'fails to add a dead letter',
       {
         enqueue: (items) => items.map((input) => left({ _tag: 'Full', bound: 'count', limit: 1, input })),
         addDeadLetter: () => Promise.reject(new Error('disk full')),
       },
     ],
-  ])('one that %s has the request answered 503, and the others keep their share', async (_, broken) => {
+  ])('one that %s: the answer is 503, and the others store their events', async (_, broken) => {
     const world = start(() => ({
       outbox: (name) => ({ ...memoryOutbox<Delivery>(), ...(name === 'A' ? broken : {}) }),
     }))
@@ -111,8 +120,8 @@ describe('with outboxes that take their time', () => {
     expect(await world.collector.accept('web', track('m2'))).toMatchObject({ left: { _tag: 'NotStored' } })
   })
 
-  it('what is buried is stored before the answer', async () => {
-    const buried: string[] = []
+  it('dead letters are stored before the answer', async () => {
+    const dead: string[] = []
     const world = start(
       (clock) => ({
         outbox: () => ({
@@ -120,7 +129,7 @@ describe('with outboxes that take their time', () => {
           addDeadLetter: (item: Delivery): Promise<void> =>
             new Promise((done) =>
               clock.schedule(30, () => {
-                buried.push(item.id)
+                dead.push(item.id)
                 done()
               }),
             ),
@@ -131,14 +140,14 @@ describe('with outboxes that take their time', () => {
     let status: number | undefined
     void post(world, 'm1', 'm2').then((response) => (status = response.status))
     await world.clock.advance(29)
-    expect([buried, status]).toEqual([[], undefined])
+    expect([dead, status]).toEqual([[], undefined])
     await world.clock.advance(1)
-    expect([buried, status]).toEqual([['m2', 'm2'], 200])
+    expect([dead, status]).toEqual([['m2', 'm2'], 200])
   })
 })
 
-describe('a destination at its bound', () => {
-  it('has its share among its dead letters, from where it can be put back', async () => {
+describe('a full destination', () => {
+  it('makes dead letters, which redrive sends', async () => {
     const world = start(() => ({ maxCount: 1 }), 1_000)
     expect((await post(world, 'm1')).status).toBe(200)
     await world.clock.advance(10)
@@ -154,7 +163,7 @@ describe('a destination at its bound', () => {
     expect(world.ended().slice(3)).toEqual(['Delivered m1 at B', 'Delivered m2 at B'])
   })
 
-  it('refuses the whole request if that is wanted, in bytes too', async () => {
+  it('refuses the whole request with whenFull: refuse', async () => {
     for (const bound of [{ maxCount: 1 }, { maxBytes: 150 }]) {
       const world = start(() => ({ ...bound, whenFull: 'refuse' }), 1_000)
       expect((await post(world, 'm1')).status).toBe(200)
@@ -169,7 +178,7 @@ describe('a destination at its bound', () => {
 })
 
 describe('a collector', () => {
-  it('switched off for a destination gives it nothing new, and what it has goes on', async () => {
+  it('gives a disabled destination no new events', async () => {
     const world = start()
     await post(world, 'm1')
     expect(world.collector.disable('B')).toBe(true)
@@ -185,7 +194,7 @@ describe('a collector', () => {
     ])
   })
 
-  it('closes its destinations side by side, and gives the same answer to all who close', async () => {
+  it('closes its destinations at the same time, once', async () => {
     const world = start(undefined, 1e6)
     await post(world, 'm1')
     const closed = world.collector.close({ timeout: 1_000 })
@@ -205,21 +214,21 @@ describe('a collector', () => {
     await world.clock.advance(10)
     const idle = world.collector.idle()
     expect(await idle).toMatchObject({ accepted: 2, delivered: 2 })
-    expect(world.told.filter(({ _tag }) => _tag === 'Defect')).toHaveLength(2)
+    expect(world.events.filter(({ _tag }) => _tag === 'Defect')).toHaveLength(2)
     const closed = world.collector.close()
     await world.clock.runAll()
     await closed
   })
 
-  it('tells refusals and lost keys to those who listen', async () => {
+  it('logs refusals and unknown keys', async () => {
     const world = start()
     await world.collector.accept('web', track('m1', { sentAt: 'x', userId: 5 }))
     await world.collector.accept('web', track('m2', { rudderId: 'x' }))
-    const mine = world.told.filter(({ _tag }) => _tag === 'Refused' || _tag === 'UnknownKeys')
+    const mine = world.events.filter(({ _tag }) => _tag === 'Refused' || _tag === 'UnknownKeys')
     expect(mine).toMatchObject([{ refusal: { _tag: 'Invalid' } }, { keys: ['rudderId'] }])
   })
 
-  it('refuses a message for which the host cannot make an id, and goes on', async () => {
+  it('refuses a message when newId throws', async () => {
     let broken = true
     const world = start(() => ({
       newId: () => {
@@ -239,4 +248,188 @@ describe('a collector', () => {
     broken = false
     expect((await ask()).status).toBe(200)
   })
+})
+
+const folder = (): string => {
+  const path = mkdtempSync(`${tmpdir()}/headrace-collector-`)
+  onTestFinished(() => {
+    rmSync(path, { recursive: true, force: true })
+  })
+  return path
+}
+
+const sources = [{ id: 'web', writeKey: 'wk' }]
+
+it('each destination has its own folder, and goes on after a restart', async () => {
+  const path = folder()
+  let healthy = false
+  const receiver = await loopbackReceiver(() => ({ do: 'status', code: healthy ? 200 : 503 }))
+  onTestFinished(receiver.close)
+  const open = () =>
+    createCollector(
+      {
+        sources,
+        destinations: ['a', 'b'].map((name) => ({
+          name,
+          sources: ['web'],
+          outbox: { path: `${path}/${name}` },
+          webhooks: [{ url: `${receiver.url}${name}` }],
+        })),
+      },
+      { logger: false },
+    )
+  const first = open()
+  expect(
+    (await first.accept('web', { type: 'track', userId: 'u1', event: 'Sold', messageId: 'm1' }))._tag,
+  ).toBe('Right')
+  const { totals, abandoned } = await first.close({ timeout: 0 })
+  expect(totals).toMatchObject({ accepted: 2, waiting: 2, abandoned: 0 })
+  expect(abandoned).toEqual({ a: [], b: [] })
+
+  healthy = true
+  const second = open()
+  expect(await second.idle()).toMatchObject({ delivered: 2, waiting: 0 })
+  await second.close()
+  expect(
+    receiver.received
+      .slice(-2)
+      .map((each) => each.path)
+      .sort((a, b) => a.localeCompare(b)),
+  ).toEqual(['/a', '/b'])
+})
+
+it('if one folder is in use, the others are closed again', async () => {
+  const path = folder()
+  const open = (...names: ReadonlyArray<string>) =>
+    createCollector(
+      {
+        sources,
+        destinations: names.map((name) => ({
+          name,
+          sources: ['web'],
+          outbox: { path: `${path}/${name}` },
+          webhooks: [{ url: 'http://127.0.0.1:9/' }],
+        })),
+      },
+      { logger: false },
+    )
+  const holder = open('b')
+  expect(() => open('a', 'b')).toThrow(OutboxError)
+  await holder.close()
+  await expect
+    .poll(() =>
+      open('a', 'b')
+        .close()
+        .then(() => 'opened'),
+    )
+    .toBe('opened')
+})
+
+it('whenFull: refuse counts events that are still being written to the folder', async () => {
+  const receiver = await loopbackReceiver(() => ({ do: 'status', code: 503 }))
+  onTestFinished(receiver.close)
+  const collector = createCollector(
+    {
+      sources,
+      destinations: [
+        {
+          name: 'a',
+          sources: ['web'],
+          outbox: { path: folder(), maxCount: 10 },
+          webhooks: [{ url: receiver.url }],
+        },
+      ],
+    },
+    { logger: false, whenFull: 'refuse' },
+  )
+  const post = (from: number): Promise<Response> =>
+    collector.handle(
+      new Request('http://collector/v1/batch', {
+        method: 'POST',
+        headers: { Authorization: `Basic ${btoa('wk:')}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify({
+          batch: Array.from({ length: 8 }, (_, at) => ({
+            type: 'track',
+            userId: 'u1',
+            event: 'Sold',
+            messageId: `m${String(from + at)}`,
+          })),
+        }),
+      }),
+    )
+  const answers = await Promise.all([post(0), post(8)])
+  expect(answers.map(({ status }) => status)).toEqual([200, 503])
+  expect(collector.stats().destinations['a']).toMatchObject({ accepted: 8 })
+  await collector.close({ timeout: 0 })
+})
+
+it('signs events of an earlier process, for webhooks and own sinks', async () => {
+  let healthy = false
+  const receiver = await loopbackReceiver(() => ({ do: 'status', code: healthy ? 200 : 503 }))
+  onTestFinished(receiver.close)
+  const taken: string[] = []
+  const own = sink('own', async (payload: Payload<Event>) => {
+    if (!healthy) throw new Error('down')
+    const body = bodyOf(payload, 0)
+    taken.push(verifyRaw('of the sink', body, payload.signer?.(body))._tag)
+    return taken.length
+  })
+  const open = (disks: ReadonlyMap<string, Disk<Payload<Event>>>) =>
+    createCollector(
+      {
+        sources: [{ id: 'web', writeKey: 'wk' }],
+        destinations: [
+          {
+            name: 'hooks',
+            sources: ['web'],
+            sharedSecret: 'of the hooks',
+            webhooks: [{ url: receiver.url }],
+          },
+          { name: 'own', sources: ['web'], sharedSecret: 'of the sink', sink: own },
+        ],
+      },
+      { logger: false, outbox: (name) => survivingOutbox(disks.get(name) ?? disk(), systemClock) },
+    )
+
+  const before = new Map(['hooks', 'own'].map((name) => [name, disk<Payload<Event>>()]))
+  const first = open(before)
+  const call = { type: 'track', userId: 'u1', event: 'Sold', messageId: 'm1' } as const
+  expect((await first.accept('web', call))._tag).toBe('Right')
+  await receiver.arrived(1)
+  await first.close({ timeout: 0 })
+  const count = receiver.received.length
+
+  healthy = true
+  const second = open(new Map([...before].map(([name, on]) => [name, reread(on)])))
+  expect((await second.idle()).delivered).toBe(2)
+  await second.close()
+  expect(taken).toEqual(['Right'])
+  const after = receiver.received.slice(count)
+  expect(after).toHaveLength(1)
+  for (const { body, headers } of after)
+    expect(verifyRaw('of the hooks', body, headers['x-signature'])._tag).toBe('Right')
+})
+
+it('a deletion that one destination could not store is not accepted', async () => {
+  const collector = createCollector(
+    {
+      sources: [{ id: 'web', writeKey: 'wk' }],
+      destinations: ['A', 'B'].map((name) => ({ name, sources: ['web'], sink: memory() })),
+    },
+    {
+      logger: false,
+      outbox: (name) => ({
+        ...memoryOutbox(),
+        ...(name === 'B' && {
+          enqueue: () => {
+            throw new Error('no')
+          },
+        }),
+      }),
+    },
+  )
+  expect(await collector.requestDeletion('u')).toMatchObject({ left: { _tag: 'NotStored' } })
+  expect(collector.stats().deletions).toBe(0)
+  expect(collector.stats().destinations).toMatchObject({ A: { accepted: 1 }, B: { accepted: 0 } })
+  await collector.close({ timeout: 0 })
 })

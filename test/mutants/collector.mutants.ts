@@ -1,12 +1,12 @@
-/** Collectors that are wrong on purpose. Each must break a law. */
-import { concatMap, filter, map, of } from 'rxjs'
+/** Collectors with one fault each, and the laws that find it. */
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { concatMap, of } from 'rxjs'
 import { createCollector } from '../../src/collector/createCollector.ts'
 import type { Collector, CollectorOptions } from '../../src/collector/collector.ts'
 import type { CollectorSettings, DestinationSettings } from '../../src/collector/settings.ts'
-import type { Event } from '../../src/event/event.ts'
-import type { Payload } from '../../src/event/payload.ts'
-import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import type { CreateCollector } from '../collector/world.ts'
+import { collectorLaws } from '../laws/collector.laws.ts'
+import type { CreateCollector } from '../laws/collector.laws.ts'
 
 const withOptions =
   (change: (options: CollectorOptions) => CollectorOptions): CreateCollector =>
@@ -59,8 +59,7 @@ const answering = (change: (body: Record<string, unknown>) => object, status?: n
     },
   }))
 
-export const collectorMutants: Readonly<Record<string, CreateCollector>> = {
-  'knows no integrations': eachMessage(({ integrations: _, ...message }) => message),
+const mutants: Readonly<Record<string, CreateCollector>> = {
   'knows no integrations of the batch': posting(({ integrations: _, ...body }) => body),
   'lets the batch overrule its messages': posting((body) => ({
     ...body,
@@ -72,49 +71,19 @@ export const collectorMutants: Readonly<Record<string, CreateCollector>> = {
     const { All: _, ...integrations } = switches(message)
     return { ...message, integrations }
   }),
-  'takes names in any case': eachMessage((message) => {
-    const { a, ...integrations } = switches(message)
-    return { ...message, integrations: a === undefined ? integrations : { A: a, ...integrations } }
-  }),
-  'starts with every destination switched on': withDestinations(() => ({ enabled: true })),
   'cannot be switched off': changed(() => ({ disable: () => true })),
-  'cannot be switched on': changed(() => ({ enable: () => true })),
   'connects every destination to every source': withDestinations(() => ({ sources: ['web', 'app'] })),
   'takes from sources that are off': withSettings(({ sources }) => ({
     sources: sources.map((each) => ({ ...each, enabled: true })),
   })),
-  'has one bound for all destinations': (settings, options) => {
-    const shared = memoryOutbox<Payload<Event>>({ maxCount: options.maxCount ?? 1 })
-    const outbox = (): typeof shared => {
-      const own = memoryOutbox<Payload<Event>>({ maxCount: options.maxCount ?? 1 })
-      const both: typeof own.enqueue = async (items) => {
-        const answers = await shared.enqueue(items)
-        return answers.some(({ _tag }) => _tag === 'Left') ? answers : own.enqueue(items)
-      }
-      return { ...own, enqueue: both }
-    }
-    return createCollector(settings, { ...options, outbox })
-  },
   'refuses in place of burying': withOptions(() => ({ whenFull: 'refuse' })),
-  'buries in place of refusing': withOptions(() => ({ whenFull: 'deadLetter' })),
-  'has a smaller bound': withOptions(({ maxCount = 1 }) => ({ maxCount: Math.max(1, maxCount - 1) })),
   'takes what is too large': withOptions(() => ({ maxMessage: 32_768 })),
-  'tells nobody of what it buries': changed(({ outcomes$ }) => ({
-    outcomes$: outcomes$.pipe(filter(({ outcome }) => outcome._tag !== 'Rejected')),
-  })),
   'tells of each outcome twice': changed(({ outcomes$ }) => ({
     outcomes$: outcomes$.pipe(concatMap((each) => of(each, each))),
-  })),
-  'names another destination': changed(({ outcomes$ }) => ({
-    outcomes$: outcomes$.pipe(map((each) => ({ ...each, destination: 'A' }))),
   })),
   'loses the last message of a batch': posting((body) => ({
     ...body,
     batch: body.batch.length > 1 ? body.batch.slice(0, -1) : body.batch,
-  })),
-  'takes the good messages of a batch twice': posting((body) => ({
-    ...body,
-    batch: [...body.batch, ...body.batch],
   })),
   'says ok to everything': answering((body) => ({
     ...body,
@@ -122,32 +91,9 @@ export const collectorMutants: Readonly<Record<string, CreateCollector>> = {
     okEvents: body['receivedEvents'],
     errors: [],
   })),
-  'answers 200 whatever comes': answering((body) => body, 200),
-  'names the wrong message': answering(({ errors, ...body }) =>
-    Array.isArray(errors) ? { ...body, errors: errors.map(() => ({ index: 0 })) } : body,
-  ),
-  'refuses a batch for one bad message': changed(({ handle, accept }) => ({
-    handle: async (request) => {
-      const body = (await request.clone().json()) as Batch
-      const wrong = body.batch.some((each) => each === null || typeof each['userId'] !== 'string')
-      return handle(
-        wrong ? new Request(request, { body: JSON.stringify({ ...body, batch: [null] }) }) : request,
-      )
-    },
-    accept,
-  })),
   'tells only the first source of a deletion': changed(({ requestDeletion }) => ({
     requestDeletion: (userId, { sources = ['web', 'app'] } = {}) =>
       requestDeletion(userId, { sources: sources.slice(0, 1) }),
-  })),
-  'tells every source of a deletion': changed(({ requestDeletion }) => ({
-    requestDeletion: (userId) => requestDeletion(userId),
-  })),
-  'counts deletions as messages': changed(({ stats }) => ({
-    stats: () => {
-      const now = stats()
-      return { ...now, received: now.received + now.deletions, accepted: now.accepted + now.deletions }
-    },
   })),
   'counts nothing as unrouted': changed(({ stats }) => ({ stats: () => ({ ...stats(), unrouted: 0 }) })),
   'hands nothing back': changed(({ close }) => ({
@@ -162,3 +108,10 @@ export const collectorMutants: Readonly<Record<string, CreateCollector>> = {
     return collector
   },
 }
+
+describe('the laws of a collector find', () => {
+  it.each(Object.entries(mutants))('one that %s', async (_, mutant) => {
+    const { failed } = await fc.check(collectorLaws(mutant), { numRuns: 1_000, endOnFailure: true })
+    expect(failed).toBe(true)
+  })
+})

@@ -1,0 +1,350 @@
+import type { createServer, IncomingMessage } from 'node:http'
+import { gzipSync } from 'node:zlib'
+import express from 'express'
+import * as fc from 'fast-check'
+import Fastify from 'fastify'
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
+import type { Collector, CollectorOptions } from '../../src/collector/collector.ts'
+import { uploads } from '../../src/collector/uploads.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+import type { VirtualClock } from '../../src/testing/virtualClock.ts'
+import { basic, dial, eventually, mounts, onServer, open, post, track } from './kit.ts'
+import type { Line, Mounted, Setting } from './kit.ts'
+
+interface Here extends Setting, Mounted {
+  readonly clock: VirtualClock
+}
+
+let here: Here | undefined
+const start = async (mount: keyof typeof mounts, options: CollectorOptions = {}): Promise<Here> => {
+  const clock = virtualClock()
+  const setting = open({ clock, ...options })
+  here = { clock, ...setting, ...(await mounts[mount](setting.collector)) }
+  return here
+}
+
+afterEach(async () => {
+  await here?.close()
+  const closed = here?.collector.close({ timeout: 0 })
+  await here?.clock.runAll()
+  await closed
+  expect(here?.clock.pending() ?? 0).toBe(0)
+  here = undefined
+})
+
+const body = JSON.stringify({ batch: [track('a')] })
+
+const headOf = (length: number, more = ''): string =>
+  `POST /v1/batch HTTP/1.1\r\nHost: x\r\nAuthorization: ${basic('wk:')}\r\nContent-Type: application/json\r\n${more}Content-Length: ${String(length)}\r\n\r\n`
+
+/** Sends the start of a body, and waits until the collector waits for the rest. */
+const begin = async ({ port, clock }: Here, text: string, uploads = 1): Promise<Line> => {
+  const line = await dial(port)
+  line.write(headOf(body.length) + text)
+  await eventually(() => clock.pending() >= uploads)
+  await clock.settle()
+  return line
+}
+
+const answered = (heard: string): boolean => heard.includes('\r\n\r\n{') && heard.endsWith('}')
+
+describe.each(['listener', 'handle'] as const)('a body sent to %s', (mount) => {
+  it('in pieces is accepted when it is complete', async () => {
+    const world = await start(mount)
+    const line = await begin(world, '')
+    for (const char of body) line.write(char)
+    expect(await line.until(answered)).toMatch(/^HTTP\/1.1 200 /)
+    expect(world.ids()).toEqual(['a'])
+    expect(world.clock.pending()).toBe(0)
+    line.hangUp()
+  })
+
+  it('for longer than uploadTimeout is answered 408', async () => {
+    const world = await start(mount, { uploadTimeout: 1_000 })
+    const line = await begin(world, body.slice(0, 10))
+    await world.clock.advance(999)
+    line.write(body.slice(10, 20))
+    await post(`${world.url}/v1/batch`, { batch: [track('another')] })
+    expect(line.heard()).toBe('')
+    await world.clock.advance(1)
+    expect(await line.until(answered)).toMatch(/^HTTP\/1.1 408 [^]*connection: close[^]*took too long/i)
+    await line.until(() => false)
+    expect(line.gone()).toBe(true)
+    expect(world.ids()).toEqual(['another'])
+    expect(world.collector.stats()).toMatchObject({ received: 1, answers: { 200: 1, 408: 1 } })
+  })
+
+  it('that breaks off leaves nothing behind', async () => {
+    const world = await start(mount)
+    const line = await begin(world, body.slice(0, 30))
+    line.hangUp()
+    await eventually(() => world.clock.pending() === 0)
+    expect(world.collector.stats()).toMatchObject({ received: 0, accepted: 0, refused: 0 })
+    expect((await post(`${world.url}/v1/batch`, { batch: [track('b')] })).status).toBe(200)
+    expect(world.ids()).toEqual(['b'])
+  })
+
+  it('beyond maxUploading is answered 503, and the others are accepted', async () => {
+    const world = await start(mount, { maxUploading: 80 })
+    const first = await begin(world, body.slice(0, 60))
+    const second = await dial(world.port)
+    second.write(headOf(body.length) + body.slice(0, 60))
+    expect(await second.until(answered)).toMatch(/^HTTP\/1.1 503 [^]*retry-after: 10[^]*too many bodies/i)
+    second.hangUp()
+    first.write(body.slice(60, 70))
+    first.write(body.slice(70))
+    expect(await first.until(answered)).toMatch(/^HTTP\/1.1 200 /)
+    first.hangUp()
+  })
+
+  it('is answered 503 when the collector closes, as are later requests', async () => {
+    const world = await start(mount)
+    const line = await begin(world, body.slice(0, 30))
+    const closed = world.collector.close()
+    expect(await line.until(answered)).toMatch(/^HTTP\/1.1 503 [^]*retry-after: 10[^]*closing/i)
+    const late = await post(`${world.url}/v1/batch`, { batch: [track('late')] })
+    expect([late.status, late.headers.get('retry-after')]).toEqual([503, '10'])
+    expect((await post(`${world.url}/v1/nowhere`, {})).status).toBe(404)
+    await world.clock.runAll()
+    await closed
+    expect(world.ids()).toEqual([])
+    expect(await world.collector.accept('web', track('x'))).toMatchObject({ left: { _tag: 'Closed' } })
+    expect(await world.collector.requestDeletion('u')).toMatchObject({ left: { _tag: 'Closed' } })
+    line.hangUp()
+  })
+
+  it('that is too long, without a length, is answered 413 before its end', async () => {
+    const world = await start(mount, { maxBatch: 100 })
+    const line = await dial(world.port)
+    line.write(headOf(0).replace('Content-Length: 0', 'Transfer-Encoding: chunked'))
+    for (let i = 0; i < 3; i++) line.write(`32\r\n${'x'.repeat(50)}\r\n`)
+    expect(await line.until(answered)).toMatch(/^HTTP\/1.1 413 /)
+    line.hangUp()
+  })
+})
+
+describe('compressed bodies', () => {
+  it('have a bound together, and one is always accepted', async () => {
+    const { collector, ids } = open({ maxUploading: 1_100_000 })
+    const request = (id: string): Request =>
+      new Request('http://x/v1/batch', {
+        method: 'POST',
+        body: gzipSync(JSON.stringify({ batch: [track(id)] })),
+        headers: { Authorization: basic('wk:'), 'Content-Encoding': 'gzip' },
+      })
+    const all = await Promise.all(['a', 'b', 'c', 'd'].map((id) => collector.handle(request(id))))
+    expect(all.map(({ status }) => status)).toEqual([200, 200, 503, 503])
+    expect((await collector.handle(request('e'))).status).toBe(200)
+    expect(ids().toSorted()).toEqual(['a', 'b', 'e'])
+    const small = open({ maxUploading: 100 })
+    expect((await small.collector.handle(request('f'))).status).toBe(200)
+  })
+})
+
+describe('a body that is sent on after its answer', () => {
+  it('is read and dropped until uploadTimeout', async () => {
+    const world = await start('listener', { uploadTimeout: 1_000 })
+    const line = await dial(world.port)
+    line.write(headOf(5_000_000).replace('/v1/batch', '/nowhere'))
+    expect(await line.until(answered)).toMatch(/^HTTP\/1.1 404 /)
+    for (let i = 0; i < 10; i++) line.write('x'.repeat(100_000))
+    await eventually(() => world.clock.pending() > 0)
+    expect(line.gone()).toBe(false)
+    await world.clock.advance(1_000)
+    await line.until(() => false)
+    expect(line.gone()).toBe(true)
+  })
+
+  it('leaves the connection usable', async () => {
+    const world = await start('listener')
+    const line = await dial(world.port)
+    line.write(headOf(600_000))
+    expect(await line.until(answered)).toMatch(/^HTTP\/1.1 413 /)
+    line.write('x'.repeat(600_000) + headOf(body.length) + body)
+    expect(await line.until((heard) => heard.includes('okEvents'))).toMatch(/HTTP\/1.1 200 [^]*okEvents":1/)
+    line.hangUp()
+  })
+})
+
+it.each(['utf8', 'latin1', 'base64'] as const)('a request with the encoding %s is read', async (coding) => {
+  const { collector, outcomes } = open()
+  const { url, close } = await onServer((request: IncomingMessage, response) => {
+    request.setEncoding(coding)
+    collector.listener(request, response)
+  })
+  const large = { batch: [track('a', { properties: { text: 'é'.repeat(50_000) } }), track('b')] }
+  expect((await post(`${url}/v1/batch`, large)).body).toMatchObject({ okEvents: 1 })
+  expect((await post(`${url}/v1/batch`, { batch: [track('c', { properties: { text: 'é' } })] })).status).toBe(
+    200,
+  )
+  await close()
+  expect(outcomes.map(({ outcome }) => outcome.item.id)).toEqual(['b', 'c'])
+  expect(outcomes[1]?.outcome.item.items[0]).toMatchObject({ properties: { text: 'é' } })
+})
+
+const streamed = (body: ReadableStream<unknown>, signal?: AbortSignal): Request =>
+  new Request('http://x/v1/batch', {
+    method: 'POST',
+    body,
+    headers: { Authorization: basic('wk:') },
+    duplex: 'half',
+    ...(signal && { signal }),
+  } as RequestInit)
+
+const whole = (...pieces: ReadonlyArray<unknown>): Request => {
+  const left = [...pieces]
+  return streamed(
+    new ReadableStream(
+      {
+        pull: (controller) => {
+          if (left.length === 0) controller.close()
+          else controller.enqueue(left.shift())
+        },
+      },
+      { highWaterMark: 0 },
+    ),
+  )
+}
+
+describe('a web request with chunks', () => {
+  it.each<[string, unknown]>([
+    ['text', 'text'],
+    ['an object', {}],
+    ['something with a length', { byteLength: Number.NaN }],
+  ])('that are %s is refused, and the next one is accepted', async (_, piece) => {
+    const { collector } = open()
+    for (let i = 0; i < 3; i++) {
+      const bad = await collector.handle(whole(new TextEncoder().encode(body), piece))
+      expect([bad.status, await bad.text()]).toEqual([500, expect.stringContaining('no bytes')])
+      expect((await collector.handle(whole(new TextEncoder().encode(body)))).status).toBe(200)
+    }
+    expect(collector.stats()).toMatchObject({ received: 3, accepted: 3 })
+  })
+
+  it.each<[string, Uint8Array, number]>([
+    ['with bytes', new Uint8Array(70_000), 413],
+    ['empty', new Uint8Array(0), 503],
+  ])('that never end (%s) is answered', async (_, piece, status) => {
+    const { collector } = open()
+    let pulled = 0
+    const endless = new Promise<void>((cancelled) => {
+      const body = new ReadableStream({
+        pull: (controller) => {
+          pulled++
+          controller.enqueue(piece.slice())
+        },
+        cancel: () => {
+          cancelled()
+        },
+      })
+      void collector.handle(streamed(body)).then((response) => {
+        expect(response.status).toBe(status)
+      })
+    })
+    await endless
+    expect(pulled).toBeLessThan(10_000)
+  })
+
+  it('that is aborted is answered', async () => {
+    const clock = virtualClock()
+    const { collector } = open({ clock })
+    const gone = new AbortController()
+    const answer = collector.handle(streamed(new ReadableStream(), gone.signal))
+    await clock.settle()
+    expect(clock.pending()).toBe(1)
+    gone.abort()
+    expect((await answer).status).toBe(503)
+    await clock.settle()
+    expect(clock.pending()).toBe(0)
+  })
+})
+
+it('uploads have room for everything again when all have ended', () => {
+  const sizes = fc.oneof(
+    fc.nat(50),
+    fc.constantFrom(Number.NaN, -5, Infinity, -Infinity, 0.1, undefined as unknown as number),
+  )
+  fc.assert(
+    fc.property(fc.array(fc.array(sizes, { maxLength: 8 }), { minLength: 1, maxLength: 8 }), (bodies) => {
+      const all = uploads(virtualClock(), 1_000, 100)
+      const begun = bodies.map((pieces) => {
+        const upload = all.begin(() => undefined)
+        for (const piece of pieces) upload.add(piece)
+        return upload
+      })
+      for (const { end } of begun) end()
+      const last = all.begin(() => undefined)
+      expect([last.add(100), last.add(1)]).toEqual([true, false])
+      last.end()
+    }),
+  )
+})
+
+type Listener = Parameters<typeof createServer>[1]
+
+describe('mounted in a framework', () => {
+  const text = { type: '*/*', limit: '512kb' }
+  const inExpress =
+    (parser?: express.RequestHandler): ((collector: Collector) => Promise<Mounted>) =>
+    ({ listener }) => {
+      const app = express()
+      if (parser !== undefined) app.use(parser)
+      return onServer(app.use('/a/v1', listener) as Listener)
+    }
+
+  it.each<[string, (collector: Collector) => Promise<Mounted>, number]>([
+    ['Express', inExpress(), 200],
+    ['Express after express.json()', inExpress(express.json({ limit: '512kb' })), 200],
+    ['Express after express.raw()', inExpress(express.raw(text)), 200],
+    ['Express after express.text()', inExpress(express.text(text)), 200],
+    [
+      'Fastify with its own parsers',
+      async ({ listener }) => {
+        const app = Fastify()
+        app.addContentTypeParser('application/gzip', (_request, _payload, parsed) => parsed(null))
+        app.post('/a/v1/*', (request, reply) => {
+          reply.hijack()
+          listener(Object.assign(request.raw, { body: request.body }), reply.raw)
+        })
+        const url = await app.listen({ port: 0, host: '127.0.0.1' })
+        return { url, port: 0, close: () => app.close() }
+      },
+      // Its parser does not decompress.
+      400,
+    ],
+  ])('%s, it answers as by itself', async (_, mount, gzipStatus) => {
+    const { collector, ids } = open()
+    const { url, close } = await mount(collector)
+    onTestFinished(async () => {
+      await close()
+      await collector.close({ timeout: 0 })
+    })
+    const some = await post(`${url}/a/v1/batch`, { batch: [track('a'), { type: 'track', messageId: 'b' }] })
+    expect([some.status, some.body]).toMatchObject([200, { okEvents: 1, errors: [{ messageId: 'b' }] }])
+    expect((await post(`${url}/a/v1/track?x=1`, track('c', { type: undefined }))).status).toBe(200)
+    const byBody = { ...track('d'), writeKey: 'wk' }
+    expect((await post(`${url}/a/v1/track`, byBody, { Authorization: '' })).status).toBe(200)
+    expect((await post(`${url}/a/v1/track`, track('e'), { Authorization: basic('x:') })).status).toBe(401)
+    const gzip = gzipSync(JSON.stringify({ batch: [track('f')] }))
+    expect((await post(`${url}/a/v1/batch`, gzip, { 'Content-Encoding': 'gzip' })).status).toBe(gzipStatus)
+    const large = { batch: Array.from({ length: 1_500 }, (__, n) => track(`h${String(n)}`)) }
+    expect((await post(`${url}/a/v1/batch`, large)).body).toMatchObject({ okEvents: 1_500 })
+    expect(ids().slice(0, 3)).toEqual(['a', 'c', 'd'])
+  })
+
+  it('after a reader of the body, it answers 500', async () => {
+    const { collector } = open()
+    const { url, close } = await inExpress(
+      (request, _, next) => void request.on('end', () => next()).resume(),
+    )(collector)
+    const reply = await post(`${url}/a/v1/batch`, { batch: [track('a')] })
+    expect([reply.status, reply.body]).toMatchObject([
+      500,
+      { reason: expect.stringContaining('before the body parser') as unknown },
+    ])
+    await close()
+    const request = new Request('http://x/v1/batch', { method: 'POST', body: '{}' })
+    await request.text()
+    expect((await collector.handle(request)).status).toBe(500)
+  })
+})

@@ -1,0 +1,309 @@
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { endpointOf } from '../../src/collector/requestHandler.ts'
+import { basic, mounts, open, post, track } from './kit.ts'
+import type { Mounted, Setting } from './kit.ts'
+
+describe('endpointOf', () => {
+  it.each([
+    '/v1/batch',
+    '/v1/batch/',
+    '/v1/batch//',
+    '/v1/import',
+    '/v1/batch?x=/v1/track',
+    '/a/b/v1/batch',
+    '/v1/import/#x',
+  ])('such as %s leads to a batch', (path) => {
+    expect(endpointOf(path)).toEqual({ _tag: 'Batch' })
+  })
+
+  it.each(['identify', 'track', 'page', 'screen', 'group', 'alias'])(
+    '/v1/%s leads to one message of that kind',
+    (type) => {
+      expect(endpointOf(`/v1/${type}`)).toEqual({ _tag: 'Single', type })
+      expect(endpointOf(`/x/v1/${type}/?y`)).toEqual({ _tag: 'Single', type })
+    },
+  )
+
+  it.each([
+    '',
+    '/',
+    'batch',
+    'v1/batch',
+    '/v1',
+    '/v1/',
+    '/v1/delete/x',
+    '/v1//batch',
+    '/v1/constructor',
+    '?/v1/batch',
+    '#/v1/batch',
+    '/xv1/batch',
+  ])('such as %s leads nowhere', (path) => {
+    expect(endpointOf(path)).toBeUndefined()
+  })
+
+  it('that is as long as can be costs no time', () => {
+    expect(endpointOf(`${'/v1/a'.repeat(20_000)}${'/'.repeat(100_000)}x`)).toBeUndefined()
+    expect(endpointOf('/v1/delete')).toEqual({ _tag: 'Delete' })
+  })
+})
+
+interface Wrong {
+  readonly what: string
+  readonly status: number
+  /** Part of the reason. */
+  readonly reason: string
+  /** Default /v1/batch. */
+  readonly path?: string
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: unknown
+  /** Headers of the answer. */
+  readonly answers?: Readonly<Record<string, string>>
+}
+
+const wrong = (
+  what: string,
+  status: number,
+  reason: string,
+  request: Omit<Wrong, 'what' | 'status' | 'reason'>,
+): Wrong => ({
+  what,
+  status,
+  reason,
+  ...request,
+})
+
+const batch = (...messages: ReadonlyArray<unknown>): object => ({ batch: messages })
+const good = batch(track('a'))
+const bomb = gzipSync(Buffer.alloc(100_000_000, 0x20))
+const text = (length: number): object => ({ properties: { text: 'x'.repeat(length) } })
+const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
+
+const malformed = (what: string, body: unknown, reason: string): Wrong => wrong(what, 400, reason, { body })
+
+const unknownTo = (what: string, Authorization: string, body: object = good): Wrong =>
+  wrong(what, 401, 'write key', {
+    headers: { Authorization },
+    body,
+    answers: { 'WWW-Authenticate': 'Basic realm="headrace", charset="UTF-8"' },
+  })
+
+const nowhere = (path: string): Wrong =>
+  wrong(`the path ${path}`, 404, 'there is nothing here', { path, body: good })
+
+const notPosted = (method: string, body?: object): Wrong =>
+  wrong(method, 405, 'only POST', { method, body, answers: { Allow: 'POST' } })
+
+const typed = (type: string): Wrong =>
+  wrong(`the type ${type}`, 415, 'application/json', { headers: { 'Content-Type': type }, body: good })
+
+const coded = (what: string, coding: string, body: unknown, status: number, reason: string): Wrong =>
+  wrong(what, status, reason, { headers: { 'Content-Encoding': coding }, body })
+
+const off = (what: string, Authorization: string, more: object = {}): Wrong =>
+  wrong(what, 404, 'switched off', { headers: { Authorization }, body: { ...good, ...more } })
+
+const wrongRequests: ReadonlyArray<Wrong> = [
+  malformed('malformed JSON', '{"batch":[}', 'at character 10 it should have a value or ]'),
+  malformed('JSON that ends too early', '{"batch":[{"type":"tr', 'at character 21 it should have a closing'),
+  malformed('an empty body', '', 'at character 0 it should have a value'),
+  malformed('bytes that are no text', new Uint8Array([0x22, 0xff, 0x22]), 'not UTF-8'),
+  malformed('an array', [track('a')], 'must be an object with a batch'),
+  malformed('null', 'null', 'must be an object with a batch'),
+  malformed('no batch', {}, 'must have a batch'),
+  malformed('a batch that is none', { batch: { 0: track('a') } }, 'must have a batch'),
+  malformed('an inherited batch', '{"__proto__":{"batch":[]}}', 'must have a batch'),
+  malformed('an empty batch', batch(), 'the batch is empty'),
+  malformed('a context that is none', { ...good, context: 'x' }, 'context must be an object'),
+  malformed('integrations that are none', { ...good, integrations: [] }, 'integrations must be an object'),
+  malformed('messages that are none', batch(1, null, 'x', []), 'must be an object'),
+  malformed('a deletion in a batch', batch({ type: 'delete', userId: 'u' }), 'post deletions to /v1/delete'),
+  malformed('a kind that is none', batch({ type: 'merge', userId: 'u' }), 'type: must be one of'),
+  malformed('nothing but a large message', batch(track('big', text(40_000))), 'the limit is 32768'),
+  malformed(
+    'a message that is nested too deeply',
+    `{"batch":[{"type":"track","userId":"u","event":"e","properties":{"d":${deep}}}]}`,
+    'nested deeper than 256',
+  ),
+  wrong('a single message that is none', 400, 'must be an object', { path: '/v1/track', body: '5' }),
+  wrong('a deletion without a userId', 400, 'userId: is missing', { path: '/v1/delete', body: {} }),
+  unknownTo('an unknown key', basic('other:')),
+  unknownTo('half a key', basic('w:k')),
+  unknownTo('an empty key', basic(':wk')),
+  unknownTo('another scheme', 'Bearer wk'),
+  unknownTo('Basic and no base64', 'Basic ???'),
+  unknownTo('an unknown key in the body', '', { ...good, writeKey: 'x' }),
+  unknownTo('a key that is no text', '', { ...good, writeKey: 5 }),
+  unknownTo('no key at all', ''),
+  off('a source that is off', basic('off:')),
+  off('a source that is off, by its body', '', { writeKey: 'off' }),
+  wrong('a deletion that is not allowed', 403, 'deletions: true', {
+    path: '/v1/delete',
+    headers: { Authorization: basic('keeping:') },
+    body: { userId: 'u' },
+  }),
+  ...['/', '/v1/events', '/v2/batch', '/v1/batch/more', '/v1', '/batch', '/v1/%62atch', '/v1/BATCH'].map(
+    nowhere,
+  ),
+  notPosted('GET'),
+  notPosted('OPTIONS'),
+  notPosted('PUT', good),
+  notPosted('DELETE', good),
+  typed('application/x-www-form-urlencoded'),
+  typed('application/jsonp'),
+  typed('text/html; charset=utf-8'),
+  coded('an unknown coding', 'br', good, 415, 'gzip'),
+  coded('gzip twice', 'gzip, gzip', good, 415, 'gzip'),
+  coded('gzip that is none', 'gzip', good, 400, 'gzip, and is not'),
+  coded('half a gzip', 'gzip', gzipSync('{"batch":[]}').subarray(0, 20), 400, 'gzip, and is not'),
+  coded('a gzip bomb', 'gzip', bomb, 413, 'more than 512000 bytes'),
+  wrong('5 MB', 413, 'more than 512000 bytes', { body: batch(track('big', text(5_000_000))) }),
+  wrong('more messages than can be right', 413, 'more than 17656 messages', {
+    body: batch(...Array.from({ length: 100_000 }, () => 1)),
+  }),
+  wrong('a single message that is too large', 413, 'the limit is 32768', {
+    path: '/v1/track',
+    body: track('big', text(32_768)),
+  }),
+]
+
+const start = async (mount: keyof typeof mounts): Promise<Setting & Mounted> => {
+  const setting = open()
+  const mounted = await mounts[mount](setting.collector)
+  onTestFinished(async () => {
+    await mounted.close()
+    await setting.collector.close({ timeout: 0 })
+  })
+  return { ...setting, ...mounted }
+}
+
+describe.each(['listener', 'handle'] as const)('requests to %s', (mount) => {
+  it('that are wrong are answered with their status and reason, and the connection stays usable', async () => {
+    const { url, collector, ids } = await start(mount)
+    for (const {
+      what,
+      path = '/v1/batch',
+      method,
+      headers,
+      body,
+      status,
+      reason,
+      answers,
+    } of wrongRequests) {
+      const reply = await post(url + path, body, headers, method)
+      expect([what, reply.status, JSON.stringify(reply.body)]).toEqual([
+        what,
+        status,
+        expect.stringContaining(reason),
+      ])
+      expect(reply.body).toMatchObject({ ok: false })
+      expect(reply.headers.get('content-type')).toBe('application/json')
+      for (const [name, value] of Object.entries(answers ?? {})) expect(reply.headers.get(name)).toBe(value)
+      expect((await post(`${url}/v1/batch`, batch(track('next')))).status).toBe(200)
+    }
+    expect(new Set(ids())).toEqual(new Set(['next']))
+    expect(collector.stats().accepted).toBe(wrongRequests.length)
+  })
+
+  it('never repeat what was sent', async () => {
+    const { url } = await start(mount)
+    const secret = 's3cr3t'
+    for (const body of [
+      `{"batch":[${secret}`,
+      batch({ type: secret, userId: { secret } }, track('a', { properties: secret, context: [secret] })),
+      { batch: secret, writeKey: secret },
+    ]) {
+      expect(JSON.stringify((await post(`${url}/v1/batch`, body)).body)).not.toContain(secret)
+    }
+  })
+
+  it('with a bad message: it is named, and the others are accepted', async () => {
+    const { url, ids, collector } = await start(mount)
+    const large = track('large', { properties: { text: 'x'.repeat(32_768) } })
+    const reply = await post(
+      `${url}/v1/batch`,
+      batch(track('a'), { type: 'track', userId: 5, messageId: 'b' }, track('c'), large, 7, track('d')),
+    )
+    expect(reply.status).toBe(200)
+    expect(reply.body).toEqual({
+      ok: false,
+      receivedEvents: 6,
+      okEvents: 3,
+      errors: [
+        {
+          index: 1,
+          messageId: 'b',
+          reason:
+            'event: is missing: it must be a string that is not empty; userId: must be a string, not a number',
+        },
+        { index: 3, messageId: 'large', reason: expect.stringContaining('the limit is 32768') as unknown },
+        { index: 4, reason: expect.stringContaining('must be an object') as unknown },
+      ],
+    })
+    expect(ids()).toEqual(['a', 'c', 'd'])
+    expect(collector.stats()).toMatchObject({
+      received: 6,
+      accepted: 3,
+      refused: 3,
+      reasons: { Invalid: 2, TooLarge: 1, Full: 0 },
+      answers: { 200: 1 },
+      sources: { web: { received: 6, accepted: 3, refused: 3 }, off: { received: 0 } },
+    })
+  })
+
+  it('with 32,768 bytes of a message and 512,000 of a body are accepted, and no byte more', async () => {
+    const { url, ids } = await start(mount)
+    const sized = (id: string, bytes: number): string => {
+      const text = (length: number): string =>
+        JSON.stringify(track(id, { properties: { text: 'é'.repeat(length >> 1) + 'x'.repeat(length % 2) } }))
+      return text(bytes - text(0).length)
+    }
+    expect(Buffer.byteLength(sized('fits', 32_768))).toBe(32_768)
+    const reply = await post(
+      `${url}/v1/batch`,
+      `{"batch":[${sized('fits', 32_768)},${sized('over', 32_769)}]}`,
+    )
+    expect(reply.body).toMatchObject({ okEvents: 1, errors: [{ index: 1, messageId: 'over' }] })
+    expect((await post(`${url}/v1/track`, sized('alone', 32_768))).status).toBe(200)
+    expect((await post(`${url}/v1/track`, sized('alone too', 32_769))).status).toBe(413)
+    const whole = JSON.stringify(batch(track('padded')))
+    expect((await post(`${url}/v1/batch`, whole.padEnd(512_000, ' '))).status).toBe(200)
+    expect((await post(`${url}/v1/batch`, whole.padEnd(512_001, ' '))).status).toBe(413)
+    const packed = (bytes: number) =>
+      post(`${url}/v1/batch`, gzipSync(whole.padEnd(bytes, ' ')), { 'Content-Encoding': 'gzip' })
+    expect((await packed(512_000)).status).toBe(200)
+    expect((await packed(512_001)).status).toBe(413)
+    expect(ids()).toEqual(['fits', 'alone', 'padded', 'padded'])
+  })
+})
+
+it.each([
+  [512_000, 17_656],
+  [10_000_000, 40_000],
+])(
+  'an answer to the most wrong messages of %i bytes has less than 1,000,000 bytes',
+  async (maxBatch, most) => {
+    const { collector } = open({ maxBatch })
+    const ask = (count: number, message: unknown): Promise<Response> =>
+      collector.handle(
+        new Request('http://x/v1/batch', {
+          method: 'POST',
+          headers: { Authorization: basic('wk:') },
+          body: JSON.stringify(batch(track('good'), ...Array.from({ length: count - 1 }, () => message))),
+        }),
+      )
+    const answer = await ask(most, maxBatch > 1_000_000 ? { messageId: '\u0000'.repeat(30) } : {})
+    const text = await answer.text()
+    expect([answer.status, text.length < 1_000_000]).toEqual([200, true])
+    // The collector's own answer.
+    const { okEvents, errors } = JSON.parse(text) as { okEvents: number; errors: ReadonlyArray<object> }
+    expect([okEvents, errors.length]).toEqual([1, most - 1])
+    expect(errors[0]).toMatchObject({
+      index: 1,
+      reason: expect.stringContaining('type: is missing') as unknown,
+    })
+    expect(errors.at(-1)).toEqual({ index: most - 1 })
+    expect((await ask(most + 1, {})).status).toBe(413)
+  },
+)
