@@ -34,7 +34,7 @@ const places: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^node:util(\/types)?$/, /^(core|signing|http|log|destination|collector|cli)\//],
   [/^node:fs(\/promises)?$/, /^(sink\/ndjson|sources\/ndjson)\.ts$|^(outbox\/lmdb|cli)\//],
   [/^node:(stream|readline|string_decoder)(\/promises)?$/, /^(sink\/ndjson|sources\/\w+)\.ts$|^cli\//],
-  [/^node:path$/, /^(outbox\/lmdb|cli)\//],
+  [/^node:path$/, /^(collector|outbox\/lmdb|cli)\//],
 ]
 
 /** What an entry must not load, however far down. */
