@@ -138,8 +138,10 @@ const listClock: MakeClock = (start) => {
   let elapsed = 0
   let shifted = 0
   const next = (target: number) => {
-    const due = timers.filter((timer) => timer.waits && timer.due <= target)
-    return due.sort((a, b) => a.due - b.due)[0]
+    let first: (typeof timers)[number] | undefined
+    for (const timer of timers)
+      if (timer.waits && timer.due <= target && timer.due < (first?.due ?? Infinity)) first = timer
+    return first
   }
   const advanceTo = async (target: number): Promise<void> => {
     tickTo(target)

@@ -21,7 +21,6 @@ it('gives numbers from 0 to below 1, the same for the same seed', () => {
       expect(first(50, seed)).toEqual(numbers)
       expect(first(50, seed + 1)).not.toEqual(numbers)
     }),
-    { numRuns: 1_000 },
   )
 })
 
