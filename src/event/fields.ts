@@ -6,7 +6,7 @@
  */
 
 import { isRecord, kindOf } from '../core/json.ts'
-import { copyJson, isJson, newLook } from './json.ts'
+import { copyJson, isJson } from './json.ts'
 import type { JsonObject, Look, Step } from './json.ts'
 import type * as Kinds from './kinds.ts'
 import type { Integrations } from './kinds.ts'
@@ -212,9 +212,12 @@ export const copyIntegrations = (look: Look, value: unknown): Integrations | und
   return undefined
 }
 
-/** A reading of nothing yet. */
+/** A reading of nothing yet. Not `...newLook()`: the spread made decoding eight times slower (measured: 6.7 and 0.8 µs an event). */
 export const newReading = (form: Form): Reading => ({
-  ...newLook(),
+  findings: [],
+  room: Limits.values,
+  path: [],
+  parents: [],
   form,
   fields: noFields(),
   event: undefined,
