@@ -17,12 +17,7 @@ import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { profile } from './support/runs.ts'
-
-/** The tools of others take seconds, so they run in the full profile. */
-const fullTest = (name: string, run: () => Promise<void>): void => {
-  if (profile !== 'short') test(name, run)
-}
+import { fullTest } from './support/full.ts'
 
 /** The top of the repository; ends in a slash. */
 const root: string = fileURLToPath(new URL('..', import.meta.url))

@@ -11,7 +11,7 @@ import type { BatchPayload, ClosedBy, EventPayload, Frame, Payload } from '../..
 import { batch } from '../../src/operators/batch.ts'
 import type { BatchOptions } from '../../src/operators/batch.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { profile } from '../support/runs.ts'
+import { fullDescribe } from '../support/full.ts'
 
 export interface Law {
   readonly id: string
@@ -642,7 +642,7 @@ describe('batch keeps the law', () => {
   })
 })
 
-describe.skipIf(profile === 'short')('the worlds of the laws', () => {
+fullDescribe('the worlds of the laws', () => {
   const traces = fc
     .sample(world({ within: true }), { numRuns: 1_000, seed: 1 })
     .map((asked) => ({ asked, trace: play(batch, asked) }))

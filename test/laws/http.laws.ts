@@ -10,7 +10,8 @@ import { loopbackReceiver, type Receiver } from '../../src/testing/loopbackRecei
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { deliverOnce } from '../sink/deliverOnce.ts'
 import { answered, batch, openSockets, until } from '../support/http.ts'
-import { profile, runs } from '../support/runs.ts'
+import { runs } from '../support/runs.ts'
+import { fullTest } from '../support/full.ts'
 
 /** What a delivery shows of a fault, and whether its answer stalls so that only a time limit ends it. */
 interface Expected {
@@ -165,7 +166,7 @@ describe('whatever the receiver does', () => {
     )
   }, 180_000)
 
-  it.skipIf(profile === 'short')('every fault comes up', () => {
+  fullTest('every fault comes up', () => {
     expect(kinds.size).toBe(13)
     for (const count of kinds.values()) expect(count).toBeGreaterThan(5)
   })

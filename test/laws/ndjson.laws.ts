@@ -6,7 +6,7 @@ import { ndjson } from '../../src/sources/ndjson.ts'
 import type { BadLine, Line } from '../../src/sources/ndjson.ts'
 import { holds, same } from '../support/check.ts'
 import type { Law } from '../support/check.ts'
-import { profile } from '../support/runs.ts'
+import { fullTest } from '../support/full.ts'
 
 export type Chunk = Uint8Array | string
 export type ReadNdjson = (
@@ -199,17 +199,14 @@ describe('ndjson', () => {
     await fc.assert(property)
   })
 
-  it.skipIf(profile === 'short')(
-    'meets other alphabets, cut characters, byte order marks and last lines',
-    () => {
-      const files = fc.sample(file, 1_000)
-      const share = (has: (of: (typeof files)[number]) => boolean): number => files.filter(has).length / 1_000
-      expect(share(({ values }) => values.length >= 4)).toBeGreaterThan(0.2)
-      expect(
-        share(({ values, cuts }) => /[\ud800-\udbff]/.test(JSON.stringify(values)) && Math.max(...cuts) < 5),
-      ).toBeGreaterThan(0.02)
-      expect(share(({ bom, cuts }) => bom && (cuts[0] ?? 9) < 3)).toBeGreaterThan(0.05)
-      expect(share(({ lastBreak, values }) => !lastBreak && values.length > 0)).toBeGreaterThan(0.1)
-    },
-  )
+  fullTest('meets other alphabets, cut characters, byte order marks and last lines', () => {
+    const files = fc.sample(file, 1_000)
+    const share = (has: (of: (typeof files)[number]) => boolean): number => files.filter(has).length / 1_000
+    expect(share(({ values }) => values.length >= 4)).toBeGreaterThan(0.2)
+    expect(
+      share(({ values, cuts }) => /[\ud800-\udbff]/.test(JSON.stringify(values)) && Math.max(...cuts) < 5),
+    ).toBeGreaterThan(0.02)
+    expect(share(({ bom, cuts }) => bom && (cuts[0] ?? 9) < 3)).toBeGreaterThan(0.05)
+    expect(share(({ lastBreak, values }) => !lastBreak && values.length > 0)).toBeGreaterThan(0.1)
+  })
 })

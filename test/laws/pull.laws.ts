@@ -8,7 +8,7 @@ import type { PullOptions } from '../../src/sources/pull.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import type { VirtualClock } from '../../src/testing/virtualClock.ts'
 import { holds, same } from '../support/check.ts'
-import { profile } from '../support/runs.ts'
+import { fullTest } from '../support/full.ts'
 
 export type MakePull = <T, R>(
   iterable: AsyncIterable<T> | Iterable<T>,
@@ -229,7 +229,7 @@ describe('pull', () => {
     await fc.assert(property)
   })
 
-  it.skipIf(profile === 'short')('meets full windows, several turns, and every end', async () => {
+  fullTest('meets full windows, several turns, and every end', async () => {
     const played = await Promise.all(
       fc.sample(world, 1_000).map(async (asked) => ({ asked, ...(await play(pull, asked)) })),
     )

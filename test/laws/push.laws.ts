@@ -5,7 +5,7 @@ import type { Abandoned, Dropped } from '../../src/core/outcome.ts'
 import { push } from '../../src/sources/push.ts'
 import type { NotTaken, Push, PushOptions } from '../../src/sources/push.ts'
 import { holds, same, turns } from '../support/check.ts'
-import { profile } from '../support/runs.ts'
+import { fullTest } from '../support/full.ts'
 
 export interface Item {
   readonly n: number
@@ -250,7 +250,7 @@ describe('push', () => {
     await fc.assert(property)
   })
 
-  it.skipIf(profile === 'short')('meets every answer, every loss, and several waiters at once', async () => {
+  fullTest('meets every answer, every loss, and several waiters at once', async () => {
     const traces = await Promise.all(fc.sample(world, 1_000).map((asked) => play(push, asked)))
     const share = (has: (trace: Trace) => boolean): number => traces.filter(has).length / traces.length
     for (const start of ['Full count', 'Full bytes', 'TooLarge', 'Closed'])

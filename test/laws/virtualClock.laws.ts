@@ -4,7 +4,7 @@ import type { Cancel } from '../../src/core/clock.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import type { VirtualClock } from '../../src/testing/virtualClock.ts'
 import { holds, type Law, same, turns } from '../support/check.ts'
-import { profile } from '../support/runs.ts'
+import { fullTest } from '../support/full.ts'
 
 export type MakeClock = (start: number) => VirtualClock
 
@@ -243,22 +243,19 @@ describe('virtualClock', () => {
     await fc.assert(property)
   })
 
-  it.skipIf(profile === 'short')(
-    'meets equal times, cancelled timers, and timers that schedule timers',
-    () => {
-      const worlds = fc.sample(commands, 1_000).map((all) => ({ all, seen: playTicks(real, all) }))
-      const share = (has: (world: (typeof worlds)[number]) => boolean): number =>
-        worlds.filter(has).length / 1_000
-      expect(share(({ seen }) => seen.ran.some(([, at], i) => seen.ran[i + 1]?.[1] === at))).toBeGreaterThan(
-        0.2,
-      )
-      expect(share(({ seen }) => seen.ran.length > 100)).toBeGreaterThan(0.05)
-      // More than the 64 cancelled timers that may stay in the heap.
-      const crowd = (all: ReadonlyArray<Command>): number =>
-        all.reduce((sum, each) => sum + (each.do === 'crowd' ? each.count : 0), 0)
-      expect(
-        share(({ all }) => crowd(all) > 130 && all.some((each) => each.do === 'cancelMost')),
-      ).toBeGreaterThan(0.05)
-    },
-  )
+  fullTest('meets equal times, cancelled timers, and timers that schedule timers', () => {
+    const worlds = fc.sample(commands, 1_000).map((all) => ({ all, seen: playTicks(real, all) }))
+    const share = (has: (world: (typeof worlds)[number]) => boolean): number =>
+      worlds.filter(has).length / 1_000
+    expect(share(({ seen }) => seen.ran.some(([, at], i) => seen.ran[i + 1]?.[1] === at))).toBeGreaterThan(
+      0.2,
+    )
+    expect(share(({ seen }) => seen.ran.length > 100)).toBeGreaterThan(0.05)
+    // More than the 64 cancelled timers that may stay in the heap.
+    const crowd = (all: ReadonlyArray<Command>): number =>
+      all.reduce((sum, each) => sum + (each.do === 'crowd' ? each.count : 0), 0)
+    expect(
+      share(({ all }) => crowd(all) > 130 && all.some((each) => each.do === 'cancelMost')),
+    ).toBeGreaterThan(0.05)
+  })
 })
