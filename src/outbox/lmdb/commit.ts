@@ -31,14 +31,14 @@ export const NO_COUNTERS: Readonly<Counters> = {
   lastDead: 0,
 }
 
-/** The counters as `text` names them; undefined if it names others. */
-export const countersIn = (text = ''): Counters | undefined => {
+/** The counters that a store holds; undefined if they are no counters. */
+export const countersIn = ({ meta }: Pick<Store, 'meta'>): Counters | undefined => {
   try {
-    const found = new Map<string, unknown>(Object.entries(JSON.parse(text) as object))
-    const names = Object.keys(NO_COUNTERS)
-    const isSound = names.every((name) => Number(found.get(name) ?? -1) >= 0)
-    // Each of its fields was checked.
-    return isSound ? (Object.fromEntries(found) as unknown as Counters) : undefined
+    // Each field is checked below. A missing one is not a number from 0.
+    const counters = JSON.parse(meta.get(COUNTERS_KEY) ?? '') as Counters
+    const { waiting, bytes, dead, evictedDeadLetters, lastItem, lastDead } = counters
+    const all = [waiting, bytes, dead, evictedDeadLetters, lastItem, lastDead]
+    return all.every((count) => count >= 0) ? counters : undefined
   } catch {
     return undefined
   }
@@ -149,7 +149,7 @@ const causeOf = async (error: unknown): Promise<unknown> => {
 export const groupCommit = (store: Store): Commits => {
   const { path, env, meta } = store
   const pending = queue<Write>()
-  const stored = (): Counters => countersIn(meta.get(COUNTERS_KEY)) ?? { ...NO_COUNTERS }
+  const stored = (): Counters => countersIn(store) ?? { ...NO_COUNTERS }
   let counters = stored()
   let running: Promise<void> | undefined
   let isEnded = false

@@ -111,8 +111,9 @@ const checkVersion = (env: Store['env'], path: string): void => {
 }
 
 /** Whether a store holds what it is opened for. An empty store may be taken by another owner. */
-const checkContent = ({ meta, path }: Store, kind: string, owner: string | undefined): void => {
-  const counters = countersIn(meta.get(COUNTERS_KEY))
+const checkContent = (store: Store, kind: string, owner: string | undefined): void => {
+  const { meta, path } = store
+  const counters = countersIn(store)
   if (counters === undefined) throw damaged(path, 'has lost its counters')
   const foundKind = meta.get(KIND_KEY)
   if (foundKind !== kind)
