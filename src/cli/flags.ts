@@ -269,7 +269,7 @@ export const listenFlags: FlagsOf<ListenOptions> = {
   ),
   delay: withDefault('--delay <duration>', 'before each answer', '0s', durationOrZero),
   out: optional('--out <file>', 'append the bodies that were answered 2xx, one a line', parseFile),
-  once: optional('--once <n>', 'end after so many requests', count(1, 1_000_000_000)),
+  once: optional('--once <n>', 'end after this many requests', count(1, 1_000_000_000)),
   output: OUTPUT,
 }
 

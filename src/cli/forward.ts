@@ -36,7 +36,7 @@ export interface Target {
   readonly offer: (value: unknown) => Awaitable<Either<Refusal, unknown>>
   /** Resolves when everything has ended. */
   readonly idle: () => Promise<unknown>
-  /** Accepts nothing more; retries may still start for so many milliseconds. */
+  /** Accepts nothing more; retries may still start within `timeout` milliseconds. */
   readonly close: (timeout: number) => Promise<unknown>
   readonly totals: () => Totals
   readonly urls: () => Readonly<Record<string, UrlStats>>
@@ -51,6 +51,8 @@ export interface Stored {
   readonly finish: (name: string, mark: Mark) => Promise<void>
   /** Dead letters removed to make room for newer ones, in this run. */
   readonly evicted: () => number
+  /** Stored records that could not be read, and ended as dead letters. */
+  readonly corrupt: () => number
 }
 
 /** What a target asks of the run. */
@@ -88,6 +90,8 @@ export interface Account {
   readonly summary: Summary
   /** Dead letters removed to make room, if events wait on a disk. */
   readonly evicted: number | undefined
+  /** Stored records that could not be read. */
+  readonly corrupt: number
   /** Whether an earlier run had read a part of the input. */
   readonly isResumed: boolean
   /** Reading was stopped before the end of the input. */
@@ -338,7 +342,8 @@ export const forward = (options: ForwardOptions): Run => {
       for (const item of outstanding)
         for (const call of callsIn(item)) options.undelivered(call, 'abandoned: stopped at once')
     for (const [url, counts] of Object.entries(target.urls())) report({ t: 'url', url, ...counts })
-    return { summary: summary(), evicted: stored?.evicted(), isResumed, cut, inputError }
+    const [evicted, corrupt] = [stored?.evicted(), stored?.corrupt() ?? 0]
+    return { summary: summary(), evicted, corrupt, isResumed, cut, inputError }
   }
 
   return { done: run(), summary }

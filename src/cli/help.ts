@@ -78,7 +78,7 @@ Examples:
   $ headrace listen 0 --once 10 --out received.ndjson
 
 Exit codes:
-  0  ended; with --once: so many requests came, and all were authentic or not checked
+  0  ended; with --once: that many requests came, and all were authentic or not checked
   1  with --once: a request was not authentic, or fewer came
   2  wrong usage, or the port is taken`
 

@@ -27,7 +27,7 @@ import { drawProgress } from './progress.ts'
 import { reporter, toJson, whyNot } from './report.ts'
 import type { UrlTotals } from './report.ts'
 import { show } from './summary.ts'
-import { exitCodeOf, FAULT, STOPPING, stopSignals } from './terminal.ts'
+import { DEAD, FAULT, FINE, STOPPING, exitCodeOf, stopSignals } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Bytes of events that may wait. */
@@ -56,9 +56,10 @@ export const retryFor = (millis: number): RetryPolicy =>
     both(millis === 0 ? limitRetries(0) : deadline(millis), notBefore),
   )
 
-const notesOfFolder = ({ summary, evicted = 0 }: Account, folder: string): ReadonlyArray<string> => {
+const notesOfFolder = ({ summary, evicted = 0, corrupt }: Account, folder: string): ReadonlyArray<string> => {
   const { waiting, rejected, expired } = summary
-  const dead = rejected + expired
+  const dead = rejected + expired + corrupt
+  const unreadable = corrupt === 0 ? '' : `, ${String(corrupt)} of them damaged records`
   const gone = evicted === 0 ? '' : `; ${String(evicted)} of the oldest were removed to make room`
   return [
     ...(waiting === 0
@@ -66,7 +67,9 @@ const notesOfFolder = ({ summary, evicted = 0 }: Account, folder: string): Reado
       : [`${String(waiting)} wait in ${folder}: the same command delivers them, and reads on from here`]),
     ...(dead === 0
       ? []
-      : [`${String(dead)} dead letters are in ${folder}${gone}: see headrace dead ls --outbox ${folder}`]),
+      : [
+          `${String(dead)} dead letters are in ${folder}${unreadable}${gone}: see headrace dead ls --outbox ${folder}`,
+        ]),
   ]
 }
 
@@ -189,7 +192,8 @@ export const runForward = async (job: Job, terminal: Terminal): Promise<number> 
     if (failure !== undefined) err.line(`headrace: the output could not be written: ${failure}`)
     const isFaulty =
       account.inputError !== undefined || dead?.failure() !== undefined || failure !== undefined
-    const code = isFaulty ? FAULT : exitCodeOf(account.summary, account.cut)
+    const ended = exitCodeOf(account.summary, account.cut)
+    const code = isFaulty ? FAULT : account.corrupt > 0 && ended === FINE ? DEAD : ended
     // Requests in flight would keep the process alive.
     if (stop.now.aborted) host.exit(code)
     return code

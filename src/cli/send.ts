@@ -1,4 +1,5 @@
 import { left } from 'fp-ts/lib/Either.js'
+import { faultText } from '../core/refusal.ts'
 import type { Fault } from '../core/refusal.ts'
 import { webhookDestination } from '../destination/createDestination.ts'
 import type { DestinationOptions } from '../destination/destination.ts'
@@ -26,7 +27,7 @@ const sentenceOf = ({ path, message }: Fault, urls: number): string => {
     return `--to may be given one to five times, not ${String(urls)} times: leave some URLs out`
   const [, at = '0', part, header] = PLACE.exec(path) ?? []
   if (part === 'headers') return `--header ${header ?? ''} ${message}`.replaceAll(/ +/g, ' ')
-  if (part !== 'url') return path === '' ? message : `${path} ${message}`
+  if (part !== 'url') return faultText({ path, message })
   const place = urls === 1 ? '--to' : `--to number ${String(Number(at) + 1)}`
   const otherUrl = (_: string, other: string): string => `--to number ${String(Number(other) + 1)}`
   return `${place} ${message.replace(/webhooks\[(\d+)\]\.url/, otherUrl)}`
@@ -58,11 +59,13 @@ const storeIn = (
   maxCount: number,
   reading: Reading,
 ): Stored & { readonly outbox: Outbox<Payload<Event>> } => {
+  let corrupt = 0
   const store = lmdbOutbox<Payload<Event>>({
     path,
     codec: payloadCodec,
     maxCount: maxCount + SLACK.count,
     maxBytes: MAX_BYTES + SLACK.bytes,
+    onCorrupt: () => corrupt++,
   })
   const before = store.stats().evictedDeadLetters
   return {
@@ -79,6 +82,7 @@ const storeIn = (
     bookmark: store.bookmark,
     finish: (name, mark) => store.remember({ name, value: markToText({ ...mark, isEnd: true }) }),
     evicted: () => store.stats().evictedDeadLetters - before,
+    corrupt: () => corrupt,
   }
 }
 

@@ -1,6 +1,8 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
+import { createClient } from '../../src/client/createClient.ts'
 import { webhookDestination } from '../../src/destination/createDestination.ts'
+import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { failing, headrace, linesOf, receiverOf, recordsOf, scratch, start, track } from './inProcess.ts'
 
 /** The outbox of a destination in which events have died, and the receiver that refused them. */
@@ -67,6 +69,69 @@ it('lists, shows, counts first, puts back and deletes what is meant', async () =
     expect.stringContaining('"messageId":"a"'),
   ])
   expect((await dead(path, 'purge', '--yes')).stdout).toBe('1 dead letters were deleted\n')
+  expect((await dead(path, 'ls')).stderr).toContain('0 of 0 dead letters')
+})
+
+it('shows each dead message of a client, and the next client sends what was put back', async () => {
+  let code = 401
+  const receiver = await receiverOf(() => ({ do: 'status', code }))
+  const path = `${scratch()}/outbox`
+  const open = () =>
+    createClient('a key', { endpoint: receiver.url, outbox: { path }, logger: false, drainOnExit: false })
+  const client = open()
+  client.track({ userId: 'u1', event: 'Seen', messageId: 'm1', properties: { a: 1 } })
+  client.identify({ userId: 'u1', messageId: 'm2' })
+  expect(await client.flush()).toMatchObject({ rejected: 2 })
+  await client.close()
+
+  const ls = await dead(path, 'ls')
+  expect(ls.stdout).toMatch(/rejected .* track {4}m1 .*401/)
+  expect(ls.stdout).toMatch(/rejected .* identify m2 .*401/)
+  const shown = await dead(path, 'show', '1', '--output', 'json')
+  expect(recordsOf(shown.stdout)).toMatchObject([
+    { call: { type: 'track', messageId: 'm1', event: 'Seen', properties: { a: 1 } } },
+  ])
+  const put = await dead(path, 'redrive', '--kind', 'track', '--yes')
+  expect(put.stderr).toBe('headrace: the client of this folder sends them when it is started again\n')
+
+  code = 200
+  const again = open()
+  const { totals } = await again.close()
+  expect(totals).toMatchObject({ delivered: 1 })
+  const last = receiver.received.at(-1)?.body.toString()
+  expect(last).toContain('"messageId":"m1"')
+  expect(last).not.toContain('"messageId":"m2"')
+})
+
+it('knows records that cannot be read: lists and deletes them, and leaves them in a redrive', async () => {
+  const path = `${scratch()}/outbox`
+  const codec = { kind: 'events', toText: (text: string) => text, fromText: String, sizeOf: () => 7 }
+  const store = lmdbOutbox<string>({ path, codec })
+  await store.enqueue(['not an event'])
+  await store.close()
+  const receiver = await receiverOf()
+  const sent = await headrace(['send', '--outbox', path, '--to', receiver.url], { input: track('a') })
+  expect([sent.code, sent.stderr]).toEqual([
+    3,
+    expect.stringContaining(`1 dead letters are in ${path}, 1 of them damaged records: see headrace dead ls`),
+  ])
+
+  const ls = await dead(path, 'ls', '--reason', 'corrupt', '--output', 'json')
+  expect(recordsOf(ls.stdout)).toMatchObject([
+    { t: 'dead', outcome: 'corrupt', raw: expect.stringContaining('not an event') },
+  ])
+  expect((await dead(path, 'ls')).stdout).toContain('not an event')
+  expect((await dead(path, 'redrive', '--yes')).stdout).toBe('0 dead letters were put back to wait\n')
+  const wrong = await dead(path, 'purge', '--unreadable', '--reason', 'expired')
+  expect([wrong.code, wrong.stderr]).toEqual([
+    2,
+    expect.stringContaining('another name for --reason corrupt'),
+  ])
+  expect((await dead(path, 'purge', '--unreadable')).stdout).toBe(
+    '1 of 1 dead letters: 1 corrupt would be deleted; do it with --yes\n',
+  )
+  const purged = await dead(path, 'purge', '--unreadable', '--yes', '--output', 'json')
+  expect(recordsOf(purged.stdout)).toEqual([{ v: 1, t: 'purge', done: true, count: 1, unreadable: 1 }])
   expect((await dead(path, 'ls')).stderr).toContain('0 of 0 dead letters')
 })
 

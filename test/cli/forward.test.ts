@@ -159,6 +159,7 @@ it('reads no further when the store fails, so that the same command goes on from
               isFinished = true
             },
             evicted: () => 0,
+            corrupt: () => 0,
           },
         }
       },

@@ -30,7 +30,7 @@ describe('listen', () => {
     })
   })
 
-  it('verifies, prints, and ends after so many', async () => {
+  it('verifies, prints, and ends after a number of requests', async () => {
     const { ended, post } = await opened(['--secret-env', 'SECRET', '--once', '4'])
     const formatted = JSON.stringify(JSON.parse(body), null, 2)
     const statuses = [
@@ -51,7 +51,7 @@ describe('listen', () => {
     expect(code).toBe(1)
   })
 
-  it('0 if all were authentic; 1 if it was stopped before so many came', async () => {
+  it('0 if all were authentic; 1 if it was stopped before', async () => {
     const fine = await opened(['--secret-env', 'SECRET', '--once', '1'])
     await fine.post('/', body, sign(env.SECRET, body))
     expect((await fine.ended).code).toBe(0)

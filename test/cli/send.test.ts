@@ -73,7 +73,7 @@ headrace: read 2 (1 refused) · delivered 1
     expect(code).toBe(5)
   })
 
-  it('5: nobody listens', async () => {
+  it('5: nothing listens', async () => {
     const { code, stdout } = await headrace(['send', '--to', 'http://127.0.0.1:9/', ...once], {
       input: track('A'),
     })
@@ -193,7 +193,7 @@ describe('--output', () => {
     expect(stderr).toMatch(/^refused {4}line 1 .*\n.*\nheadrace: read 3 .*\nheadrace: 1 not delivered.*\n$/)
   })
 
-  it('has colours only when it is told to, for nobody looks at a pipe', async () => {
+  it('has no colours in a pipe unless it is told to', async () => {
     const { url } = await picky()
     const plain = await headrace(['send', '--to', url], { input })
     expect(plain.stdout + plain.stderr).not.toContain('\u001b')
@@ -259,10 +259,10 @@ describe('--dead', () => {
     expect(first.stderr).toContain(
       `headrace: 2 not delivered, now in ${dead}; send them again with: headrace send ${dead} …\n`,
     )
-    const letters = recordsOf(readFileSync(dead, 'utf8'))
+    const deadLetters = recordsOf(readFileSync(dead, 'utf8'))
     const reason =
       'expired: http://127.0.0.1:9/ network (connection refused: nothing listens there; no request was sent)'
-    expect(letters).toEqual([
+    expect(deadLetters).toEqual([
       { ...event, reason },
       { ...alias, reason },
     ])
@@ -368,7 +368,7 @@ test.each<[what: string, args: ReadonlyArray<string>, ...sentences: ReadonlyArra
     ['--to', 'http://u:p@a.example/'],
     '--to must not have a user name or a password, which logs would show: give a static header instead',
   ],
-  ['one URL twice', [...to, '--to', 'HTTP://127.0.0.1:9'], '--to number 2 is the same URL as --to number 1'],
+  ['one URL twice', [...to, '--to', 'HTTP://127.0.0.1:9'], '--to number 2 is the same as --to number 1'],
   [
     'cloud metadata',
     ['--to', 'http://169.254.169.254/'],

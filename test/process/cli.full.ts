@@ -206,7 +206,7 @@ const eventsFile = async (): Promise<string> => {
   return path
 }
 
-/** It answers nothing until it is let go: whoever reads ahead has the time to do it. */
+/** It answers nothing until it is let go, so that a sender has time to read ahead. */
 const stalledReceiver = async (): Promise<{ url: string; requests: () => number; go: () => void }> => {
   const held: Array<() => void> = []
   let requests = 0
