@@ -20,7 +20,7 @@ const HUMP = /(?<=\p{Ll}\p{M}*)(?=\p{CWL})|(?<=\p{CWL}\p{M}*)(?=\p{CWL}\p{M}*\p{
 
 /**
  * The trait name of an audience: its name in snake_case. The name is split at everything that is no letter or digit, and where a
- * capital begins a new word (`HTTPUsers` is `http_users`). Letters of any script are kept.
+ * capital begins a new word (`HTTPUsers` is `http_users`). Characters of any script are kept.
  *
  * @returns undefined if the name has no letter and no digit.
  *

@@ -32,7 +32,7 @@ export const sumOf: (all: ReadonlyArray<Totals>) => Totals = concatAll(TotalsMon
 export interface Counters {
   /** Default: one. */
   readonly accept: (count?: number) => void
-  /** So many of those that wait are another process's from now on. */
+  /** Items that wait and belong to another process from now on. */
   readonly passOn: (count: number) => void
   readonly end: (outcome: Outcome<unknown>) => void
   /** A stored item that cannot be read counts as rejected. It has no outcome. */

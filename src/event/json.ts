@@ -142,7 +142,7 @@ const find = (look: Look, message: string): Json | undefined => {
   return undefined
 }
 
-/** Takes room for so many values; adds a finding the first time that there is none. */
+/** Counts values; adds a finding the first time that there are too many. */
 const takeRoom = (look: Look, count: number): boolean => {
   if (look.room < 0) return false
   look.room -= count

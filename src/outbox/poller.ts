@@ -29,7 +29,7 @@ export interface Poller {
   readonly clearTimer: () => void
 }
 
-/** After so many starts other work of the event loop gets its turn. */
+/** After this number of starts other work of the event loop gets its turn. */
 const MAX_STARTS_PER_TURN = 1_000
 
 export const poller = <A>(options: PollerOptions<A>): Poller => {

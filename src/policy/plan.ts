@@ -27,7 +27,7 @@ export interface PlanOptions {
   readonly duration?: number
   /** How attempt `number` ends, at `now` milliseconds since the start of the first. Default: each one fails and may be retried. */
   readonly verdict?: (number: number, now: number) => Verdict
-  /** At most so many attempts, for some policies have no end. Default 1,000. */
+  /** The maximum number of attempts, because some policies have no end. Default 1,000. */
   readonly most?: number
 }
 

@@ -80,7 +80,7 @@ export const capDelay = (most: number): ((policy: RetryPolicy) => RetryPolicy) =
 export const fullJitter = (policy: RetryPolicy): RetryPolicy => ({ _tag: 'FullJitter', policy })
 
 /**
- * At most so many retries: with 3, the fourth failure ends the item as expired. 0 means one attempt and no retry.
+ * The maximum number of retries: with 3, the fourth failure ends the item as expired. 0 means one attempt and no retry.
  *
  * @throws ConfigError when `most` is not a whole number from 0.
  */

@@ -55,7 +55,7 @@ const longer = (left: Backoff | undefined, right: Backoff | undefined): Backoff 
 }
 
 /**
- * The delay after so many failures (1 or more); undefined if no part gives one. One draw serves all parts, so their order does not matter.
+ * The delay after this number of failures (1 or more); undefined if no part gives one. One draw serves all parts, so their order is free.
  * `draw` is undefined inside a jitter, which wants the full delay.
  */
 const backoff = (policy: RetryPolicy, failures: number, draw: number | undefined): Backoff | undefined => {

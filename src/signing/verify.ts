@@ -70,7 +70,7 @@ const SIGNATURE = /^[0-9a-f]{40}$/
 const whatIsWrong = (text: string): string => {
   if (text.includes(',')) return 'there are several'
   if (text.length !== 40) return `it has ${String(text.length)} characters`
-  return SIGNATURE.test(text.toLowerCase()) ? 'it has upper-case letters' : 'it has other characters'
+  return SIGNATURE.test(text.toLowerCase()) ? 'it has upper-case characters' : 'it has other characters'
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import * as fc from 'fast-check'
 
-/** What every hostile getter throws with; nobody may repeat it. */
+/** What every hostile getter throws with; no message may repeat it. */
 export const SECRET = 'hunter2'
 
 const bomb = (): never => {

@@ -197,7 +197,7 @@ export interface Trace {
   readonly rests: ReadonlyArray<{ readonly timers: number; readonly open: number; readonly ended: boolean }>
 }
 
-/** Every other one has letters of two bytes. */
+/** Every other one has characters of two bytes. */
 const textOf = (n: number, size: number): string =>
   n % 2 === 0 ? 'x'.repeat(size) : 'é'.repeat(size >> 1) + 'x'.repeat(size & 1)
 

@@ -28,7 +28,7 @@ interface World {
   readonly unwanted: ReadonlyArray<number>
   /** Put off one by one, in the body of a 200, until the third attempt. */
   readonly putOff: ReadonlyArray<number>
-  /** More than so many are refused with a 413. */
+  /** More than this number are refused with a 413. */
   readonly most: number
   readonly only: ReadonlyArray<number>
   /** What goes wrong, request by request over all attempts. */
@@ -179,7 +179,7 @@ const play = (make: MakeBisect, world: World): Trace => {
     const verdict = heard.find(({ what }) => what === 'next')?.verdict
     if (cancelled || verdict?._tag === 'Right') break
     const failure = verdict?._tag === 'Left' ? verdict.left : retryable('defect', { detail: 'planted' })
-    // Nobody tries again what was refused for good; a memory that leaves nothing open is played all the same.
+    // What was refused for good is not tried again; a memory that leaves nothing open is played all the same.
     if (!isRetryable(failure) && failure._tag !== 'PartlyFailed') break
     // What JSON.parse gives back of a failure is a failure: it is plain data.
     lastFailure = world.stored ? (JSON.parse(JSON.stringify(failure)) as Failure) : failure

@@ -74,7 +74,7 @@ const policyOf = (shape: Shape): RetryPolicy => {
   return (shape.reversed ? parts.toReversed() : parts).reduce(both, always)
 }
 
-/** The most that a curve may give after so many failures, in whole milliseconds. */
+/** The most that a curve may give after a number of failures, in whole milliseconds. */
 const mostOf = (curve: Curve, failures: number): number => {
   let most = curve.base
   for (let i = 1; i < failures && most < 1e15; i++) most *= curve.factor

@@ -115,7 +115,7 @@ describe('batch', () => {
     expect(batches.flatMap(({ members }) => members)).toEqual(given.filter((_, at) => at !== 3))
   })
 
-  it('stops an endless synchronous source as soon as nobody listens', () => {
+  it('stops an endless synchronous source as soon as nothing listens', () => {
     let pulled = 0
     const endless = range(0, 1e9).pipe(map((n) => right(payload(String((pulled = n))))))
     endless.pipe(batch({ maxCount: 10 }), take(2)).subscribe()
@@ -210,7 +210,7 @@ describe('what batch hands back at unsubscribing', () => {
     expect(back).toEqual([['1', '2']])
   })
 
-  it('is published when nobody was named', () => {
+  it('is published without a listener', () => {
     expect(
       published('headrace:refused', () => {
         open({})
@@ -221,7 +221,7 @@ describe('what batch hands back at unsubscribing', () => {
     ])
   })
 
-  it('harms nobody when the one who is told throws', () => {
+  it('goes on when the listener throws', () => {
     const abandoned = (): void => {
       throw new Error('not now')
     }
@@ -261,7 +261,7 @@ interface Drawing {
   readonly source: string
   readonly options: BatchOptions
   readonly out: string
-  /** What the letters of `out` stand for. */
+  /** What the characters of `out` stand for. */
   readonly values: Readonly<Record<string, string>>
   readonly flush?: string
   readonly unsubscribed?: string

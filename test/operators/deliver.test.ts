@@ -311,7 +311,7 @@ describe('deliver', () => {
     expect(told.filter((happening) => happening._tag === 'Defect')).toHaveLength(3)
   })
 
-  it('a listener that throws harms nobody', () => {
+  it('a listener that throws stops nothing', () => {
     const clock = virtualClock()
     const seen = record(
       of(right('a'), right('b')).pipe(
@@ -439,7 +439,7 @@ describe('a stop that is there from the start', () => {
 })
 
 describe('a tell that is an async function and rejects', () => {
-  it('harms nobody', async () => {
+  it('stops nothing', async () => {
     // A type does not keep it out: where nothing is expected, anything may be answered.
     const onEvent = (): unknown => Promise.reject(new Error('listener'))
     const { clock, items, stream } = open(() => ({ onEvent }))

@@ -89,7 +89,7 @@ describe('step', () => {
     expect(after(always, 1, 100, failure)).toMatchObject({ delay: 1, because: 'no backoff' })
   })
 
-  it('waits for the earliest URL of a first success in any case: a round before it would ask nobody (DE1)', () => {
+  it('waits for the earliest URL of a first success in any case: an attempt before it would make no request (DE1)', () => {
     const asks = (sink: string, at: number) => ({
       sink,
       failure: retryable('status', { notBefore: SINCE + at }),

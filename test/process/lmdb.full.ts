@@ -35,7 +35,7 @@ const newFolder = (): string => {
   return path
 }
 
-/** Runs the process until it has told so many lines, kills it, and reads the rest. */
+/** Runs the process until it has written a number of lines, kills it, and reads the rest. */
 const killAfter = async (path: string, life: number, lines: number, hear: (line: string) => void) => {
   const child = spawn(process.execPath, [CHILD, 'work', path, String(life)], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,4 +1,4 @@
-// A process that works an lmdb outbox: `lmdbProcess.js TASK FOLDER [NUMBER]`. It tells on stdout what it is about to do, in small letters, and
+// A process that works an lmdb outbox: `lmdbProcess.js TASK FOLDER [NUMBER]`. It tells on stdout what it is about to do, in lower case, and
 // what the outbox has answered, in capitals.
 import { writeSync } from 'node:fs'
 import { lmdbOutbox, openLmdbOutbox } from '../../dist/outbox/lmdb/index.js'
@@ -94,7 +94,7 @@ const tasks = {
     say(JSON.stringify({ accepted, waiting, refusals: [...refusals], ended, unhandled }))
   },
 
-  /** Redrives all dead letters, and dies when it looks at the one after so many. */
+  /** Redrives all dead letters, and dies when it looks at one of them. */
   redrive: async () => {
     let seen = 0
     await open().dead.redrive(() => {

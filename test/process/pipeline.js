@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { callOf } from './messages.js'
 
 const CALLERS = 32
-/** The host of a client asks whether its calls are stored after each so many. */
+/** The host of a client asks from time to time whether its calls are stored. */
 const CALLS = 25
 
 const [kind, path, url] = process.argv.slice(2)

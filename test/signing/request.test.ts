@@ -85,7 +85,7 @@ describe('verifyRequest on a node server', () => {
     expect(answer._tag === 'Right' && Buffer.from(answer.right.body).equals(Buffer.from(text))).toBe(true)
   })
 
-  it('puts together what comes in pieces, letters in two halves included', async () => {
+  it('joins pieces, also when one character is cut in two', async () => {
     const bytes = Buffer.from(text)
     const cut = bytes.indexOf('ü') + 1
     const answer = await received({ parts: [bytes.subarray(0, cut), bytes.subarray(cut)] })
@@ -148,7 +148,7 @@ describe('verifyRequest on a node server', () => {
     expect(answer).toMatchObject({ left: { reason: 'unreadable' } })
   })
 
-  it('says that somebody read the body before, and what to do', async () => {
+  it('says that the body was read before, and what to do', async () => {
     const readAll = async (request: IncomingMessage): Promise<void> => {
       request.resume()
       await once(request, 'end')
@@ -245,7 +245,7 @@ describe('verifyRequest on a web Request', () => {
     expect(await verifyRequest('s', request)).toMatchObject({ right: { text: '' } })
   })
 
-  it('says that somebody read the body before, or is reading it', async () => {
+  it('says that the body was read before, or is being read', async () => {
     const used = requestOf()
     await used.text()
     expect(await verifyRequest('s', used)).toMatchObject({ left: { reason: 'bodyConsumed' } })

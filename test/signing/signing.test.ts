@@ -210,7 +210,7 @@ describe('the tricky bodies', () => {
     expect([...rows]).toEqual(Array.from({ length: 31 }, (_, i) => i + 1))
   })
 
-  it.each(trickyBodies)('row $row verifies raw, whoever wrote it: $wire', ({ wire }) => {
+  it.each(trickyBodies)('row $row verifies raw, from any writer: $wire', ({ wire }) => {
     expect(verifyRaw('s', Buffer.from(wire), sign('s', wire))._tag).toBe('Right')
   })
 

@@ -13,7 +13,7 @@ export interface StoredDeadLetters<A> extends DeadLetters<A> {
   readonly add: (counters: Counters, record: Buffer) => void
 }
 
-/** So many dead letters are read at once, and moved in one transaction. */
+/** The number of dead letters that are read at once, and moved in one transaction. */
 const CHUNK = 500
 
 interface Row<A> {
