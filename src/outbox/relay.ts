@@ -100,7 +100,8 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
   const maxRetries = Math.max(1, Math.floor(maxInFlight / 2))
   const now = steady(clock)
   const window = deadlineOf(retry)
-  const report = reporting(options, now, isShared ? 0 : outbox.stats().waiting)
+  const { onEvent, ended, hears = () => onEvent !== undefined } = options
+  const report = reporting(onEvent, hears, ended, now, isShared ? 0 : outbox.stats().waiting)
   const listeners = new Set<() => void>()
   /** Leased, and not started because the relay is stopped, or not saved because the store failed until then. */
   const leftOver: Array<Entry<A>> = []

@@ -4,7 +4,6 @@ import { counters } from '../core/totals.ts'
 import type { Totals } from '../core/totals.ts'
 import { callSafely } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
-import type { RelayOptions } from './relay.ts'
 
 /** The log and the totals of a relay. Nothing here throws: errors of listeners are logged. */
 export interface Reporting<A> {
@@ -26,11 +25,9 @@ const ignore = (): void => undefined
 
 /** `waiting`: the number of entries that the outbox already holds. */
 export const reporting = <A>(
-  {
-    onEvent,
-    ended,
-    hears = () => onEvent !== undefined,
-  }: Pick<RelayOptions<A>, 'onEvent' | 'hears' | 'ended'>,
+  onEvent: Listener | undefined,
+  hears: (tag: 'Accepted' | 'Ended') => boolean,
+  listener: (outcome: Outcome<A>) => void,
   now: () => number,
   waiting: number,
 ): Reporting<A> => {
@@ -49,7 +46,7 @@ export const reporting = <A>(
   const report = (outcome: Outcome<A>): void => {
     counts.end(outcome)
     if (outcome._tag !== 'Delivered' || hears('Ended')) log({ _tag: 'Ended', at: now(), outcome })
-    callSafely(ended, outcome, listenerFailed)
+    callSafely(listener, outcome, listenerFailed)
   }
 
   return {

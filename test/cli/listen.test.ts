@@ -172,7 +172,7 @@ describe('sign and verify', () => {
       vector.input,
       signature.toUpperCase(),
       1,
-      /^not authentic: .*it has upper-case letters\n$/,
+      /^not authentic: .*it has upper-case characters\n$/,
     ],
     ['cut', vector.input, signature.slice(1), 1, /^not authentic: .*it has 39 characters\n$/],
     ['empty', vector.input, '', 1, /^not authentic: there is no signature/],

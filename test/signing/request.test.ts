@@ -197,7 +197,6 @@ describe('the types', () => {
   })
 })
 
-
 interface Made {
   readonly body?: string | Uint8Array | ReadableStream
   readonly signature?: string | undefined
