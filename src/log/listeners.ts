@@ -101,6 +101,3 @@ export const listeners = (
  */
 export const isListening = ({ onEvent }: Listening): ((tag: LogEvent['_tag']) => boolean) =>
   onEvent !== undefined || isDebugOn() ? () => true : hasSubscribers
-
-// The old name, until all rooms use the new one.
-export const isolate: typeof callSafely = callSafely

@@ -10,6 +10,7 @@
 import { show } from '../core/failure.ts'
 import type { Failure } from '../core/failure.ts'
 import { whenSettled } from '../core/awaitable.ts'
+import { isRecord, kindOf as kindOfValue } from '../core/json.ts'
 import { logLine, oneLine } from './debug.ts'
 import { kindOf } from './logEvent.ts'
 import type { Attempted, LogEvent, Listener } from './logEvent.ts'
@@ -195,36 +196,21 @@ export const toLogger = (logger: Logger, options: ToLoggerOptions = {}): Listene
   }
 }
 
-const kindOfValue = (value: unknown): string => {
-  if (value === null) return 'null'
-  return typeof value === 'number' ? String(value) : `a value of type ${typeof value}`
-}
-
 /**
- * Reads the `timeout` of a flush or a close: milliseconds, a number of at least 0, `Infinity` included. A wrong value is reported to `wrong`,
- * without the value of a text, and the default is taken, so that nothing is given up at once or waits for ever by mistake. Never throws.
+ * Reads the `timeout` of a flush or a close: milliseconds, a number of at least 0, `Infinity` included. A wrong value is reported to
+ * `onWrong` and the default is taken, so that a mistake neither gives up everything at once nor waits for ever.
  *
- * @param usual the default, taken without a report if the host gave nothing
+ * @param options what the host gave; undefined takes the default without a report
  */
 export const timeoutOf = <U extends number | undefined>(
   options: unknown,
   usual: U,
-  wrong: (error: unknown) => void,
+  onWrong: (error: unknown) => void,
 ): number | U => {
-  if (options === undefined || options === null) return usual
-  try {
-    if (typeof options !== 'object')
-      throw new TypeError(
-        `the options must be an object such as { timeout: 5000 }, got ${kindOfValue(options)}`,
-      )
-    const given: unknown = 'timeout' in options ? options.timeout : undefined
-    if (given === undefined) return usual
-    if (typeof given === 'number' && given >= 0) return given
-    throw new TypeError(
-      `timeout must be a number of milliseconds of at least 0, or Infinity, got ${kindOfValue(given)}`,
-    )
-  } catch (error) {
-    wrong(error)
-    return usual
-  }
+  const given: unknown = isRecord(options) ? options['timeout'] : undefined
+  if (typeof given === 'number' && given >= 0) return given
+  if (given === undefined && (options === undefined || options === null || isRecord(options))) return usual
+  const found = isRecord(options) ? kindOfValue(given) : `${kindOfValue(options)} in place of { timeout }`
+  onWrong(new TypeError(`timeout must be a number of milliseconds of at least 0, or Infinity, got ${found}`))
+  return usual
 }

@@ -146,9 +146,3 @@ export const makeLayer = <A, B = A>(
   sink: Sink<A>,
   wrap: (subscribe: Subscribe<A>) => Subscribe<B>,
 ): Sink<B> => makeSink(sink.name, wrap(subscribeTo(sink)), sink.close)
-
-// Old names, until all rooms use the new ones.
-export const fromRun: typeof makeSink = makeSink
-export const runOf: typeof subscribeTo = subscribeTo
-export type Run<in A> = Subscribe<A>
-export type Receiver = Observer<Verdict>

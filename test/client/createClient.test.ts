@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ClientOptions } from '../../src/client/options.ts'
 import { createClient } from '../../src/client/createClient.ts'
 import type { Logger } from '../../src/log/logger.ts'
-import { fromRun } from '../../src/sink/layer.ts'
+import { makeSink } from '../../src/sink/layer.ts'
 import { busy, event, open, yes } from './virtual.ts'
 
 const fail = (): never => {
@@ -93,7 +93,7 @@ describe('functions of the host that throw', () => {
         deliver: () => throwError(() => new Error('no')),
         close: () => () => Promise.reject(new Error('no')),
       },
-      fromRun('s', fail, () => () => Promise.resolve()),
+      makeSink('s', fail, () => () => Promise.resolve()),
     ]
     for (const sink of sinks) {
       const { client, clock, ended, defects } = open({ sink, size: 1 })
