@@ -70,8 +70,6 @@ export interface Relay<A> {
   readonly poll: () => void
   /** The outbox ended a record that it could not read, as a dead letter: it counts as rejected. */
   readonly endedCorrupt: (id: string) => void
-  /** Reports entries that were removed from the outbox as abandoned. */
-  readonly discard: (entries: ReadonlyArray<Entry<A>>) => void
   /**
    * Whether anything is in flight, or could start before `instant`. An outbox with `watch` may not know when: then anything that
    * waits counts for `Infinity` only.
@@ -319,10 +317,6 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
     },
     isAborted: () => state === 'aborted',
     poll: pollNew,
-    discard: (entries) => {
-      for (const entry of entries) report.ended(abandonedOf(entry))
-      pollNew()
-    },
     hasWorkBefore: (instant) => {
       if (isWorking()) return true
       if (isStopped()) return false

@@ -118,7 +118,6 @@ it('EV8: neither the bytes nor the item change with the call that they came from
           expect(each.right.id).toBe(event.messageId)
         })
     }),
-    { numRuns: 1_000 },
   )
 })
 

@@ -131,7 +131,6 @@ it('is total: one result for every input, whatever it is', () => {
         if (result?._tag === 'Left') expect(show(result.left)).not.toContain(SECRET)
       }
     }),
-    { numRuns: 1_000 },
   )
 })
 
@@ -147,7 +146,6 @@ it('EV8: what is done to an event after it was handed over is not seen', () => {
           expect(each).toEqual(right(event))
         })
     }),
-    { numRuns: 1_000 },
   )
 })
 

@@ -1,0 +1,52 @@
+/** The outbox of docs/outbox.md keeps the laws of any outbox. Uses the built package. */
+import * as fc from 'fast-check'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+import { afterAll, expect, it } from 'vitest'
+import type { Outbox } from '../../src/outbox/outbox.ts'
+import { outboxLaws } from '../laws/outbox.laws.ts'
+import type { Bounds, Item } from '../laws/outbox.laws.ts'
+import { runs } from '../support/runs.ts'
+
+type FileOutbox = (path: string, options: Bounds & { readonly now: () => number }) => Outbox<Item>
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const cache = `${root}node_modules/.cache/headrace`
+mkdirSync(cache, { recursive: true })
+const scratch = mkdtempSync(`${cache}/docs-outbox-`)
+afterAll(() => {
+  rmSync(scratch, { recursive: true })
+})
+
+/** Its code block up to its use, over the items of the laws, whose size has another name. */
+const source = (): string => {
+  const blocks = readFileSync(`${root}docs/outbox.md`, 'utf8').split('```ts\n')
+  const fence = blocks.find((each) => each.includes('const fileOutbox')) ?? ''
+  const [before = ''] = fence.split('const folder = ')
+  return before
+    .replaceAll('byteLength', 'size')
+    .replace('const fileOutbox', 'export const fileOutbox')
+    .replaceAll(/from 'headrace'/g, `from '${root}dist/index.js'`)
+    .replaceAll(/import .* from 'headrace\/.*\n/g, '')
+}
+
+it('the outbox in a file keeps the laws of any outbox', async () => {
+  const compilerOptions = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext }
+  writeFileSync(`${scratch}/fileOutbox.mjs`, ts.transpileModule(source(), { compilerOptions }).outputText)
+  // test/examples.test.ts checks the types of the block.
+  const { fileOutbox } = (await import(`${scratch}/fileOutbox.mjs`)) as { readonly fileOutbox: FileOutbox }
+  expect(fileOutbox).toBeTypeOf('function')
+  await fc.assert(
+    outboxLaws(() => {
+      const folder = mkdtempSync(`${scratch}/of-`)
+      return {
+        open: (bounds, { now }) => fileOutbox(`${folder}/outbox.json`, { ...bounds, now }),
+        leave: () => {
+          rmSync(folder, { recursive: true })
+        },
+      }
+    }),
+    { numRuns: runs(0.03) },
+  )
+})
