@@ -6,7 +6,7 @@
  */
 
 import { isRecord, kindOf } from '../core/json.ts'
-import { copyJson, isJson } from './json.ts'
+import { copyJson, isJson, stepsOf } from './json.ts'
 import type { JsonObject, Look, Step } from './json.ts'
 import type * as Kinds from './kinds.ts'
 import type { Integrations } from './kinds.ts'
@@ -141,9 +141,9 @@ export const messageIdOf = (reading: Reading): string => {
 }
 
 export const copyAt = <A>(reading: Reading, field: Field, copy: (look: Look, value: unknown) => A): A => {
-  reading.path.push(labelOf(reading, field))
+  reading.path[reading.depth++] = labelOf(reading, field)
   const copied = copy(reading, reading.fields[field])
-  reading.path.pop()
+  reading.depth--
   return copied
 }
 
@@ -203,20 +203,21 @@ export const copyIntegrations = (look: Look, value: unknown): Integrations | und
   if (isRecord(copied)) {
     for (const [name, chosen] of Object.entries(copied)) {
       const message = `must be true, false or an object, not ${kindOf(chosen)}`
-      if (!isSwitch(chosen)) look.findings.push({ steps: [...look.path, name], message })
+      if (!isSwitch(chosen)) look.findings.push({ steps: [...stepsOf(look), name], message })
     }
   } else {
     const wanted = 'an object of destination names, each true, false or an object'
-    look.findings.push({ steps: [...look.path], message: `must be ${wanted}, not ${kindOf(value)}` })
+    look.findings.push({ steps: stepsOf(look), message: `must be ${wanted}, not ${kindOf(value)}` })
   }
   return undefined
 }
 
-/** A reading of nothing yet. Not `...newLook()`: the spread made decoding eight times slower (measured: 6.7 and 0.8 µs an event). */
+/** A reading of nothing yet. A literal: spreading a new look took 7 µs. */
 export const newReading = (form: Form): Reading => ({
   findings: [],
   room: Limits.values,
   path: [],
+  depth: 0,
   parents: [],
   form,
   fields: noFields(),

@@ -25,19 +25,29 @@ export interface Finding {
   readonly message: string
 }
 
-/** One look at one input. `path` and `parents` change while it goes down, so that a fault knows its place and a cycle is seen. */
+/** One look at one input. `path` and `parents` change while it goes down, so that a finding knows its place and a cycle is seen. */
 export interface Look {
   readonly findings: Finding[]
   /** How many values the input may still hold; below zero the look has ended. */
   room: number
-  /** From the input down to the value that is being looked at. */
+  /** The steps from the input down to the value that is looked at: the first `depth` of them. */
   readonly path: Step[]
+  depth: number
   /** The objects that the value stands in. */
   readonly parents: object[]
 }
 
 /** A look that has found nothing yet. */
-export const newLook = (): Look => ({ findings: [], room: Limits.values, path: [], parents: [] })
+export const newLook = (): Look => ({
+  findings: [],
+  room: Limits.values,
+  path: [],
+  depth: 0,
+  parents: [],
+})
+
+/** The steps to the value that is looked at. */
+export const stepsOf = ({ path, depth }: Look): ReadonlyArray<Step> => path.slice(0, depth)
 
 /** Whether an object stands for something else, as `JSON.stringify` sees it. */
 export const hasToJson = (value: object): value is { readonly toJSON: (key: string) => unknown } =>
@@ -137,7 +147,7 @@ const end = (look: Look, message: string): void => {
 /** Adds a finding at the place of the look. Answers undefined, which is what the copy has there. */
 const find = (look: Look, message: string): Json | undefined => {
   if (look.room < 0) return undefined
-  if (look.findings.length < Limits.findings) look.findings.push({ steps: [...look.path], message })
+  if (look.findings.length < Limits.findings) look.findings.push({ steps: stepsOf(look), message })
   else end(look, `has more than ${String(Limits.findings)} faults: only the first ones are named`)
   return undefined
 }
@@ -165,13 +175,13 @@ const copyMember = (look: Look, from: object, step: Step): Json | undefined => {
 const copyArray = (look: Look, array: ReadonlyArray<unknown>): Json => {
   const copied: Json[] = []
   if (!takeRoom(look, array.length)) return copied
-  const depth = look.path.length
+  const at = look.depth++
   for (let index = 0; index < array.length; index++) {
-    look.path[depth] = index
+    look.path[at] = index
     // JSON writes null in an array for what it leaves out of an object.
     copied.push(copyMember(look, array, index) ?? null)
   }
-  look.path.length = depth
+  look.depth = at
   return copied
 }
 
@@ -179,9 +189,9 @@ const copyRecord = (look: Look, record: object): Json => {
   const copied: Record<string, Json> = {}
   const keys = Object.keys(record)
   if (!takeRoom(look, keys.length)) return copied
-  const depth = look.path.length
+  const at = look.depth++
   for (const key of keys) {
-    look.path[depth] = key
+    look.path[at] = key
     if (key === '__proto__') {
       find(look, 'is a key that receivers refuse: rename it')
       continue
@@ -189,7 +199,7 @@ const copyRecord = (look: Look, record: object): Json => {
     const json = copyMember(look, record, key)
     if (json !== undefined) copied[key] = json
   }
-  look.path.length = depth
+  look.depth = at
   return copied
 }
 
@@ -217,7 +227,7 @@ const copyUnusual = (look: Look, value: object): Json | undefined => {
   let meant: unknown = value
   if (hasToJson(value)) {
     try {
-      meant = value.toJSON(String(look.path.at(-1) ?? ''))
+      meant = value.toJSON(String(look.path[look.depth - 1] ?? ''))
     } catch {
       return find(look, 'has a toJSON that throws an error')
     }
@@ -239,15 +249,15 @@ const isUnusual = (value: object): boolean => {
 
 const copyObject = (look: Look, value: object): Json | undefined => {
   if (look.parents.includes(value)) return find(look, CYCLE)
-  const depth = look.parents.length
-  if (depth >= Limits.nesting)
+  const levels = look.parents.length
+  if (levels >= Limits.nesting)
     return find(look, `is nested deeper than ${String(Limits.nesting)} levels: flatten it`)
-  const steps = look.path.length
+  const { depth } = look
   try {
     return isUnusual(value) ? copyUnusual(look, value) : copyMembers(look, value)
   } catch {
-    look.parents.length = depth
-    look.path.length = steps
+    look.parents.length = levels
+    look.depth = depth
     return find(look, UNREADABLE)
   }
 }
