@@ -133,7 +133,10 @@ export const nodeMount =
       request.on('data', onData)
       request.on('end', () => {
         safely(() => {
-          if (end()) answerWith(admission, { _tag: 'Bytes', bytes: Buffer.concat(chunks, size) })
+          if (!end()) return
+          const [first] = chunks
+          const bytes = first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks, size)
+          answerWith(admission, { _tag: 'Bytes', bytes })
         })
       })
       request.on('close', onGone)
