@@ -155,12 +155,12 @@ export const withBisection = (
         return isOne ? first : left(partlyFailed(verdicts))
       }
 
-      const tellIfKnown = (): void => {
+      const emitIfKnown = (): void => {
         if (parts.length === 0 && !over) observer.next(verdictOf())
       }
 
       const finish = (): void => {
-        tellIfKnown()
+        emitIfKnown()
         over = true
         if (defect === undefined) observer.complete()
         else observer.error(defect.error)
@@ -179,7 +179,7 @@ export const withBisection = (
           next: (verdict) => {
             request.isAnswered = true
             settle(part, verdict)
-            tellIfKnown()
+            emitIfKnown()
           },
           complete: end,
           error: (error) => {

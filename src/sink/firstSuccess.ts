@@ -114,7 +114,7 @@ export const firstSuccess = <A>(
       let running = unanswered
       const shared = attempt.shared ?? (running > 1 ? { wire: undefined } : undefined)
       let success: Verdict | undefined
-      /** Nothing is told before all are started. */
+      /** Nothing is emitted before all are started. */
       let started = false
 
       const proceed = (): void => {

@@ -13,8 +13,8 @@ import type { Verdict } from '../core/failure.ts'
 import type { Attempt, Sink } from './sink.ts'
 
 /**
- * Starts a delivery and returns its teardown, which runs once: at the end, before the observer is told of it, or at the cancel. The
- * observer may be told before this returns. What this throws is a defect of the delivery.
+ * Starts a delivery and returns its teardown, which runs once: before the observer gets the end, or at the cancel. The
+ * observer may be called before this returns. What this throws is a defect of the delivery.
  */
 export type Subscribe<in A> = (item: A, attempt: Attempt, observer: Observer<Verdict>) => Cancel
 
@@ -59,7 +59,7 @@ class Delivery implements Observer<Verdict> {
     else this.teardown = teardown
   }
 
-  /** Ends the delivery. Answers the observer, if it has not been told of an end. */
+  /** Ends the delivery. Returns the observer, if it has had no end. */
   close(): Observer<Verdict> | undefined {
     const observer = this.observer
     const teardown = this.teardown

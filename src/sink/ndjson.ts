@@ -48,7 +48,7 @@ export const lineFile = (path: string): LineOutput => {
   const open = (): Writable => {
     const isWhole = endsInNewline(path)
     const opened = createWriteStream(path, { flags: 'a' })
-    // Each write is told of its error; without a listener Node would end the process for it.
+    // Each write gets its error in its callback; without a listener Node would end the process for it.
     opened.on('error', ignore)
     if (!isWhole) opened.write('\n', ignore)
     return opened

@@ -79,7 +79,7 @@ export const withRetryAfterGate = (options: RetryAfterGateOptions = {}): Layer =
         return nothingToCancel
       }
       const onVerdict = (verdict: Verdict): void => {
-        // Before the verdict is told, because its observer may start another delivery.
+        // Before the verdict is passed on, because its observer may start another delivery.
         if (verdict._tag === 'Left') closeFor(verdict.left)
         observer.next(verdict)
       }

@@ -179,7 +179,7 @@ const play = (make: MakeBisect, world: World): Trace => {
     const verdict = heard.find(({ what }) => what === 'next')?.verdict
     if (cancelled || verdict?._tag === 'Right') break
     const failure = verdict?._tag === 'Left' ? verdict.left : retryable('defect', { detail: 'planted' })
-    // What was refused for good is not tried again; a memory that leaves nothing open is played all the same.
+    // A final refusal is not retried; a memory that leaves nothing open is played all the same.
     if (!isRetryable(failure) && failure._tag !== 'PartlyFailed') break
     // What JSON.parse gives back of a failure is a failure: it is plain data.
     lastFailure = world.stored ? (JSON.parse(JSON.stringify(failure)) as Failure) : failure
