@@ -98,7 +98,7 @@ it('has 64,000 bytes by default, and another limit for calls', async () => {
   expect(calls.map(({ _tag }) => _tag)).toEqual(['Right', 'Left'])
 })
 
-it('EV8: neither the bytes nor the item change with the call that they came from', () => {
+it('later changes of the call change neither the text nor the item', () => {
   fc.assert(
     fc.property(arbitrary.events.identify, (event) => {
       const call = structuredClone(event) as {

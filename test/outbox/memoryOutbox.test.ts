@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest'
+import { rejected } from '../../src/core/outcome.ts'
+import { refused } from '../../src/core/failure.ts'
+import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+
+/** Enqueues, leases and rejects items. */
+const withDead = async (count: number, keepDead: number) => {
+  const outbox = memoryOutbox<number>({ keepDead, clock: virtualClock({ start: 7 }) })
+  await outbox.enqueue(Array.from({ length: count }, (_, n) => n))
+  const entries = await outbox.lease(0, { count, retries: 0 })
+  await outbox.ack(entries.map((entry) => ({ entry, outcome: rejected(entry.item, 1, refused('no')) })))
+  return outbox
+}
+
+describe('memoryOutbox', () => {
+  it('counts the byteLength of items, and answers Full with the bound', async () => {
+    const outbox = memoryOutbox<{ readonly byteLength: number }>({ maxBytes: 10 })
+    const answers = await outbox.enqueue([{ byteLength: 6 }, { byteLength: 5 }, { byteLength: 4 }])
+    expect(answers.map(({ _tag }) => _tag)).toEqual(['Right', 'Left', 'Right'])
+    expect(answers[1]).toMatchObject({ left: { _tag: 'Full', bound: 'bytes', limit: 10 } })
+    expect(outbox.stats()).toMatchObject({ waiting: 2, bytes: 10 })
+  })
+
+  it('answers at once, without promises', () => {
+    const outbox = memoryOutbox<string>()
+    expect(outbox.enqueue(['a'])).toHaveLength(1)
+    expect(outbox.lease(0, { count: 1, retries: 0 })).toMatchObject([{ id: '1', item: 'a' }])
+  })
+
+  it('keeps the newest dead letters, and lists them page by page', async () => {
+    const outbox = await withDead(25, 10)
+    expect(outbox.stats().dead).toBe(10)
+    const first = await outbox.dead.list({ limit: 4 })
+    expect(first).toMatchObject([15, 16, 17, 18].map((item) => ({ reason: 'ended', at: 7, entry: { item } })))
+    const after = first.at(-1)?.id ?? ''
+    await outbox.dead.purge(({ id }) => id === after)
+    expect(await outbox.dead.list({ after, limit: 1 })).toMatchObject([{ entry: { item: 19 } }])
+  })
+
+  it('redrives what it has room for', async () => {
+    const outbox = memoryOutbox<string>({ maxCount: 2 })
+    for (const item of ['a', 'b', 'c']) await outbox.addDeadLetter?.(item, rejected(item, 0, refused('full')))
+    expect(await outbox.dead.redrive(() => true)).toBe(2)
+    expect(outbox.stats()).toMatchObject({ waiting: 2, dead: 1 })
+    expect(await outbox.lease(0, { count: 9, retries: 0 })).toMatchObject([
+      { item: 'a', firstAttemptAt: undefined, progress: undefined },
+      { item: 'b' },
+    ])
+  })
+
+  it('keeps no dead letters with keepDead 0', async () => {
+    expect((await withDead(3, 0)).stats().dead).toBe(0)
+  })
+
+  it.each([
+    [{ maxCount: 0 }, 'maxCount'],
+    [{ maxBytes: 1.5 }, 'maxBytes'],
+    [{ keepDead: -1 }, 'keepDead'],
+  ])('throws for %j', (options, name) => {
+    expect(() => memoryOutbox(options)).toThrow(RangeError)
+    expect(() => memoryOutbox(options)).toThrow(`memoryOutbox: ${name} must be a whole number`)
+  })
+})

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest'
+import { delivered } from '../../src/core/outcome.ts'
+import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
+import { ordered } from '../../src/outbox/ordered.ts'
+import type { Entry, LeaseLimits, Outbox } from '../../src/outbox/outbox.ts'
+
+const keyOf = (item: string): string | undefined => (item.startsWith('-') ? undefined : item[0])
+
+const setUp = (maxBehind = 100) => {
+  const asked: LeaseLimits[] = []
+  const inner = memoryOutbox<string>()
+  const errors: unknown[] = []
+  const outbox: Outbox<string> = ordered(
+    {
+      ...inner,
+      lease: (now, limits) => {
+        asked.push(limits)
+        return inner.lease(now, limits)
+      },
+    },
+    (item) => {
+      if (item === 'bad') throw new Error('no key')
+      return keyOf(item)
+    },
+    (error) => errors.push(error),
+    maxBehind,
+  )
+  const lease = async (count: number, retries = count): Promise<ReadonlyArray<Entry<string>>> =>
+    outbox.lease(0, { count, retries })
+  const end = (entry: Entry<string> | undefined) =>
+    entry && outbox.ack([{ entry, outcome: delivered(entry.item, 1, { sink: 's' }) }])
+  const retry = (entry: Entry<string> | undefined) =>
+    entry &&
+    outbox.nack([
+      {
+        entry: { ...entry, progress: { attempts: 1, lastFailure: { _tag: 'Retryable', reason: 'x' } } },
+        due: 0,
+      },
+    ])
+  return { outbox, asked, errors, lease, end, retry }
+}
+const names = (entries: ReadonlyArray<Entry<string>>): string => entries.map(({ item }) => item).join(' ')
+
+describe('ordered', () => {
+  it('leases the next item of a key when the one before it has ended', async () => {
+    const { outbox, lease, end, retry } = setUp()
+    await outbox.enqueue(['a1', 'a2', 'b1', '-', '-'])
+    const first = await lease(10)
+    expect(names(first)).toBe('a1 b1 - -')
+    await retry(first[0])
+    const again = await lease(10)
+    expect(names(again)).toBe('a1')
+    await end(again[0])
+    expect(outbox.nextDue()).toBe(0)
+    expect(names(await lease(10))).toBe('a2')
+  })
+
+  it('leases only retries while it holds as many as it may', async () => {
+    const { outbox, lease, end, retry, asked } = setUp(2)
+    await outbox.enqueue(['a1', 'a2', 'a3', 'a4', 'b1'])
+    const [a1] = await lease(1)
+    expect(names(await lease(1))).toBe('')
+    expect(outbox.nextDue()).toBeUndefined()
+    await retry(a1)
+    expect(outbox.nextDue()).toBe(0)
+    const again = await lease(1)
+    expect(names(again)).toBe('a1')
+    expect(asked.at(-1)).toMatchObject({ retriesOnly: true })
+    await end(again[0])
+    expect(names(await lease(2))).toBe('a2 b1')
+  })
+
+  it('gives an item no order if keyOf throws', async () => {
+    const { outbox, lease, errors } = setUp()
+    await outbox.enqueue(['bad', 'bad'])
+    expect(names(await lease(2))).toBe('bad bad')
+    expect(errors).toHaveLength(2)
+  })
+
+  it('hands back what it holds, each key in its order', async () => {
+    const { outbox, lease } = setUp()
+    await outbox.enqueue(['a1', 'a2', 'b1', 'a3'])
+    await lease(1)
+    expect(names(await outbox.takeRemaining())).toBe('b1 a2 a3')
+    expect(outbox.stats().waiting).toBe(1)
+  })
+
+  it('needs few leases for many items behind one', async () => {
+    const { outbox, lease, asked } = setUp(100_000)
+    await outbox.enqueue(Array.from({ length: 5_000 }, (_, n) => `a${String(n)}`))
+    await lease(10)
+    expect(asked.length).toBeLessThan(10)
+  })
+})

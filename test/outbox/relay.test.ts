@@ -1,0 +1,525 @@
+/** The relay with stores that are slow, late, failing or shared, and with receivers that are. */
+import { left, right } from 'fp-ts/lib/Either.js'
+import { Observable } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { retryable } from '../../src/core/failure.ts'
+import type { Verdict } from '../../src/core/failure.ts'
+import type { LogEvent } from '../../src/log/logEvent.ts'
+import { closeRelay } from '../../src/outbox/close.ts'
+import { deliveries } from '../../src/outbox/deliveries.ts'
+import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
+import { ordered } from '../../src/outbox/ordered.ts'
+import type { Entry, Outbox } from '../../src/outbox/outbox.ts'
+import { relay } from '../../src/outbox/relay.ts'
+import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
+import { withConcurrency } from '../../src/sink/concurrency.ts'
+import { firstSuccess } from '../../src/sink/firstSuccess.ts'
+import { makeSink } from '../../src/sink/layer.ts'
+import type { Sink } from '../../src/sink/sink.ts'
+import { scriptedSink } from '../../src/testing/scriptedSink.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { sharedStore } from './sharedStore.ts'
+import { disk, survivingOutbox } from './survivingOutbox.ts'
+
+const yes: Verdict = right({ sink: 's' })
+const busy: Verdict = left(retryable('busy'))
+const MAX_UNSAVED = 16
+const nothing = () => () => Promise.resolve()
+
+type Clock = ReturnType<typeof virtualClock>
+
+interface Setup {
+  readonly clock?: Clock
+  readonly inFlight?: number
+  readonly retryDelay?: number
+  readonly store?: (outbox: Outbox<string>, clock: Clock) => Outbox<string>
+}
+
+/** A relay whose sink takes 10 ms and fails every item that starts with `busy`. */
+const setUp = ({
+  clock = virtualClock(),
+  inFlight = 10,
+  retryDelay = 60_000,
+  store = (outbox) => outbox,
+}: Setup) => {
+  const log: string[] = []
+  const events: LogEvent[] = []
+  const note = (text: string): void => {
+    log.push(`${String(clock.monotonic())} ${text}`)
+  }
+  const outbox = store(memoryOutbox<string>(), clock)
+  const work = relay<string>({
+    sink: scriptedSink<string>({
+      clock,
+      reply: (item) => {
+        note(`start ${item}`)
+        return { verdict: item.startsWith('busy') ? busy : yes, after: 10 }
+      },
+    }),
+    outbox,
+    retry: exponential({ base: retryDelay, factor: 1 }),
+    clock,
+    random: () => 0,
+    maxInFlight: inFlight,
+    onEvent: (event) => events.push(event),
+    ended: ({ item }) => {
+      note(`end ${item}`)
+    },
+  })
+  const offer = async (...items: ReadonlyArray<string>): Promise<void> => {
+    for (const item of items) await work.offer(item)
+  }
+  const count = (word: 'start' | 'end'): number => log.filter((line) => line.includes(` ${word} `)).length
+  return { clock, log, events, offer, count, work, outbox }
+}
+const items = (prefix: string, count: number): string[] =>
+  Array.from({ length: count }, (_, n) => `${prefix} ${String(n)}`)
+
+describe('a store that takes a second to save a result', () => {
+  const saving =
+    (latency: number): NonNullable<Setup['store']> =>
+    (outbox, clock) => {
+      const later = (write: () => unknown): Promise<void> =>
+        new Promise((resolve) => {
+          clock.schedule(latency, () => {
+            write()
+            resolve()
+          })
+        })
+      return {
+        ...outbox,
+        ack: (list) => later(() => outbox.ack(list)),
+        nack: (list) => later(() => outbox.nack(list)),
+      }
+    }
+
+  it('does not delay the next delivery, but outcomes are reported when they are saved', async () => {
+    const { clock, log, offer } = setUp({ inFlight: 1, store: saving(1_000) })
+    await offer('a', 'b', 'c')
+    await clock.advance(1_025)
+    expect(log).toEqual(['0 start a', '10 start b', '20 start c', '1010 end a', '1020 end b'])
+  })
+
+  it('does not delay the next delivery of the same key', async () => {
+    const { clock, log, offer } = setUp({
+      store: (outbox, time) => ordered(saving(1_000)(outbox, time), () => 'key', String),
+    })
+    await offer('a', 'b')
+    await clock.advance(100)
+    expect(log).toEqual(['0 start a', '10 start b'])
+  })
+
+  it.each(['item', 'busy'])('bounds the results that are not saved: %s', async (prefix) => {
+    const { clock, offer, count } = setUp({ inFlight: 4, store: saving(Infinity) })
+    await offer(...items(prefix, 40))
+    await clock.advance(5_000)
+    expect(count('start')).toBe(4 + MAX_UNSAVED)
+    expect(count('end')).toBe(0)
+  })
+
+  it('starts one more delivery for each result it saves', async () => {
+    const { clock, offer, count } = setUp({ inFlight: 2, store: saving(1_000) })
+    await offer(...items('item', 40))
+    await clock.advance(1_009)
+    expect(count('start')).toBe(18)
+    await clock.advance(1)
+    expect(count('start')).toBe(20)
+    await clock.runAll()
+    expect(count('end')).toBe(40)
+  })
+})
+
+describe('a store that answers lease late, and at first with nothing', () => {
+  const late =
+    (emptyAnswers: number): NonNullable<Setup['store']> =>
+    (outbox, clock) => {
+      let asked = 0
+      return {
+        ...outbox,
+        lease: (...args) =>
+          new Promise((resolve) => {
+            const isEmpty = ++asked <= emptyAnswers
+            clock.schedule(100, () => {
+              resolve(isEmpty ? [] : outbox.lease(...args))
+            })
+          }),
+      }
+    }
+
+  it('is asked again after a second', async () => {
+    const { clock, log, offer } = setUp({ store: late(3) })
+    await offer('a')
+    await clock.runAll()
+    // Three empty answers after 100 ms each, with pauses of a second, then the fourth.
+    expect(log).toEqual(['3400 start a', '3410 end a'])
+    expect(clock.pending()).toBe(0)
+  })
+
+  it('is asked again at once when something new is offered', async () => {
+    const { clock, log, offer } = setUp({ store: late(1) })
+    await offer('a')
+    await clock.advance(50)
+    await offer('b')
+    await clock.advance(160)
+    expect(log).toEqual(['200 start a', '200 start b', '210 end a', '210 end b'])
+  })
+})
+
+describe('while retries take half of the places', () => {
+  it('the store is not asked for new entries in vain', async () => {
+    const leases = { all: 0, empty: 0 }
+    const { clock, offer } = setUp({
+      inFlight: 4,
+      retryDelay: 100,
+      store: (outbox) => ({
+        ...outbox,
+        lease: (...args) => {
+          const leased = outbox.lease(...args)
+          leases.all++
+          if ('length' in leased && leased.length === 0) leases.empty++
+          return leased
+        },
+      }),
+    })
+    await offer(...items('busy', 20))
+    await clock.advance(60_000)
+    expect(leases.all).toBeGreaterThan(200)
+    expect(leases.empty).toBeLessThan(leases.all / 100)
+  })
+
+  it('a new entry starts at once', async () => {
+    const { clock, log, offer } = setUp({ inFlight: 4, retryDelay: 100 })
+    await offer(...items('busy', 20))
+    await clock.advance(10_055)
+    await offer('new')
+    await clock.advance(20)
+    expect(log).toContain('10055 start new')
+  })
+})
+
+describe('a store that fails', () => {
+  type Operation = 'lease' | 'nack' | 'ack'
+  const failing =
+    (operation: Operation, times: number, how: 'throws' | 'rejects'): NonNullable<Setup['store']> =>
+    (outbox) => {
+      let left = times
+      return {
+        ...outbox,
+        [operation]: (...args: never[]) => {
+          if (left-- <= 0) return (outbox[operation] as (...same: never[]) => unknown)(...args)
+          const error = new Error('disk full')
+          if (how === 'throws') throw error
+          return Promise.reject(error)
+        },
+      }
+    }
+
+  it.each(['throws', 'rejects'] as const)('is asked again every second if it %s', async (how) => {
+    for (const operation of ['lease', 'nack', 'ack'] as const) {
+      const item = operation === 'nack' ? 'busy' : 'a'
+      const { clock, log, events, offer } = setUp({ store: failing(operation, 2, how), retryDelay: 5_000 })
+      await offer(item)
+      await clock.advance(7_100)
+      const starts = log
+        .filter((line) => line.endsWith(`start ${item}`))
+        .map((line) => Number.parseInt(line, 10))
+      expect(starts).toEqual({ lease: [2_000], ack: [0], nack: [0, 5_010] }[operation])
+      expect(events.filter(({ _tag }) => _tag === 'Defect')).toHaveLength(2)
+    }
+  })
+
+  it('makes offer throw or reject, and nothing is delivered', async () => {
+    const { offer, log } = setUp({
+      store: (outbox) => ({ ...outbox, enqueue: () => Promise.reject(new Error('disk full')) }),
+    })
+    await expect(offer('a')).rejects.toThrow('disk full')
+    expect(log).toEqual([])
+  })
+
+  it('that never recovers hands back what it could not save, at an abort', async () => {
+    const { clock, offer, work } = setUp({ store: failing('nack', Infinity, 'rejects') })
+    await offer('busy')
+    await clock.advance(500)
+    let rest: ReadonlyArray<string> = []
+    work.abort((unfinished) => {
+      rest = unfinished
+    })
+    await clock.settle()
+    expect(rest).toEqual(['busy'])
+    expect(work.totals()).toMatchObject({ accepted: 1, abandoned: 1, waiting: 0 })
+    expect(clock.pending()).toBe(0)
+  })
+})
+
+describe('a store that others use too', () => {
+  it('is asked a turn after it said that others changed it, and its count is what waits', async () => {
+    const clock = virtualClock()
+    const store = sharedStore<string>(clock)
+    const { log, work } = setUp({ clock, store: () => store.open().outbox })
+    const other = store.open().outbox
+    await other.enqueue(['a', 'busy b'])
+    expect(log).toEqual([])
+    expect(work.hasWorkBefore(Infinity)).toBe(true)
+    await clock.advance(10)
+    expect(log).toEqual(['0 start a', '0 start busy b', '10 end a'])
+    expect(work.totals()).toMatchObject({ accepted: 0, delivered: 1, waiting: 1 })
+  })
+
+  it('is not listened to any more after an abort', async () => {
+    const clock = virtualClock()
+    const store = sharedStore<string>(clock)
+    const { log, work } = setUp({ clock, store: () => store.open().outbox })
+    work.abort(() => undefined)
+    await store.open().outbox.enqueue(['a'])
+    await clock.advance(1_000)
+    expect(log).toEqual([])
+    expect(clock.pending()).toBe(0)
+  })
+
+  it('may throw when it is watched', async () => {
+    const { clock, events, offer, count } = setUp({
+      store: (outbox) => ({
+        ...outbox,
+        watch: () => {
+          throw new Error('no')
+        },
+      }),
+    })
+    await offer('a')
+    await clock.advance(10)
+    expect(events[0]).toMatchObject({ _tag: 'Defect', where: 'outbox' })
+    expect(count('end')).toBe(1)
+  })
+})
+
+describe('totals', () => {
+  it('count what the outbox held before, and not what it cannot read', async () => {
+    const inner = memoryOutbox<string>()
+    inner.enqueue(['a', 'corrupt'])
+    const { clock, work } = setUp({
+      store: () => ({
+        ...inner,
+        lease: async (now, limits) => {
+          const entries = await inner.lease(now, limits)
+          const isCorrupt = ({ item }: Entry<string>): boolean => item === 'corrupt'
+          inner.ack(
+            entries.filter(isCorrupt).map((entry) => ({
+              entry,
+              outcome: { _tag: 'Dropped', item: '', attempts: 0, reason: 'dropOldest' },
+            })),
+          )
+          return entries.filter((entry) => !isCorrupt(entry))
+        },
+      }),
+    })
+    expect(work.totals()).toMatchObject({ accepted: 2, waiting: 2 })
+    await clock.advance(100)
+    expect(work.totals()).toMatchObject({ accepted: 2, delivered: 1, waiting: 0 })
+  })
+
+  it('count a redriven item as accepted again', async () => {
+    const { clock, work, outbox } = setUp({})
+    expect(await work.offerDead('a', { _tag: 'Refused', reason: 'full' })).toEqual(right(undefined))
+    expect(outbox.stats().dead).toBe(1)
+    expect(work.totals()).toMatchObject({ accepted: 1, rejected: 1, waiting: 0 })
+    expect(await work.redrive(() => true)).toBe(1)
+    await clock.advance(10)
+    expect(work.totals()).toMatchObject({ accepted: 2, rejected: 1, delivered: 1, waiting: 0 })
+    work.stopAccepting()
+    expect(await work.redrive(() => true)).toBe(0)
+    expect(await work.offerDead('b', { _tag: 'Refused', reason: 'full' })).toMatchObject({ _tag: 'Left' })
+  })
+})
+
+describe('an item that waits in a full queue of its URL', () => {
+  it('has not started: no attempt counts, and the deadline does not', async () => {
+    const clock = virtualClock()
+    const slow = scriptedSink<string>({ clock, reply: () => ({ verdict: yes, after: 10_000 }) })
+    const ended: string[] = []
+    const waits: number[] = []
+    const work = relay<string>({
+      sink: firstSuccess([withConcurrency({ concurrency: 1, clock })(slow)], { clock }),
+      outbox: memoryOutbox<string>(),
+      retry: both(exponential(), deadline(25_000)),
+      clock,
+      random: () => 0,
+      maxInFlight: 10,
+      onEvent: (event) => {
+        if (event._tag === 'Waiting') waits.push(event.attempts)
+      },
+      ended: (outcome) => ended.push(`${outcome._tag} ${String(outcome.attempts)}`),
+    })
+    for (const item of ['a', 'b', 'c', 'd', 'e', 'f']) void work.offer(item)
+    await clock.advance(200_000)
+    expect(ended).toEqual(Array.from({ length: 6 }, () => 'Delivered 1'))
+    expect(new Set(waits)).toEqual(new Set([0]))
+    expect(clock.pending()).toBe(0)
+  })
+})
+
+describe('deliveries', () => {
+  const entry = (item: string): Entry<string> => ({
+    id: item,
+    item,
+    firstAttemptAt: undefined,
+    progress: undefined,
+  })
+  const watched = (sink: Sink<string>, onVerdict: () => void = () => undefined) => {
+    const log: string[] = []
+    const running = deliveries<string>(
+      sink,
+      ({ item }, _, verdict) => {
+        log.push(`${verdict._tag} ${item}`)
+        onVerdict()
+      },
+      () => log.push('finished'),
+      (where) => log.push(`defect in ${where}`),
+    )
+    const start = (item: string): void => {
+      running.start(entry(item), 0, Infinity)
+    }
+    return { running, log, start }
+  }
+
+  it('cancel the other URLs if a verdict that comes at once cancels all', () => {
+    const clock = virtualClock()
+    const quick = scriptedSink<string>({ name: 'quick', clock, reply: () => ({ verdict: yes }) })
+    const slow = scriptedSink<string>({ name: 'slow', clock, reply: () => ({ verdict: yes, after: 1_000 }) })
+    const { start, log, running } = watched(firstSuccess([quick, slow], { clock }), () => running.cancelAll())
+    start('a')
+    expect([log, slow.running(), clock.pending(), running.running()]).toEqual([['Right a'], 0, 0, 0])
+  })
+
+  it('all are cancelled, also if one cancel throws', () => {
+    let cancelled = 0
+    const { start, running, log } = watched({
+      name: 's',
+      deliver: () =>
+        new Observable(() => () => {
+          cancelled++
+          throw new Error('no')
+        }),
+      close: nothing,
+    })
+    start('a')
+    start('b')
+    expect(running.cancelAll().map(({ item }) => item)).toEqual(['a', 'b'])
+    expect([cancelled, log, running.count()]).toEqual([2, [], 0])
+  })
+
+  it('that throw are a defect of that entry alone', () => {
+    const throwing = makeSink<string>(
+      's',
+      () => {
+        throw new Error('no')
+      },
+      nothing,
+    )
+    const { start, log, running } = watched(throwing)
+    start('a')
+    expect(log).toEqual(['defect in s', 'Left a', 'finished'])
+    expect([running.count(), running.running()]).toEqual([0, 0])
+  })
+})
+
+describe('closeRelay', () => {
+  interface Play {
+    readonly verdict: Verdict
+    readonly after: number
+    /** Milliseconds from the verdict to the end of the delivery. */
+    readonly rest: number
+  }
+  const open = (play: Play, outbox: (clock: Clock) => Outbox<string> = () => memoryOutbox()) => {
+    const clock = virtualClock()
+    const starts: number[] = []
+    const work = relay<string>({
+      sink: makeSink<string>(
+        's',
+        (_, __, observer) => {
+          starts.push(clock.monotonic())
+          const verdict = clock.schedule(play.after, () => {
+            observer.next(play.verdict)
+          })
+          const end = clock.schedule(play.after + play.rest, () => {
+            observer.complete()
+          })
+          return () => {
+            verdict()
+            end()
+          }
+        },
+        nothing,
+      ),
+      outbox: outbox(clock),
+      retry: exponential({ base: 1_000 }),
+      clock,
+      random: () => 0,
+      maxInFlight: 10,
+      ended: () => undefined,
+    })
+    void work.offer('a')
+    const close = (timeout: number): { result: unknown; at: number } => {
+      const seen: { result: unknown; at: number } = { result: undefined, at: NaN }
+      void closeRelay(work, clock, timeout, 5_000).then((result) => {
+        seen.result = result
+        seen.at = clock.monotonic()
+      })
+      return seen
+    }
+    return { clock, starts, work, close }
+  }
+
+  it('accepts nothing more and waits for what is in flight', async () => {
+    const { clock, work, close } = open({ verdict: yes, after: 3_000, rest: 0 })
+    const seen = close(30_000)
+    expect(await work.offer('late')).toEqual(left({ _tag: 'Closed', input: 'late' }))
+    await clock.advance(60_000)
+    expect(seen).toMatchObject({ at: 3_000, result: { totals: { delivered: 1, waiting: 0 }, abandoned: [] } })
+    expect(clock.pending()).toBe(0)
+  })
+
+  it('retries what is due in time, and hands back at once what is not', async () => {
+    const { clock, starts, close } = open({ verdict: busy, after: 0, rest: 0 })
+    const seen = close(10_000)
+    await clock.advance(60_000)
+    expect(starts).toEqual([0, 1_000, 3_000, 7_000])
+    expect(seen).toMatchObject({
+      at: 7_000,
+      result: { totals: { abandoned: 1, waiting: 0 }, abandoned: ['a'] },
+    })
+  })
+
+  it('gives what runs after its verdict one attempt more', async () => {
+    const { clock, close } = open({ verdict: yes, after: 100, rest: 60_000 })
+    const seen = close(30_000)
+    await clock.advance(60_000)
+    expect(seen).toMatchObject({ at: 5_100, result: { totals: { delivered: 1 } } })
+  })
+
+  it('cancels a sink that does not answer', async () => {
+    const { clock, close } = open({ verdict: yes, after: 1e9, rest: 0 })
+    const seen = close(1_000)
+    await clock.advance(60_000)
+    expect(seen).toMatchObject({ at: 6_000, result: { abandoned: ['a'] } })
+    expect(clock.pending()).toBe(0)
+  })
+
+  it('does not wait for a store that never answers', async () => {
+    const { clock, close } = open({ verdict: yes, after: 0, rest: 0 }, () => ({
+      ...memoryOutbox<string>(),
+      ack: () => new Promise(() => undefined),
+    }))
+    const seen = close(1_000)
+    await clock.advance(60_000)
+    expect(seen).toMatchObject({ at: 11_000, result: { abandoned: [] } })
+  })
+
+  it('leaves to a durable outbox what has not ended, which waits', async () => {
+    const on = disk<string>()
+    const { clock, close } = open({ verdict: busy, after: 0, rest: 0 }, (time) => survivingOutbox(on, time))
+    const seen = close(500)
+    await clock.advance(500)
+    expect(seen.result).toMatchObject({ totals: { accepted: 1, abandoned: 0, waiting: 1 }, abandoned: [] })
+    expect([...on.entries.values()]).toMatchObject([{ entry: { item: 'a', progress: { attempts: 1 } } }])
+  })
+})
