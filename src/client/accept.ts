@@ -45,6 +45,7 @@ export interface ClientCounters {
   readonly stats: () => ClientStats
 }
 
+const NO_DROPS: ReadonlyArray<never> = []
 const NO_REFUSALS = { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotStored: 0 }
 
 /**
@@ -65,6 +66,7 @@ export const clientCounters = (
   let waiting = startsWith.waiting
   let bytes = startsWith.bytes
 
+  const own = { maxCount, maxBytes }
   const boundIn = (
     count: number,
     used: number,
@@ -77,20 +79,19 @@ export const clientCounters = (
 
   return {
     boundFor: (byteLength) => {
-      if (stored === undefined) return boundIn(waiting, bytes, { maxCount, maxBytes }, byteLength)
+      if (stored === undefined) return boundIn(waiting, bytes, own, byteLength)
       const memory = notStored()
       return (
-        boundIn(waiting, bytes, stored(), byteLength) ??
-        boundIn(memory.count, memory.bytes, { maxCount, maxBytes }, byteLength)
+        boundIn(waiting, bytes, stored(), byteLength) ?? boundIn(memory.count, memory.bytes, own, byteLength)
       )
     },
     occupancy: () => {
-      const own = { waiting, bytes, dead: 0, maxCount, maxBytes }
-      if (stored === undefined) return own
+      const client = { waiting, bytes, dead: 0, maxCount, maxBytes }
+      if (stored === undefined) return client
       const total = { ...stored(), waiting, bytes }
       const memory = notStored()
       const isMemoryFuller = memory.bytes >= maxBytes || maxCount - memory.count < total.maxCount - waiting
-      return isMemoryFuller ? { ...own, waiting: memory.count, bytes: memory.bytes } : total
+      return isMemoryFuller ? { ...client, waiting: memory.count, bytes: memory.bytes } : total
     },
     accepted: ({ byteLength }) => {
       waiting++
@@ -203,11 +204,11 @@ export const accept = ({
     if (bound !== undefined && sendIfIdle()) bound = counted.boundFor(byteLength)
     const mayDrop = overflow !== 'error' && !isReportingDrop()
     if (bound !== undefined && !mayDrop) return refuse(full(call, bound.bound, bound.limit))
-    const drops: Array<Outcome<Message>> = []
+    let drops: ReadonlyArray<Outcome<Message>> = NO_DROPS
     while (bound !== undefined && overflow === 'dropOldest') {
       const outcome = dropOldest()
       if (outcome === undefined) break
-      drops.push(outcome)
+      drops = [...drops, outcome]
       bound = counted.boundFor(byteLength)
     }
     room.used()

@@ -71,6 +71,7 @@ interface Delivery {
 
 /** The pause after a lease that failed or found nothing, in milliseconds. */
 const LEASE_RETRY_DELAY = 1_000
+const NONE: ReadonlyArray<never> = []
 
 export const batchRelay = (
   settings: ClientSettings,
@@ -200,11 +201,13 @@ export const batchRelay = (
     retriesOnly: boolean,
     closedBy: ClosedBy,
   ): void => {
-    for (const { id, item } of leased) if (!retries.has(id)) removeNew(item)
+    for (const { id, item } of leased) if (retries.size === 0 || !retries.has(id)) removeNew(item)
     // What cannot be read was counted when it was stored, and is never leased.
     if (leased.length === 0 && !retriesOnly && (store.nextDue() ?? Infinity) > now()) fresh = freshBytes = 0
-    const entries = sendable(retriesOnly ? [...leased, ...unsent] : [...unsent, ...leased])
-    unsent = []
+    let all = leased
+    if (unsent.length > 0) all = retriesOnly ? [...leased, ...unsent] : [...unsent, ...leased]
+    const entries = sendable(all)
+    unsent = NONE
     if (entries.length > 0) {
       send(entries, closedBy)
       return
@@ -220,9 +223,11 @@ export const batchRelay = (
   }
 
   const sendable = (entries: ReadonlyArray<Entry<Message>>): ReadonlyArray<Entry<Message>> => {
+    const at = now()
+    if (entries.every((entry) => outcomeBeforeSend(entry, window, at) === undefined)) return entries
     const over: Ended[] = []
     const rest = entries.filter((entry) => {
-      const outcome = outcomeBeforeSend(entry, window, now())
+      const outcome = outcomeBeforeSend(entry, window, at)
       if (outcome !== undefined) over.push({ entry, outcome })
       return outcome === undefined
     })
@@ -234,9 +239,9 @@ export const batchRelay = (
   const send = (all: ReadonlyArray<Entry<Message>>, closedBy: ClosedBy): void => {
     const startedAt = now()
     const count = countThatFits(all, size, maxBatch)
-    const entries = all.slice(0, count)
-    unsent = all.slice(count)
-    for (const { id } of entries) if (!retries.delete(id) && flushing > 0) flushing--
+    const entries = count === all.length ? all : all.slice(0, count)
+    if (count < all.length) unsent = all.slice(count)
+    for (const { id } of entries) if (!(retries.size > 0 && retries.delete(id)) && flushing > 0) flushing--
     const { batch, attempts, firstAttemptAt } = batchOf(entries, closedBy, startedAt)
     const number = attempts + 1
     const status = { hasVerdict: false, cancel: nothingToCancel }
