@@ -4,7 +4,7 @@
  * @module
  */
 import type { Random } from '../core/clock.ts'
-import { expired as expiredFailure, refused, wasStarted } from '../core/failure.ts'
+import { expired as expiredFailure, wasStarted } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { delivered, expired, rejected } from '../core/outcome.ts'
 import type { Outcome } from '../core/outcome.ts'
@@ -15,7 +15,6 @@ import type { Entry } from '../outbox/outbox.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
 import { step } from '../policy/step.ts'
 import type { Wait } from '../policy/step.ts'
-import { isMessage } from './message.ts'
 import type { Message, SentBatch } from './message.ts'
 import type { Ended } from './messageStore.ts'
 
@@ -23,8 +22,6 @@ type Entries = ReadonlyArray<Entry<Message>>
 
 const COMMA = 1
 const ENVELOPE = frameBytes(trackingFrame)
-
-const UNREADABLE = refused('unreadable', { detail: 'the outbox handed out something that is not a message' })
 
 export const bytesIn = (entries: Entries): number => {
   let bytes = 0
@@ -71,13 +68,12 @@ export const batchOf = (
   return { batch, attempts, firstAttemptAt }
 }
 
-/** The outcome of an entry that must not be sent: it is not a message, or its deadline has come. */
-export const outcomeBeforeSend = (
+/** The outcome of a retry whose deadline has come. */
+export const lateOutcome = (
   { item, progress, firstAttemptAt }: Entry<Message>,
   window: number,
   now: number,
 ): Outcome<Message> | undefined => {
-  if (!isMessage(item)) return rejected(item, 0, UNREADABLE)
   if (progress === undefined || firstAttemptAt === undefined || now < firstAttemptAt + window)
     return undefined
   return expired(item, expiredFailure(progress.attempts, firstAttemptAt, progress.lastFailure))

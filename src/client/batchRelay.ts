@@ -13,15 +13,17 @@ import { left } from 'fp-ts/lib/Either.js'
 import { isPromiseLike, messageOf, whenAnswered } from '../core/awaitable.ts'
 import { steady } from '../core/clock.ts'
 import type { Cancel } from '../core/clock.ts'
-import { retryable } from '../core/failure.ts'
+import { refused, retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
+import { rejected } from '../core/outcome.ts'
 import type { ClosedBy } from '../event/payload.ts'
 import type { Listener } from '../log/logEvent.ts'
 import type { Entry } from '../outbox/outbox.ts'
 import { deadlineOf } from '../policy/retryPolicy.ts'
 import { nothingToCancel, subscribeTo } from '../sink/layer.ts'
 import type { Sink } from '../sink/sink.ts'
-import { batchOf, bodyBytes, bytesIn, countThatFits, outcomeBeforeSend, settled } from './batch.ts'
+import { batchOf, bodyBytes, bytesIn, countThatFits, lateOutcome, settled } from './batch.ts'
+import { isMessage } from './message.ts'
 import type { Message, SentBatch } from './message.ts'
 import type { Ended, MessageStore } from './messageStore.ts'
 import type { ClientSettings } from './options.ts'
@@ -56,6 +58,8 @@ export interface RelayEvents {
   readonly sent: () => void
   /** The store knows that these ended. */
   readonly ended: (list: ReadonlyArray<Ended>) => void
+  /** An entry was not a message. It ended as a dead letter. */
+  readonly corrupt: (id: string) => void
   /** A batch is over, or nothing was found. */
   readonly changed: () => void
 }
@@ -73,12 +77,16 @@ interface Delivery {
 const LEASE_RETRY_DELAY = 1_000
 const NONE: ReadonlyArray<never> = []
 
+const UNREADABLE = refused('unreadable', { detail: 'the outbox handed out something that is not a message' })
+
+const isReadable = ({ item }: Entry<Message>): boolean => isMessage(item)
+
 export const batchRelay = (
   settings: ClientSettings,
   store: MessageStore,
   sink: Sink<SentBatch>,
   stored: { readonly waiting: number; readonly bytes: number },
-  { onEvent, sent, ended, changed }: RelayEvents,
+  { onEvent, sent, ended, corrupt, changed }: RelayEvents,
 ): BatchRelay => {
   const { size, maxBatch, flushAfter, concurrency, retry, clock, random } = settings
   const now = steady(clock)
@@ -201,11 +209,12 @@ export const batchRelay = (
     retriesOnly: boolean,
     closedBy: ClosedBy,
   ): void => {
-    for (const { id, item } of leased) if (retries.size === 0 || !retries.has(id)) removeNew(item)
+    const readable = leased.every(isReadable) ? leased : endUnreadable(leased)
+    for (const { id, item } of readable) if (retries.size === 0 || !retries.has(id)) removeNew(item)
     // What cannot be read was counted when it was stored, and is never leased.
     if (leased.length === 0 && !retriesOnly && (store.nextDue() ?? Infinity) > now()) fresh = freshBytes = 0
-    let all = leased
-    if (unsent.length > 0) all = retriesOnly ? [...leased, ...unsent] : [...unsent, ...leased]
+    let all = readable
+    if (unsent.length > 0) all = retriesOnly ? [...readable, ...unsent] : [...unsent, ...readable]
     const entries = sendable(all)
     unsent = NONE
     if (entries.length > 0) {
@@ -216,6 +225,17 @@ export const batchRelay = (
     changed()
   }
 
+  /** An outbox of the host may not keep messages whole. */
+  const endUnreadable = (leased: ReadonlyArray<Entry<Message>>): ReadonlyArray<Entry<Message>> => {
+    const unreadable = leased.filter((entry) => !isReadable(entry))
+    fresh = Math.max(0, fresh - unreadable.length)
+    const ends = unreadable.map((entry) => ({ entry, outcome: rejected(entry.item, 0, UNREADABLE) }))
+    store.ack(ends, () => {
+      for (const { id } of unreadable) corrupt(id)
+    })
+    return leased.filter(isReadable)
+  }
+
   /** A message is leased for its first batch. */
   const removeNew = ({ byteLength }: Message): void => {
     fresh = Math.max(0, fresh - 1)
@@ -224,10 +244,10 @@ export const batchRelay = (
 
   const sendable = (entries: ReadonlyArray<Entry<Message>>): ReadonlyArray<Entry<Message>> => {
     const at = now()
-    if (entries.every((entry) => outcomeBeforeSend(entry, window, at) === undefined)) return entries
+    if (entries.every((entry) => lateOutcome(entry, window, at) === undefined)) return entries
     const over: Ended[] = []
     const rest = entries.filter((entry) => {
-      const outcome = outcomeBeforeSend(entry, window, at)
+      const outcome = lateOutcome(entry, window, at)
       if (outcome !== undefined) over.push({ entry, outcome })
       return outcome === undefined
     })

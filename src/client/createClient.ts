@@ -166,7 +166,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     afterEnds()
   }
   /** A stored record that cannot be read. It is a dead letter now, and has no outcome. */
-  const onCorrupt = ({ id }: CorruptRecord): void => {
+  const onCorrupt = ({ id }: Pick<CorruptRecord, 'id'>): void => {
     failedIn('outbox')(new Error(`the stored message ${id} cannot be read: it is a dead letter now`))
     counted.corrupt()
     pending.ended(id)
@@ -211,6 +211,9 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
       counted.counted.batches++
     },
     ended,
+    corrupt: (id) => {
+      onCorrupt({ id })
+    },
     changed,
   })
 
