@@ -193,6 +193,14 @@ export const accept = ({
     if (hears('Accepted')) onEvent({ _tag: 'Accepted', at: now(), item: message })
   }
 
+  const dropNew = (message: Message): void => {
+    counted.accepted(message)
+    reportAccepted(message)
+    const outcome = dropped(message, 0, 'dropNewest')
+    counted.ended(outcome)
+    report(outcome)
+  }
+
   return (call, kind) => {
     if (isClosed()) return refuse(closed(call))
     const encoded = encode(call, kind)
@@ -212,16 +220,17 @@ export const accept = ({
       bound = counted.boundFor(byteLength)
     }
     room.used()
+    if (bound !== undefined) {
+      for (const outcome of drops) report(outcome)
+      dropNew(message)
+      return right({ id: message.id })
+    }
     counted.accepted(message)
     // First it is added, then it is reported: what a listener sends meanwhile comes behind it.
-    if (bound === undefined) store.add(message, flushes.accepted())
-    for (const outcome of drops) report(outcome)
+    store.add(message, flushes.accepted())
     reportAccepted(message)
-    if (bound !== undefined) {
-      const outcome = dropped(message, 0, 'dropNewest')
-      counted.ended(outcome)
-      report(outcome)
-    } else if (counted.boundFor(1) === undefined || !sendIfIdle()) relay.pollNew()
+    for (const outcome of drops) report(outcome)
+    if (counted.boundFor(1) === undefined || !sendIfIdle()) relay.pollNew()
     return right({ id: message.id })
   }
 }

@@ -147,8 +147,10 @@ export const batchRelay = (
   const nextSend = (): number => {
     const retryDue = store.nextDue(true) ?? Infinity
     const mustWait = retryDue < Infinity && concurrency === 1
-    const next = fresh + unsent.length > 0 && !mustWait ? lastSent + flushAfter : Infinity
-    return Math.max(pausedUntil, Math.min(retryDue, next))
+    if (fresh + unsent.length === 0 || mustWait) return Math.max(pausedUntil, retryDue)
+    // What is being stored cannot be leased yet.
+    const newDue = unsent.length > 0 ? 0 : (store.nextDue() ?? Infinity)
+    return Math.max(pausedUntil, Math.min(retryDue, Math.max(newDue, lastSent + flushAfter)))
   }
 
   const setTimer = (): void => {

@@ -176,13 +176,16 @@ export const messageStore = (
     )
   }
 
+  /** What the store is asked to take is older, and may still be stored. */
+  const maySendUnstored = (): boolean => isFailing && storing.length === 0
+
   const leaseFromMemory = (now: number, limits: LeaseLimits, room: number): ReadonlyArray<Entry<Message>> => {
     const leased: Array<Entry<Message>> = []
     while (leased.length < room && (memoryRetries.peekKey() ?? Infinity) <= now) {
       const entry = memoryRetries.pop()
       if (entry !== undefined) leased.push(entry)
     }
-    if (leased.length > 0 || limits.retriesOnly === true || !isFailing) return leased
+    if (leased.length > 0 || limits.retriesOnly === true || !maySendUnstored()) return leased
     for (const { message, segment } of unstored.splice(0, room)) {
       const id = `memory-${String(++leasedFromMemory)}`
       fromMemory.set(id, message)
@@ -256,7 +259,7 @@ export const messageStore = (
     },
     nextDue: (retriesOnly) => {
       const retry = memoryRetries.peekKey() ?? Infinity
-      const fresh = isFailing && retriesOnly !== true && unstored.length > 0 ? 0 : Infinity
+      const fresh = maySendUnstored() && retriesOnly !== true && unstored.length > 0 ? 0 : Infinity
       const due = Math.min(outboxDue(retriesOnly), retry, fresh)
       return due === Infinity ? undefined : due
     },
