@@ -250,7 +250,7 @@ it(
     await Promise.race([sending, wait(3_000)])
     receiver.go()
     const { code, stderr } = await sending
-    expect(stderr).toContain(`${COUNT} accepted = ${COUNT} delivered\n`)
+    expect(stderr).toContain(`headrace: read ${COUNT} · delivered ${COUNT}\n`)
     expect(code).toBe(0)
     expect(receiver.requests()).toBe(COUNT)
     expect(Number(/took (\d+)/.exec(stderr)?.[1]) / 1024).toBeLessThan(RSS)

@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import type { Received } from '../../src/testing/loopbackReceiver.ts'
@@ -48,4 +50,21 @@ it('stops for signals of the system, and quits at once for the second', async ()
   const { code, stderr } = await ended
   expect(linesOf(stderr)).toContain('headrace: read 1 · waiting 1')
   expect(code).toBe(5)
+})
+
+it('does not take one pipe for another of the same name', async () => {
+  const receiver = await loopbackReceiver()
+  onTestFinished(receiver.close)
+  const folder = scratch()
+  const pipe = `${folder}/pipe`
+  execFileSync('mkfifo', [pipe])
+  const through = async (text: string): Promise<number | null> => {
+    const { child, ended } = start(['send', pipe, '--to', receiver.url, '--outbox', `${folder}/outbox`])
+    child.stdin.end()
+    await writeFile(pipe, text)
+    return (await ended).code
+  }
+  expect(await through(track('a') + track('b'))).toBe(0)
+  expect(await through(track('a') + track('b') + track('c'))).toBe(0)
+  expect(receiver.received.map(eventIn)).toEqual(['a', 'b', 'a', 'b', 'c'])
 })
