@@ -33,7 +33,6 @@ export interface Counters {
   /** Default: one. */
   readonly accept: (count?: number) => void
   /** Items that wait and belong to another process from now on. */
-  readonly passOn: (count: number) => void
   readonly end: (outcome: Outcome<unknown>) => void
   /** A stored item that cannot be read counts as rejected. It has no outcome. */
   readonly endCorrupt: () => void
@@ -59,9 +58,6 @@ export const counters = (stored = 0): Counters => {
   return {
     accept: (count = 1) => {
       counts.accepted += count
-    },
-    passOn: (count) => {
-      counts.accepted -= count
     },
     end: (outcome) => {
       counts[SLOTS[outcome._tag]]++
