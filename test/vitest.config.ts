@@ -13,6 +13,8 @@ export default defineConfig({
       ...(profile === 'long' ? ['test/process/*.long.ts'] : []),
     ],
     exclude: ['test/bench/**'],
+    // The default leaves one core out, and of two cores that is half.
+    maxWorkers: '100%',
     setupFiles: ['test/support/setup.ts'],
     testTimeout: minutes * 60_000,
     hookTimeout: 120_000,
