@@ -216,9 +216,8 @@ describe('the shape of the repository', () => {
     expect(rules[rule](src)).toEqual([])
   })
 
-  test('plain words in src, test, docs and README', () => {
-    expect(rules['plain words'](read(/^(src|test|docs)\/.*\.(ts|js|md)$|^README\.md$/))).toEqual([])
-  })
+  test('plain words in src, test, docs and README', () =>
+    expect(rules['plain words'](read(/^(src|test|docs)\/.*\.(ts|js|md)$|^README\.md$/))).toEqual([]))
 
   test('nothing is silenced or left for later', () => {
     const own = 'test/architecture.test.ts'

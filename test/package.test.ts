@@ -162,9 +162,7 @@ beforeAll(() => {
   writeFileSync(`${project}/package.json`, '{ "type": "module" }')
 }, 120_000)
 
-afterAll(() => {
-  rmSync(scratch, { recursive: true, force: true })
-})
+afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 
 const node = (...args: ReadonlyArray<string>): string =>
   execFileSync(process.execPath, args, { cwd: project, encoding: 'utf8', stdio: 'pipe' })
@@ -297,13 +295,12 @@ describe('the packed package', () => {
   })
 })
 
-describe('the lock file', () => {
+describe('the lock file', () =>
   test('holds no address to download from', () => {
     const lock = readFileSync(`${root}package-lock.json`, 'utf8')
     expect(lock).toContain('"lockfileVersion": 3')
     expect(lock).not.toMatch(/"resolved"|\.tgz/)
-  })
-})
+  }))
 
 describe('the published names', () => {
   const surfaces = surfacesOf()

@@ -22,18 +22,14 @@ const deadFile = (path: string): DeadFile => {
   let count = 0
   let failure: string | undefined
   return {
-    add: (call, reason) => {
+    add: (call, reason) =>
       file.write(JSON.stringify({ ...call, reason }), (error) => {
         if (error instanceof Error) failure ??= whyNot(error)
         else count++
-      })
-    },
+      }),
     count: () => count,
     failure: () => failure,
-    close: () =>
-      new Promise((resolve) => {
-        file.end(resolve)
-      }),
+    close: () => new Promise((resolve) => file.end(resolve)),
   }
 }
 

@@ -223,9 +223,7 @@ export const forward = (options: ForwardOptions): Run => {
   const target = options.open(onEvent, {
     input: input.name,
     mark: () => mark,
-    offered: (item) => {
-      items.add(item, line)
-    },
+    offered: (item) => items.add(item, line),
   })
   const { stored } = target
 

@@ -170,15 +170,9 @@ const sentenceOf = (text: string): string =>
 const configure = (command: Command, terminal: Terminal, name: string): void => {
   const { out, err } = terminal
   command.exitOverride().configureOutput({
-    writeOut: (text) => {
-      out.line(text.trimEnd())
-    },
-    writeErr: (text) => {
-      err.line(text.trimEnd())
-    },
-    outputError: (text) => {
-      err.line(`${name}: ${sentenceOf(text)}; see ${name} --help`)
-    },
+    writeOut: (text) => out.line(text.trimEnd()),
+    writeErr: (text) => err.line(text.trimEnd()),
+    outputError: (text) => err.line(`${name}: ${sentenceOf(text)}; see ${name} --help`),
   })
   for (const each of command.commands) configure(each, terminal, `${name} ${each.name()}`)
 }

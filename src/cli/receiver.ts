@@ -62,9 +62,7 @@ const readBody = (request: IncomingMessage, use: (body: Buffer | undefined) => v
     size += chunk.length
     if (size <= MAX_BODY) chunks.push(chunk)
   })
-  request.on('end', () => {
-    use(size <= MAX_BODY ? Buffer.concat(chunks) : undefined)
-  })
+  request.on('end', () => use(size <= MAX_BODY ? Buffer.concat(chunks) : undefined))
   // A request that breaks off was never received.
   request.on('error', () => undefined)
 }
@@ -82,14 +80,14 @@ const reply = (response: ServerResponse, { status, after, onClosed }: Answer): v
 
 /** Opens a webhook receiver on 127.0.0.1 that answers POST requests. */
 export const openReceiver = (port: number, answer: (arrived: Arrived) => Answer): Promise<Server> =>
-  serve('127.0.0.1', port, (request, response) => {
+  serve('127.0.0.1', port, (request, response) =>
     readBody(request, (body) => {
       const [path = '/'] = (request.url ?? '/').split('?')
       if (request.method !== 'POST') response.writeHead(405, { Allow: 'POST' }).end()
       else if (body === undefined) response.writeHead(413).end()
       else reply(response, answer({ path, signature: request.headers['x-signature'], body }))
-    })
-  })
+    }),
+  )
 
 /** The type and the message id in a body, if there are any. */
 export const eventOf = (body: Uint8Array): { readonly type?: string; readonly id?: string } => {

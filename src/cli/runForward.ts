@@ -150,9 +150,7 @@ export const runForward = async (job: Job, terminal: Terminal): Promise<number> 
     err.line('headrace: reading events from the keyboard, one JSON object a line; Ctrl-D ends')
 
   const stop = stopSignals(host)
-  stop.gently.addEventListener('abort', () => {
-    err.line(STOPPING)
-  })
+  stop.gently.addEventListener('abort', () => err.line(STOPPING))
   const write = reporter(terminal, output)
   const urls: UrlTotals[] = []
   try {
@@ -167,18 +165,16 @@ export const runForward = async (job: Job, terminal: Terminal): Promise<number> 
         write(report)
       },
       undelivered: (call, reason) => dead?.add(call, reason),
-      onResumed: (line) => {
+      onResumed: (line) =>
         err.line(
           line === 0
             ? `headrace: ${file} is not the file that an earlier run read: reading it from its first line`
             : `headrace: ${file}: going on after line ${String(line)}, up to which an earlier run read; --from-start sends all of it again`,
-        )
-      },
-      onInputError: (error) => {
+        ),
+      onInputError: (error) =>
         err.line(
           `headrace: the input was not read to its end: ${whyNot(error)}; delivery of what was accepted goes on`,
-        )
-      },
+        ),
       caughtUp: out.caughtUp,
     })
     const isDrawn = err.isTTY && output !== 'quiet' && !input.isKeyboard

@@ -279,9 +279,7 @@ export const batchRelay = (
       batch,
       { number, until: firstAttemptAt + window, lastFailure: undefined },
       {
-        next: (verdict) => {
-          settle(delivery, verdict)
-        },
+        next: (verdict) => settle(delivery, verdict),
         complete: finish,
         error: (error) => {
           const failure = retryable('defect', { detail: messageOf(error) })

@@ -108,9 +108,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const { settings, requests } = checked.right
   const { clock, timeout, drainWithin } = settings
   const now = steady(clock)
-  const given = openOutbox(settings, (record) => {
-    onCorrupt(record)
-  })
+  const given = openOutbox(settings, (record) => onCorrupt(record))
   const outbox = given ?? unboundedMemory()
   const isShared = outbox.watch !== undefined
   /** What a shared outbox holds may be leased by other processes. */
@@ -120,9 +118,8 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const hears = isListening(settings)
   const failedIn =
     (where: string) =>
-    (error: unknown): void => {
+    (error: unknown): void =>
       onEvent({ _tag: 'Defect', at: now(), where, error })
-    }
 
   const listening = new Set<() => void>()
   const changed = (): void => {
@@ -181,9 +178,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const pending = flushes(stored.waiting)
   const store = messageStore(outbox, given === undefined, clock, {
     placed: pending.place,
-    added: (count, bytes) => {
-      relay.added(count, bytes)
-    },
+    added: (count, bytes) => relay.added(count, bytes),
     changed: () => {
       relay.poll()
       room.freed()
@@ -211,9 +206,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
       counted.counted.batches++
     },
     ended,
-    corrupt: (id) => {
-      onCorrupt({ id })
-    },
+    corrupt: (id) => onCorrupt({ id }),
     changed,
   })
 
@@ -296,9 +289,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     settings,
     encode: encoder(
       settings,
-      (keys) => {
-        onEvent({ _tag: 'UnknownKeys', at: now(), keys })
-      },
+      (keys) => onEvent({ _tag: 'UnknownKeys', at: now(), keys }),
       () => hears('UnknownKeys'),
       failedIn('newId'),
     ),

@@ -90,9 +90,7 @@ export const within = (
 ): Promise<boolean> => {
   if (timeout === undefined || timeout === Infinity) return done.then(() => true)
   return new Promise((resolve) => {
-    const cancel = clock.schedule(timeout, () => {
-      resolve(false)
-    })
+    const cancel = clock.schedule(timeout, () => resolve(false))
     void done.then(() => {
       cancel()
       resolve(true)

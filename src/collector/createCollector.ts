@@ -85,9 +85,9 @@ const openTarget = (
   const outbox = isStoredIn(given) ? { owner: name, ...given } : given
   const all = { ...options, ...(outbox === undefined ? {} : { outbox }) }
   try {
-    const destination = openDestination(makeSink, enabled, all, (outcome) => {
-      onOutcome({ destination: name, outcome })
-    })
+    const destination = openDestination(makeSink, enabled, all, (outcome) =>
+      onOutcome({ destination: name, outcome }),
+    )
     return { name, destination }
   } catch (error) {
     if (!(error instanceof OutboxError)) throw error
@@ -159,9 +159,8 @@ export const createCollector = (
 
   const defectIn =
     (where: string) =>
-    (error: unknown): void => {
+    (error: unknown): void =>
       onEvent({ _tag: 'Defect', at: now(), where, error })
-    }
   const outcomes = hot<DestinationOutcome>(defectIn('a subscriber of outcomes$'))
   const targets = openTargets(settings, options, outcomes.next)
   const sources = settings.sources.map(({ id, enabled = true, deletions = false }): Source => ({
@@ -180,13 +179,9 @@ export const createCollector = (
   const onAnswered = (status: number): void => {
     answers.set(status, (answers.get(status) ?? 0) + 1)
   }
-  const onRefused = (refusal: Refusal): void => {
-    onEvent({ _tag: 'Refused', at: now(), refusal })
-  }
+  const onRefused = (refusal: Refusal): void => onEvent({ _tag: 'Refused', at: now(), refusal })
 
-  const encode = messageEncoder(options, (keys) => {
-    onEvent({ _tag: 'UnknownKeys', at: now(), keys })
-  })
+  const encode = messageEncoder(options, (keys) => onEvent({ _tag: 'UnknownKeys', at: now(), keys }))
   const ingest = ingester(encode, whenFull, isClosing, {
     accepted: (source, count, withoutTarget) => {
       source.received += count

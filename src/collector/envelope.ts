@@ -94,10 +94,10 @@ export const parseBytes = (bytes: Uint8Array): Either<Answer, unknown> => {
 
 /** Decompresses at most `limit` bytes. */
 export const decompress = (bytes: Uint8Array, limit: number): Promise<Either<Answer, Uint8Array>> =>
-  new Promise((resolve) => {
+  new Promise((resolve) =>
     gunzip(bytes, { maxOutputLength: limit }, (error, whole) => {
       if (error === null) resolve(right(whole))
       else if ('code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') resolve(left(tooLong(limit)))
       else resolve(left(no(400, 'the body says that it is gzip, and is not, or not whole')))
-    })
-  })
+    }),
+  )

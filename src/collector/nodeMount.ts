@@ -84,9 +84,7 @@ export const nodeMount =
         const upload = uploads.begin(() => {
           request.destroy()
         })
-        const end = (): void => {
-          safely(upload.end)
-        }
+        const end = (): void => safely(upload.end)
         request.on('close', end)
         request.on('end', end)
         request.resume()
@@ -98,15 +96,15 @@ export const nodeMount =
       const chunks: Uint8Array[] = []
       let size = 0
       let isOpen = true
-      const upload = uploads.begin((why) => {
+      const upload = uploads.begin((why) =>
         safely(() => {
           if (!end()) return
           finish(why === 'late' ? tooSlow : closingNow)
           response.on('finish', () => {
             request.destroy()
           })
-        })
-      })
+        }),
+      )
       /** True once. */
       const end = (): boolean => {
         if (!isOpen) return false
@@ -127,18 +125,16 @@ export const nodeMount =
           if (refusal !== undefined && end()) finishEarly(refusal)
         })
       }
-      const onGone = (): void => {
-        safely(end)
-      }
+      const onGone = (): void => safely(end)
       request.on('data', onData)
-      request.on('end', () => {
+      request.on('end', () =>
         safely(() => {
           if (!end()) return
           const [first] = chunks
           const bytes = first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks, size)
           answerWith(admission, { _tag: 'Bytes', bytes })
-        })
-      })
+        }),
+      )
       request.on('close', onGone)
       request.on('error', onGone)
     }

@@ -80,12 +80,8 @@ const readBody = (
       resolve(left(answer))
       reader.cancel().catch(ignore)
     }
-    const upload = uploads.begin((why) => {
-      giveUp(why === 'late' ? tooSlow : closing)
-    })
-    const onAbort = (): void => {
-      giveUp(brokenOff)
-    }
+    const upload = uploads.begin((why) => giveUp(why === 'late' ? tooSlow : closing))
+    const onAbort = (): void => giveUp(brokenOff)
     signal.addEventListener('abort', onAbort)
     if (signal.aborted) onAbort()
     readAll(reader, maxBatch, upload)
@@ -95,9 +91,7 @@ const readBody = (
         upload.drop()
         await drain(reader, maxBatch)
       })
-      .catch(() => {
-        resolve(left(brokenOff))
-      })
+      .catch(() => resolve(left(brokenOff)))
       .finally(() => {
         signal.removeEventListener('abort', onAbort)
         upload.end()

@@ -39,9 +39,7 @@ const scheduling =
       if (!keepsAlive) timer.unref()
     }
     arm()
-    return () => {
-      clearTimeout(timer)
-    }
+    return () => clearTimeout(timer)
   }
 
 /** The machine's time. Its timers keep the process alive. */
@@ -72,18 +70,16 @@ export const steady = (clock: Clock): (() => number) => {
 /** Settles as `task` does, and rejects after `within` milliseconds. What the task does later is ignored. */
 export const inTime = (clock: Clock, within: number, task: () => Promise<void>): Promise<void> =>
   new Promise((resolve, reject) => {
-    const cancel = clock.schedule(within, () => {
-      reject(new Error(`it did not end within ${String(within)} ms`))
-    })
+    const cancel = clock.schedule(within, () =>
+      reject(new Error(`it did not end within ${String(within)} ms`)),
+    )
     void Promise.resolve().then(task).finally(cancel).then(resolve, reject)
   })
 
 /** Runs `task` once in the next turn of the event loop, after I/O. A virtual clock does not delay it. */
 export const nextTurn = (task: () => void): Cancel => {
   const immediate = setImmediate(task)
-  return () => {
-    clearImmediate(immediate)
-  }
+  return () => clearImmediate(immediate)
 }
 
 /** A source of random numbers in [0, 1). Only jitter draws from it. */
@@ -117,9 +113,7 @@ const actionOn = <T>(clock: Clock, work: Work<T>): SchedulerAction<T> => {
   const schedule = (state?: T, delay = 0): Subscription => {
     if (subscription.closed) return subscription
     stop()
-    cancel = clock.schedule(delay, () => {
-      run(state)
-    })
+    cancel = clock.schedule(delay, () => run(state))
     return subscription
   }
 

@@ -79,9 +79,7 @@ export const serialQueue = (): SerialQueue => {
   return {
     take: (task, given) => {
       if (busy) {
-        waiting.push(() => {
-          task(given)
-        })
+        waiting.push(() => task(given))
         return
       }
       busy = true

@@ -123,9 +123,8 @@ export const openDestination = (
 
   const defectIn =
     (where: string) =>
-    (error: unknown): void => {
+    (error: unknown): void =>
       onEvent({ _tag: 'Defect', at: now(), where, error })
-    }
   const outcomes = hot<Outcome<Payload<Event>>>(defectIn('a subscriber of outcomes$'))
   const attempts = hot<Attempted>(defectIn('a subscriber of attempts$'))
   const counts = counters()
@@ -133,9 +132,7 @@ export const openDestination = (
     if (event._tag === 'Attempted') attempts.next(event)
   })
 
-  const encode = eventEncoder(options, (keys) => {
-    onEvent({ _tag: 'UnknownKeys', at: now(), keys })
-  })
+  const encode = eventEncoder(options, (keys) => onEvent({ _tag: 'UnknownKeys', at: now(), keys }))
   const outbox = openOutbox(options, defectIn('orderBy'), ({ id }) => {
     work.endedCorrupt(id)
     room.freed()
@@ -212,11 +209,7 @@ export const openDestination = (
     return closing
   }
 
-  const changes$ = new Observable<void>((observer) =>
-    work.onChange(() => {
-      observer.next()
-    }),
-  )
+  const changes$ = new Observable<void>((observer) => work.onChange(() => observer.next()))
 
   return {
     send: async (call) => {

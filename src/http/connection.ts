@@ -84,9 +84,7 @@ export const openConnection = (url: URL, dial: Dial, events: ConnectionEvents): 
       if (received <= maxBody) chunks.push(chunk)
       else if (chunks.length > 0) chunks = []
       if (received <= Math.max(maxBody, MAX_DRAINED)) return
-      destroy(() => {
-        events.onEnd(undefined, false)
-      })
+      destroy(() => events.onEnd(undefined, false))
     },
     onResponseEnd: () => {
       if (isDestroyed) return

@@ -64,9 +64,7 @@ export const dialer = (options: DialerOptions): Dial => {
       return () => undefined
     }
     const socket = holds ? open() : unheld(open())
-    const cancelTimer = clock.schedule(timeout, () => {
-      fail(notConnected())
-    })
+    const cancelTimer = clock.schedule(timeout, () => fail(notConnected()))
     const ready = (): void => {
       cancelTimer()
       socket.off('error', fail)

@@ -168,9 +168,7 @@ export const ingestion = (
         if (verdict !== undefined) observer.next(verdict)
         observer.complete()
       }
-      const cancelTimer = clock.schedule(timeout, () => {
-        end(pending ?? timedOut)
-      })
+      const cancelTimer = clock.schedule(timeout, () => end(pending ?? timedOut))
       const cancelPost = client.post(post, {
         next: (verdict) => {
           if (mayBodySayMore(verdict)) pending = verdict
@@ -180,9 +178,7 @@ export const ingestion = (
           if (pending?._tag === 'Right') observer.next(judged(pending, body, payload, redact))
           else if (pending?.left._tag === 'Refused') observer.next(explained(pending.left, body, redact))
         },
-        complete: () => {
-          end(pending)
-        },
+        complete: () => end(pending),
       })
       return () => {
         cancelTimer()

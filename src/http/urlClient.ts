@@ -241,9 +241,7 @@ export const openUrlClient = (options: UrlClientOptions): UrlClient => {
       if (isClosed) fail(job, CLOSED)
       else if (busy.size() < connections) start(job)
       else waiting.push(job)
-      return () => {
-        cancel(job)
-      }
+      return () => cancel(job)
     },
     close: (timeout) => () =>
       new Promise((resolve) => {

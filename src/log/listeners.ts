@@ -72,12 +72,8 @@ export const allListeners = (...given: ReadonlyArray<Listener | undefined>): Lis
 const consoleLogger: Logger = {
   debug: ignore,
   info: ignore,
-  warn: (message) => {
-    console.warn(message)
-  },
-  error: (message) => {
-    console.error(message)
-  },
+  warn: (message) => console.warn(message),
+  error: (message) => console.error(message),
 }
 
 /** Where log events go. */

@@ -20,17 +20,13 @@ export const contained = <T>(inner: Observable<T>, report: Report): Observable<T
     if (first instanceof Subscriber) return inner.subscribe(first)
     const given = typeof first === 'object' && first !== null ? first : { next: first, error, complete }
     return inner.subscribe({
-      next: (value) => {
-        callSafely((each: T) => given.next?.(each), value, report)
-      },
+      next: (value) => callSafely((each: T) => given.next?.(each), value, report),
       error: (failure: unknown) => {
         if (typeof given.error === 'function')
           callSafely((each: unknown) => given.error?.(each), failure, report)
         else report(failure)
       },
-      complete: () => {
-        callSafely(() => given.complete?.(), undefined, report)
-      },
+      complete: () => callSafely(() => given.complete?.(), undefined, report),
     })
   }
 
@@ -69,17 +65,13 @@ export const hot = <T>(report: Report): Hot<T> => {
     subject.next(value)
     current = undefined
   }
-  const end = (): void => {
-    subject.complete()
-  }
+  const end = (): void => subject.complete()
   return {
     next: (value) => {
       // Skip `next` without subscribers: RxJS copies its list of observers all the same, which can be measured.
       if (subject.observed || order.busy()) order.take(emit, value)
     },
-    complete: () => {
-      order.take(end, undefined)
-    },
+    complete: () => order.take(end, undefined),
     heard: () => subject.observed,
     current: () => current,
     values$: contained(subject, report),

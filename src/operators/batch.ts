@@ -117,15 +117,9 @@ export const batch = (
         isEmitting = false
       }
       const { offer, close, abandon } = batcher<A>(settings, {
-        batch: (made) => {
-          waiting.push({ kind: 'N', value: right(made) })
-        },
-        refuse: (refusal) => {
-          waiting.push({ kind: 'N', value: left(refusal) })
-        },
-        due: () => {
-          update(close, 'delay')
-        },
+        batch: (made) => waiting.push({ kind: 'N', value: right(made) }),
+        refuse: (refusal) => waiting.push({ kind: 'N', value: left(refusal) }),
+        due: () => update(close, 'delay'),
       })
       const accept = (each: Either<L, Payload<A>>): void => {
         if (each._tag === 'Left') waiting.push({ kind: 'N', value: each })
@@ -135,9 +129,7 @@ export const batch = (
         close('end')
         waiting.push(notification)
       }
-      const fail = (error: unknown): void => {
-        update(end, { kind: 'E', error })
-      }
+      const fail = (error: unknown): void => update(end, { kind: 'E', error })
 
       subscriber.add(() => {
         const batches = waiting
@@ -146,25 +138,19 @@ export const batch = (
         const rest: ReadonlyArray<Payload<A>> = [...batches, ...abandon()]
         unsubscribed.next()
         if (rest.length === 0) return
-        callSafely(report, rest, (error) => {
-          channel({ _tag: 'Defect', at: settings.clock.now(), where: 'abandoned', error })
-        })
+        callSafely(report, rest, (error) =>
+          channel({ _tag: 'Defect', at: settings.clock.now(), where: 'abandoned', error }),
+        )
       })
       options.flush?.pipe(takeUntil(unsubscribed)).subscribe({
-        next: () => {
-          update(close, 'flush')
-        },
+        next: () => update(close, 'flush'),
         error: fail,
       })
       if (subscriber.closed) return
       source.pipe(takeUntil(unsubscribed)).subscribe({
-        next: (each) => {
-          update(accept, each)
-        },
+        next: (each) => update(accept, each),
         error: fail,
-        complete: () => {
-          update(end, { kind: 'C' })
-        },
+        complete: () => update(end, { kind: 'C' }),
       })
     })
 }

@@ -69,9 +69,7 @@ const run = <L, P>(
       random,
       maxInFlight,
       onEvent,
-      ended: (outcome) => {
-        subscriber.next(outcome)
-      },
+      ended: (outcome) => subscriber.next(outcome),
     })
     const endIfDone = (): void => {
       if (state === 'open' || state === 'stopped') return
@@ -107,18 +105,14 @@ const run = <L, P>(
       if (isStopped()) return
       state = 'stopped'
       stopped.next()
-      work.abort(() => {
-        subscriber.complete()
-      })
+      work.abort(() => subscriber.complete())
     }
 
     work.onChange(endIfDone)
     subscriber.add(stop)
     options.stop?.pipe(take(1), takeUntil(stopped)).subscribe({
       next: stop,
-      error: (error: unknown) => {
-        work.report({ _tag: 'Defect', at: work.now(), where: 'stop', error })
-      },
+      error: (error: unknown) => work.report({ _tag: 'Defect', at: work.now(), where: 'stop', error }),
     })
     // `stop` may have a value at once: then the source is not subscribed.
     if (isStopped()) return
@@ -127,12 +121,8 @@ const run = <L, P>(
         if (isLeft(each)) subscriber.next(each.left)
         else offer(each.right)
       },
-      error: (error: unknown) => {
-        sourceEnded({ error })
-      },
-      complete: () => {
-        sourceEnded('completed')
-      },
+      error: (error: unknown) => sourceEnded({ error }),
+      complete: () => sourceEnded('completed'),
     })
   })
 

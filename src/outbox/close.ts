@@ -35,9 +35,7 @@ const waitFor = (
 const abort = <A>(relay: Relay<A>, clock: Clock, timeout: number): Promise<ReadonlyArray<A>> =>
   new Promise((resolve) => {
     // A store that never answers must not keep the process alive.
-    const cancelTimer = clock.schedule(timeout, () => {
-      resolve([])
-    })
+    const cancelTimer = clock.schedule(timeout, () => resolve([]))
     relay.abort((unfinished) => {
       cancelTimer()
       resolve(unfinished)

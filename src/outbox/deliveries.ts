@@ -79,12 +79,8 @@ export const deliveries = <A>(
       all.push(delivery)
       const attempt = { number: (progress?.attempts ?? 0) + 1, until, lastFailure: progress?.lastFailure }
       const cancel = subscribe(item, attempt, {
-        next: (verdict) => {
-          setVerdict(delivery, verdict)
-        },
-        complete: () => {
-          finish(delivery)
-        },
+        next: (verdict) => setVerdict(delivery, verdict),
+        complete: () => finish(delivery),
         error: (error) => {
           if (delivery.isFinished) return
           onDefect(sink.name, error)

@@ -130,9 +130,7 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
         if (isDead(outcome)) addDead(entry, outcome)
       }
     },
-    addDeadLetter: (item, outcome) => {
-      addDead(newEntry(item), outcome)
-    },
+    addDeadLetter: (item, outcome) => addDead(newEntry(item), outcome),
     nextDue: (retriesOnly) => (fresh.size() > 0 && retriesOnly !== true ? 0 : retries.peekKey()),
     takeRemaining: () => {
       const all = [...retries.drain(), ...fresh.drain()]

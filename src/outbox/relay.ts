@@ -119,9 +119,7 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
       listeners.delete(listener)
     }
   }
-  const storeFailed = (error: unknown): void => {
-    report.defect('outbox', error)
-  }
+  const storeFailed = (error: unknown): void => report.defect('outbox', error)
   const store = storeCalls(clock, storeFailed, changed)
 
   const end = (entry: Entry<A>, outcome: Outcome.Outcome<A>): void => {
@@ -235,9 +233,7 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
   const handBack = (cancelled: ReadonlyArray<Entry<A>>, done: (items: ReadonlyArray<A>) => void): void => {
     const finish = (entries: ReadonlyArray<Entry<A>>): void => {
       for (const entry of entries) report.ended(abandonedOf(entry))
-      report.afterReports(() => {
-        done(entries.map(({ item }) => item))
-      })
+      report.afterReports(() => done(entries.map(({ item }) => item)))
     }
     if (outbox.durable) {
       finish([])
@@ -251,9 +247,7 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
     )
     whenAnswered(
       () => outbox.takeRemaining(),
-      (remaining) => {
-        finish([...cancelled, ...remaining])
-      },
+      (remaining) => finish([...cancelled, ...remaining]),
       (error) => {
         storeFailed(error)
         finish(cancelled)

@@ -37,12 +37,8 @@ export const reporting = <A>(
   const log: Listener = (event) => {
     if (onEvent !== undefined) callSafely(onEvent, event, ignore)
   }
-  const defect = (where: string, error: unknown): void => {
-    log({ _tag: 'Defect', at: now(), where, error })
-  }
-  const listenerFailed = (error: unknown): void => {
-    defect('outcome listener', error)
-  }
+  const defect = (where: string, error: unknown): void => log({ _tag: 'Defect', at: now(), where, error })
+  const listenerFailed = (error: unknown): void => defect('outcome listener', error)
   const report = (outcome: Outcome<A>): void => {
     counts.end(outcome)
     if (outcome._tag !== 'Delivered' || hears('Ended')) log({ _tag: 'Ended', at: now(), outcome })
@@ -57,16 +53,12 @@ export const reporting = <A>(
       if (hears('Accepted')) log({ _tag: 'Accepted', at: now(), item })
     },
     redriven: counts.accept,
-    ended: (outcome) => {
-      reports.take(report, outcome)
-    },
+    ended: (outcome) => reports.take(report, outcome),
     endedCorrupt: (id) => {
       counts.endCorrupt()
       defect('outbox', new Error(`The stored record ${id} cannot be read. It is a dead letter now.`))
     },
-    afterReports: (task) => {
-      reports.take(task, undefined)
-    },
+    afterReports: (task) => reports.take(task, undefined),
     isReporting: reports.busy,
     totals: counts.totals,
   }

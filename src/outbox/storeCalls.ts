@@ -72,12 +72,8 @@ export const storeCalls = (
       return
     }
     answer.then(
-      () => {
-        confirm(save)
-      },
-      (error: unknown) => {
-        saveFailed(save, error)
-      },
+      () => confirm(save),
+      (error: unknown) => saveFailed(save, error),
     )
   }
 

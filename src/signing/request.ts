@@ -76,12 +76,8 @@ const nodeBody = (request: NodeRequest, maxBytes: number): Promise<Either<Mismat
       if (size <= maxBytes) chunks.push(chunk)
       else settle(left(bodyTooLarge(maxBytes)))
     }
-    const end = (): void => {
-      settle(right(Buffer.concat(chunks, size)))
-    }
-    const fail = (): void => {
-      settle(left(unreadable))
-    }
+    const end = (): void => settle(right(Buffer.concat(chunks, size)))
+    const fail = (): void => settle(left(unreadable))
     const listeners = [
       ['data', take],
       ['end', end],

@@ -121,9 +121,7 @@ class LimitedDelivery<A> implements Link<LimitedDelivery<A>>, Observer<Verdict> 
     // Later: a stop cancels one delivery after the other, and must not find the next ones just started.
     if (queue.waiting.size() === 0) dropIfEmpty(queue)
     else {
-      queueMicrotask(() => {
-        startWaiting(queue)
-      })
+      queueMicrotask(() => startWaiting(queue))
     }
   }
 
@@ -199,9 +197,7 @@ export const withConcurrency = <B>(
         const delivery = new LimitedDelivery(queue, item, attempt, observer)
         queue.waiting.push(delivery)
         startWaiting(queue)
-        return () => {
-          delivery.cancel()
-        }
+        return () => delivery.cancel()
       }
     })
 }

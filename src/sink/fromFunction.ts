@@ -135,17 +135,13 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
         observer.next(verdict)
         observer.complete()
       }
-      const rejected = (error: unknown): void => {
-        settle(failed, error)
-      }
+      const rejected = (error: unknown): void => settle(failed, error)
 
       try {
         const answer = handler(item, context)
         whenSettled<unknown>(
           typeof answer === 'function' ? answer() : answer,
-          (value) => {
-            settle(verdictOf, value)
-          },
+          (value) => settle(verdictOf, value),
           rejected,
         )
       } catch (error) {

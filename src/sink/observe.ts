@@ -69,9 +69,7 @@ export const withObserver = (onEvent: Listener, options: ObserverOptions = {}): 
           }
           observer.next(verdict)
         },
-        complete: () => {
-          observer.complete()
-        },
+        complete: () => observer.complete(),
         error: (error) => {
           callSafely(onEvent, { _tag: 'Defect', at: clock.now(), where: name, error }, onThrown)
           observer.error(error)

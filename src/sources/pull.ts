@@ -132,11 +132,11 @@ export const pull = <T, R>(
       return iterator.return?.()
     }
 
-    subscriber.add(() => {
+    subscriber.add(() =>
       callSafely(stop, undefined, (error) =>
         onEvent?.({ _tag: 'Defect', at: clock.now(), where: 'pull: return of the source', error }),
-      )
-    })
+      ),
+    )
     subscriber.add(
       items.pipe(pipeline).subscribe({
         next: (output) => {
@@ -148,9 +148,7 @@ export const pull = <T, R>(
           }
           take()
         },
-        error: (error: unknown) => {
-          subscriber.error(error)
-        },
+        error: (error: unknown) => subscriber.error(error),
         complete: () => {
           if (failure === undefined) subscriber.complete()
           else subscriber.error(failure.error)

@@ -72,12 +72,11 @@ const later = ({ clock, socket }: Stage, delay: number | undefined, act: () => v
   socket.once('close', cancel)
 }
 
-const drip = (stage: Stage, every: number): void => {
+const drip = (stage: Stage, every: number): void =>
   later(stage, every, () => {
     stage.response.write('.')
     drip(stage, every)
   })
-}
 
 const pour = ({ response, socket }: Stage, bytes: number): void => {
   let left = bytes
@@ -113,9 +112,7 @@ export const playFault = (fault: Fault, stage: Stage): void => {
     case 'silence':
       return
     case 'reset':
-      later(stage, fault.after, () => {
-        reset(socket)
-      })
+      later(stage, fault.after, () => reset(socket))
       return
     case 'refuse':
       reset(socket)

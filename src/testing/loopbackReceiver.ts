@@ -81,9 +81,7 @@ const listen = (server: Server, port: number): Promise<number> =>
 const bodyOf = (request: IncomingMessage, use: (body: Buffer) => void): void => {
   const chunks: Buffer[] = []
   request.on('data', (chunk: Buffer) => chunks.push(chunk))
-  request.on('end', () => {
-    use(Buffer.concat(chunks))
-  })
+  request.on('end', () => use(Buffer.concat(chunks)))
   // A request that breaks off was not received.
   request.on('error', () => undefined)
 }
@@ -138,11 +136,10 @@ export const loopbackReceiver = async (
     playFault(fault, { response, socket, clock, url })
   }
 
-  const server = serverOf((request, response) => {
-    bodyOf(request, (body) => {
-      take(request, response, body)
-    })
-  }, tls)
+  const server = serverOf(
+    (request, response) => bodyOf(request, (body) => take(request, response, body)),
+    tls,
+  )
   server.on('connection', (socket: Socket) => {
     accepted++
     sockets.add(socket)
@@ -184,9 +181,7 @@ export const loopbackReceiver = async (
       new Promise((resolve) => {
         closed = true
         stopRefusing()
-        server.close(() => {
-          resolve()
-        })
+        server.close(() => resolve())
         for (const socket of sockets) socket.destroy()
       }),
   }

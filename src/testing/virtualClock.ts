@@ -125,9 +125,7 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
     schedule: (delay, task) => {
       const timer: Timer = { due: elapsed + (delay > 0 ? Math.ceil(delay) : 0), order: added++, task }
       timers.push(timer.due, timer)
-      return () => {
-        cancel(timer)
-      }
+      return () => cancel(timer)
     },
     tick: (ms) => {
       const target = elapsed + checked(ms)

@@ -152,11 +152,7 @@ describe('secrets of a configuration', () => {
     const plain = fc
       .jsonValue({ noUnicodeString: false })
       .filter((value) => !JSON.stringify(value).includes('"env"'))
-    fc.assert(
-      fc.property(plain, (config) => {
-        expect(withSecrets(config, {})).toEqual({ config, faults: [] })
-      }),
-    )
+    fc.assert(fc.property(plain, (config) => expect(withSecrets(config, {})).toEqual({ config, faults: [] })))
   })
 
   it('takes an object that has more than env for what it is', () => {

@@ -121,9 +121,7 @@ it('reads nothing before its reports have been taken', async () => {
         taken++
       })
     },
-    report: () => {
-      expect(taken).toBe(asked)
-    },
+    report: () => expect(taken).toBe(asked),
   })
   expect([asked, account.summary.read]).toEqual([3, 3])
 })

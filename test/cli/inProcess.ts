@@ -112,17 +112,13 @@ export const headrace = (args: ReadonlyArray<string>, surroundings: Surroundings
 /** A stdout whose writes fail. */
 export const failing = (code: string): Writable =>
   new Writable({
-    write: (_chunk, _encoding, done) => {
-      done(Object.assign(new Error(code), { code }))
-    },
+    write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })),
   })
 
 /** A folder that is deleted after the test. */
 export const scratch = (): string => {
   const folder = mkdtempSync(`${tmpdir()}/headrace-cli-`)
-  onTestFinished(() => {
-    rmSync(folder, { recursive: true, force: true })
-  })
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 

@@ -20,17 +20,14 @@ describe('parseDuration', () => {
     ['4h', 14_400_000],
     ['0.4s', 400],
     ['8760h', 31_536_000_000],
-  ])('%s', (text, millis) => {
-    expect(parseDuration('--timeout', text)).toEqual(right(millis))
-  })
+  ])('%s', (text, millis) => expect(parseDuration('--timeout', text)).toEqual(right(millis)))
 
   test.each(['', '5', 's', '5 s', '-5s', '5S', '1h30m', '5sec', 'Infinitys', 'NaNs', '1e3s', '0x5s', '٥s'])(
     '%j is none',
-    (text) => {
+    (text) =>
       expect(parseDuration('--timeout', text)).toEqual(
         left(['--timeout must be a number with a unit, such as 250ms, 5s, 10m or 4h']),
-      )
-    },
+      ),
   )
 
   it('has bounds', () => {
@@ -62,9 +59,9 @@ describe('parseCount', () => {
     expect(parseCount('--once', '1', 1, 5)).toEqual(right(1))
     expect(parseCount('--once', '5', 1, 5)).toEqual(right(5))
   })
-  test.each(['0', '6', '-1', '1.5', '', ' 1', '1e0', '0x1', 'NaN'])('%j is none', (text) => {
-    expect(parseCount('--once', text, 1, 5)).toEqual(left(['--once must be a whole number from 1 to 5']))
-  })
+  test.each(['0', '6', '-1', '1.5', '', ' 1', '1e0', '0x1', 'NaN'])('%j is none', (text) =>
+    expect(parseCount('--once', text, 1, 5)).toEqual(left(['--once must be a whole number from 1 to 5'])),
+  )
 })
 
 describe('parseRate', () => {
@@ -74,14 +71,12 @@ describe('parseRate', () => {
     ['30%', 0.3],
     ['1', 1],
     ['100%', 1],
-  ])('%s', (text, rate) => {
-    expect(parseRate('--fail', text)).toEqual(right(rate))
-  })
-  test.each(['', '2', '101%', '-0.1', 'half', '.5'])('%j is none', (text) => {
+  ])('%s', (text, rate) => expect(parseRate('--fail', text)).toEqual(right(rate)))
+  test.each(['', '2', '101%', '-0.1', 'half', '.5'])('%j is none', (text) =>
     expect(parseRate('--fail', text)).toEqual(
       left(['--fail must be a share such as 0.3 or 30%, from 0 to 1']),
-    )
-  })
+    ),
+  )
 })
 
 test('parseChoice names the words', () => {
@@ -92,11 +87,10 @@ test('parseChoice names the words', () => {
 })
 
 describe('parseHeaders', () => {
-  it('splits at the first colon and trims', () => {
+  it('splits at the first colon and trims', () =>
     expect(parseHeaders('--header', ['X-A: b', 'Authorization:Bearer a:b', 'X-Empty:'])).toEqual(
       right({ 'X-A': 'b', Authorization: 'Bearer a:b', 'X-Empty': '' }),
-    )
-  })
+    ))
   it('keeps a name that objects have already', () => {
     const parsed = parseHeaders('--header', ['__proto__: a', 'constructor: b'])
     expect(parsed._tag === 'Right' && Object.keys(parsed.right)).toEqual(['__proto__', 'constructor'])
@@ -135,11 +129,10 @@ describe('readSecret', () => {
   })
 })
 
-describe('Checked', () => {
+describe('Checked', () =>
   it('collects everything that is wrong, or all values', () => {
     expect(all({ a: right(1), b: right('x') })).toEqual(right({ a: 1, b: 'x' }))
     expect(all({ a: wrong('one'), b: right('x'), c: left(['two', 'three']) })).toEqual(
       left(['one', 'two', 'three']),
     )
-  })
-})
+  }))

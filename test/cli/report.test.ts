@@ -58,14 +58,14 @@ describe('reportOf', () => {
     [dropped(item, 0, 'dropOldest'), { n: 0, causes: [{ reason: 'dropOldest' }] }],
     [abandoned(item, 1, failure), { n: 1, causes }],
     [abandoned(item, 0, undefined), { n: 0, causes: [] }],
-  ] as const)('reports the end of an event: $_tag', (outcome, more) => {
+  ] as const)('reports the end of an event: $_tag', (outcome, more) =>
     expect(reportOf({ _tag: 'Ended', at: 0, outcome }, subjectOf)).toEqual({
       t: 'outcome',
       ...subject,
       outcome: outcome._tag.toLowerCase(),
       ...more,
-    })
-  })
+    }),
+  )
   it('reports nothing of what is not ours, and nothing else', () => {
     expect(
       reportOf({ _tag: 'UrlSkipped', at: 0, item, sink: 'a', number: 1 }, () => undefined),
@@ -103,14 +103,11 @@ describe('lineOf', () => {
       'refused    line 9    userId is missing',
     ],
     [{ t: 'attempt', ...subject, url: 'http://a/', n: 1, ok: true, ms: 1 }, undefined],
-  ])('%j', (report, line) => {
-    expect(lineOf(report, { paint })).toBe(line)
-  })
-  it('calls URLs by their names', () => {
+  ])('%j', (report, line) => expect(lineOf(report, { paint })).toBe(line))
+  it('calls URLs by their names', () =>
     expect(showCauses(causes, (url) => url.slice(7, 8))).toBe(
       'a 503; b certificate (self-signed: give another)',
-    )
-  })
+    ))
   it('lets no id steer the terminal', () => {
     const line = lineOf(
       { t: 'waiting', ...subject, id: '\u001b[2J\nrefused', n: 1, ms: 1, because: '', causes: [] },
@@ -155,6 +152,4 @@ test.each([
   [59_951, '1m 0s'],
   [200_000, '3m 20s'],
   [14_340_000, '3h 59m'],
-])('showMillis(%d) is %s', (millis, text) => {
-  expect(showMillis(millis)).toBe(text)
-})
+])('showMillis(%d) is %s', (millis, text) => expect(showMillis(millis)).toBe(text))

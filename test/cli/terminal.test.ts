@@ -28,9 +28,7 @@ test.each<[string, Partial<Summary>, boolean, number]>([
   ['5 before 3 and 4', { expired: 1, refused: 1 }, false, 5],
   ['7 before 3', { delivered: 1, rejected: 1 }, true, 7],
   ['3 before 4', { delivered: 1, rejected: 1, refused: 1 }, false, 3],
-])('%s', (_, counts, cut, code) => {
-  expect(exitCodeOf(of(counts), cut)).toBe(code)
-})
+])('%s', (_, counts, cut, code) => expect(exitCodeOf(of(counts), cut)).toBe(code))
 
 describe('a terminal', () => {
   const streams = (isTTY: boolean, env: Record<string, string> = {}) => {

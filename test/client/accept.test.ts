@@ -146,7 +146,7 @@ describe('the order of messages', () => {
   })
 })
 
-describe('waitUntil', () => {
+describe('waitUntil', () =>
   it('is given one promise for each time of work, which resolves when all has ended', async () => {
     const given: Array<Promise<unknown>> = []
     const { client, clock } = open({ waitUntil: (ended) => void given.push(ended) }, () => ({
@@ -170,8 +170,7 @@ describe('waitUntil', () => {
     await clock.advance(10)
     await closing
     await given[1]
-  })
-})
+  }))
 
 const many = (count: number): ReadonlyArray<string> =>
   Array.from({ length: count }, (_, n) => `m${String(n)}`)
@@ -269,7 +268,7 @@ describe('a queue that is smaller than a batch', () => {
   })
 })
 
-describe('waitUntil', () => {
+describe('waitUntil', () =>
   it('what it sends comes behind the message that woke it', async () => {
     let woken = false
     const world: World = open({
@@ -281,5 +280,4 @@ describe('waitUntil', () => {
     world.client.track(event('first'))
     await world.client.flush()
     expect(world.requests()).toEqual(['0 first,second'])
-  })
-})
+  }))

@@ -117,7 +117,7 @@ describe('functions of the host that throw', () => {
   })
 })
 
-describe('what a person is told', () => {
+describe('what a person is told', () =>
   it('an endpoint that fails is a warning, once, and no secret is in it', async () => {
     const lines: string[] = []
     const log = (line: string): void => void lines.push(line)
@@ -126,5 +126,4 @@ describe('what a person is told', () => {
     for (const id of ['a', 'b']) client.track({ ...event(id), properties: { secret: 'in here' } })
     await clock.advance(30_000)
     expect(lines).toEqual(['scripted: status 503'])
-  })
-})
+  }))

@@ -70,15 +70,14 @@ describe('what a client sends', () => {
     },
   )
 
-  it('1: invents no key beyond what every message has', () => {
+  it('1: invents no key beyond what every message has', () =>
     expect(one({ type: 'identify', userId: 'B', messageId: 'm' })).toEqual({
       type: 'identify',
       messageId: 'm',
       timestamp: '2026-01-01T00:00:00.000Z',
       userId: 'B',
       context: { library },
-    })
-  })
+    }))
 
   it('6: keeps an id that was brought, and makes one that fits everywhere', () => {
     const { client } = open()
@@ -179,11 +178,10 @@ describe('what a client refuses, before anything is queued', () => {
     expect(clock.pending()).toBe(0)
   })
 
-  it('4: an empty userId beside an anonymousId is none', () => {
+  it('4: an empty userId beside an anonymousId is none', () =>
     expect(one({ type: 'identify', userId: '', anonymousId: 'a', messageId: 'm' })).not.toHaveProperty(
       'userId',
-    )
-  })
+    ))
 
   it('19: 32,000 bytes and not one more, and the neighbours do not notice', () => {
     const { client, sink } = open({ size: 20 })

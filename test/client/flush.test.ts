@@ -219,7 +219,7 @@ describe('a timeout that is none', () => {
   })
 })
 
-describe('a store whose close never answers', () => {
+describe('a store whose close never answers', () =>
   it('keeps a client from its end only as long as a request may take, and is told', async () => {
     const outbox = {
       ...memoryOutbox<Message>(),
@@ -233,5 +233,4 @@ describe('a store whose close never answers', () => {
     expect(await closing).toMatchObject({ abandoned: [] })
     expect(defects()).toEqual(['the close of the outbox'])
     expect(clock.pending()).toBe(0)
-  })
-})
+  }))

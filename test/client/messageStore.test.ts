@@ -200,7 +200,7 @@ describe('while the store fails', () => {
   })
 })
 
-describe('persisted', () => {
+describe('persisted', () =>
   it('is false without a durable outbox, at its timeout and at the close', async () => {
     expect(await open().client.persisted()).toBe(false)
     const { client, clock } = open({ outbox: { ...durable(), enqueue: never }, timeout: 10 })
@@ -213,5 +213,4 @@ describe('persisted', () => {
     await clock.advance(100)
     await closing
     expect(await closed).toBe(false)
-  })
-})
+  }))

@@ -95,9 +95,7 @@ describe('the options of a client', () => {
       [''],
     ],
   ]
-  it.each(wrong)('%s', (_, options, paths) => {
-    expect(faultsOf(options).toSorted()).toEqual(paths.toSorted())
-  })
+  it.each(wrong)('%s', (_, options, paths) => expect(faultsOf(options).toSorted()).toEqual(paths.toSorted()))
 
   it('a write key', () => {
     for (const key of ['', null, 5, ' padded', 'with:colon']) expect(faultsOf({}, key)).toEqual(['writeKey'])
@@ -126,9 +124,8 @@ describe('the options of a client', () => {
     expect(inspect(client, { depth: 9, showHidden: true }) + JSON.stringify(client)).not.toContain('secret')
   })
 
-  it('21: a message that just fits its batch is right', () => {
-    expect(faultsOf({ maxMessage: 30_000, maxBatch: 30_048, drainOnExit: 5, logger: console })).toEqual([])
-  })
+  it('21: a message that just fits its batch is right', () =>
+    expect(faultsOf({ maxMessage: 30_000, maxBatch: 30_048, drainOnExit: 5, logger: console })).toEqual([]))
 
   it('all that may be set beside each other', () => {
     const { client } = open({

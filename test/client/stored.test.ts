@@ -13,9 +13,7 @@ import type { Receiver } from '../../src/testing/loopbackReceiver.ts'
 
 const folder = (): string => {
   const path = mkdtempSync(`${tmpdir()}/headrace-client-`)
-  onTestFinished(() => {
-    rmSync(path, { recursive: true, force: true })
-  })
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
   return path
 }
 

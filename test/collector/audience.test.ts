@@ -23,7 +23,7 @@ const faultsOf = (make: () => unknown): unknown => {
   return 'nothing was thrown'
 }
 
-describe('traitNameOf', () => {
+describe('traitNameOf', () =>
   it.each([
     ['VIP Customers (EU)', 'vip_customers_eu'],
     ['lastSeenAt', 'last_seen_at'],
@@ -40,15 +40,11 @@ describe('traitNameOf', () => {
     ['', undefined],
     ['!? —', undefined],
     ['\u0301', undefined],
-  ])('of %j is %j', (given, expected) => {
-    expect(traitNameOf(given)).toBe(expected)
-  })
-})
+  ])('of %j is %j', (given, expected) => expect(traitNameOf(given)).toBe(expected)))
 
 describe('traitNamesOf', () => {
-  it('keeps the order', () => {
-    expect(traitNamesOf(['B b', 'a'])).toEqual({ _tag: 'Right', right: ['b_b', 'a'] })
-  })
+  it('keeps the order', () =>
+    expect(traitNamesOf(['B b', 'a'])).toEqual({ _tag: 'Right', right: ['b_b', 'a'] }))
 
   it('lists all faults: collisions, empty names, values that are no text', () => {
     // A caller without types.

@@ -252,9 +252,7 @@ describe('a collector', () => {
 
 const folder = (): string => {
   const path = mkdtempSync(`${tmpdir()}/headrace-collector-`)
-  onTestFinished(() => {
-    rmSync(path, { recursive: true, force: true })
-  })
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
   return path
 }
 

@@ -89,7 +89,7 @@ export const dial = (port: number): Promise<Line> =>
     const look = (): void => {
       for (const each of waiting) each()
     }
-    const socket: Socket = connect(port, '127.0.0.1', () => {
+    const socket: Socket = connect(port, '127.0.0.1', () =>
       resolve({
         write: (text) => void socket.write(text),
         heard: () => heard,
@@ -105,8 +105,8 @@ export const dial = (port: number): Promise<Line> =>
           }),
         gone: () => gone,
         hangUp: () => void socket.destroy(),
-      })
-    })
+      }),
+    )
     socket.on('data', (chunk: Buffer) => {
       heard += chunk.toString('latin1')
       look()

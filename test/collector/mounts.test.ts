@@ -233,13 +233,9 @@ describe('a web request with chunks', () => {
           pulled++
           controller.enqueue(piece.slice())
         },
-        cancel: () => {
-          cancelled()
-        },
+        cancel: () => cancelled(),
       })
-      void collector.handle(streamed(body)).then((response) => {
-        expect(response.status).toBe(status)
-      })
+      void collector.handle(streamed(body)).then((response) => expect(response.status).toBe(status))
     })
     await endless
     expect(pulled).toBeLessThan(10_000)

@@ -13,9 +13,7 @@ describe('endpointOf', () => {
     '/v1/batch?x=/v1/track',
     '/a/b/v1/batch',
     '/v1/import/#x',
-  ])('such as %s leads to a batch', (path) => {
-    expect(endpointOf(path)).toEqual({ _tag: 'Batch' })
-  })
+  ])('such as %s leads to a batch', (path) => expect(endpointOf(path)).toEqual({ _tag: 'Batch' }))
 
   it.each(['identify', 'track', 'page', 'screen', 'group', 'alias'])(
     '/v1/%s leads to one message of that kind',
@@ -38,9 +36,7 @@ describe('endpointOf', () => {
     '?/v1/batch',
     '#/v1/batch',
     '/xv1/batch',
-  ])('such as %s leads nowhere', (path) => {
-    expect(endpointOf(path)).toBeUndefined()
-  })
+  ])('such as %s leads nowhere', (path) => expect(endpointOf(path)).toBeUndefined())
 
   it('that is as long as can be costs no time', () => {
     expect(endpointOf(`${'/v1/a'.repeat(20_000)}${'/'.repeat(100_000)}x`)).toBeUndefined()

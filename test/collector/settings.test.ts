@@ -70,9 +70,7 @@ describe('the settings of a collector', () => {
     ],
     ['no folder', withDestination({ outbox: 'x' }), ['destinations[0].outbox']],
     ['a getter that throws', thrower, ['']],
-  ])('with %s are refused', (_, input, paths) => {
-    expect(pathsOf(input)).toEqual(paths)
-  })
+  ])('with %s are refused', (_, input, paths) => expect(pathsOf(input)).toEqual(paths))
 
   it('never show a write key or a secret', () => {
     const decoded = decodeCollectorSettings({
@@ -159,9 +157,7 @@ describe('the options of a collector', () => {
     ['timeout', '5'],
     ['maxInFlight', 0],
     ['maxBody', Infinity],
-  ])('are refused by name: %s %o', (name, value) => {
-    expect(optionPaths({ [name]: value })).toEqual([name])
-  })
+  ])('are refused by name: %s %o', (name, value) => expect(optionPaths({ [name]: value })).toEqual([name]))
 
   it('are refused all at once, with the settings', () => {
     expect(
@@ -170,9 +166,7 @@ describe('the options of a collector', () => {
     expect(optionPaths({ egress: { to: 'x' } })).toEqual(['egress.to'])
   })
 
-  it.each([null, 5, 'x', []])('are refused: %o', (options) => {
-    expect(optionPaths(options)).toEqual([''])
-  })
+  it.each([null, 5, 'x', []])('are refused: %o', (options) => expect(optionPaths(options)).toEqual(['']))
 
   it('are refused if they cannot be read', () => {
     const thrower = {
@@ -183,9 +177,8 @@ describe('the options of a collector', () => {
     expect(optionPaths(thrower)).toEqual([''])
   })
 
-  it('are accepted if they are right', () => {
+  it('are accepted if they are right', () =>
     expect(
       optionPaths({ logger: false, whenFull: 'refuse', maxBatch: 1, egress: 'public', onEvent: undefined }),
-    ).toEqual([])
-  })
+    ).toEqual([]))
 })

@@ -19,10 +19,7 @@ test.each([
   ['nothing at all', undefined, 'undefined'],
   ['what cannot be turned into text', Object.create(null), 'an error that cannot be read'],
   ['an error that throws', new Hostile(), 'an error that cannot be read'],
-])('%s', (_name, error, message) => {
-  expect(messageOf(error)).toBe(message)
-})
+])('%s', (_name, error, message) => expect(messageOf(error)).toBe(message))
 
-test('never more than 300 characters, however much was said', () => {
-  expect(messageOf(new Error('x'.repeat(100_000)))).toBe(`${'x'.repeat(300)}…`)
-})
+test('never more than 300 characters, however much was said', () =>
+  expect(messageOf(new Error('x'.repeat(100_000)))).toBe(`${'x'.repeat(300)}…`))

@@ -16,9 +16,7 @@ it('runs a timer once, and leaves none behind', () => {
   const { clock, scheduler, log, say } = world()
   timer(30, scheduler).subscribe({
     next: say,
-    complete: () => {
-      say('done')
-    },
+    complete: () => say('done'),
   })
   clock.tick(29)
   expect(log).toEqual([])
@@ -64,9 +62,7 @@ it('serves the operators that take a scheduler', () => {
     [16, 'c'],
     [40, 'd'],
   ] as const) {
-    clock.schedule(at, () => {
-      typed.next(typedText)
-    })
+    clock.schedule(at, () => typed.next(typedText))
   }
   clock.tick(100)
   expect(log).toEqual(['15 delayed', '26 c', '50 d'])
@@ -122,9 +118,7 @@ it('throws what work throws, and does not run it again', () => {
     this.schedule(undefined, 1)
     throw new Error('oops')
   })
-  expect(() => {
-    clock.tick(0)
-  }).toThrow('oops')
+  expect(() => clock.tick(0)).toThrow('oops')
   expect([action.closed, clock.pending()]).toEqual([true, 0])
 })
 

@@ -20,7 +20,7 @@ const later = left(retryable('status', { status: 503 }))
 const asks = (notBefore: number): Failure => retryable('status', { notBefore })
 const cause = (failure: Failure) => ({ sink: 'a', failure })
 
-describe('earliestRetry', () => {
+describe('earliestRetry', () =>
   it.each<[string, Failure, number | undefined]>([
     ['NaN alone', asks(NaN), 0],
     ['NaN first in a first success', allFailed([cause(asks(NaN)), cause(refused('status'))]), 0],
@@ -29,10 +29,7 @@ describe('earliestRetry', () => {
     ['moments of a batch', partlyFailed([taken, left(asks(9)), left(asks(7)), no]), 7],
     ['nothing to retry in a batch', partlyFailed([taken, no]), undefined],
     ['an empty batch', partlyFailed([]), undefined],
-  ])('of %s', (_, failure, expected) => {
-    expect(earliestRetry(failure)).toBe(expected)
-  })
-})
+  ])('of %s', (_, failure, expected) => expect(earliestRetry(failure)).toBe(expected)))
 
 describe('wasStarted', () => {
   const held = left(retryable('held', { notBefore: 5 }))
@@ -45,9 +42,7 @@ describe('wasStarted', () => {
     ['a batch of which one was taken', partlyFailed([taken, late]), true],
     ['a batch of which one failed', partlyFailed([late, later]), true],
     ['a batch in a first success', allFailed([cause(partlyFailed([held])), cause(retryable('late'))]), false],
-  ])('of %s', (_, failure, expected) => {
-    expect(wasStarted(failure)).toBe(expected)
-  })
+  ])('of %s', (_, failure, expected) => expect(wasStarted(failure)).toBe(expected))
 })
 
 describe('carried', () => {
@@ -79,8 +74,7 @@ describe('carried', () => {
   })
 })
 
-it('isFinal: taken, or no part of the failure may pass', () => {
+it('isFinal: taken, or no part of the failure may pass', () =>
   expect(
     [taken, no, later, left(partlyFailed([taken, no])), left(partlyFailed([later, no]))].map(isFinal),
-  ).toEqual([true, true, false, true, false])
-})
+  ).toEqual([true, true, false, true, false]))

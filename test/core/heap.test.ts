@@ -65,13 +65,12 @@ const inOrder = (items: ReadonlyArray<number>): ReadonlyArray<number> => items.t
 /** Does the same to both and compares their answers. */
 const compare = (real: Heap<number>, wanted: Heap<number>, all: ReadonlyArray<Command>): void => {
   let pushed = 0
-  const look = (): void => {
+  const look = (): void =>
     expect([real.size(), real.peekKey(), real.peek()]).toEqual([
       wanted.size(),
       wanted.peekKey(),
       wanted.peek(),
     ])
-  }
   for (const command of all) {
     switch (command.do) {
       case 'push':
@@ -98,13 +97,8 @@ const compare = (real: Heap<number>, wanted: Heap<number>, all: ReadonlyArray<Co
 }
 
 describe('heap', () => {
-  it('hands out what a sorted array hands out', () => {
-    fc.assert(
-      fc.property(commands, (all) => {
-        compare(heap<number>(), model(), all)
-      }),
-    )
-  })
+  it('hands out what a sorted array hands out', () =>
+    fc.assert(fc.property(commands, (all) => compare(heap<number>(), model(), all))))
 
   it('keeps the order of equal keys after it was empty', () => {
     const queue = heap<string>()

@@ -32,15 +32,10 @@ const edited = fc
   })
 
 describe('jsonFault', () => {
-  it('finds a fault exactly where JSON.parse does not accept the text', () => {
-    fc.assert(
-      fc.property(edited, ({ text }) => {
-        expect(jsonFault(text) === undefined).toBe(isJson(text))
-      }),
-    )
-  })
+  it('finds a fault exactly where JSON.parse does not accept the text', () =>
+    fc.assert(fc.property(edited, ({ text }) => expect(jsonFault(text) === undefined).toBe(isJson(text)))))
 
-  it('finds it not before the edit, and says of the text before it that it only ends too early', () => {
+  it('finds it not before the edit, and says of the text before it that it only ends too early', () =>
     fc.assert(
       fc.property(edited, ({ at, text }) => {
         const fault = jsonFault(text)
@@ -50,8 +45,7 @@ describe('jsonFault', () => {
         expect(jsonFault(before)?.at ?? before.length).toBe(before.length)
         expect(jsonFault(text.slice(0, fault.at + 1))).toEqual(fault)
       }),
-    )
-  })
+    ))
 
   it.each([
     ['', 0, 'a value'],
@@ -72,11 +66,10 @@ describe('jsonFault', () => {
     ['-', 1, 'a digit'],
     ['1.e5', 2, 'a digit'],
     ['NaN', 0, 'a value'],
-  ])('says of %j that at %i should be %s', (text, at, expected) => {
-    expect(jsonFault(text)).toEqual({ at, expected })
-  })
+  ])('says of %j that at %i should be %s', (text, at, expected) =>
+    expect(jsonFault(text)).toEqual({ at, expected }),
+  )
 
-  it('goes through a million brackets', () => {
-    expect(jsonFault('['.repeat(1_000_000))).toEqual({ at: 1_000_000, expected: 'a value or ]' })
-  })
+  it('goes through a million brackets', () =>
+    expect(jsonFault('['.repeat(1_000_000))).toEqual({ at: 1_000_000, expected: 'a value or ]' }))
 })

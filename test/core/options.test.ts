@@ -127,7 +127,7 @@ describe('decodeOptions', () => {
   })
 })
 
-describe('checkOptions', () => {
+describe('checkOptions', () =>
   it('throws one ConfigError with every fault', () => {
     const check = (): unknown =>
       checkOptions('client options', options, { name: 'a', maxCount: 'many', host: 1 })
@@ -135,5 +135,4 @@ describe('checkOptions', () => {
     expect(check).toThrow(
       'Invalid client options: maxCount must be a whole number from 1, not "many"; unknown option "host"',
     )
-  })
-})
+  }))

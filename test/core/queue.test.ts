@@ -47,13 +47,8 @@ const compare = (real: Queue<number>, all: ReadonlyArray<Command>): void => {
 }
 
 describe('queue', () => {
-  it('hands out what an array hands out', () => {
-    fc.assert(
-      fc.property(commands, (all) => {
-        compare(queue<number>(), all)
-      }),
-    )
-  })
+  it('hands out what an array hands out', () =>
+    fc.assert(fc.property(commands, (all) => compare(queue<number>(), all))))
 
   it('can hold undefined and count it', () => {
     const line = queue<string | undefined>()
@@ -62,7 +57,7 @@ describe('queue', () => {
   })
 })
 
-describe('serialQueue', () => {
+describe('serialQueue', () =>
   it('runs a task that is added within a task after it', () => {
     const log: string[] = []
     const { take, busy } = serialQueue()
@@ -71,5 +66,4 @@ describe('serialQueue', () => {
       log.push(`first, busy ${String(busy())}`)
     }, undefined)
     expect([log, busy()]).toEqual([['first, busy true', 'second'], false])
-  })
-})
+  }))

@@ -186,7 +186,7 @@ describe('the deadline', () => {
   })
 })
 
-describe('newId', () => {
+describe('newId', () =>
   it('that throws makes send answer Invalid', async () => {
     const newId = (): never => {
       throw new Error('no ids today')
@@ -196,8 +196,7 @@ describe('newId', () => {
     expect(await destination.send(without)).toMatchObject({ left: { _tag: 'Invalid', input: without } })
     expect((await destination.send({ ...without, messageId: 'm2' }))._tag).toBe('Right')
     expect(messageId).toBe('m1')
-  })
-})
+  }))
 
 describe('subscribers', () => {
   it.each<[string, () => unknown]>([

@@ -17,9 +17,7 @@ import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 
 const folder = (): string => {
   const path = mkdtempSync(`${tmpdir()}/headrace-stored-`)
-  onTestFinished(() => {
-    rmSync(path, { recursive: true, force: true })
-  })
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
   return path
 }
 

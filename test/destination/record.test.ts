@@ -14,7 +14,7 @@ const encoded = (each: Event): EventPayload<Event> => {
   return payload.right
 }
 
-it('a record gives back the bytes, the id and the event; a payload is plain data', () => {
+it('a record gives back the bytes, the id and the event; a payload is plain data', () =>
   fc.assert(
     fc.property(event, (each) => {
       const payload = encoded(each)
@@ -22,8 +22,7 @@ it('a record gives back the bytes, the id and the event; a payload is plain data
       expect(JSON.parse(JSON.stringify(payload))).toEqual(payload)
       expect(structuredClone(payload)).toEqual(payload)
     }),
-  )
-})
+  ))
 
 it('a record holds no signer', () => {
   const payload = {
@@ -45,6 +44,4 @@ test.each([
     'an id of another type',
     '{"id":7}\n{"type":"delete","userId":"u1","timestamp":"2024-02-29T12:00:00.000Z"}',
   ],
-])('refuses a record with %s', (_what, text) => {
-  expect(() => fromText(text)).toThrow()
-})
+])('refuses a record with %s', (_what, text) => expect(() => fromText(text)).toThrow())

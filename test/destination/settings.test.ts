@@ -55,9 +55,7 @@ describe('decodeSettings', () => {
       { webhooks: [{ url, headers: { 'content-type': 'x' } }] },
       ['webhooks[0].headers.content-type'],
     ],
-  ])('refuses %s', (_, input, paths) => {
-    expect(pathsOf(input)).toEqual(paths)
-  })
+  ])('refuses %s', (_, input, paths) => expect(pathsOf(input)).toEqual(paths))
 
   it('names every fault at once', () => {
     const input = { sharedSecret: ' ', enabled: 1, webhooks: [{ url: 'x' }, { url: 'ftp://a' }], other: 1 }

@@ -51,11 +51,10 @@ describe('faultsOf', () => {
     expect(said(codec, 5)).toEqual([': must be an object, not a number'])
   })
 
-  it('for unions of plain things: every one that would be right', () => {
+  it('for unions of plain things: every one that would be right', () =>
     expect(said(t.type({ a: t.union([t.string, t.number, t.null]) }), { a: true })).toEqual([
       'a: must be a string or a number or null, not a boolean',
-    ])
-  })
+    ]))
 
   it('for unions of objects: only the member that came furthest', () => {
     const codec = t.union([

@@ -183,7 +183,7 @@ const only = (properties: unknown): ReadonlyArray<Fault> =>
   faultsIn({ type: 'track', userId: 'u', event: 'e', properties })
 
 describe('decoding a wrong call', () => {
-  it('names every fault at once, without values', () => {
+  it('names every fault at once, without values', () =>
     expect(
       faultsIn({
         type: 'track',
@@ -204,8 +204,7 @@ describe('decoding a wrong call', () => {
       { path: 'properties.tags', message: 'is a Set, which JSON cannot hold: use an array' },
       { path: 'userId', message: 'must be a string, not a number' },
       { path: 'integrations.Warehouse', message: 'must be true, false or an object, not a string' },
-    ])
-  })
+    ]))
 
   it('refuses what is no event', () => {
     const example = 'must be an object, such as {"type":"track","userId":"u1","event":"Signed Up"}'
@@ -373,9 +372,7 @@ describe('callOf', () => {
     expect(again(screen)).toStrictEqual(screen)
   })
 
-  it('is what the codec encodes with', () => {
-    expect(Event.encode).toBe(callOf)
-  })
+  it('is what the codec encodes with', () => expect(Event.encode).toBe(callOf))
 })
 
 describe('integrations', () => {
@@ -393,17 +390,16 @@ describe('integrations', () => {
     expect(allows({ All: false }, 'constructor')).toBe(false)
   })
 
-  it('a destination that is named decides for itself, All for the rest', () => {
+  it('a destination that is named decides for itself, All for the rest', () =>
     fc.assert(
       fc.property(integrations, key, (map, name) => {
         const own = Object.entries(map).find(([each]) => each === name)?.[1]
         const all = Object.entries(map).find(([each]) => each === 'All')?.[1]
         expect(allows(map, name)).toBe(own === undefined ? all !== false : own !== false)
       }),
-    )
-  })
+    ))
 
-  it('is read again as it was, and copied', () => {
+  it('is read again as it was, and copied', () =>
     fc.assert(
       fc.property(integrations, (map) => {
         const decoded = Integrations.decode(map)
@@ -411,8 +407,7 @@ describe('integrations', () => {
         expect(isRight(decoded) && decoded.right).not.toBe(map)
         expect(Integrations.is(map)).toBe(true)
       }),
-    )
-  })
+    ))
 
   it('refuses everything else, each by its name (EV10)', () => {
     const paths = (value: unknown): ReadonlyArray<string> => {

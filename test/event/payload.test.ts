@@ -25,13 +25,12 @@ const many: BatchPayload<Track> = {
   closedBy: 'end',
 }
 
-describe('bodyOf', () => {
+describe('bodyOf', () =>
   it('is the text of an event, and the members of a batch in their envelope', () => {
     expect(bodyOf(one, 0)).toBe(one.text)
     expect(bodyOf(many, 0)).toBe('[{"é":1},{"é":1}]')
     expect(bodyOf({ ...many, members: [] }, 0)).toBe('[]')
-  })
-})
+  }))
 
 describe('the types of payloads', () => {
   const either = (payload: Payload<Track>): void => {
@@ -101,7 +100,7 @@ const texts = fc.array(
 )
 
 describe('bytesOf', () => {
-  it('is the body in UTF-8, with as many bytes as the payload says', () => {
+  it('is the body in UTF-8, with as many bytes as the payload says', () =>
     fc.assert(
       fc.property(
         texts,
@@ -117,8 +116,7 @@ describe('bytesOf', () => {
           }
         },
       ),
-    )
-  })
+    ))
 
   it('makes a new buffer each time', () => {
     const payload = batchOf([eventOf('{"a":1}')])
@@ -211,9 +209,7 @@ describe('refuses what is no body, and says why', () => {
       'a: could not be read: looking at it throws an error',
     ],
   ]
-  it.each(cases)('%s', (_, body, reason) => {
-    expect(said(body)).toBe(reason)
-  })
+  it.each(cases)('%s', (_, body, reason) => expect(said(body)).toBe(reason))
 })
 
 /** A body whose text has exactly that many bytes, whatever it begins with. */
@@ -223,7 +219,7 @@ const padded = (start: object, filler: string, bytes: number): object => {
   return { ...start, pad: filler.repeat(Math.floor(room / width)) + 'x'.repeat(room % width) }
 }
 
-it('takes a body of exactly the limit, and not one byte more', () => {
+it('takes a body of exactly the limit, and not one byte more', () =>
   fc.assert(
     fc.property(
       event,
@@ -239,10 +235,9 @@ it('takes a body of exactly the limit, and not one byte more', () => {
         else expect(payload.left).toMatchObject({ _tag: 'TooLarge', limit, size: limit + over, id: 'm' })
       },
     ),
-  )
-})
+  ))
 
-it('never throws, and what it writes is a fixed point whose bytes are its text', () => {
+it('never throws, and what it writes is a fixed point whose bytes are its text', () =>
   fc.assert(
     fc.property(
       fc.anything({
@@ -266,8 +261,7 @@ it('never throws, and what it writes is a fixed point whose bytes are its text',
         expect(Buffer.byteLength(sent)).toBe(byteLength)
       },
     ),
-  )
-})
+  ))
 
 it('a frame with sentAt has the same size at every time of sending', () => {
   const empty = (now: number): string => bodyOf({ ...batchOf([]), frame: trackingFrame }, now)

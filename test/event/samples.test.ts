@@ -27,11 +27,10 @@ const sent = hostile.filter(({ ours }) => ours !== undefined)
 const refused = hostile.filter(({ ours }) => ours === undefined)
 
 describe('the 31 tricky bodies of webhooks part 4', () => {
-  it('are all here', () => {
+  it('are all here', () =>
     expect([...new Set(hostile.map(({ row }) => row))]).toEqual(
       Array.from({ length: 31 }, (_, index) => index + 1),
-    )
-  })
+    ))
 
   for (const [how, codec] of [
     ['copied', Event],

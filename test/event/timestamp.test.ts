@@ -57,13 +57,10 @@ const refused: ReadonlyArray<unknown> = [
   new Date(Date.UTC(10_000, 0)),
 ]
 
-it.each(refused.map((each) => [each]))('refuses %j', (value) => {
-  expect(toTimestamp(value)).toBeUndefined()
-})
+it.each(refused.map((each) => [each]))('refuses %j', (value) => expect(toTimestamp(value)).toBeUndefined())
 
-it('refuses what only looks like a Date', () => {
-  expect(toTimestamp(Object.create(Date.prototype))).toBeUndefined()
-})
+it('refuses what only looks like a Date', () =>
+  expect(toTimestamp(Object.create(Date.prototype))).toBeUndefined())
 
 it('says what is wrong', () => {
   expect(notATimestamp(new Date(Number.NaN))).toBe('is an invalid Date')

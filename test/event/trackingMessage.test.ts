@@ -111,7 +111,7 @@ describe('a message of the convention', () => {
     await expect(`${text}\n`).toMatchFileSnapshot(golden.pathname)
   })
 
-  it('decodes to the same event, but for the library', () => {
+  it('decodes to the same event, but for the library', () =>
     fc.assert(
       fc.property(event.filter(isTracked), (each) => {
         const decoded = ParsedEvent.decode(JSON.parse(JSON.stringify(toTrackingMessage(each, library))))
@@ -119,6 +119,5 @@ describe('a message of the convention', () => {
         const { context } = toTrackingMessage(each, library)
         expect(callOf(decoded.right)).toEqual(callOf({ ...each, context } as Event) satisfies Call)
       }),
-    )
-  })
+    ))
 })

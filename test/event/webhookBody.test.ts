@@ -36,11 +36,10 @@ const pathsOf = (body: unknown): ReadonlyArray<string> => {
 }
 
 describe('golden bodies', () => {
-  it('are there for all seven kinds', () => {
+  it('are there for all seven kinds', () =>
     expect(readdirSync(folder).sort()).toEqual(
       ['alias', 'delete', 'group', 'identify', 'page', 'screen', 'track'].map((kind) => `${kind}.json`),
-    )
-  })
+    ))
 
   it.each(goldens)('%s', (_, { call, body }) => {
     // As text, so that the order of the keys is golden too.

@@ -34,9 +34,7 @@ const start = (dial: Dial): Dialled => {
 }
 
 const { receive, use } = closedAfterEach()
-afterEach(() => {
-  expect(clock.pending()).toBe(0)
-})
+afterEach(() => expect(clock.pending()).toBe(0))
 
 describe('a dialer', () => {
   it('answers with a socket that is ready, and leaves no timer', async () => {

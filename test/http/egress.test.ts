@@ -27,9 +27,9 @@ describe('addresses that a look-up found (DE13)', () => {
     },
   )
 
-  it.each(['8.8.8.8', '2606:4700::1', '::ffff:8.8.8.8', '64:ff9b::808:808'])('takes %s', (address) => {
-    expect(onlyPublic.address(address, 'a.example')).toBeUndefined()
-  })
+  it.each(['8.8.8.8', '2606:4700::1', '::ffff:8.8.8.8', '64:ff9b::808:808'])('takes %s', (address) =>
+    expect(onlyPublic.address(address, 'a.example')).toBeUndefined(),
+  )
 })
 
 const hex = (octets: ReadonlyArray<number>): string =>
@@ -53,23 +53,21 @@ const open = fc.tuple(fc.constantFrom(8, 23, 93, 151), octet, octet, octet)
 const form = fc.constantFrom(...Object.keys(forms))
 
 describe('every spelling of an address (webhooks/S2 to S4)', () => {
-  it('is refused if it is link-local', () => {
+  it('is refused if it is link-local', () =>
     fc.assert(
       fc.property(linkLocal, form, (octets, name) => {
         const address = forms[name]?.(octets) ?? ''
         expect(guard.address(address, 'a.example')).toBeDefined()
         expect(guard.host(name === 'plain' ? address : `[${address}]`)).toBeDefined()
       }),
-    )
-  })
+    ))
 
-  it('is allowed if it is public', () => {
+  it('is allowed if it is public', () =>
     fc.assert(
-      fc.property(open, form, (octets, name) => {
-        expect(guard.address(forms[name]?.(octets) ?? '', 'a.example')).toBeUndefined()
-      }),
-    )
-  })
+      fc.property(open, form, (octets, name) =>
+        expect(guard.address(forms[name]?.(octets) ?? '', 'a.example')).toBeUndefined(),
+      ),
+    ))
 })
 
 describe('the allow list (DE13)', () => {
@@ -120,20 +118,17 @@ const found = (...addresses: ReadonlyArray<string>): ReadonlyArray<LookupAddress
 
 const answering =
   (...answers: ReadonlyArray<ReadonlyArray<LookupAddress>>): Lookup =>
-  (_name, _options, done) => {
+  (_name, _options, done) =>
     done(null, answers[0] ?? [])
-  }
 
 const ask = (
   lookup: Lookup,
   all: boolean,
   egress: 'network' | 'public' = 'public',
 ): Promise<ReadonlyArray<unknown>> =>
-  new Promise((resolve) => {
-    guardedLookup(guardOf(egress), lookup)('a.example', { all }, (...answer) => {
-      resolve(answer)
-    })
-  })
+  new Promise((resolve) =>
+    guardedLookup(guardOf(egress), lookup)('a.example', { all }, (...answer) => resolve(answer)),
+  )
 
 describe('a guarded look-up', () => {
   it('leaves out forbidden addresses (webhooks/S6)', async () => {
@@ -149,9 +144,8 @@ describe('a guarded look-up', () => {
   })
 
   it('fails with the error of the look-up', async () => {
-    const none: Lookup = (_name, _options, done) => {
+    const none: Lookup = (_name, _options, done) =>
       done(Object.assign(new Error('no'), { code: 'ENOTFOUND' }), [])
-    }
     expect((await ask(none, true))[0]).toMatchObject({ code: 'ENOTFOUND' })
     expect((await ask(answering([]), true))[0]).toMatchObject({ code: 'HEADRACE_BLOCKED_ADDRESS' })
   })
@@ -160,16 +154,13 @@ describe('a guarded look-up', () => {
     const pending: Array<() => void> = []
     let answers = 0
     const slow: Lookup = (_name, _options, done) => {
-      pending.push(() => {
-        done(null, found('8.8.8.8'))
-      })
+      pending.push(() => done(null, found('8.8.8.8')))
     }
     const lookup = guardedLookup(guardOf(), slow)
-    const one = (): void => {
+    const one = (): void =>
       lookup('a.example', { all: true }, () => {
         answers++
       })
-    }
     one()
     one()
     one()

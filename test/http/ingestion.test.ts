@@ -182,9 +182,9 @@ describe('wrong settings of an ingestion sink', () => {
     expect(ingestionFaults({ endpoint: 'http://a.example', writeKey })).toMatchObject([{ path: 'writeKey' }])
   })
 
-  it.each([undefined, null, 'http://a.example'])('may be %j in place of settings', (settings) => {
-    expect(ingestionFaults(settings)).toMatchObject([{ path: '' }])
-  })
+  it.each([undefined, null, 'http://a.example'])('may be %j in place of settings', (settings) =>
+    expect(ingestionFaults(settings)).toMatchObject([{ path: '' }]),
+  )
 
   it('never show the key or a header, nor does the sink', () => {
     let message = ''

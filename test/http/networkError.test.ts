@@ -15,17 +15,17 @@ describe('what an error of the network means (DE2)', () => {
     ...['INVALID_PURPOSE', 'PATH_LENGTH_EXCEEDED', 'UNSPECIFIED'],
     ...['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE'],
     ...['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA'],
-  ])('%s is a certificate failure, and final', (code) => {
-    expect(failureOf(coded(code), false)).toMatchObject({ _tag: 'Refused', reason: 'certificate' })
-  })
+  ])('%s is a certificate failure, and final', (code) =>
+    expect(failureOf(coded(code), false)).toMatchObject({ _tag: 'Refused', reason: 'certificate' }),
+  )
 
   it.each([
     ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_HEADERS_OVERFLOW'],
     ...['ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL', 'EMFILE', 'EPROTO'],
     ...['ERR_SSL_WRONG_VERSION_NUMBER', 'HPE_INVALID_CONSTANT', 'ESOMETHING_NEW'],
-  ])('%s may pass', (code) => {
-    expect(failureOf(coded(code), true)).toMatchObject({ _tag: 'Retryable', reason: 'network' })
-  })
+  ])('%s may pass', (code) =>
+    expect(failureOf(coded(code), true)).toMatchObject({ _tag: 'Retryable', reason: 'network' }),
+  )
 
   it('a timeout, a blocked address and a parser error have their own reasons', () => {
     expect(failureOf(notConnected(), false)).toMatchObject({ _tag: 'Retryable', reason: 'timeout' })
@@ -43,9 +43,9 @@ describe('what an error of the network means (DE2)', () => {
     expect(failureOf(parser, true)).toMatchObject({ _tag: 'Retryable', reason: 'network' })
   })
 
-  it.each([[undefined], [null], ['text'], [{}], [{ code: 23 }], [new Error('?')]])('%o may pass', (error) => {
-    expect(isRetryable(failureOf(error, true))).toBe(true)
-  })
+  it.each([[undefined], [null], ['text'], [{}], [{ code: 23 }], [new Error('?')]])('%o may pass', (error) =>
+    expect(isRetryable(failureOf(error, true))).toBe(true),
+  )
 
   it('the detail says whether a request was sent (DE6), and has no words of the error (webhooks/S34)', () => {
     expect(failureOf(coded('ECONNREFUSED'), false).detail).toContain('no request was sent')

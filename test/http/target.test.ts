@@ -11,9 +11,7 @@ describe('the URL of a receiver (DE11)', () => {
     ...['http://receiver.example:8080/a/b?c=d&e=%20', 'https://bücher.example/straße'],
     ...['http://127.0.0.1:7410/', 'http://localhost:3000/', 'http://[::1]:3000/', 'http://10.0.0.7/'],
     ...['http://192.168.1.1/'],
-  ])('takes %s', (url) => {
-    expect(targetFaults(url)).toEqual([])
-  })
+  ])('takes %s', (url) => expect(targetFaults(url)).toEqual([]))
 
   it.each([
     ['nothing', ''],
@@ -41,9 +39,7 @@ describe('the URL of a receiver (DE11)', () => {
     ['a control character (S14)', 'http://a.example/\u0000'],
     ['a control character (S14)', 'http://a.example/\u0085'],
     ['a bad port', 'http://a.example:99999/'],
-  ])('refuses %s: %j', (_why, url) => {
-    expect(wrong(url)).toBe(true)
-  })
+  ])('refuses %s: %j', (_why, url) => expect(wrong(url)).toBe(true))
 
   it.each([
     ...['http://169.254.169.254/latest/meta-data', 'http:169.254.169.254/', 'http://169.254.169.254./'],
@@ -58,9 +54,7 @@ describe('the URL of a receiver (DE11)', () => {
     ...['http://[fd00:ec2::254]/', 'http://[fd20:ce::254]/', 'http://100.100.100.200/'],
     ...['http://168.63.129.16/', 'http://192.0.0.192/', 'http://metadata.google.internal/'],
     ...['http://METADATA.google.internal./'],
-  ])('refuses %s always (webhooks/S1 to S5, DE13)', (url) => {
-    expect(wrong(url)).toBe(true)
-  })
+  ])('refuses %s always (webhooks/S1 to S5, DE13)', (url) => expect(wrong(url)).toBe(true))
 
   it.each([
     ...['http://0x7f.1/', 'http://2130706433/', 'http://0177.0.0.1/', 'http://127.1/'],
@@ -71,18 +65,14 @@ describe('the URL of a receiver (DE11)', () => {
     ...['http://[64:ff9b:1::8.8.8.8]/', 'http://[2002:a00:1::]/', 'http://[fc00::1]/'],
     ...['http://[fd12:3456::1]/', 'http://[fec0::1]/', 'http://[ff02::1]/', 'http://[2001:db8::1]/'],
     ...['http://localhost/', 'http://localhost./', 'http://foo.localhost/'],
-  ])("refuses %s with egress 'public'", (url) => {
-    expect(wrong(url, 'public')).toBe(true)
-  })
+  ])("refuses %s with egress 'public'", (url) => expect(wrong(url, 'public')).toBe(true))
 
   it.each([
     'http://93.184.216.34/',
     'http://[2606:2800:220:1::1]/',
     'http://[64:ff9b::808:808]/',
     'http://a.example/',
-  ])("takes %s with egress 'public'", (url) => {
-    expect(targetFaults(url, 'public')).toEqual([])
-  })
+  ])("takes %s with egress 'public'", (url) => expect(targetFaults(url, 'public')).toEqual([]))
 
   it('has every fault named, without the URL', () => {
     const faults = targetFaults('http://user:hunter2@169.254.169.254/?token=abc')
@@ -105,9 +95,7 @@ describe('static headers (DE11)', () => {
       },
     ],
     [{ 'X-Empty': '', 'X-Inside': 'a b\tc' }],
-  ])('takes %o', (headers) => {
-    expect(headerFaults(headers)).toEqual([])
-  })
+  ])('takes %o', (headers) => expect(headerFaults(headers)).toEqual([]))
 
   it.each(['a\r\nX-Evil: b', 'a\nb', 'a\0b', 'é', '😀', 'a\u007f', ' a', 'a ', '\ta', '\n'])(
     'refuses the value %j with the name only (webhooks/S17, S19)',
@@ -118,32 +106,30 @@ describe('static headers (DE11)', () => {
     },
   )
 
-  it('never have a value in their faults', () => {
+  it('never have a value in their faults', () =>
     expect(
       JSON.stringify(headerFaults({ 'X-Api-Key': 'hunter2\n', Host: 'hunter2', 'hunter2 ': '' })),
-    ).not.toContain('hunter2')
-  })
+    ).not.toContain('hunter2'))
 
-  it.each(['x a', 'x:a', '', 'x\r\ny', 'ü', '(x)', 'x\0'])('refuses the name %j (webhooks/S18)', (name) => {
-    expect(headerPaths({ ok: '1', [name]: 'v' })).toEqual(['[1]'])
-  })
+  it.each(['x a', 'x:a', '', 'x\r\ny', 'ü', '(x)', 'x\0'])('refuses the name %j (webhooks/S18)', (name) =>
+    expect(headerPaths({ ok: '1', [name]: 'v' })).toEqual(['[1]']),
+  )
 
   it.each(
     [
       ...['Content-Type', 'Content-Length', 'Content-Encoding', 'Host', 'Connection', 'Keep-Alive'],
       ...['Transfer-Encoding', 'Expect', 'Upgrade', 'User-Agent', 'X-Signature'],
     ].flatMap((name) => [name, name.toLowerCase(), name.toUpperCase()]),
-  )('refuses %s, which belongs to the request (webhooks/S20, S21)', (name) => {
-    expect(headerPaths({ [name]: 'v' })).toEqual([name])
-  })
+  )('refuses %s, which belongs to the request (webhooks/S20, S21)', (name) =>
+    expect(headerPaths({ [name]: 'v' })).toEqual([name]),
+  )
 
-  it('refuses two names that differ in case only (webhooks/S22)', () => {
-    expect(headerPaths({ 'X-Key': 'a', 'x-key': 'b' })).toEqual(['x-key'])
-  })
+  it('refuses two names that differ in case only (webhooks/S22)', () =>
+    expect(headerPaths({ 'X-Key': 'a', 'x-key': 'b' })).toEqual(['x-key']))
 
-  it.each([[null], [[]], ['X-A: b'], [7]])('refuses %o, which is not an object', (headers) => {
-    expect(headerPaths(headers)).toEqual([''])
-  })
+  it.each([[null], [[]], ['X-A: b'], [7]])('refuses %o, which is not an object', (headers) =>
+    expect(headerPaths(headers)).toEqual(['']),
+  )
 
   it('refuses values that are not text', () => {
     const headers = { a: 1, b: null, c: undefined, d: ['x'], e: { toString: () => 'ok' } }
@@ -169,20 +155,16 @@ describe('TLS options (DE11)', () => {
     [{ ca: [pem('ca.cert'), Buffer.from(pem('selfSigned.cert'))] }],
     [{ cert: pem('client.cert'), key: Buffer.from(pem('client.key')) }],
     [{ ca: pem('ca.cert') + pem('selfSigned.cert'), cert: pem('client.cert'), key: pem('client.key') }],
-  ])('accept PEM texts and bytes', (tls) => {
-    expect(tlsFaults(tls)).toEqual([])
-  })
+  ])('accept PEM texts and bytes', (tls) => expect(tlsFaults(tls)).toEqual([]))
 
-  it('cannot turn verification off (webhooks/S32)', () => {
+  it('cannot turn verification off (webhooks/S32)', () =>
     expect(tlsPaths({ rejectUnauthorized: false, checkServerIdentity: () => undefined })).toEqual([
       'rejectUnauthorized',
       'checkServerIdentity',
-    ])
-  })
+    ]))
 
-  it('need the contents of a file, not its name', () => {
-    expect(tlsPaths({ ca: './ca.pem', cert: 'client.pem', key: 7 })).toEqual(['ca', 'cert', 'key'])
-  })
+  it('need the contents of a file, not its name', () =>
+    expect(tlsPaths({ ca: './ca.pem', cert: 'client.pem', key: 7 })).toEqual(['ca', 'cert', 'key']))
 
   it('need cert and key together, and of one pair', () => {
     expect(tlsPaths({ cert: pem('client.cert') })).toEqual(['key'])

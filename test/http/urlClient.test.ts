@@ -269,9 +269,7 @@ describe('a cancel leaves no socket', () => {
 
   it('inside the verdict', async () => {
     const receiver = await receive([{ do: 'headersOnly', code: 200 }])
-    const request = start(clientTo(receiver.url), post(), () => {
-      request.cancel()
-    })
+    const request = start(clientTo(receiver.url), post(), () => request.cancel())
     await request.decided
     await until(() => receiver.connections() === 0)
     expect(request.events).toHaveLength(1)

@@ -244,9 +244,7 @@ describe('wrong options of a webhook', () => {
     ['metadata', 'http://169.254.169.254/'],
     ['a metadata name', 'http://metadata.google.internal/'],
     ["loopback with egress 'public'", { url: 'http://127.1/', egress: 'public' }],
-  ])('throw for %s', (_what, options) => {
-    expect(messageOf(options)).toContain('Invalid webhook options')
-  })
+  ])('throw for %s', (_what, options) => expect(messageOf(options)).toContain('Invalid webhook options'))
 
   it('do not include an address that the allow list has', () => {
     const egress = { to: 'public', allow: ['10.1.0.0/16'] } as const

@@ -172,9 +172,9 @@ export const audienceLaws = <V>(subject: Syncing<V>, kind: Kind<V>): ReadonlyArr
     },
     {
       id: 'A4 a state that is changed in place after it was given changes nothing',
-      property: fc.property(changeable, changeable, (first, second) => {
-        same(subject.changedInPlace(first, second), subject.changes(first, second))
-      }),
+      property: fc.property(changeable, changeable, (first, second) =>
+        same(subject.changedInPlace(first, second), subject.changes(first, second)),
+      ),
     },
   ]
 }
@@ -223,9 +223,7 @@ const name = fc.oneof(
 export const nameLaws = (traitName: TraitName): ReadonlyArray<AudienceLaw> => [
   {
     id: 'N1 a trait name follows the rule, character by character',
-    property: fc.property(name, (each) => {
-      same(traitName(each), expectedName(each))
-    }),
+    property: fc.property(name, (each) => same(traitName(each), expectedName(each))),
   },
   {
     id: 'N2 a trait name is its own trait name, in both spellings of a character',
@@ -237,14 +235,11 @@ export const nameLaws = (traitName: TraitName): ReadonlyArray<AudienceLaw> => [
   },
 ]
 
-describe('laws of audiences', () => {
-  it.each(audienceLaws(audience, membership))('$id', ({ property }) => fc.assert(property))
-})
+describe('laws of audiences', () =>
+  it.each(audienceLaws(audience, membership))('$id', ({ property }) => fc.assert(property)))
 
-describe('laws of computed traits', () => {
-  it.each(audienceLaws(trait, values))('$id', ({ property }) => fc.assert(property))
-})
+describe('laws of computed traits', () =>
+  it.each(audienceLaws(trait, values))('$id', ({ property }) => fc.assert(property)))
 
-describe('laws of trait names', () => {
-  it.each(nameLaws(traitNameOf))('$id', ({ property }) => fc.assert(property))
-})
+describe('laws of trait names', () =>
+  it.each(nameLaws(traitNameOf))('$id', ({ property }) => fc.assert(property)))

@@ -21,9 +21,8 @@ export interface Law {
 const holds = (isSo: boolean, what: string): void => {
   if (!isSo) throw new Error(what)
 }
-const same = (found: unknown, expected: unknown): void => {
+const same = (found: unknown, expected: unknown): void =>
   holds(isDeepStrictEqual(found, expected), `${inspect(found)} instead of ${inspect(expected)}`)
-}
 const law = <T>(id: string, property: fc.IProperty<T>): Law => ({ id, property })
 
 export interface Settings {
@@ -306,12 +305,8 @@ export const play = (make: BatchUnderTest, { settings, commands }: World): Trace
 
   const subscription = source.pipe(make(options)).subscribe({
     next: onNext,
-    error: () => {
-      onEvent({ kind: 'error', ...told() })
-    },
-    complete: () => {
-      onEvent({ kind: 'complete', ...told() })
-    },
+    error: () => onEvent({ kind: 'error', ...told() }),
+    complete: () => onEvent({ kind: 'complete', ...told() }),
   })
 
   for (const command of commands) {
@@ -349,9 +344,7 @@ export const always = (
 ): Law =>
   law(
     id,
-    fc.property(world(options), (asked) => {
-      check(play(make, asked), asked.settings, asked)
-    }),
+    fc.property(world(options), (asked) => check(play(make, asked), asked.settings, asked)),
   )
 
 const grouping = (trace: Trace): ReadonlyArray<ReadonlyArray<number>> =>
@@ -401,19 +394,19 @@ const memberLaws = (make: BatchUnderTest): ReadonlyArray<Law> => [
     same(shape(trace), shape(without))
   }),
 
-  always(make, 'B3 no batch is empty', { within: true }, (trace) => {
+  always(make, 'B3 no batch is empty', { within: true }, (trace) =>
     holds(
       batchesOf(trace).every((batch) => batch.items.length > 0),
       'a batch is empty',
-    )
-  }),
+    ),
+  ),
 
-  always(make, 'B4 no batch has more members than allowed', { within: true }, (trace, { maxCount }) => {
+  always(make, 'B4 no batch has more members than allowed', { within: true }, (trace, { maxCount }) =>
     holds(
       batchesOf(trace).every((batch) => batch.items.length <= maxCount),
       'a batch has too many members',
-    )
-  }),
+    ),
+  ),
 
   always(
     make,
@@ -548,11 +541,11 @@ const closeLaws = (make: BatchUnderTest): ReadonlyArray<Law> => [
     },
   ),
 
-  always(make, 'B7 a flush leaves nothing behind', { ends: [] }, (trace, _, { commands }) => {
+  always(make, 'B7 a flush leaves nothing behind', { ends: [] }, (trace, _, { commands }) =>
     commands.forEach((command, i) => {
       if (command.do === 'flush') same(trace.rests[i]?.open, 0)
-    })
-  }),
+    }),
+  ),
 
   always(
     make,
@@ -636,11 +629,7 @@ export const batchLaws = (make: BatchUnderTest): ReadonlyArray<Law> => [
   ...closeLaws(make),
 ]
 
-describe('batch keeps the law', () => {
-  it.each(batchLaws(batch))('$id', ({ property }) => {
-    fc.assert(property)
-  })
-})
+describe('batch keeps the law', () => it.each(batchLaws(batch))('$id', ({ property }) => fc.assert(property)))
 
 fullDescribe('the worlds of the laws', () => {
   const traces = fc
@@ -649,9 +638,9 @@ fullDescribe('the worlds of the laws', () => {
   const share = (isSo: (trace: Trace, asked: World) => boolean): number =>
     traces.filter(({ trace, asked }) => isSo(trace, asked)).length / traces.length
 
-  it.each(['count', 'bytes', 'delay', 'flush', 'end'] as const)('have batches closed by %s', (cause) => {
-    expect(share((trace) => batchesOf(trace).some((each) => each.closedBy === cause))).toBeGreaterThan(0.05)
-  })
+  it.each(['count', 'bytes', 'delay', 'flush', 'end'] as const)('have batches closed by %s', (cause) =>
+    expect(share((trace) => batchesOf(trace).some((each) => each.closedBy === cause))).toBeGreaterThan(0.05),
+  )
 
   it('reach the limits: full bodies, items too large, a rest on unsubscription, the exact delay', () => {
     expect(

@@ -270,14 +270,13 @@ const plain = (verdict: Verdict): unknown =>
 type Check = (trace: Trace) => void
 
 const checks: Readonly<Record<string, Check>> = {
-  'B1 the requests are those of plain bisection': (trace) => {
+  'B1 the requests are those of plain bisection': (trace) =>
     trace.attempts.forEach((played, at) => {
       const expected = expectedOf(trace, at)?.requests
       const seen = played.calls.map(({ item }) => item.items)
       same(seen, played.cancelled ? expected?.slice(0, seen.length) : expected)
-    })
-  },
-  'B2 each member has its own verdict, by position': (trace) => {
+    }),
+  'B2 each member has its own verdict, by position': (trace) =>
     trace.attempts.forEach((played, at) => {
       const verdict = verdictIn(played)
       if (verdict === undefined) return
@@ -289,8 +288,7 @@ const checks: Readonly<Record<string, Check>> = {
         verdict._tag === 'Right',
         members.every(({ _tag }) => _tag === 'Right'),
       )
-    })
-  },
+    }),
   'B3 what was taken or refused for good is not sent again': (trace) => {
     const over = new Set<number>()
     for (const { item, verdictAt, attempt } of trace.attempts.flatMap(({ calls }) => calls)) {
@@ -424,8 +422,7 @@ export const bisectLaws = (make: MakeBisect): ReadonlyArray<Law> =>
     property: fc.asyncProperty(bisectWorld, async (world) => check(play(make, world))),
   }))
 
-describe('withBisection', () => {
+describe('withBisection', () =>
   it.each(bisectLaws((only, clock) => withBisection({ only, clock })))('$id', ({ property }) =>
     fc.assert(property),
-  )
-})
+  ))

@@ -172,9 +172,7 @@ const outboxOf = (kind: OutboxKind, clock: VirtualClock): Outbox<Message> | unde
       if (kind === 'failing' && asked % 4 === 1) throw new Error('a planted failure')
       if (kind === 'failing' && asked % 4 === 3) return Promise.reject(new Error('a planted failure'))
       return new Promise((resolve) => {
-        clock.schedule(3, () => {
-          resolve(Promise.resolve(inner.enqueue(items)))
-        })
+        clock.schedule(3, () => resolve(Promise.resolve(inner.enqueue(items))))
       })
     },
   }

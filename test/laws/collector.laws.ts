@@ -553,7 +553,7 @@ export const collectorLaws = (
     }
   })
 
-describe('laws of a collector', () => {
+describe('laws of a collector', () =>
   it('hold in random worlds', async () => {
     const reached = { ...unreached }
     await fc.assert(collectorLaws(createCollector, reached), { numRuns: runs(0.5) })
@@ -566,5 +566,4 @@ describe('laws of a collector', () => {
     expect(share(reached.notRouted)).toBeGreaterThan(0.1)
     expect(share(reached.deletions)).toBeGreaterThan(0.03)
     expect(share(reached.off)).toBeGreaterThan(0.05)
-  })
-})
+  }))

@@ -372,7 +372,7 @@ export const destinationLaws = (
     }
   })
 
-describe('laws of a destination', () => {
+describe('laws of a destination', () =>
   it('hold in random worlds', async () => {
     const reached = { ...nothing }
     await fc.assert(destinationLaws(openOver, reached))
@@ -385,5 +385,4 @@ describe('laws of a destination', () => {
     expect(share(reached.refused)).toBeGreaterThan(0.05)
     expect(share(reached.orderedPairs)).toBeGreaterThan(0.05)
     expect(share(reached.timedOut)).toBeGreaterThan(0.02)
-  })
-})
+  }))

@@ -177,9 +177,7 @@ export const road: Road = {
 }
 
 describe('the laws of events', () => {
-  it.each(eventLaws(road).map((law) => [law.id, law] as const))('%s', (_, law) => {
-    law.check()
-  })
+  it.each(eventLaws(road).map((law) => [law.id, law] as const))('%s', (_, law) => law.check())
 
   // Owned input is not copied, so what the caller changes afterwards is the caller's affair.
   const owned = { ...road, take: taking(eventCodec({ ...options, owned: true })) }
@@ -187,12 +185,10 @@ describe('the laws of events', () => {
     eventLaws(owned)
       .filter(({ id }) => !id.startsWith('EV8'))
       .map((law) => [law.id, law] as const),
-  )('for owned input: %s', (_, law) => {
-    law.check()
-  })
+  )('for owned input: %s', (_, law) => law.check())
 })
 
-const isTotal = <A>(codec: t.Type<A, unknown>): void => {
+const isTotal = <A>(codec: t.Type<A, unknown>): void =>
   fc.assert(
     fc.property(anyInput, (marked) => {
       codec.is(alive(marked))
@@ -204,7 +200,6 @@ const isTotal = <A>(codec: t.Type<A, unknown>): void => {
       } else expect(isJson(decoded.right)).toBe(true)
     }),
   )
-}
 
 it('codecs never throw, give faults or plain data, and say nothing of what was thrown', () => {
   isTotal(EventCodec)
@@ -212,7 +207,7 @@ it('codecs never throw, give faults or plain data, and say nothing of what was t
   isTotal(Integrations)
 })
 
-it('the codec for parsed calls does not throw for anything that JSON.parse gives', () => {
+it('the codec for parsed calls does not throw for anything that JSON.parse gives', () =>
   fc.assert(
     fc.property(
       fc.oneof(
@@ -226,10 +221,9 @@ it('the codec for parsed calls does not throw for anything that JSON.parse gives
         expect(ParsedEvent.is(parsed) && isLeft(decoded)).toBe(false)
       },
     ),
-  )
-})
+  ))
 
-it('what is says yes to is taken in as it is', () => {
+it('what is says yes to is taken in as it is', () =>
   fc.assert(
     fc.property(
       fc.oneof(
@@ -242,5 +236,4 @@ it('what is says yes to is taken in as it is', () => {
         expect(isLeft(decoded) ? undefined : decoded.right).toEqual(each)
       },
     ),
-  )
-})
+  ))

@@ -275,8 +275,7 @@ export const firstSuccessLaws = (make: MakeFirstSuccess): ReadonlyArray<Law> => 
   },
 ]
 
-describe('firstSuccess', () => {
+describe('firstSuccess', () =>
   it.each(firstSuccessLaws((sinks, clock) => firstSuccess(sinks, { clock })))('$id', ({ property }) =>
     fc.assert(property),
-  )
-})
+  ))

@@ -252,10 +252,9 @@ export const openStack =
     }
   }
 
-describe('layers in any order keep the contract of a sink', () => {
-  it.each(sinkLaws({ worlds: stackWorld, open: openStack() }))('$id', ({ property }) => fc.assert(property))
-})
+describe('layers in any order keep the contract of a sink', () =>
+  it.each(sinkLaws({ worlds: stackWorld, open: openStack() }))('$id', ({ property }) => fc.assert(property)))
 
-describe.each(Object.entries(passiveLayers))('%s', (_name, make) => {
-  it.each(layerLaws(make))('$id', ({ property }) => fc.assert(property, { numRuns: runs(0.5) }))
-})
+describe.each(Object.entries(passiveLayers))('%s', (_name, make) =>
+  it.each(layerLaws(make))('$id', ({ property }) => fc.assert(property, { numRuns: runs(0.5) })),
+)

@@ -167,6 +167,4 @@ const play = async (make: MakeOrdered, { items, maxInFlight, maxBehind, isSlow, 
 export const orderedLaws = (make: MakeOrdered): fc.IAsyncProperty<[World]> =>
   fc.asyncProperty(world, (each) => play(make, each))
 
-describe('an outbox in order', () => {
-  it('keeps its laws', () => fc.assert(orderedLaws(ordered)))
-})
+describe('an outbox in order', () => it('keeps its laws', () => fc.assert(orderedLaws(ordered))))

@@ -437,6 +437,4 @@ export const memoryGround: Ground = {
   open: (bounds, clock) => memoryOutbox<Item>({ ...bounds, sizeOf: ({ size }) => size, clock }),
 }
 
-describe('the laws of an outbox hold', () => {
-  it('in memory', () => fc.assert(outboxLaws(() => memoryGround)))
-})
+describe('the laws of an outbox hold', () => it('in memory', () => fc.assert(outboxLaws(() => memoryGround))))

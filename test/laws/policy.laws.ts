@@ -418,9 +418,7 @@ const stepLaws = (step: StepFunction): ReadonlyArray<Law> =>
   }).map(([id, check]) =>
     law(
       id,
-      fc.property(moment, (at) => {
-        check(step, at)
-      }),
+      fc.property(moment, (at) => check(step, at)),
     ),
   )
 
@@ -448,27 +446,22 @@ const { concat, empty } = Monoid
 
 /** The laws, over an implementation of `step`. */
 const combineLaws = (step: StepFunction): ReadonlyArray<Law> => {
-  const equal = (a: RetryPolicy, b: RetryPolicy, moment: AnyMoment): void => {
+  const equal = (a: RetryPolicy, b: RetryPolicy, moment: AnyMoment): void =>
     same(effect(step, a, moment), effect(step, b, moment))
-  }
   const lawOf = (
     id: string,
     check: (a: RetryPolicy, b: RetryPolicy, c: RetryPolicy, moment: AnyMoment) => void,
   ): Law => law(id, fc.property(anyPolicy, anyPolicy, anyPolicy, momentOfAny, check))
   return [
-    lawOf('associative', (a, b, c, moment) => {
-      equal(concat(concat(a, b), c), concat(a, concat(b, c)), moment)
-    }),
+    lawOf('associative', (a, b, c, moment) =>
+      equal(concat(concat(a, b), c), concat(a, concat(b, c)), moment),
+    ),
     lawOf('always is the identity', (a, _b, _c, moment) => {
       equal(concat(empty, a), a, moment)
       equal(concat(a, empty), a, moment)
     }),
-    lawOf('commutative in effect', (a, b, _c, moment) => {
-      equal(concat(a, b), concat(b, a), moment)
-    }),
-    lawOf('idempotent', (a, _b, _c, moment) => {
-      equal(concat(a, a), a, moment)
-    }),
+    lawOf('commutative in effect', (a, b, _c, moment) => equal(concat(a, b), concat(b, a), moment)),
+    lawOf('idempotent', (a, _b, _c, moment) => equal(concat(a, a), a, moment)),
     lawOf('the longer delay wins', (a, b, _c, moment) => {
       const [left, right, both] = [a, b, concat(a, b)].map((policy) => effect(step, policy, moment))
       if (!left || !right || !both || !waits(left) || !waits(right) || !waits(both)) return
@@ -495,8 +488,4 @@ export const policyLaws = (implementation: StepFunction): ReadonlyArray<Law> => 
   ...combineLaws(implementation),
 ]
 
-describe('step', () => {
-  it.each(policyLaws(step))('keeps $id', ({ check }) => {
-    check()
-  })
-})
+describe('step', () => it.each(policyLaws(step))('keeps $id', ({ check }) => check()))

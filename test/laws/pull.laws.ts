@@ -96,12 +96,8 @@ const watched =
           subscriber.next(n)
           depth(-1)
         },
-        error: (error: unknown) => {
-          subscriber.error(error)
-        },
-        complete: () => {
-          subscriber.complete()
-        },
+        error: (error: unknown) => subscriber.error(error),
+        complete: () => subscriber.complete(),
       }),
     )
 
@@ -187,9 +183,8 @@ const ascending = (numbers: ReadonlyArray<number>): ReadonlyArray<number> =>
   [...numbers].sort((a, b) => a - b)
 
 const checks: Readonly<Record<string, (trace: Trace, asked: World) => void>> = {
-  'U1 takes the next item only while fewer than the window are in the pipeline': ({ beyond }) => {
-    same(beyond, 0)
-  },
+  'U1 takes the next item only while fewer than the window are in the pipeline': ({ beyond }) =>
+    same(beyond, 0),
   'U2 every item comes out once; after an unsubscribe at most once': (trace, { total }) => {
     const came = ascending(trace.came)
     if (trace.pulledAtStop === undefined) same(came, upTo(total))
@@ -211,9 +206,7 @@ const checks: Readonly<Record<string, (trace: Trace, asked: World) => void>> = {
     holds(!trace.nested, 'an item entered inside another')
     if (delays.every((delay) => delay === 0)) same(trace.came, ascending(trace.came))
   },
-  'U7 no timer is left': ({ pending }) => {
-    same(pending, 0)
-  },
+  'U7 no timer is left': ({ pending }) => same(pending, 0),
 }
 
 export const pullLaws = (make: MakePull) =>

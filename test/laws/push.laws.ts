@@ -206,18 +206,14 @@ const checks: Readonly<Record<string, (trace: Trace, asked: World) => void>> = {
     same(trace.stats.accepted, trace.taken.length)
     same(trace.stats.refused, trace.answers.length - trace.taken.length)
   },
-  'Q4 items come out in the order of their offers': ({ read }) => {
-    same(read, ascending(read))
-  },
+  'Q4 items come out in the order of their offers': ({ read }) => same(read, ascending(read)),
   'Q5 no reader waits while an item waits, and nothing waits after the end': ({ after }, { commands }) => {
     for (const { unread, waiting } of after) holds(unread === 0 || waiting === 0, 'a reader waits')
     const end = commands.findIndex((each) => each.do === 'end' || each.do === 'leave')
     for (const { unread, notReady } of end < 0 ? [] : after.slice(end))
       holds(unread === 0 && notReady === 0, 'a caller waits after the end')
   },
-  'Q6 ready resolves in the order of the calls': ({ ready }) => {
-    same(ready, ascending(ready))
-  },
+  'Q6 ready resolves in the order of the calls': ({ ready }) => same(ready, ascending(ready)),
   'Q7 answers, counts and losses are those of a plain list': ({ wrong, lost, whyLost }, { overflow }) => {
     same(wrong, [])
     if (overflow === 'dropOldest') same(lost, ascending(lost))

@@ -140,10 +140,7 @@ export const play = async (
           }
           receiver.next(verdictOf(answer, name, clock.now()))
           if (rest === 0) receiver.complete()
-          else
-            cancelRest = clock.schedule(rest, () => {
-              receiver.complete()
-            })
+          else cancelRest = clock.schedule(rest, () => receiver.complete())
         }
         const cancel = after === 0 ? (speak(), () => undefined) : clock.schedule(after, speak)
         return () => {
@@ -179,9 +176,7 @@ export const play = async (
             receiver.error(error)
           },
         })
-        return () => {
-          subscription.unsubscribe()
-        }
+        return () => subscription.unsubscribe()
       },
       () => () => Promise.resolve(),
     )
@@ -398,7 +393,7 @@ export const relayLaws = (make: MakeRelay, reached: Reached = nothingReached()):
     }
   })
 
-describe('the laws of a relay hold', () => {
+describe('the laws of a relay hold', () =>
   it('over an outbox that survives crashes', async () => {
     const reached = nothingReached()
     await fc.assert(relayLaws(relay, reached))
@@ -410,5 +405,4 @@ describe('the laws of a relay hold', () => {
     expect(share(reached.expired)).toBeGreaterThan(0.1)
     expect(share(reached.remembered)).toBeGreaterThan(0.05)
     expect(share(reached.defects)).toBeGreaterThan(0.1)
-  })
-})
+  }))

@@ -229,9 +229,7 @@ const checks: Readonly<Record<string, (ran: ReadonlyArray<Ran>, pending: number)
       holds(1_000 + (call.endedAt ?? Infinity) <= startedAt + delivery.cancelAt, 'it ran on')
     }
   },
-  'G5 there is no timer': (_ran, pending) => {
-    same(pending, 0)
-  },
+  'G5 there is no timer': (_ran, pending) => same(pending, 0),
 }
 
 export const gateLaws = (make: MakeGate): ReadonlyArray<Law> =>
@@ -243,8 +241,7 @@ export const gateLaws = (make: MakeGate): ReadonlyArray<Law> =>
     }),
   }))
 
-describe('withRetryAfterGate', () => {
+describe('withRetryAfterGate', () =>
   it.each(gateLaws((most, clock) => withRetryAfterGate({ most, clock })))('$id', ({ property }) =>
     fc.assert(property),
-  )
-})
+  ))

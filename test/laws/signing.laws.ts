@@ -132,9 +132,9 @@ export const signingLaws = ({ sign, verifyRaw, verifyParsed }: Signing): Readonl
   ),
   law(
     'S2 a flipped bit of the body fails',
-    fc.property(secretText, bytes, fc.nat(), (secret, body, at) => {
-      same(verifyRaw(secret, flipped(body, at), sign(secret, body))._tag, 'Left')
-    }),
+    fc.property(secretText, bytes, fc.nat(), (secret, body, at) =>
+      same(verifyRaw(secret, flipped(body, at), sign(secret, body))._tag, 'Left'),
+    ),
   ),
   law(
     'S2 a flipped bit of the secret fails',
@@ -154,9 +154,9 @@ export const signingLaws = ({ sign, verifyRaw, verifyParsed }: Signing): Readonl
   ),
   law(
     'S3 a signature is 40 lower-case hexadecimal digits',
-    fc.property(secretText, bytes, (secret, body) => {
-      holds(/^[0-9a-f]{40}$/.test(sign(secret, body)), 'it is not')
-    }),
+    fc.property(secretText, bytes, (secret, body) =>
+      holds(/^[0-9a-f]{40}$/.test(sign(secret, body)), 'it is not'),
+    ),
   ),
   law(
     'S4 an empty or padded secret neither signs nor verifies',
@@ -237,8 +237,5 @@ export const signingLaws = ({ sign, verifyRaw, verifyParsed }: Signing): Readonl
   ),
 ]
 
-describe('signing', () => {
-  it.each(signingLaws({ sign, verifyRaw, verifyParsed }))('keeps $id', ({ check }) => {
-    check()
-  })
-})
+describe('signing', () =>
+  it.each(signingLaws({ sign, verifyRaw, verifyParsed }))('keeps $id', ({ check }) => check()))

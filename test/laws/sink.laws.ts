@@ -51,9 +51,9 @@ const openFunction = ({ replies }: World): Subject => {
         running--
         settle()
       }
-      const cancel = clock.schedule(reply?.after ?? 0, () => {
-        end(() => (reply?.throws === true ? reject(new Error('planted')) : resolve(verdict)))
-      })
+      const cancel = clock.schedule(reply?.after ?? 0, () =>
+        end(() => (reply?.throws === true ? reject(new Error('planted')) : resolve(verdict))),
+      )
       signal.addEventListener('abort', () => {
         cancel()
         end(() => reject(new Error('aborted')))
@@ -93,9 +93,7 @@ const openSlow = ({ delays, failsAt }: SlowWorld) => {
     decodeStrings: false,
     write: (_line, _encoding, done) => {
       const n = writes++
-      clock.schedule(delays[n % delays.length] ?? 0, () => {
-        done(n === failsAt ? systemError('ENOSPC') : null)
-      })
+      clock.schedule(delays[n % delays.length] ?? 0, () => done(n === failsAt ? systemError('ENOSPC') : null))
     },
   })
   const sink = ndjson<number>(stream, {
@@ -127,9 +125,8 @@ const openMemory = (limit: number): Subject => {
   }
 }
 
-describe('a sink from a function', () => {
-  it.each(sinkLaws({ worlds: world, open: openFunction }))('$id', ({ property }) => fc.assert(property))
-})
+describe('a sink from a function', () =>
+  it.each(sinkLaws({ worlds: world, open: openFunction }))('$id', ({ property }) => fc.assert(property)))
 
 describe('memory', () => {
   const worlds = fc.integer({ min: 1_000, max: 2_000 })

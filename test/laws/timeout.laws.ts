@@ -230,8 +230,7 @@ export const timeoutLaws = (make: MakeTimeout): ReadonlyArray<Law> =>
     property: fc.asyncProperty(timeoutWorld, async (world) => holds(play(make, world), world)),
   }))
 
-describe('withTimeout', () => {
+describe('withTimeout', () =>
   it.each(timeoutLaws((within, clock) => withTimeout(within, { clock })))('$id', ({ property }) =>
     fc.assert(property, { numRuns: runs(0.5) }),
-  )
-})
+  ))

@@ -29,7 +29,7 @@ describe('logLine', () => {
     expect(lines.join()).not.toContain(SECRET)
   })
 
-  it('is one line, whatever an id contains', () => {
+  it('is one line, whatever an id contains', () =>
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom('a', '\n', '\r', '\u001b', '\u2028', '\u0085', 'é') }),
@@ -38,8 +38,7 @@ describe('logLine', () => {
           expect(line).toMatch(/^[^\p{Cc}\u2028\u2029]*$/u)
         },
       ),
-    )
-  })
+    ))
 })
 
 describe('kindOf', () => {
@@ -52,14 +51,13 @@ describe('kindOf', () => {
     expect(kindOf(Object.assign(new Error(''), { stack: undefined }))).toBe('Error')
   })
 
-  it('does not contain the message', () => {
+  it('does not contain the message', () =>
     fc.assert(
       fc.property(fc.string({ minLength: 4 }), fc.boolean(), (rest, withFrame) => {
         const message = `${rest}${SECRET}${withFrame ? `\n    at ${SECRET} (file:1:1)` : ''}`
         expect(kindOf(new Error(message))).not.toContain(SECRET)
       }),
-    )
-  })
+    ))
 
   it('reports an error that cannot be read', () => {
     const error = new Error('x')
@@ -126,7 +124,5 @@ describe('debugListener', () => {
     expect(lines[0]).toContain('headrace:urlSkipped m1: attempt 3')
   })
 
-  it('writes nothing for another namespace', () => {
-    expect(written('express:*')).toEqual([])
-  })
+  it('writes nothing for another namespace', () => expect(written('express:*')).toEqual([]))
 })

@@ -70,7 +70,7 @@ describe('callSafely', () => {
   })
 })
 
-describe('channel', () => {
+describe('channel', () =>
   it('publishes each kind on its own channel', () => {
     const seen: unknown[] = []
     const listener = (message: unknown, name: string | symbol): void => {
@@ -92,8 +92,7 @@ describe('channel', () => {
     for (const name of names) diagnostics.unsubscribe(`headrace:${name}`, listener)
     logEvents.forEach(channel)
     expect(seen).toEqual(logEvents)
-  })
-})
+  }))
 
 describe('isListening', () => {
   const debug = process.env['DEBUG']

@@ -135,30 +135,25 @@ describe('toLogger', () => {
         (results) => {
           const { lines, onEvent } = logged()
           // Ten a second: within half a minute at most.
-          results.forEach((result, i) => {
-            onEvent(attempted(A, i * 100, result))
-          })
+          results.forEach((result, i) => onEvent(attempted(A, i * 100, result)))
           expect(lines.length).toBeLessThanOrEqual(3)
         },
       ),
     )
   })
 
-  it('counts each failure once', () => {
+  it('counts each failure once', () =>
     fc.assert(
       fc.property(fc.array(fc.boolean(), { maxLength: 60, size: 'max' }), (results) => {
         const { lines, onEvent } = logged({ quiet: 0 })
-        results.forEach((good, i) => {
-          onEvent(attempted(A, i, good ? undefined : unavailable))
-        })
+        results.forEach((good, i) => onEvent(attempted(A, i, good ? undefined : unavailable)))
         onEvent(attempted(A, 99))
         const counted = lines
           .map((line) => Number(/after (\d+)/.exec(line)?.[1] ?? 0))
           .reduce((sum, n) => sum + n, 0)
         expect(counted).toBe(results.filter((good) => !good).length)
       }),
-    )
-  })
+    ))
 
   it('remembers at most `most` sinks', () => {
     const { lines, onEvent } = logged({ most: 2, quiet: 0 })

@@ -75,7 +75,7 @@ describe('the laws of audiences find', () => {
   })
 })
 
-describe('the laws of trait names find', () => {
+describe('the laws of trait names find', () =>
   it.each<[what: string, id: string, mutant: (name: string) => string | undefined]>([
     ['one that keeps capitals', 'N1', (name) => name.match(/[\p{L}\p{Nd}\p{M}]+/gu)?.join('_')],
     ['one that splits at every capital', 'N1', (name) => traitNameOf(name.replaceAll(/(?=\p{Lu})/gu, ' '))],
@@ -87,5 +87,4 @@ describe('the laws of trait names find', () => {
     ],
   ])('%s', async (_, id, mutant) => {
     expect(await failsBy(nameLaws(mutant), id)).toBe(true)
-  })
-})
+  }))

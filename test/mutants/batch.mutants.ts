@@ -94,15 +94,11 @@ const batchWith =
         })
         const pass = (value: Either<L | TooLarge, BatchPayload<A>>): void => {
           waiting.push({
-            run: () => {
-              subscriber.next(value)
-            },
+            run: () => subscriber.next(value),
           })
         }
         const send = (payload: BatchPayload<A>): void => {
-          const run = (): void => {
-            subscriber.next(right(payload))
-          }
+          const run = (): void => subscriber.next(right(payload))
           waiting.push({ batch: payload, run })
         }
         const close = (closedBy: ClosedBy): void => {
@@ -135,9 +131,7 @@ const batchWith =
             return
           }
           const owner = open[0]
-          cancel = clock.schedule(wait > 0 ? wait : maxDelay, () => {
-            onTimer(owner)
-          })
+          cancel = clock.schedule(wait > 0 ? wait : maxDelay, () => onTimer(owner))
         }
         const turnAway = (payload: Payload<A>, alone: number): void => {
           if (is('oversizeDrops')) open = []
@@ -187,17 +181,12 @@ const batchWith =
             else pass(each)
             drain()
           },
-          error: (defect: unknown) => {
+          error: (defect: unknown) =>
             end('lostOnError', () => {
               if (is('errorSwallowed')) subscriber.complete()
               else subscriber.error(defect)
-            })
-          },
-          complete: () => {
-            end('noFinalFlush', () => {
-              subscriber.complete()
-            })
-          },
+            }),
+          complete: () => end('noFinalFlush', () => subscriber.complete()),
         })
       })
   }

@@ -109,9 +109,8 @@ const mutants: Readonly<Record<string, CreateCollector>> = {
   },
 }
 
-describe('the laws of a collector find', () => {
+describe('the laws of a collector find', () =>
   it.each(Object.entries(mutants))('one that %s', async (_, mutant) => {
     const { failed } = await fc.check(collectorLaws(mutant), { numRuns: 1_000, endOnFailure: true })
     expect(failed).toBe(true)
-  })
-})
+  }))

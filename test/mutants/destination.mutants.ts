@@ -47,9 +47,8 @@ const mutants: Readonly<Record<string, OpenDestination>> = {
   },
 }
 
-describe('the laws of a destination find', () => {
+describe('the laws of a destination find', () =>
   it.each(Object.entries(mutants))('one that %s', async (_, mutant) => {
     const { failed } = await fc.check(destinationLaws(mutant), { numRuns: 1_000, endOnFailure: true })
     expect(failed).toBe(true)
-  })
-})
+  }))

@@ -193,11 +193,10 @@ export const eventMutants: Readonly<Record<string, (road: Road) => Road>> = {
   'a dead letter on the wire form': (road) => ({ ...road, callOf: (event) => road.toBody(event) }),
 }
 
-describe('the laws of events fail for', () => {
-  it.each(Object.entries(eventMutants))('%s', (_, mutant) => {
-    expect(eventLaws(mutant(road)).some((law) => law.fails())).toBe(true)
-  })
-})
+describe('the laws of events fail for', () =>
+  it.each(Object.entries(eventMutants))('%s', (_, mutant) =>
+    expect(eventLaws(mutant(road)).some((law) => law.fails())).toBe(true),
+  ))
 
 describe('the generators reach what they are for', () => {
   const share = <A>(values: fc.Arbitrary<A>, has: (value: A) => boolean): number =>

@@ -48,7 +48,7 @@ const mutants: Readonly<Record<string, readonly [law: keyof typeof LAWS, make: M
   ],
 }
 
-describe('the laws of an order', () => {
+describe('the laws of an order', () =>
   it.each(Object.entries(mutants))('find one that %s', async (_, [law, make]) => {
     const { failed, errorInstance } = await fc.check(orderedLaws(make), {
       numRuns: 1_000,
@@ -56,5 +56,4 @@ describe('the laws of an order', () => {
     })
     expect(failed).toBe(true)
     expect(String(errorInstance)).toContain(`${law}: ${LAWS[law]}`)
-  })
-})
+  }))

@@ -114,7 +114,7 @@ const mutants: Readonly<Record<string, readonly [law: Law, change: Change]>> = {
   'keeps what it should hand back': ['remaining', () => ({ takeRemaining: () => [] })],
 }
 
-describe('the laws of an outbox', () => {
+describe('the laws of an outbox', () =>
   it.each(Object.entries(mutants))('find one that %s', async (_, [law, change]) => {
     const laws = outboxLaws(() => ({
       open: (bounds, clock) => {
@@ -125,5 +125,4 @@ describe('the laws of an outbox', () => {
     const { failed, errorInstance } = await fc.check(laws, { numRuns: 1_000, endOnFailure: true })
     expect(failed).toBe(true)
     expect(String(errorInstance)).toContain(`${law}: ${LAWS[law]}`)
-  })
-})
+  }))

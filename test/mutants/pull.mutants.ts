@@ -56,15 +56,9 @@ itCatches<MakePull>('pull', pullLaws, {
     (source, pipeline, options) =>
       new Observable((subscriber) => {
         pull(source, pipeline, options).subscribe({
-          next: (output) => {
-            subscriber.next(output)
-          },
-          error: (error: unknown) => {
-            subscriber.error(error)
-          },
-          complete: () => {
-            subscriber.complete()
-          },
+          next: (output) => subscriber.next(output),
+          error: (error: unknown) => subscriber.error(error),
+          complete: () => subscriber.complete(),
         })
       }),
   ],

@@ -65,9 +65,8 @@ const mutants: Readonly<Record<string, MakeRelay>> = {
   })),
 }
 
-describe('the laws of a relay', () => {
+describe('the laws of a relay', () =>
   it.each(Object.entries(mutants))('find one that %s', async (_, mutant) => {
     const { failed } = await fc.check(relayLaws(mutant), { numRuns: 1_000, endOnFailure: true })
     expect(failed).toBe(true)
-  })
-})
+  }))

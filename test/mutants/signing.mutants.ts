@@ -194,9 +194,8 @@ const mutants: ReadonlyArray<{
   },
 ]
 
-describe('the laws of signing fail for a version that', () => {
+describe('the laws of signing fail for a version that', () =>
   it.each(mutants)('$name: $law', ({ law, signing }) => {
     const laws = signingLaws(signing).filter(({ id }) => id.startsWith(`${law} `))
     expect(laws.some(({ fails }) => fails())).toBe(true)
-  })
-})
+  }))

@@ -134,9 +134,8 @@ describe('batch', () => {
     expect(words(NEVER, { flush: throwError(() => 'at once') })).toEqual(['error at once'])
   })
 
-  it('goes on when its flush completes', () => {
-    expect(words(rail('1'), { flush: of('now') })).toEqual(['1 by end', 'complete'])
-  })
+  it('goes on when its flush completes', () =>
+    expect(words(rail('1'), { flush: of('now') })).toEqual(['1 by end', 'complete']))
 
   it('emits an error if newId throws', () => {
     const newId = (): string => {
@@ -179,12 +178,11 @@ describe('batch', () => {
 })
 
 describe('what batch hands back at unsubscribing', () => {
-  const open = (options: BatchOptions): void => {
+  const open = (options: BatchOptions): void =>
     concat(rail('1', '2'), NEVER)
       .pipe(batch({ clock: virtualClock({ start: 7 }), ...options }))
       .subscribe()
       .unsubscribe()
-  }
 
   const published = (name: string, act: () => void): ReadonlyArray<unknown> => {
     const seen: unknown[] = []
@@ -202,32 +200,21 @@ describe('what batch hands back at unsubscribing', () => {
     const abandoned = (payloads: ReadonlyArray<Payload<unknown>>): void => {
       back.push(payloads.map(({ text }) => text))
     }
-    expect(
-      published('headrace:refused', () => {
-        open({ abandoned })
-      }),
-    ).toEqual([])
+    expect(published('headrace:refused', () => open({ abandoned }))).toEqual([])
     expect(back).toEqual([['1', '2']])
   })
 
-  it('is published without a listener', () => {
-    expect(
-      published('headrace:refused', () => {
-        open({})
-      }),
-    ).toMatchObject([
+  it('is published without a listener', () =>
+    expect(published('headrace:refused', () => open({}))).toMatchObject([
       { _tag: 'Refused', at: 7, refusal: { _tag: 'Closed', input: { text: '1' } } },
       { _tag: 'Refused', at: 7, refusal: { _tag: 'Closed', input: { text: '2' } } },
-    ])
-  })
+    ]))
 
   it('goes on when the listener throws', () => {
     const abandoned = (): void => {
       throw new Error('not now')
     }
-    const defects = published('headrace:defect', () => {
-      open({ abandoned })
-    })
+    const defects = published('headrace:defect', () => open({ abandoned }))
     expect(defects).toMatchObject([
       { _tag: 'Defect', at: 7, where: 'abandoned', error: new Error('not now') },
     ])
@@ -251,9 +238,7 @@ const clockOf = (scheduler: TestScheduler): Clock => ({
   monotonic: () => scheduler.now(),
   schedule: (delay, task) => {
     const subscription = scheduler.schedule(task, delay)
-    return () => {
-      subscription.unsubscribe()
-    }
+    return () => subscription.unsubscribe()
   },
 })
 
@@ -268,9 +253,7 @@ interface Drawing {
 }
 
 const drawn = ({ source, options, out, values, flush, unsubscribed }: Drawing): void => {
-  const scheduler = new TestScheduler((actual, expected) => {
-    expect(actual).toEqual(expected)
-  })
+  const scheduler = new TestScheduler((actual, expected) => expect(actual).toEqual(expected))
   scheduler.run(({ hot, expectObservable }) => {
     const input = hot(source).pipe(
       map((letter) => (letter === letter.toUpperCase() ? left(letter) : right(payload(letter)))),
@@ -285,69 +268,59 @@ const drawn = ({ source, options, out, values, flush, unsubscribed }: Drawing): 
 }
 
 describe('batch in marbles', () => {
-  it('closes by count', () => {
+  it('closes by count', () =>
     drawn({
       source: 'ab-cd-|',
       options: { maxCount: 2 },
       out: '   -x--y-|',
       values: { x: 'a,b by count', y: 'c,d by count' },
-    })
-  })
+    }))
 
-  it('closes by bytes before the item that would be one too many: two items, two brackets and a comma make five', () => {
+  it('closes by bytes before the item that would be one too many: two items, two brackets and a comma make five', () =>
     drawn({
       source: 'a-b-c-|',
       options: { maxBytes: 6 },
       out: '   ----x-(y|)',
       values: { x: 'a,b by bytes', y: 'c by end' },
-    })
-  })
+    }))
 
-  it('closes at once when it is full to the byte', () => {
-    drawn({ source: 'a-b-|', options: { maxBytes: 5 }, out: '--x-|', values: { x: 'a,b by bytes' } })
-  })
+  it('closes at once when it is full to the byte', () =>
+    drawn({ source: 'a-b-|', options: { maxBytes: 5 }, out: '--x-|', values: { x: 'a,b by bytes' } }))
 
-  it('waits for the delay, from the first item', () => {
+  it('waits for the delay, from the first item', () =>
     drawn({
       source: '-a-b---c-----|',
       options: { maxDelay: 4 },
       out: '   -----x-----y-|',
       values: { x: 'a,b by delay', y: 'c by delay' },
-    })
-  })
+    }))
 
-  it('waits for the delay, from the last flush: what comes after a longer pause leaves at once', () => {
+  it('waits for the delay, from the last flush: what comes after a longer pause leaves at once', () =>
     drawn({
       source: '-a-------b-c----|',
       options: { maxDelay: 4, delayFrom: 'lastFlush' },
       out: '   ----x----y---z--|',
       values: { x: 'a by delay', y: 'b by delay', z: 'c by delay' },
-    })
-  })
+    }))
 
-  it('flushes when it is told to, and an empty flush is nothing', () => {
+  it('flushes when it is told to, and an empty flush is nothing', () =>
     drawn({
       source: 'a-b--c|',
       flush: ' ---ff--',
       options: {},
       out: '   ---x--(y|)',
       values: { x: 'a,b by flush', y: 'c by end' },
-    })
-  })
+    }))
 
-  it('lets pass at once what has ended already', () => {
-    drawn({ source: 'aB-b|', options: {}, out: '-l--(x|)', values: { l: 'left B', x: 'a,b by end' } })
-  })
+  it('lets pass at once what has ended already', () =>
+    drawn({ source: 'aB-b|', options: {}, out: '-l--(x|)', values: { l: 'left B', x: 'a,b by end' } }))
 
-  it('emits the rest before an error', () => {
-    drawn({ source: 'ab-#', options: {}, out: '---(x#)', values: { x: 'a,b by end' } })
-  })
+  it('emits the rest before an error', () =>
+    drawn({ source: 'ab-#', options: {}, out: '---(x#)', values: { x: 'a,b by end' } }))
 
-  it('emits nothing for nothing', () => {
-    drawn({ source: '-------|', options: { maxDelay: 2 }, out: '-------|', values: {} })
-  })
+  it('emits nothing for nothing', () =>
+    drawn({ source: '-------|', options: { maxDelay: 2 }, out: '-------|', values: {} }))
 
-  it('emits nothing after it was unsubscribed', () => {
-    drawn({ source: 'ab---c', options: { maxDelay: 3 }, unsubscribed: '--!', out: '---', values: {} })
-  })
+  it('emits nothing after it was unsubscribed', () =>
+    drawn({ source: 'ab---c', options: { maxDelay: 3 }, unsubscribed: '--!', out: '---', values: {} }))
 })

@@ -61,9 +61,7 @@ const record = <T>(stream: Observable<T>): { values: T[]; end: string; stop: () 
     error: (error: unknown) => (seen.end = `error: ${String(error)}`),
     complete: () => (seen.end = 'complete'),
   })
-  seen.stop = () => {
-    subscription.unsubscribe()
-  }
+  seen.stop = () => subscription.unsubscribe()
   return seen
 }
 
@@ -401,9 +399,7 @@ describe('a subscriber that acts inside next', () => {
     })
     const shared = new Subject<Ended>()
     const seen: string[] = []
-    shared.pipe(take(1)).subscribe(() => {
-      items.next(right('second'))
-    })
+    shared.pipe(take(1)).subscribe(() => items.next(right('second')))
     shared.subscribe({ next: (ended) => seen.push(told(ended)), complete: () => seen.push('complete') })
     items.pipe(deliver(sink, { clock })).subscribe(shared)
     items.next(right('first'))
@@ -428,15 +424,14 @@ describe('a subscriber that acts inside next', () => {
   })
 })
 
-describe('a stop that is there from the start', () => {
+describe('a stop that is there from the start', () =>
   it('completes without asking the source', () => {
     const { items, stream } = open(() => ({ stop: new BehaviorSubject(1) }))
     const seen: string[] = []
     stream.subscribe({ next: (ended) => seen.push(told(ended)), complete: () => seen.push('complete') })
     expect(seen).toEqual(['complete'])
     expect(items.observed).toBe(false)
-  })
-})
+  }))
 
 describe('a tell that is an async function and rejects', () => {
   it('stops nothing', async () => {

@@ -25,7 +25,7 @@ const shown = (each: Either<Refusal | 'gone', EventPayload<unknown>>): string =>
   return each.left === 'gone' ? 'gone' : show(each.left)
 }
 
-it('writes what is right, and lets pass what is left', () => {
+it('writes what is right, and lets pass what is left', () =>
   new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(
     ({ cold, expectObservable }) => {
       const item = { messageId: 'm1', n: 1 }
@@ -35,8 +35,7 @@ it('writes what is right, and lets pass what is left', () => {
         x: left('gone'),
       })
     },
-  )
-})
+  ))
 
 it('refuses what is too large or no JSON, and its neighbours go on', async () => {
   const items = [
@@ -98,7 +97,7 @@ it('has 64,000 bytes by default, and another limit for calls', async () => {
   expect(calls.map(({ _tag }) => _tag)).toEqual(['Right', 'Left'])
 })
 
-it('later changes of the call change neither the text nor the item', () => {
+it('later changes of the call change neither the text nor the item', () =>
   fc.assert(
     fc.property(arbitrary.events.identify, (event) => {
       const call = structuredClone(event) as {
@@ -118,8 +117,7 @@ it('later changes of the call change neither the text nor the item', () => {
           expect(each.right.id).toBe(event.messageId)
         })
     }),
-  )
-})
+  ))
 
 it('infers what comes out', () => {
   const rail = of(1).pipe(validate(Event), encode(toWebhookBody))

@@ -51,9 +51,9 @@ describe('sign', () => {
     expect(seen[0]).toBe(ended)
   })
 
-  it.each(['', ' s', 's\n'])('throws for the secret %j when the pipeline is put together', (secret) => {
-    expect(() => sign(secret)).toThrow(TypeError)
-  })
+  it.each(['', ' s', 's\n'])('throws for the secret %j when the pipeline is put together', (secret) =>
+    expect(() => sign(secret)).toThrow(TypeError),
+  )
 
   it('keeps both types', () => {
     const source: ObservableEither<'ended', Payload<{ readonly n: number }>> = NEVER

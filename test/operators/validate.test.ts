@@ -30,7 +30,7 @@ const said = async <A>(codec: t.Type<A, unknown>, input: unknown): Promise<strin
   return result._tag === 'Left' ? show(result.left) : 'fine'
 }
 
-it('lets in what is right, and sends left what is wrong, one for one', () => {
+it('lets in what is right, and sends left what is wrong, one for one', () =>
   new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(
     ({ cold, expectObservable }) => {
       const values = { a: 'a', x: 1, b: 'b' }
@@ -42,8 +42,7 @@ it('lets in what is right, and sends left what is wrong, one for one', () => {
       })
       expectObservable(cold('-a-#', values).pipe(validate(t.string))).toBe('-a-#', { a: right('a') })
     },
-  )
-})
+  ))
 
 it('gives back the very input with a refusal', async () => {
   const input = { type: 'track', userId: 5 }
@@ -134,7 +133,7 @@ it('is total: one result for every input, whatever it is', () => {
   )
 })
 
-it('later changes of the input have no effect', () => {
+it('later changes of the input have no effect', () =>
   fc.assert(
     fc.property(arbitrary.events.track, (event) => {
       const call = structuredClone(event) as { userId?: string; properties: Record<string, unknown> }
@@ -146,8 +145,7 @@ it('later changes of the input have no effect', () => {
           expect(each).toEqual(right(event))
         })
     }),
-  )
-})
+  ))
 
 it('infers what comes out', () => {
   expectTypeOf(of(1).pipe(validate(Event))).toEqualTypeOf<ObservableEither<Refusal, Event>>()

@@ -15,9 +15,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const cache = `${root}node_modules/.cache/headrace`
 mkdirSync(cache, { recursive: true })
 const scratch = mkdtempSync(`${cache}/docs-outbox-`)
-afterAll(() => {
-  rmSync(scratch, { recursive: true })
-})
+afterAll(() => rmSync(scratch, { recursive: true }))
 
 /** Its code block up to its use, over the items of the laws, whose size has another name. */
 const source = (): string => {
@@ -42,9 +40,7 @@ it('the outbox in a file keeps the laws of any outbox', async () => {
       const folder = mkdtempSync(`${scratch}/of-`)
       return {
         open: (bounds, { now }) => fileOutbox(`${folder}/outbox.json`, { ...bounds, now }),
-        leave: () => {
-          rmSync(folder, { recursive: true })
-        },
+        leave: () => rmSync(folder, { recursive: true }),
       }
     }),
     { numRuns: runs(0.03) },

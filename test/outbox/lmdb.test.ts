@@ -400,9 +400,9 @@ describe('a folder', () => {
     [{ keepDead: -1 }, 'keepDead'],
     [{ path: '' }, 'path'],
     [{ owner: '' }, 'owner'],
-  ])('has options that are checked: %o', (options, name) => {
-    expect(() => open(newFolder(), options)).toThrow(`Invalid lmdb outbox: ${name}`)
-  })
+  ])('has options that are checked: %o', (options, name) =>
+    expect(() => open(newFolder(), options)).toThrow(`Invalid lmdb outbox: ${name}`),
+  )
 })
 
 describe('a wrong clock', () => {
@@ -514,18 +514,18 @@ it.each([
   [
     'fresh',
     (path: string) =>
-      tamper(path, (env) => {
-        env.openDB<string, string>('meta', { encoding: 'string' }).putSync('version', '2')
-      }),
+      tamper(path, (env) =>
+        env.openDB<string, string>('meta', { encoding: 'string' }).putSync('version', '2'),
+      ),
     'newerVersion',
     'has layout 2, and this headrace knows up to 1',
   ],
   [
     'counters',
     (path: string) =>
-      tamper(path, (env) => {
-        env.openDB<string, string>('meta', { encoding: 'string' }).putSync('counters', '{"waiting":-1}')
-      }),
+      tamper(path, (env) =>
+        env.openDB<string, string>('meta', { encoding: 'string' }).putSync('counters', '{"waiting":-1}'),
+      ),
     'damaged',
     'has lost its counters',
   ],
@@ -542,13 +542,9 @@ it.each([
 
 it('refuses the store of another program, and takes one that a killed process began', async () => {
   const path = newFolder()
-  await tamper(path, (env) => {
-    env.putSync('theirs', Buffer.alloc(10))
-  })
+  await tamper(path, (env) => env.putSync('theirs', Buffer.alloc(10)))
   expect(faultOf(path)?.reason).toBe('notAnOutbox')
   const begun = newFolder()
-  await tamper(begun, (env) => {
-    env.transactionSync(() => undefined)
-  })
+  await tamper(begun, (env) => env.transactionSync(() => undefined))
   expect(faultOf(begun)).toBe(undefined)
 })

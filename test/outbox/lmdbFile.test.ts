@@ -124,9 +124,8 @@ describe('the lock of a folder', () => {
     readFileSync(`/proc/${String(pid)}/stat`, 'utf8')
       .replace(/^.*\) /s, '')
       .split(' ')[19]
-  const write = (path: string, holder: object | string): void => {
+  const write = (path: string, holder: object | string): void =>
     writeFileSync(file(path), typeof holder === 'string' ? holder : JSON.stringify(holder))
-  }
   const NOW = Date.now()
   const since = new Date(NOW).toISOString()
 

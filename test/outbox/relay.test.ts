@@ -62,9 +62,7 @@ const setUp = ({
     random: () => 0,
     maxInFlight: inFlight,
     onEvent: (event) => events.push(event),
-    ended: ({ item }) => {
-      note(`end ${item}`)
-    },
+    ended: ({ item }) => note(`end ${item}`),
   })
   const offer = async (...items: ReadonlyArray<string>): Promise<void> => {
     for (const item of items) await work.offer(item)
@@ -139,9 +137,7 @@ describe('a store that answers lease late, and at first with nothing', () => {
         lease: (...args) =>
           new Promise((resolve) => {
             const isEmpty = ++asked <= emptyAnswers
-            clock.schedule(100, () => {
-              resolve(isEmpty ? [] : outbox.lease(...args))
-            })
+            clock.schedule(100, () => resolve(isEmpty ? [] : outbox.lease(...args)))
           }),
       }
     }
@@ -331,7 +327,7 @@ describe('totals', () => {
   })
 })
 
-describe('an item that waits in a full queue of its URL', () => {
+describe('an item that waits in a full queue of its URL', () =>
   it('has not started: no attempt counts, and the deadline does not', async () => {
     const clock = virtualClock()
     const slow = scriptedSink<string>({ clock, reply: () => ({ verdict: yes, after: 10_000 }) })
@@ -354,8 +350,7 @@ describe('an item that waits in a full queue of its URL', () => {
     expect(ended).toEqual(Array.from({ length: 6 }, () => 'Delivered 1'))
     expect(new Set(waits)).toEqual(new Set([0]))
     expect(clock.pending()).toBe(0)
-  })
-})
+  }))
 
 describe('deliveries', () => {
   const entry = (item: string): Entry<string> => ({
@@ -375,9 +370,7 @@ describe('deliveries', () => {
       () => log.push('finished'),
       (where) => log.push(`defect in ${where}`),
     )
-    const start = (item: string): void => {
-      running.start(entry(item), 0, Infinity)
-    }
+    const start = (item: string): void => running.start(entry(item), 0, Infinity)
     return { running, log, start }
   }
 
@@ -437,12 +430,8 @@ describe('closeRelay', () => {
         's',
         (_, __, observer) => {
           starts.push(clock.monotonic())
-          const verdict = clock.schedule(play.after, () => {
-            observer.next(play.verdict)
-          })
-          const end = clock.schedule(play.after + play.rest, () => {
-            observer.complete()
-          })
+          const verdict = clock.schedule(play.after, () => observer.next(play.verdict))
+          const end = clock.schedule(play.after + play.rest, () => observer.complete())
           return () => {
             verdict()
             end()

@@ -45,9 +45,7 @@ export const sharedStore = <A>(
     latency === 0
       ? work()
       : new Promise((resolve) => {
-          clock.schedule(latency, () => {
-            resolve(work())
-          })
+          clock.schedule(latency, () => resolve(work()))
         })
 
   const open = (): View<A> => {

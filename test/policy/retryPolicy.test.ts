@@ -26,9 +26,8 @@ import { seededRandom } from '../../src/testing/random.ts'
 import { anyPolicy } from '../arbitraries/policy.ts'
 
 describe('RetryPolicy', () => {
-  it('is plain data, which can be stored', () => {
-    expect(JSON.parse(JSON.stringify(standard))).toEqual(standard)
-  })
+  it('is plain data, which can be stored', () =>
+    expect(JSON.parse(JSON.stringify(standard))).toEqual(standard))
 
   it('has the defaults of DE5', () => {
     expect(exponential()).toEqual({ _tag: 'Exponential', base: 1_000, factor: 2 })
@@ -154,19 +153,16 @@ describe('show', () => {
     [both(limitRetries(5), deadline(90_000)), 'at most 5 retries; until 90s'],
     [fullJitter(both(exponential(), deadline(1))), '(exponential from 1s x2; until 1ms), full jitter'],
     [standard, 'exponential from 1s x2, at most 10m, full jitter; until 4h; not before Retry-After'],
-  ])('case %#: %s', (policy, words) => {
-    expect(show(policy)).toBe(words)
-  })
+  ])('case %#: %s', (policy, words) => expect(show(policy)).toBe(words))
 
-  it('reads the same however the parts are grouped', () => {
+  it('reads the same however the parts are grouped', () =>
     fc.assert(
       fc.property(anyPolicy, anyPolicy, anyPolicy, (a, b, c) => {
         expect(show(both(both(a, b), c))).toBe(show(both(a, both(b, c))))
         expect(show(both(always, a))).toBe(show(a))
         expect(show(both(a, always))).toBe(show(a))
       }),
-    )
-  })
+    ))
 })
 
 describe('showDuration', () => {
@@ -181,9 +177,7 @@ describe('showDuration', () => {
     [5_400_000, '90m'],
     [14_400_000, '4h'],
     [172_800_000, '48h'],
-  ])('%i ms is %s', (ms, words) => {
-    expect(showDuration(ms)).toBe(words)
-  })
+  ])('%i ms is %s', (ms, words) => expect(showDuration(ms)).toBe(words))
 
   it('loses nothing', () => {
     const sizes: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }

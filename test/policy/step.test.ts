@@ -144,9 +144,9 @@ describe('step', () => {
     ['a past moment', -5, 1],
     ['a fraction', SINCE + 10.5, 11],
     ['infinity', Infinity, 1e15],
-  ])('accepts a notBefore of %s', (_name, at, delay) => {
-    expect(after(notBefore, 1, 0, retryable('own words', { notBefore: at }))).toMatchObject({ delay })
-  })
+  ])('accepts a notBefore of %s', (_name, at, delay) =>
+    expect(after(notBefore, 1, 0, retryable('own words', { notBefore: at }))).toMatchObject({ delay }),
+  )
 
   it('accepts a thousand attempts without a cap', () => {
     expect(after(exponential(), 5_000, 0)).toMatchObject({ delay: 1e15 })

@@ -24,9 +24,7 @@ import { sized } from '../support/runs.ts'
 
 const newFolder = (): string => {
   const path = mkdtempSync(join(tmpdir(), 'headrace-size-'))
-  onTestFinished(() => {
-    rmSync(path, { recursive: true, force: true })
-  })
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
   return path
 }
 

@@ -23,9 +23,7 @@ const run = (program: string, url: string, env: Readonly<Record<string, string>>
     let stderr = ''
     child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
     child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
-    child.on('close', (code) => {
-      resolve({ code, stdout, stderr })
-    })
+    child.on('close', (code) => resolve({ code, stdout, stderr }))
   })
 
 const receiver = async (script: FaultScript = []) => {

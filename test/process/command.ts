@@ -87,9 +87,7 @@ export const headrace = (args: ReadonlyArray<string>, surroundings: Surroundings
 /** A folder that is gone after the test. */
 export const scratch = (): string => {
   const folder = mkdtempSync(`${tmpdir()}/headrace-cli-`)
-  onTestFinished(() => {
-    rmSync(folder, { recursive: true, force: true })
-  })
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 

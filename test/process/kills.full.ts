@@ -22,9 +22,7 @@ const CLEAN_END = { code: 0, signal: null, stderr: '' }
 /** On a real disk. */
 const scratch = (): string => {
   const folder = mkdtempSync(`${tmpdir()}/headrace-kills-`)
-  onTestFinished(() => {
-    rmSync(folder, { recursive: true, force: true })
-  })
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 

@@ -153,9 +153,7 @@ const openReceiver = async (account: Account, random: Random, holds: boolean) =>
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => {
-      answer((request.url ?? '').slice(1), Buffer.concat(chunks).toString(), response)
-    })
+    request.on('end', () => answer((request.url ?? '').slice(1), Buffer.concat(chunks).toString(), response))
     request.on('error', () => undefined)
     response.on('error', () => undefined)
   })

@@ -29,9 +29,7 @@ const open = (path: string): LmdbOutbox<string> => lmdbOutbox({ path, codec, kee
 /** On a real disk. */
 const newFolder = (): string => {
   const path = mkdtempSync(join(tmpdir(), 'headrace-lmdb-'))
-  onTestFinished(() => {
-    rmSync(path, { recursive: true, force: true })
-  })
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
   return path
 }
 

@@ -37,9 +37,7 @@ export const expressReceiver = async (secret: string): Promise<CountingReceiver>
     response.sendStatus(right ? 200 : 401)
   })
   const server = await new Promise<Server>((resolve) => {
-    const listening = app.listen(0, '127.0.0.1', () => {
-      resolve(listening)
-    })
+    const listening = app.listen(0, '127.0.0.1', () => resolve(listening))
   })
   onTestFinished(() => {
     server.close()

@@ -49,9 +49,7 @@ const send = (port: number, { headers = signed, parts = [text], agent }: Sent): 
     const options = { port, host: '127.0.0.1', method: 'POST', headers: { ...length, ...headers } }
     const outgoing = post(agent === undefined ? options : { ...options, agent }, (response) => {
       response.resume()
-      response.on('end', () => {
-        resolve(response.statusCode ?? 0)
-      })
+      response.on('end', () => resolve(response.statusCode ?? 0))
     })
     outgoing.on('error', reject)
     for (const part of parts) outgoing.write(part)
@@ -190,12 +188,11 @@ describe('verifyRequest in Express', () => {
   })
 })
 
-describe('the types', () => {
+describe('the types', () =>
   it('take what Node gives', () => {
     expectTypeOf<IncomingMessage>().toExtend<NodeRequest>()
     expectTypeOf<express.Request>().toExtend<NodeRequest>()
-  })
-})
+  }))
 
 interface Made {
   readonly body?: string | Uint8Array | ReadableStream
@@ -221,9 +218,7 @@ const streamOf = (
     },
   })
 
-const closing = (controller: ReadableStreamDefaultController): void => {
-  controller.close()
-}
+const closing = (controller: ReadableStreamDefaultController): void => controller.close()
 
 describe('verifyRequest on a web Request', () => {
   it('gives the bytes as they came, with the verdict', async () => {
@@ -272,9 +267,7 @@ describe('verifyRequest on a web Request', () => {
   })
 
   it('says that a body broke off', async () => {
-    const failing = streamOf([Buffer.from('{')], (controller) => {
-      controller.error(new Error('gone'))
-    })
+    const failing = streamOf([Buffer.from('{')], (controller) => controller.error(new Error('gone')))
     expect(await verifyRequest('s', requestOf({ body: failing }))).toMatchObject({
       left: { reason: 'unreadable' },
     })
@@ -315,10 +308,9 @@ describe('verifyRequest on a web Request', () => {
   })
 })
 
-describe('the types', () => {
+describe('the types', () =>
   it('take what the web gives', () => {
     expectTypeOf<Request>().toExtend<WebRequest>()
     const secret = secretFrom('s')
     if (secret._tag === 'Right') expectTypeOf(verifyRequest).toBeCallableWith(secret.right, requestOf())
-  })
-})
+  }))

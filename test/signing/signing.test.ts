@@ -49,7 +49,7 @@ const printed = (value: unknown): string =>
   ].join('\n')
 
 describe('a secret', () => {
-  it('is in nothing that can be printed', () => {
+  it('is in nothing that can be printed', () =>
     fc.assert(
       fc.property(secretText, (secret) => {
         const known = secretOf(secret)
@@ -71,14 +71,11 @@ describe('a secret', () => {
         expect(seen).not.toContain(Buffer.from(secret).toString('hex'))
         expect(seen).not.toContain(Buffer.from(secret).toString('base64'))
       }),
-    )
-  })
+    ))
 
-  it('would be seen if it were there', () => {
-    expect(printed({ leak: 'Zq7Wk3' })).toContain('Zq7Wk3')
-  })
+  it('would be seen if it were there', () => expect(printed({ leak: 'Zq7Wk3' })).toContain('Zq7Wk3'))
 
-  it('is in no error about a wrong one', () => {
+  it('is in no error about a wrong one', () =>
     fc.assert(
       fc.property(secretText, fc.constantFrom(' ', '\n', '\ud800 '), (secret, pad) => {
         const bad = secret + pad
@@ -91,8 +88,7 @@ describe('a secret', () => {
         for (const error of errors)
           expect(inspect(error, { depth: null, showHidden: true })).not.toContain(secret)
       }),
-    )
-  })
+    ))
 
   it('shows itself as [secret]', () => {
     const secret = secretOf('correct horse')
@@ -124,33 +120,29 @@ describe('a secret', () => {
     [42, 'must be a string'],
     [['x'], 'must be a string'],
     [Buffer.from('x'), 'must be a string'],
-  ])('is refused: %j', (input, message) => {
+  ])('is refused: %j', (input, message) =>
     expect(secretFrom(input)).toEqual({
       _tag: 'Left',
       left: { path: '', message: expect.stringMatching(message) as string },
-    })
-  })
+    }),
+  )
 
   it.each(['x', 'two words', 'tab\tinside', 'é', 'e\u0301', '日本', '😀', '0'])(
     'is taken as it is: %s',
-    (input) => {
-      expect(secretFrom(input)._tag).toBe('Right')
-    },
+    (input) => expect(secretFrom(input)._tag).toBe('Right'),
   )
 
-  it('is its bytes: two ways to write an accent are two secrets', () => {
-    expect(sign('caf\u00e9', '{}')).not.toBe(sign('cafe\u0301', '{}'))
-  })
+  it('is its bytes: two ways to write an accent are two secrets', () =>
+    expect(sign('caf\u00e9', '{}')).not.toBe(sign('cafe\u0301', '{}')))
 })
 
-describe('signerOf', () => {
+describe('signerOf', () =>
   it('gives one secret one signer, so that work can be shared by identity', () => {
     const secret = secretOf('a')
     expect(signerOf(secret)).toBe(signerOf(secret))
     expect(signerOf(secretOf('a'))).not.toBe(signerOf(secret))
     expect(signerOf('a')('{}')).toBe(sign(secret, '{}'))
-  })
-})
+  }))
 
 describe('the types', () => {
   it('let a secret be made by secretFrom alone', () => {
@@ -188,9 +180,9 @@ const vectors = [
 ] as const
 
 describe('sign', () => {
-  it.each(vectors)('gives the digests of RFC 2202 (%#)', (key, data, expected) => {
-    expect(digest(createSecretKey(key), data)).toBe(expected)
-  })
+  it.each(vectors)('gives the digests of RFC 2202 (%#)', (key, data, expected) =>
+    expect(digest(createSecretKey(key), data)).toBe(expected),
+  )
 
   it('gives them for keys that are text', () => {
     const text = String.fromCharCode(...Array.from({ length: 25 }, (_, i) => i + 1))
@@ -210,9 +202,9 @@ describe('the tricky bodies', () => {
     expect([...rows]).toEqual(Array.from({ length: 31 }, (_, i) => i + 1))
   })
 
-  it.each(trickyBodies)('row $row verifies raw, from any writer: $wire', ({ wire }) => {
-    expect(verifyRaw('s', Buffer.from(wire), sign('s', wire))._tag).toBe('Right')
-  })
+  it.each(trickyBodies)('row $row verifies raw, from any writer: $wire', ({ wire }) =>
+    expect(verifyRaw('s', Buffer.from(wire), sign('s', wire))._tag).toBe('Right'),
+  )
 
   it.each(trickyBodies)(
     'row $row $parsed when its parsed form is written anew: $wire',
@@ -241,9 +233,9 @@ describe('the tricky bodies', () => {
     expect(verifyParsed('s', JSON.parse(text), signature)._tag).toBe('Right')
   })
 
-  it.each(unwritable.map((value) => [value]))('row 31, %s, is no body', (value) => {
-    expect(verifyParsed('s', value, sign('s', '{}'))).toMatchObject({ left: { reason: 'badBody' } })
-  })
+  it.each(unwritable.map((value) => [value]))('row 31, %s, is no body', (value) =>
+    expect(verifyParsed('s', value, sign('s', '{}'))).toMatchObject({ left: { reason: 'badBody' } }),
+  )
 })
 
 const body = '{"type":"track","userId":"u1"}'
@@ -260,9 +252,8 @@ describe('verifyRaw', () => {
     expect(verifyRaw('s', new Uint8Array(0), sign('s', ''))._tag).toBe('Right')
   })
 
-  it('tells which secret it was while one replaces another', () => {
-    expect(verifyRaw(['new', 'old'], body, sign('old', body))).toMatchObject({ right: { secret: 1 } })
-  })
+  it('tells which secret it was while one replaces another', () =>
+    expect(verifyRaw(['new', 'old'], body, sign('old', body))).toMatchObject({ right: { secret: 1 } }))
 
   it.each([
     [undefined, 'missing', /no signature/],

@@ -16,12 +16,12 @@ import { virtualClock } from '../../src/testing/virtualClock.ts'
 const taken: Verdict = right({ sink: 'inner' })
 
 describe('a wrong limit is refused:', () => {
-  test.each([0, -1, 1.5, NaN, Infinity])('concurrency %d', (concurrency) => {
-    expect(() => withConcurrency({ concurrency })).toThrow(/^withConcurrency: concurrency/)
-  })
-  test.each([-1, 1.5, NaN, Infinity])('queue %d', (queue) => {
-    expect(() => withConcurrency({ concurrency: 1, queue })).toThrow(/^withConcurrency: queue/)
-  })
+  test.each([0, -1, 1.5, NaN, Infinity])('concurrency %d', (concurrency) =>
+    expect(() => withConcurrency({ concurrency })).toThrow(/^withConcurrency: concurrency/),
+  )
+  test.each([-1, 1.5, NaN, Infinity])('queue %d', (queue) =>
+    expect(() => withConcurrency({ concurrency: 1, queue })).toThrow(/^withConcurrency: queue/),
+  )
 })
 
 test('a key function that throws is a defect of that delivery only', () => {

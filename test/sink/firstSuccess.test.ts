@@ -13,12 +13,9 @@ const taken: Verdict = right({ sink: 'a', status: 200 })
 const spot = (name: string, verdict: Verdict): Sink<number> => sink(name, () => verdict)
 
 describe('construction', () => {
-  test('needs a sink', () => {
-    expect(() => firstSuccess([])).toThrow(RangeError)
-  })
-  test('names the sink that is given twice', () => {
-    expect(() => firstSuccess([spot('a', taken), spot('b', taken), spot('b', taken)])).toThrow(/name b$/)
-  })
+  test('needs a sink', () => expect(() => firstSuccess([])).toThrow(RangeError))
+  test('names the sink that is given twice', () =>
+    expect(() => firstSuccess([spot('a', taken), spot('b', taken), spot('b', taken)])).toThrow(/name b$/))
   test('has a name made of the names, or its own', () => {
     expect(firstSuccess([spot('a', taken), spot('b', taken)]).name).toBe('a | b')
     expect(firstSuccess([spot('a', taken)], { name: 'mine' }).name).toBe('mine')

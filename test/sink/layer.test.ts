@@ -20,26 +20,19 @@ const heard = (deliver: Sink<number>['deliver']): ReadonlyArray<unknown> => {
 }
 
 describe('a sink of a host is held to the contract:', () => {
-  test('one verdict and the end pass', () => {
-    expect(heard(() => of(taken))).toEqual([taken, 'complete'])
-  })
-  test('a second verdict is ignored', () => {
-    expect(heard(() => of(taken, taken))).toEqual([taken, 'complete'])
-  })
-  test('an end without a verdict is a defect', () => {
-    expect(heard(() => of())).toEqual(['the sink completed without a verdict'])
-  })
-  test('an error is a defect', () => {
-    expect(heard(() => throwError(() => 'broken'))).toEqual(['broken'])
-  })
-  test('a deliver that throws is a defect', () => {
+  test('one verdict and the end pass', () => expect(heard(() => of(taken))).toEqual([taken, 'complete']))
+  test('a second verdict is ignored', () =>
+    expect(heard(() => of(taken, taken))).toEqual([taken, 'complete']))
+  test('an end without a verdict is a defect', () =>
+    expect(heard(() => of())).toEqual(['the sink completed without a verdict']))
+  test('an error is a defect', () => expect(heard(() => throwError(() => 'broken'))).toEqual(['broken']))
+  test('a deliver that throws is a defect', () =>
     expect(
       heard(() => {
         throw new Error('thrown')
       }),
-    ).toEqual(['thrown'])
-  })
-  test('a subscribe that throws is a defect', () => {
+    ).toEqual(['thrown']))
+  test('a subscribe that throws is a defect', () =>
     expect(
       heard(
         () =>
@@ -47,8 +40,7 @@ describe('a sink of a host is held to the contract:', () => {
             throw new Error('thrown')
           }),
       ),
-    ).toEqual(['thrown'])
-  })
+    ).toEqual(['thrown']))
   test('an error of a teardown after the end is dropped', () => {
     const messy = new Observable<Verdict>((subscriber) => {
       subscriber.next(taken)
@@ -59,9 +51,7 @@ describe('a sink of a host is held to the contract:', () => {
     })
     expect(heard(() => messy)).toEqual([taken, 'complete'])
   })
-  test('a sink without a verdict is waited for', () => {
-    expect(heard(() => NEVER)).toEqual([])
-  })
+  test('a sink without a verdict is waited for', () => expect(heard(() => NEVER)).toEqual([]))
 })
 
 describe('makeSink', () => {

@@ -71,9 +71,7 @@ describe('ndjson to a stream', () => {
 
   it('refuses for good when the stream has failed, was ended or destroyed', async () => {
     const broken = new Writable({
-      write: (_chunk, _encoding, done) => {
-        done(systemError('EPIPE'))
-      },
+      write: (_chunk, _encoding, done) => done(systemError('EPIPE')),
     })
     const sink = ndjson<string>(broken)
     expect(await verdictOf(sink, 'a')).toEqual(failed('Refused', 'closed', 'EPIPE'))

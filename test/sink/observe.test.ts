@@ -32,7 +32,7 @@ const observed = (
 }
 
 describe('reports', () => {
-  test('an attempt with its time from the start to the verdict, not to the end', () => {
+  test('an attempt with its time from the start to the verdict, not to the end', () =>
     expect(observed({ verdict: taken, after: 30, rest: 40 }, {}, { ...onlyAttempt, number: 3 })).toEqual([
       {
         _tag: 'Attempted',
@@ -43,13 +43,11 @@ describe('reports', () => {
         duration: 30,
         result: taken,
       },
-    ])
-  })
-  test('a full queue as UrlSkipped', () => {
+    ]))
+  test('a full queue as UrlSkipped', () =>
     expect(observed({ verdict: full })).toEqual([
       { _tag: 'UrlSkipped', at: START, item: 'item', sink: 'inner', number: 1 },
-    ])
-  })
+    ]))
   test('a defect', () => {
     const error = new Error('planted')
     expect(observed({ defect: error, after: 5 })).toEqual([

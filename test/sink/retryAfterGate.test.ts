@@ -10,11 +10,10 @@ import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const HOUR = 3_600_000
 
-describe('a wrong `most` is refused', () => {
-  test.each([-1, NaN, Infinity])('%d', (most) => {
-    expect(() => withRetryAfterGate({ most })).toThrow(/^withRetryAfterGate: most/)
-  })
-})
+describe('a wrong `most` is refused', () =>
+  test.each([-1, NaN, Infinity])('%d', (most) =>
+    expect(() => withRetryAfterGate({ most })).toThrow(/^withRetryAfterGate: most/),
+  ))
 
 test('one Retry-After holds back the others until its moment, and for an hour at most', () => {
   const clock = virtualClock()

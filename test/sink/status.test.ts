@@ -74,9 +74,7 @@ describe('Retry-After (webhooks/S42)', () => {
     [`${'0'.repeat(20)}7`, 7_000],
     ['Thu, 01 Jan 2026 00:01:00 GMT', 60_000],
     ['Wed, 31 Dec 2025 23:59:59 GMT', 0],
-  ])('%o asks for %d ms', (header, wait) => {
-    expect(retryAfter(header, now)).toBe(wait)
-  })
+  ])('%o asks for %d ms', (header, wait) => expect(retryAfter(header, now)).toBe(wait))
 
   it.each([
     '',
@@ -96,9 +94,7 @@ describe('Retry-After (webhooks/S42)', () => {
     'Thu, 01 Jan 2026 00:01:00 +0100',
     'Thu, 32 Jan 2026 00:01:00 GMT',
     'Thursday, 01-Jan-26 00:01:00 GMT',
-  ])('%o asks for nothing', (header) => {
-    expect(retryAfter(header, now)).toBeUndefined()
-  })
+  ])('%o asks for nothing', (header) => expect(retryAfter(header, now)).toBeUndefined())
 
   it('reads the first of several, and nothing where there is none', () => {
     expect(retryAfter(['7', '9'], now)).toBe(7_000)

@@ -6,11 +6,11 @@ import { onlyAttempt } from '../../src/sink/sink.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
-test.each([0, -1, NaN, Infinity])('a timeout of %d is refused', (within) => {
-  expect(() => withTimeout(within)).toThrow(/^withTimeout: timeout/)
-})
+test.each([0, -1, NaN, Infinity])('a timeout of %d is refused', (within) =>
+  expect(() => withTimeout(within)).toThrow(/^withTimeout: timeout/),
+)
 
-describe('a layer around several sinks', () => {
+describe('a layer around several sinks', () =>
   test('has one timer for all of them', () => {
     const clock = virtualClock()
     const patient = withTimeout(100, { clock })
@@ -29,8 +29,7 @@ describe('a layer around several sinks', () => {
     expect(heard).toHaveLength(3)
     expect(heard[0]).toEqual(left(retryable('timeout', { detail: 'no verdict within 100 ms' })))
     expect(clock.pending()).toBe(0)
-  })
-})
+  }))
 
 test('a step of the wall clock changes nothing', () => {
   const clock = virtualClock()

@@ -112,7 +112,7 @@ describe('ndjson', () => {
     expect((await readAll(of(deep), 1_000_000)).map(({ _tag }) => _tag)).toEqual(['Right'])
   })
 
-  it.each([0, 1.5, NaN])('refuses a limit of %s', (maxLineBytes) => {
-    expect(() => ndjson(of(), { maxLineBytes })).toThrow(RangeError)
-  })
+  it.each([0, 1.5, NaN])('refuses a limit of %s', (maxLineBytes) =>
+    expect(() => ndjson(of(), { maxLineBytes })).toThrow(RangeError),
+  )
 })

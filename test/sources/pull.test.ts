@@ -211,15 +211,15 @@ describe('pull', () => {
     expect(came).toEqual([1, 2, 3])
   })
 
-  it.each([0, -1, 2.5, NaN])('refuses a window of %s', (window) => {
+  it.each([0, -1, 2.5, NaN])('refuses a window of %s', (window) =>
     expect(() =>
       pull(
         [1],
         map((n: number) => n),
         { window },
       ),
-    ).toThrow(RangeError)
-  })
+    ).toThrow(RangeError),
+  )
 
   it('is typed from the source to the output', () => {
     const lengths = pull(

@@ -136,9 +136,9 @@ describe('push', () => {
     await source.ready()
   })
 
-  it.each([{ capacity: 0 }, { capacity: 1.5 }, { maxBytes: NaN }])('refuses %j', (options) => {
-    expect(() => push(options)).toThrow(RangeError)
-  })
+  it.each([{ capacity: 0 }, { capacity: 1.5 }, { maxBytes: NaN }])('refuses %j', (options) =>
+    expect(() => push(options)).toThrow(RangeError),
+  )
 
   it('is typed', () => {
     expectTypeOf(push<string>()).toEqualTypeOf<Push<string>>()

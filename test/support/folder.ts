@@ -7,8 +7,6 @@ import { onTestFinished } from 'vitest'
 /** Makes a folder that is removed after the test. */
 export const newFolder = (): string => {
   const path = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'headrace-'))
-  onTestFinished(() => {
-    rmSync(path, { recursive: true, force: true })
-  })
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
   return path
 }

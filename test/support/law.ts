@@ -15,9 +15,7 @@ export interface Law {
 /** `share` of the runs of the profile; below 1 for a law that takes long. */
 export const law = <T>(id: string, property: fc.IProperty<T>, share = 1): Law => ({
   id,
-  check: () => {
-    fc.assert(property, { numRuns: runs(share) })
-  },
+  check: () => fc.assert(property, { numRuns: runs(share) }),
   fails: (most = 1_000) => fc.check(property, { numRuns: most, endOnFailure: true }).failed,
 })
 

@@ -32,9 +32,7 @@ test.each<readonly [string, Reply, ReadonlyArray<string>, string | undefined]>([
   ['a defect', { defect: 'x', after: 5 }, ['error 5'], 'failed'],
   ['a defect after the verdict', { verdict: taken, defect: 'x', rest: 3 }, ['next 0', 'error 3'], 'failed'],
   ['a hanging one', {}, [], undefined],
-])('plays its script: %s', (_name, reply, heard, ended) => {
-  expect(played(reply)).toEqual({ heard, ended })
-})
+])('plays its script: %s', (_name, reply, heard, ended) => expect(played(reply)).toEqual({ heard, ended }))
 
 test('remembers calls, cancels and closes', async () => {
   const clock = virtualClock()

@@ -13,7 +13,7 @@ it('is mulberry32', () => {
   expect(first(1, 42).map((number) => number * 2 ** 32)).toEqual([2581720956])
 })
 
-it('gives numbers from 0 to below 1, the same for the same seed', () => {
+it('gives numbers from 0 to below 1, the same for the same seed', () =>
   fc.assert(
     fc.property(fc.integer(), (seed) => {
       const numbers = first(50, seed)
@@ -21,8 +21,7 @@ it('gives numbers from 0 to below 1, the same for the same seed', () => {
       expect(first(50, seed)).toEqual(numbers)
       expect(first(50, seed + 1)).not.toEqual(numbers)
     }),
-  )
-})
+  ))
 
 it('spreads evenly', () => {
   const numbers = first(100_000, 7)

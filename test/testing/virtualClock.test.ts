@@ -61,9 +61,7 @@ describe('virtualClock', () => {
   it('lets a timer move the time', () => {
     const clock = virtualClock()
     const log: number[] = []
-    clock.schedule(5, () => {
-      clock.tick(20)
-    })
+    clock.schedule(5, () => clock.tick(20))
     clock.schedule(10, () => log.push(clock.monotonic()))
     clock.tick(6)
     expect([log, clock.monotonic()]).toEqual([[10], 25])
@@ -78,9 +76,7 @@ describe('virtualClock', () => {
     clock.schedule(1, oops)
     clock.schedule(2, () => log.push(clock.monotonic()))
     clock.schedule(3, oops)
-    expect(() => {
-      clock.tick(5)
-    }).toThrow('oops')
+    expect(() => clock.tick(5)).toThrow('oops')
     expect(clock.monotonic()).toBe(1)
     await expect(clock.advance(5)).rejects.toThrow('oops')
     expect([log, clock.pending()]).toEqual([[2], 0])
@@ -94,9 +90,7 @@ describe('virtualClock', () => {
       clock.schedule(0, again)
     }
     again()
-    expect(() => {
-      clock.tick(0)
-    }).toThrow('livelock: 50 timers')
+    expect(() => clock.tick(0)).toThrow('livelock: 50 timers')
     expect(runs).toBe(51)
     await expect(clock.advance(1)).rejects.toThrow('livelock')
     await expect(clock.runAll({ most: 7 })).rejects.toThrow('livelock: 7 timers')
@@ -111,9 +105,7 @@ describe('virtualClock', () => {
 
   it.each([-1, NaN, Infinity])('does not move by %s', async (ms) => {
     const clock = virtualClock()
-    expect(() => {
-      clock.tick(ms)
-    }).toThrow(RangeError)
+    expect(() => clock.tick(ms)).toThrow(RangeError)
     await expect(clock.advance(ms)).rejects.toThrow(RangeError)
   })
 
@@ -161,9 +153,7 @@ describe('virtualClock', () => {
     timer(30, 30, toScheduler(clock))
       .pipe(
         take(3),
-        map((n) => {
-          items.next(n)
-        }),
+        map((n) => items.next(n)),
       )
       .subscribe()
     clock.schedule(30, say('timer'))
@@ -173,7 +163,7 @@ describe('virtualClock', () => {
   })
 })
 
-describe('systemClock', () => {
+describe('systemClock', () =>
   it('never runs a task within schedule, and not when cancelled', async () => {
     const log: string[] = []
     const done = new Promise<void>((resolve) => {
@@ -186,5 +176,4 @@ describe('systemClock', () => {
     log.push('scheduled')
     await done
     expect(log).toEqual(['scheduled', 'ran'])
-  })
-})
+  }))

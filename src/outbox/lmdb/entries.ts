@@ -273,9 +273,7 @@ export const storedEntries = <A>(
       if (moves.length === 0) return
       return settle(
         moves,
-        (_, { place, key, about }) => {
-          putBack(place, key, about)
-        },
+        (_, { place, key, about }) => putBack(place, key, about),
         ({ key }) => {
           if (isBefore(key, retriesFrom)) retriesFrom = key
           if (firstDue !== undefined && key[0] < firstDue) firstDue = key[0]

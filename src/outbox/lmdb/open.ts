@@ -132,13 +132,12 @@ const checkContent = (store: Store, kind: string, owner: string | undefined): vo
   )
 }
 
-const initialise = ({ env, meta }: Store, kind: string): void => {
+const initialise = ({ env, meta }: Store, kind: string): void =>
   env.transactionSync(() => {
     meta.putSync(VERSION_KEY, String(VERSION))
     meta.putSync(KIND_KEY, kind)
     meta.putSync(COUNTERS_KEY, JSON.stringify(NO_COUNTERS))
   })
-}
 
 const writeOwner = ({ env, meta }: Store, owner: string | undefined): void => {
   if (owner === undefined || meta.get(OWNER_KEY) === owner) return
