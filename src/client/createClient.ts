@@ -71,7 +71,7 @@ const batchSink = (
   pipe(
     counting(requests, onRequest),
     withBisection({ clock }),
-    withObserver(onAttempt, { clock, only: 'Attempted' }),
+    withObserver(onAttempt, { clock }),
     withRetryAfterGate({ clock }),
   )
 

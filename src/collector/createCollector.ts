@@ -14,7 +14,7 @@ import { outboxFault, OutboxError } from '../outbox/lmdb/contract.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
 import { signerOf } from '../signing/sign.ts'
-import { contramap } from '../sink/contramap.ts'
+import { contramap } from '../sink/layer.ts'
 import { withObserver } from '../sink/observe.ts'
 import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
@@ -66,7 +66,7 @@ const ownSink =
     const signer = sharedSecret === undefined ? undefined : signerOf(sharedSecret)
     const signed =
       signer === undefined ? sink : contramap((payload: Payload<Event>) => ({ ...payload, signer }))(sink)
-    return withObserver(onEvent, { clock, only: 'Attempted' })(withTimeout(timeout, { clock })(signed))
+    return withObserver(onEvent, { clock })(withTimeout(timeout, { clock })(signed))
   }
 
 const sinkOf = (settings: DestinationSettings, options: CheckedCollectorOptions): MakeSink => {

@@ -4,12 +4,8 @@
  *
  * ```ts
  * const relayOptions = strict({
- *   path: text,
  *   maxCount: withDefault(wholeNumber('items', 1), 100_000),
- *   timeout: optional(wholeNumber('ms', 1)),
  *   overflow: optional(oneOf('error', 'dropOldest')),
- *   clock: optional(methods<Clock>('a Clock', 'now', 'monotonic', 'schedule')),
- *   logger: optional(anyOf('must be a Logger or false', oneOf(false), methods<Logger>('a Logger', 'warn', 'error'))),
  *   webhooks: list('with a url', 1, 5, strict({ url: text, headers: optional(checked<Headers>(headerFaults)) })),
  * })
  * const { maxCount } = checkOptions('relay options', relayOptions, input) // throws ConfigError
@@ -22,6 +18,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
+import type { Clock } from './clock.ts'
 import { hasFunctions, isRecord, kindOf } from './json.ts'
 import { ConfigError, UNKNOWN_OPTION } from './refusal.ts'
 import type { Fault } from './refusal.ts'
@@ -143,6 +140,9 @@ export const methods = <A extends object>(
 ): Option<A> =>
   guarded(`${wanted}, an object with ${names.join(', ')}`, (value): value is A => hasFunctions(value, names))
 
+/** The clock of the host, or a virtual one. */
+export const clockOption: Option<Clock> = methods<Clock>('a Clock', 'now', 'monotonic', 'schedule')
+
 /** The first of several options that takes the value. If none does, the only fault is `message`. */
 export const anyOf = <A>(message: string, ...options: ReadonlyArray<Option<A>>): Option<A> =>
   option(message, (value) => {
@@ -205,11 +205,7 @@ export const strict = <S extends Shape>(
     }
     for (const key of Object.keys(input)) {
       if (!Object.hasOwn(shape, key))
-        errors.push({
-          value: undefined,
-          context: below(context, key),
-          message: UNKNOWN_OPTION,
-        })
+        errors.push({ value: undefined, context: below(context, key), message: UNKNOWN_OPTION })
     }
     // Each key of the shape was decoded by its own option.
     return withRule(errors, decoded as Decoded<S>, context, rule)

@@ -73,9 +73,8 @@ export const urlsSink = (
       pipe(
         url,
         withTimeout(timeout, { clock }),
-        withObserver(onEvent, { clock, only: 'Attempted' }),
-        withConcurrency<Payload<unknown>>({ concurrency, queue: maxInFlight, clock }),
-        withObserver(onEvent, { clock, only: 'UrlSkipped' }),
+        withObserver(onEvent, { clock }),
+        withConcurrency<Payload<unknown>>({ concurrency, queue: maxInFlight, onEvent, clock }),
       ),
     ),
     { clock },

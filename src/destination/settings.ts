@@ -12,6 +12,7 @@ import { isRecord } from '../core/json.ts'
 import {
   anyOf,
   checked,
+  clockOption,
   decodeOptions,
   flag,
   func,
@@ -30,16 +31,9 @@ import type { Fault } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
 import { bodyBytes } from '../event/limits.ts'
 import type { Payload } from '../event/payload.ts'
-import {
-  clockOption,
-  egressOption,
-  headersOption,
-  secretOption,
-  statusesOption,
-  tlsOption,
-  urlOption,
-} from '../http/target.ts'
+import { egressOption, headersOption, secretOption, tlsOption, urlOption } from '../http/target.ts'
 import type { Egress, TlsOptions } from '../http/webhook.ts'
+import { statusesOption } from '../sink/status.ts'
 import { webhookFaults } from '../http/webhookOptions.ts'
 import type { Listener } from '../log/logEvent.ts'
 import type { Logger } from '../log/logger.ts'

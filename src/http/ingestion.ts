@@ -3,7 +3,16 @@ import { systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import { retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
-import { checkOptions, decodeOptions, flag, option, optional, strict, wholeNumber } from '../core/options.ts'
+import {
+  checkOptions,
+  clockOption,
+  decodeOptions,
+  flag,
+  option,
+  optional,
+  strict,
+  wholeNumber,
+} from '../core/options.ts'
 import type { Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import { version } from '../core/version.ts'
@@ -11,10 +20,11 @@ import type { Payload } from '../event/payload.ts'
 import { nameOf } from '../sink/fromFunction.ts'
 import { makeSink } from '../sink/layer.ts'
 import type { Sink } from '../sink/sink.ts'
+import { statusesOption } from '../sink/status.ts'
 import type { StatusTable } from '../sink/status.ts'
 import type { Egress } from './egress.ts'
 import { explained, judged, redacting } from './ingestionAnswer.ts'
-import { clockOption, egressOption, headersOption, statusesOption, tlsOption, urlOption } from './target.ts'
+import { egressOption, headersOption, tlsOption, urlOption } from './target.ts'
 import type { TlsOptions } from './tls.ts'
 import { openUrlClient } from './urlClient.ts'
 import { signatureOf, wireOf } from './wire.ts'

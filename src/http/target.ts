@@ -5,15 +5,12 @@
  */
 
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { Clock } from '../core/clock.ts'
-import { checked, methods, option } from '../core/options.ts'
+import { checked, option } from '../core/options.ts'
 import type { Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import { secretFrom } from '../signing/secret.ts'
 import type { Secret } from '../signing/secret.ts'
 import { signerOf } from '../signing/sign.ts'
-import { statusFaults } from '../sink/status.ts'
-import type { StatusTable } from '../sink/status.ts'
 import { egressFaults, guardOf } from './egress.ts'
 import type { Egress } from './egress.ts'
 import { tlsFaults } from './tls.ts'
@@ -137,5 +134,3 @@ export const headersOption = (taken: ReadonlyArray<string> = []): Option<Readonl
 
 export const tlsOption: Option<TlsOptions> = checked<TlsOptions>(tlsFaults)
 export const egressOption: Option<Egress> = checked<Egress>(egressFaults)
-export const statusesOption: Option<StatusTable> = checked<StatusTable>(statusFaults)
-export const clockOption: Option<Clock> = methods<Clock>('a Clock', 'now', 'monotonic', 'schedule')

@@ -1,18 +1,17 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../core/clock.ts'
-import { decodeOptions, option, optional, strict, wholeNumber } from '../core/options.ts'
+import { clockOption, decodeOptions, option, optional, strict, wholeNumber } from '../core/options.ts'
 import type { Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import type { Secret } from '../signing/secret.ts'
+import { statusesOption } from '../sink/status.ts'
 import type { StatusTable } from '../sink/status.ts'
 import type { Egress } from './egress.ts'
 import {
-  clockOption,
   egressOption,
   headersOption,
   nameFault,
   secretOption,
-  statusesOption,
   tlsOption,
   urlOption,
   valueFault,

@@ -6,6 +6,17 @@ import { retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { linkedList } from '../core/linkedList.ts'
 import type { Link, LinkedList } from '../core/linkedList.ts'
+import {
+  checkOptions,
+  clockOption,
+  func,
+  optional,
+  strict,
+  wholeNumber,
+  withDefault,
+} from '../core/options.ts'
+import { callSafely } from '../log/listeners.ts'
+import type { Listener, LogEvent } from '../log/logEvent.ts'
 import { makeLayer, nothingToCancel } from './layer.ts'
 import type { Subscribe } from './layer.ts'
 import type { Attempt, Sink } from './sink.ts'
@@ -18,6 +29,8 @@ export interface ConcurrencyOptions<in A> {
   readonly queue?: number
   /** The key of an item: each key has a queue of its own. Keys are compared as in a `Map`. Default: one queue for all. */
   readonly by?: (item: A) => unknown
+  /** Is given `UrlSkipped` for a delivery that finds no room in the queue. */
+  readonly onEvent?: Listener
   readonly clock?: Clock
 }
 
@@ -130,12 +143,13 @@ class LimitedDelivery<A> implements Link<LimitedDelivery<A>>, Observer<Verdict> 
   }
 }
 
-const checked = (name: string, value: number, least: number): number => {
-  if (Number.isSafeInteger(value) && value >= least) return value
-  throw new RangeError(
-    `withConcurrency: ${name} must be a whole number of at least ${String(least)}, not ${String(value)}`,
-  )
-}
+const concurrencyOptions = strict({
+  concurrency: wholeNumber('deliveries', 1),
+  queue: withDefault(wholeNumber('deliveries', 0), 1_000),
+  by: optional(func<(item: never) => unknown>()),
+  onEvent: optional(func<Listener>()),
+  clock: withDefault(clockOption, systemClock),
+})
 
 /**
  * Lets at most `concurrency` deliveries run at a time; the others wait in a queue, first in, first out.
@@ -146,7 +160,7 @@ const checked = (name: string, value: number, least: number): number => {
  *
  * With `by`, each key has a queue of its own, dropped when it is empty; `concurrency: 1` then keeps the order within a key.
  *
- * @throws RangeError if `concurrency` is not a whole number of at least 1, or `queue` one of at least 0.
+ * @throws ConfigError if `concurrency` is not a whole number of at least 1, or `queue` one of at least 0.
  *
  * @example
  * import { withConcurrency, sink } from 'headrace'
@@ -158,10 +172,17 @@ const checked = (name: string, value: number, least: number): number => {
 export const withConcurrency = <B>(
   options: ConcurrencyOptions<B>,
 ): (<A extends B>(sink: Sink<A>) => Sink<A>) => {
-  const concurrency = checked('concurrency', options.concurrency, 1)
-  const most = concurrency + checked('queue', options.queue ?? 1_000, 0)
-  const now = steady(options.clock ?? systemClock)
-  const { by } = options
+  const { by, onEvent } = options
+  const {
+    concurrency,
+    queue: maxWaiting,
+    clock,
+  } = checkOptions('options of withConcurrency', concurrencyOptions, options)
+  const maxCount = concurrency + maxWaiting
+  const now = steady(clock)
+  const report = (event: LogEvent): void => {
+    if (onEvent !== undefined) callSafely(onEvent, event, () => undefined)
+  }
 
   return <A extends B>(sink: Sink<A>) =>
     makeLayer<A>(sink, (subscribe) => {
@@ -189,7 +210,8 @@ export const withConcurrency = <B>(
       return (item, attempt, observer) => {
         const key = by?.(item)
         const queue = queues.get(key) ?? makeQueue(key)
-        if (queue.running + queue.waiting.size() >= most) {
+        if (queue.running + queue.waiting.size() >= maxCount) {
+          report({ _tag: 'UrlSkipped', at: now(), item, sink: sink.name, number: attempt.number })
           observer.next(FULL)
           observer.complete()
           return nothingToCancel

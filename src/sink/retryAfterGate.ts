@@ -3,15 +3,21 @@ import { steady, systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import { retryable } from '../core/failure.ts'
 import type { Failure, Verdict } from '../core/failure.ts'
+import { checkOptions, clockOption, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { makeLayer, nothingToCancel, withNext } from './layer.ts'
 import type { Layer } from './sink.ts'
 
 /** Options of `withRetryAfterGate`. */
 export interface RetryAfterGateOptions {
   /** Milliseconds: the longest time that one `Retry-After` closes the gate. Default 3,600,000, an hour. */
-  readonly most?: number
+  readonly maxHold?: number
   readonly clock?: Clock
 }
+
+const gateOptions = strict({
+  maxHold: withDefault(wholeNumber('ms', 0), 3_600_000),
+  clock: withDefault(clockOption, systemClock),
+})
 
 /** The latest moment before which a failure asks not to be tried; -Infinity if it names none. */
 const notBeforeOf = (failure: Failure): number => {
@@ -36,7 +42,7 @@ const notBeforeOf = (failure: Failure): number => {
  *
  * The gate belongs to the layer: sinks that one and the same layer is put around count as one receiver. It has no timer.
  *
- * @throws RangeError if `most` is not a finite number of at least 0.
+ * @throws ConfigError if `maxHold` is not a whole number from 0.
  *
  * @example
  * import { withRetryAfterGate, sink } from 'headrace'
@@ -45,13 +51,8 @@ const notBeforeOf = (failure: Failure): number => {
  * console.log(polite.name) // => bulk
  */
 export const withRetryAfterGate = (options: RetryAfterGateOptions = {}): Layer => {
-  const { most = 3_600_000 } = options
-  if (!(most >= 0 && most < Infinity)) {
-    throw new RangeError(
-      `withRetryAfterGate: most must be a finite number of milliseconds of at least 0, not ${String(most)}`,
-    )
-  }
-  const now = steady(options.clock ?? systemClock)
+  const { maxHold, clock } = checkOptions('options of withRetryAfterGate', gateOptions, options)
+  const now = steady(clock)
   let closedUntil = -Infinity
   /** One verdict for all that is held back until the same moment: they may be many, and wait long. */
   let held: Verdict = left(retryable('held'))
@@ -60,7 +61,7 @@ export const withRetryAfterGate = (options: RetryAfterGateOptions = {}): Layer =
     const notBefore = notBeforeOf(failure)
     if (notBefore <= closedUntil) return
     const time = now()
-    const until = Math.min(Math.ceil(notBefore), time + most)
+    const until = Math.min(Math.ceil(notBefore), time + maxHold)
     if (until <= time || until <= closedUntil) return
     closedUntil = until
     held = left(

@@ -7,7 +7,8 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { refused, retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
-import type { Fault } from '../core/refusal.ts'
+import { list, oneOf, strict, wholeNumber } from '../core/options.ts'
+import type { Option } from '../core/options.ts'
 
 const SECONDS = /^\d+$/
 /** Some 317 years. */
@@ -81,6 +82,8 @@ export interface Answer {
   readonly retryAfter: string | ReadonlyArray<string> | undefined
 }
 
+const NEVER_FOLLOWED = 'redirects are never followed: give the URL that it leads to'
+
 /**
  * The verdict on an answer to a sink. `wall` is the wall clock, for a date in `Retry-After`; `now` is the steady time, for due times. Both
  * are milliseconds since 1970.
@@ -97,12 +100,7 @@ export const verdictOf = (
     case 'delivered':
       return right({ sink, status })
     case 'redirect':
-      return left(
-        refused('redirect', {
-          status,
-          detail: 'redirects are never followed: give the URL that it leads to',
-        }),
-      )
+      return left(refused('redirect', { status, detail: NEVER_FOLLOWED }))
     case 'refused':
       return left(refused('status', { status }))
     case 'retry': {
@@ -112,32 +110,14 @@ export const verdictOf = (
   }
 }
 
-const meanings: ReadonlyArray<unknown> = [
-  'delivered',
-  'refused',
-  'redirect',
-  'retry',
-] satisfies StatusMeaning[]
-
-const isRule = (each: unknown): boolean => {
-  if (typeof each !== 'object' || each === null) return false
-  if (!('from' in each && 'to' in each && 'means' in each)) return false
-  return Number.isInteger(each.from) && Number.isInteger(each.to) && meanings.includes(each.means)
-}
-
-/** What is wrong with a table of statuses; undefined means the default. */
-export const statusFaults = (table: unknown): ReadonlyArray<Fault> => {
-  if (table === undefined) return []
-  if (!Array.isArray(table)) return [{ path: '', message: 'must be a list of { from, to, means }' }]
-  return table.flatMap((each: unknown, at) =>
-    isRule(each)
-      ? []
-      : [
-          {
-            path: `[${String(at)}]`,
-            message:
-              "must be { from, to, means }: two whole numbers and 'delivered', 'refused', 'redirect' or 'retry'",
-          },
-        ],
-  )
-}
+/** Checks a table of statuses. */
+export const statusesOption: Option<StatusTable> = list(
+  '{ from, to, means }',
+  0,
+  Infinity,
+  strict({
+    from: wholeNumber('', 0),
+    to: wholeNumber('', 0),
+    means: oneOf('delivered', 'refused', 'redirect', 'retry'),
+  }),
+)

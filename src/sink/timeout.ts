@@ -6,6 +6,7 @@ import { retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { linkedList } from '../core/linkedList.ts'
 import type { Link } from '../core/linkedList.ts'
+import { checkOptions, guarded } from '../core/options.ts'
 import { makeLayer, withNext } from './layer.ts'
 import type { Layer } from './sink.ts'
 
@@ -14,6 +15,11 @@ interface Running extends Link<Running> {
   readonly start: number
   readonly observer: Observer<Verdict>
 }
+
+const duration = guarded(
+  'a finite number of milliseconds above 0',
+  (value): value is number => typeof value === 'number' && value > 0 && value < Infinity,
+)
 
 /**
  * Gives one attempt `timeout` milliseconds in total, counted from its start.
@@ -24,7 +30,7 @@ interface Running extends Link<Running> {
  *
  * All deliveries share one timer, also across the sinks that the same layer is put around. Without deliveries there is no timer.
  *
- * @throws RangeError if `timeout` is not a finite number above 0.
+ * @throws ConfigError if `timeout` is not a finite number above 0.
  *
  * @example
  * import { sink, withTimeout } from 'headrace'
@@ -32,11 +38,7 @@ interface Running extends Link<Running> {
  * const patient = withTimeout(5_000)(sink('slow', async () => 'done'))
  */
 export const withTimeout = (timeout: number, options: { readonly clock?: Clock } = {}): Layer => {
-  if (!(timeout > 0 && timeout < Infinity)) {
-    throw new RangeError(
-      `withTimeout: timeout must be a finite number of milliseconds above 0, not ${String(timeout)}`,
-    )
-  }
+  checkOptions('timeout of withTimeout', duration, timeout)
   const clock = options.clock ?? systemClock
   const timedOut: Verdict = left(retryable('timeout', { detail: `no verdict within ${String(timeout)} ms` }))
 

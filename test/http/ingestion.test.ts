@@ -174,7 +174,7 @@ describe('wrong settings of an ingestion sink', () => {
     expect(faults.map(({ path }) => path)).toEqual([
       ...['endpoint', 'writeKey', 'timeout', 'connections'],
       ...['headers.Authorization', 'headers.X-Retry-Count', 'headers.Host', 'headers.X-A'],
-      ...['tls.cert', 'tls.key', 'egress.allow[0]', 'statuses[0]', 'clock', 'Timeout'],
+      ...['tls.cert', 'tls.key', 'egress.allow[0]', 'statuses[0].means', 'clock', 'Timeout'],
     ])
   })
 

@@ -6,9 +6,8 @@ import type { Clock } from '../../src/core/clock.ts'
 import { type Failure, refused, retryable } from '../../src/core/failure.ts'
 import { withBisection } from '../../src/sink/bisect.ts'
 import { withConcurrency } from '../../src/sink/concurrency.ts'
-import { contramap } from '../../src/sink/contramap.ts'
 import { firstSuccess } from '../../src/sink/firstSuccess.ts'
-import { subscribeTo } from '../../src/sink/layer.ts'
+import { contramap, subscribeTo } from '../../src/sink/layer.ts'
 import { withObserver } from '../../src/sink/observe.ts'
 import { withRetryAfterGate } from '../../src/sink/retryAfterGate.ts'
 import type { Attempt, Layer, Sink } from '../../src/sink/sink.ts'
@@ -170,7 +169,6 @@ const passiveLayers: Readonly<Record<string, (clock: Clock) => Layer>> = {
   'withRetryAfterGate, open': (clock) => withRetryAfterGate({ clock }),
   'withBisection, without a status that divides': (clock) => bisectingNumbers(clock, []),
   withObserver: (clock) => withObserver(silent, { clock }),
-  'withObserver, only UrlSkipped': (clock) => withObserver(silent, { clock, only: 'UrlSkipped' }),
   'contramap of the identity':
     () =>
     <A>(sink: Sink<A>) =>

@@ -242,6 +242,6 @@ export const gateLaws = (make: MakeGate): ReadonlyArray<Law> =>
   }))
 
 describe('withRetryAfterGate', () =>
-  it.each(gateLaws((most, clock) => withRetryAfterGate({ most, clock })))('$id', ({ property }) =>
+  it.each(gateLaws((most, clock) => withRetryAfterGate({ maxHold: most, clock })))('$id', ({ property }) =>
     fc.assert(property),
   ))

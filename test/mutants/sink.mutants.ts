@@ -275,7 +275,7 @@ itCatches<MakeTimeout>('timeouts', timeoutLaws, {
 const gateSeeing =
   (change: (failure: Failure) => Failure): MakeGate =>
   (most, clock) => {
-    const gate = withRetryAfterGate({ most, clock })
+    const gate = withRetryAfterGate({ maxHold: most, clock })
     return (sink) =>
       gate(
         makeLayer(
@@ -292,9 +292,12 @@ const gateSeeing =
   }
 
 itCatches<MakeGate>('the Retry-After gate', gateLaws, {
-  'each sink has its own gate': ['G1', (most, clock) => (sink) => withRetryAfterGate({ most, clock })(sink)],
+  'each sink has its own gate': [
+    'G1',
+    (most, clock) => (sink) => withRetryAfterGate({ maxHold: most, clock })(sink),
+  ],
   'it never closes': ['G1', () => (sink) => sink],
-  'it closes for too long': ['G1', (most, clock) => withRetryAfterGate({ most: most + 1, clock })],
+  'it closes for too long': ['G1', (most, clock) => withRetryAfterGate({ maxHold: most + 1, clock })],
   'it changes failures': ['G3', gateSeeing(() => retryable('network'))],
 })
 

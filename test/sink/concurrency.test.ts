@@ -17,10 +17,10 @@ const taken: Verdict = right({ sink: 'inner' })
 
 describe('a wrong limit is refused:', () => {
   test.each([0, -1, 1.5, NaN, Infinity])('concurrency %d', (concurrency) =>
-    expect(() => withConcurrency({ concurrency })).toThrow(/^withConcurrency: concurrency/),
+    expect(() => withConcurrency({ concurrency })).toThrow(/withConcurrency: concurrency must be/),
   )
   test.each([-1, 1.5, NaN, Infinity])('queue %d', (queue) =>
-    expect(() => withConcurrency({ concurrency: 1, queue })).toThrow(/^withConcurrency: queue/),
+    expect(() => withConcurrency({ concurrency: 1, queue })).toThrow(/withConcurrency: queue must be/),
   )
 })
 

@@ -1,11 +1,10 @@
 import { flow } from 'fp-ts/lib/function.js'
-import { left, right } from 'fp-ts/lib/Either.js'
+import { right } from 'fp-ts/lib/Either.js'
 import { describe, expect, test } from 'vitest'
 import { withConcurrency } from '../../src/sink/concurrency.ts'
-import { withObserver, type ObserverOptions } from '../../src/sink/observe.ts'
+import { withObserver } from '../../src/sink/observe.ts'
 import { withTimeout } from '../../src/sink/timeout.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
-import { retryable } from '../../src/core/failure.ts'
 import type { Verdict } from '../../src/core/failure.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
 import { type Attempt, onlyAttempt } from '../../src/sink/sink.ts'
@@ -14,17 +13,12 @@ import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const START = 5_000
 const taken: Verdict = right({ sink: 'inner' })
-const full: Verdict = left(retryable('laneFull'))
 
-const observed = (
-  reply: Reply,
-  options: ObserverOptions = {},
-  attempt: Attempt = onlyAttempt,
-): ReadonlyArray<LogEvent> => {
+const observed = (reply: Reply, attempt: Attempt = onlyAttempt): ReadonlyArray<LogEvent> => {
   const clock = virtualClock({ start: START })
   const events: LogEvent[] = []
   const inner = scriptedSink<string>({ name: 'inner', clock, reply: () => reply })
-  withObserver((each) => events.push(each), { clock, ...options })(inner)
+  withObserver((each) => events.push(each), { clock })(inner)
     .deliver('item', attempt)
     .subscribe({ error: () => {} })
   clock.tick(1_000)
@@ -33,7 +27,7 @@ const observed = (
 
 describe('reports', () => {
   test('an attempt with its time from the start to the verdict, not to the end', () =>
-    expect(observed({ verdict: taken, after: 30, rest: 40 }, {}, { ...onlyAttempt, number: 3 })).toEqual([
+    expect(observed({ verdict: taken, after: 30, rest: 40 }, { ...onlyAttempt, number: 3 })).toEqual([
       {
         _tag: 'Attempted',
         at: START + 30,
@@ -44,21 +38,11 @@ describe('reports', () => {
         result: taken,
       },
     ]))
-  test('a full queue as UrlSkipped', () =>
-    expect(observed({ verdict: full })).toEqual([
-      { _tag: 'UrlSkipped', at: START, item: 'item', sink: 'inner', number: 1 },
-    ]))
   test('a defect', () => {
     const error = new Error('planted')
     expect(observed({ defect: error, after: 5 })).toEqual([
       { _tag: 'Defect', at: START + 5, where: 'inner', error },
     ])
-  })
-  test('only what is asked for', () => {
-    expect(observed({ verdict: full }, { only: 'Attempted' })).toEqual([])
-    expect(observed({ verdict: taken }, { only: 'UrlSkipped' })).toEqual([])
-    expect(observed({ verdict: taken }, { only: 'Attempted' })).toHaveLength(1)
-    expect(observed({ verdict: full }, { only: 'UrlSkipped' })).toHaveLength(1)
   })
   test('nothing of a delivery that is cancelled before its verdict', () => {
     const clock = virtualClock()
@@ -73,7 +57,7 @@ describe('reports', () => {
   })
 })
 
-test('inside a limit it measures the attempt, outside it sees what found no room', () => {
+test('inside a limit it measures the attempt without the wait, and the limit reports what found no room', () => {
   const clock = virtualClock()
   const told: string[] = []
   const onEvent = (each: LogEvent): void => {
@@ -81,9 +65,8 @@ test('inside a limit it measures the attempt, outside it sees what found no room
   }
   const guarded = flow(
     withTimeout(50, { clock }),
-    withObserver(onEvent, { clock, only: 'Attempted' }),
-    withConcurrency({ concurrency: 1, queue: 1, clock }),
-    withObserver(onEvent, { clock, only: 'UrlSkipped' }),
+    withObserver(onEvent, { clock }),
+    withConcurrency({ concurrency: 1, queue: 1, onEvent, clock }),
   )(scriptedSink<number>({ clock, reply: (item) => (item === 0 ? {} : { verdict: taken, after: 10 }) }))
   for (const item of [0, 1, 2]) guarded.deliver(item, onlyAttempt).subscribe()
   clock.tick(100)

@@ -10,9 +10,9 @@ import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const HOUR = 3_600_000
 
-describe('a wrong `most` is refused', () =>
-  test.each([-1, NaN, Infinity])('%d', (most) =>
-    expect(() => withRetryAfterGate({ most })).toThrow(/^withRetryAfterGate: most/),
+describe('a wrong `maxHold` is refused', () =>
+  test.each([-1, NaN, Infinity])('%d', (maxHold) =>
+    expect(() => withRetryAfterGate({ maxHold })).toThrow(/withRetryAfterGate: maxHold must be/),
   ))
 
 test('one Retry-After holds back the others until its moment, and for an hour at most', () => {

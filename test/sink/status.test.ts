@@ -1,6 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { meaningOf, retryAfter, statusFaults, statusTable, verdictOf } from '../../src/sink/status.ts'
+import { decodeOptions } from '../../src/core/options.ts'
+import { meaningOf, retryAfter, statusesOption, statusTable, verdictOf } from '../../src/sink/status.ts'
 
 const meaning = (status: number): string => meaningOf(statusTable, status)
 
@@ -27,17 +28,17 @@ describe('the table of statuses (DE2)', () => {
   })
 
   it('says what is wrong with a table', () => {
-    expect(statusFaults(undefined)).toEqual([])
-    expect(statusFaults(statusTable)).toEqual([])
-    expect(statusFaults({})).toHaveLength(1)
-    const faults = statusFaults([
+    expect(decodeOptions(statusesOption, statusTable)).toEqual(right(statusTable))
+    expect(decodeOptions(statusesOption, {})).toMatchObject(left([{ path: '' }]))
+    const wrong = [
       statusTable[0],
-      { from: 1 },
-      { from: 1, to: 2, means: 'success' },
+      { from: 100, to: 200, means: 'success' },
       null,
-      { from: '1', to: 2, means: 'retry' },
-    ])
-    expect(faults.map(({ path }) => path)).toEqual(['[1]', '[2]', '[3]', '[4]'])
+      { from: '1', to: 200, means: 'retry' },
+    ]
+    expect(decodeOptions(statusesOption, wrong)).toMatchObject(
+      left([{ path: '[1].means' }, { path: '[2]' }, { path: '[3].from' }]),
+    )
   })
 })
 

@@ -7,7 +7,7 @@ import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 test.each([0, -1, NaN, Infinity])('a timeout of %d is refused', (within) =>
-  expect(() => withTimeout(within)).toThrow(/^withTimeout: timeout/),
+  expect(() => withTimeout(within)).toThrow(/timeout of withTimeout: must be/),
 )
 
 describe('a layer around several sinks', () =>
