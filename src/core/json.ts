@@ -141,12 +141,6 @@ export const isRecord = (value: unknown): value is Fields =>
 export const hasFunctions = (value: unknown, names: ReadonlyArray<string>): value is Fields =>
   isRecord(value) && names.every((name) => typeof value[name] === 'function')
 
-/** A wrong number in a policy would show hours later, so it throws where it is written. Answers the number if it is right. */
-export const wholeNumber = (name: string, unit: string, least: number, value: number): number => {
-  if (Number.isSafeInteger(value) && value >= least) return value
-  throw new RangeError(`${name} must be a whole number (${unit}) from ${String(least)}, got ${String(value)}`)
-}
-
 /** What a value is, in plain words; never the value. */
 export const kindOf = (value: unknown): string => {
   switch (typeof value) {

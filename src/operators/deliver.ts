@@ -3,7 +3,7 @@ import { Observable, Subject, defer, take, takeUntil } from 'rxjs'
 import { messageOf, whenAnswered } from '../core/awaitable.ts'
 import { systemClock, systemRandom } from '../core/clock.ts'
 import type { Clock, Random } from '../core/clock.ts'
-import { wholeNumber } from '../core/json.ts'
+import { checkOptions, wholeNumber } from '../core/options.ts'
 import type { Outcome, ObservableEither } from '../core/outcome.ts'
 import { notStored } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
@@ -137,7 +137,7 @@ const run = <L, P>(
  * The outbox bounds what waits (by default 100,000 items and 256 MiB). To bound the requests in flight, wrap the sink in
  * `withConcurrency`. A subscriber may send, stop or unsubscribe inside `next`; what that causes is emitted afterwards.
  *
- * @throws RangeError when `maxInFlight` is not a whole number from 1.
+ * @throws ConfigError when `maxInFlight` is not a whole number from 1.
  *
  * ```
  * source   --a----b---|
@@ -159,7 +159,8 @@ export const deliver: Deliver = <S>(
   sink: Sink<S>,
   options: DeliverOptions & { readonly outbox?: Outbox<S> } = {},
 ) => {
-  const maxInFlight = wholeNumber('deliver: maxInFlight', 'items', 1, options.maxInFlight ?? 1_000)
+  const { maxInFlight = 1_000 } = options
+  checkOptions('maxInFlight of deliver', wholeNumber('items', 1), maxInFlight)
   return <L, P extends S>(source: ObservableEither<L, P>): Observable<L | Refusal | Outcome<P>> => {
     // The overloads of `Deliver` allow an outbox only where P is S.
     const given = options.outbox as Outbox<P> | undefined

@@ -9,7 +9,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { steady, systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import { heap } from '../core/heap.ts'
-import { wholeNumber } from '../core/json.ts'
+import { checkOptions, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { isDead } from '../core/outcome.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
@@ -37,13 +37,19 @@ const byteLengthOf = (item: unknown): number =>
     ? item.byteLength
     : 0
 
+const bounds = strict({
+  maxCount: withDefault(wholeNumber('items', 1), 100_000),
+  maxBytes: withDefault(wholeNumber('bytes', 1), 268_435_456),
+  keepDead: withDefault(wholeNumber('items', 0), 1_000),
+})
+
 const done: Promise<void> = Promise.resolve()
 
 /**
  * An outbox in memory. `enqueue`, `lease` and `ack` are O(1) for each entry, `nack` is O(log n); a waiting entry takes about 100
  * bytes beside its item. Everything is lost with the process, so close the pipeline before you exit.
  *
- * @throws RangeError when `maxCount` or `maxBytes` is not a whole number from 1, or `keepDead` not one from 0.
+ * @throws ConfigError when `maxCount` or `maxBytes` is not a whole number from 1, or `keepDead` not one from 0.
  *
  * @example
  * import { memoryOutbox } from 'headrace'
@@ -53,10 +59,8 @@ const done: Promise<void> = Promise.resolve()
  * console.log(third) // => { _tag: 'Left', left: { _tag: 'Full', bound: 'count', limit: 2, input: 'c' } }
  */
 export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A> => {
-  const maxCount = wholeNumber('memoryOutbox: maxCount', 'items', 1, options.maxCount ?? 100_000)
-  const maxBytes = wholeNumber('memoryOutbox: maxBytes', 'bytes', 1, options.maxBytes ?? 268_435_456)
-  const keepDead = wholeNumber('memoryOutbox: keepDead', 'items', 0, options.keepDead ?? 1_000)
-  const { sizeOf = byteLengthOf, clock = systemClock } = options
+  const { sizeOf = byteLengthOf, clock = systemClock, ...given } = options
+  const { maxCount, maxBytes, keepDead } = checkOptions('memoryOutbox options', bounds, given)
   const fresh = queue<Entry<A>>()
   const retries = heap<Entry<A>>()
   let dead: Array<EndedDeadLetter<A>> = []

@@ -1,19 +1,20 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { EMPTY, Subject, catchError, expand, filter, map, mergeMap, of, timer } from 'rxjs'
+import type { Observable } from 'rxjs'
 import { messageOf } from '../core/awaitable.ts'
-import { steady, systemClock, systemRandom } from '../core/clock.ts'
-import type { Cancel, Clock, Random } from '../core/clock.ts'
+import { steady, systemClock, systemRandom, toScheduler } from '../core/clock.ts'
+import type { Clock, Random } from '../core/clock.ts'
 import { expired, retryable, wasStarted } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
-import { wholeNumber } from '../core/json.ts'
+import { checkOptions, wholeNumber } from '../core/options.ts'
 import type { Progress } from '../core/outcome.ts'
 import { callSafely } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { deadlineOf } from '../policy/retryPolicy.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
 import { step } from '../policy/step.ts'
-import { makeSink, nothingToCancel, subscribeTo } from '../sink/layer.ts'
-import type { Subscribe } from '../sink/layer.ts'
-import type { Layer, Sink } from '../sink/sink.ts'
+import { makeLayer, makeSink, nothingToCancel } from '../sink/layer.ts'
+import type { Attempt, Layer, Sink } from '../sink/sink.ts'
 
 /** Options of `withRetry`. */
 export interface RetryOptions {
@@ -27,12 +28,26 @@ export interface RetryOptions {
   readonly onEvent?: Listener
 }
 
+/** What the next attempt needs. */
+interface Retry {
+  /** Milliseconds; 0 for the first attempt. */
+  readonly delay: number
+  readonly firstAttemptAt: number | undefined
+  readonly progress: Progress | undefined
+}
+
+type Step = Verdict | Retry
+
+const FIRST: Retry = { delay: 0, firstAttemptAt: undefined, progress: undefined }
+
+const isVerdict = (each: Step): each is Verdict => '_tag' in each
+
 /**
  * A layer that retries a sink by a policy, for use outside a stream and for single sinks. Use it or the retries of `deliver`,
  * not both around one sink: attempts would multiply. Cancelling a delivery cancels its wait. After `close` what is in flight or
  * waits fails as retryable, `closed`, and so does whatever comes later.
  *
- * @throws RangeError when `maxCount` is not a whole number from 1.
+ * @throws ConfigError when `maxCount` is not a whole number from 1.
  *
  * @example
  * import { exponential, both, limitRetries, onlyAttempt, retryable, withRetry, sink } from 'headrace'
@@ -46,116 +61,90 @@ export interface RetryOptions {
  * })
  */
 export const withRetry = (policy: RetryPolicy, options: RetryOptions = {}): Layer => {
-  const { clock = systemClock, random = systemRandom, onEvent } = options
-  const maxCount = wholeNumber('withRetry: maxCount', 'items', 1, options.maxCount ?? 100_000)
+  const { clock = systemClock, random = systemRandom, maxCount = 100_000, onEvent } = options
+  checkOptions('maxCount of withRetry', wholeNumber('items', 1), maxCount)
   const now = steady(clock)
+  const scheduler = toScheduler(clock)
   const window = deadlineOf(policy)
   const log: Listener = (event) => {
     if (onEvent !== undefined) callSafely(onEvent, event, () => undefined)
   }
 
   return <A>(inner: Sink<A>): Sink<A> => {
-    const subscribe = subscribeTo(inner)
-    /** Of each delivery in flight or waiting: how it ends when the sink is closed. */
-    const open = new Set<() => void>()
+    const { deliver } = makeLayer(inner, (subscribe) => subscribe)
+    const closing = new Subject<void>()
     let isClosed = false
+    let count = 0
 
-    const start: Subscribe<A> = (item, outer, observer) => {
-      let firstAttemptAt: number | undefined
-      let progress: Progress | undefined
+    /** One attempt: a verdict, or when the next one is due. */
+    const attempt = (item: A, outer: Attempt, retry: Retry): Observable<Step> => {
+      const { firstAttemptAt, progress } = retry
+      const startedAt = firstAttemptAt ?? now()
+      const until = Math.min(outer.until, startedAt + window)
+      const lastFailure = progress?.lastFailure ?? outer.lastFailure
+      const attempts = progress?.attempts ?? 0
+      if (now() >= until) return of(left(expired(attempts, startedAt, lastFailure ?? retryable('late'))))
       let hasVerdict = false
-      let cancelWait = nothingToCancel
-      /** Attempts of which something still runs: a body may be read after the verdict. */
-      const running = new Set<{ cancel: Cancel }>()
-
-      const end = (verdict: Verdict): void => {
-        hasVerdict = true
-        observer.next(verdict)
-        if (running.size === 0) observer.complete()
-      }
-      const close = (): void => {
-        observer.next(left(retryable('closed')))
-        observer.complete()
-      }
-      if (isClosed || open.size >= maxCount) {
-        end(left(retryable(isClosed ? 'closed' : 'full')))
-        return nothingToCancel
-      }
-      open.add(close)
-
-      const onVerdict = (startedAt: number, verdict: Verdict): void => {
-        const at = now()
-        // If no request was made in the first attempt, it does not count.
-        const isUnstarted = firstAttemptAt === undefined && isLeft(verdict) && !wasStarted(verdict.left)
-        const next = step(policy, progress, isUnstarted ? at : startedAt, verdict, at, random)
-        if (next._tag === 'Deliver') {
-          end(right(next.receipt))
-        } else if (next._tag !== 'Wait') {
-          end(left(next.failure))
-        } else if (next.due >= outer.until) {
-          end(left(expired(next.progress.attempts, startedAt, next.progress.lastFailure)))
-        } else {
-          const { delay, because } = next
-          const { attempts, lastFailure: failure } = next.progress
-          log({ _tag: 'Waiting', at, item, attempts: isUnstarted ? 0 : attempts, failure, delay, because })
-          if (!isUnstarted) {
-            firstAttemptAt = startedAt
-            progress = next.progress
-          }
-          cancelWait = clock.schedule(delay, attempt)
-        }
-      }
-
-      const attempt = (): void => {
-        const at = now()
-        const startedAt = firstAttemptAt ?? at
-        const until = Math.min(outer.until, startedAt + window)
-        const lastFailure = progress?.lastFailure ?? outer.lastFailure
-        if (at >= until) {
-          end(left(expired(progress?.attempts ?? 0, startedAt, lastFailure ?? retryable('late'))))
-          return
-        }
-        const own = { cancel: nothingToCancel }
-        let isAnswered = false
-        const next = (verdict: Verdict): void => {
-          isAnswered = true
-          onVerdict(startedAt, verdict)
-        }
-        const complete = (): void => {
-          running.delete(own)
-          if (hasVerdict && running.size === 0) observer.complete()
-        }
-        running.add(own)
-        const cancel = subscribe(
-          item,
-          { number: (progress?.attempts ?? 0) + 1, until, lastFailure },
-          {
-            next,
-            complete,
-            error: (error) => {
-              log({ _tag: 'Defect', at: now(), where: inner.name, error })
-              if (!isAnswered) next(left(retryable('defect', { detail: messageOf(error) })))
-              complete()
-            },
-          },
-        )
-        // A listener of a verdict that came at once may have cancelled the delivery.
-        if (open.has(close)) own.cancel = cancel
-        else cancel()
-      }
-
-      attempt()
-      return () => {
-        open.delete(close)
-        cancelWait()
-        for (const { cancel } of running) cancel()
-      }
+      return deliver(item, { number: attempts + 1, until, lastFailure }).pipe(
+        catchError((error: unknown) => {
+          log({ _tag: 'Defect', at: now(), where: inner.name, error })
+          return hasVerdict ? EMPTY : of(left(retryable('defect', { detail: messageOf(error) })))
+        }),
+        map((verdict) => {
+          hasVerdict = true
+          return next(item, outer, verdict, startedAt, retry)
+        }),
+      )
     }
 
-    return makeSink(inner.name, start, (within) => () => {
-      isClosed = true
-      for (const close of [...open]) close()
-      return inner.close(within)()
-    })
+    const next = (item: A, outer: Attempt, verdict: Verdict, startedAt: number, retry: Retry): Step => {
+      const at = now()
+      // If no request was made in the first attempt, it does not count.
+      const isUnstarted = retry.firstAttemptAt === undefined && isLeft(verdict) && !wasStarted(verdict.left)
+      const result = step(policy, retry.progress, isUnstarted ? at : startedAt, verdict, at, random)
+      if (result._tag === 'Deliver') return right(result.receipt)
+      if (result._tag !== 'Wait') return left(result.failure)
+      const { delay, because, due, progress } = result
+      const { attempts, lastFailure: failure } = progress
+      if (due >= outer.until) return left(expired(attempts, startedAt, failure))
+      log({ _tag: 'Waiting', at, item, attempts: isUnstarted ? 0 : attempts, failure, delay, because })
+      return isUnstarted ? { ...retry, delay } : { delay, firstAttemptAt: startedAt, progress }
+    }
+
+    return makeSink<A>(
+      inner.name,
+      (item, outer, observer) => {
+        const endAs = (reason: 'closed' | 'full') => (): void => {
+          observer.next(left(retryable(reason)))
+          observer.complete()
+        }
+        if (isClosed || count >= maxCount) {
+          endAs(isClosed ? 'closed' : 'full')()
+          return nothingToCancel
+        }
+        count++
+        const subscription = of<Step>(FIRST)
+          .pipe(
+            expand((each) => {
+              if (isVerdict(each)) return EMPTY
+              // The first attempt starts at once.
+              if (each.delay === 0) return attempt(item, outer, each)
+              return timer(each.delay, scheduler).pipe(mergeMap(() => attempt(item, outer, each)))
+            }),
+            filter(isVerdict),
+          )
+          .subscribe(observer)
+        subscription.add(closing.subscribe(endAs('closed')))
+        return () => {
+          count--
+          subscription.unsubscribe()
+        }
+      },
+      (within) => () => {
+        isClosed = true
+        closing.next()
+        return inner.close(within)()
+      },
+    )
   }
 }

@@ -1,6 +1,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { refused } from '../core/failure.ts'
-import { wholeNumber } from '../core/json.ts'
+import { checkOptions, wholeNumber } from '../core/options.ts'
 import { makeSink, nothingToCancel } from './layer.ts'
 import type { Sink } from './sink.ts'
 
@@ -21,7 +21,7 @@ export interface MemorySink<A> extends Sink<A> {
 /**
  * Delivers into an array: to try a pipeline, and to test one. It delivers at once, when subscribed.
  *
- * @throws RangeError if the limit is not a whole number of at least 1.
+ * @throws ConfigError if the limit is not a whole number of at least 1.
  *
  * @example
  * import { memory, onlyAttempt } from 'headrace'
@@ -31,8 +31,8 @@ export interface MemorySink<A> extends Sink<A> {
  * console.log(sink.items()) // => [ 'a' ]
  */
 export const memory = <A>(options: MemoryOptions = {}): MemorySink<A> => {
-  const { name = 'memory' } = options
-  const limit = wholeNumber('limit', 'items', 1, options.limit ?? 100_000)
+  const { name = 'memory', limit = 100_000 } = options
+  checkOptions('limit of a memory sink', wholeNumber('items', 1), limit)
   const items: A[] = []
   const delivered = right({ sink: name })
   const full = left(refused('full', { detail: `it holds ${String(limit)} items at most` }))

@@ -1,7 +1,8 @@
-import * as E from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { Buffer, isUtf8 } from 'node:buffer'
-import { jsonFault, wholeNumber } from '../core/json.ts'
+import { jsonFault } from '../core/json.ts'
+import { checkOptions, wholeNumber } from '../core/options.ts'
 
 /** A line that holds a value. */
 export interface Line {
@@ -49,17 +50,15 @@ const encode = (text: string): Buffer =>
     text.split(LONE_SURROGATE).map((part) => (LONE_SURROGATE.test(part) ? INVALID : Buffer.from(part))),
   )
 
-const bad = (line: number, reason: BadLine['reason'], detail: string): Either<BadLine, never> =>
-  E.left({ _tag: 'BadLine', line, reason, detail })
+const bad = (line: number, reason: BadLine['reason'], detail: string, character?: number): Result =>
+  left({ _tag: 'BadLine', line, reason, detail, ...(character !== undefined && { character }) })
 
 const parse = (line: number, text: string): Result => {
   try {
-    return E.right({ line, value: JSON.parse(text) as unknown, text })
+    return right({ line, value: JSON.parse(text) as unknown, text })
   } catch {
     const { at, expected } = jsonFault(text) ?? { at: 0, expected: 'a value' }
-    const character = at + 1
-    const detail = `not JSON: expected ${expected} at character ${String(character)}`
-    return E.left({ _tag: 'BadLine', line, reason: 'notJson', detail, character })
+    return bad(line, 'notJson', `not JSON: expected ${expected} at character ${String(at + 1)}`, at + 1)
   }
 }
 
@@ -130,7 +129,7 @@ const read = async function* (
  *
  * If the readable fails, the iteration fails too, after all whole lines; text after the last line break is then not a line.
  *
- * @throws RangeError if `maxLineBytes` is not a whole number of at least 1.
+ * @throws ConfigError if `maxLineBytes` is not a whole number of at least 1.
  *
  * @example
  * import { ndjson } from 'headrace/sources/ndjson'
@@ -144,5 +143,7 @@ const read = async function* (
 export const ndjson = (
   readable: AsyncIterable<Uint8Array | string>,
   options: NdjsonOptions = {},
-): AsyncIterable<Either<BadLine, Line>> =>
-  read(readable, wholeNumber('maxLineBytes', 'bytes', 1, options.maxLineBytes ?? 1_048_576))
+): AsyncIterable<Either<BadLine, Line>> => {
+  const { maxLineBytes = 1_048_576 } = options
+  return read(readable, checkOptions('maxLineBytes of ndjson', wholeNumber('bytes', 1), maxLineBytes))
+}

@@ -1,9 +1,8 @@
-import { Observable, Subject } from 'rxjs'
+import { Observable, Subject, tap } from 'rxjs'
 import type { OperatorFunction } from 'rxjs'
-import { whenSettled } from '../core/awaitable.ts'
 import { nextTurn, systemClock } from '../core/clock.ts'
-import type { Cancel, Clock } from '../core/clock.ts'
-import { wholeNumber } from '../core/json.ts'
+import type { Clock } from '../core/clock.ts'
+import { checkOptions, wholeNumber } from '../core/options.ts'
 import { abandoned } from '../core/outcome.ts'
 import { callSafely } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
@@ -38,7 +37,7 @@ const iteratorOf = <T>(iterable: AsyncIterable<T> | Iterable<T>): AsyncIterator<
  * the window is used up. When the source ends or fails, the pipeline is completed and drains, and only then the result
  * completes, or fails with the source's error. Unsubscribing, or a pipeline that ends early, calls the source's `return`.
  *
- * @throws RangeError if the window is not a whole number of at least 1.
+ * @throws ConfigError if the window is not a whole number of at least 1.
  *
  * @example
  * import { pull } from 'headrace'
@@ -52,102 +51,67 @@ export const pull = <T, R>(
   pipeline: OperatorFunction<T, R>,
   options: PullOptions<R> = {},
 ): Observable<R> => {
-  const { creditOf = () => 1, onEvent, clock = systemClock } = options
-  const window = wholeNumber('window', 'items', 1, options.window ?? 1_000)
+  const { window = 1_000, creditOf = () => 1, onEvent, clock = systemClock } = options
+  checkOptions('window of pull', wholeNumber('items', 1), window)
 
   return new Observable<R>((subscriber) => {
     const iterator = iteratorOf(iterable)
     const items = new Subject<T>()
     let inPipeline = 0
-    let takenInTurn = 0
-    /** An item is being taken or is on its way through the pipeline: the next one must not enter inside it. */
-    let isBusy = false
-    /** For the source's answer, or for the next turn of the event loop. */
-    let isWaiting = false
     let isOver = false
     let failure: { readonly error: unknown } | undefined
-    let cancelTurn: Cancel | undefined
+    let hasRoom = (): void => undefined
 
-    const end = (): void => {
-      isWaiting = false
-      if (isOver) return
+    const release = (output: R): void => {
+      inPipeline -= creditOf(output)
+      hasRoom()
+    }
+
+    const nextItem = async (taken: number): Promise<IteratorResult<T, unknown>> => {
+      while (inPipeline >= window) {
+        await new Promise<void>((resolve) => {
+          hasRoom = resolve
+        })
+      }
+      if (taken % ITEMS_PER_TURN === 0) {
+        await new Promise<void>((resolve) => {
+          subscriber.add(nextTurn(resolve))
+        })
+      }
+      return isOver ? { done: true, value: undefined } : iterator.next()
+    }
+
+    const feed = async (): Promise<void> => {
+      try {
+        for (let taken = 1; !isOver; taken++) {
+          const { done, value } = await nextItem(taken)
+          if (done === true) break
+          if (isOver) {
+            onEvent?.({ _tag: 'Ended', at: clock.now(), outcome: abandoned(value, 0, undefined) })
+            return
+          }
+          inPipeline++
+          items.next(value)
+        }
+      } catch (error) {
+        failure = { error }
+      }
       isOver = true
       items.complete()
     }
 
-    const fail = (error: unknown): void => {
-      if (!isOver) failure = { error }
-      end()
-    }
-
-    const receive = (step: IteratorResult<T, unknown>): void => {
-      const wasBusy = isBusy
-      isBusy = true
-      isWaiting = false
-      try {
-        if (step.done === true) end()
-        else if (isOver)
-          onEvent?.({ _tag: 'Ended', at: clock.now(), outcome: abandoned(step.value, 0, undefined) })
-        else {
-          inPipeline++
-          items.next(step.value)
-        }
-      } catch (error) {
-        // The iterator's answer was not a result.
-        fail(error)
-      }
-      isBusy = wasBusy
-      take()
-    }
-
-    const takeOne = (): void => {
-      takenInTurn++
-      try {
-        whenSettled(iterator.next(), receive, fail)
-      } catch (error) {
-        fail(error)
-      }
-    }
-
-    const take = (): void => {
-      if (isBusy) return
-      isBusy = true
-      while (!isOver && !isWaiting && inPipeline < window) {
-        isWaiting = true
-        if (takenInTurn < ITEMS_PER_TURN) takeOne()
-        else
-          cancelTurn = nextTurn(() => {
-            takenInTurn = 0
-            isWaiting = false
-            take()
-          })
-      }
-      isBusy = false
-    }
-
-    const stop = (): unknown => {
-      cancelTurn?.()
-      if (isOver) return undefined
+    subscriber.add(() => {
+      if (isOver) return
       isOver = true
-      return iterator.return?.()
-    }
-
-    subscriber.add(() =>
-      callSafely(stop, undefined, (error) =>
-        onEvent?.({ _tag: 'Defect', at: clock.now(), where: 'pull: return of the source', error }),
-      ),
-    )
+      callSafely(
+        () => iterator.return?.(),
+        undefined,
+        (error) => onEvent?.({ _tag: 'Defect', at: clock.now(), where: 'pull: return of the source', error }),
+      )
+    })
     subscriber.add(
-      items.pipe(pipeline).subscribe({
-        next: (output) => {
-          subscriber.next(output)
-          try {
-            inPipeline -= creditOf(output)
-          } catch (error) {
-            subscriber.error(error)
-          }
-          take()
-        },
+      items.pipe(pipeline, tap(release)).subscribe({
+        next: (output) => subscriber.next(output),
         error: (error: unknown) => subscriber.error(error),
         complete: () => {
           if (failure === undefined) subscriber.complete()
@@ -155,6 +119,6 @@ export const pull = <T, R>(
         },
       }),
     )
-    take()
+    void feed()
   })
 }

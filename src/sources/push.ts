@@ -1,8 +1,8 @@
-import * as E from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
-import { wholeNumber } from '../core/json.ts'
+import { checkOptions, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { abandoned, dropped } from '../core/outcome.ts'
 import type { Abandoned, Dropped } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
@@ -64,15 +64,20 @@ export interface Push<T> extends AsyncIterable<T, undefined, undefined> {
   readonly stats: () => PushStats
 }
 
+const bounds = strict({
+  capacity: withDefault(wholeNumber('items', 1), 10_000),
+  maxBytes: withDefault(wholeNumber('bytes', 1), 32 * 1024 * 1024),
+})
+
 const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined }
-const TAKEN: Either<never, void> = E.right(undefined)
+const TAKEN: Either<never, void> = right(undefined)
 
 /**
  * A bounded queue between code that calls and a pipeline that pulls: the entry for events from a host's own code. RxJS has no
  * backpressure, so a `Subject` would queue without bound; `pull(source, pipeline)` reads this queue only as fast as the
  * pipeline ends its items.
  *
- * @throws RangeError if a bound is not a whole number of at least 1.
+ * @throws ConfigError if a bound is not a whole number of at least 1.
  *
  * @example
  * import { push } from 'headrace'
@@ -88,10 +93,8 @@ const TAKEN: Either<never, void> = E.right(undefined)
  * // => b
  */
 export const push = <T>(options: PushOptions<T> = {}): Push<T> => {
-  const { sizeOf = () => 0, overflow = 'error', onDropped, onEvent, clock = systemClock } = options
-  const capacity = wholeNumber('capacity', 'items', 1, options.capacity ?? 10_000)
-  const maxBytes = wholeNumber('maxBytes', 'bytes', 1, options.maxBytes ?? 32 * 1024 * 1024)
-
+  const { sizeOf = () => 0, overflow = 'error', onDropped, onEvent, clock = systemClock, ...given } = options
+  const { capacity, maxBytes } = checkOptions('push options', bounds, given)
   const held = queue<{ readonly item: T; readonly size: number }>()
   const readers = queue<(result: IteratorResult<T, undefined>) => void>()
   const counts = { accepted: 0, taken: 0, dropped: 0, abandoned: 0, refused: 0 }
@@ -116,18 +119,16 @@ export const push = <T>(options: PushOptions<T> = {}): Push<T> => {
     }
   }
 
-  const report = (outcomes: ReadonlyArray<Dropped<T> | Abandoned<T>>): void => {
+  const report = (outcome: Dropped<T> | Abandoned<T>): void => {
     if (onDropped === undefined) return
-    for (const outcome of outcomes) {
-      callSafely(onDropped, outcome, (error) =>
-        onEvent?.({ _tag: 'Defect', at: clock.now(), where: 'push.onDropped', error }),
-      )
-    }
+    callSafely(onDropped, outcome, (error) =>
+      onEvent?.({ _tag: 'Defect', at: clock.now(), where: 'push.onDropped', error }),
+    )
   }
 
   const refuse = (refusal: NotTaken): Either<NotTaken, void> => {
     counts.refused++
-    return E.left(refusal)
+    return left(refusal)
   }
 
   const offer = (item: T): Either<NotTaken, void> => {
@@ -143,7 +144,7 @@ export const push = <T>(options: PushOptions<T> = {}): Push<T> => {
     counts.accepted++
     if (bound !== undefined && overflow === 'dropNewest') {
       counts.dropped++
-      report([dropped(item, 0, 'dropNewest')])
+      report(dropped(item, 0, 'dropNewest'))
       return TAKEN
     }
     const gone: Array<Dropped<T>> = []
@@ -159,7 +160,7 @@ export const push = <T>(options: PushOptions<T> = {}): Push<T> => {
     room.used()
     serveReaders()
     // Last, because the callback may offer again.
-    report(gone)
+    gone.forEach(report)
     return TAKEN
   }
 
@@ -181,7 +182,7 @@ export const push = <T>(options: PushOptions<T> = {}): Push<T> => {
       bytes = 0
       counts.abandoned += rest.length
       end()
-      report(rest.map(({ item }) => abandoned(item, 0, undefined)))
+      for (const { item } of rest) report(abandoned(item, 0, undefined))
       return Promise.resolve(DONE)
     },
   }

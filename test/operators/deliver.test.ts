@@ -1,3 +1,4 @@
+import { ConfigError } from '../../src/core/refusal.ts'
 import { retryable, refused } from '../../src/core/failure.ts'
 import type { Verdict } from '../../src/core/failure.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
@@ -188,8 +189,8 @@ describe('deliver', () => {
 
   it.each([0, -1, NaN, 1.5, Infinity])('refuses maxInFlight: %s where it is written', (maxInFlight) => {
     const sink = scripted<string>(virtualClock(), () => yes)
-    expect(() => deliver(sink, { maxInFlight })).toThrow(RangeError)
-    expect(() => deliver(sink, { maxInFlight })).toThrow('deliver: maxInFlight must be a whole number')
+    expect(() => deliver(sink, { maxInFlight })).toThrow(ConfigError)
+    expect(() => deliver(sink, { maxInFlight })).toThrow('maxInFlight of deliver: must be a whole number')
   })
 
   it('with one slot new items and retries share it', () => {

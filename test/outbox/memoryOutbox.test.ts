@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { ConfigError } from '../../src/core/refusal.ts'
 import { rejected } from '../../src/core/outcome.ts'
 import { refused } from '../../src/core/failure.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
@@ -58,7 +59,7 @@ describe('memoryOutbox', () => {
     [{ maxBytes: 1.5 }, 'maxBytes'],
     [{ keepDead: -1 }, 'keepDead'],
   ])('throws for %j', (options, name) => {
-    expect(() => memoryOutbox(options)).toThrow(RangeError)
-    expect(() => memoryOutbox(options)).toThrow(`memoryOutbox: ${name} must be a whole number`)
+    expect(() => memoryOutbox(options)).toThrow(ConfigError)
+    expect(() => memoryOutbox(options)).toThrow(`memoryOutbox options: ${name} must be a whole number`)
   })
 })

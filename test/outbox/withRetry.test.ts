@@ -1,6 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { take } from 'rxjs'
 import { describe, expect, it } from 'vitest'
+import { ConfigError } from '../../src/core/refusal.ts'
 import { firstSuccess } from '../../src/sink/firstSuccess.ts'
 import { refused, retryable, show as showFailure } from '../../src/core/failure.ts'
 import type { Failure, Verdict } from '../../src/core/failure.ts'
@@ -217,7 +218,7 @@ describe('withRetry', () => {
 
   it('refuses a bound that is none', () => {
     for (const maxCount of [0, -1, NaN, 1.5, Infinity]) {
-      expect(() => withRetry(exponential(), { maxCount })).toThrow(RangeError)
+      expect(() => withRetry(exponential(), { maxCount })).toThrow(ConfigError)
     }
   })
 })

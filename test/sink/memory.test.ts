@@ -1,4 +1,5 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
+import { ConfigError } from '../../src/core/refusal.ts'
 import type { Verdict } from '../../src/core/failure.ts'
 import { onlyAttempt } from '../../src/sink/sink.ts'
 import { memory } from '../../src/sink/memory.ts'
@@ -27,7 +28,7 @@ describe('memory', () => {
   })
 
   it('refuses a limit of 0, and is typed', () => {
-    expect(() => memory({ limit: 0 })).toThrow(RangeError)
+    expect(() => memory({ limit: 0 })).toThrow(ConfigError)
     expectTypeOf(memory<string>()).toEqualTypeOf<MemorySink<string>>()
   })
 })

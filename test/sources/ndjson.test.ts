@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
+import { ConfigError } from '../../src/core/refusal.ts'
 import { ndjson } from '../../src/sources/ndjson.ts'
 import { sized } from '../support/runs.ts'
 
@@ -113,6 +114,6 @@ describe('ndjson', () => {
   })
 
   it.each([0, 1.5, NaN])('refuses a limit of %s', (maxLineBytes) =>
-    expect(() => ndjson(of(), { maxLineBytes })).toThrow(RangeError),
+    expect(() => ndjson(of(), { maxLineBytes })).toThrow(ConfigError),
   )
 })

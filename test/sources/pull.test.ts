@@ -1,6 +1,7 @@
 import { concatMap, EMPTY, map, mergeMap, Subject, take, tap, throwError, timer, toArray } from 'rxjs'
 import type { Observable } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
+import { ConfigError } from '../../src/core/refusal.ts'
 import { toScheduler } from '../../src/core/clock.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
 import { pull } from '../../src/sources/pull.ts'
@@ -218,7 +219,7 @@ describe('pull', () => {
         map((n: number) => n),
         { window },
       ),
-    ).toThrow(RangeError),
+    ).toThrow(ConfigError),
   )
 
   it('is typed from the source to the output', () => {

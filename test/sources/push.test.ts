@@ -1,5 +1,6 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import type { Either } from 'fp-ts/lib/Either.js'
+import { ConfigError } from '../../src/core/refusal.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
 import { push } from '../../src/sources/push.ts'
 import type { NotTaken, Push } from '../../src/sources/push.ts'
@@ -137,7 +138,7 @@ describe('push', () => {
   })
 
   it.each([{ capacity: 0 }, { capacity: 1.5 }, { maxBytes: NaN }])('refuses %j', (options) =>
-    expect(() => push(options)).toThrow(RangeError),
+    expect(() => push(options)).toThrow(ConfigError),
   )
 
   it('is typed', () => {
