@@ -5,7 +5,6 @@ import { batch, bytesOf, encode } from 'headrace'
 import { right } from 'fp-ts/lib/Either.js'
 import { Observable } from 'rxjs'
 import { calls } from './events.js'
-import { rowsOf, takeTurns } from './measure.js'
 
 const MOST_BYTES = 500_000
 const itself = (call) => call
@@ -17,14 +16,6 @@ const byStringify = ({ size }) => {
   const inputs = calls(size)
   return (units) => {
     for (let i = 0; i < units; i++) built += JSON.stringify(inputs[i % inputs.length]).length
-  }
-}
-
-/** What every way must do before it can keep to a number of bytes. */
-const byByteLength = ({ size }) => {
-  const inputs = calls(size)
-  return (units) => {
-    for (let i = 0; i < units; i++) built += Buffer.byteLength(JSON.stringify(inputs[i % inputs.length]))
   }
 }
 
@@ -88,29 +79,17 @@ const ours = Object.fromEntries(
 export const cases = {
   'JSON.stringify alone': byStringify,
   ...ours,
-  'by hand, and Buffer.byteLength': byByteLength,
   'by hand, the same work, bytes': byPlainLoop,
 }
 
-export const run = async ({ rounds = 25 }) => {
-  const rows = []
-  for (const [size, units] of [
-    ['small', 40_000],
-    ['middle', 10_000],
-    ['big', 3_000],
-  ]) {
-    const results = await takeTurns(import.meta.url, {
-      cases: Object.keys(cases),
-      given: { size },
-      units,
-      rounds,
-      warmUp: 8,
-      // What one leaves behind, the next would clear away.
-      apart: true,
-    })
-    const targets = Object.fromEntries(Object.keys(ours).map((name) => [name, 1.5]))
-    const named = rowsOf(results, 'µs CPU an event', targets)
-    rows.push(...named.map((row) => ({ ...row, what: `${size}: ${row.what}` })))
-  }
-  return rows
-}
+export const plans = Object.entries({ small: 40_000, middle: 10_000, big: 3_000 }).map(([size, units]) => ({
+  what: `${size}: `,
+  cases: Object.keys(cases),
+  given: { size },
+  units,
+  rounds: 25,
+  warmUp: 8,
+  limits: Object.fromEntries(Object.keys(ours).map((name) => [name, 1.5])),
+  // What one leaves behind, the next would clear away.
+  apart: true,
+}))

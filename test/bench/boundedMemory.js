@@ -2,15 +2,12 @@
 // file, because a source gives no more than the pipeline takes. It takes some minutes, so it runs at night.
 import { spawn } from 'node:child_process'
 import { createWriteStream } from 'node:fs'
-import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { once } from 'node:events'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { calls } from './events.js'
-import { startReceiver } from './measure.js'
+import { here, withFolder, withReceiver } from './measure.js'
 
-const COMMAND = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+const COMMAND = here('../../dist/cli/main.js')
 const MOST_MEGABYTES = 300
 /** Each of 16 connections answers after this many milliseconds: some thousands of events a second. */
 const DELAY = 2
@@ -48,31 +45,25 @@ const send = async (file, url) => {
   return { bytes: Number(peak) * 1_024, seconds: (performance.now() - start) / 1_000 }
 }
 
-export const run = async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'headrace-bench-'))
-  const file = join(folder, 'events.ndjson')
-  const rows = []
-  try {
-    for (const count of EVENTS) {
-      const receiver = await startReceiver({ delay: DELAY })
-      await writeEvents(file, count)
-      const { size } = await stat(file)
-      const { bytes, seconds } = await send(file, receiver.urls[0])
-      const { requests } = await receiver.counts()
-      receiver.stop()
-      if (requests !== count) throw new Error(`${requests} requests arrived, and not ${count}`)
-      const megabytes = bytes / 1e6
-      const what = `${count.toLocaleString('en')} events, ${Math.round(size / 1e6)} MB, ${Math.round(seconds)} s`
-      rows.push({
-        what,
-        figure: megabytes,
-        unit: 'MB at most',
-        target: `<= ${MOST_MEGABYTES}`,
-        met: megabytes <= MOST_MEGABYTES,
-      })
+const sendEvents = (count, file) =>
+  withReceiver({ delay: DELAY }, async ({ url, counts }) => {
+    await writeEvents(file, count)
+    const { bytes, seconds } = await send(file, url)
+    const { requests } = await counts()
+    if (requests !== count) throw new Error(`${requests} requests arrived, and not ${count}`)
+    const megabytes = bytes / 1e6
+    return {
+      what: `${count.toLocaleString('en')} events, ${Math.round(seconds)} s`,
+      figure: megabytes,
+      unit: 'MB at most',
+      target: `<= ${MOST_MEGABYTES}`,
+      met: megabytes <= MOST_MEGABYTES,
     }
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
-  return rows
-}
+  })
+
+export const run = () =>
+  withFolder(async (folder) => {
+    const rows = []
+    for (const count of EVENTS) rows.push(await sendEvents(count, join(folder, 'events.ndjson')))
+    return rows
+  })

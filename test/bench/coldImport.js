@@ -1,11 +1,9 @@
 // What it costs to import headrace for the first time in a process, against importing rxjs, which it stands on.
 import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { median } from './measure.js'
+import { here, median } from './measure.js'
 
 const MORE_THAN_RXJS = 30
-const here = fileURLToPath(new URL('.', import.meta.url))
 const inAProcess = promisify(execFile)
 
 /** Milliseconds that one import takes in a fresh process: by the clock, and CPU time. */
@@ -16,7 +14,9 @@ const importOnce = async (names) => {
     ${imports.join('\n')}
     const wall = performance.now() - start, { user, system } = process.cpuUsage(cpu)
     console.log(JSON.stringify({ wall, cpu: (user + system) / 1000 }))`
-  const { stdout } = await inAProcess(process.execPath, ['--input-type=module', '-e', script], { cwd: here })
+  const { stdout } = await inAProcess(process.execPath, ['--input-type=module', '-e', script], {
+    cwd: here('.'),
+  })
   return JSON.parse(stdout)
 }
 

@@ -6,7 +6,6 @@ import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { sink } from 'headrace'
 import { createCollector } from 'headrace/collector'
-import { rowsOf, takeTurns } from './measure.js'
 
 const read = (request, use) => {
   const chunks = []
@@ -79,30 +78,18 @@ export const cases = {
   }),
 }
 
-const NAMES = Object.keys(cases)
 /** Of the bare server's rate; so at most the inverse of its cost. */
-const TARGET = 1 / 0.8
+const limits = { collector: 1 / 0.8 }
 
-export const run = async ({ rounds = 60 }) => {
-  const rows = []
-  for (const size of ['small', 'middle']) {
-    for (const count of [20, 200]) {
-      const results = await takeTurns(import.meta.url, {
-        cases: NAMES,
-        given: { size, count },
-        units: count === 20 ? 200 : 50,
-        rounds,
-        warmUp: 10,
-      })
-      const what = (name) => `${name}, ${count} ${size}`
-      rows.push(
-        ...rowsOf(
-          results.map((result) => ({ ...result, name: what(result.name) })),
-          'µs CPU a request',
-          { [what('collector')]: TARGET },
-        ),
-      )
-    }
-  }
-  return rows
-}
+export const plans = ['small', 'middle'].flatMap((size) =>
+  [20, 200].map((count) => ({
+    what: `${count} ${size}: `,
+    cases: Object.keys(cases),
+    given: { size, count },
+    unit: 'µs CPU a request',
+    units: count === 20 ? 200 : 50,
+    rounds: 60,
+    warmUp: 10,
+    limits,
+  })),
+)

@@ -3,7 +3,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { deliver, exponential, memoryOutbox, retryable } from 'headrace'
 import { Observable, Subject } from 'rxjs'
-import { rowsOf, takeTurns } from './measure.js'
 
 const DELIVERED = right({ sink: 'held', status: 200 })
 const FAILED = left(retryable('status', { status: 503 }))
@@ -124,23 +123,16 @@ const nameOf = (depth) => `${depth.toLocaleString('en')} queued`
 
 export const cases = Object.fromEntries(DEPTHS.map((depth) => [nameOf(depth), atDepth(depth)]))
 
-export const run = async ({ rounds = 5 }) => {
-  const rows = []
-  for (const kind of Object.keys(kinds)) {
-    const results = await takeTurns(import.meta.url, {
-      cases: DEPTHS.map(nameOf),
-      given: { kind },
-      units: { default: 200_000, [nameOf(1_000_000)]: 1_000_000 },
-      rounds,
-      warmUp: 1,
-      apart: true,
-    })
-    // "Flat" has to be a number here: at most twice, at every depth and not only at the deepest.
-    const judged = kind.startsWith('headrace') ? DEPTHS.slice(1) : []
-    const targets = Object.fromEntries(judged.map((depth) => [nameOf(depth), 2]))
-    rows.push(
-      ...rowsOf(results, 'µs CPU an event', targets).map((row) => ({ ...row, what: `${kind}: ${row.what}` })),
-    )
-  }
-  return rows
-}
+export const plans = Object.keys(kinds).map((kind) => ({
+  what: `${kind}: `,
+  cases: DEPTHS.map(nameOf),
+  given: { kind },
+  units: { default: 200_000, [nameOf(1_000_000)]: 1_000_000 },
+  rounds: 5,
+  warmUp: 1,
+  apart: true,
+  // "Flat" has to be a number here: at most twice, at every depth and not only at the deepest.
+  limits: kind.startsWith('headrace')
+    ? Object.fromEntries(DEPTHS.slice(1).map((depth) => [nameOf(depth), 2]))
+    : {},
+}))

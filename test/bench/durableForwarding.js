@@ -1,12 +1,9 @@
 // What it costs that an accepted event survives a crash: the same events through the same destination, with its outbox in memory and
 // with `outbox: { path }`, 64 of them in flight. Beside it the same by hand: undici alone, and undici with bare lmdb, where each event is
 // put before its request and removed after it, and both wait for the sync. Compared are events a second: a sync costs no CPU.
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { byDestination, byPool, byPromise } from './flows.js'
-import { checkArrived, rateRow, startReceiver, takeTurns } from './measure.js'
 
 const IN_FLIGHT = 64
 
@@ -24,32 +21,31 @@ const byLmdb = ({ url, folder }) => {
   })
 }
 
+const [MEMORY, DISK, UNDICI, LMDB] = [
+  'destination, outbox in memory',
+  'destination, outbox on the disk',
+  'by hand, undici alone',
+  'by hand, undici and bare lmdb',
+]
+
 export const cases = {
-  'destination, outbox in memory': ({ url }) => byDestination(url, IN_FLIGHT),
-  'destination, outbox on the disk': ({ url, folder }) =>
-    byDestination(url, IN_FLIGHT, { outbox: { path: join(folder, 'ours') } }),
-  'by hand, undici alone': ({ url }) => byPromise(IN_FLIGHT, byPool(url)),
-  'by hand, undici and bare lmdb': byLmdb,
+  [MEMORY]: ({ url }) => byDestination(url, IN_FLIGHT),
+  [DISK]: ({ url, folder }) => byDestination(url, IN_FLIGHT, { outbox: { path: join(folder, 'ours') } }),
+  [UNDICI]: ({ url }) => byPromise(IN_FLIGHT, byPool(url)),
+  [LMDB]: byLmdb,
 }
 
-export const run = async ({ rounds = 60 }) => {
-  const folder = await mkdtemp(join(tmpdir(), 'headrace-bench-'))
-  const receiver = await startReceiver()
-  try {
-    const given = { url: receiver.urls[0], folder }
-    const plan = { cases: Object.keys(cases), given, units: 1_000, rounds, warmUp: 15 }
-    const results = await takeTurns(import.meta.url, plan)
-    await checkArrived(receiver, results)
-    const [memory, disk, undici, lmdb] = results
-    return [
-      rateRow(memory.name, memory, memory),
-      rateRow(disk.name, disk, memory, 0.6),
-      rateRow(undici.name, undici, undici),
-      rateRow(lmdb.name, lmdb, undici),
-      rateRow('destination on the disk, to lmdb by hand', disk, lmdb),
-    ]
-  } finally {
-    receiver.stop()
-    await rm(folder, { recursive: true, force: true })
-  }
-}
+export const plans = [
+  {
+    cases: Object.keys(cases),
+    ports: 1,
+    requests: 1,
+    units: 1_000,
+    rounds: 60,
+    warmUp: 15,
+    rates: true,
+    atLeast: true,
+    bases: { [UNDICI]: UNDICI, [LMDB]: UNDICI },
+    limits: { [DISK]: 0.6 },
+  },
+]

@@ -2,7 +2,6 @@
 // `dispatch` calls that share one string and one signature. 32 events in flight, so up to 160 requests.
 import { Event, ParsedEvent } from 'headrace'
 import { bodiesToWrite, byPipeline, headersOf, poolTo } from './flows.js'
-import { checkArrived, rowsOf, startReceiver, takeTurns } from './measure.js'
 
 const IN_FLIGHT = 32
 
@@ -46,18 +45,14 @@ export const cases = {
   'headrace, validate(ParsedEvent)': ({ urls }) => byPipeline(urls, ParsedEvent, IN_FLIGHT),
 }
 
-export const run = async ({ rounds = 120 }) => {
-  const receiver = await startReceiver({ ports: 5 })
-  try {
-    const given = { urls: receiver.urls }
-    const plan = { cases: Object.keys(cases), given, units: 200, rounds, warmUp: 30 }
-    const results = await takeTurns(import.meta.url, plan)
-    await checkArrived(receiver, results, receiver.urls.length)
-    return rowsOf(results, 'µs CPU an event', {
-      'headrace, validate(Event)': 1.1,
-      'headrace, validate(ParsedEvent)': 1.1,
-    })
-  } finally {
-    receiver.stop()
-  }
-}
+export const plans = [
+  {
+    cases: Object.keys(cases),
+    ports: 5,
+    requests: 5,
+    units: 200,
+    rounds: 120,
+    warmUp: 30,
+    limits: { 'headrace, validate(Event)': 1.1, 'headrace, validate(ParsedEvent)': 1.1 },
+  },
+]

@@ -5,7 +5,6 @@ import axios from 'axios'
 import got from 'got'
 import { Event, ParsedEvent } from 'headrace'
 import { byDestination, byPipeline, byPool, byPromise, headersOf } from './flows.js'
-import { checkArrived, rowsOf, startReceiver, takeTurns } from './measure.js'
 
 const IN_FLIGHT = 64
 const agent = new http.Agent({ keepAlive: true, maxSockets: 16 })
@@ -31,32 +30,11 @@ export const cases = {
 
 const OWN = Object.keys(cases).filter((name) => name.startsWith('headrace'))
 const OTHERS = Object.keys(cases).filter((name) => name !== BASE && !OWN.includes(name))
+const plan = { ports: 1, requests: 1, units: 500 }
+const limits = { 'headrace, validate(Event)': 1.15, 'headrace, validate(ParsedEvent)': 1.15 }
 
-export const run = async ({ rounds = 120 }) => {
-  const measured = async (names, plan) => {
-    const receiver = await startReceiver()
-    try {
-      const given = { url: receiver.urls[0] }
-      const results = await takeTurns(import.meta.url, {
-        cases: [BASE, ...names],
-        given,
-        units: 500,
-        ...plan,
-      })
-      await checkArrived(receiver, results)
-      return results
-    } finally {
-      receiver.stop()
-    }
-  }
-  const results = await measured(OWN, { rounds, warmUp: 30 })
+export const plans = [
+  { ...plan, cases: [BASE, ...OWN], rounds: 120, warmUp: 30, limits },
   // Each of them alone with the base: the others would pay for its garbage.
-  for (const name of OTHERS) {
-    const [, other] = await measured([name], { rounds: Math.ceil(rounds / 6), warmUp: 8 })
-    results.push(other)
-  }
-  return rowsOf(results, 'µs CPU an event', {
-    'headrace, validate(Event)': 1.15,
-    'headrace, validate(ParsedEvent)': 1.15,
-  })
-}
+  ...OTHERS.map((name) => ({ ...plan, cases: [BASE, name], rounds: 20, warmUp: 8 })),
+]

@@ -1,12 +1,9 @@
 // The outbox on a disk beside bare lmdb with the same batching: 512 items in one transaction, each answered when it has been
 // synced. Compared are items a second, in turns, because both wait for the disk. Told to append, bare lmdb fills its
 // pages, as ours does; that is the most that can be had, and has no target. Memory and opening with very many: lmdbOutboxAtSize.
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { lmdbOutbox } from 'headrace/outbox/lmdb'
-import { rateRow, takeTurns } from './measure.js'
 
 const AT_A_TIME = 512
 const TURNS = 40
@@ -69,23 +66,17 @@ export const cases = Object.fromEntries(
   ),
 )
 
-export const run = async ({ rounds = 9 }) => {
-  const folder = await mkdtemp(join(tmpdir(), 'headrace-bench-'))
-  try {
-    const all = Object.keys(cases)
-    // Always forth: what is leased must have been enqueued before.
-    const plan = { cases: all, given: { folder }, units: AT_A_TIME * TURNS, rounds, warmUp: 1, forth: true }
-    const results = await takeTurns(import.meta.url, plan)
-    const [enqueue, filling, own, leaseAndAck, emptying, ownAck] = results
-    return [
-      rateRow(enqueue.name, enqueue, enqueue),
-      rateRow(filling.name, filling, enqueue),
-      rateRow(own.name, own, enqueue, 0.7),
-      rateRow(leaseAndAck.name, leaseAndAck, leaseAndAck),
-      rateRow(emptying.name, emptying, leaseAndAck),
-      rateRow(ownAck.name, ownAck, leaseAndAck, 0.6),
-    ]
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
-}
+export const plans = [
+  {
+    cases: Object.keys(cases),
+    units: AT_A_TIME * TURNS,
+    rounds: 9,
+    warmUp: 1,
+    // What is leased must have been enqueued before.
+    inOrder: true,
+    rates: true,
+    atLeast: true,
+    bases: Object.fromEntries(NAMES.map((store) => [`leaseAndAck, ${store}`, 'leaseAndAck, bare lmdb'])),
+    limits: { 'enqueue, headrace': 0.7, 'leaseAndAck, headrace': 0.6 },
+  },
+]

@@ -1,12 +1,10 @@
 // What an outbox with 1,000,000 items of 1 KB needs: memory while they come, when it is opened again, while each fails once and waits for an
 // hour, and while they are delivered; and how long opening takes. Each in a process of its own, the mapped file not counted. Takes some minutes.
 import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { answerOf, withFolder } from './measure.js'
 
 const SELF = fileURLToPath(import.meta.url)
 const COUNT = 1_000_000
@@ -78,36 +76,23 @@ const live = async (path, task) => {
 
 if (process.argv[1] === SELF) await live(process.argv[2], process.argv[3])
 
-const inAProcess = async (path, task) => {
-  const child = fork(SELF, [path, task])
-  const [[told], [code]] = await Promise.all([once(child, 'message'), once(child, 'exit')])
-  if (code !== 0) throw new Error(`${task} ended with ${code}`)
-  return told
-}
-
 const rowOf = (what, figure, unit, max) => ({ what, figure, unit, target: `<= ${max}`, met: figure <= max })
-const memory = (what, { peak, seconds, waiting }) =>
-  rowOf(
-    `${what}, ${Math.round(seconds)} s, ${waiting.toLocaleString('en')} wait`,
-    peak / 1e6,
-    'MB at most',
-    MAX_MEGABYTES,
-  )
 
-export const run = async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'headrace-bench-'))
-  const [fresh, failed] = [join(folder, 'fresh'), join(folder, 'failed')]
-  try {
-    const rows = [memory('enqueued', await inAProcess(fresh, 'fill'))]
-    const opened = await inAProcess(fresh, 'open')
-    rows.push(rowOf('opened with 1,000,000 new ones', opened.opening, 'ms', MAX_MILLISECONDS))
-    rows.push(memory('opened', opened), memory('delivered', await inAProcess(fresh, 'drain')))
-    await inAProcess(failed, 'fill')
-    rows.push(memory('failed once', await inAProcess(failed, 'fail')))
-    const { opening } = await inAProcess(failed, 'open')
-    rows.push(rowOf('opened with 1,000,000 retries', opening, 'ms', MAX_MILLISECONDS))
+export const run = () =>
+  withFolder(async (folder) => {
+    const rows = []
+    const runTask = async (file, task, what) => {
+      const found = await answerOf(fork(SELF, [join(folder, file), task]))
+      const { peak, seconds, waiting, opening } = found
+      const shown = `${what}, ${Math.round(seconds)} s, ${waiting.toLocaleString('en')} wait`
+      rows.push(rowOf(shown, peak / 1e6, 'MB at most', MAX_MEGABYTES))
+      if (task === 'open') rows.push(rowOf(what, opening, 'ms', MAX_MILLISECONDS))
+    }
+    await runTask('fresh', 'fill', 'enqueued')
+    await runTask('fresh', 'open', 'opened with 1,000,000 new ones')
+    await runTask('fresh', 'drain', 'delivered')
+    await runTask('failed', 'fill', 'enqueued')
+    await runTask('failed', 'fail', 'failed once')
+    await runTask('failed', 'open', 'opened with 1,000,000 retries')
     return rows
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
-}
+  })

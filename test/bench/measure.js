@@ -1,11 +1,37 @@
 /**
- * How the benches measure. The machine may be shared, so what counts is CPU time and how it compares with hand-written code
- * measured beside it: the cases take turns, round after round.
+ * How the benches measure. The machine may be shared, so what counts is CPU time and how it compares with hand-written code measured
+ * beside it: the cases take turns, round after round.
+ *
+ * A bench file exports `cases`, a function by name that is given what its plan says and answers a function of a number of units; `plans`,
+ * what is measured with them; or `run`, for what is no comparison of cases.
+ *
+ * @typedef {object} Plan
+ * @property {string[]} cases the first one is what the others are compared with
+ * @property {string} [what] stands before the names of the cases
+ * @property {number | Record<string, number>} units of one round, or by case, with `default`
+ * @property {string} [unit] of the figures
+ * @property {number} rounds
+ * @property {number} warmUp rounds before those that count
+ * @property {object} [given] what the cases are given beside `url`, `urls` and `folder`
+ * @property {number} [ports] of a receiver; none without it
+ * @property {number} [requests] that the receiver must count for each unit: a case that loses some would be fast
+ * @property {boolean} [apart] each case in a process of its own: for those that leave something behind, such as a large heap
+ * @property {boolean} [inOrder] always in the given order; otherwise back and forth, so that no case always follows the same one
+ * @property {boolean} [rates] compares units a second, and not CPU time
+ * @property {Record<string, number>} [limits] the largest ratio that a case may have, or with `atLeast` the smallest
+ * @property {boolean} [atLeast]
+ * @property {Record<string, string>} [bases] what a case is compared with, if not with the first one
+ *
+ * @typedef {{ what: string, figure: number, unit: string, ratio?: number, low?: number, high?: number, target?: string,
+ *   met?: boolean }} Row one line of the table
  */
 import { fork } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const here = (file) => fileURLToPath(new URL(file, import.meta.url))
+export const here = (file) => fileURLToPath(new URL(file, import.meta.url))
 
 export const quantile = (share, figures) => {
   const sorted = [...figures].sort((a, b) => a - b)
@@ -16,6 +42,13 @@ export const quantile = (share, figures) => {
 
 export const median = (figures) => quantile(0.5, figures)
 
+/** The median of figures, that of their ratios to those of the base, and how far these lie apart (quartiles). */
+export const compared = (figures, base) => {
+  const ratios = figures.map((figure, at) => figure / base[at])
+  const [low, ratio, high] = [0.25, 0.5, 0.75].map((share) => quantile(share, ratios))
+  return { figure: median(figures), ratio, low, high }
+}
+
 /** CPU microseconds of this process so far, system and garbage collector included. */
 export const cpuNow = () => {
   const { user, system } = process.cpuUsage()
@@ -23,7 +56,7 @@ export const cpuNow = () => {
 }
 
 /** The next message of a child; rejects if it ends instead. */
-const answerOf = (child) =>
+export const answerOf = (child) =>
   new Promise((resolve, reject) => {
     const gone = (code) => reject(new Error(`a child process of the bench ended with ${code}`))
     child.once('exit', gone)
@@ -39,112 +72,98 @@ const ask = (child, message) => {
 }
 
 /**
- * Starts a receiver in a process of its own.
- * @param {{ ports?: number, status?: number, delay?: number }} [options]
+ * Uses a receiver in a process of its own.
+ * @param {{ ports?: number, status?: number, delay?: number }} options
  */
-export const startReceiver = async ({ ports = 1, status = 200, delay = 0 } = {}) => {
+export const withReceiver = async ({ ports = 1, status = 200, delay = 0 }, use) => {
   const child = fork(here('./receiver.js'), [ports, status, delay].map(String))
-  const numbers = await answerOf(child)
-  return {
-    urls: numbers.map((port) => `http://127.0.0.1:${port}/hook`),
-    /** What has come so far: `{ requests, bytes, sockets }`. */
-    counts: () => ask(child, 'count'),
-    stop: () => child.kill(),
+  try {
+    const numbers = await answerOf(child)
+    const urls = numbers.map((port) => `http://127.0.0.1:${port}/hook`)
+    /** `counts`: what has come so far, `{ requests, bytes, sockets }`. */
+    return await use({ urls, url: urls[0], counts: () => ask(child, 'count') })
+  } finally {
+    child.kill()
   }
 }
 
-/** Starts `cases[name](given)` of a bench file, several of them in one process. */
-const startCases = async (file, names, given) => {
-  const child = fork(here('./caseProcess.js'), [file, JSON.stringify(given), ...names])
+export const withFolder = async (use) => {
+  const folder = await mkdtemp(join(tmpdir(), 'headrace-bench-'))
+  try {
+    return await use(folder)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Starts `cases[name](given)` of a bench file, several of them in one process; `folder` is where that file stands. */
+export const startCases = async (folder, bench, names, given) => {
+  const child = fork(join(folder, 'caseProcess.js'), [`./${bench}.js`, JSON.stringify(given), ...names])
   await answerOf(child)
-  return { round: (name, units) => ask(child, { name, units }), stop: () => child.kill() }
-}
-
-/** The median of figures, that of their ratios to those of the base, and how far these lie apart (quartiles). */
-export const compared = (figures, base) => {
-  const ratios = figures.map((figure, at) => figure / base[at])
-  return {
-    figure: median(figures),
-    ratio: median(ratios),
-    low: quantile(0.25, ratios),
-    high: quantile(0.75, ratios),
+  /** CPU microseconds a unit, and units a second. */
+  const play = async (name, units) => {
+    const { cpu, rate } = await ask(child, { name, units })
+    return { cpu: cpu / units, rate }
   }
+  return { play, stop: () => child.kill() }
 }
 
-/**
- * Plays the cases of a bench file in turns. The first one is what the others are compared with, round by round.
- * Answers for each case the CPU microseconds a unit, the ratio to the first, and how far the ratios lie apart (quartiles), and the figures
- * of each round: CPU microseconds a unit, and units a second.
- *
- * They share one process, so that whatever disturbs the machine meets neighbours alike; rounds are short for the same reason.
- * With `apart` each has a process of its own: for cases that leave something behind, such as a large heap.
- *
- * @param {string} file `import.meta.url` of the bench
- * @param {{ cases: string[], given?: unknown, units: number | Record<string, number>, rounds: number, warmUp?: number,
- *   apart?: boolean, forth?: boolean }} plan
- */
-export const takeTurns = async (
-  file,
-  { cases, given = {}, units, rounds, warmUp = 2, apart = false, forth = false },
-) => {
-  const unitsOf = (name) => (typeof units === 'number' ? units : (units[name] ?? units.default))
+export const unitsOf = ({ units }, name) =>
+  typeof units === 'number' ? units : (units[name] ?? units.default)
+
+/** Figures of each case, round by round. */
+const takeTurns = async (bench, plan, rounds, given) => {
+  const { cases, warmUp, apart = false, inOrder = false } = plan
   const groups = apart ? cases.map((name) => [name]) : [cases]
-  const running = await Promise.all(groups.map((names) => startCases(file, names, given)))
-  const playerOf = (name) => running[apart ? cases.indexOf(name) : 0]
-  const figures = new Map(cases.map((name) => [name, []]))
+  const running = await Promise.all(groups.map((names) => startCases(here('.'), bench, names, given)))
+  const figures = Object.fromEntries(cases.map((name) => [name, []]))
   try {
     for (let round = -warmUp; round < rounds; round++) {
-      // Back and forth, so that no case always follows the same one; with `forth` always in the given order.
-      for (const name of forth || round % 2 === 0 ? cases : [...cases].reverse()) {
-        const { cpu, rate } = await playerOf(name).round(name, unitsOf(name))
-        if (round >= 0) figures.get(name).push({ cpu: cpu / unitsOf(name), rate })
+      for (const name of inOrder || round % 2 === 0 ? cases : [...cases].reverse()) {
+        const player = running[apart ? cases.indexOf(name) : 0]
+        const figure = await player.play(name, unitsOf(plan, name))
+        if (round >= 0) figures[name].push(figure)
       }
     }
   } finally {
     for (const each of running) each.stop()
   }
-  const of = (name, what) => figures.get(name).map((figure) => figure[what])
-  return cases.map((name) => {
-    const { figure, ...ratios } = compared(of(name, 'cpu'), of(cases[0], 'cpu'))
-    const units = (rounds + warmUp) * unitsOf(name)
-    return { name, units, cpu: figure, ...ratios, cpus: of(name, 'cpu'), rates: of(name, 'rate') }
+  return figures
+}
+
+/** @returns {Row} */
+const rowOf = (plan, figures, name) => {
+  const { cases, what = '', unit = 'µs CPU an event', rates, atLeast, limits = {}, bases = {} } = plan
+  const by = rates ? 'rate' : 'cpu'
+  const base = figures[bases[name] ?? cases[0]]
+  const found = compared(
+    figures[name].map((each) => each[by]),
+    base.map((each) => each[by]),
+  )
+  const cpu = rates ? `, ${median(figures[name].map((each) => each.cpu)).toFixed(1)} µs CPU` : ''
+  const row = { what: `${what}${name}${cpu}`, unit: rates ? 'a second' : unit, ...found }
+  const limit = limits[name]
+  if (limit === undefined) return row
+  return atLeast
+    ? { ...row, target: `>= ${limit}x`, met: found.ratio >= limit }
+    : { ...row, target: `<= ${limit}x`, met: found.ratio <= limit }
+}
+
+/**
+ * Plays the cases of a plan in turns, and answers a line for each. They share one process unless `apart`, so that whatever disturbs the
+ * machine meets neighbours alike; rounds are short for the same reason.
+ */
+export const measure = (bench, plan, rounds = plan.rounds) =>
+  withFolder((folder) => {
+    const play = (given) => takeTurns(bench, plan, rounds, { ...plan.given, ...given, folder })
+    const rows = (figures) => plan.cases.map((name) => rowOf(plan, figures, name))
+    if (plan.ports === undefined) return play({}).then(rows)
+    return withReceiver(plan, async ({ url, urls, counts }) => {
+      const figures = await play({ url, urls })
+      const units = plan.cases.reduce((sum, name) => sum + unitsOf(plan, name), 0) * (rounds + plan.warmUp)
+      const { requests } = await counts()
+      const expected = units * plan.requests
+      if (requests !== expected) throw new Error(`${requests} requests arrived, and not ${expected}`)
+      return rows(figures)
+    })
   })
-}
-
-/** A case that loses requests would be fast: every unit must have arrived as `requestsAUnit` requests. */
-export const checkArrived = async (receiver, results, requestsAUnit = 1) => {
-  const expected = results.reduce((sum, { units }) => sum + units, 0) * requestsAUnit
-  const { requests } = await receiver.counts()
-  if (requests !== expected) throw new Error(`${requests} requests arrived, and not ${expected}`)
-}
-
-/**
- * One line of the table.
- * @typedef {{ what: string, figure: number, unit: string, ratio?: number, low?: number, high?: number, target?: string,
- *   met?: boolean }} Row
- */
-
-/**
- * The lines of a comparison; `targets` holds the greatest ratio that a case may have.
- * @returns {Row[]}
- */
-export const rowsOf = (results, unit, targets = {}, scale = 1) =>
-  results.map(({ name, cpu, ratio, low, high }) => ({
-    what: name,
-    figure: cpu / scale,
-    unit,
-    ratio,
-    low,
-    high,
-    ...(targets[name] === undefined ? {} : { target: `<= ${targets[name]}x`, met: ratio <= targets[name] }),
-  }))
-
-/**
- * One case as units a second beside another one's; `least` is the smallest ratio that it may have.
- * @returns {Row}
- */
-export const rateRow = (what, { cpu, rates }, base, least) => {
-  const { figure, ratio, low, high } = compared(rates, base.rates)
-  const target = least === undefined ? {} : { target: `>= ${least}x`, met: ratio >= least }
-  return { what: `${what}, ${cpu.toFixed(1)} µs CPU`, figure, unit: 'a second', ratio, low, high, ...target }
-}

@@ -1,7 +1,6 @@
 // What a message costs that waits for its retry, beside its payload: heap and external memory of 100,000 that failed once at
 // real receivers, through the whole pipeline, against the same payloads in an array.
 import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { flow } from 'fp-ts/lib/function.js'
 import { right } from 'fp-ts/lib/Either.js'
@@ -19,7 +18,7 @@ import {
 import { webhook } from 'headrace/sinks/webhook'
 import { Subject } from 'rxjs'
 import { calls } from './events.js'
-import { startReceiver } from './measure.js'
+import { answerOf, withReceiver } from './measure.js'
 
 const PARKED = 100_000
 const MOST_BYTES = 256
@@ -82,34 +81,18 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   process.exit()
 }
 
-const inAChild = async (urls) => {
+const rowOf = async (what, urls, max = Infinity) => {
   const child = fork(fileURLToPath(import.meta.url), urls, { execArgv: ['--expose-gc'] })
-  const [bytes] = await once(child, 'message')
-  return bytes
+  const figure = await answerOf(child)
+  return { what, figure, unit: 'bytes a message', target: `<= ${max}`, met: figure <= max }
 }
 
-export const run = async () => {
-  const receiver = await startReceiver({ status: 503, ports: 5 })
-  const elsewhere = await startReceiver()
-  elsewhere.stop()
-  const situations = [
-    ['one URL, 503', receiver.urls.slice(0, 1), true],
-    ['one URL, connection refused', elsewhere.urls, true],
-    ['five URLs, 503 each', receiver.urls, false],
-  ]
-  const rows = []
-  try {
-    for (const [what, urls, isTarget] of situations) {
-      const figure = await inAChild(urls)
-      rows.push({
-        what,
-        figure,
-        unit: 'bytes a message',
-        ...(isTarget ? { target: `<= ${MOST_BYTES}`, met: figure <= MOST_BYTES } : {}),
-      })
-    }
-  } finally {
-    receiver.stop()
-  }
-  return rows
-}
+export const run = () =>
+  withReceiver({ status: 503, ports: 5 }, async ({ url, urls }) => {
+    const closed = await withReceiver({}, ({ url }) => url)
+    return [
+      await rowOf('one URL, 503', [url], MOST_BYTES),
+      await rowOf('one URL, connection refused', [closed], MOST_BYTES),
+      await rowOf('five URLs, 503 each', urls),
+    ]
+  })

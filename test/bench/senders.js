@@ -4,10 +4,6 @@ import { randomUUID } from 'node:crypto'
 import { Pool } from 'undici'
 import { calls } from './events.js'
 
-/** Where headrace is taken from: this package as it is published, or a build elsewhere. */
-const built = process.env.HEADRACE_DIST
-const OURS = built === undefined ? 'headrace/client' : `${built}/client/index.js`
-
 /** What a host would write at the call: no id and no time, those are the client's business. About 150 bytes of JSON. */
 export const hostCalls = () =>
   calls('small').map(({ userId, event, properties }) => ({ userId, event, properties }))
@@ -56,7 +52,7 @@ const byHand = async ({ url, size, connections = 4 }) => {
 }
 
 const headrace = async ({ url, size, connections = 4, most }) => {
-  const { createClient } = await import(OURS)
+  const { createClient } = await import('headrace/client')
   const bounds = most === undefined ? {} : { maxCount: most, maxBytes: most * 1_000 }
   const client = createClient('wk', { endpoint: url, size, concurrency: connections, ...bounds })
   return {
