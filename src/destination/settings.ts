@@ -11,7 +11,6 @@ import type { Random } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
 import {
   anyOf,
-  checked,
   clockOption,
   decodeOptions,
   flag,
@@ -31,10 +30,10 @@ import type { Fault } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
 import { bodyBytes } from '../event/limits.ts'
 import type { Payload } from '../event/payload.ts'
-import { egressOption, headersOption, secretOption, tlsOption, urlOption } from '../http/target.ts'
+import { egressOption } from '../http/egress.ts'
+import { headerNameOption, headersOption, secretOption, urlOption } from '../http/target.ts'
+import { tlsOption } from '../http/tls.ts'
 import type { Egress, TlsOptions } from '../http/webhook.ts'
-import { statusesOption } from '../sink/status.ts'
-import { webhookFaults } from '../http/webhookOptions.ts'
 import type { Listener } from '../log/logEvent.ts'
 import type { Logger } from '../log/logger.ts'
 import { storedIn } from '../outbox/lmdb/contract.ts'
@@ -43,6 +42,7 @@ import { isOutbox } from '../outbox/outbox.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import { isRetryPolicy, standard } from '../policy/retryPolicy.ts'
 import type { Secret } from '../signing/secret.ts'
+import { statusesOption } from '../sink/status.ts'
 import type { DestinationOptions } from './destination.ts'
 
 /** One URL of a destination. */
@@ -155,14 +155,7 @@ const sharedShape = {
   maxBody: withDefault(wholeNumber('bytes', 1), bodyBytes),
   egress: optional(egressOption),
   statuses: optional(statusesOption),
-  messageIdHeader: optional(
-    checked<string>((name) =>
-      webhookFaults({ url: 'https://name.invalid', messageIdHeader: name }).map(({ message }) => ({
-        path: '',
-        message,
-      })),
-    ),
-  ),
+  messageIdHeader: optional(headerNameOption),
   logger: optional(
     anyOf<Logger | false>(
       'must be a Logger, or false',

@@ -5,36 +5,26 @@ import type { SecureContext } from 'node:tls'
 import type { Cancel, Clock } from '../core/clock.ts'
 import type { Guard } from './egress.ts'
 import { blockedAddress, notConnected } from './networkError.ts'
-
-/** How connections to one receiver are made. */
-export interface DialerOptions {
-  readonly url: URL
-  readonly guard: Guard
-  readonly lookup: LookupFunction
-  /** Called at the first connection to an https URL. */
-  readonly secureContext: () => SecureContext
-  /** Milliseconds for name look-up, connection and TLS together. */
-  readonly timeout: number
-  readonly clock: Clock
-  /** Whether an open connection keeps the process alive. */
-  readonly holds: boolean
-}
+import { secureContextOf } from './tls.ts'
+import type { TlsOptions } from './tls.ts'
 
 /** Connects, and answers once: an error, or a socket that is ready. A cancel destroys the socket, and there is no answer. */
 export type Dial = (done: (...answer: [Error, null] | [null, Socket]) => void) => Cancel
 
 const KEEP_ALIVE_PROBE_MS = 60_000
 
-const openerOf = ({ url, lookup, secureContext }: DialerOptions, host: string): (() => Socket) => {
+const openerOf = (url: URL, host: string, lookup: LookupFunction, tls: TlsOptions): (() => Socket) => {
   const port = Number(url.port)
   if (url.protocol !== 'https:') return () => connectPlain({ host, port: port || 80, lookup })
+  let secureContext: SecureContext | undefined
   let session: Buffer | undefined
-  return () =>
-    connectTls({
+  return () => {
+    secureContext ??= secureContextOf(tls)
+    return connectTls({
       host,
       port: port || 443,
       lookup,
-      secureContext: secureContext(),
+      secureContext,
       // Explicit, because the environment may hold NODE_TLS_REJECT_UNAUTHORIZED=0.
       rejectUnauthorized: true,
       ALPNProtocols: ['http/1.1'],
@@ -43,6 +33,7 @@ const openerOf = ({ url, lookup, secureContext }: DialerOptions, host: string): 
     }).on('session', (latest: Buffer) => {
       session = latest
     })
+  }
 }
 
 /** undici keeps the process alive by `ref` during a request: on this socket it does nothing. */
@@ -50,13 +41,21 @@ const unheld = (socket: Socket): Socket => Object.assign(socket.unref(), { ref: 
 
 /**
  * Connections are made here and not by undici, for three reasons: each address is checked before it is dialled, the time limit is exact
- * and comes from our clock, and a cancelled request takes its socket along.
+ * and comes from our clock, and a cancelled request takes its socket along. `timeout` is milliseconds for name look-up, connection and TLS
+ * together; `holds`: an open connection keeps the process alive.
  */
-export const dialer = (options: DialerOptions): Dial => {
-  const { url, guard, timeout, clock, holds } = options
+export const dialer = (
+  url: URL,
+  guard: Guard,
+  lookup: LookupFunction,
+  tls: TlsOptions,
+  timeout: number,
+  clock: Clock,
+  holds: boolean,
+): Dial => {
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const connected = url.protocol === 'https:' ? 'secureConnect' : 'connect'
-  const open = openerOf(options, host)
+  const open = openerOf(url, host, lookup, tls)
   return (done) => {
     const reason = guard.host(host)
     if (reason !== undefined) {

@@ -10,53 +10,49 @@ import { lookup as systemLookup } from 'node:dns'
 import type { LookupAddress, LookupAllOptions } from 'node:dns'
 import { isIP } from 'node:net'
 import type { LookupFunction } from 'node:net'
-import type { Fault } from '../core/refusal.ts'
+import { left, right } from 'fp-ts/lib/Either.js'
+import { isRecord } from '../core/json.ts'
+import { decodeOptions, list, oneOf, option, optional, strict } from '../core/options.ts'
+import type { Option } from '../core/options.ts'
 import { blockedAddress } from './networkError.ts'
 
-type Bytes = ReadonlyArray<number>
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 type Block = [Address, number]
 
-const startsWith = (bytes: Bytes, prefix: Bytes): boolean => prefix.every((byte, at) => bytes[at] === byte)
-const zeros = (count: number): Bytes => new Array<number>(count).fill(0)
+const isWithin = (address: Address, blocks: ReadonlyArray<Block>): boolean =>
+  blocks.some(([block, bits]) => block.kind() === address.kind() && address.match([block, bits]))
 
-/** Prefixes whose last four bytes are an IPv4 address: mapped, compatible, translated, NAT64. */
-const WITH_IPV4_AT_END: ReadonlyArray<Bytes> = [
-  [...zeros(10), 0xff, 0xff],
-  zeros(12),
-  [...zeros(8), 0xff, 0xff, 0, 0],
-  [0x00, 0x64, 0xff, 0x9b, ...zeros(8)],
+const blocksOf = (...texts: ReadonlyArray<string>): ReadonlyArray<Block> =>
+  texts.map((text) => ipaddr.parseCIDR(text))
+
+const LAST_FOUR = [12, 13, 14, 15]
+
+/** Transitions from IPv6 to IPv4, and the bytes of an address at which the IPv4 address stands. */
+const EMBEDDINGS: ReadonlyArray<readonly [ReadonlyArray<Block>, ReadonlyArray<number>]> = [
+  // Mapped, compatible, translated, NAT64.
+  [blocksOf('::ffff:0:0/96', '::/96', '::ffff:0:0:0/96', '64:ff9b::/96'), LAST_FOUR],
+  // NAT64 with a prefix of the local network (RFC 8215) of unknown length: the address may be at four places (RFC 6052).
+  ...[[6, 7, 9, 10], [7, 9, 10, 11], [9, 10, 11, 12], LAST_FOUR].map(
+    (places) => [blocksOf('64:ff9b:1::/48'), places] as const,
+  ),
+  [blocksOf('2002::/16'), [2, 3, 4, 5]],
+  // A Teredo address holds its server here, and its client at the end with every bit inverted.
+  [blocksOf('2001::/32'), [4, 5, 6, 7]],
 ]
+const TEREDO = blocksOf('2001::/32')
 
-/** NAT64 with a prefix of the local network (RFC 8215) of unknown length: the address may be at four places (RFC 6052). */
-const LOCAL_NAT64: Bytes = [0x00, 0x64, 0xff, 0x9b, 0x00, 0x01]
-const LOCAL_NAT64_PLACES: ReadonlyArray<Bytes> = [
-  [6, 7, 9, 10],
-  [7, 9, 10, 11],
-  [9, 10, 11, 12],
-  [12, 13, 14, 15],
-]
-const SIX_TO_FOUR: Bytes = [0x20, 0x02]
-const TEREDO: Bytes = [0x20, 0x01, 0x00, 0x00]
-/** Marks an ISATAP address from its tenth byte on; the ninth is 0 or 2. */
-const ISATAP: Bytes = [0x00, 0x5e, 0xfe]
-
-/**
- * The IPv4 addresses that an IPv6 address (its 16 bytes) leads to by one of the transitions from IPv6 to IPv4. Rules for IPv4 alone
- * would miss most of them.
- */
-export const embeddedIPv4 = (bytes: Bytes): ReadonlyArray<ipaddr.IPv4> => {
-  const from = (some: Bytes): ipaddr.IPv4 => new ipaddr.IPv4(some.map((byte) => byte & 0xff))
-  const at = (start: number): ipaddr.IPv4 => from(bytes.slice(start, start + 4))
-  const found: ipaddr.IPv4[] = []
-  if (WITH_IPV4_AT_END.some((prefix) => startsWith(bytes, prefix))) found.push(at(12))
-  if (startsWith(bytes, SIX_TO_FOUR)) found.push(at(2))
-  // A Teredo address holds its server, and its client with every bit inverted.
-  if (startsWith(bytes, TEREDO)) found.push(at(4), from(bytes.slice(12, 16).map((byte) => ~byte)))
-  if (startsWith(bytes, LOCAL_NAT64))
-    found.push(...LOCAL_NAT64_PLACES.map((place) => from(place.map((index) => bytes[index] ?? 0))))
-  if ((bytes[8] === 0 || bytes[8] === 2) && startsWith(bytes.slice(9), ISATAP)) found.push(at(12))
-  return found
+/** The IPv4 addresses that an IPv6 address leads to. Rules for IPv4 alone would miss most of them. */
+const embeddedIPv4 = (address: ipaddr.IPv6): ReadonlyArray<ipaddr.IPv4> => {
+  const bytes = address.toByteArray()
+  const at = (places: ReadonlyArray<number>, mask = 0): ipaddr.IPv4 =>
+    new ipaddr.IPv4(places.map((place) => (bytes[place] ?? 0) ^ mask))
+  const isIsatap =
+    [0, 2].includes(bytes[8] ?? 1) && bytes[9] === 0 && bytes[10] === 0x5e && bytes[11] === 0xfe
+  return [
+    ...EMBEDDINGS.flatMap(([blocks, places]) => (isWithin(address, blocks) ? [at(places)] : [])),
+    ...(isWithin(address, TEREDO) ? [at(LAST_FOUR, 0xff)] : []),
+    ...(isIsatap ? [at(LAST_FOUR)] : []),
+  ]
 }
 
 /** Which addresses may be dialled. */
@@ -79,14 +75,10 @@ export interface Guard {
 }
 
 /** Where clouds serve metadata, beside the link-local range. */
-const METADATA: ReadonlyArray<Block> = [
-  '100.100.100.200/32',
-  '168.63.129.16/32',
-  '192.0.0.192/32',
-  'fd00:ec2::/32',
-  'fd20:ce::/32',
-  'fd00:42::42/128',
-].map((block) => ipaddr.parseCIDR(block))
+const METADATA = blocksOf(
+  ...['100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32'],
+  ...['fd00:ec2::/32', 'fd20:ce::/32', 'fd00:42::42/128'],
+)
 
 const METADATA_NAMES: ReadonlyArray<string> = [
   'metadata.google.internal',
@@ -96,9 +88,6 @@ const METADATA_NAMES: ReadonlyArray<string> = [
 
 /** Public addresses, and ranges that only carry an IPv4 address, which is checked by itself. */
 const PUBLIC_RANGES: ReadonlyArray<string> = ['unicast', 'ipv4Mapped', 'rfc6052']
-
-const isWithin = (address: Address, blocks: ReadonlyArray<Block>): boolean =>
-  blocks.some(([block, bits]) => block.kind() === address.kind() && address.match([block, bits]))
 
 const reasonAgainst = (address: Address, onlyPublic: boolean): string | undefined => {
   const range = address.range()
@@ -137,7 +126,7 @@ export const guardOf = (egress: Egress = 'network'): Guard => {
   const check = (text: string): string | undefined => {
     const address = ipaddr.parse(text)
     if (isWithin(address, allowed)) return undefined
-    const all = address.kind() === 'ipv4' ? [address] : [address, ...embeddedIPv4(address.toByteArray())]
+    const all = address instanceof ipaddr.IPv4 ? [address] : [address, ...embeddedIPv4(address)]
     for (const each of all) {
       const reason = isWithin(each, allowed) ? undefined : reasonAgainst(each, onlyPublic)
       if (reason !== undefined) return `${text} ${reason}`
@@ -160,30 +149,25 @@ export const guardOf = (egress: Egress = 'network'): Guard => {
   }
 }
 
-const isName = (text: string): boolean =>
-  /^[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i.test(text) && !/^[\d.]+$/.test(text)
+const HOST_NAME = /^(?![\d.]+$)[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i
 
-/** What is wrong with egress rules; undefined means the default. */
-export const egressFaults = (egress: unknown): ReadonlyArray<Fault> => {
-  if (egress === undefined || egress === 'network' || egress === 'public') return []
-  if (typeof egress !== 'object' || egress === null)
-    return [{ path: '', message: "must be 'network', 'public', or { to, allow }" }]
-  const faults: Fault[] = []
-  if ('to' in egress && egress.to !== undefined && egress.to !== 'network' && egress.to !== 'public')
-    faults.push({ path: 'to', message: "must be 'network' or 'public'" })
-  const allow: unknown = 'allow' in egress ? egress.allow : undefined
-  if (allow === undefined) return faults
-  if (!Array.isArray(allow))
-    return [...faults, { path: 'allow', message: 'must be a list of CIDR blocks and host names' }]
-  allow.forEach((each: unknown, at) => {
-    if (typeof each !== 'string' || (blockOf(each) === undefined && !isName(each)))
-      faults.push({
-        path: `allow[${String(at)}]`,
-        message: 'must be a CIDR block, an address or a host name',
-      })
-  })
-  return faults
-}
+const exception: Option<string> = option('an exception', (value) =>
+  typeof value === 'string' && (blockOf(value) !== undefined || HOST_NAME.test(value))
+    ? right(value)
+    : left('must be a CIDR block, an address or a host name'),
+)
+
+const egressRules: Option<EgressRules> = strict({
+  to: optional(oneOf('network', 'public')),
+  allow: optional(list('CIDR blocks, addresses and host names', 0, Infinity, exception)),
+})
+
+export const egressOption: Option<Egress> = option('egress rules', (value) => {
+  if (value === 'network' || value === 'public') return right(value)
+  return isRecord(value)
+    ? decodeOptions(egressRules, value)
+    : left("must be 'network', 'public', or { to, allow }")
+})
 
 type Found = (error: Error | null, found: ReadonlyArray<LookupAddress>) => void
 

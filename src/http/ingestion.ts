@@ -1,33 +1,18 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { systemClock } from '../core/clock.ts'
-import type { Clock } from '../core/clock.ts'
 import { retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
-import {
-  checkOptions,
-  clockOption,
-  decodeOptions,
-  flag,
-  option,
-  optional,
-  strict,
-  wholeNumber,
-} from '../core/options.ts'
+import { checkOptions, decodeOptions, flag, option, optional, wholeNumber } from '../core/options.ts'
 import type { Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import { version } from '../core/version.ts'
 import type { Payload } from '../event/payload.ts'
-import { nameOf } from '../sink/fromFunction.ts'
 import { makeSink } from '../sink/layer.ts'
 import type { Sink } from '../sink/sink.ts'
-import { statusesOption } from '../sink/status.ts'
-import type { StatusTable } from '../sink/status.ts'
-import type { Egress } from './egress.ts'
-import { explained, judged, redacting } from './ingestionAnswer.ts'
-import { egressOption, headersOption, tlsOption, urlOption } from './target.ts'
-import type { TlsOptions } from './tls.ts'
+import { judging } from './ingestionAnswer.ts'
+import { headersOption, optionsWith, urlOption } from './target.ts'
+import type { RequestOptions } from './target.ts'
 import { openUrlClient } from './urlClient.ts'
-import { signatureOf, wireOf } from './wire.ts'
 
 export type { Egress, EgressRules } from './egress.ts'
 export { statusTable } from '../sink/status.ts'
@@ -35,20 +20,9 @@ export type { StatusMeaning, StatusRule, StatusTable } from '../sink/status.ts'
 export type { TlsOptions } from './tls.ts'
 
 /** How the requests are made. Every option may be left out. */
-export interface IngestionOptions {
+export interface IngestionOptions extends RequestOptions {
   /** Milliseconds for one request in whole: name look-up, connection, TLS, headers and body. Default 10,000. */
   readonly timeout?: number
-  /** Requests at a time, each on a connection of its own. Default 16. */
-  readonly connections?: number
-  /** Static headers: visible ASCII, and none of those that belong to the request. */
-  readonly headers?: Readonly<Record<string, string>>
-  /** Authorities to trust, and our own certificate. Verification cannot be turned off. */
-  readonly tls?: TlsOptions
-  /** Which addresses are dialled. Default: all but link-local and cloud metadata addresses. */
-  readonly egress?: Egress
-  /** What a status means. Default: `statusTable`. */
-  readonly statuses?: StatusTable
-  readonly clock?: Clock
   /** Whether requests keep the process alive. Default true; false for a program that drains before it ends. */
   readonly holds?: boolean
 }
@@ -63,59 +37,37 @@ export interface IngestionSettings extends IngestionOptions {
 
 const UNREADABLE = /[\p{Cc}\p{Surrogate}]/u
 
-const writeKeyFault = (value: unknown): string | undefined => {
-  if (value === undefined || value === '') return "is missing: it must be the source's write key"
-  if (typeof value !== 'string') return 'must be a string'
-  if (value.trim() !== value)
-    return 'must not begin or end with white space, such as the newline at the end of a file'
-  // Basic authentication ends the user name at its first colon.
-  if (value.includes(':')) return 'must not have a colon, which would end it in the request'
-  return UNREADABLE.test(value) ? 'must not have a control character or half of a surrogate pair' : undefined
-}
-
 const writeKeyOption: Option<string> = option('a write key', (value) => {
-  const fault = writeKeyFault(value)
-  // A key without a fault is text.
-  return fault === undefined ? right(value as string) : left(fault)
+  if (value === undefined || value === '') return left("is missing: it must be the source's write key")
+  if (typeof value !== 'string') return left('must be a string')
+  if (value.trim() !== value)
+    return left('must not begin or end with white space, such as the newline at the end of a file')
+  // Basic authentication ends the user name at its first colon.
+  if (value.includes(':')) return left('must not have a colon, which would end it in the request')
+  return UNREADABLE.test(value)
+    ? left('must not have a control character or half of a surrogate pair')
+    : right(value)
 })
 
-/** An endpoint, as text or as a URL. */
-const endpointOption = (egress: unknown): Option<string> => {
-  const url = urlOption(egress)
-  return {
-    ...url,
-    validate: (value, context) => url.validate(value instanceof URL ? value.href : value, context),
-  }
-}
-
-const ingestionSettings = (egress: unknown): Option<IngestionSettings> =>
-  strict({
-    endpoint: endpointOption(egress),
-    writeKey: writeKeyOption,
-    timeout: optional(wholeNumber('ms', 1)),
-    connections: optional(wholeNumber('connections', 1)),
-    headers: optional(headersOption(['authorization', 'x-retry-count'])),
-    tls: optional(tlsOption),
-    egress: optional(egressOption),
-    statuses: optional(statusesOption),
-    clock: optional(clockOption),
-    holds: optional(flag),
-  })
+const ingestionSettings = optionsWith<IngestionSettings>(({ egress }) => ({
+  // An endpoint may be text or a URL.
+  endpoint: option('an endpoint', (value) =>
+    decodeOptions(urlOption(egress), value instanceof URL ? value.href : value),
+  ),
+  writeKey: writeKeyOption,
+  headers: optional(headersOption(['authorization', 'x-retry-count'])),
+  timeout: optional(wholeNumber('ms', 1)),
+  holds: optional(flag),
+}))
 
 /** What is wrong with the settings of an ingestion sink: every fault at once, each with its path, none with a value in it. */
 export const ingestionFaults = (settings: unknown): ReadonlyArray<Fault> => {
-  const egress: unknown =
-    typeof settings === 'object' && settings !== null && 'egress' in settings ? settings.egress : undefined
-  const decoded = decodeOptions(ingestionSettings(egress), settings)
+  const decoded = decodeOptions(ingestionSettings, settings)
   return decoded._tag === 'Left' ? decoded.left : []
 }
 
 /** An answer may have a line for each message of a batch. A larger one is not read: its status decides. */
 const MAX_BODY = 1_000_000
-
-/** Whether the answer's body may say more than its status: which messages of a batch were refused, or why all were. */
-const mayBodySayMore = (verdict: Verdict): boolean =>
-  verdict._tag === 'Right' || (verdict.left._tag === 'Refused' && verdict.left.reason === 'status')
 
 /**
  * A sink that posts batches in the public tracking convention: one request a batch, with Basic authentication (the write key is the
@@ -144,49 +96,39 @@ export const ingestion = (
   writeKey: string,
   options: IngestionOptions = {},
 ): Sink<Payload<unknown>> => {
-  const settings = checkOptions('ingestion options', ingestionSettings(options.egress), {
-    ...options,
-    endpoint,
-    writeKey,
-  })
-  const { timeout = 10_000, headers = {}, clock = systemClock } = settings
+  const settings = checkOptions('ingestion options', ingestionSettings, { ...options, endpoint, writeKey })
+  const { timeout = 10_000, clock = systemClock, holds } = settings
   const url = new URL(settings.endpoint)
   if (url.pathname === '/') url.pathname = '/v1/batch'
   url.hash = ''
-  const name = nameOf(url)
   const credentials = Buffer.from(`${writeKey}:`).toString('base64')
-  const redact = redacting(writeKey, credentials)
-  const client = openUrlClient({ ...settings, clock, url, name, connectWithin: timeout })
   const fixed = [
     ...['Content-Type', 'application/json', 'User-Agent', `headrace-node/${version}`],
     ...['Authorization', `Basic ${credentials}`],
-    ...Object.entries(headers).flat(),
   ]
+  const client = openUrlClient(url, fixed, settings, timeout, holds)
+  const judge = judging(writeKey, credentials)
   const timedOut: Verdict = left(retryable('timeout', { detail: `no answer within ${String(timeout)} ms` }))
 
   return makeSink(
-    name,
+    client.name,
     (payload, attempt, observer) => {
-      const wire = wireOf(payload, attempt.shared, clock.now())
-      const all = [...fixed, 'X-Retry-Count', String(attempt.number - 1)]
-      if (payload.signer !== undefined) all.push('X-Signature', signatureOf(wire, payload.signer))
-      const post = { headers: all, body: wire.bytes, until: attempt.until, maxBody: MAX_BODY }
+      const headers = ['X-Retry-Count', String(attempt.number - 1)]
       /** The verdict by status, while the body may say more. */
       let pending: Verdict | undefined
-
       const end = (verdict: Verdict | undefined): void => {
         if (verdict !== undefined) observer.next(verdict)
         observer.complete()
       }
       const cancelTimer = clock.schedule(timeout, () => end(pending ?? timedOut))
-      const cancelPost = client.post(post, {
+      const cancelPost = client.post(payload, attempt, payload.signer, headers, MAX_BODY, {
         next: (verdict) => {
-          if (mayBodySayMore(verdict)) pending = verdict
-          else observer.next(verdict)
+          // The body of an answer that may be tried again says nothing more.
+          if (verdict._tag === 'Left' && verdict.left._tag === 'Retryable') observer.next(pending ?? verdict)
+          else pending ??= verdict
         },
         body: (body) => {
-          if (pending?._tag === 'Right') observer.next(judged(pending, body, payload, redact))
-          else if (pending?.left._tag === 'Refused') observer.next(explained(pending.left, body, redact))
+          if (pending !== undefined) pending = judge(pending, body, payload)
         },
         complete: () => end(pending),
       })

@@ -1,29 +1,12 @@
 import { left } from 'fp-ts/lib/Either.js'
 import { refused, partlyFailed } from '../core/failure.ts'
-import type { Refused, Verdict } from '../core/failure.ts'
+import type { Receipt, Refused, Verdict } from '../core/failure.ts'
+import { isRecord } from '../core/json.ts'
+import type { Fields } from '../core/json.ts'
 import type { Payload } from '../event/payload.ts'
 import { oneLine } from '../log/debug.ts'
 
-/** Replaces secrets in a text. */
-export type Redact = (text: string) => string
-
 const MAX_DETAIL = 200
-
-/** A receiver may repeat the request: the key is replaced before the text is cut, or a part of it could stay. */
-export const redacting = (writeKey: string, credentials: string): Redact => {
-  const forms = [credentials, JSON.stringify(writeKey).slice(1, -1), encodeURIComponent(writeKey), writeKey]
-  return (text) => forms.reduce((rest, form) => rest.replaceAll(form, '[write key]'), text)
-}
-
-const detailOf = (text: string, redact: Redact): string | undefined => {
-  const clean = oneLine(redact(text).trim())
-  if (clean === '') return undefined
-  return clean.length > MAX_DETAIL ? `${clean.slice(0, MAX_DETAIL)}…` : clean
-}
-
-type Fields = Readonly<Record<string, unknown>>
-
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null
 
 const parsed = (body: Buffer): unknown => {
   try {
@@ -36,15 +19,13 @@ const parsed = (body: Buffer): unknown => {
 const firstText = (...values: ReadonlyArray<unknown>): string | undefined =>
   values.find((value) => typeof value === 'string')
 
-const reasonOf = (error: unknown): string | undefined => {
-  if (!isFields(error)) return firstText(error)
-  return firstText(error['reason'], error['error'], error['message'])
-}
+const reasonOf = (error: unknown): string | undefined =>
+  isRecord(error) ? firstText(error['reason'], error['error'], error['message']) : firstText(error)
 
-/** The errors of a body: a list, or an object by message id or by position. */
-const errorsOf = ({ errors }: Fields): ReadonlyArray<{ readonly key: unknown; readonly error: unknown }> => {
-  if (Array.isArray(errors)) return errors.map((error: unknown) => ({ key: undefined, error }))
-  return isFields(errors) ? Object.entries(errors).map(([key, error]) => ({ key, error })) : []
+/** The errors of a body with their keys: a list, or an object by message id or by position. */
+const errorsOf = ({ errors }: Fields): ReadonlyArray<readonly [key: string | undefined, error: unknown]> => {
+  if (Array.isArray(errors)) return errors.map((error: unknown) => [undefined, error])
+  return isRecord(errors) ? Object.entries(errors) : []
 }
 
 /** A position in a batch of `count` messages, as a number or in digits. */
@@ -57,8 +38,12 @@ const positionIn = (count: number, value: unknown): ReadonlyArray<number> => {
  * The positions that an error names: by its index, else by message id, which a batch may have several times. The key of an error is
  * a position if it is a number and no message has it as its id.
  */
-const positionsOf = (key: unknown, error: unknown, ids: ReadonlyArray<string>): ReadonlyArray<number> => {
-  const { index, messageId, message_id: snake }: Fields = isFields(error) ? error : {}
+const positionsOf = (
+  key: string | undefined,
+  error: unknown,
+  ids: ReadonlyArray<string>,
+): ReadonlyArray<number> => {
+  const { index, messageId, message_id: snake }: Fields = isRecord(error) ? error : {}
   const byIndex = positionIn(ids.length, index)
   if (byIndex.length > 0) return byIndex
   const id = firstText(messageId, snake, key)
@@ -66,55 +51,65 @@ const positionsOf = (key: unknown, error: unknown, ids: ReadonlyArray<string>): 
   return byId.length > 0 ? byId : positionIn(ids.length, key)
 }
 
-/** How many messages the receiver says it took, if that is possible. */
-const okEventsOf = ({ okEvents }: Fields, count: number): number | undefined =>
-  typeof okEvents === 'number' && Number.isInteger(okEvents) && okEvents >= 0 && okEvents <= count
-    ? okEvents
-    : undefined
+/** A verdict by status, after the answer's body was read. */
+export type Judge = (verdict: Verdict, body: Buffer, payload: Payload<unknown>) => Verdict
 
 /**
- * The verdict on an answer whose status says delivered. A JSON body with `"ok":false` changes it: the messages that it names are
- * refused, each with its reason, or all of them if it names none or has `okEvents: 0`. If `okEvents` does not match the names,
- * the refusals say so. Any other body changes nothing.
+ * A JSON body with `"ok":false` changes a status that says delivered: the messages that it names are refused, each with its reason, or
+ * all of them if it names none or has `okEvents: 0`. If `okEvents` does not match the names, the refusals say so. The text of another
+ * body is the detail of a refusal. A receiver may repeat the request, so the write key is replaced before a text is cut.
  */
-export const judged = (
-  delivered: Verdict,
-  body: Buffer,
-  payload: Payload<unknown>,
-  redact: Redact,
-): Verdict => {
-  if (delivered._tag === 'Left' || !body.includes('false')) return delivered
-  const said = parsed(body)
-  if (!isFields(said) || said['ok'] !== false) return delivered
-  const { status } = delivered.right
-  const ids = payload.members?.map(({ id }) => id) ?? [payload.id]
-  const named = new Map<number, string | undefined>()
-  for (const { key, error } of errorsOf(said)) {
-    for (const at of positionsOf(key, error, ids)) named.set(at, reasonOf(error))
-  }
-  const okEvents = okEventsOf(said, ids.length)
-  const disagrees = named.size > 0 && okEvents !== undefined && ids.length - okEvents !== named.size
-  const doubt = disagrees
-    ? `; the receiver says that it took ${String(okEvents)} of ${String(ids.length)}, and names ${String(named.size)} that it did not`
-    : ''
-  const refusal = (reason: string | undefined): Refused => {
-    const detail = (detailOf(reason ?? '', redact) ?? 'the receiver says that it did not take it') + doubt
-    return refused('rejected', status === undefined ? { detail } : { status, detail })
-  }
-  if (named.size === 0) return left(refusal(reasonOf(said)))
-  if (ids.length === 1) return left(refusal(named.get(0)))
-  return left(
-    partlyFailed(
-      ids.map((_, at) => {
-        if (named.has(at)) return left(refusal(named.get(at)))
-        return okEvents === 0 ? left(refusal(reasonOf(said))) : delivered
-      }),
-    ),
-  )
-}
+export const judging = (writeKey: string, credentials: string): Judge => {
+  const forms = [credentials, JSON.stringify(writeKey).slice(1, -1), encodeURIComponent(writeKey), writeKey]
 
-/** A refusal with the receiver's text as its detail. */
-export const explained = (refusal: Refused, body: Buffer, redact: Redact): Verdict => {
-  const detail = detailOf(body.toString(), redact)
-  return left(detail === undefined ? refusal : { ...refusal, detail })
+  const detailOf = (text: string): string | undefined => {
+    const redacted = forms.reduce((rest, form) => rest.replaceAll(form, '[write key]'), text)
+    const clean = oneLine(redacted.trim())
+    if (clean === '') return undefined
+    return clean.length > MAX_DETAIL ? `${clean.slice(0, MAX_DETAIL)}…` : clean
+  }
+
+  const judgeDelivered = (
+    delivered: Verdict,
+    { status }: Receipt,
+    said: Fields,
+    payload: Payload<unknown>,
+  ): Verdict => {
+    const ids = payload.members?.map(({ id }) => id) ?? [payload.id]
+    const named = new Map<number, string | undefined>()
+    for (const [key, error] of errorsOf(said))
+      for (const at of positionsOf(key, error, ids)) named.set(at, reasonOf(error))
+    const { okEvents: given } = said
+    const [okEvents] = typeof given === 'number' ? positionIn(ids.length + 1, given) : []
+    const disagrees = named.size > 0 && okEvents !== undefined && ids.length - okEvents !== named.size
+    const doubt = disagrees
+      ? `; the receiver says that it took ${String(okEvents)} of ${String(ids.length)}, and names ${String(named.size)} that it did not`
+      : ''
+    const refusal = (reason: string | undefined): Refused => {
+      const detail = (detailOf(reason ?? '') ?? 'the receiver says that it did not take it') + doubt
+      return refused('rejected', status === undefined ? { detail } : { status, detail })
+    }
+    if (named.size === 0) return left(refusal(reasonOf(said)))
+    if (ids.length === 1) return left(refusal(named.get(0)))
+    return left(
+      partlyFailed(
+        ids.map((_, at) => {
+          if (named.has(at)) return left(refusal(named.get(at)))
+          return okEvents === 0 ? left(refusal(reasonOf(said))) : delivered
+        }),
+      ),
+    )
+  }
+
+  return (verdict, body, payload) => {
+    if (verdict._tag === 'Left') {
+      const detail =
+        verdict.left._tag === 'Refused' && verdict.left.reason === 'status' && detailOf(body.toString())
+      return typeof detail === 'string' ? left({ ...verdict.left, detail }) : verdict
+    }
+    const said = body.includes('false') ? parsed(body) : undefined
+    return isRecord(said) && said['ok'] === false
+      ? judgeDelivered(verdict, verdict.right, said, payload)
+      : verdict
+  }
 }

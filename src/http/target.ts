@@ -1,22 +1,48 @@
 /**
- * What is checked of a receiver before anything runs: its URL, headers and the other options that HTTP sinks share.
+ * The options that HTTP sinks share, and their checks before anything runs. No fault holds a URL, a secret or a header's value.
  *
  * @module
  */
 
-import { left, right } from 'fp-ts/lib/Either.js'
-import { checked, option } from '../core/options.ts'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../core/clock.ts'
+import { isRecord } from '../core/json.ts'
+import type { Fields } from '../core/json.ts'
+import {
+  checked,
+  clockOption,
+  decodeOptions,
+  option,
+  optional,
+  strict,
+  wholeNumber,
+} from '../core/options.ts'
 import type { Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import { secretFrom } from '../signing/secret.ts'
 import type { Secret } from '../signing/secret.ts'
 import { signerOf } from '../signing/sign.ts'
-import { egressFaults, guardOf } from './egress.ts'
+import { statusesOption } from '../sink/status.ts'
+import type { StatusTable } from '../sink/status.ts'
+import { egressOption, guardOf } from './egress.ts'
 import type { Egress } from './egress.ts'
-import { tlsFaults } from './tls.ts'
+import { tlsOption } from './tls.ts'
 import type { TlsOptions } from './tls.ts'
 
-type Faults = ReadonlyArray<Fault>
+/** How requests to a URL are made. Every option may be left out. */
+export interface RequestOptions {
+  /** Static headers, for this URL only: visible ASCII, and none of those that belong to the request. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Authorities to trust, and our own certificate. Verification cannot be turned off. */
+  readonly tls?: TlsOptions
+  /** Which addresses are dialled. Default: all but link-local and cloud metadata addresses. */
+  readonly egress?: Egress
+  /** What a status means. Default: `statusTable`. */
+  readonly statuses?: StatusTable
+  /** Requests at a time, each on a connection of its own. Default 16. */
+  readonly connections?: number
+  readonly clock?: Clock
+}
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
@@ -38,76 +64,82 @@ const RESERVED: ReadonlySet<string> = new Set([
   'x-signature',
 ])
 
-/** What is wrong with a header name; undefined if nothing is. `taken` has names that cannot be set either, in lower case. */
-export const nameFault = (name: string, taken: ReadonlyArray<string> = []): string | undefined => {
+/** What is wrong with a header name. `taken` has names that cannot be set either. */
+const nameFault = (name: string, taken: ReadonlyArray<string> = []): string | undefined => {
   if (!TOKEN.test(name)) return "is not a header name: use a-z, 0-9 and !#$%&'*+-.^_`|~"
   const folded = name.toLowerCase()
-  return RESERVED.has(folded) || taken.includes(folded)
+  return RESERVED.has(folded) || taken.some((each) => each.toLowerCase() === folded)
     ? 'belongs to the request and cannot be set'
     : undefined
 }
 
-/** What is wrong with a header value; undefined if nothing is. */
-export const valueFault = (value: unknown): string | undefined => {
+const valueFault = (value: unknown): string | undefined => {
   if (typeof value !== 'string') return 'must be text'
   return VALUE.test(value)
     ? undefined
     : 'must be visible ASCII, with no line break, and with no space at its beginning or end'
 }
 
+/** The name of a header that a sink sets. */
+export const headerNameOption: Option<string> = option('a header name', (value) => {
+  if (typeof value !== 'string') return left('must be the name of a header')
+  const fault = nameFault(value)
+  return fault === undefined ? right(value) : left(fault)
+})
+
+export const userAgentOption: Option<string> = option('a user agent', (value) => {
+  const fault = value === '' ? 'must not be empty' : valueFault(value)
+  // A value without a fault is text.
+  return fault === undefined ? right(value as string) : left(fault)
+})
+
 /**
- * What is wrong with static headers: every fault at once, under the header's name, and never with its value. Undefined means no
- * headers. A name that is not valid may hold anything: its index is named instead.
+ * Static headers. `taken` has the names that the sink itself sets. A name that is not valid may hold anything: its index
+ * is named instead.
  */
-export const headerFaults = (headers: unknown, taken: ReadonlyArray<string> = []): Faults => {
-  if (headers === undefined) return []
-  if (typeof headers !== 'object' || headers === null || Array.isArray(headers))
-    return [{ path: '', message: 'must be an object of names and values' }]
-  const seen = new Set<string>()
-  return Object.entries(headers).flatMap(([name, value]: [string, unknown], index) => {
-    const folded = name.toLowerCase()
-    const twice = seen.has(folded) ? 'is given twice: case makes no difference in a header name' : undefined
-    seen.add(folded)
-    const path = TOKEN.test(name) ? name : `[${String(index)}]`
-    return [nameFault(name, taken), valueFault(value), twice].flatMap((message) =>
-      message === undefined ? [] : [{ path, message }],
-    )
+export const headersOption = (taken: ReadonlyArray<string> = []): Option<Readonly<Record<string, string>>> =>
+  checked<Readonly<Record<string, string>>>((headers) => {
+    if (!isRecord(headers)) return [{ path: '', message: 'must be an object of names and values' }]
+    const seen = new Set<string>()
+    return Object.entries(headers).flatMap(([name, value], index) => {
+      const folded = name.toLowerCase()
+      const twice = seen.has(folded) ? 'is given twice: case makes no difference in a header name' : undefined
+      seen.add(folded)
+      const path = TOKEN.test(name) ? name : `[${String(index)}]`
+      return [nameFault(name, taken), valueFault(value), twice].flatMap((message) =>
+        message === undefined ? [] : [{ path, message }],
+      )
+    })
   })
-}
 
 /** A URL parser drops or changes these, so the text would not show which address is dialled. */
 const DROPPED_OR_CHANGED = /[\s\\\p{Cc}]/u
 
-const urlFault = (url: unknown): string | undefined => {
-  if (typeof url !== 'string') return 'must be text: an http or https URL'
-  if (url === '') return 'must not be empty: give an http or https URL'
+const urlFaults = (url: unknown, egress: unknown): ReadonlyArray<string> => {
+  if (typeof url !== 'string' || url === '') return ['must be text: an http or https URL']
   if (DROPPED_OR_CHANGED.test(url))
-    return 'must not have a backslash, a control character or white space: encode it with %'
-  if (!URL.canParse(url)) return 'is not a URL: it must look like https://receiver.example/hook'
-  const { protocol } = new URL(url)
-  return protocol === 'http:' || protocol === 'https:' ? undefined : 'must begin with http:// or https://'
-}
-
-/**
- * What is wrong with the URL of a receiver, in words that never hold the URL. A literal address is checked by the egress rules after
- * parsing, so every spelling of it is found. Rules that are wrong themselves are passed over.
- */
-export const targetFaults = (url: unknown, egress?: unknown): Faults => {
-  const fault = urlFault(url)
-  if (fault !== undefined || typeof url !== 'string') return [{ path: '', message: fault ?? '' }]
-  const { username, password, hostname } = new URL(url)
-  // Rules without a fault are rules.
-  const rules = egressFaults(egress).length === 0 ? (egress as Egress | undefined) : undefined
-  const reason = guardOf(rules).host(hostname)
+    return ['must not have a backslash, a control character or white space: encode it with %']
+  if (!URL.canParse(url)) return ['is not a URL: it must look like https://receiver.example/hook']
+  const { protocol, username, password, hostname } = new URL(url)
+  if (protocol !== 'http:' && protocol !== 'https:') return ['must begin with http:// or https://']
+  const rules = decodeOptions(egressOption, egress)
+  const reason = guardOf(isLeft(rules) ? undefined : rules.right).host(hostname)
   return [
     ...(username === '' && password === ''
       ? []
       : ['must not have a user name or a password, which logs would show: give a static header instead']),
     ...(reason === undefined ? [] : [`points to an address that is not allowed: ${reason}`]),
-  ].map((message) => ({ path: '', message }))
+  ]
 }
 
-const NOT_A_SECRET = 'must be text, or the result of secretFrom'
+/**
+ * The URL of a receiver, as text. A literal address is checked by the egress rules after parsing, so every spelling of it is found. The
+ * rules need not be checked before: for wrong ones the default counts.
+ */
+export const urlOption = (egress?: unknown): Option<string> =>
+  checked<string>((url): ReadonlyArray<Fault> =>
+    urlFaults(url, egress).map((message) => ({ path: '', message })),
+  )
 
 /** A secret, or the text of one. */
 export const secretOption: Option<Secret> = option('a secret', (value) => {
@@ -117,20 +149,29 @@ export const secretOption: Option<Secret> = option('a secret', (value) => {
       signerOf(value as Secret)
       return right(value as Secret)
     } catch {
-      return left(NOT_A_SECRET)
+      return left('must be text, or the result of secretFrom')
     }
   }
   const made = secretFrom(value)
   return made._tag === 'Left' ? left([made.left]) : made
 })
 
-/** The URL of a receiver, as text. The egress rules need not be checked before. */
-export const urlOption = (egress: unknown): Option<string> =>
-  checked<string>((value) => targetFaults(value, egress))
+const requestShape = {
+  tls: optional(tlsOption),
+  egress: optional(egressOption),
+  statuses: optional(statusesOption),
+  connections: optional(wholeNumber('connections', 1)),
+  clock: optional(clockOption),
+}
 
-/** Static headers. `taken` has the names that the sink itself sets, in lower case. */
-export const headersOption = (taken: ReadonlyArray<string> = []): Option<Readonly<Record<string, string>>> =>
-  checked<Readonly<Record<string, string>>>((value) => headerFaults(value, taken))
+type Shared = 'tls' | 'egress' | 'statuses' | 'connections' | 'clock'
 
-export const tlsOption: Option<TlsOptions> = checked<TlsOptions>(tlsFaults)
-export const egressOption: Option<Egress> = checked<Egress>(egressFaults)
+/** The shared options and those of one sink. Its options may depend on what was given: a URL is checked by the egress rules. */
+export const optionsWith = <A extends RequestOptions>(
+  ownOf: (given: Fields) => Readonly<Record<Exclude<keyof A, Shared>, Option<unknown>>>,
+): Option<A> =>
+  option('request options', (input) => {
+    const shape = { ...requestShape, ...ownOf(isRecord(input) ? input : {}) }
+    // `A` is what its own options decode to; `RequestOptions` lists what the others do.
+    return decodeOptions(strict(shape) as Option<unknown> as Option<A>, input)
+  })

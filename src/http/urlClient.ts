@@ -1,247 +1,278 @@
 import { left } from 'fp-ts/lib/Either.js'
 import type { Task } from 'fp-ts/lib/Task.js'
+import type { Observer } from 'rxjs'
+import { Client } from 'undici'
 import { steady, systemClock } from '../core/clock.ts'
-import type { Cancel, Clock } from '../core/clock.ts'
+import type { Cancel } from '../core/clock.ts'
 import { retryable } from '../core/failure.ts'
-import type { Failure, Refused, Retryable, Verdict } from '../core/failure.ts'
+import type { Failure, Verdict } from '../core/failure.ts'
 import { linkedList } from '../core/linkedList.ts'
 import type { Link } from '../core/linkedList.ts'
+import { bytesOf } from '../event/payload.ts'
+import type { Payload, Signer } from '../event/payload.ts'
+import { nameOf } from '../sink/fromFunction.ts'
+import type { Attempt, Wire } from '../sink/sink.ts'
 import { statusTable, verdictOf } from '../sink/status.ts'
-import type { Answer, StatusTable } from '../sink/status.ts'
-import { openConnection } from './connection.ts'
-import type { Connection, Post } from './connection.ts'
 import { dialer } from './dialer.ts'
 import { guardedLookup, guardOf } from './egress.ts'
-import type { Egress, Lookup } from './egress.ts'
-import { secureContextOf } from './tls.ts'
-import type { TlsOptions } from './tls.ts'
+import { failureOf } from './networkError.ts'
+import type { RequestOptions } from './target.ts'
 
-/** Where requests go, and how. Nothing is checked here: the sinks check their options. */
-export interface UrlClientOptions {
-  /** The name of the sink in its receipts. */
-  readonly name: string
-  readonly url: URL
-  /** Requests at a time, each on a connection of its own. Default 16. */
-  readonly connections?: number
-  /** Milliseconds to connect: name look-up, TCP and TLS. Default 5,000. */
-  readonly connectWithin?: number
-  readonly tls?: TlsOptions
-  readonly statuses?: StatusTable
-  readonly egress?: Egress
-  readonly clock?: Clock
-  /** Whether requests keep the process alive, default true. A connection that is being made does so in any case. */
-  readonly holds?: boolean
-  /** Finds the addresses of a name. Default: the operating system's look-up. */
-  readonly lookup?: Lookup
-}
-
-/** A POST that starts before `until` (milliseconds since 1970) or not at all. */
-export interface TimedPost extends Post {
-  readonly until: number
-}
-
-/** Is told of a POST: the verdict at the status line, and the end when nothing of the request is left. */
-export interface PostObserver {
-  readonly next: (verdict: Verdict) => void
-  /** The answer's body, before the end, if `maxBody` asked for it and it came whole. */
+/**
+ * Is told of a POST: the verdict at the status line, the answer's body if it was wanted and came whole, and the end when nothing of the
+ * request is left. An answer that breaks off has a second verdict, which does not count.
+ */
+export interface PostObserver extends Pick<Observer<Verdict>, 'next' | 'complete'> {
   readonly body?: (body: Buffer) => void
-  readonly complete: () => void
 }
 
-/** Sends POSTs to one URL on connections of its own, so that a URL that hangs delays no other. */
+/** Posts payloads to one URL on connections of its own, so that a URL that hangs delays no other. */
 export interface UrlClient {
-  /** Sends, or waits for a free connection. A cancel destroys the socket of the request, in any phase. */
-  readonly post: (post: TimedPost, observer: PostObserver) => Cancel
+  readonly name: string
+  /**
+   * Sends a payload, or waits for a free connection; nothing starts at `attempt.until` or later. An answer's body of at most `maxBody`
+   * bytes goes to the observer. A cancel destroys the socket of the request, in any phase.
+   */
+  readonly post: (
+    payload: Payload<unknown>,
+    attempt: Attempt,
+    signer: Signer | undefined,
+    headers: ReadonlyArray<string>,
+    maxBody: number,
+    observer: PostObserver,
+  ) => Cancel
   /** Accepts nothing more, lets requests end for this many milliseconds, then aborts them. Afterwards no socket is left. */
   readonly close: (timeout: number) => Task<void>
 }
 
 interface Job extends Link<Job> {
-  readonly post: TimedPost
+  /** Name, value, name, value. */
+  readonly headers: string[]
+  readonly body: Uint8Array
+  readonly until: number
+  readonly maxBody: number
   readonly observer: PostObserver
   slot: Slot | undefined
-  hasVerdict: boolean
-  isOver: boolean
 }
 
-/** A connection and the job on it. */
-interface Slot extends Link<Slot> {
-  readonly connection: Connection
+/** A connection and the job on it. Without a job, what undici says of it is ignored. */
+interface Slot {
+  readonly send: (job: Job) => void
+  readonly destroy: () => void
   job: Job | undefined
 }
+
+/** Answers are read this far even if nothing needs them: then the connection can be used again. */
+const MAX_DRAINED = 16_384
+const MAX_HEADERS = 16_384
 
 const CLOSED = retryable('network', { detail: 'the sink was closed' })
 const LATE = retryable('late', { detail: 'the deadline came before the request could start' })
 
-const decide = (job: Job, verdict: Verdict): void => {
-  if (job.hasVerdict || job.isOver) return
-  job.hasVerdict = true
-  job.observer.next(verdict)
+/** A body is written and signed once for all URLs of an attempt: 15 to 30 % of the cost of five URLs. */
+const wireOf = (payload: Payload<unknown>, { shared }: Attempt, now: number): Wire => {
+  if (shared?.wire?.payload === payload) return shared.wire
+  const wire = { payload, bytes: bytesOf(payload, now), signatures: [] }
+  if (shared !== undefined) shared.wire = wire
+  return wire
 }
 
-const finish = (job: Job): void => {
-  if (job.isOver) return
-  job.isOver = true
-  job.slot = undefined
-  job.observer.complete()
+const signatureOf = ({ bytes, signatures }: Wire, signer: Signer): string => {
+  for (const known of signatures) if (known.signer === signer) return known.signature
+  const signature = signer(bytes)
+  signatures.push({ signer, signature })
+  return signature
 }
 
-const fail = (job: Job, failure: Failure): void => {
-  decide(job, left(failure))
-  finish(job)
-}
-
-/** Connects at the first request, and keeps idle connections for some seconds. */
-export const openUrlClient = (options: UrlClientOptions): UrlClient => {
-  const { name, url, connections = 16, connectWithin = 5_000, clock = systemClock, holds = true } = options
-  const statuses = options.statuses ?? statusTable
-  const guard = guardOf(options.egress)
+/**
+ * Connects at the first request, and keeps idle connections for some seconds. `fixed` are headers of every request, `connectWithin`
+ * milliseconds to connect. A connection that is being made keeps the process alive in any case. Nothing is checked here: the sinks check
+ * their options.
+ */
+export const openUrlClient = (
+  url: URL,
+  fixed: ReadonlyArray<string>,
+  options: RequestOptions,
+  connectWithin: number,
+  holds = true,
+): UrlClient => {
+  const { connections = 16, statuses = statusTable, clock = systemClock, tls = {} } = options
+  const name = nameOf(url)
+  const path = url.pathname + url.search
   const now = steady(clock)
-  let secureContext: ReturnType<typeof secureContextOf> | undefined
-  const dial = dialer({
-    url,
-    guard,
-    lookup: guardedLookup(guard, options.lookup),
-    secureContext: () => (secureContext ??= secureContextOf(options.tls ?? {})),
-    timeout: connectWithin,
-    clock,
-    holds,
-  })
+  const guard = guardOf(options.egress)
+  const dial = dialer(url, guard, guardedLookup(guard), tls, connectWithin, clock, holds)
+  const allFixed = [...fixed, ...Object.entries(options.headers ?? {}).flat()]
 
   const idle: Slot[] = []
-  const busy = linkedList<Slot>()
+  const busy = new Set<Slot>()
   const waiting = linkedList<Job>()
-  /** Destroyed connections whose socket is not closed yet. */
-  const closing = new Set<Slot>()
   const closers = new Set<() => void>()
+  /** Destroyed connections whose socket is not closed yet. */
+  let closing = 0
   let isStarting = false
   let isClosed = false
-
-  // Equal verdicts are one object: all events that wait for a dead receiver share it (480 to 170 bytes an event).
+  /** Equal verdicts are one object: all events that wait for a dead receiver share it. */
   const verdicts = new Map<number, Verdict>()
-  let lastFailure: Refused | Retryable | undefined
 
-  const verdictOn = (answer: Answer): Verdict => {
-    if (answer.retryAfter !== undefined) return verdictOf(statuses, name, answer, clock.now(), now())
-    let verdict = verdicts.get(answer.status)
-    if (verdict === undefined) {
-      verdict = verdictOf(statuses, name, answer, 0, 0)
-      verdicts.set(answer.status, verdict)
-    }
-    return verdict
+  const fail = (job: Job, failure: Failure): void => {
+    job.observer.next(left(failure))
+    job.observer.complete()
   }
 
-  const shared = (failure: Refused | Retryable): Refused | Retryable => {
-    const { _tag, reason, detail } = failure
-    if (lastFailure?._tag !== _tag || lastFailure.reason !== reason || lastFailure.detail !== detail)
-      lastFailure = failure
-    return lastFailure
-  }
-
-  const drop = (slot: Slot): void => {
+  /** Takes the job from its connection, which may carry another one from here on. */
+  const release = (slot: Slot, isReusable: boolean): void => {
+    if (slot.job !== undefined) slot.job.slot = undefined
     slot.job = undefined
-    busy.remove(slot)
-    closing.add(slot)
-    slot.connection.destroy(() => {
-      closing.delete(slot)
-      checkClosed()
-    })
+    busy.delete(slot)
+    if (isReusable) idle.push(slot)
+    else slot.destroy()
+    startWaiting()
   }
 
+  /**
+   * A connection with one request at a time. It is an undici client of its own: in undici's pool a cancelled request leaves its
+   * connection behind, and here a cancel knows which socket to destroy. Measured: as fast as the pool's `dispatch`.
+   */
   const openSlot = (): Slot => {
+    let cancelDial: Cancel = () => undefined
+    let isSent = false
+    let received = 0
+    let chunks: Uint8Array[] = []
+
+    const client = new Client(url.origin, {
+      connect: (_options, done) => {
+        cancelDial = dial(done)
+      },
+      pipelining: 1,
+      maxHeaderSize: MAX_HEADERS,
+      // Our clock keeps the time: undici's own timers are half a second coarse.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
+
+    const handler = {
+      onRequestStart: () => {
+        isSent = true
+      },
+      onResponseStart: (
+        _controller: unknown,
+        status: number,
+        headers: Readonly<Record<string, string | string[] | undefined>>,
+      ) => {
+        // A 1xx only announces an answer.
+        if (slot.job === undefined || status < 200) return
+        const retryAfter = headers['retry-after']
+        const known = retryAfter === undefined ? verdicts.get(status) : undefined
+        const verdict = known ?? verdictOf(statuses, name, { status, retryAfter }, clock.now(), now())
+        if (retryAfter === undefined) verdicts.set(status, verdict)
+        slot.job.observer.next(verdict)
+      },
+      onResponseData: (_controller: unknown, chunk: Uint8Array) => {
+        const { job } = slot
+        if (job === undefined) return
+        received += chunk.length
+        if (received <= job.maxBody) chunks.push(chunk)
+        else chunks = []
+        if (received <= Math.max(job.maxBody, MAX_DRAINED)) return
+        release(slot, false)
+        job.observer.complete()
+      },
+      onResponseEnd: () => {
+        const { job } = slot
+        if (job === undefined) return
+        const body = job.maxBody > 0 && received <= job.maxBody ? Buffer.concat(chunks) : undefined
+        release(slot, true)
+        if (body !== undefined) job.observer.body?.(body)
+        job.observer.complete()
+        checkClosed()
+      },
+      onResponseError: (_controller: unknown, error: Error) => {
+        const { job } = slot
+        if (job === undefined) return
+        release(slot, false)
+        fail(job, failureOf(error, isSent))
+      },
+    }
+
     const slot: Slot = {
-      older: undefined,
-      newer: undefined,
       job: undefined,
-      connection: openConnection(url, dial, {
-        onAnswer: (answer) => {
-          if (slot.job !== undefined) decide(slot.job, verdictOn(answer))
-        },
-        onEnd: (failure, isReusable, body) => {
-          const { job } = slot
-          if (job === undefined) return
-          slot.job = undefined
-          // The connection may carry another request from here on, which a cancel of this one must not abort.
-          job.slot = undefined
-          busy.remove(slot)
-          if (isReusable) idle.push(slot)
-          else drop(slot)
-          startWaiting()
-          if (body !== undefined && !job.isOver) job.observer.body?.(body)
-          if (failure === undefined) finish(job)
-          else fail(job, shared(failure))
+      send: ({ headers, body }) => {
+        isSent = false
+        received = 0
+        if (chunks.length > 0) chunks = []
+        client.dispatch({ path, method: 'POST', headers, body }, handler)
+      },
+      destroy: () => {
+        closing++
+        cancelDial()
+        client.destroy(null, () => {
+          closing--
           checkClosed()
-        },
-      }),
+        })
+      },
     }
     return slot
   }
 
   const start = (job: Job): void => {
-    if (now() >= job.post.until) {
+    if (now() >= job.until) {
       fail(job, LATE)
       return
     }
     const slot = idle.pop() ?? openSlot()
     slot.job = job
     job.slot = slot
-    busy.push(slot)
-    slot.connection.send(job.post)
+    busy.add(slot)
+    slot.send(job)
   }
 
   const startWaiting = (): void => {
     // A request that fails while it starts comes back here: the loop below goes on anyway.
     if (isStarting) return
     isStarting = true
-    for (let job = waiting.oldest(); job !== undefined && busy.size() < connections; job = waiting.oldest()) {
+    for (let job = waiting.oldest(); job !== undefined && busy.size < connections; job = waiting.oldest()) {
       waiting.remove(job)
       start(job)
     }
     isStarting = false
   }
 
-  const cancel = (job: Job): void => {
-    if (job.isOver) return
-    job.isOver = true
-    waiting.remove(job)
-    const { slot } = job
-    job.slot = undefined
-    if (slot === undefined) return
-    drop(slot)
-    startWaiting()
-  }
-
   const checkClosed = (): void => {
-    if (!isClosed || busy.size() + waiting.size() > 0) return
-    for (const slot of idle.splice(0)) drop(slot)
-    if (closing.size > 0) return
-    for (const closed of closers) closed()
-    closers.clear()
+    if (!isClosed || busy.size + waiting.size() > 0) return
+    for (const slot of idle.splice(0)) slot.destroy()
+    if (closing === 0) for (const closed of closers) closed()
   }
 
   const abortAll = (): void => {
-    const slots = busy.drain()
-    const jobs = [...waiting.drain(), ...slots.flatMap(({ job }) => job ?? [])]
-    for (const slot of slots) drop(slot)
+    const jobs = [...waiting.drain(), ...[...busy].flatMap(({ job }) => job ?? [])]
+    for (const slot of busy) release(slot, false)
     for (const job of jobs) fail(job, CLOSED)
-    checkClosed()
   }
 
   return {
-    post: (post, observer) => {
+    name,
+    post: (payload, attempt, signer, more, maxBody, observer) => {
+      const wire = wireOf(payload, attempt, clock.now())
+      const headers = [...allFixed, ...more]
+      if (signer !== undefined) headers.push('X-Signature', signatureOf(wire, signer))
       const job: Job = {
         older: undefined,
         newer: undefined,
-        post,
+        headers,
+        body: wire.bytes,
+        until: attempt.until,
+        maxBody,
         observer,
         slot: undefined,
-        hasVerdict: false,
-        isOver: false,
       }
       if (isClosed) fail(job, CLOSED)
-      else if (busy.size() < connections) start(job)
+      else if (busy.size < connections) start(job)
       else waiting.push(job)
-      return () => cancel(job)
+      return () => {
+        waiting.remove(job)
+        if (job.slot !== undefined) release(job.slot, false)
+      }
     },
     close: (timeout) => () =>
       new Promise((resolve) => {

@@ -1,20 +1,47 @@
-import { systemClock } from '../core/clock.ts'
-import { checkOptions } from '../core/options.ts'
+import { checkOptions, optional, wholeNumber } from '../core/options.ts'
 import type { Payload } from '../event/payload.ts'
+import type { Secret } from '../signing/secret.ts'
 import { signerOf } from '../signing/sign.ts'
-import { nameOf } from '../sink/fromFunction.ts'
 import { makeSink } from '../sink/layer.ts'
 import type { Sink } from '../sink/sink.ts'
+import {
+  headerNameOption,
+  headersOption,
+  optionsWith,
+  secretOption,
+  urlOption,
+  userAgentOption,
+} from './target.ts'
+import type { RequestOptions } from './target.ts'
 import { openUrlClient } from './urlClient.ts'
-import { webhookOptions } from './webhookOptions.ts'
-import type { WebhookOptions } from './webhookOptions.ts'
-import { signatureOf, wireOf } from './wire.ts'
 
 export type { Egress, EgressRules } from './egress.ts'
 export { statusTable } from '../sink/status.ts'
 export type { StatusMeaning, StatusRule, StatusTable } from '../sink/status.ts'
 export type { TlsOptions } from './tls.ts'
-export type { WebhookOptions } from './webhookOptions.ts'
+
+/** Where a webhook goes, and how. Only the URL is needed. */
+export interface WebhookOptions extends RequestOptions {
+  /** Http or https; without credentials, white space, control characters and backslashes. */
+  readonly url: string
+  /** Signs the body of every request, in place of the secret that the payload was signed with. */
+  readonly secret?: Secret | string
+  /** Milliseconds to look up the name, connect and agree on TLS. Default 5,000. */
+  readonly connectWithin?: number
+  /** The name of a header that carries the message id, for receivers that deduplicate. Default: none is sent. */
+  readonly messageIdHeader?: string
+  /** Default `headrace/1.0`. */
+  readonly userAgent?: string
+}
+
+const webhookOptions = optionsWith<WebhookOptions>(({ egress, messageIdHeader }) => ({
+  url: urlOption(egress),
+  headers: optional(headersOption(typeof messageIdHeader === 'string' ? [messageIdHeader] : [])),
+  secret: optional(secretOption),
+  connectWithin: optional(wholeNumber('ms', 1)),
+  messageIdHeader: optional(headerNameOption),
+  userAgent: optional(userAgentOption),
+}))
 
 const VISIBLE = /^[\x21-\x7e]+$/
 
@@ -42,28 +69,16 @@ const inHeader = (id: string): string =>
  */
 export const webhook = (target: string | WebhookOptions): Sink<Payload<unknown>> => {
   const given = typeof target === 'string' ? { url: target } : target
-  // The egress rules are needed to check the URL, so they are read first. The input may be anything.
-  const egress = (given as Partial<WebhookOptions> | undefined)?.egress
-  const options = checkOptions('webhook options', webhookOptions(egress), given)
-  const { headers = {}, secret, messageIdHeader, userAgent = 'headrace/1.0', clock = systemClock } = options
-  const url = new URL(options.url)
-  const name = nameOf(url)
+  const options = checkOptions('webhook options', webhookOptions, given)
+  const { url, secret, messageIdHeader, connectWithin = 5_000, userAgent = 'headrace/1.0' } = options
   const ownSigner = secret === undefined ? undefined : signerOf(secret)
-  const client = openUrlClient({ ...options, clock, url, name })
-  const fixed = [
-    ...['Content-Type', 'application/json', 'User-Agent', userAgent],
-    ...Object.entries(headers).flat(),
-  ]
-
+  const fixed = ['Content-Type', 'application/json', 'User-Agent', userAgent]
+  const client = openUrlClient(new URL(url), fixed, options, connectWithin)
   return makeSink(
-    name,
+    client.name,
     (payload, attempt, observer) => {
-      const wire = wireOf(payload, attempt.shared, clock.now())
-      const all = [...fixed]
-      const signer = ownSigner ?? payload.signer
-      if (signer !== undefined) all.push('X-Signature', signatureOf(wire, signer))
-      if (messageIdHeader !== undefined) all.push(messageIdHeader, inHeader(payload.id))
-      return client.post({ headers: all, body: wire.bytes, until: attempt.until }, observer)
+      const headers = messageIdHeader === undefined ? [] : [messageIdHeader, inHeader(payload.id)]
+      return client.post(payload, attempt, ownSigner ?? payload.signer, headers, 0, observer)
     },
     client.close,
   )

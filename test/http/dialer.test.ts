@@ -4,22 +4,13 @@ import type { Cancel } from '../../src/core/clock.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { type Dial, dialer } from '../../src/http/dialer.ts'
 import { guardOf, type Egress, guardedLookup, type Lookup } from '../../src/http/egress.ts'
-import { secureContextOf } from '../../src/http/tls.ts'
 import { closedAfterEach, muteServer, openSockets, until } from '../support/http.ts'
 
 const clock = virtualClock()
 
 const dialTo = (url: string, { egress, lookup }: { egress?: Egress; lookup?: Lookup } = {}): Dial => {
   const guard = guardOf(egress)
-  return dialer({
-    url: new URL(url),
-    guard,
-    lookup: guardedLookup(guard, lookup),
-    secureContext: () => secureContextOf({}),
-    timeout: 5_000,
-    clock,
-    holds: true,
-  })
+  return dialer(new URL(url), guard, guardedLookup(guard, lookup), {}, 5_000, clock, true)
 }
 
 interface Dialled {

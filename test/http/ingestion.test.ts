@@ -172,9 +172,9 @@ describe('wrong settings of an ingestion sink', () => {
       Timeout: 5,
     })
     expect(faults.map(({ path }) => path)).toEqual([
-      ...['endpoint', 'writeKey', 'timeout', 'connections'],
+      ...['tls.cert', 'egress.allow[0]', 'statuses[0].means', 'connections', 'clock', 'endpoint', 'writeKey'],
       ...['headers.Authorization', 'headers.X-Retry-Count', 'headers.Host', 'headers.X-A'],
-      ...['tls.cert', 'tls.key', 'egress.allow[0]', 'statuses[0].means', 'clock', 'Timeout'],
+      ...['timeout', 'Timeout'],
     ])
   })
 

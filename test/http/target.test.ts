@@ -1,7 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { headerFaults, targetFaults } from '../../src/http/target.ts'
-import { tlsFaults } from '../../src/http/tls.ts'
+import { decodeOptions } from '../../src/core/options.ts'
+import type { Option } from '../../src/core/options.ts'
+import type { Fault } from '../../src/core/refusal.ts'
+import { headersOption, urlOption } from '../../src/http/target.ts'
+import { tlsOption } from '../../src/http/tls.ts'
 import { pem } from '../sink/deliverOnce.ts'
+
+const faultsIn = (option: Option<unknown>, value: unknown): ReadonlyArray<Fault> => {
+  const decoded = decodeOptions(option, value)
+  return decoded._tag === 'Left' ? decoded.left : []
+}
+const targetFaults = (url: unknown, egress?: 'public') => faultsIn(urlOption(egress), url)
+const headerFaults = (headers: unknown) => faultsIn(headersOption(), headers)
+const tlsFaults = (tls: unknown) => faultsIn(tlsOption, tls)
 
 const wrong = (url: unknown, egress?: 'public'): boolean => targetFaults(url, egress).length > 0
 
@@ -85,7 +96,6 @@ const headerPaths = (headers: unknown): ReadonlyArray<string> => headerFaults(he
 
 describe('static headers (DE11)', () => {
   it.each([
-    [undefined],
     [{}],
     [
       {
@@ -148,7 +158,6 @@ const broken = pem('ca.cert').replace(/\n[A-Za-z0-9+/]{10}/, '\n**********')
 
 describe('TLS options (DE11)', () => {
   it.each([
-    [undefined],
     [{}],
     [{ ca: undefined }],
     [{ ca: pem('ca.cert') }],
