@@ -1,236 +1,89 @@
 /** The time of one attempt, against an oracle in plain code; and the number of timers. */
 import * as fc from 'fast-check'
-import { left, right } from 'fp-ts/lib/Either.js'
-import { describe, it } from 'vitest'
-import type { Cancel, Clock } from '../../src/core/clock.ts'
-import { retryable } from '../../src/core/failure.ts'
-import { subscribeTo } from '../../src/sink/layer.ts'
-import { type Layer, onlyAttempt } from '../../src/sink/sink.ts'
+import { it } from 'vitest'
+import type { Clock } from '../../src/core/clock.ts'
+import type { Layer } from '../../src/sink/sink.ts'
 import { withTimeout } from '../../src/sink/timeout.ts'
-import { type Reply, scriptedSink } from '../../src/testing/scriptedSink.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
-import type { Law } from '../support/check.ts'
-import { runs } from '../support/runs.ts'
+import { holds, lawTable, same } from '../support/check.ts'
+import { deliverAll, type Heard, type Ran, type Step, stepsOf, type Trace } from '../support/deliveries.ts'
 
 export type MakeTimeout = (within: number, clock: Clock) => Layer
 
-interface Delivery {
-  /** After the one before it. */
-  readonly gap: number
-  /** When the verdict would come; null for never. */
-  readonly after: number | 'at once' | null
-  readonly rest: number | null
-  readonly end: 'complete' | 'defect' | 'defect without a verdict'
-  readonly fails: boolean
-  readonly cancelAt: number | null
-}
-
 interface World {
   readonly within: number
-  readonly deliveries: ReadonlyArray<Delivery>
+  readonly steps: ReadonlyArray<Step>
 }
 
 /** Around the limit, one millisecond to either side, and anywhere. */
 const around = (within: number): fc.Arbitrary<number> =>
-  fc.oneof(
-    fc.constantFrom(within - 1, within, within + 1),
-    fc.nat(within),
-    fc.integer({ min: within, max: within * 2 + 5 }),
-  )
+  fc.oneof(fc.constantFrom(within - 1, within, within + 1), fc.nat(within), fc.nat(within * 2 + 5))
 
-const delivery = (within: number): fc.Arbitrary<Delivery> =>
-  fc.record({
-    gap: fc.oneof(fc.constant(0), fc.nat(within)),
-    after: fc.oneof(
-      { weight: 5, arbitrary: around(within) },
-      { weight: 1, arbitrary: fc.constant('at once' as const) },
-      { weight: 1, arbitrary: fc.constant(null) },
-    ),
-    rest: fc.option(around(within), { nil: null }),
-    end: fc.constantFrom('complete', 'complete', 'complete', 'defect', 'defect without a verdict'),
-    fails: fc.boolean(),
-    cancelAt: fc.option(around(within), { nil: null, freq: 3 }),
-  })
-
-const timeoutWorld: fc.Arbitrary<World> = fc.integer({ min: 1, max: 30 }).chain((within) =>
+const world: fc.Arbitrary<World> = fc.integer({ min: 1, max: 30 }).chain((within) =>
   fc.record({
     within: fc.constant(within),
-    deliveries: fc.array(delivery(within), { minLength: 1, maxLength: 12, size: 'max' }),
+    steps: stepsOf(around(within), {
+      gap: fc.oneof(fc.constant(0), fc.nat(within)),
+      after: fc.oneof(
+        { weight: 5, arbitrary: around(within) },
+        fc.constantFrom<Step['after']>('never', null),
+      ),
+    }),
   }),
 )
 
-interface Heard {
-  /** From the start of the delivery. */
-  readonly at: number
-  readonly what: 'Right' | 'Left' | 'timeout' | 'complete' | 'error'
-}
+const isTimeout = ({ verdict }: Heard): boolean =>
+  verdict?._tag === 'Left' && verdict.left._tag === 'Retryable' && verdict.left.reason === 'timeout'
 
-interface Ran {
-  readonly heard: Heard[]
-  readonly startedAt: number
-  endedInsideAt: number | undefined
-}
-
-interface Trace {
-  readonly ran: ReadonlyArray<Ran>
-  /** Most timers of the layer at a time. */
-  readonly most: number
-  /** Timers of the layer without deliveries, counted after each millisecond. */
-  readonly idle: number
-}
-
-const replyOf = ({ after, rest, end, fails }: Delivery): Reply => {
-  if (after === null) return {}
-  return {
-    ...(end === 'defect without a verdict'
-      ? {}
-      : { verdict: fails ? left(retryable('network')) : right({ sink: 'inner' }) }),
-    ...(after === 'at once' ? {} : { after }),
-    ...(rest === null ? {} : { rest }),
-    ...(end === 'complete' ? {} : { defect: new Error('planted') }),
-  }
-}
-
-const counting = (
-  clock: Clock,
-): { readonly clock: Clock; readonly set: () => number; readonly most: () => number } => {
-  let set = 0
-  let most = 0
-  const schedule = (delay: number, task: () => void): Cancel => {
-    let waiting = true
-    const done = (): void => {
-      if (waiting) set--
-      waiting = false
-    }
-    set++
-    most = Math.max(most, set)
-    const cancel = clock.schedule(delay, () => {
-      done()
-      task()
-    })
-    return () => {
-      done()
-      cancel()
-    }
-  }
-  return { clock: { ...clock, schedule }, set: () => set, most: () => most }
-}
-
-const play = (make: MakeTimeout, { within, deliveries }: World): Trace => {
-  const clock = virtualClock()
-  const counted = counting(clock)
-  const inner = scriptedSink<number>({
-    name: 'inner',
-    clock,
-    reply: (item) => replyOf(deliveries[item] as Delivery),
+const told = ({ heard, arrived, replied }: Ran): unknown =>
+  heard.map((each) => {
+    const what = each.what !== 'next' ? each.what : isTimeout(each) ? 'timeout' : 'verdict'
+    if (what === 'verdict') holds(each.verdict === replied, 'another verdict')
+    return `${what} at ${each.at - arrived.at}`
   })
-  const subscribe = subscribeTo(make(within, counted.clock)(inner))
-  const ran: Ran[] = []
-  let idle = 0
 
-  const begin = (item: number): Cancel => {
-    const startedAt = clock.monotonic()
-    const one: Ran = { heard: [], startedAt, endedInsideAt: undefined }
-    ran[item] = one
-    const hear = (what: Heard['what']): void => {
-      one.heard.push({ at: clock.monotonic() - startedAt, what })
-    }
-    return subscribe(item, onlyAttempt, {
-      next: (verdict) => {
-        const timedOut =
-          verdict._tag === 'Left' && verdict.left._tag === 'Retryable' && verdict.left.reason === 'timeout'
-        hear(timedOut ? 'timeout' : verdict._tag)
-      },
-      complete: () => hear('complete'),
-      error: () => hear('error'),
-    })
-  }
-
-  let startAt = 0
-  const todo = deliveries.flatMap(({ gap, cancelAt }, item) => {
-    startAt += gap
-    let cancel: Cancel = () => {}
-    const start = {
-      at: startAt,
-      act: () => {
-        cancel = begin(item)
-      },
-    }
-    return cancelAt === null ? [start] : [start, { at: startAt + cancelAt, act: () => cancel() }]
-  })
-  const end = startAt + 4 * within + 100
-  for (let now = 0; now <= end; now++) {
-    if (now > 0) clock.tick(1)
-    for (const each of todo) {
-      if (each.at !== now) continue
-      each.act()
-      clock.tick(0)
-    }
-    if (inner.running() === 0) idle += counted.set()
-  }
-  for (const call of inner.calls) {
-    const one = ran[call.item]
-    if (one !== undefined && call.endedAt !== undefined) one.endedInsideAt = call.endedAt - one.startedAt
-  }
-  return { ran, most: counted.most(), idle }
+const timesOf = ({ after, rest }: Step): readonly [verdict: number, end: number] => {
+  const verdict = after === 'never' ? Infinity : (after ?? 0)
+  return [verdict, verdict + (rest ?? 0)]
 }
 
 /** An attempt has the time up to, but not including, `within`; what is due at the moment of a cancel has happened. */
-const oracle = (within: number, one: Delivery): ReadonlyArray<Heard> => {
-  const after = one.after === 'at once' ? 0 : (one.after ?? Infinity)
-  const end = after + (one.rest ?? 0)
-  const withoutVerdict = one.end === 'defect without a verdict'
-  const whole: Heard[] = []
-  if (withoutVerdict && end < within) whole.push({ at: end, what: 'error' })
-  else if (withoutVerdict || after >= within) whole.push({ at: within, what: 'timeout' })
-  else whole.push({ at: after, what: one.fails ? 'Left' : 'Right' })
-  if (!withoutVerdict && end < within && one.end === 'defect') whole.push({ at: end, what: 'error' })
-  else if (whole[0]?.what !== 'error') whole.push({ at: Math.min(end, within), what: 'complete' })
-  return whole.filter(({ at }) => one.cancelAt === null || at <= one.cancelAt)
+const oracle = (within: number, step: Step): unknown => {
+  const [verdict, end] = timesOf(step)
+  const known = step.defect === 'only' ? end : verdict
+  const whole: Array<readonly [what: string, at: number]> = []
+  if (known >= within) whole.push(['timeout', within], ['complete', within])
+  else {
+    if (step.defect !== 'only') whole.push(['verdict', verdict])
+    const broken = step.defect !== 'none' && end < within
+    whole.push([broken ? 'error' : 'complete', Math.min(end, within)])
+  }
+  return whole.flatMap(([what, at]) =>
+    step.cancelAt === null || at <= step.cancelAt ? [`${what} at ${at}`] : [],
+  )
 }
 
 /** At `within` both a defect of the sink and the timeout may be due: either may come first. */
-const isTie = (within: number, one: Delivery): boolean => {
-  const after = one.after === 'at once' ? 0 : (one.after ?? Infinity)
-  return one.end !== 'complete' && after + (one.rest ?? 0) === within
-}
+const isTie = (within: number, step: Step): boolean => step.defect !== 'none' && timesOf(step)[1] === within
 
-interface Check {
-  readonly id: string
-  readonly holds: (trace: Trace, world: World) => boolean
-}
-
-const laws: ReadonlyArray<Check> = [
+export const timeoutLaws = lawTable(
+  world,
+  (make: MakeTimeout, { within, steps }) => deliverAll((clock) => make(within, clock), steps),
   {
-    id: 'T1 verdict and end are those of the oracle, at its times',
-    holds: ({ ran }, { within, deliveries }) =>
-      deliveries.every(
-        (one, at) =>
-          isTie(within, one) || JSON.stringify(ran[at]?.heard) === JSON.stringify(oracle(within, one)),
-      ),
+    'T1 verdict and end are those of the oracle, at its times': ({ ran }: Trace, { within }: World) => {
+      for (const one of ran) if (!isTie(within, one.step)) same(told(one), oracle(within, one.step))
+    },
+    'T2 nothing runs after the timeout, and nothing is told after a cancel': ({ ran }, { within }) => {
+      for (const { arrived, ended, heardAfterCancel } of ran) {
+        holds((ended?.at ?? Infinity) - arrived.at <= within, 'it ran on')
+        same(heardAfterCancel, 0)
+      }
+    },
+    'T3 one timer for all': ({ mostTimers }) => holds(mostTimers <= 1, `${mostTimers} timers`),
+    'T4 no timer without deliveries': ({ looks }) => {
+      for (const { running, timers } of looks) holds(running > 0 || timers === 0, 'a timer is left')
+    },
   },
-  {
-    id: 'T2 at most one verdict, then one end, and nothing after it',
-    holds: ({ ran }) =>
-      ran.every(({ heard }) =>
-        /^((Right|Left|timeout)( complete| error)?|error)?$/.test(heard.map((each) => each.what).join(' ')),
-      ),
-  },
-  {
-    id: 'T3 nothing runs after the timeout',
-    holds: ({ ran }, { within }) => ran.every(({ endedInsideAt }) => (endedInsideAt ?? Infinity) <= within),
-  },
-  { id: 'T4 one timer for all', holds: ({ most }) => most <= 1 },
-  { id: 'T5 no timer without deliveries', holds: ({ idle }) => idle === 0 },
-]
+)
 
-export const timeoutLaws = (make: MakeTimeout): ReadonlyArray<Law> =>
-  laws.map(({ id, holds }) => ({
-    id,
-    property: fc.asyncProperty(timeoutWorld, async (world) => holds(play(make, world), world)),
-  }))
-
-describe('withTimeout', () =>
-  it.each(timeoutLaws((within, clock) => withTimeout(within, { clock })))('$id', ({ property }) =>
-    fc.assert(property, { numRuns: runs(0.5) }),
-  ))
+it('withTimeout keeps its laws', () =>
+  fc.assert(timeoutLaws.all((within, clock) => withTimeout(within, { clock }))))

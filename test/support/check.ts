@@ -1,10 +1,40 @@
-import type * as fc from 'fast-check'
+import * as fc from 'fast-check'
 import { inspect, isDeepStrictEqual } from 'node:util'
 
 /** A property under a name that begins with its id, such as `Q1 …`. */
 export interface Law {
   readonly id: string
   readonly property: fc.IAsyncProperty<unknown>
+}
+
+/** Laws that read the trace of one world. `each` is for mutants. `all` plays a world once, and names the law that is broken. */
+export interface LawTable<Make> {
+  readonly each: (make: Make) => ReadonlyArray<Law>
+  readonly all: (make: Make) => fc.IAsyncProperty<unknown>
+}
+
+/** Plays worlds, and checks the laws by their names, which begin with an id. A law throws if it is broken. */
+export const lawTable = <Make, World, Trace>(
+  worlds: fc.Arbitrary<World>,
+  play: (make: Make, world: World) => Trace | Promise<Trace>,
+  laws: Readonly<Record<string, (trace: Trace, world: World) => void>>,
+): LawTable<Make> => {
+  const property = (make: Make, names: ReadonlyArray<string>): fc.IAsyncProperty<unknown> =>
+    fc.asyncProperty(worlds, async (world) => {
+      const trace = await play(make, world)
+      for (const name of names) {
+        try {
+          laws[name]?.(trace, world)
+        } catch (error) {
+          throw new Error(`broken: ${name}`, { cause: error })
+        }
+      }
+    })
+  const names = Object.keys(laws)
+  return {
+    each: (make) => names.map((id) => ({ id, property: property(make, [id]) })),
+    all: (make) => property(make, names),
+  }
 }
 
 /** Throws unless both are deeply equal. Cheaper than `expect` inside properties. */

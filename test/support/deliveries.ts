@@ -1,0 +1,247 @@
+/** Deliveries to scripted sinks behind a layer, on a virtual clock. The laws of layers read what happened. */
+import * as fc from 'fast-check'
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Cancel } from '../../src/core/clock.ts'
+import { allFailed, partlyFailed, refused, retryable, type Verdict } from '../../src/core/failure.ts'
+import { subscribeTo } from '../../src/sink/layer.ts'
+import type { Attempt, Sink } from '../../src/sink/sink.ts'
+import { type Call, type Reply, scriptedSink } from '../../src/testing/scriptedSink.ts'
+import { type VirtualClock, virtualClock } from '../../src/testing/virtualClock.ts'
+
+export interface Item {
+  readonly id: number
+  readonly key: number
+}
+
+/** A verdict. Wishes are `Retry-After`s, in milliseconds from the moment of the verdict. */
+export type Said =
+  | { readonly kind: 'taken' | 'refused' | 'network' }
+  | { readonly kind: 'wish' | 'alone in a first success'; readonly wish: number }
+  | { readonly kind: 'batch'; readonly wishes: ReadonlyArray<number | null> }
+
+export interface Step {
+  /** After the step before it. */
+  readonly gap: number
+  readonly key: number
+  readonly said: Said
+  /** From the start to the verdict, and from there to the end. Null: at once. */
+  readonly after: number | 'never' | null
+  readonly rest: number | null
+  readonly defect: 'none' | 'after the verdict' | 'only'
+  /** The deadline, from its arrival. */
+  readonly within: number | null
+  readonly cancelAt: number | null
+  /** Its observer delivers another one at this moment. */
+  readonly again: 'next' | 'complete' | null
+}
+
+const wish: fc.Arbitrary<number> = fc.oneof(
+  { weight: 4, arbitrary: fc.integer({ min: -5, max: 60 }) },
+  { weight: 2, arbitrary: fc.integer({ min: 1, max: 20 }).map((ms) => ms - 0.5) },
+  { weight: 2, arbitrary: fc.constantFrom(NaN, Infinity, -Infinity, 1_000_000) },
+)
+
+const said: fc.Arbitrary<Said> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('taken', 'refused', 'network') }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('wish'), wish }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('alone in a first success'), wish }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('batch'),
+      wishes: fc.array(fc.option(wish), { minLength: 1, maxLength: 4 }),
+    }),
+  },
+)
+
+/** Steps that only wait and answer; `more` replaces what a law needs otherwise. */
+export const stepsOf = (
+  moment: fc.Arbitrary<number>,
+  more: { readonly [K in keyof Step]?: fc.Arbitrary<Step[K]> } = {},
+): fc.Arbitrary<ReadonlyArray<Step>> =>
+  fc.array(
+    fc.record<Step>({
+      gap: fc.oneof(fc.constant(0), moment),
+      key: fc.nat(2),
+      said,
+      after: fc.option(moment),
+      rest: fc.option(moment),
+      defect: fc.constantFrom<Step['defect']>('none', 'none', 'none', 'after the verdict', 'only'),
+      within: fc.constant(null),
+      cancelAt: fc.option(moment, { freq: 3 }),
+      again: fc.constant(null),
+      ...more,
+    }),
+    { minLength: 1, maxLength: 20, size: 'max' },
+  )
+
+const verdictOf = (what: Said, now: number): Verdict => {
+  const asks = (ms: number) => retryable('status', { status: 429, notBefore: now + ms })
+  const taken: Verdict = right({ sink: 'inner' })
+  switch (what.kind) {
+    case 'taken':
+      return taken
+    case 'refused':
+      return left(refused('status', { status: 400 }))
+    case 'network':
+      return left(retryable('network'))
+    case 'wish':
+      return left(asks(what.wish))
+    case 'alone in a first success':
+      return left(allFailed([{ sink: 'inner', failure: asks(what.wish) }]))
+    case 'batch':
+      return left(partlyFailed(what.wishes.map((each) => (each === null ? taken : left(asks(each))))))
+  }
+}
+
+/** `order` is the place among all that happened: several things happen at one time. */
+interface Moment {
+  readonly at: number
+  readonly order: number
+}
+
+export interface Heard extends Moment {
+  readonly what: 'next' | 'complete' | 'error'
+  readonly verdict: Verdict | undefined
+}
+
+/** One delivery as it went. All times are those of the wall clock. */
+export interface Ran {
+  readonly step: Step
+  readonly item: Item
+  readonly attempt: Attempt
+  readonly arrived: Moment
+  /** When `subscribe` returned. */
+  readonly returned: number
+  readonly heard: ReadonlyArray<Heard>
+  readonly cancelled: Moment | undefined
+  readonly heardAfterCancel: number
+  readonly ranAfterCancel: boolean
+  /** When it started inside, and what ran there at that time. */
+  readonly started: (Moment & { readonly beside: ReadonlyArray<Item> }) | undefined
+  readonly replied: Verdict | undefined
+  readonly ended: { readonly at: number; readonly how: Call<Item>['ended'] } | undefined
+}
+
+export interface Trace {
+  readonly ran: ReadonlyArray<Ran>
+  /** Looks between the steps: at timers of the layer, and how many deliveries run inside. */
+  readonly looks: ReadonlyArray<{ readonly order: number; readonly timers: number; readonly running: number }>
+  readonly mostTimers: number
+}
+
+export type Wrap = (sink: Sink<Item>) => Sink<Item>
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] }
+
+export const isOver = ({ heard }: Ran): boolean => heard.some(({ what }) => what !== 'next')
+
+const START = 1_000_000
+
+/** A clock that counts the timers that are set. */
+const counting = (clock: VirtualClock) => {
+  const set = new Set<object>()
+  let most = 0
+  const schedule = (delay: number, task: () => void): Cancel => {
+    const timer = {}
+    set.add(timer)
+    most = Math.max(most, set.size)
+    const cancel = clock.schedule(delay, () => {
+      set.delete(timer)
+      task()
+    })
+    return () => {
+      set.delete(timer)
+      cancel()
+    }
+  }
+  return { clock: { ...clock, schedule }, set: () => set.size, most: () => most }
+}
+
+/** Plays steps on `receivers` sinks behind one layer; the key of a step says which. */
+export const deliverAll = async (
+  make: (clock: VirtualClock) => Wrap,
+  steps: ReadonlyArray<Step>,
+  receivers = 1,
+): Promise<Trace> => {
+  const clock = virtualClock({ start: START })
+  const timers = counting(clock)
+  const wrap = make(timers.clock)
+  const ran: Array<Writable<Ran> & { heard: Heard[] }> = []
+  const cancels: Array<{ readonly at: number; readonly act: () => void }> = []
+  const looks: Array<Trace['looks'][number]> = []
+  let order = 0
+  const here = (): Moment => ({ at: clock.now(), order: order++ })
+
+  const reply = ({ id }: Item): Reply => {
+    const one = ran[id]
+    if (one === undefined) throw new Error('unknown item')
+    const { said, after, rest, defect } = one.step
+    const beside = calls().flatMap((call) => (call.ended === undefined ? [call.item] : []))
+    one.started = { ...here(), beside }
+    if (after === 'never') return {}
+    if (defect !== 'only') one.replied = verdictOf(said, clock.now() + (after ?? 0))
+    return {
+      ...(one.replied === undefined ? {} : { verdict: one.replied }),
+      ...(after === null ? {} : { after }),
+      ...(rest === null ? {} : { rest }),
+      ...(defect === 'none' ? {} : { defect: new Error('planted') }),
+    }
+  }
+  const inners = Array.from({ length: receivers }, () => scriptedSink<Item>({ name: 'inner', clock, reply }))
+  const calls = (): ReadonlyArray<Call<Item>> => inners.flatMap((inner) => inner.calls)
+  const subscribes = inners.map((inner) => subscribeTo(wrap(inner)))
+
+  const begin = (step: Step): void => {
+    const item = { id: ran.length, key: step.key }
+    const attempt = { number: 1, until: clock.now() + (step.within ?? Infinity), lastFailure: undefined }
+    const one: (typeof ran)[number] = {
+      ...{ step, item, attempt, arrived: here(), returned: Infinity, heard: [], cancelled: undefined },
+      ...{ heardAfterCancel: 0, ranAfterCancel: false },
+      ...{ started: undefined, replied: undefined, ended: undefined },
+    }
+    ran.push(one)
+    const hear = (what: Heard['what'], verdict?: Verdict): void => {
+      if (one.cancelled !== undefined) one.heardAfterCancel++
+      one.heard.push({ ...here(), what, verdict })
+      if (step.again === what) begin({ ...step, again: null, cancelAt: null })
+    }
+    const cancel = subscribes[step.key % receivers]?.(item, attempt, {
+      next: (verdict) => hear('next', verdict),
+      complete: () => hear('complete'),
+      error: () => hear('error'),
+    })
+    one.returned = order++
+    if (step.cancelAt === null) return
+    const act = (): void => {
+      if (!isOver(one)) one.cancelled = here()
+      cancel?.()
+      one.ranAfterCancel = calls().some((call) => call.item === item && call.ended === undefined)
+    }
+    cancels.push({ at: clock.monotonic() + step.cancelAt, act })
+  }
+
+  const perform = async (act: () => void): Promise<void> => {
+    act()
+    clock.tick(0)
+    // A place that a cancel freed is taken in a microtask.
+    await Promise.resolve()
+    const running = inners.reduce((sum, inner) => sum + inner.running(), 0)
+    looks.push({ order: order++, timers: timers.set(), running })
+  }
+  let at = 0
+  const starts = steps.map((step) => ({ at: (at += step.gap), act: () => begin(step) }))
+  const due = (all: ReadonlyArray<{ readonly at: number; readonly act: () => void }>) =>
+    all.filter((each) => each.at === clock.monotonic())
+  for (let now = 0; now <= at || clock.pending() > 0 || cancels.some((each) => each.at >= now); now++) {
+    await perform(() => clock.tick(now === 0 ? 0 : 1))
+    for (const { act } of due(starts)) await perform(act)
+    for (const { act } of due(cancels)) await perform(act)
+  }
+  await perform(() => clock.tick(1_000))
+  for (const { item, ended, endedAt } of calls()) {
+    const one = ran[item.id]
+    if (one !== undefined && endedAt !== undefined) one.ended = { at: START + endedAt, how: ended }
+  }
+  return { ran, looks, mostTimers: timers.most() }
+}
