@@ -12,7 +12,7 @@ import type { Cancel, Clock } from '../core/clock.ts'
 import { heap } from '../core/heap.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { Entry, LeaseLimits, Outbox } from '../outbox/outbox.ts'
-import { STORE_RETRY_DELAY, storeCalls } from '../outbox/storeCalls.ts'
+import { STORE_RETRY_DELAY, storeWrites } from '../outbox/storeWrites.ts'
 import type { Segment } from './flush.ts'
 import type { Message } from './message.ts'
 
@@ -60,6 +60,12 @@ interface Unstored {
   readonly segment: Segment | undefined
   /** Whether `added` was called for it, because the store fails. */
   isAdded: boolean
+}
+
+/** A result on its way into the outbox. */
+interface Write {
+  readonly run: () => Awaitable<void>
+  readonly saved: () => void
 }
 
 interface PersistedCall {
@@ -195,22 +201,21 @@ export const messageStore = (
     return leased
   }
 
-  const calls = storeCalls(clock, failed, changed)
-  const save = (run: () => Awaitable<void>, saved: () => void): void => {
-    calls.save({
-      run,
-      saved: () => {
-        saved()
-        if (unstored.length > 0 && !isFailing) storeAgain()
-        changed()
-      },
-      // A durable outbox hands the entries out again one day. For another one this is the last report.
-      gaveUp: outbox.durable ? changed : saved,
-    })
-  }
+  const writes = storeWrites<Write>(
+    clock,
+    ({ run }) => run(),
+    ({ saved }) => {
+      saved()
+      if (unstored.length > 0 && !isFailing) storeAgain()
+      changed()
+    },
+    failed,
+    // A durable outbox hands the entries out again after a restart. For another one this is the last report.
+    ({ saved }) => (outbox.durable ? changed() : saved()),
+  )
 
   const outboxDue = (retriesOnly?: boolean): number =>
-    (calls.unsaved() <= MAX_UNSAVED ? outbox.nextDue(retriesOnly) : undefined) ?? Infinity
+    (writes.unsaved() <= MAX_UNSAVED ? outbox.nextDue(retriesOnly) : undefined) ?? Infinity
 
   return {
     add: (message, segment) => {
@@ -232,7 +237,7 @@ export const messageStore = (
     lease: (now, limits) => {
       const hasRetries = (memoryRetries.peekKey() ?? Infinity) <= now
       const entries =
-        calls.unsaved() > MAX_UNSAVED
+        writes.unsaved() > MAX_UNSAVED
           ? []
           : outbox.lease(now, hasRetries ? { ...limits, retriesOnly: true } : limits)
       if (!hasRetries && !isFailing) return entries
@@ -246,7 +251,7 @@ export const messageStore = (
       const stored = entries.filter(({ id }) => !fromMemory.has(id))
       for (const entry of entries) if (fromMemory.has(entry.id)) memoryRetries.push(due, entry)
       if (stored.length === 0) saved()
-      else save(() => outbox.nack(stored.map((entry) => ({ entry, due }))), saved)
+      else writes.save({ run: () => outbox.nack(stored.map((entry) => ({ entry, due }))), saved })
     },
     ack: (list, saved) => {
       const stored = fromMemory.size === 0 ? list : list.filter(({ entry }) => !fromMemory.delete(entry.id))
@@ -255,7 +260,7 @@ export const messageStore = (
         saved(list)
       }
       if (stored.length === 0) finish()
-      else save(() => outbox.ack(stored), finish)
+      else writes.save({ run: () => outbox.ack(stored), saved: finish })
     },
     nextDue: (retriesOnly) => {
       const retry = memoryRetries.peekKey() ?? Infinity
@@ -263,7 +268,7 @@ export const messageStore = (
       const due = Math.min(outboxDue(retriesOnly), retry, fresh)
       return due === Infinity ? undefined : due
     },
-    isBusy: () => calls.isBusy() || storing.length > 0 || isScheduled,
+    isBusy: () => writes.unsaved() > 0 || storing.length > 0 || isScheduled,
     notStored: () => ({ count, bytes }),
     persisted: () => {
       if (isOwn || !outbox.durable || isStopped) return Promise.resolve(false)
@@ -279,7 +284,7 @@ export const messageStore = (
     stop: (leased) => {
       isStopped = true
       pause?.()
-      calls.stopRetrying()
+      writes.stopRetrying()
       for (const { resolve } of persistedCalls) resolve(false)
       persistedCalls = []
       const inMemory = [...storing, ...unstored].map(({ message }, at) =>

@@ -1,7 +1,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
-import { filter, firstValueFrom, map, Observable, startWith } from 'rxjs'
+import { filter, firstValueFrom, map, startWith } from 'rxjs'
 import { isPromiseLike, messageOf } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import { inTime, steady } from '../core/clock.ts'
@@ -208,8 +208,6 @@ export const openDestination = (
     return closing
   }
 
-  const changes$ = new Observable<void>((observer) => work.onChange(() => observer.next()))
-
   return {
     send: async (call) => {
       if (!enabled) return refuse(disabled(call))
@@ -246,7 +244,7 @@ export const openDestination = (
     },
     idle: () =>
       firstValueFrom(
-        changes$.pipe(
+        work.changes$.pipe(
           startWith(undefined),
           map((): Totals => work.totals()),
           filter(({ waiting }) => waiting === 0 || work.isAborted()),

@@ -108,7 +108,7 @@ const run = <L, P>(
       work.abort(() => subscriber.complete())
     }
 
-    work.onChange(endIfDone)
+    work.changes$.subscribe({ next: endIfDone, error: endIfDone })
     subscriber.add(stop)
     options.stop?.pipe(take(1), takeUntil(stopped)).subscribe({
       next: stop,

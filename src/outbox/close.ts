@@ -1,3 +1,4 @@
+import { filter } from 'rxjs'
 import type { Clock } from '../core/clock.ts'
 import type { Totals } from '../core/totals.ts'
 import type { Relay } from './relay.ts'
@@ -8,39 +9,6 @@ export interface CloseResult<A> {
   /** Items without an outcome, undelivered. Empty with a durable outbox, which keeps them. */
   readonly abandoned: ReadonlyArray<A>
 }
-
-/** Waits until `isReached`, at most `timeout` milliseconds. */
-const waitFor = (
-  { onChange }: Pick<Relay<never>, 'onChange'>,
-  clock: Clock,
-  timeout: number,
-  isReached: () => boolean,
-): Promise<void> =>
-  new Promise((resolve) => {
-    if (isReached()) {
-      resolve()
-      return
-    }
-    const done = (): void => {
-      cancelTimer()
-      stopListening()
-      resolve()
-    }
-    const cancelTimer = clock.schedule(timeout, done)
-    const stopListening = onChange(() => {
-      if (isReached()) done()
-    })
-  })
-
-const abort = <A>(relay: Relay<A>, clock: Clock, timeout: number): Promise<ReadonlyArray<A>> =>
-  new Promise((resolve) => {
-    // A store that never answers must not keep the process alive.
-    const cancelTimer = clock.schedule(timeout, () => resolve([]))
-    relay.abort((unfinished) => {
-      cancelTimer()
-      resolve(unfinished)
-    })
-  })
 
 /**
  * Closes a relay: accepts nothing more, starts deliveries for at most `timeout` milliseconds, lets those in flight run for at most
@@ -53,10 +21,33 @@ export const closeRelay = async <A>(
   lastAttempt: number,
 ): Promise<CloseResult<A>> => {
   const closeAt = relay.now() + timeout
+  const until = (isReached: () => boolean, within: number): Promise<void> =>
+    new Promise((resolve) => {
+      if (isReached()) {
+        resolve()
+        return
+      }
+      const done = (): void => {
+        cancelTimer()
+        changes.unsubscribe()
+        resolve()
+      }
+      const cancelTimer = clock.schedule(within, done)
+      const changes = relay.changes$.pipe(filter(isReached)).subscribe({ next: done, error: done })
+    })
+  const isWorkDone = (): boolean => !relay.hasWorkBefore(closeAt)
+
   relay.stopAccepting()
-  await waitFor(relay, clock, timeout, () => !relay.hasWorkBefore(closeAt))
+  await until(isWorkDone, timeout)
   relay.stopStarting()
-  await waitFor(relay, clock, lastAttempt, () => !relay.hasWorkBefore(closeAt) && relay.running() === 0)
-  const abandoned = await abort(relay, clock, lastAttempt)
+  await until(() => isWorkDone() && relay.running() === 0, lastAttempt)
+  const abandoned = await new Promise<ReadonlyArray<A>>((resolve) => {
+    // A store that never answers must not keep the process alive.
+    const cancelTimer = clock.schedule(lastAttempt, () => resolve([]))
+    relay.abort((unfinished) => {
+      cancelTimer()
+      resolve(unfinished)
+    })
+  })
   return { totals: relay.totals(), abandoned }
 }

@@ -1,4 +1,5 @@
 import { left } from 'fp-ts/lib/Either.js'
+import type { Observer } from 'rxjs'
 import { messageOf } from '../core/awaitable.ts'
 import type { Cancel } from '../core/clock.ts'
 import { retryable } from '../core/failure.ts'
@@ -13,22 +14,12 @@ import type { Entry } from './outbox.ts'
 export interface Deliveries<A> {
   /** Starts an attempt. `until`: no request may start at or after it. */
   readonly start: (entry: Entry<A>, firstAttemptAt: number, until: number) => void
-  /** Deliveries without a verdict. */
-  readonly count: () => number
-  /** How many of them are retries. */
-  readonly retries: () => number
+  /** Deliveries without a verdict, and how many of them are retries. */
+  readonly waiting: { readonly all: number; readonly retries: number }
   /** Deliveries of which something still runs, including those that already have a verdict. */
   readonly running: () => number
   /** Cancels all deliveries and answers the entries that had no verdict. */
   readonly cancelAll: () => ReadonlyArray<Entry<A>>
-}
-
-interface Delivery<A> extends Link<Delivery<A>> {
-  readonly entry: Entry<A>
-  readonly firstAttemptAt: number
-  hasVerdict: boolean
-  isFinished: boolean
-  cancel: Cancel
 }
 
 /**
@@ -42,64 +33,67 @@ export const deliveries = <A>(
   onDefect: (where: string, error: unknown) => void,
 ): Deliveries<A> => {
   const subscribe = subscribeTo(sink)
+  const waiting = { all: 0, retries: 0 }
+
+  class Delivery implements Observer<Verdict>, Link<Delivery> {
+    older: Delivery | undefined
+    newer: Delivery | undefined
+    hasVerdict = false
+    isFinished = false
+    cancel: Cancel = nothingToCancel
+    readonly entry: Entry<A>
+    readonly firstAttemptAt: number
+
+    constructor(entry: Entry<A>, firstAttemptAt: number) {
+      this.entry = entry
+      this.firstAttemptAt = firstAttemptAt
+    }
+
+    next(verdict: Verdict): void {
+      if (this.hasVerdict) return
+      this.hasVerdict = true
+      waiting.all--
+      if (this.entry.progress !== undefined) waiting.retries--
+      onVerdict(this.entry, this.firstAttemptAt, verdict)
+    }
+
+    complete(): void {
+      if (this.isFinished) return
+      this.isFinished = true
+      running.remove(this)
+      onFinished()
+    }
+
+    error(error: unknown): void {
+      if (this.isFinished) return
+      onDefect(sink.name, error)
+      this.next(left(retryable('defect', { detail: messageOf(error) })))
+      this.complete()
+    }
+  }
+
   // A linked list: a Set keeps finished deliveries alive until the next full garbage collection (92 instead of 65 µs an event).
-  const all = linkedList<Delivery<A>>()
-  let count = 0
-  let retries = 0
-
-  const setVerdict = (delivery: Delivery<A>, verdict: Verdict): void => {
-    if (delivery.hasVerdict) return
-    delivery.hasVerdict = true
-    count--
-    if (delivery.entry.progress !== undefined) retries--
-    onVerdict(delivery.entry, delivery.firstAttemptAt, verdict)
-  }
-
-  const finish = (delivery: Delivery<A>): void => {
-    if (delivery.isFinished) return
-    delivery.isFinished = true
-    all.remove(delivery)
-    onFinished()
-  }
+  const running = linkedList<Delivery>()
 
   return {
     start: (entry, firstAttemptAt, until) => {
       const { item, progress } = entry
-      const delivery: Delivery<A> = {
-        older: undefined,
-        newer: undefined,
-        entry,
-        firstAttemptAt,
-        hasVerdict: false,
-        isFinished: false,
-        cancel: nothingToCancel,
-      }
-      count++
-      if (progress !== undefined) retries++
-      all.push(delivery)
+      const delivery = new Delivery(entry, firstAttemptAt)
+      waiting.all++
+      if (progress !== undefined) waiting.retries++
+      running.push(delivery)
       const attempt = { number: (progress?.attempts ?? 0) + 1, until, lastFailure: progress?.lastFailure }
-      const cancel = subscribe(item, attempt, {
-        next: (verdict) => setVerdict(delivery, verdict),
-        complete: () => finish(delivery),
-        error: (error) => {
-          if (delivery.isFinished) return
-          onDefect(sink.name, error)
-          setVerdict(delivery, left(retryable('defect', { detail: messageOf(error) })))
-          finish(delivery)
-        },
-      })
+      const cancel = subscribe(item, attempt, delivery)
       // It may have finished, or been cancelled, before `subscribe` returned.
       if (delivery.isFinished) cancel()
       else delivery.cancel = cancel
     },
-    count: () => count,
-    retries: () => retries,
-    running: all.size,
+    waiting,
+    running: running.size,
     cancelAll: () => {
-      const cancelled = all.drain()
+      const cancelled = running.drain()
       const withoutVerdict = cancelled.filter(({ hasVerdict }) => !hasVerdict).map(({ entry }) => entry)
-      count = 0
-      retries = 0
+      waiting.all = waiting.retries = 0
       // Mark all first: cancelling one delivery may make another one answer, which must be ignored.
       for (const delivery of cancelled) delivery.hasVerdict = delivery.isFinished = true
       for (const delivery of cancelled) delivery.cancel()

@@ -16,6 +16,8 @@ const MAX_LEASE = 1_000
 
 const MAX_BEHIND = 100_000
 
+const ignore = (): void => undefined
+
 /**
  * An outbox that keeps the order within a key: an entry is leased only when the one before it with the same key has ended. While
  * that one is retried its key waits, and other keys pass.
@@ -81,27 +83,41 @@ export const ordered = <A>(
 
   const isFull = (): boolean => lines.size > 0 && behind >= maxBehind
 
+  const accept = (entries: ReadonlyArray<Entry<A>>, leased: Array<Entry<A>>, retriesOnly: boolean): void => {
+    for (const entry of entries) {
+      if (!isFirst(entry)) continue
+      if (entry.progress === undefined && !retriesOnly) ready.push(entry)
+      else leased.push(entry)
+    }
+  }
+
   const lease: Outbox<A>['lease'] = (now, { count, retries, retriesOnly = false }) => {
     const leased: Array<Entry<A>> = []
     const missing = (): number => count - leased.length - (retriesOnly ? 0 : ready.size())
 
-    /** What to ask of the outbox next. Undefined if that would bring nothing that is wanted. */
-    const limits = (isAgain: boolean, isDry: boolean): LeaseLimits | undefined => {
+    /** What to ask of the outbox next. */
+    const limits = (): LeaseLimits => {
       const moreRetries = Math.max(0, Math.min(count, retries) - leased.length)
-      const wanted = missing()
-      if (isAgain && (wanted <= 0 || (isDry && wanted < count))) return undefined
-      if (retriesOnly || isDry || wanted <= 0 || isFull())
-        return moreRetries > 0 ? { count: moreRetries, retries: moreRetries, retriesOnly: true } : undefined
-      const fresh = Math.min(MAX_LEASE, wanted + maxBehind - behind)
+      if (retriesOnly || missing() <= 0 || isFull())
+        return { count: moreRetries, retries: moreRetries, retriesOnly: true }
+      const fresh = Math.min(MAX_LEASE, missing() + maxBehind - behind)
       return { count: Math.max(fresh, moreRetries), retries: moreRetries }
     }
 
-    const accept = (entries: ReadonlyArray<Entry<A>>): void => {
-      for (const entry of entries) {
-        if (!isFirst(entry)) continue
-        if (entry.progress === undefined && !retriesOnly) ready.push(entry)
-        else leased.push(entry)
+    /** A loop: many leases may bring only entries that belong behind others. */
+    const leaseAll = (): Awaitable<ReadonlyArray<Entry<A>>> => {
+      for (let next = limits(); next.count > 0; next = limits()) {
+        const asked = next.count
+        const answer = outbox.lease(now, next)
+        if (isPromiseLike(answer))
+          return answer.then((entries) => {
+            accept(entries, leased, retriesOnly)
+            return entries.length === asked && missing() > 0 ? leaseAll() : handOut()
+          })
+        accept(answer, leased, retriesOnly)
+        if (answer.length < asked || missing() <= 0) break
       }
+      return handOut()
     }
 
     const handOut = (): ReadonlyArray<Entry<A>> => {
@@ -112,33 +128,14 @@ export const ordered = <A>(
       }
       return leased
     }
-
-    /** A loop: many leases may bring only entries that belong behind others. */
-    const leaseAll = (first: LeaseLimits | undefined): Awaitable<ReadonlyArray<Entry<A>>> => {
-      for (let next = first; next !== undefined;) {
-        const asked = next.count
-        const following = (entries: ReadonlyArray<Entry<A>>): LeaseLimits | undefined => {
-          accept(entries)
-          return entries.length === 0 ? undefined : limits(true, entries.length < asked)
-        }
-        const answer = outbox.lease(now, next)
-        if (isPromiseLike(answer)) return answer.then((entries) => leaseAll(following(entries)))
-        next = following(answer)
-      }
-      return handOut()
-    }
-    return leaseAll(limits(false, false))
+    return leaseAll()
   }
 
   /** Adds what is held here to what the outbox gave back, each key in its order. */
   const withHeld = (given: ReadonlyArray<Entry<A>>): ReadonlyArray<Entry<A>> => {
     const held = [...ready.drain(), ...[...lines.values()].flatMap((line) => line.behind.drain())]
     const ended = held.map((entry) => ({ entry, outcome: abandonedOf(entry) }))
-    whenAnswered(
-      () => outbox.ack(ended),
-      () => undefined,
-      failed,
-    )
+    whenAnswered(() => outbox.ack(ended), ignore, failed)
     const isFirstOfLine = ({ id }: Entry<A>): boolean => lineOf.has(id)
     const all = [...given.filter(isFirstOfLine), ...held, ...given.filter((entry) => !isFirstOfLine(entry))]
     lines.clear()

@@ -11,16 +11,21 @@
 
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
+import { Subject } from 'rxjs'
+import type { Observable } from 'rxjs'
+import { isPromiseLike, whenAnswered } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
-import { whenAnswered } from '../core/awaitable.ts'
 import { steady } from '../core/clock.ts'
 import type { Cancel, Clock, Random } from '../core/clock.ts'
 import * as Failure from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import * as Outcome from '../core/outcome.ts'
+import { serialQueue } from '../core/queue.ts'
 import { closed } from '../core/refusal.ts'
 import type { Closed, Full } from '../core/refusal.ts'
+import { counters } from '../core/totals.ts'
 import type { Totals } from '../core/totals.ts'
+import { callSafely } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { deadlineOf } from '../policy/retryPolicy.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
@@ -28,10 +33,9 @@ import { step } from '../policy/step.ts'
 import type { Sink } from '../sink/sink.ts'
 import { deliveries } from './deliveries.ts'
 import { abandonedOf } from './outbox.ts'
-import type { EndedDeadLetter, Entry, Outbox } from './outbox.ts'
+import type { Ack, EndedDeadLetter, Entry, Nack, Outbox } from './outbox.ts'
 import { poller } from './poller.ts'
-import { reporting } from './reporting.ts'
-import { storeCalls } from './storeCalls.ts'
+import { storeWrites } from './storeWrites.ts'
 
 export interface RelayOptions<A> {
   readonly sink: Sink<A>
@@ -66,8 +70,6 @@ export interface Relay<A> {
    */
   readonly abort: (done: (unfinished: ReadonlyArray<A>) => void) => void
   readonly isAborted: () => boolean
-  /** Asks the outbox for due entries. */
-  readonly poll: () => void
   /** The outbox ended a record that it could not read, as a dead letter: it counts as rejected. */
   readonly endedCorrupt: (id: string) => void
   /**
@@ -77,8 +79,8 @@ export interface Relay<A> {
   readonly hasWorkBefore: (instant: number) => boolean
   /** Deliveries that still run, including those that already have a verdict. */
   readonly running: () => number
-  /** Calls `listener` after every change of the above. */
-  readonly onChange: (listener: () => void) => Cancel
+  /** Emits after every change of the above. */
+  readonly changes$: Observable<void>
   /** Moves matching dead letters back into the outbox. Answers how many: 0 after `stopAccepting`. */
   readonly redrive: (matches: (deadLetter: EndedDeadLetter<A>) => boolean) => Promise<number>
   /** Logs. Never throws. */
@@ -91,63 +93,75 @@ export interface Relay<A> {
 /** Deliveries do not wait for a slow store: up to this many results may be unsaved. A crash repeats their deliveries. */
 const MAX_UNSAVED = 16
 
+const ignore = (): void => undefined
+
 /** Makes a relay, which starts at once with what the outbox already holds. */
 export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
-  const { sink, outbox, retry, clock, random, maxInFlight } = options
+  const { sink, outbox, retry, clock, random, maxInFlight, onEvent, ended } = options
+  const { hears = () => onEvent !== undefined } = options
   const isShared = outbox.watch !== undefined
   const maxRetries = Math.max(1, Math.floor(maxInFlight / 2))
   const now = steady(clock)
   const window = deadlineOf(retry)
-  const { onEvent, ended, hears = () => onEvent !== undefined } = options
-  const report = reporting(onEvent, hears, ended, now, isShared ? 0 : outbox.stats().waiting)
-  const listeners = new Set<() => void>()
+  const counts = counters(isShared ? 0 : outbox.stats().waiting)
+  const reports = serialQueue()
+  const changes = new Subject<void>()
   /** Leased, and not started because the relay is stopped, or not saved because the store failed until then. */
   const leftOver: Array<Entry<A>> = []
   let state: 'open' | 'closed' | 'stopped' | 'aborted' = 'open'
+  /** Calls of `offer` and the like that the store has not answered. */
+  let calls = 0
   let lookTimer: Cancel | undefined
 
   const isStopped = (): boolean => state === 'stopped' || state === 'aborted'
 
   const changed = (): void => {
     // Called several times for each entry, and usually nothing listens.
-    if (listeners.size === 0) return
-    for (const listener of listeners) listener()
-  }
-  const onChange = (listener: () => void): Cancel => {
-    listeners.add(listener)
-    return () => {
-      listeners.delete(listener)
-    }
-  }
-  const storeFailed = (error: unknown): void => report.defect('outbox', error)
-  const store = storeCalls(clock, storeFailed, changed)
-
-  const end = (entry: Entry<A>, outcome: Outcome.Outcome<A>): void => {
-    store.save({
-      run: () => outbox.ack([{ entry, outcome }]),
-      saved: () => {
-        report.ended(outcome)
-        pollNew()
-      },
-      gaveUp: () => {
-        // A durable outbox hands the entry out again after a restart. For another one this is the last chance to report it.
-        if (!outbox.durable) report.ended(outcome)
-        changed()
-      },
-    })
-    if (store.unsaved() > 0) pollNew()
+    if (changes.observed) changes.next()
   }
 
-  const putBack = (entry: Entry<A>, due: number): void => {
-    store.save({
-      run: () => outbox.nack([{ entry, due }]),
-      saved: poll,
-      gaveUp: () => {
-        leftOver.push(entry)
-        changed()
-      },
-    })
-    if (store.unsaved() > 0) poll()
+  const log: Listener = (event) => {
+    if (onEvent !== undefined) callSafely(onEvent, event, ignore)
+  }
+  const defect = (where: string, error: unknown): void => log({ _tag: 'Defect', at: now(), where, error })
+  const storeFailed = (error: unknown): void => defect('outbox', error)
+  const listenerFailed = (error: unknown): void => defect('outcome listener', error)
+
+  const reportNow = (outcome: Outcome.Outcome<A>): void => {
+    counts.end(outcome)
+    if (outcome._tag !== 'Delivered' || hears('Ended')) log({ _tag: 'Ended', at: now(), outcome })
+    callSafely(ended, outcome, listenerFailed)
+  }
+  /** What a listener causes is reported after the outcome that it hears. */
+  const report = (outcome: Outcome.Outcome<A>): void => reports.take(reportNow, outcome)
+
+  const accepted = (item: A): void => {
+    counts.accept()
+    if (hears('Accepted')) log({ _tag: 'Accepted', at: now(), item })
+  }
+
+  const settled = (write: Ack<A> | Nack<A>): void => {
+    if ('outcome' in write) pollNew()
+    else poll()
+  }
+  const writes = storeWrites<Ack<A> | Nack<A>>(
+    clock,
+    (write) => ('outcome' in write ? outbox.ack([write]) : outbox.nack([write])),
+    (write) => {
+      if ('outcome' in write) report(write.outcome)
+      settled(write)
+    },
+    storeFailed,
+    (write) => {
+      // A durable outbox hands the entry out again after a restart. For another one this is the last chance to report it.
+      if (!('outcome' in write)) leftOver.push(write.entry)
+      else if (!outbox.durable) report(write.outcome)
+      changed()
+    },
+  )
+  const save = (write: Ack<A> | Nack<A>): void => {
+    writes.save(write)
+    if (writes.unsaved() > 0) settled(write)
   }
 
   const onVerdict = (entry: Entry<A>, startedAt: number, verdict: Verdict): void => {
@@ -160,24 +174,24 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
     const next = step(retry, entry.progress, firstAttemptAt, verdict, at, random)
     switch (next._tag) {
       case 'Deliver':
-        end(entry, Outcome.delivered(item, next.attempts, next.receipt))
+        save({ entry, outcome: Outcome.delivered(item, next.attempts, next.receipt) })
         return
       case 'Reject':
-        end(entry, Outcome.rejected(item, next.attempts, next.failure))
+        save({ entry, outcome: Outcome.rejected(item, next.attempts, next.failure) })
         return
       case 'Expire':
-        end(entry, Outcome.expired(item, next.failure))
+        save({ entry, outcome: Outcome.expired(item, next.failure) })
         return
       case 'Wait': {
         const { progress, due, delay, because } = next
         const attempts = isUnstarted ? 0 : progress.attempts
-        report.log({ _tag: 'Waiting', at, item, attempts, failure: progress.lastFailure, delay, because })
-        putBack(isUnstarted ? entry : { id, item, firstAttemptAt, progress }, due)
+        log({ _tag: 'Waiting', at, item, attempts, failure: progress.lastFailure, delay, because })
+        save({ entry: isUnstarted ? entry : { id, item, firstAttemptAt, progress }, due })
       }
     }
   }
 
-  const inFlight = deliveries(sink, onVerdict, changed, report.defect)
+  const inFlight = deliveries(sink, onVerdict, changed, defect)
 
   const start = (entry: Entry<A>): void => {
     const at = now()
@@ -186,73 +200,76 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
       leftOver.push(entry)
     } else if (entry.progress !== undefined && at >= firstAttemptAt + window) {
       const { attempts, lastFailure } = entry.progress
-      end(entry, Outcome.expired(entry.item, Failure.expired(attempts, firstAttemptAt, lastFailure)))
+      const failure = Failure.expired(attempts, firstAttemptAt, lastFailure)
+      save({ entry, outcome: Outcome.expired(entry.item, failure) })
     } else {
       inFlight.start(entry, firstAttemptAt, firstAttemptAt + window)
     }
   }
 
-  const { poll, pollNew, isPolling, clearTimer } = poller<A>({
+  const { poll, pollNew, isPolling, clearTimer } = poller(
     outbox,
     clock,
-    now,
-    free: () => maxInFlight - inFlight.count() - Math.max(0, store.unsaved() - MAX_UNSAVED),
-    freeRetries: () => maxRetries - inFlight.retries(),
+    () => ({
+      count: maxInFlight - inFlight.waiting.all - Math.max(0, writes.unsaved() - MAX_UNSAVED),
+      retries: Math.max(0, maxRetries - inFlight.waiting.retries),
+    }),
     isStopped,
     start,
-    failed: storeFailed,
+    storeFailed,
     changed,
-  })
+  )
 
-  const lookAgain = (): void => {
+  const unwatch = outbox.watch?.(() => {
     if (state === 'aborted') return
     lookTimer ??= clock.schedule(0, () => {
       lookTimer = undefined
       pollNew()
       options.storeChanged?.()
     })
-  }
-  const unwatch = whenAnswered<Cancel | undefined, Cancel | undefined>(
-    () => outbox.watch?.(lookAgain),
-    (cancel) => cancel,
-    (error) => {
-      storeFailed(error)
-      return undefined
-    },
-  )
+  })
 
-  const isWorking = (): boolean =>
-    inFlight.count() > 0 || isPolling() || store.isBusy() || report.isReporting()
+  /** Passes the answer of the store on, at once if it is not a promise. */
+  const whenStored = <T, B>(answer: Awaitable<T>, use: (answer: T) => B): Awaitable<B> => {
+    if (!isPromiseLike(answer)) return use(answer)
+    const later = async (): Promise<B> => {
+      calls++
+      try {
+        return use(await answer)
+      } finally {
+        calls--
+        changed()
+      }
+    }
+    return later()
+  }
+
+  const isStoreBusy = (): boolean => calls > 0 || writes.unsaved() > 0
+  const isWorking = (): boolean => inFlight.waiting.all > 0 || isPolling() || isStoreBusy() || reports.busy()
 
   const stopStarting = (): void => {
     if (state !== 'aborted') state = 'stopped'
     clearTimer()
   }
 
-  /** Reports what is unfinished as abandoned, and answers its items when all were reported. */
+  /** Ends what is unfinished as abandoned. A durable outbox keeps it. */
   const handBack = (cancelled: ReadonlyArray<Entry<A>>, done: (items: ReadonlyArray<A>) => void): void => {
-    const finish = (entries: ReadonlyArray<Entry<A>>): void => {
-      for (const entry of entries) report.ended(abandonedOf(entry))
-      report.afterReports(() => done(entries.map(({ item }) => item)))
+    const finish = (remaining: ReadonlyArray<Entry<A>>): void => {
+      const unfinished = outbox.durable ? [] : [...cancelled, ...remaining]
+      for (const entry of unfinished) report(abandonedOf(entry))
+      // After all reports.
+      reports.take(() => done(unfinished.map(({ item }) => item)), undefined)
     }
-    if (outbox.durable) {
+    const takeRemaining = (): Awaitable<ReadonlyArray<Entry<A>>> => {
+      if (outbox.durable) return []
+      const acks = cancelled.map((entry) => ({ entry, outcome: abandonedOf(entry) }))
+      whenAnswered(() => outbox.ack(acks), ignore, storeFailed)
+      return outbox.takeRemaining()
+    }
+    whenAnswered(takeRemaining, finish, (error) => {
+      storeFailed(error)
       finish([])
-      return
-    }
-    const ended = cancelled.map((entry) => ({ entry, outcome: abandonedOf(entry) }))
-    whenAnswered(
-      () => outbox.ack(ended),
-      () => undefined,
-      storeFailed,
-    )
-    whenAnswered(
-      () => outbox.takeRemaining(),
-      (remaining) => finish([...cancelled, ...remaining]),
-      (error) => {
-        storeFailed(error)
-        finish(cancelled)
-      },
-    )
+    })
   }
 
   poll()
@@ -260,28 +277,22 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
   return {
     offer: (item) => {
       if (state !== 'open') return left(closed(item))
-      return store.call(
-        () => outbox.enqueue([item]),
-        ([answer]) => {
-          if (answer === undefined) throw new Error('the outbox did not answer for the item')
-          if (isLeft(answer)) return answer
-          report.accepted(item)
-          pollNew()
-          return answer
-        },
-      )
+      return whenStored(outbox.enqueue([item]), ([answer]) => {
+        if (answer === undefined) throw new Error('the outbox did not answer for the item')
+        if (isLeft(answer)) return answer
+        accepted(item)
+        pollNew()
+        return answer
+      })
     },
     offerDead: (item, failure) => {
       if (state !== 'open') return left(closed(item))
       const outcome = Outcome.rejected(item, 0, failure)
-      return store.call(
-        () => outbox.addDeadLetter?.(item, outcome),
-        () => {
-          report.accepted(item)
-          report.ended(outcome)
-          return right(undefined)
-        },
-      )
+      return whenStored(outbox.addDeadLetter?.(item, outcome), () => {
+        accepted(item)
+        report(outcome)
+        return right(undefined)
+      })
     },
     stopAccepting: () => {
       if (state === 'open') state = 'closed'
@@ -289,28 +300,23 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
     stopStarting,
     abort: (done) => {
       stopStarting()
-      store.stopRetrying()
+      writes.stopRetrying()
       const cancelled = inFlight.cancelAll()
       const whenIdle = (): void => {
-        if (isPolling() || store.isBusy()) return
-        stopListening()
+        if (isPolling() || isStoreBusy()) return
+        idle.unsubscribe()
         handBack([...cancelled, ...leftOver.splice(0)], (items) => {
           state = 'aborted'
           lookTimer?.()
-          whenAnswered(
-            () => unwatch?.(),
-            () => undefined,
-            storeFailed,
-          )
+          unwatch?.()
           done(items)
           changed()
         })
       }
-      const stopListening = onChange(whenIdle)
+      const idle = changes.subscribe({ next: whenIdle, error: ignore })
       whenIdle()
     },
     isAborted: () => state === 'aborted',
-    poll: pollNew,
     hasWorkBefore: (instant) => {
       if (isWorking()) return true
       if (isStopped()) return false
@@ -318,25 +324,23 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
       return isUndated || (outbox.nextDue() ?? Infinity) < instant
     },
     running: inFlight.running,
-    onChange,
+    changes$: changes,
     redrive: async (matches) => {
       if (state !== 'open') return 0
-      return store.call(
-        () => outbox.dead.redrive(matches),
-        (count) => {
-          report.redriven(count)
-          pollNew()
-          return count
-        },
-      )
+      return whenStored(outbox.dead.redrive(matches), (count) => {
+        counts.accept(count)
+        pollNew()
+        return count
+      })
     },
     endedCorrupt: (id) => {
-      report.endedCorrupt(id)
+      counts.endCorrupt()
+      defect('outbox', new Error(`The stored record ${id} cannot be read. It is a dead letter now.`))
       changed()
     },
-    report: report.log,
+    report: log,
     totals: () => {
-      const counted = report.totals()
+      const counted = counts.totals()
       if (isShared) return { ...counted, waiting: outbox.stats().waiting }
       if (isWorking() || leftOver.length > 0) return counted
       // Records that cannot be read leave the store without an outcome.

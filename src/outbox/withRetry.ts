@@ -1,8 +1,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { EMPTY, Subject, catchError, expand, filter, map, mergeMap, of, timer } from 'rxjs'
-import type { Observable } from 'rxjs'
+import { EMPTY, Observable, catchError, expand, filter, map, mergeMap, of } from 'rxjs'
 import { messageOf } from '../core/awaitable.ts'
-import { steady, systemClock, systemRandom, toScheduler } from '../core/clock.ts'
+import { steady, systemClock, systemRandom } from '../core/clock.ts'
 import type { Clock, Random } from '../core/clock.ts'
 import { expired, retryable, wasStarted } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
@@ -64,17 +63,23 @@ export const withRetry = (policy: RetryPolicy, options: RetryOptions = {}): Laye
   const { clock = systemClock, random = systemRandom, maxCount = 100_000, onEvent } = options
   checkOptions('maxCount of withRetry', wholeNumber('items', 1), maxCount)
   const now = steady(clock)
-  const scheduler = toScheduler(clock)
   const window = deadlineOf(policy)
+  const wait = (delay: number): Observable<void> =>
+    new Observable((subscriber) =>
+      clock.schedule(delay, () => {
+        subscriber.next()
+        subscriber.complete()
+      }),
+    )
   const log: Listener = (event) => {
     if (onEvent !== undefined) callSafely(onEvent, event, () => undefined)
   }
 
   return <A>(inner: Sink<A>): Sink<A> => {
     const { deliver } = makeLayer(inner, (subscribe) => subscribe)
-    const closing = new Subject<void>()
+    /** How to close each delivery in flight or waiting. */
+    const open = new Set<() => void>()
     let isClosed = false
-    let count = 0
 
     /** One attempt: a verdict, or when the next one is due. */
     const attempt = (item: A, outer: Attempt, retry: Retry): Observable<Step> => {
@@ -114,35 +119,35 @@ export const withRetry = (policy: RetryPolicy, options: RetryOptions = {}): Laye
     return makeSink<A>(
       inner.name,
       (item, outer, observer) => {
-        const endAs = (reason: 'closed' | 'full') => (): void => {
+        const endAs = (reason: 'closed' | 'full'): void => {
           observer.next(left(retryable(reason)))
           observer.complete()
         }
-        if (isClosed || count >= maxCount) {
-          endAs(isClosed ? 'closed' : 'full')()
+        const close = (): void => endAs('closed')
+        if (isClosed || open.size >= maxCount) {
+          endAs(isClosed ? 'closed' : 'full')
           return nothingToCancel
         }
-        count++
+        open.add(close)
         const subscription = of<Step>(FIRST)
           .pipe(
             expand((each) => {
               if (isVerdict(each)) return EMPTY
               // The first attempt starts at once.
               if (each.delay === 0) return attempt(item, outer, each)
-              return timer(each.delay, scheduler).pipe(mergeMap(() => attempt(item, outer, each)))
+              return wait(each.delay).pipe(mergeMap(() => attempt(item, outer, each)))
             }),
             filter(isVerdict),
           )
           .subscribe(observer)
-        subscription.add(closing.subscribe(endAs('closed')))
         return () => {
-          count--
+          open.delete(close)
           subscription.unsubscribe()
         }
       },
       (within) => () => {
         isClosed = true
-        closing.next()
+        for (const close of [...open]) close()
         return inner.close(within)()
       },
     )

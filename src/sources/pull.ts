@@ -67,6 +67,14 @@ export const pull = <T, R>(
       hasRoom()
     }
 
+    const receive = (item: T): void => {
+      if (isOver) onEvent?.({ _tag: 'Ended', at: clock.now(), outcome: abandoned(item, 0, undefined) })
+      else {
+        inPipeline++
+        items.next(item)
+      }
+    }
+
     const nextItem = async (taken: number): Promise<IteratorResult<T, unknown>> => {
       while (inPipeline >= window) {
         await new Promise<void>((resolve) => {
@@ -86,12 +94,7 @@ export const pull = <T, R>(
         for (let taken = 1; !isOver; taken++) {
           const { done, value } = await nextItem(taken)
           if (done === true) break
-          if (isOver) {
-            onEvent?.({ _tag: 'Ended', at: clock.now(), outcome: abandoned(value, 0, undefined) })
-            return
-          }
-          inPipeline++
-          items.next(value)
+          receive(value)
         }
       } catch (error) {
         failure = { error }

@@ -271,21 +271,6 @@ describe('a store that others use too', () => {
     expect(log).toEqual([])
     expect(clock.pending()).toBe(0)
   })
-
-  it('may throw when it is watched', async () => {
-    const { clock, events, offer, count } = setUp({
-      store: (outbox) => ({
-        ...outbox,
-        watch: () => {
-          throw new Error('no')
-        },
-      }),
-    })
-    await offer('a')
-    await clock.advance(10)
-    expect(events[0]).toMatchObject({ _tag: 'Defect', where: 'outbox' })
-    expect(count('end')).toBe(1)
-  })
 })
 
 describe('totals', () => {
@@ -397,7 +382,7 @@ describe('deliveries', () => {
     start('a')
     start('b')
     expect(running.cancelAll().map(({ item }) => item)).toEqual(['a', 'b'])
-    expect([cancelled, log, running.count()]).toEqual([2, [], 0])
+    expect([cancelled, log, running.waiting.all]).toEqual([2, [], 0])
   })
 
   it('that throw are a defect of that entry alone', () => {
@@ -411,7 +396,7 @@ describe('deliveries', () => {
     const { start, log, running } = watched(throwing)
     start('a')
     expect(log).toEqual(['defect in s', 'Left a', 'finished'])
-    expect([running.count(), running.running()]).toEqual([0, 0])
+    expect([running.waiting.all, running.running()]).toEqual([0, 0])
   })
 })
 

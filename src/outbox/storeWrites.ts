@@ -1,0 +1,88 @@
+import { isPromiseLike } from '../core/awaitable.ts'
+import type { Awaitable } from '../core/awaitable.ts'
+import type { Cancel, Clock } from '../core/clock.ts'
+
+/** Results that must reach the store. */
+export interface StoreWrites<W> {
+  /** Writes a result, and repeats that every second until the store confirms it. */
+  readonly save: (write: W) => void
+  /** Gives up what waits for its repetition, and from now on what fails. */
+  readonly stopRetrying: () => void
+  /** Results that the store has not confirmed. */
+  readonly unsaved: () => number
+}
+
+/** The pause after an error of the store, in milliseconds. */
+export const STORE_RETRY_DELAY = 1_000
+
+/** `gaveUp` gets what the store has not confirmed: it may or may not have it. */
+export const storeWrites = <W>(
+  clock: Clock,
+  run: (write: W) => Awaitable<void>,
+  saved: (write: W) => void,
+  failed: (error: unknown) => void,
+  gaveUp: (write: W) => void,
+): StoreWrites<W> => {
+  const retryTimers = new Map<W, Cancel>()
+  let unsaved = 0
+  let mayRetry = true
+
+  const confirm = (write: W): void => {
+    unsaved--
+    saved(write)
+  }
+
+  const giveUp = (write: W): void => {
+    unsaved--
+    gaveUp(write)
+  }
+
+  const writeFailed = (write: W, error: unknown): void => {
+    failed(error)
+    if (!mayRetry) {
+      giveUp(write)
+      return
+    }
+    const retry = (): void => {
+      retryTimers.delete(write)
+      attempt(write)
+    }
+    retryTimers.set(write, clock.schedule(STORE_RETRY_DELAY, retry))
+  }
+
+  const attempt = (write: W): void => {
+    let answer: Awaitable<void>
+    try {
+      answer = run(write)
+    } catch (error) {
+      writeFailed(write, error)
+      return
+    }
+    // A store in memory answers at once: no functions are made for a later answer.
+    if (!isPromiseLike(answer)) {
+      confirm(write)
+      return
+    }
+    answer.then(
+      () => confirm(write),
+      (error: unknown) => writeFailed(write, error),
+    )
+  }
+
+  return {
+    save: (write) => {
+      unsaved++
+      attempt(write)
+    },
+    stopRetrying: () => {
+      mayRetry = false
+      const waiting = [...retryTimers]
+      retryTimers.clear()
+      for (const [write, cancel] of waiting) {
+        cancel()
+        giveUp(write)
+      }
+    },
+    unsaved: () => unsaved,
+  }
+}
