@@ -1,50 +1,41 @@
-import { isLeft } from 'fp-ts/lib/Either.js'
-import { pipe } from 'fp-ts/lib/function.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
 import { inTime, nextTurn, steady } from '../core/clock.ts'
-import type { Clock } from '../core/clock.ts'
+import { dropped } from '../core/outcome.ts'
 import type { Outcome } from '../core/outcome.ts'
-import { ConfigError } from '../core/refusal.ts'
+import { closed, disabled, full } from '../core/refusal.ts'
+import type { Refusal } from '../core/refusal.ts'
 import { ingestion } from '../http/ingestion.ts'
 import { isListening, listeners } from '../log/listeners.ts'
 import { timeoutOf } from '../log/logger.ts'
-import type { Listener } from '../log/logEvent.ts'
 import { hot } from '../log/streams.ts'
 import type { CloseResult } from '../outbox/close.ts'
 import { isStoredIn } from '../outbox/lmdb/contract.ts'
-import type { CorruptRecord } from '../outbox/lmdb/contract.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
 import { memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { abandonedOf } from '../outbox/outbox.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import { withBisection } from '../sink/bisect.ts'
 import { makeLayer } from '../sink/layer.ts'
-import { withObserver } from '../sink/observe.ts'
-import { withRetryAfterGate } from '../sink/retryAfterGate.ts'
 import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
 import { waitForRoom } from '../sources/waitForRoom.ts'
-import { accept, clientCounters } from './accept.ts'
 import { batchRelay } from './batchRelay.ts'
-import type { AnyEvents, AnyTraits, Client, EventTypes, WithinOptions, Traits } from './client.ts'
+import type { Accepted, AnyEvents, AnyTraits, Client, EventTypes, WithinOptions, Traits } from './client.ts'
+import { clientCounters } from './counters.ts'
 import { encoder } from './encoder.ts'
-import { flushes, within } from './flush.ts'
-import { held, hold, lifetime } from './lifetime.ts'
+import { changes, held, lifetime } from './lifetime.ts'
 import { messageCodec } from './message.ts'
-import type { Message, SentBatch } from './message.ts'
+import type { CallType, Message, SentBatch } from './message.ts'
 import { messageStore } from './messageStore.ts'
 import type { Ended } from './messageStore.ts'
-import { settingsOf } from './options.ts'
+import { checkClientOptions } from './options.ts'
 import type { ClientOptions, ClientSettings } from './options.ts'
 
-/** The default time for a close, in milliseconds. */
-const CLOSE_WITHIN = 30_000
-
-/** The outbox of the host, or the folder, opened; undefined if messages wait in memory. */
-const openOutbox = (
-  { outbox, clock }: ClientSettings,
-  onCorrupt: (record: CorruptRecord) => void,
-): Outbox<Message> | undefined =>
-  isStoredIn(outbox) ? lmdbOutbox({ ...outbox, codec: messageCodec, clock, onCorrupt }) : outbox
+/** Milliseconds of a close without a timeout. */
+const CLOSE_TIMEOUT = 30_000
+/** Milliseconds for the drain at the end of the program. */
+const DRAIN_TIMEOUT = 10_000
 
 /** The client has bounds of its own, and reports outcomes in place of dead letters. */
 const unboundedMemory = (): Outbox<Message> =>
@@ -55,25 +46,21 @@ const unboundedMemory = (): Outbox<Message> =>
     keepDead: 0,
   })
 
-const counting = <A>(sink: Sink<A>, started: () => void): Sink<A> =>
-  makeLayer(sink, (subscribe) => (item, attempt, observer) => {
-    started()
-    return subscribe(item, attempt, observer)
-  })
-
-/** A refused batch is divided until one bad message is alone, and a `Retry-After` holds back all batches. */
+/** The endpoint, or the sink of the host. A refused batch is divided until one bad message is alone. */
 const batchSink = (
-  requests: Sink<SentBatch>,
-  clock: Clock,
-  onAttempt: Listener,
+  { requests, sink, timeout, concurrency, clock }: ClientSettings,
   onRequest: () => void,
-): Sink<SentBatch> =>
-  pipe(
-    counting(requests, onRequest),
-    withBisection({ clock }),
-    withObserver(onAttempt, { clock }),
-    withRetryAfterGate({ clock }),
-  )
+): Sink<SentBatch> => {
+  const { endpoint, writeKey } = requests
+  const how = { ...requests, timeout, connections: concurrency, clock, holds: false }
+  const inner: Sink<SentBatch> =
+    sink === undefined ? ingestion(endpoint, writeKey, how) : withTimeout(timeout, { clock })(sink)
+  const counted = makeLayer<SentBatch>(inner, (subscribe) => (batch, attempt, observer) => {
+    onRequest()
+    return subscribe(batch, attempt, observer)
+  })
+  return withBisection({ clock })(counted)
+}
 
 /**
  * A client for one source: it takes calls, checks and encodes them at once, sends them in batches to a server that speaks the public
@@ -103,17 +90,9 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   writeKey: string,
   options: ClientOptions = {},
 ): Client<E, T> => {
-  const checked = settingsOf(writeKey, options)
-  if (isLeft(checked)) throw new ConfigError('Invalid client options', checked.left)
-  const { settings, requests } = checked.right
-  const { clock, timeout, drainWithin } = settings
+  const settings = checkClientOptions(writeKey, options)
+  const { clock, timeout, enabled, overflow, drainOnExit } = settings
   const now = steady(clock)
-  const given = openOutbox(settings, (record) => onCorrupt(record))
-  const outbox = given ?? unboundedMemory()
-  const isShared = outbox.watch !== undefined
-  /** What a shared outbox holds may be leased by other processes. */
-  const stored = isShared ? { waiting: 0, bytes: 0 } : outbox.stats()
-
   const onEvent = listeners(settings)
   const hears = isListening(settings)
   const failedIn =
@@ -121,30 +100,31 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     (error: unknown): void =>
       onEvent({ _tag: 'Defect', at: now(), where, error })
 
-  const listening = new Set<() => void>()
-  const changed = (): void => {
-    for (const listener of listening) listener()
-  }
-  /** Waits until `isReached`, at most `limit` milliseconds. */
-  const until = (limit: number, isReached: () => boolean): Promise<boolean> => {
-    if (isReached()) return Promise.resolve(true)
-    let check: () => void = () => undefined
-    const reached = new Promise<void>((resolve) => {
-      check = () => {
-        if (isReached()) resolve()
-      }
-    })
-    listening.add(check)
-    return within(clock, limit, reached).finally(() => listening.delete(check))
-  }
+  const given = isStoredIn(settings.outbox)
+    ? lmdbOutbox({
+        ...settings.outbox,
+        codec: messageCodec,
+        clock,
+        onCorrupt: ({ id }) => {
+          failedIn('outbox')(new Error(`the stored message ${id} cannot be read: it is a dead letter now`))
+          counted.corrupt(id)
+          afterEnds()
+        },
+      })
+    : settings.outbox
+  const outbox = given ?? unboundedMemory()
+  const isShared = outbox.watch !== undefined
+  /** What a shared outbox holds may be leased by other processes. */
+  const start = isShared ? { waiting: 0, bytes: 0 } : outbox.stats()
 
-  let closing: Promise<CloseResult<Message>> | undefined
-  const abandoned: Message[] = []
+  const { changed, until } = changes(clock)
   const outcomes = hot<Outcome<Message>>(failedIn('a subscriber of outcomes$'))
+  const abandoned: Message[] = []
   let isReportingDrop = false
+  let closing: Promise<CloseResult<Message>> | undefined
+  let isClosed = false
 
   const report = (outcome: Outcome<Message>): void => {
-    if (outcome._tag === 'Abandoned') abandoned.push(outcome.item)
     if (outcome._tag !== 'Delivered' || hears('Ended')) {
       const before = isReportingDrop
       isReportingDrop ||= outcome._tag === 'Dropped'
@@ -153,20 +133,11 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     }
     outcomes.next(outcome)
   }
-
   const ended = (list: ReadonlyArray<Ended>): void => {
     for (const { entry, outcome } of list) {
-      counted.ended(outcome)
+      counted.ended(entry.id, outcome)
       report(outcome)
-      pending.ended(entry.id)
     }
-    afterEnds()
-  }
-  /** A stored record that cannot be read. It is a dead letter now, and has no outcome. */
-  const onCorrupt = ({ id }: Pick<CorruptRecord, 'id'>): void => {
-    failedIn('outbox')(new Error(`the stored message ${id} cannot be read: it is a dead letter now`))
-    counted.corrupt()
-    pending.ended(id)
     afterEnds()
   }
   const afterEnds = (): void => {
@@ -174,81 +145,64 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     if (counted.waiting() === 0) life.idle()
     changed()
   }
-
-  const pending = flushes(stored.waiting)
-  const store = messageStore(outbox, given === undefined, clock, {
-    placed: pending.place,
-    added: (count, bytes) => relay.added(count, bytes),
-    changed: () => {
-      relay.poll()
-      room.freed()
-      changed()
-    },
-    failed: failedIn('outbox'),
-  })
-  const counted = clientCounters(settings, given?.stats, stored, store.notStored)
-  const room = waitForRoom(counted.occupancy)
-  const { endpoint, writeKey: key, ...how } = requests
-  const endpointSink =
-    settings.sink === undefined
-      ? ingestion(endpoint, key, { ...how, clock, holds: false })
-      : withTimeout(timeout, { clock })(settings.sink)
-  const onAttempt: Listener = (event) => {
-    if (event._tag === 'Attempted') counted.counted.attempts++
-    onEvent(event)
+  const storeChanged = (): void => {
+    relay.poll()
+    room.freed()
+    changed()
   }
-  const sink = batchSink(endpointSink, clock, onAttempt, () => {
-    counted.counted.requests++
-  })
-  const relay = batchRelay(settings, store, sink, stored, {
-    onEvent,
-    sent: () => {
-      counted.counted.batches++
-    },
-    ended,
-    corrupt: (id) => onCorrupt({ id }),
-    changed,
-  })
 
-  /** Whether nothing is left here, and the store has nothing due. */
-  const isIdle = (): boolean =>
-    store.notStored().count === 0 && !store.isBusy() && relay.isIdle() && !relay.hasWorkBefore(now() + 1)
+  const store = messageStore(
+    outbox,
+    given === undefined,
+    clock,
+    start,
+    (entryId, message) => counted.placed(entryId, message),
+    storeChanged,
+    failedIn('outbox'),
+  )
+  const counted = clientCounters(settings, given?.stats, start, store.notStored)
+  const { sent } = counted
+  const room = waitForRoom(counted.occupancy)
+  const sink = batchSink(settings, () => sent.requests++)
+  const relay = batchRelay(settings, store, sink, sent, onEvent, ended, changed)
+  const encode = encoder(
+    settings,
+    (keys) => onEvent({ _tag: 'UnknownKeys', at: now(), keys }),
+    () => hears('UnknownKeys'),
+  )
 
-  let isLookingAgain = false
-  const stopWatching = outbox.watch?.(() => {
-    if (isLookingAgain) return
-    isLookingAgain = true
-    nextTurn(() => {
-      isLookingAgain = false
-      relay.lookAgain()
-      room.recheck()
-    })
-  })
+  // The outbox is asked a turn later, as its contract says.
+  const stopWatching = outbox.watch?.(() => nextTurn(lookAgain))
+  const lookAgain = (): void => {
+    relay.lookAgain()
+    room.recheck()
+  }
 
   const shutDown = async (limit: number, lastAttempt: number): Promise<CloseResult<Message>> => {
     const closeAt = now() + limit
     const quietly = (where: string, task: () => Promise<void>): Promise<void> =>
       inTime(clock, timeout, task).catch(failedIn(where))
-    relay.flush('end', store.notStored().count)
+    relay.flush('end')
     await until(limit, () => !store.isBusy() && !relay.hasWorkBefore(closeAt))
     relay.stopStarting()
     await until(lastAttempt, () => relay.inFlight() === 0)
     const cut = relay.cut()
     await until(timeout, () => !store.isBusy())
     stopWatching?.()
-    const left = [...store.stop(cut)]
-    if (!outbox.durable)
-      await quietly('outbox', async () => {
-        left.push(...(await outbox.takeRemaining()))
-      })
-    for (const entry of left) {
+    const unfinished = [...store.stop(cut)]
+    await quietly('outbox', async () => {
+      unfinished.push(...(await outbox.takeRemaining()))
+    })
+    for (const entry of unfinished) {
+      abandoned.push(entry.item)
       const outcome = abandonedOf(entry)
-      counted.ended(outcome)
+      counted.ended(entry.id, outcome)
       report(outcome)
     }
     if (settings.sink === undefined) await quietly('the close of the sink', sink.close(lastAttempt))
     await quietly('the close of the outbox', outbox.close)
-    pending.release()
+    isClosed = true
+    changed()
     life.idle()
     outcomes.complete()
     return { totals: counted.totals(), abandoned }
@@ -261,45 +215,84 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     return closing
   }
 
-  let isDraining = false
   /** At the end of the program: sends what waits, until all has ended or nothing more can happen in time. */
   const drain = async (limit: number): Promise<void> => {
-    if (isDraining || closing !== undefined) return
-    isDraining = true
-    const release = hold()
+    if (closing !== undefined) return
     const drainUntil = now() + limit
-    relay.flush('flush', store.notStored().count)
-    await until(limit, () => counted.waiting() === 0 || (!store.isBusy() && !relay.hasWorkBefore(drainUntil)))
-    isDraining = false
+    const isOver = (): boolean => !store.isBusy() && !relay.hasWorkBefore(drainUntil)
+    relay.flush('flush')
+    await held(until(limit, () => counted.waiting() === 0 || isOver()))
     if (counted.waiting() > 0) void close(0, 0)
-    release()
+  }
+  const drainTimeout = drainOnExit === true ? DRAIN_TIMEOUT : drainOnExit
+  const onExit = drainTimeout === false ? undefined : () => void drain(drainTimeout)
+  const life = lifetime(settings.waitUntil, onExit, failedIn('waitUntil'))
+
+  const refuse = (refusal: Refusal): Either<Refusal, never> => {
+    if (refusal._tag === 'Full') room.refused()
+    counted.refused(refusal)
+    onEvent({ _tag: 'Refused', at: now(), refusal })
+    return left(refusal)
   }
 
-  const onExit =
-    drainWithin === undefined
-      ? undefined
-      : () => {
-          void drain(drainWithin)
-        }
-  const life = lifetime(settings.waitUntil, onExit, failedIn('waitUntil'))
+  /** With no room and nothing in flight, all would wait for the timer: a queue may be smaller than a batch. */
+  const sendIfIdle = (): boolean => {
+    if (!relay.isIdle()) return false
+    relay.flush('flush')
+    return true
+  }
+
+  const dropOldest = (): Outcome<Message> | undefined => {
+    const entry = relay.takeOldest()
+    if (entry === undefined) return undefined
+    const outcome = dropped(entry.item, entry.progress?.attempts ?? 0, 'dropOldest')
+    store.ack([{ entry, outcome }], () => counted.ended(entry.id, outcome))
+    return outcome
+  }
+
+  /** Takes a call, or answers why not: at once, and without throwing. */
+  const send = (call: unknown, kind: CallType | undefined): Either<Refusal, Accepted> => {
+    if (closing !== undefined) return refuse(closed(call))
+    const encoded = encode(call, kind)
+    if (isLeft(encoded)) return refuse(encoded.left)
+    if (!enabled) return refuse(disabled(call))
+    const message = encoded.right
+    const { byteLength } = message
+    let bound = counted.boundFor(byteLength)
+    if (bound !== undefined && sendIfIdle()) bound = counted.boundFor(byteLength)
+    // A call that sends a dropped message again could do so without end.
+    const mayDrop = overflow !== 'error' && !isReportingDrop && outcomes.current()?._tag !== 'Dropped'
+    if (bound !== undefined && !mayDrop) return refuse(full(call, bound.bound, bound.limit))
+    const drops: Array<Outcome<Message>> = []
+    while (bound !== undefined && overflow === 'dropOldest') {
+      const outcome = dropOldest()
+      if (outcome === undefined) break
+      drops.push(outcome)
+      bound = counted.boundFor(byteLength)
+    }
+    room.used()
+    if (bound === undefined) {
+      counted.accepted(message)
+      // First it is added, then it is reported: what a listener sends meanwhile comes behind it.
+      store.add(message)
+    } else {
+      const outcome = dropped(message, 0, 'dropNewest')
+      counted.dropped(outcome)
+      drops.push(outcome)
+    }
+    if (bound === undefined) life.busy()
+    if (hears('Accepted')) onEvent({ _tag: 'Accepted', at: now(), item: message })
+    for (const outcome of drops) report(outcome)
+    if (bound === undefined && (counted.boundFor(1) === undefined || !sendIfIdle())) relay.pollNew()
+    return right({ id: message.id })
+  }
+
+  const timeoutIn = (within: WithinOptions | undefined, method: string): number =>
+    timeoutOf(within, Infinity, failedIn(`the timeout of ${method}`))
+
   if (counted.waiting() > 0) life.busy()
-  relay.poll()
-
-  const send = accept({
-    settings,
-    encode: encoder(
-      settings,
-      (keys) => onEvent({ _tag: 'UnknownKeys', at: now(), keys }),
-      () => hears('UnknownKeys'),
-      failedIn('newId'),
-    ),
-    ...{ counted, store, relay, flushes: pending, room, report, onEvent, hears, now, busy: life.busy },
-    isClosed: () => closing !== undefined,
-    isReportingDrop: () => isReportingDrop || outcomes.current()?._tag === 'Dropped',
-  })
-
-  const timeoutIn = (given: WithinOptions | undefined, method: string): number | undefined =>
-    timeoutOf(given, undefined, failedIn(`the timeout of ${method}`))
+  if (isShared) relay.lookAgain()
+  else relay.poll()
 
   return {
     identify: (call) => send(call, 'identify'),
@@ -310,26 +303,28 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     alias: (call) => send(call, 'alias'),
     send: (call) => send(call, undefined),
     ready: () => (counted.boundFor(0) === undefined ? room.ready() : held(room.ready())),
-    persisted: async (given) => {
-      const limit = timeoutIn(given, 'persisted')
+    persisted: async (within) => {
+      const limit = timeoutIn(within, 'persisted')
+      if (!outbox.durable) return false
       const isPersisted = store.persisted()
-      return held(within(clock, limit, isPersisted).then((isDone) => isDone && isPersisted))
+      await held(until(limit, () => isClosed || isPersisted()))
+      return isPersisted()
     },
-    flush: (given) => {
-      const limit = timeoutIn(given, 'flush')
+    flush: async (within) => {
+      const limit = timeoutIn(within, 'flush')
       // Before anything is sent: what a listener adds meanwhile is not waited for.
-      const done = pending.flush()
-      relay.flush('flush', store.notStored().count)
-      const isDone = isShared ? until(Infinity, isIdle) : done
-      if (isDone === undefined) return Promise.resolve(counted.totals())
-      const totals = within(clock, limit, isDone).then(counted.totals)
-      return counted.waiting() === 0 ? totals : held(totals)
+      const isOver = counted.flush()
+      relay.flush('flush')
+      const isIdle = (): boolean => !store.isBusy() && relay.isIdle() && !relay.hasWorkBefore(now() + 1)
+      const done = until(limit, () => isClosed || (isShared ? isIdle() : isOver()))
+      await (counted.waiting() === 0 ? done : held(done))
+      return counted.totals()
     },
-    close: (given) => close(timeoutIn(given, 'close') ?? CLOSE_WITHIN, timeout),
+    close: (within) => close(timeoutOf(within, CLOSE_TIMEOUT, failedIn('the timeout of close')), timeout),
     outcomes$: outcomes.values$,
     stats: counted.stats,
     [Symbol.asyncDispose]: async () => {
-      await close(CLOSE_WITHIN, timeout)
+      await close(CLOSE_TIMEOUT, timeout)
     },
   }
 }

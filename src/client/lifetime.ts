@@ -1,52 +1,48 @@
 /**
- * What binds a client to its process: only while it holds messages.
+ * What waits for a client: calls, and the process while it holds messages.
  *
  * @module
  */
+import { NEVER, Observable, Subject, filter, firstValueFrom, fromEvent, map, merge, share } from 'rxjs'
+import type { Subscription } from 'rxjs'
 import { systemClock } from '../core/clock.ts'
-import type { Cancel } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
 import { callSafely } from '../log/listeners.ts'
-import { nothingToCancel } from '../sink/layer.ts'
-
-const exitTasks = new Set<() => void>()
-
-const runExitTasks = (): void => {
-  for (const task of [...exitTasks]) task()
-}
-
-/** Runs `task` each time the program has nothing left to do. All clients share one listener: Node warns of more than ten. */
-const atExit = (task: () => void): Cancel => {
-  if (exitTasks.size === 0) process.on('beforeExit', runExitTasks)
-  exitTasks.add(task)
-  return () => {
-    exitTasks.delete(task)
-    if (exitTasks.size === 0) process.off('beforeExit', runExitTasks)
-  }
-}
 
 /** The longest timer. It is cancelled long before. */
 const FOREVER = 2_147_483_647
 
-const nothing = (): void => undefined
+/** Keeps the process alive until the promise is settled: the timers and sockets of a client do not. */
+export const held = <T>(promise: Promise<T>): Promise<T> =>
+  promise.finally(systemClock.schedule(FOREVER, () => undefined))
 
-/** Keeps the process alive, which the timers and sockets of a client do not. */
-export const hold = (): Cancel => systemClock.schedule(FOREVER, nothing)
-
-/** Keeps the process alive until the promise is settled. */
-export const held = <T>(promise: Promise<T>): Promise<T> => {
-  const release = hold()
-  void promise.then(release, release)
-  return promise
+/** The changes of a client, for calls that wait. */
+export const changes = (clock: Clock) => {
+  const changed$ = new Subject<void>()
+  return {
+    changed: (): void => {
+      if (changed$.observed) changed$.next()
+    },
+    /** Waits until `isReached`, at most `limit` milliseconds. Answers whether it was reached. */
+    until: (limit: number, isReached: () => boolean): Promise<boolean> => {
+      if (isReached()) return Promise.resolve(true)
+      const reached$ = changed$.pipe(
+        filter(isReached),
+        map(() => true),
+      )
+      const over$ = new Observable<boolean>((over) => clock.schedule(limit, () => over.next(false)))
+      const first$ = merge(reached$, limit === Infinity ? NEVER : over$)
+      return firstValueFrom(first$, { defaultValue: false })
+    },
+  }
 }
 
-export interface Lifetime {
-  /** Messages wait. */
-  readonly busy: () => void
-  /** No message waits that will end. */
-  readonly idle: () => void
-}
+/** When the program has nothing left to do. All clients share one listener: Node warns of more than ten. */
+const beforeExit$ = fromEvent(process, 'beforeExit').pipe(share())
 
 /**
+ * Binds a client to its process while it is busy.
+ *
  * @param drain is called when the program has nothing left to do and messages wait; undefined to let it go
  * @param failed receives errors of `waitUntil`
  */
@@ -54,29 +50,26 @@ export const lifetime = (
   waitUntil: ((ended: Promise<unknown>) => void) | undefined,
   drain: (() => void) | undefined,
   failed: (error: unknown) => void,
-): Lifetime => {
-  let unregister: Cancel = nothingToCancel
-  let ended: () => void = nothing
+) => {
+  const idle$ = new Subject<void>()
+  let exit: Subscription | undefined
   let isBusy = false
 
   return {
-    busy: () => {
+    /** Messages wait. */
+    busy: (): void => {
       if (isBusy) return
       isBusy = true
-      if (drain !== undefined) unregister = atExit(drain)
+      exit = drain && beforeExit$.subscribe({ next: drain, error: failed })
       if (waitUntil === undefined) return
-      const promise = new Promise<void>((resolve) => {
-        ended = resolve
-      })
-      callSafely(waitUntil, promise, failed)
+      callSafely(waitUntil, firstValueFrom(idle$, { defaultValue: undefined }), failed)
     },
-    idle: () => {
+    /** No message waits that will end. */
+    idle: (): void => {
       if (!isBusy) return
       isBusy = false
-      unregister()
-      unregister = nothingToCancel
-      ended()
-      ended = nothing
+      exit?.unsubscribe()
+      idle$.next()
     },
   }
 }

@@ -4,7 +4,6 @@
  * @module
  */
 import type { BatchPayload, EventPayload } from '../event/payload.ts'
-import { isRecord } from '../core/json.ts'
 import type { ItemCodec } from '../outbox/lmdb/contract.ts'
 
 /** The six kinds of calls that a client takes. */
@@ -30,13 +29,6 @@ export const itemsOf: Readonly<Record<CallType, readonly [CallType]>> = Object.f
 
 const isCallType = (type: string | undefined): type is CallType =>
   type !== undefined && Object.hasOwn(itemsOf, type)
-
-/** Whether an outbox handed out a message. An outbox of the host may not keep it whole. */
-export const isMessage = (value: unknown): value is Message =>
-  isRecord(value) &&
-  typeof value['id'] === 'string' &&
-  typeof value['text'] === 'string' &&
-  typeof value['byteLength'] === 'number'
 
 /** The first two keys of every message, as `toTrackingMessage` writes them. */
 const HEAD = /^\{"type":"(\w+)","messageId":("(?:[^"\\]|\\.)*")/

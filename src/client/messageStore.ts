@@ -5,16 +5,19 @@
  *
  * @module
  */
-import { isRight } from 'fp-ts/lib/Either.js'
+import { isLeft } from 'fp-ts/lib/Either.js'
 import { isPromiseLike, whenAnswered } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { heap } from '../core/heap.ts'
 import type { Outcome } from '../core/outcome.ts'
-import type { Entry, LeaseLimits, Outbox } from '../outbox/outbox.ts'
+import { queue } from '../core/queue.ts'
+import type { Entry, Outbox } from '../outbox/outbox.ts'
 import { STORE_RETRY_DELAY, storeWrites } from '../outbox/storeWrites.ts'
-import type { Segment } from './flush.ts'
 import type { Message } from './message.ts'
+
+export type Entries = ReadonlyArray<Entry<Message>>
+export type MessageStore = ReturnType<typeof messageStore>
 
 /** A message that ended. */
 export interface Ended {
@@ -22,44 +25,10 @@ export interface Ended {
   readonly outcome: Outcome<Message>
 }
 
-/** What the store reports. */
-export interface StoreEvents {
-  /** A message has its entry, and can be leased from now on. */
-  readonly placed: (entryId: string, segment: Segment | undefined) => void
-  /** More messages can be leased. */
-  readonly added: (count: number, bytes: number) => void
-  /** The outbox stored messages, has room again, or was changed by other processes. */
-  readonly changed: () => void
-  readonly failed: (error: unknown) => void
-}
-
-export interface MessageStore {
-  /** Stores a message: at once in memory, else together with the others of this turn. */
-  readonly add: (message: Message, segment: Segment | undefined) => void
-  readonly lease: (now: number, limits: LeaseLimits) => Awaitable<ReadonlyArray<Entry<Message>>>
-  /** Puts entries back until `due`. Repeats the write until the store has it. */
-  readonly nack: (entries: ReadonlyArray<Entry<Message>>, due: number, saved: () => void) => void
-  /** Ends entries. Repeats the write until the store has it. */
-  readonly ack: (list: ReadonlyArray<Ended>, saved: (list: ReadonlyArray<Ended>) => void) => void
-  readonly nextDue: (retriesOnly?: boolean) => number | undefined
-  /** Whether a write is not answered yet. */
-  readonly isBusy: () => boolean
-  /** What is in memory and not stored. */
-  readonly notStored: () => { readonly count: number; readonly bytes: number }
-  /** Resolves with true when everything added so far is stored or has ended; with false at the close. */
-  readonly persisted: () => Promise<boolean>
-  /**
-   * Stops all writes. Answers what the outbox does not keep: of a durable one what is in memory, of another one also the entries that were
-   * leased and have not ended.
-   */
-  readonly stop: (leased: ReadonlyArray<Entry<Message>>) => ReadonlyArray<Entry<Message>>
-}
-
-interface Unstored {
-  readonly message: Message
-  readonly segment: Segment | undefined
-  /** Whether `added` was called for it, because the store fails. */
-  isAdded: boolean
+export const bytesOf = (entries: Entries): number => {
+  let bytes = 0
+  for (const { item } of entries) bytes += item.byteLength
+  return bytes
 }
 
 /** A result on its way into the outbox. */
@@ -68,137 +37,114 @@ interface Write {
   readonly saved: () => void
 }
 
-interface PersistedCall {
-  readonly missing: Set<Message>
-  readonly resolve: (isPersisted: boolean) => void
-}
-
 /** Deliveries do not wait for a slow store: up to this many lists of results may be unsaved. A crash sends those messages again. */
 const MAX_UNSAVED = 16
 
-const bytesOf = (list: ReadonlyArray<Unstored>): number =>
-  list.reduce((sum, { message }) => sum + message.byteLength, 0)
-
-const newEntry = (id: string, item: Message): Entry<Message> => ({
-  id,
-  item,
-  firstAttemptAt: undefined,
-  progress: undefined,
-})
-
-const messageOf = ({ outcome }: Ended): Message => outcome.item
-
-/** @param isOwn whether the outbox is the memory outbox of the client, which answers at once and is never full */
+/**
+ * @param isOwn whether the outbox is the memory outbox of the client, which answers at once and is never full
+ * @param start what the outbox holds at the start
+ * @param placed a message has its entry, and can be leased from now on
+ * @param changed the outbox answered, or messages can be leased
+ */
 export const messageStore = (
   outbox: Outbox<Message>,
   isOwn: boolean,
   clock: Clock,
-  { placed, added, changed, failed }: StoreEvents,
-): MessageStore => {
-  let unstored: Unstored[] = []
-  /** The list that the outbox is storing now. */
-  let storing: ReadonlyArray<Unstored> = []
-  /** Messages that were leased from memory, by entry id, and their retries. */
-  const fromMemory = new Map<string, Message>()
-  const memoryRetries = heap<Entry<Message>>()
-  let persistedCalls: PersistedCall[] = []
-  let count = 0
-  let bytes = 0
-  let leasedFromMemory = 0
+  start: { readonly waiting: number; readonly bytes: number },
+  placed: (entryId: string, message: Message) => void,
+  changed: () => void,
+  failed: (error: unknown) => void,
+) => {
+  /** What `leaseNew` can hand out. */
+  const fresh = { count: start.waiting, bytes: start.bytes }
+  const notStored = { count: 0, bytes: 0 }
+  /** All messages in memory: arriving, being stored, in the queue and the heap, or leased from there. */
+  const inMemory = new Set<Message>()
+  let arriving: Message[] = []
+  let storing: ReadonlyArray<Message> = []
+  /** What the store did not take. */
+  const newInMemory = queue<Entry<Message>>()
+  const retriesInMemory = heap<Entry<Message>>()
+  /** Leased, and given back because they did not fit into a batch. */
+  const givenBack = { fresh: [] as Array<Entry<Message>>, retries: [] as Array<Entry<Message>> }
+  let lastId = 0
   let isScheduled = false
-  let isFailing = false
   let isStopped = false
+  /** Set while the store fails. */
   let pause: Cancel | undefined
 
-  /** Messages are stored, or ended in memory. */
-  const leaveMemory = (messages: ReadonlyArray<Message>): void => {
-    for (const message of messages) {
-      count--
-      bytes -= message.byteLength
-      for (const { missing } of persistedCalls) missing.delete(message)
+  const newEntry = (item: Message): Entry<Message> => {
+    const id = `memory-${String(++lastId)}`
+    return { id, item, firstAttemptAt: undefined, progress: undefined }
+  }
+  const isInMemory = ({ item }: Entry<Message>): boolean => inMemory.has(item)
+
+  const leaveMemory = (message: Message): void => {
+    inMemory.delete(message)
+    notStored.count--
+    notStored.bytes -= message.byteLength
+  }
+
+  const place = ({ id, item }: Entry<Message>, message = item): void => {
+    placed(id, message)
+    fresh.count++
+    fresh.bytes += message.byteLength
+  }
+  const leased = (count: number, bytes: number): void => {
+    fresh.count = Math.max(0, fresh.count - count)
+    fresh.bytes = fresh.count === 0 ? 0 : fresh.bytes - bytes
+  }
+
+  const keepInMemory = (messages: ReadonlyArray<Message>): void => {
+    for (const entry of messages.map(newEntry)) {
+      newInMemory.push(entry)
+      place(entry)
     }
-    persistedCalls = persistedCalls.filter(({ missing, resolve }) => {
-      if (missing.size === 0) resolve(true)
-      return missing.size > 0
-    })
+    pause ??= clock.schedule(STORE_RETRY_DELAY, offerAgain)
   }
 
-  const storeAgainLater = (): void => {
-    pause ??= clock.schedule(STORE_RETRY_DELAY, storeAgain)
-  }
-  const storeAgain = (): void => {
-    pause?.()
+  const offerAgain = (): void => {
     pause = undefined
+    const entries = newInMemory.drain()
+    leased(entries.length, bytesOf(entries))
+    arriving = [...entries.map(({ item }) => item), ...arriving]
     storeAll()
-  }
-
-  const announce = (): void => {
-    const news = unstored.filter(({ isAdded }) => !isAdded)
-    for (const each of news) each.isAdded = true
-    if (news.length > 0) added(news.length, bytesOf(news))
   }
 
   const storeAll = (): void => {
     isScheduled = false
-    if (isFailing) announce()
-    if (storing.length > 0 || pause !== undefined || isStopped || unstored.length === 0) return
-    const list = unstored
+    if (storing.length > 0 || isStopped || arriving.length === 0) return
+    const list = arriving
+    arriving = []
+    const answered = (notTaken: ReadonlyArray<Message>): void => {
+      storing = []
+      if (isStopped) return
+      if (notTaken.length > 0) keepInMemory(notTaken)
+      storeAll()
+      changed()
+    }
+    if (pause !== undefined) {
+      answered(list)
+      return
+    }
     storing = list
-    unstored = []
     whenAnswered(
-      () => outbox.enqueue(list.map(({ message }) => message)),
+      () => outbox.enqueue(list),
       (answers) => {
-        storing = []
-        if (isStopped) return
-        isFailing = false
-        const refused: Unstored[] = []
-        const news: Unstored[] = []
-        list.forEach((each, at) => {
+        const full = list.filter((message, at) => {
           const answer = answers[at]
-          if (answer === undefined || !isRight(answer)) {
-            refused.push(each)
-            return
-          }
-          placed(answer.right.id, each.segment)
-          if (!each.isAdded) news.push(each)
+          if (answer === undefined || isLeft(answer)) return true
+          place(answer.right, message)
+          leaveMemory(message)
+          return false
         })
-        leaveMemory(list.filter((each) => !refused.includes(each)).map(({ message }) => message))
-        unstored = [...refused, ...unstored]
-        added(news.length, bytesOf(news))
-        if (refused.length > 0) storeAgainLater()
-        else storeAll()
-        changed()
+        answered(full)
       },
       (error) => {
-        storing = []
-        if (isStopped) return
-        isFailing = true
-        unstored = [...list, ...unstored]
         failed(error)
-        announce()
-        storeAgainLater()
-        changed()
+        answered(list)
       },
     )
-  }
-
-  /** What the store is asked to take is older, and may still be stored. */
-  const maySendUnstored = (): boolean => isFailing && storing.length === 0
-
-  const leaseFromMemory = (now: number, limits: LeaseLimits, room: number): ReadonlyArray<Entry<Message>> => {
-    const leased: Array<Entry<Message>> = []
-    while (leased.length < room && (memoryRetries.peekKey() ?? Infinity) <= now) {
-      const entry = memoryRetries.pop()
-      if (entry !== undefined) leased.push(entry)
-    }
-    if (leased.length > 0 || limits.retriesOnly === true || !maySendUnstored()) return leased
-    for (const { message, segment } of unstored.splice(0, room)) {
-      const id = `memory-${String(++leasedFromMemory)}`
-      fromMemory.set(id, message)
-      placed(id, segment)
-      leased.push(newEntry(id, message))
-    }
-    return leased
   }
 
   const writes = storeWrites<Write>(
@@ -206,7 +152,6 @@ export const messageStore = (
     ({ run }) => run(),
     ({ saved }) => {
       saved()
-      if (unstored.length > 0 && !isFailing) storeAgain()
       changed()
     },
     failed,
@@ -214,86 +159,97 @@ export const messageStore = (
     ({ saved }) => (outbox.durable ? changed() : saved()),
   )
 
-  const outboxDue = (retriesOnly?: boolean): number =>
-    (writes.unsaved() <= MAX_UNSAVED ? outbox.nextDue(retriesOnly) : undefined) ?? Infinity
-
   return {
-    add: (message, segment) => {
+    fresh,
+    /** What is in memory and not stored. */
+    notStored,
+    /** Stores a message: at once in memory, else together with the others of this turn. */
+    add: (message: Message): void => {
       if (isOwn) {
         const answers = outbox.enqueue([message])
         const [answer] = isPromiseLike(answers) ? [] : answers
-        if (answer === undefined || !isRight(answer)) return
-        placed(answer.right.id, segment)
-        added(1, message.byteLength)
+        if (answer !== undefined && !isLeft(answer)) place(answer.right)
         return
       }
-      count++
-      bytes += message.byteLength
-      unstored.push({ message, segment, isAdded: false })
+      inMemory.add(message)
+      notStored.count++
+      notStored.bytes += message.byteLength
+      arriving.push(message)
       if (isScheduled) return
       isScheduled = true
       queueMicrotask(storeAll)
     },
-    lease: (now, limits) => {
-      const hasRetries = (memoryRetries.peekKey() ?? Infinity) <= now
-      const entries =
-        writes.unsaved() > MAX_UNSAVED
-          ? []
-          : outbox.lease(now, hasRetries ? { ...limits, retriesOnly: true } : limits)
-      if (!hasRetries && !isFailing) return entries
-      const withMemory = (stored: ReadonlyArray<Entry<Message>>): ReadonlyArray<Entry<Message>> => [
-        ...stored,
-        ...leaseFromMemory(now, limits, limits.count - stored.length),
-      ]
-      return isPromiseLike(entries) ? entries.then(withMemory) : withMemory(entries)
+    /** Leases retries that are due, or messages for their first batch: given back ones, stored ones, then those in memory, the newest. */
+    lease: (now: number, count: number, retriesOnly: boolean): Awaitable<Entries> => {
+      const before = { ...fresh }
+      const first = retriesOnly ? givenBack.retries : givenBack.fresh
+      const room = Math.max(0, count - first.length)
+      const answer = outbox.lease(now, { count: room, retries: retriesOnly ? room : 0, retriesOnly })
+      const complete = (stored: Entries): Entries => {
+        const all = [...first.splice(0, count), ...stored]
+        while (all.length < count) {
+          const isDue = retriesOnly && (retriesInMemory.peekKey() ?? Infinity) <= now
+          const entry = isDue ? retriesInMemory.pop() : retriesOnly ? undefined : newInMemory.shift()
+          if (entry === undefined) break
+          all.push(entry)
+        }
+        if (retriesOnly) return all
+        // Fewer than asked for: nothing else is there. Records that cannot be read were counted, and are never leased.
+        if (all.length < count) leased(before.count, before.bytes)
+        else leased(count, bytesOf(all))
+        return all
+      }
+      return isPromiseLike(answer) ? answer.then(complete) : complete(answer)
     },
-    nack: (entries, due, saved) => {
-      const stored = entries.filter(({ id }) => !fromMemory.has(id))
-      for (const entry of entries) if (fromMemory.has(entry.id)) memoryRetries.push(due, entry)
+    giveBack: (entries: Entries, isRetry: boolean): void => {
+      givenBack[isRetry ? 'retries' : 'fresh'].unshift(...entries)
+      if (isRetry) return
+      fresh.count += entries.length
+      fresh.bytes += bytesOf(entries)
+    },
+    /** When `leaseRetries` next has an entry; `Infinity` for never. */
+    nextRetry: (): number =>
+      givenBack.retries.length > 0
+        ? -Infinity
+        : Math.min(outbox.nextDue(true) ?? Infinity, retriesInMemory.peekKey() ?? Infinity),
+    /** Puts entries back until `due`. Repeats the write until the store has it. */
+    nack: (entries: Entries, due: number, saved: () => void): void => {
+      for (const entry of entries) if (isInMemory(entry)) retriesInMemory.push(due, entry)
+      const stored = entries.filter((entry) => !isInMemory(entry))
       if (stored.length === 0) saved()
       else writes.save({ run: () => outbox.nack(stored.map((entry) => ({ entry, due }))), saved })
     },
-    ack: (list, saved) => {
-      const stored = fromMemory.size === 0 ? list : list.filter(({ entry }) => !fromMemory.delete(entry.id))
+    /** Ends entries. Repeats the write until the store has it. */
+    ack: (list: ReadonlyArray<Ended>, saved: (list: ReadonlyArray<Ended>) => void): void => {
+      const stored = list.filter(({ entry }) => !isInMemory(entry))
       const finish = (): void => {
-        if (stored !== list) leaveMemory(list.filter((each) => !stored.includes(each)).map(messageOf))
+        for (const { entry } of list) if (isInMemory(entry)) leaveMemory(entry.item)
         saved(list)
       }
       if (stored.length === 0) finish()
       else writes.save({ run: () => outbox.ack(stored), saved: finish })
     },
-    nextDue: (retriesOnly) => {
-      const retry = memoryRetries.peekKey() ?? Infinity
-      const fresh = maySendUnstored() && retriesOnly !== true && unstored.length > 0 ? 0 : Infinity
-      const due = Math.min(outboxDue(retriesOnly), retry, fresh)
-      return due === Infinity ? undefined : due
+    /** Whether a write is not answered yet. */
+    isBusy: (): boolean => writes.unsaved() > 0 || storing.length > 0 || isScheduled,
+    /** Whether the store is too far behind to be asked for more. */
+    isBehind: (): boolean => writes.unsaved() > MAX_UNSAVED,
+    /** A check whether everything that is in memory now is stored, or has ended. */
+    persisted: (): (() => boolean) => {
+      const missing = [...inMemory]
+      return () => !missing.some((message) => inMemory.has(message))
     },
-    isBusy: () => writes.unsaved() > 0 || storing.length > 0 || isScheduled,
-    notStored: () => ({ count, bytes }),
-    persisted: () => {
-      if (isOwn || !outbox.durable || isStopped) return Promise.resolve(false)
-      const missing = new Set([
-        ...[...storing, ...unstored].map(({ message }) => message),
-        ...fromMemory.values(),
-      ])
-      if (missing.size === 0) return Promise.resolve(true)
-      return new Promise((resolve) => {
-        persistedCalls.push({ missing, resolve })
-      })
-    },
-    stop: (leased) => {
+    /** Stops all writes. Answers what is in memory only; of an outbox that is not durable also what was leased and has not ended. */
+    stop: (inFlight: Entries): Entries => {
       isStopped = true
       pause?.()
       writes.stopRetrying()
-      for (const { resolve } of persistedCalls) resolve(false)
-      persistedCalls = []
-      const inMemory = [...storing, ...unstored].map(({ message }, at) =>
-        newEntry(`unstored-${String(at)}`, message),
-      )
-      storing = []
-      unstored = []
-      const kept = outbox.durable ? leased.filter(({ id }) => fromMemory.has(id)) : leased
-      return [...kept, ...memoryRetries.drain(), ...inMemory]
+      const open = [...inFlight, ...givenBack.retries, ...givenBack.fresh]
+      return [
+        ...(outbox.durable ? open.filter(isInMemory) : open),
+        ...retriesInMemory.drain(),
+        ...newInMemory.drain(),
+        ...[...storing, ...arriving].map(newEntry),
+      ]
     },
   }
 }

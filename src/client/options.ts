@@ -4,11 +4,12 @@
  * @module
  */
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
 import { backgroundClock, systemRandom } from '../core/clock.ts'
 import type { Clock, Random } from '../core/clock.ts'
+import { hasFunctions, isRecord } from '../core/json.ts'
 import {
   anyOf,
+  clockOption,
   decodeOptions,
   flag,
   func,
@@ -22,16 +23,15 @@ import {
   withDefault,
 } from '../core/options.ts'
 import type { Decoded } from '../core/options.ts'
-import { hasFunctions } from '../core/json.ts'
+import { ConfigError } from '../core/refusal.ts'
 import type { Fault } from '../core/refusal.ts'
 import type { Data } from '../event/call.ts'
 import { eventReader } from '../event/event.ts'
 import type { Integrations } from '../event/event.ts'
-import type { JsonObject } from '../event/json.ts'
 import * as Limits from '../event/limits.ts'
 import { frameBytes } from '../event/payload.ts'
 import { trackingFrame } from '../event/trackingMessage.ts'
-import { ingestionFaults } from '../http/ingestion.ts'
+import { ingestionSettings } from '../http/ingestion.ts'
 import type { IngestionSettings } from '../http/ingestion.ts'
 import type { Egress } from '../http/egress.ts'
 import type { TlsOptions } from '../http/tls.ts'
@@ -123,32 +123,20 @@ export interface ClientOptions {
   readonly clock?: Clock
   /** Numbers from 0 up to, but not including, 1. Default: the machine's. */
   readonly random?: Random
-  /** Makes the id of a call that brings none; default a random UUID, which is also taken if this throws or answers no usable id. */
+  /** Makes the id of a call that brings none: 1 to 256 characters; if it throws, the call is refused. Default: a random UUID. */
   readonly newId?: () => string
 }
 
-/** What every call is given, unless it says otherwise itself. */
-export interface CallDefaults {
-  readonly context: JsonObject | undefined
-  readonly integrations: Integrations | undefined
-}
-
-type Faults = ReadonlyArray<Fault>
-
-const DEFAULT_ENDPOINT = 'http://127.0.0.1:7410/v1/batch'
-const DRAIN_WITHIN = 10_000
-const MAX_BYTES = 33_554_432
-
-const ENVELOPE = frameBytes(trackingFrame)
+/** The bytes of a body without its messages. */
+export const ENVELOPE = frameBytes(trackingFrame)
 
 const count = wholeNumber('', 1)
 
-const isFolder = (value: unknown): boolean => typeof value === 'object' && value !== null && 'path' in value
-
-const outbox = option<Outbox<Message> | StoredIn>('an Outbox, or { path } of a folder', (value) => {
+const outbox = option<Outbox<Message> | StoredIn>('an outbox', (value) => {
   // Its items are messages: the client enqueues nothing else.
   if (isOutbox(value)) return right(value as Outbox<Message>)
-  return isFolder(value) ? decodeOptions(storedIn, value) : left('must be an Outbox, or { path } of a folder')
+  const isFolder = isRecord(value) && 'path' in value
+  return isFolder ? decodeOptions(storedIn, value) : left('must be an Outbox, or { path } of a folder')
 })
 
 const sink = guarded(
@@ -157,8 +145,16 @@ const sink = guarded(
     hasFunctions(value, ['deliver', 'close']) && typeof value['name'] === 'string',
 )
 
-/** `ingestionFaults` or `defaultsOf` checks it. */
-const checkedElsewhere = optional(option<unknown>('anything', right))
+const readDefaults = eventReader()
+
+/** Part of every call. It is checked as the field of a screen call, whose rules include those of the other kinds. */
+const partOfCall = <K extends 'context' | 'integrations'>(key: K) =>
+  option(key, (value) => {
+    const decoded = readDefaults({ userId: 'any', [key]: value }, 'screen')
+    if (isLeft(decoded))
+      return left(decoded.left.map(({ path, message }) => ({ path: path.slice(key.length + 1), message })))
+    return decoded.right.type === 'screen' ? right(decoded.right[key]) : left('is wrong')
+  })
 
 const shape = {
   size: optional(count),
@@ -167,23 +163,19 @@ const shape = {
     anyOf('must be a whole number of ms from 1, or Infinity', count, oneOf(Infinity)),
     5_000,
   ),
-  endpoint: checkedElsewhere,
   maxMessage: withDefault(count, Limits.callBytes),
   maxBatch: withDefault(count, Limits.batchBytes),
   maxCount: withDefault(count, 10_000),
-  maxBytes: withDefault(count, MAX_BYTES),
+  maxBytes: withDefault(count, 33_554_432),
   overflow: withDefault(oneOf<Overflow>('error', 'dropNewest', 'dropOldest'), 'error'),
   concurrency: withDefault(count, 1),
   retry: withDefault(guarded('a RetryPolicy, made with the constructors', isRetryPolicy), standard),
   timeout: withDefault(count, 10_000),
-  integrations: checkedElsewhere,
-  context: checkedElsewhere,
+  integrations: optional(partOfCall('integrations')),
+  context: optional(partOfCall('context')),
   enabled: withDefault(flag, true),
   outbox: optional(outbox),
   sink: optional(sink),
-  egress: checkedElsewhere,
-  tls: checkedElsewhere,
-  headers: checkedElsewhere,
   logger: optional(
     anyOf<Logger | false>(
       'must be a Logger, an object with debug, info, warn, error, or false',
@@ -197,124 +189,48 @@ const shape = {
     anyOf<boolean | number>('must be true, false or a whole number of ms from 1', flag, count),
     true,
   ),
-  clock: withDefault(methods<Clock>('a Clock', 'now', 'monotonic', 'schedule'), backgroundClock),
+  clock: withDefault(clockOption, backgroundClock),
   random: withDefault(func<Random>(), systemRandom),
   newId: optional(func<() => string>()),
 }
 
-type CheckedOptions = Decoded<typeof shape>
-
 /** The rules for several options together. */
-const together = ({ maxMessage, maxBatch, maxBytes, overflow, outbox: given }: CheckedOptions): Faults => [
-  ...(maxMessage + ENVELOPE > maxBatch
-    ? [
-        {
-          path: 'maxMessage',
-          message: `must leave room for the ${String(ENVELOPE)} bytes of the envelope in maxBatch`,
-        },
-      ]
-    : []),
-  ...(maxMessage > maxBytes
-    ? [{ path: 'maxBytes', message: 'must have room for one message of maxMessage' }]
-    : []),
-  ...(overflow === 'dropOldest' && given !== undefined
-    ? [{ path: 'overflow', message: 'cannot be dropOldest with an outbox' }]
-    : []),
-]
+const together = (options: Decoded<typeof shape>): ReadonlyArray<Fault> => {
+  const { maxMessage, maxBatch, maxBytes, overflow } = options
+  const room = `must leave room for the ${String(ENVELOPE)} bytes of the envelope in maxBatch`
+  const rules: ReadonlyArray<readonly [isBroken: boolean, path: string, message: string]> = [
+    [maxMessage + ENVELOPE > maxBatch, 'maxMessage', room],
+    [maxMessage > maxBytes, 'maxBytes', 'must have room for one message of maxMessage'],
+    [
+      overflow === 'dropOldest' && options.outbox !== undefined,
+      'overflow',
+      'cannot be dropOldest with an outbox',
+    ],
+  ]
+  return rules.flatMap(([isBroken, path, message]) => (isBroken ? [{ path, message }] : []))
+}
 
 const clientOptions = strict(shape, together)
 
-type WithDefault =
-  | 'flushAfter'
-  | 'maxMessage'
-  | 'maxBatch'
-  | 'maxCount'
-  | 'maxBytes'
-  | 'overflow'
-  | 'concurrency'
-  | 'retry'
-  | 'timeout'
-  | 'enabled'
-  | 'clock'
-  | 'random'
-
 /** The checked options, as the client works with them. */
-export interface ClientSettings
-  extends
-    Required<Pick<ClientOptions, WithDefault>>,
-    Pick<ClientOptions, 'outbox' | 'sink' | 'logger' | 'onEvent' | 'waitUntil' | 'newId'> {
+export type ClientSettings = Decoded<typeof shape> & {
+  readonly requests: IngestionSettings
   /** The smaller one of `size` and `flushAt`. */
   readonly size: number
-  readonly defaults: CallDefaults
-  /** Milliseconds for the drain at the end of the program; undefined for none. */
-  readonly drainWithin: number | undefined
 }
 
-/** Faults of what the requests need. With a sink of the host, only the write key is needed. */
-const requestFaults = (writeKey: unknown, options: ClientOptions): Faults => {
-  const { endpoint = DEFAULT_ENDPOINT, egress, tls, headers } = options
-  const given = Object.entries({ endpoint, writeKey, egress, tls, headers })
-  const faults = ingestionFaults(Object.fromEntries(given.filter(([, value]) => value !== undefined)))
-  return options.sink === undefined ? faults : faults.filter(({ path }) => path === 'writeKey')
-}
+const DEFAULT_ENDPOINT = 'http://127.0.0.1:7410/v1/batch'
 
-const readDefaults = eventReader()
-
-/** A copy of the defaults, checked as the fields of a screen call: its rules include those of the other kinds. */
-const defaultsOf = ({ context, integrations }: ClientOptions): Either<Faults, CallDefaults> => {
-  const call = {
-    userId: 'any',
-    ...(context === undefined ? {} : { context }),
-    ...(integrations === undefined ? {} : { integrations }),
+/** @throws ConfigError that names every fault of the write key and the options, without values. */
+export const checkClientOptions = (writeKey: string, options: ClientOptions): ClientSettings => {
+  const { endpoint = DEFAULT_ENDPOINT, egress, tls, headers, ...own } = isRecord(options) ? options : {}
+  const requests = decodeOptions(ingestionSettings, { writeKey, endpoint, egress, tls, headers })
+  const checked = decodeOptions(clientOptions, isRecord(options) ? own : options)
+  if (isLeft(checked) || isLeft(requests)) {
+    const faults = [checked, requests].flatMap((each) => (isLeft(each) ? each.left : []))
+    throw new ConfigError('Invalid client options', faults)
   }
-  const decoded = readDefaults(call, 'screen')
-  if (isLeft(decoded)) return decoded
-  const event = decoded.right
-  // It was read as a screen.
-  if (event.type === 'delete') return right({ context: undefined, integrations: undefined })
-  return right({
-    context: context === undefined ? undefined : event.context,
-    integrations: event.integrations,
-  })
-}
-
-const drainWithinOf = (drainOnExit: boolean | number): number | undefined => {
-  if (typeof drainOnExit === 'number') return drainOnExit
-  return drainOnExit ? DRAIN_WITHIN : undefined
-}
-
-/** The settings of a client and of its requests, or every fault, without values. Never throws. */
-export const settingsOf = (
-  writeKey: unknown,
-  options: ClientOptions,
-): Either<Faults, { readonly settings: ClientSettings; readonly requests: IngestionSettings }> => {
-  const checked = decodeOptions(clientOptions, options)
-  if (isLeft(checked) && checked.left.some(({ path }) => path === '')) return checked
-  const defaults = defaultsOf(options)
-  const faults = [
-    ...(isLeft(checked) ? checked.left : []),
-    ...requestFaults(writeKey, options),
-    ...(isLeft(defaults) ? defaults.left : []),
-  ]
-  if (isLeft(checked) || isLeft(defaults) || faults.length > 0) return left(faults)
-  const { size, flushAt, drainOnExit, timeout, concurrency } = checked.right
-  const { endpoint = DEFAULT_ENDPOINT, egress, tls, headers } = options
-  return right({
-    settings: {
-      ...checked.right,
-      size: Math.min(size ?? flushAt ?? 20, flushAt ?? size ?? 20),
-      defaults: defaults.right,
-      drainWithin: drainWithinOf(drainOnExit),
-    },
-    requests: {
-      endpoint,
-      // It has no faults, so it is a string.
-      writeKey: writeKey as string,
-      timeout,
-      connections: concurrency,
-      ...(egress && { egress }),
-      ...(tls && { tls }),
-      ...(headers && { headers }),
-    },
-  })
+  const { size = Infinity, flushAt = Infinity } = checked.right
+  const smaller = Math.min(size, flushAt)
+  return { ...checked.right, requests: requests.right, size: smaller === Infinity ? 20 : smaller }
 }

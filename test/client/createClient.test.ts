@@ -24,9 +24,6 @@ const watchRejections = (): ReadonlyArray<unknown> => {
 
 describe('functions of the host that throw', () => {
   const cases: ReadonlyArray<readonly [string, ClientOptions, string | undefined]> = [
-    ['newId', { newId: fail }, 'newId'],
-    ['newId that answers no id', { newId: () => anything({}) }, 'newId'],
-    ['newId that answers nothing', { newId: () => '' }, 'newId'],
     ['waitUntil', { waitUntil: fail }, 'waitUntil'],
     ['waitUntil that rejects', { waitUntil: () => anything(Promise.reject(new Error('no'))) }, 'waitUntil'],
     ['logger', { logger: { debug: fail, info: fail, warn: fail, error: fail } }, undefined],
@@ -55,6 +52,12 @@ describe('functions of the host that throw', () => {
     expect(new Set(outcomes.map(({ item }) => item.id)).size).toBe(5)
     if (where !== undefined) expect(defects()).toContain(where)
     expect(rejections).toEqual([])
+  })
+
+  it.each([fail, () => anything({}), () => ''])('newId %#: the call is refused', (newId) => {
+    const { client } = open({ newId })
+    expect(client.track({ userId: 'u', event: 'e' })).toMatchObject({ left: { _tag: 'Invalid' } })
+    expect(isRight(client.track(event('a')))).toBe(true)
   })
 
   it('tell', async () => {

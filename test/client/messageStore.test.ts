@@ -1,6 +1,6 @@
 /** A client over an outbox of the host: what it stores, and what happens while the store is slow, full or failing. */
 import { isRight } from 'fp-ts/lib/Either.js'
-import { describe, expect, it, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Message } from '../../src/client/message.ts'
 import { messageCodec } from '../../src/client/message.ts'
 import { bodyOf } from '../../src/event/payload.ts'
@@ -108,31 +108,6 @@ describe('a client over an outbox of the host', () => {
     expect(JSON.parse(JSON.stringify(given))).toStrictEqual(given)
     expect(structuredClone(given)).toStrictEqual(given)
     expect(given.map((message) => messageCodec.fromText(messageCodec.toText(message)))).toEqual(given)
-  })
-
-  test.each<[string, (item: Message) => unknown]>([
-    ['nothing', () => null],
-    ['text', JSON.stringify],
-    ['a message without its text', ({ id }) => ({ id })],
-  ])('%s in place of a message is a dead letter at once, and delays no other', async (_what, damage) => {
-    const on = disk<Message>()
-    const before = open(
-      (clock) => ({ outbox: survivingOutbox(on, clock) }),
-      () => ({ verdict: busy }),
-    )
-    before.client.track(event('a'))
-    void before.client.flush()
-    await before.clock.settle()
-    await before.client.close({ timeout: 0 })
-    // It stands for a store that does not keep what it was given.
-    for (const [id, { entry, due }] of on.entries)
-      on.entries.set(id, { entry: { ...entry, item: damage(entry.item) as Message }, due })
-    const rest = reread(on)
-    const after = open((clock) => ({ outbox: survivingOutbox(rest, clock) }))
-    after.client.track(event('b'))
-    await after.clock.advance(10_000)
-    expect(after.ended()).toContain('Delivered b')
-    expect(rest.dead).toMatchObject([{ outcome: { _tag: 'Rejected', failure: { reason: 'unreadable' } } }])
   })
 })
 

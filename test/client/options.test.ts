@@ -85,15 +85,6 @@ describe('the options of a client', () => {
       },
       ['outbox', 'sink', 'clock'],
     ],
-    [
-      'a getter that throws',
-      {
-        get size() {
-          throw new Error('hidden')
-        },
-      },
-      [''],
-    ],
   ]
   it.each(wrong)('%s', (_, options, paths) => expect(faultsOf(options).toSorted()).toEqual(paths.toSorted()))
 

@@ -1,0 +1,137 @@
+/**
+ * The counters of a client, in messages: its bounds, its totals, and which messages a flush waits for.
+ *
+ * @module
+ */
+import type { Outcome } from '../core/outcome.ts'
+import type { Full, Refusal } from '../core/refusal.ts'
+import { counters } from '../core/totals.ts'
+import type { OutboxStats } from '../outbox/outbox.ts'
+import type { Occupancy } from '../sources/waitForRoom.ts'
+import type { ClientStats } from './client.ts'
+import type { Message } from './message.ts'
+import type { MessageStore } from './messageStore.ts'
+import type { ClientSettings } from './options.ts'
+
+/** The messages accepted between two flushes. */
+interface Segment {
+  /** How many of them have not ended. */
+  live: number
+}
+
+type Bound = Pick<Full, 'bound' | 'limit'>
+
+const boundIn = (
+  { waiting, bytes, maxCount, maxBytes }: Occupancy,
+  byteLength: number,
+): Bound | undefined => {
+  if (waiting >= maxCount) return { bound: 'count', limit: maxCount }
+  return bytes + byteLength > maxBytes ? { bound: 'bytes', limit: maxBytes } : undefined
+}
+
+/**
+ * With an outbox, its own bounds are those of all messages, and the bounds of the client are for what it has not stored yet.
+ *
+ * A message belongs to the segment in which it was accepted. That is remembered only while a flush waits; without it, a message belongs
+ * to the oldest segment. So flushes cost nothing while none waits.
+ *
+ * @param stored the outbox of the host or the folder; undefined for the memory of the client
+ */
+export const clientCounters = (
+  { maxCount, maxBytes, enabled }: ClientSettings,
+  stored: (() => OutboxStats) | undefined,
+  start: { readonly waiting: number; readonly bytes: number },
+  notStored: MessageStore['notStored'],
+) => {
+  const all = counters(start.waiting)
+  const refusedBy = { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotStored: 0 }
+  const sent = { batches: 0, attempts: 0, requests: 0 }
+  let { waiting, bytes } = start
+  /** The segments that a flush waits for, oldest first. */
+  let flushing: Segment[] = []
+  let current: Segment = { live: waiting }
+  /** By message until that has its entry, then by entry id. */
+  const segments = new Map<Message | string, Segment>()
+
+  const inMemory = (): Occupancy =>
+    stored === undefined
+      ? { waiting, bytes, maxCount, maxBytes }
+      : { waiting: notStored.count, bytes: notStored.bytes, maxCount, maxBytes }
+
+  const leave = (entryId: string, byteLength: number): void => {
+    waiting--
+    bytes = waiting === 0 ? 0 : bytes - byteLength
+    const segment = segments.get(entryId) ?? flushing[0] ?? current
+    segments.delete(entryId)
+    segment.live = Math.max(0, segment.live - 1)
+    if (flushing.length === 0 || segment.live > 0) return
+    const open = flushing.findIndex(({ live }) => live > 0)
+    flushing = open < 0 ? [] : flushing.slice(open)
+    if (open < 0) segments.clear()
+  }
+
+  return {
+    sent,
+    waiting: (): number => waiting,
+    totals: all.totals,
+    stats: (): ClientStats => ({
+      ...all.totals(),
+      enabled,
+      refused: Object.values(refusedBy).reduce((sum, count) => sum + count, 0),
+      refusedBy: { ...refusedBy },
+      bytes,
+      notPersisted: stored === undefined ? waiting : notStored.count,
+      ...sent,
+    }),
+    /** The bound that one more message would break. */
+    boundFor: (byteLength: number): Bound | undefined => {
+      const bound = boundIn(inMemory(), byteLength)
+      if (bound !== undefined || stored === undefined) return bound
+      return boundIn({ ...stored(), waiting, bytes }, byteLength)
+    },
+    /** What waits, and how much may: of memory or of all, whichever is closer to its bounds. */
+    occupancy: (): Occupancy => {
+      const memory = inMemory()
+      if (stored === undefined || memory.bytes >= maxBytes) return memory
+      const total = { ...stored(), waiting, bytes }
+      return maxCount - memory.waiting < total.maxCount - waiting ? memory : total
+    },
+    refused: ({ _tag }: Refusal): void => {
+      refusedBy[_tag]++
+    },
+    accepted: (message: Message): void => {
+      waiting++
+      bytes += message.byteLength
+      all.accept()
+      current.live++
+      if (flushing.length > 0) segments.set(message, current)
+    },
+    placed: (entryId: string, message: Message): void => {
+      const segment = segments.size === 0 ? undefined : segments.get(message)
+      if (segment !== undefined) segments.set(entryId, segment)
+    },
+    ended: (entryId: string, outcome: Outcome<Message>): void => {
+      all.end(outcome)
+      leave(entryId, outcome.item.byteLength)
+    },
+    /** A message was accepted and dropped at once. */
+    dropped: (outcome: Outcome<Message>): void => {
+      all.accept()
+      all.end(outcome)
+    },
+    /** A stored message cannot be read, and ended as a dead letter of the outbox. */
+    corrupt: (entryId: string): void => {
+      all.endCorrupt()
+      leave(entryId, 0)
+    },
+    /** A check whether everything accepted so far has ended. */
+    flush: (): (() => boolean) => {
+      if (current.live > 0) {
+        flushing.push(current)
+        current = { live: 0 }
+      }
+      const last = flushing.at(-1)
+      return () => last === undefined || !flushing.includes(last)
+    },
+  }
+}
