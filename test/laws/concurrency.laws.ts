@@ -9,8 +9,8 @@ import { onlyAttempt } from '../../src/sink/sink.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { holds, lawTable, same } from '../support/check.ts'
-import { deliverAll, isOver, type Item, type Ran, type Step, stepsOf } from '../support/deliveries.ts'
-import type { Trace, Wrap } from '../support/deliveries.ts'
+import { deliverAll, isOver, type Item, type Ran, type Step, stepsOf } from './deliveries.ts'
+import type { Trace, Wrap } from './deliveries.ts'
 
 export interface Limits {
   readonly concurrency: number

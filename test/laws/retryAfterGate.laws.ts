@@ -5,7 +5,7 @@ import type { Clock } from '../../src/core/clock.ts'
 import { withRetryAfterGate } from '../../src/sink/retryAfterGate.ts'
 import type { Layer } from '../../src/sink/sink.ts'
 import { holds, lawTable, same } from '../support/check.ts'
-import { deliverAll, type Ran, type Said, type Step, stepsOf, type Trace } from '../support/deliveries.ts'
+import { deliverAll, type Ran, type Said, type Step, stepsOf, type Trace } from './deliveries.ts'
 
 export type MakeGate = (most: number, clock: Clock) => Layer
 

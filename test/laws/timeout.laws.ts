@@ -5,7 +5,7 @@ import type { Clock } from '../../src/core/clock.ts'
 import type { Layer } from '../../src/sink/sink.ts'
 import { withTimeout } from '../../src/sink/timeout.ts'
 import { holds, lawTable, same } from '../support/check.ts'
-import { deliverAll, type Heard, type Ran, type Step, stepsOf, type Trace } from '../support/deliveries.ts'
+import { deliverAll, type Heard, type Ran, type Step, stepsOf, type Trace } from './deliveries.ts'
 
 export type MakeTimeout = (within: number, clock: Clock) => Layer
 

@@ -16,7 +16,7 @@ import { firstSuccessLaws, type MakeFirstSuccess } from '../laws/firstSuccess.la
 import { layerLaws, type MakeLayer, openStack, stackWorld } from '../laws/layers.laws.ts'
 import { gateLaws, type MakeGate } from '../laws/retryAfterGate.laws.ts'
 import { type MakeTimeout, timeoutLaws } from '../laws/timeout.laws.ts'
-import type { Item } from '../support/deliveries.ts'
+import type { Item } from '../laws/deliveries.ts'
 import { itCatches } from '../support/mutants.ts'
 import { sinkLaws } from '../support/sinkLaws.ts'
 
@@ -188,20 +188,20 @@ const racing =
 
 const asIs: Wrap = (sink) => sink
 
-itCatches<MakeFirstSuccess>('first success', firstSuccessLaws, {
+itCatches<MakeFirstSuccess>('first success', firstSuccessLaws.each, {
   'what failed before is forgotten': [
-    'F3',
+    'F2',
     racing(asIs, (attempt) => ({ ...attempt, lastFailure: undefined })),
   ],
   'a Retry-After is ignored': [
-    'F3',
+    'F2',
     (sinks) =>
       firstSuccess(sinks, {
         clock: { now: () => 1e15, monotonic: () => 0, schedule: () => () => undefined },
       }),
   ],
   'a success aborts the others': [
-    'F4',
+    'F3',
     (sinks, clock) =>
       makeLayer(
         firstSuccess(sinks, { clock }),
@@ -216,10 +216,10 @@ itCatches<MakeFirstSuccess>('first success', firstSuccessLaws, {
           }),
       ),
   ],
-  'a cancel stays outside': ['F5', racing(leaky)],
-  'the deadline is forgotten': ['F6', racing(asIs, (attempt) => ({ ...attempt, until: 5 }))],
+  'a cancel stays outside': ['F3', racing(leaky)],
+  'the deadline is forgotten': ['F4', racing(asIs, (attempt) => ({ ...attempt, until: 5 }))],
   'nothing is shared': [
-    'F7',
+    'F5',
     racing((sink) =>
       makeLayer(
         sink,
@@ -294,7 +294,7 @@ itCatches<MakeGate>('the Retry-After gate', gateLaws.each, {
   'it changes failures': ['G3', gateSeeing(() => retryable('network'))],
 })
 
-itCatches<MakeBisect>('bisection', bisectLaws, {
+itCatches<MakeBisect>('bisection', bisectLaws.each, {
   'it never divides': ['B1', (_only, clock) => withBisection({ only: [], clock })],
   'it divides every refusal': ['B1', (_only, clock) => withBisection({ only: [400, 401, 413], clock })],
   'it forgets what was taken': [
@@ -307,7 +307,7 @@ itCatches<MakeBisect>('bisection', bisectLaws, {
       ),
   ],
   'it ignores the deadline': [
-    'B5',
+    'B4',
     (only, clock) => (sink) =>
       makeLayer(
         withBisection({ only, clock })(sink),
@@ -316,7 +316,7 @@ itCatches<MakeBisect>('bisection', bisectLaws, {
       ),
   ],
   'parts lose the signer': [
-    'B6',
+    'B5',
     (only, clock) => (sink) =>
       withBisection({ only, clock })(
         makeLayer(
