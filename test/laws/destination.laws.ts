@@ -15,7 +15,8 @@ import type { VirtualClock } from '../../src/testing/virtualClock.ts'
 import type { Destination } from '../../src/destination/destination.ts'
 import { openOver, track } from '../destination/virtual.ts'
 import { describe, expect, it } from 'vitest'
-import { profile } from '../support/runs.ts'
+import { holds, lawTable, same } from '../support/check.ts'
+import { fullTest } from '../support/full.ts'
 
 export type OpenDestination = (...given: Required<Parameters<typeof openOver>>) => Destination
 
@@ -110,7 +111,7 @@ const replyOf = ({ answer, after, rest }: Step, name: string, now: number): Repl
 }
 
 const urlOf = (script: ReadonlyArray<Step>, at: number, clock: VirtualClock) => {
-  const name = `url${String(at)}`
+  const name = `url${at}`
   const asked = new Map<string, number>()
   let most = 0
   const sink = scriptedSink<Payload<Event>>({
@@ -158,7 +159,7 @@ const play = async (given: World, open: OpenDestination): Promise<Trace> => {
   })
 
   const send = async (n: number, user: string): Promise<void> => {
-    if ((await destination.send(track(`m${String(n)}`, user)))._tag === 'Left') refusals++
+    if ((await destination.send(track(`m${n}`, user)))._tag === 'Left') refusals++
   }
   const close = async (): Promise<void> => {
     closing = await destination.close({ timeout: given.closeWithin })
@@ -191,198 +192,112 @@ const play = async (given: World, open: OpenDestination): Promise<Trace> => {
   }
 }
 
-interface DestinationLaw {
-  readonly id: string
-  /** What is wrong with a trace, or nothing. */
-  readonly broken: (trace: Trace, world: World) => string | undefined
-}
-
 const requestsOf = ({ calls }: Trace, id: string): ReadonlyArray<Call<Payload<Event>>> =>
   calls.flat().filter(({ item }) => item.id === id)
 
-const laws: ReadonlyArray<DestinationLaw> = [
-  {
-    id: 'an event was refused, or has exactly one outcome after the close',
-    broken: ({ told, sent, refused, closing }) => {
-      const ids = told.map(({ outcome }) => outcome.item.id)
-      if (new Set(ids).size !== ids.length) return 'an event ended twice'
-      if (closing === undefined) return 'it never closed'
-      if (closing.totals.waiting !== 0) return 'something waits in memory after the close'
-      return ids.length + refused === sent ? undefined : `${String(sent)} sent, ${String(ids.length)} ended`
-    },
-  },
-  {
-    id: 'totals add up inside each callback, and agree with the outcomes',
-    broken: ({ told, closing }) => {
-      if (told.some(({ missing }) => missing !== 0)) return 'totals that do not add up'
-      const count = (tag: string): number => told.filter(({ outcome }) => outcome._tag === tag).length
-      const totals = closing?.totals
-      const same =
-        totals?.delivered === count('Delivered') &&
-        totals.rejected === count('Rejected') &&
-        totals.expired === count('Expired') &&
-        totals.abandoned === count('Abandoned')
-      return same ? undefined : 'other totals than outcomes'
-    },
-  },
-  {
-    id: 'close answers the abandoned events',
-    broken: ({ told, closing }) => {
-      const abandoned = told.flatMap(({ outcome }) => (outcome._tag === 'Abandoned' ? [outcome.item.id] : []))
-      const back = closing?.abandoned.map(({ id }) => id) ?? []
-      return abandoned.toSorted().join() === back.toSorted().join() ? undefined : 'something else'
-    },
-  },
-  {
-    id: 'a URL has at most `concurrency` requests at once',
-    broken: ({ mostRunning }, { concurrency }) =>
-      mostRunning.some((most) => most > concurrency)
-        ? `${String(Math.max(...mostRunning))} at a time`
-        : undefined,
-  },
-  {
-    id: 'a request takes at most `timeout`',
-    broken: ({ calls }, { timeout }) =>
-      calls.flat().some(({ startedAt, endedAt }) => (endedAt ?? Infinity) - startedAt > timeout)
-        ? 'one that went on'
-        : undefined,
-  },
-  {
-    id: 'no attempt starts at or after the deadline',
-    broken: (trace, { within }) => {
-      for (const { outcome } of trace.told) {
-        const starts = requestsOf(trace, outcome.item.id).map(({ startedAt }) => startedAt)
-        // The deadline counts from when the event was taken up, before its first request left a queue.
-        if (Math.max(...starts) - Math.min(...starts) >= within)
-          return `${outcome.item.id} after its deadline`
-      }
-      return undefined
-    },
-  },
-  {
-    id: 'an outcome follows from the attempts, and no attempt follows it',
-    broken: (trace, { urls }) => {
-      for (const { outcome } of trace.told) {
-        const mine = requestsOf(trace, outcome.item.id)
-        if (
-          mine.some(
-            ({ attempt }) => attempt.number > outcome.attempts + (outcome._tag === 'Abandoned' ? 1 : 0),
-          )
-        )
-          return 'an attempt after the outcome, or one that was not counted'
-        const taken = mine.some(
-          ({ item: _, ended, verdictAt }) => ended !== 'failed' && verdictAt !== undefined,
-        )
-        if (outcome._tag === 'Delivered' && !taken) return 'delivered without a success'
-        const refusing = trace.calls.filter((calls) =>
-          calls.some(({ item }) => item.id === outcome.item.id),
-        ).length
-        if (outcome._tag === 'Rejected' && refusing < urls.length) return 'rejected without all causes'
-      }
-      return undefined
-    },
-  },
-  {
-    id: 'in order: an event starts after the outcome of the one before it with the same key',
-    broken: (trace, { events, ordered }) => {
-      if (!ordered) return undefined
-      const endedAt = new Map(trace.told.map(({ at, outcome }) => [outcome.item.id, at]))
-      const last = new Map<string, number>()
-      const accepted = [...events.entries()]
-        .filter(([n]) => endedAt.has(`m${String(n)}`))
-        .toSorted(([n, a], [m, b]) => a.at - b.at || n - m)
-      for (const [n, { user }] of accepted) {
-        const id = `m${String(n)}`
-        const before = last.get(user) ?? 0
-        if (requestsOf(trace, id).some(({ startedAt }) => startedAt < before)) return `${id} overtakes`
-        last.set(user, endedAt.get(id) ?? 0)
-      }
-      return undefined
-    },
-  },
-  {
-    id: 'a close keeps its time; then nothing runs, starts or waits',
-    broken: ({ calls, closedAt, running, timersLeft }, { closeAt, closeWithin, timeout }) => {
-      if (closedAt > closeAt + closeWithin + timeout) return `closed only at ${String(closedAt)}`
-      if (running > 0 || timersLeft > 0) return `${String(running)} requests, ${String(timersLeft)} timers`
-      return calls.flat().some(({ startedAt }) => startedAt > closedAt)
-        ? 'a start after the close'
-        : undefined
-    },
-  },
-  {
-    id: 'each attempt is counted for its URL',
-    broken: ({ calls, counted }) => {
-      for (const [at, requests] of calls.entries()) {
-        const verdicts = requests.filter(({ verdictAt }) => verdictAt !== undefined).length
-        // A timeout is a verdict too, though not the URL's own.
-        if ((counted[`url${String(at)}`] ?? 0) < verdicts) return 'one was not counted'
-      }
-      return undefined
-    },
-  },
-]
+const tagsOf = ({ told }: Trace): ReadonlyArray<string> => told.map(({ outcome }) => outcome._tag)
 
-/** Situations that the worlds must reach. */
-interface Reached {
-  worlds: number
-  delivered: number
-  rejected: number
-  expired: number
-  abandoned: number
-  refused: number
-  orderedPairs: number
-  timedOut: number
-}
-
-const nothing: Reached = {
-  worlds: 0,
-  delivered: 0,
-  rejected: 0,
-  expired: 0,
-  abandoned: 0,
-  refused: 0,
-  orderedPairs: 0,
-  timedOut: 0,
-}
-
-const note = (reached: Reached, { told, calls, refused }: Trace, { ordered, timeout }: World): void => {
-  const has = (tag: string): number => (told.some(({ outcome }) => outcome._tag === tag) ? 1 : 0)
-  reached.worlds++
-  reached.delivered += has('Delivered')
-  reached.rejected += has('Rejected')
-  reached.expired += has('Expired')
-  reached.abandoned += has('Abandoned')
-  reached.refused += refused > 0 ? 1 : 0
-  reached.orderedPairs += ordered && told.length > 3 ? 1 : 0
-  reached.timedOut += calls.flat().some(({ startedAt, endedAt }) => endedAt === startedAt + timeout) ? 1 : 0
-}
-
-/** One property that holds all laws, so that a world is played once. */
-export const destinationLaws = (
-  open: OpenDestination,
-  reached: Reached = { ...nothing },
-): fc.IAsyncProperty<[World]> =>
-  fc.asyncProperty(world, async (given) => {
-    const trace = await play(given, open)
-    note(reached, trace, given)
-    for (const { id, broken } of laws) {
-      const wrong = broken(trace, given)
-      if (wrong !== undefined) throw new Error(`${id}: ${wrong}`)
+export const destinationLaws = lawTable(world, (open: OpenDestination, given) => play(given, open), {
+  'D1 an event was refused, or has exactly one outcome after the close': ({
+    told,
+    sent,
+    refused,
+    closing,
+  }: Trace) => {
+    const ids = told.map(({ outcome }) => outcome.item.id)
+    same([new Set(ids).size, ids.length], [ids.length, sent - refused])
+    same(closing?.totals.waiting, 0)
+  },
+  'D2 totals add up inside each callback, and agree with the outcomes': (trace) => {
+    for (const { missing } of trace.told) same(missing, 0)
+    const { delivered, rejected, expired, abandoned } = trace.closing?.totals ?? {}
+    const tags = ['Delivered', 'Rejected', 'Expired', 'Abandoned']
+    const counts = tags.map((tag) => tagsOf(trace).filter((each) => each === tag).length)
+    same([delivered, rejected, expired, abandoned], counts)
+  },
+  'D3 close answers the abandoned events': ({ told, closing }) => {
+    const abandoned = told.flatMap(({ outcome }) => (outcome._tag === 'Abandoned' ? [outcome.item.id] : []))
+    same(closing?.abandoned.map(({ id }) => id).toSorted(), abandoned.toSorted())
+  },
+  'D4 a URL has at most `concurrency` requests at once, each at most for `timeout`': (
+    { mostRunning, calls },
+    { concurrency, timeout }: World,
+  ) => {
+    holds(Math.max(...mostRunning) <= concurrency, `${Math.max(...mostRunning)} at a time`)
+    for (const { startedAt, endedAt } of calls.flat())
+      holds((endedAt ?? Infinity) - startedAt <= timeout, 'one went on')
+  },
+  'D5 no attempt starts at or after the deadline': (trace, { within }) => {
+    for (const { outcome } of trace.told) {
+      const starts = requestsOf(trace, outcome.item.id).map(({ startedAt }) => startedAt)
+      // The deadline counts from when the event was taken up, before its first request left a queue.
+      holds(!(Math.max(...starts) - Math.min(...starts) >= within), `${outcome.item.id} after its deadline`)
     }
-  })
+  },
+  'D6 an outcome follows from the attempts, and no attempt follows it': (trace, { urls }) => {
+    for (const { outcome } of trace.told) {
+      const mine = requestsOf(trace, outcome.item.id)
+      const most = outcome.attempts + (outcome._tag === 'Abandoned' ? 1 : 0)
+      holds(
+        mine.every(({ attempt }) => attempt.number <= most),
+        'an attempt that was not counted',
+      )
+      const taken = mine.some(({ ended, verdictAt }) => ended !== 'failed' && verdictAt !== undefined)
+      holds(outcome._tag !== 'Delivered' || taken, 'delivered without a success')
+      const asked = trace.calls.filter((calls) => calls.some(({ item }) => item.id === outcome.item.id))
+      holds(outcome._tag !== 'Rejected' || asked.length === urls.length, 'rejected without all causes')
+    }
+  },
+  'D7 in order: an event starts after the outcome of the one before it with the same key': (
+    trace,
+    { events, ordered },
+  ) => {
+    if (!ordered) return
+    const endedAt = new Map(trace.told.map(({ at, outcome }) => [outcome.item.id, at]))
+    const last = new Map<string, number>()
+    for (const [n, { user }] of [...events.entries()].toSorted(([n, a], [m, b]) => a.at - b.at || n - m)) {
+      const id = `m${n}`
+      const ended = endedAt.get(id)
+      if (ended === undefined) continue
+      for (const { startedAt } of requestsOf(trace, id))
+        holds(startedAt >= (last.get(user) ?? 0), `${id} overtakes`)
+      last.set(user, ended)
+    }
+  },
+  'D8 a close keeps its time; then nothing runs, starts or waits': (
+    { calls, closedAt, running, timersLeft },
+    { closeAt, closeWithin, timeout },
+  ) => {
+    holds(closedAt <= closeAt + closeWithin + timeout, `closed only at ${closedAt}`)
+    same([running, timersLeft], [0, 0])
+    for (const { startedAt } of calls.flat()) holds(startedAt <= closedAt, 'a start after the close')
+  },
+  'D9 each attempt is counted for its URL': ({ calls, counted }) => {
+    for (const [at, requests] of calls.entries()) {
+      const verdicts = requests.filter(({ verdictAt }) => verdictAt !== undefined).length
+      // A timeout is a verdict too, though not the URL's own.
+      holds((counted[`url${at}`] ?? 0) >= verdicts, 'one was not counted')
+    }
+  },
+})
 
-describe('laws of a destination', () =>
-  it('hold in random worlds', async () => {
-    const reached = { ...nothing }
-    await fc.assert(destinationLaws(openOver, reached))
-    if (profile === 'short') return
-    const share = (count: number): number => count / reached.worlds
-    expect(share(reached.delivered)).toBeGreaterThan(0.2)
-    expect(share(reached.rejected)).toBeGreaterThan(0.01)
-    expect(share(reached.expired)).toBeGreaterThan(0.05)
-    expect(share(reached.abandoned)).toBeGreaterThan(0.05)
-    expect(share(reached.refused)).toBeGreaterThan(0.05)
-    expect(share(reached.orderedPairs)).toBeGreaterThan(0.05)
-    expect(share(reached.timedOut)).toBeGreaterThan(0.02)
-  }))
+describe('a destination', () => {
+  it('keeps its laws in random worlds', () => fc.assert(destinationLaws.all(openOver)))
+
+  fullTest('is tried in worlds with every end, in order, and with timeouts', async () => {
+    const traces = await Promise.all(
+      fc.sample(world, 300).map(async (given) => ({ given, trace: await play(given, openOver) })),
+    )
+    const share = (has: (one: (typeof traces)[number]) => boolean): number =>
+      traces.filter(has).length / traces.length
+    const ends = { Delivered: 0.2, Rejected: 0.01, Expired: 0.05, Abandoned: 0.05 }
+    for (const [tag, least] of Object.entries(ends))
+      expect(share(({ trace }) => tagsOf(trace).includes(tag))).toBeGreaterThan(least)
+    expect(share(({ trace }) => trace.refused > 0)).toBeGreaterThan(0.05)
+    expect(share(({ given, trace }) => given.ordered && trace.told.length > 3)).toBeGreaterThan(0.05)
+    const timedOut = share(({ given, trace }) =>
+      trace.calls.flat().some(({ startedAt, endedAt }) => endedAt === startedAt + given.timeout),
+    )
+    expect(timedOut).toBeGreaterThan(0.02)
+  })
+})
