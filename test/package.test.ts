@@ -18,6 +18,7 @@ import { formatMessage } from 'publint/utils'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fullTest } from './support/full.ts'
+import { profile } from './support/runs.ts'
 
 /** The top of the repository; ends in a slash. */
 const root: string = fileURLToPath(new URL('..', import.meta.url))
@@ -237,7 +238,7 @@ describe('the packed package', () => {
     expect(importing(specifiers)).toEqual(all(specifiers, 'ERR_PACKAGE_PATH_NOT_EXPORTED'))
   })
 
-  test.each(['nodenext', 'bundler'] as const)(
+  test.each(profile === 'short' ? (['nodenext'] as const) : (['nodenext', 'bundler'] as const))(
     'has types that hold for a user whose compiler resolves by %s',
     (by) => {
       const file = `${project}/user-${by}.ts`

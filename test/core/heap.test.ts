@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { heap } from '../../src/core/heap.ts'
 import type { Heap } from '../../src/core/heap.ts'
+import { same } from '../support/check.ts'
 
 /** Few keys, so that many are equal. */
 type Command =
@@ -66,11 +67,7 @@ const inOrder = (items: ReadonlyArray<number>): ReadonlyArray<number> => items.t
 const compare = (real: Heap<number>, wanted: Heap<number>, all: ReadonlyArray<Command>): void => {
   let pushed = 0
   const look = (): void =>
-    expect([real.size(), real.peekKey(), real.peek()]).toEqual([
-      wanted.size(),
-      wanted.peekKey(),
-      wanted.peek(),
-    ])
+    same([real.size(), real.peekKey(), real.peek()], [wanted.size(), wanted.peekKey(), wanted.peek()])
   for (const command of all) {
     switch (command.do) {
       case 'push':
@@ -80,20 +77,20 @@ const compare = (real: Heap<number>, wanted: Heap<number>, all: ReadonlyArray<Co
         }
         break
       case 'pop':
-        for (let i = 0; i < command.times; i++) expect(real.pop()).toBe(wanted.pop())
+        for (let i = 0; i < command.times; i++) same(real.pop(), wanted.pop())
         break
       case 'remove': {
         const matches = (item: number): boolean => item % command.every === 0
-        expect(inOrder(real.remove(matches))).toEqual(inOrder(wanted.remove(matches)))
+        same(inOrder(real.remove(matches)), inOrder(wanted.remove(matches)))
         break
       }
       case 'drain':
-        expect(inOrder(real.drain())).toEqual(inOrder(wanted.drain()))
+        same(inOrder(real.drain()), inOrder(wanted.drain()))
     }
     look()
   }
-  while (wanted.size() > 0) expect(real.pop()).toBe(wanted.pop())
-  expect([real.size(), real.peekKey(), real.peek(), real.pop()]).toEqual([0, undefined, undefined, undefined])
+  while (wanted.size() > 0) same(real.pop(), wanted.pop())
+  same([real.size(), real.peekKey(), real.peek(), real.pop()], [0, undefined, undefined, undefined])
 }
 
 describe('heap', () => {

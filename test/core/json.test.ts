@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { jsonFault } from '../../src/core/json.ts'
 import { same } from '../support/check.ts'
+import { character } from '../arbitraries/character.ts'
 
 const isJson = (text: string): boolean => {
   try {
@@ -22,7 +23,7 @@ const valid = fc.oneof(
 const piece = fc.oneof(
   fc.constantFrom(...Array.from('{}[]":,\\-+.eE01u tfn\n\u0000\u007f\ufeff')),
   fc.constantFrom('true', 'nul', '\\u12', '00', 'é'),
-  fc.string({ maxLength: 3, unit: 'binary' }),
+  fc.string({ maxLength: 3, unit: character }),
 )
 
 const edited = fc

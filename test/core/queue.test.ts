@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { queue, serialQueue } from '../../src/core/queue.ts'
 import type { Queue } from '../../src/core/queue.ts'
+import { same } from '../support/check.ts'
 
 type Command =
   | { readonly do: 'push'; readonly count: number }
@@ -34,16 +35,19 @@ const compare = (real: Queue<number>, all: ReadonlyArray<Command>): void => {
       case 'shift': {
         const wanted = held.splice(0, command.count)
         const found = Array.from({ length: command.count }, () => real.shift())
-        expect(found.filter((item) => item !== undefined)).toEqual(wanted)
+        same(
+          found.filter((item) => item !== undefined),
+          wanted,
+        )
         break
       }
       case 'drain':
-        expect(real.drain()).toEqual(held.splice(0))
+        same(real.drain(), held.splice(0))
     }
-    expect([real.size(), real.peek()]).toEqual([held.length, held[0]])
+    same([real.size(), real.peek()], [held.length, held[0]])
   }
-  expect(real.drain()).toEqual(held)
-  expect([real.size(), real.peek(), real.shift()]).toEqual([0, undefined, undefined])
+  same(real.drain(), held)
+  same([real.size(), real.peek(), real.shift()], [0, undefined, undefined])
 }
 
 describe('queue', () => {

@@ -10,6 +10,7 @@ import type { BatchPayload, EventPayload, Frame, Payload } from '../../src/event
 import { trackingFrame } from '../../src/event/trackingMessage.ts'
 import { toWebhookBody } from '../../src/event/webhookBody.ts'
 import { event, millis, text } from '../arbitraries/event.ts'
+import { character } from '../arbitraries/character.ts'
 
 interface Track {
   readonly type: 'track'
@@ -95,7 +96,7 @@ const batchOf = (
 const sentAt: Frame = { prefix: '{"é":[', suffix: ']}', sentAt: true }
 
 const texts = fc.array(
-  fc.oneof({ weight: 3, arbitrary: text }, fc.string(), fc.string({ unit: 'binary' }), fc.constant('')),
+  fc.oneof({ weight: 3, arbitrary: text }, fc.string(), fc.string({ unit: character }), fc.constant('')),
   { maxLength: 40, size: 'max' },
 )
 

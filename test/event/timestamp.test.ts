@@ -2,6 +2,8 @@ import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { fromMillis, isCanonical, notATimestamp, toTimestamp } from '../../src/event/timestamp.ts'
 import { timestamp } from '../arbitraries/event.ts'
+import { same } from '../support/check.ts'
+import { character } from '../arbitraries/character.ts'
 
 const taken: ReadonlyArray<readonly [unknown, string]> = [
   [new Date(0), '1970-01-01T00:00:00.000Z'],
@@ -74,18 +76,15 @@ it('isCanonical agrees with Date', () => {
     fc.property(
       timestamp,
       fc.nat({ max: 23 }),
-      fc.oneof(
-        fc.constantFrom(...'0123456789:-TZ.+ é٣'),
-        fc.string({ minLength: 1, maxLength: 1, unit: 'binary' }),
-      ),
+      fc.oneof(fc.constantFrom(...'0123456789:-TZ.+ é٣'), character),
       (text, at, other) => {
-        expect(isCanonical(text)).toBe(true)
-        expect(toTimestamp(text)).toBe(text)
+        same(isCanonical(text), true)
+        same(toTimestamp(text), text)
         const changed = text.slice(0, at) + other + text.slice(at + 1)
         // The machine's own reading is the judge; it takes 24:00 for the next day.
         const read = new Date(changed)
         const canonical = !Number.isNaN(read.getTime()) && read.toISOString() === changed
-        expect(isCanonical(changed)).toBe(canonical)
+        same(isCanonical(changed), canonical)
       },
     ),
   )

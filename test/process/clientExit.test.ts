@@ -1,6 +1,6 @@
 /** The natural end of a program, seen from outside: in processes of their own, with the built package. */
 import { spawn } from 'node:child_process'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, it } from 'vitest'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import type { FaultScript } from '../../src/testing/faults.ts'
 
@@ -26,126 +26,110 @@ const run = (program: string, url: string, env: Readonly<Record<string, string>>
     child.on('close', (code) => resolve({ code, stdout, stderr }))
   })
 
-const receiver = async (script: FaultScript = []) => {
-  const opened = await loopbackReceiver(script)
-  onTestFinished(() => opened.close())
-  return opened
-}
-
 /** Says how long the process went on after the end of the program, in milliseconds. */
 const LIFE = `const begun = performance.now()
 process.on('exit', () => console.log(Math.round(performance.now() - begun)))`
 
-const TWO = `client.track({ userId: 'u', event: 'a' })
-client.track({ userId: 'u', event: 'b' })`
+const OUTCOMES = 'client.outcomes$.subscribe(({ _tag }) => console.log(_tag))'
+const TWO = "client.track({ userId: 'u', event: 'a' })\nclient.track({ userId: 'u', event: 'b' })"
 
-describe('44: the natural end of a program', () => {
-  it('sends what is queued, and leaves within a round trip', async () => {
-    const endpoint = await receiver()
-    const { code, stdout } = await run(
-      `const client = createClient('key', { endpoint: url, flushAfter: 60_000 })\n${TWO}\n${LIFE}`,
-      endpoint.url,
-    )
-    expect(code).toBe(0)
-    expect(endpoint.received).toHaveLength(1)
+interface Program {
+  readonly what: string
+  readonly options: string
+  readonly then: string
+  /** What the endpoint does; without it there is no endpoint. */
+  readonly script?: FaultScript
+  readonly env?: Readonly<Record<string, string>>
+  readonly stdout: string | RegExp
+  readonly stderr?: RegExp
+  readonly requests?: number
+}
+
+const programs: ReadonlyArray<Program> = [
+  {
+    what: 'sends what is queued, and leaves within a round trip',
+    options: 'flushAfter: 60_000',
+    then: `${TWO}\n${LIFE}`,
+    script: [],
     // Far from any timer of the client: the flush is a minute away, and a kept connection would be open for seconds.
-    expect(Number(stdout)).toBeLessThan(2_000)
-  }, 30_000)
-
-  it('also of several clients, after retries that are due in time', async () => {
-    const endpoint = await receiver([{ do: 'status', code: 503 }, { do: 'hangUp' }])
-    const { code, stdout } = await run(
-      `for (let n = 0; n < 12; n++) {
-         const client = createClient('key', { endpoint: url, logger: false, random: () => 0 })
-         client.outcomes$.subscribe(({ _tag }) => console.log(_tag))
-         client.track({ userId: 'u', event: 'a' })
-       }`,
-      endpoint.url,
-    )
-    expect(code).toBe(0)
-    expect(stdout.trim().split('\n')).toEqual(Array.from({ length: 12 }, () => 'Delivered'))
-  }, 30_000)
-
-  it('an endpoint that never answers: it leaves when the time is over, and says what it abandons', async () => {
-    const endpoint = await receiver([{ do: 'silence' }])
-    const { code, stdout, stderr } = await run(
-      `const client = createClient('key', { endpoint: url, drainOnExit: 300, size: 1 })
-       client.outcomes$.subscribe(({ _tag }) => console.log(_tag))\n${TWO}`,
-      endpoint.url,
-    )
-    expect(code).toBe(0)
-    expect(stdout.trim().split('\n')).toEqual(['Abandoned', 'Abandoned'])
-    expect(stderr).toContain('abandoned')
-  }, 30_000)
-
-  it('an endpoint that is down: it does not wait for a retry that is not due in time', async () => {
-    const { code, stdout } = await run(
-      `const client = createClient('key', { endpoint: url, logger: false, random: () => 0.999, drainOnExit: 900 })
-       client.outcomes$.subscribe(({ _tag }) => console.log(_tag))\n${TWO}`,
-      'http://127.0.0.1:9/',
-    )
-    expect([code, stdout.trim().split('\n')]).toEqual([0, ['Abandoned', 'Abandoned']])
-  }, 30_000)
-
-  it('with drainOnExit off it leaves at once and sends nothing', async () => {
-    const endpoint = await receiver()
-    const { code } = await run(
-      `const client = createClient('key', { endpoint: url, drainOnExit: false })\n${TWO}`,
-      endpoint.url,
-    )
-    expect([code, endpoint.received.length]).toEqual([0, 0])
-  }, 30_000)
-
-  it('a flush and a close that are awaited hold the process for as long as they take', async () => {
-    const endpoint = await receiver([
+    stdout: /^[1-3]?\d{1,3}\n$/,
+    requests: 1,
+  },
+  {
+    what: 'sends what several clients have, after retries that are due in time',
+    options: 'logger: false, random: () => 0',
+    then: `for (let n = 0; n < 12; n++) {
+      const client = createClient('key', { endpoint: url, logger: false, random: () => 0 })
+      ${OUTCOMES}
+      client.track({ userId: 'u', event: 'a' })
+    }`,
+    script: [{ do: 'status', code: 503 }, { do: 'hangUp' }],
+    stdout: 'Delivered\n'.repeat(12),
+  },
+  {
+    what: 'leaves when the time is over if the endpoint never answers, and says what it abandons',
+    options: 'drainOnExit: 300, size: 1',
+    then: `${OUTCOMES}\n${TWO}`,
+    script: [{ do: 'silence' }],
+    stdout: 'Abandoned\nAbandoned\n',
+    stderr: /abandoned/,
+  },
+  {
+    what: 'does not wait for a retry that is not due in time',
+    options: 'logger: false, random: () => 0.999, drainOnExit: 900',
+    then: `${OUTCOMES}\n${TWO}`,
+    stdout: 'Abandoned\nAbandoned\n',
+  },
+  {
+    what: 'leaves at once and sends nothing with drainOnExit off',
+    options: 'drainOnExit: false',
+    then: TWO,
+    script: [],
+    stdout: '',
+    requests: 0,
+  },
+  {
+    what: 'is held by a flush and a close that are awaited',
+    options: 'logger: false, random: () => 0.05, drainOnExit: false',
+    then: `${TWO}
+      console.log((await client.flush()).delivered)
+      client.track({ userId: 'u', event: 'c' })
+      console.log((await client.close()).totals.delivered)`,
+    script: [
       { do: 'status', code: 503 },
       { do: 'status', code: 503 },
-    ])
-    const { code, stdout } = await run(
-      `const client = createClient('key', { endpoint: url, logger: false, random: () => 0.05, drainOnExit: false })\n${TWO}
-       console.log((await client.flush()).delivered)
-       client.track({ userId: 'u', event: 'c' })
-       console.log((await client.close()).totals.delivered)`,
-      endpoint.url,
-    )
-    expect([code, stdout]).toEqual([0, '2\n3\n'])
-  }, 30_000)
+    ],
+    stdout: '2\n3\n',
+  },
+  {
+    what: 'has no listener while it is idle; with DEBUG it logs messages and attempts, no payload and no key',
+    options: '',
+    then: `console.log(process.listenerCount('beforeExit'))
+      client.track({ userId: 'u', event: 'a', messageId: 'm1', properties: { secret: 'in here' }, colour: 'red' })
+      client.track({ userId: 'u' })
+      console.log(process.listenerCount('beforeExit'))
+      await client.flush()
+      console.log(process.listenerCount('beforeExit'))`,
+    script: [],
+    env: { DEBUG: 'analytics' },
+    stdout: '0\n1\n0\n',
+    stderr:
+      /^(?![^]*(in here|the key))(?=[^]*colour)(?=[^]*m1: accepted)(?=[^]*refused: event: is missing)(?=[^]*delivered 200)[^]*m1: delivered/,
+  },
+]
 
-  it('an idle client holds nothing, and no listener', async () => {
-    const endpoint = await receiver()
-    const { code, stdout } = await run(
-      `const client = createClient('key', { endpoint: url })
-       console.log(process.listenerCount('beforeExit'))
-       client.track({ userId: 'u', event: 'a' })
-       console.log(process.listenerCount('beforeExit'))
-       await client.flush()
-       console.log(process.listenerCount('beforeExit'))`,
-      endpoint.url,
-    )
-    expect([code, stdout]).toEqual([0, '0\n1\n0\n'])
-  }, 30_000)
-})
-
-describe('DEBUG=analytics', () => {
-  const program = `const client = createClient('the key', { endpoint: url })
-    client.track({ userId: 'u', event: 'a', messageId: 'm1', properties: { secret: 'in here' }, colour: 'red' })
-    client.track({ userId: 'u' })
-    await client.flush()`
-
-  it('logs every message and attempt, and no payload and no key', async () => {
-    const endpoint = await receiver()
-    const { code, stderr } = await run(program, endpoint.url, { DEBUG: 'analytics' })
-    expect(code).toBe(0)
-    expect(stderr).toMatch(/analytics.*colour/)
-    expect(stderr).toMatch(/analytics m1: accepted/)
-    expect(stderr).toMatch(/analytics.*refused: event: is missing/)
-    expect(stderr).toMatch(/analytics.*delivered 200/)
-    expect(stderr).toMatch(/analytics m1: delivered/)
-    expect(stderr).not.toMatch(/in here|the key/)
-  }, 30_000)
-
-  it('is silent without it', async () => {
-    const endpoint = await receiver()
-    expect((await run(program, endpoint.url)).stderr).toBe('')
-  }, 30_000)
-})
+describe('44: a program that ends by itself', () =>
+  it.concurrent.for(programs)('$what', { timeout: 30_000 }, async (program, { expect, onTestFinished }) => {
+    const { options, then, script, env = {}, stdout, stderr = /^$/, requests } = program
+    const endpoint = script === undefined ? undefined : await loopbackReceiver(script)
+    onTestFinished(() => endpoint?.close())
+    const source = `const client = createClient('the key', { endpoint: url, ${options} })\n${then}`
+    const ended = await run(source, endpoint?.url ?? 'http://127.0.0.1:9/', env)
+    expect(ended).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(stdout),
+      stderr: expect.stringMatching(stderr),
+    })
+    if (typeof stdout === 'string') expect(ended.stdout).toBe(stdout)
+    if (requests !== undefined) expect(endpoint?.received).toHaveLength(requests)
+  }))
