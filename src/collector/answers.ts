@@ -24,8 +24,10 @@ const answer = (status: number, body: object, headers: Readonly<Record<string, s
 export const no = (status: number, reason: string, headers: Readonly<Record<string, string>> = {}): Answer =>
   answer(status, { ok: false, reason }, headers)
 
+const RETRY = { 'Retry-After': '10' }
+
 /** Not now: the sender may try again in 10 s. */
-export const later = (reason: string, status = 503): Answer => no(status, reason, { 'Retry-After': '10' })
+export const later = (reason: string, status = 503): Answer => no(status, reason, RETRY)
 
 /** Every message was accepted. */
 export const allAccepted = (count: number): Answer => ({
@@ -50,18 +52,10 @@ export const withErrors = (
 /** A deletion was accepted. */
 export const deletionAccepted = (notifications: number): Answer => answer(200, { ok: true, notifications })
 
-export const unknownKey: Answer = no(
-  401,
-  'the write key is missing or unknown: send it as the user name of Basic authentication, or as writeKey in the body',
-  { 'WWW-Authenticate': 'Basic realm="headrace", charset="UTF-8"' },
-)
-
 /** `limit` is the bytes that a body may have. */
 export const tooLong = (limit: number): Answer =>
   no(413, `the body has more than ${String(limit)} bytes: send fewer messages at a time`)
 
-export const closing: Answer = later('the collector is closing')
-
+export const closing: Answer = no(503, 'the collector is closing', { ...RETRY, Connection: 'close' })
 export const tooSlow: Answer = no(408, 'the body took too long to come', { Connection: 'close' })
-
 export const tooManyUploads: Answer = later('too many bodies are coming at once')

@@ -6,6 +6,7 @@ import type { Refusal } from '../core/refusal.ts'
 import { sumOf } from '../core/totals.ts'
 import { openDestination, urlsSink, webhooksOf } from '../destination/createDestination.ts'
 import type { OpenDestination } from '../destination/createDestination.ts'
+import type { SharedOptions } from '../destination/settings.ts'
 import { listeners } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { hot } from '../log/streams.ts'
@@ -27,18 +28,13 @@ import type {
   DestinationOutcome,
   SourceStats,
 } from './collector.ts'
-import { deleter, sourcesById } from './deletions.ts'
-import { ingester, messageEncoder } from './ingest.ts'
+import { fromCode } from './envelope.ts'
+import { ingester } from './ingest.ts'
+import type { Ingester, Source, Target } from './ingest.ts'
 import { nodeMount } from './nodeMount.ts'
 import { requestHandler } from './requestHandler.ts'
-import type { Source, Target } from './route.ts'
 import { collectorOptions, decodeCollectorSettings } from './settings.ts'
-import type {
-  CheckedCollectorOptions,
-  CollectorSettings,
-  DestinationSettings,
-  SinkDestinationSettings,
-} from './settings.ts'
+import type { CheckedCollectorOptions, CollectorSettings, DestinationSettings } from './settings.ts'
 import { uploads } from './uploads.ts'
 import { webMount } from './webMount.ts'
 
@@ -57,61 +53,46 @@ const check = (
   ])
 }
 
-type MakeSink = (onEvent: Listener) => Sink<Payload<Event>>
-
-/** Each attempt has its time. The signer comes with the payload: what waits has none. */
-const ownSink =
-  ({ sink, sharedSecret }: SinkDestinationSettings, { clock, timeout }: CheckedCollectorOptions): MakeSink =>
-  (onEvent) => {
-    const signer = sharedSecret === undefined ? undefined : signerOf(sharedSecret)
-    const signed =
-      signer === undefined ? sink : contramap((payload: Payload<Event>) => ({ ...payload, signer }))(sink)
-    return withObserver(onEvent, { clock })(withTimeout(timeout, { clock })(signed))
+/** Makes the sink of a destination. One of the host's own has a time for each attempt, and its signer in the payload. */
+const sinkOf = (
+  settings: DestinationSettings,
+  options: SharedOptions,
+): ((onEvent: Listener) => Sink<Payload<Event>>) => {
+  const { clock, timeout } = options
+  const { sink, sharedSecret } = settings
+  if (sink === undefined) {
+    const urls = webhooksOf(settings, options)
+    return (onEvent) => urlsSink(urls, options, onEvent)
   }
-
-const sinkOf = (settings: DestinationSettings, options: CheckedCollectorOptions): MakeSink => {
-  if (settings.sink !== undefined) return ownSink(settings, options)
-  const urls = webhooksOf(settings, options)
-  return (onEvent) => urlsSink(urls, options, onEvent)
+  const signer = sharedSecret === undefined ? undefined : signerOf(sharedSecret)
+  const signed =
+    signer === undefined ? sink : contramap((payload: Payload<Event>) => ({ ...payload, signer }))(sink)
+  return (onEvent) => withObserver(onEvent, { clock })(withTimeout(timeout, { clock })(signed))
 }
 
-const openTarget = (
-  { name, enabled = true, outbox: folder }: DestinationSettings,
-  makeSink: MakeSink,
-  { outbox: outboxFor, ...options }: CheckedCollectorOptions,
-  onOutcome: (outcome: DestinationOutcome) => void,
-): Target => {
-  const given = folder ?? outboxFor?.(name)
-  const outbox = isStoredIn(given) ? { owner: name, ...given } : given
-  const all = { ...options, ...(outbox === undefined ? {} : { outbox }) }
-  try {
-    const destination = openDestination(makeSink, enabled, all, (outcome) =>
-      onOutcome({ destination: name, outcome }),
-    )
-    return { name, destination }
-  } catch (error) {
-    if (!(error instanceof OutboxError)) throw error
-    const { reason, path, message } = error
-    throw new OutboxError(outboxFault(reason, path, `destination ${JSON.stringify(name)}: ${message}`))
-  }
-}
-
-/** Opens all, or none: if one folder cannot be opened, the others are closed again. */
+/** Opens all destinations, or none: if one folder cannot be opened, the others are closed again. */
 const openTargets = (
   { destinations }: CollectorSettings,
-  options: CheckedCollectorOptions,
+  { outbox: outboxFor, ...options }: CheckedCollectorOptions,
   onOutcome: (outcome: DestinationOutcome) => void,
 ): ReadonlyArray<Target> => {
-  const sinks = destinations.map((each) => sinkOf(each, options))
   const opened: Target[] = []
-  try {
-    destinations.forEach((each, at) => {
-      const makeSink = sinks[at]
-      if (makeSink !== undefined) opened.push(openTarget(each, makeSink, options, onOutcome))
-    })
-  } catch (error) {
-    for (const { destination } of opened) void destination.close({ timeout: 0 })
-    throw error
+  for (const settings of destinations) {
+    const { name, enabled = true, outbox: folder } = settings
+    try {
+      const given = folder ?? outboxFor?.(name)
+      const outbox = isStoredIn(given) ? { owner: name, ...given } : given
+      const all = { ...options, ...(outbox === undefined ? {} : { outbox }) }
+      const destination = openDestination(sinkOf(settings, all), enabled, all, (outcome) =>
+        onOutcome({ destination: name, outcome }),
+      )
+      opened.push({ name, destination })
+    } catch (error) {
+      for (const { destination } of opened) void destination.close({ timeout: 0 })
+      if (!(error instanceof OutboxError)) throw error
+      const { reason, path, message } = error
+      throw new OutboxError(outboxFault(reason, path, `destination ${JSON.stringify(name)}: ${message}`))
+    }
   }
   return opened
 }
@@ -151,7 +132,7 @@ export const createCollector = (
   givenOptions: CollectorOptions = {},
 ): Collector => {
   const [settings, options] = check(givenSettings, givenOptions)
-  const { clock, whenFull, maxBatch, maxUploading } = options
+  const { clock, maxBatch, maxUploading } = options
   const now = steady(clock)
   const onEvent = listeners(options)
   let closing: Promise<CollectorClosing> | undefined
@@ -181,39 +162,42 @@ export const createCollector = (
   }
   const onRefused = (refusal: Refusal): void => onEvent({ _tag: 'Refused', at: now(), refusal })
 
-  const encode = messageEncoder(options, (keys) => onEvent({ _tag: 'UnknownKeys', at: now(), keys }))
-  const ingest = ingester(encode, whenFull, isClosing, {
-    accepted: (source, count, withoutTarget) => {
-      source.received += count
-      source.accepted += count
-      unrouted += withoutTarget
-    },
-    refused: (source, refusal) => {
-      source.received++
+  const stored = ingester(options, isClosing, (keys) => onEvent({ _tag: 'UnknownKeys', at: now(), keys }))
+  const ingest: Ingester['ingest'] = async (source, envelope) => {
+    const ingested = await stored.ingest(source, envelope)
+    const { length: received } = envelope.messages
+    source.received += received
+    source.accepted += received - ingested.refused.length
+    unrouted += ingested.unrouted
+    for (const { refusal } of ingested.refused) {
       reasons[refusal._tag]++
       onRefused(refusal)
-    },
-  })
-  const deleteUser = deleter(encode, whenFull, isClosing, (notifications) => {
-    deletions += notifications
-  })
+    }
+    return ingested
+  }
+  const deleteUser: Ingester['deleteUser'] = async (affected, call) => {
+    const deleted = await stored.deleteUser(affected, call)
+    if (!isLeft(deleted)) deletions += deleted.right.notifications
+    return deleted
+  }
 
-  const uploading = uploads(clock, options.uploadTimeout, maxUploading)
-  const handler = requestHandler({
-    authentication: authentication(
-      sources.map((source, at) => [settings.sources[at]?.writeKey ?? '', source] as const),
-    ),
+  const receiving = uploads(clock, options.uploadTimeout, maxBatch, maxUploading)
+  const owners = sources.map((source, at) => [settings.sources[at]?.writeKey ?? '', source] as const)
+  const handler = requestHandler(
+    authentication(owners),
     maxBatch,
     maxUploading,
     isClosing,
-    ingest,
-    deleteBySource: async (source, call) => {
-      const deleted = await deleteUser([source], call)
-      if (isLeft(deleted)) onRefused(deleted.left)
-      return deleted
+    {
+      ingest,
+      deleteUser: async (affected, call) => {
+        const deleted = await deleteUser(affected, call)
+        if (isLeft(deleted)) onRefused(deleted.left)
+        return deleted
+      },
     },
-    onDefect: defectIn('the collector'),
-  })
+    defectIn('the collector'),
+  )
 
   const destinationOf = (name: string): OpenDestination | undefined =>
     targets.find((target) => target.name === name)?.destination
@@ -230,7 +214,7 @@ export const createCollector = (
   const close: Collector['close'] = (given) => {
     if (closing !== undefined) return closing
     closing = Promise.resolve().then(() => shutDown(given))
-    uploading.close()
+    receiving.close()
     return closing
   }
 
@@ -249,23 +233,28 @@ export const createCollector = (
   }
 
   return {
-    handle: webMount(handler, uploading, maxBatch, onAnswered),
-    listener: nodeMount(handler, uploading, maxBatch, onAnswered),
+    handle: webMount(handler, receiving, onAnswered),
+    listener: nodeMount(handler, receiving, onAnswered),
     accept: async (id, message) => {
       const source = sources.find((each) => each.id === id)
       if (source === undefined)
         return left(invalid(message, [{ path: '', message: 'there is no source with this id' }]))
       if (!source.enabled) return left(disabled(message))
-      const { refused, id: messageId = '' } = await ingest(source, [message], {
-        owned: false,
-        size: Infinity,
-      })
+      const { refused, id: messageId = '' } = await ingest(source, fromCode(message))
       return refused[0] === undefined ? right({ id: messageId }) : left(refused[0].refusal)
     },
-    requestDeletion: async (userId, given): ReturnType<Collector['requestDeletion']> => {
-      // Callers without types may pass null.
-      const affected = sourcesById((given as typeof given | null)?.sources, sources)
-      return isLeft(affected) ? left(invalid(userId, affected.left)) : deleteUser(affected.right, { userId })
+    requestDeletion: async (userId, given) => {
+      const { sources: ids = sources.map(({ id }) => id) } = given ?? {}
+      const faults = ids.flatMap((id, at) =>
+        sources.some((source) => source.id === id)
+          ? []
+          : [{ path: `sources[${String(at)}]`, message: 'is not the id of a source' }],
+      )
+      if (faults.length > 0) return left(invalid(userId, faults))
+      return deleteUser(
+        sources.filter(({ id }) => ids.includes(id)),
+        { userId },
+      )
     },
     enable: (name) => {
       destinationOf(name)?.enable()

@@ -14,19 +14,32 @@ import type { Kind } from '../event/kinds.ts'
 import { no, tooLong } from './answers.ts'
 import type { Answer } from './answers.ts'
 
-/** What a path stands for: a batch, one message of a kind, or a deletion. */
-export type Endpoint =
-  | { readonly _tag: 'Batch' }
-  | { readonly _tag: 'Single'; readonly type: Exclude<Kind, 'delete'> }
-  | { readonly _tag: 'Delete' }
+/** What a path stands for: a batch, or one message of a kind. */
+export type Endpoint = 'batch' | Kind
 
-/** The messages of a body, and what it says for all of them. */
+/** Messages that came together, and what came with them. */
 export interface Envelope {
   readonly messages: ReadonlyArray<unknown>
-  readonly type?: Kind
-  readonly context?: Fields | undefined
-  readonly integrations?: Fields | undefined
+  /** Their kind, if the path says it. */
+  readonly type: Kind | undefined
+  /** Of the batch. The message's own keys win. */
+  readonly context: Fields | undefined
+  readonly integrations: Fields | undefined
+  /** Whether they come from `JSON.parse`, and need not be copied. */
+  readonly owned: boolean
+  /** Bytes of the text in which they came. `Infinity`: not known. */
+  readonly size: number
 }
+
+/** One message from code. */
+export const fromCode = (message: unknown, type?: Kind): Envelope => ({
+  messages: [message],
+  type,
+  context: undefined,
+  integrations: undefined,
+  owned: false,
+  size: Infinity,
+})
 
 /** Bytes of the shortest valid message, with a comma: `{"type":"page","userId":"u"}`. */
 const SHORTEST = 29
@@ -49,18 +62,21 @@ const withoutKey = (message: unknown): unknown => {
   return Object.fromEntries(Object.entries(message).filter(([name]) => name !== 'writeKey'))
 }
 
-/** The messages of a body, without the write key, or the answer if it has none. `limit` is the bytes that a body may have. */
-export const envelopeOf = (endpoint: Endpoint, body: unknown, limit: number): Either<Answer, Envelope> => {
-  if (endpoint._tag !== 'Batch') {
-    if (!isRecord(body)) return left(no(400, 'the body must be an object'))
-    const type = endpoint._tag === 'Delete' ? 'delete' : endpoint.type
-    return right({ messages: [withoutKey(body)], type })
-  }
-  if (!isRecord(body)) return left(no(400, 'the body must be an object with a batch'))
+/** The messages of a body, without the write key, or the answer if it has none. `maxBatch` is the bytes that a body may have. */
+export const envelopeOf = (
+  endpoint: Endpoint,
+  body: unknown,
+  owned: boolean,
+  size: number,
+  maxBatch: number,
+): Either<Answer, Envelope> => {
+  const isBatch = endpoint === 'batch'
+  if (!isRecord(body)) return left(no(400, `the body must be an object${isBatch ? ' with a batch' : ''}`))
+  if (!isBatch) return right({ ...fromCode(withoutKey(body), endpoint), owned, size })
   const batch = member(body, 'batch')
   const context = member(body, 'context')
   const integrations = member(body, 'integrations')
-  const most = Math.min(MAX_MESSAGES, Math.ceil(limit / SHORTEST))
+  const most = Math.min(MAX_MESSAGES, Math.ceil(maxBatch / SHORTEST))
   if (!Array.isArray(batch)) return left(no(400, 'the body must have a batch: an array of messages'))
   if (batch.length === 0) return left(no(400, 'the batch is empty'))
   if (batch.length > most)
@@ -69,7 +85,7 @@ export const envelopeOf = (endpoint: Endpoint, body: unknown, limit: number): Ei
     return left(no(400, "the batch's context must be an object"))
   if (integrations !== undefined && !isRecord(integrations))
     return left(no(400, "the batch's integrations must be an object"))
-  return right({ messages: batch.map(withoutKey), context, integrations })
+  return right({ messages: batch.map(withoutKey), type: undefined, context, integrations, owned, size })
 }
 
 /** The value of a JSON text, with or without a byte order mark. A fault is named by its place; the text is not quoted. */

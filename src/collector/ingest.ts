@@ -4,32 +4,52 @@
  * @module
  */
 
-import { isLeft, left } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
+import { isPromiseLike, messageOf } from '../core/awaitable.ts'
+import type { Awaitable } from '../core/awaitable.ts'
 import { isRecord } from '../core/json.ts'
 import type { Fields } from '../core/json.ts'
-import { closed, invalid, tooLarge } from '../core/refusal.ts'
-import type { Refusal } from '../core/refusal.ts'
+import { closed, full, invalid, notStored, tooLarge } from '../core/refusal.ts'
+import type { Closed, Full, NotStored, Refusal } from '../core/refusal.ts'
+import type { OpenDestination } from '../destination/createDestination.ts'
 import { eventEncoder } from '../destination/record.ts'
 import type { Event } from '../event/event.ts'
-import type { Kind } from '../event/kinds.ts'
+import { allows } from '../event/kinds.ts'
 import * as Limits from '../event/limits.ts'
 import type { EventPayload } from '../event/payload.ts'
-import { route, store } from './route.ts'
-import type { Routed, Source, StorageFailure, WhenFull } from './route.ts'
+import type { Deletion } from './collector.ts'
+import { fromCode } from './envelope.ts'
+import type { Envelope } from './envelope.ts'
 import type { CheckedCollectorOptions } from './settings.ts'
 
-/** What came with a message, outside of it. */
-export interface Origin {
-  /** Its kind, if the path says it. */
-  readonly type?: Kind | undefined
-  /** Of the batch. The message's own keys win. */
-  readonly context?: Fields | undefined
-  readonly integrations?: Fields | undefined
-  /** Whether it comes from `JSON.parse`, and need not be copied. */
-  readonly owned: boolean
-  /** Bytes of the text in which it came. `Infinity`: not known. */
-  readonly size: number
+/** A destination of a collector. */
+export interface Target {
+  readonly name: string
+  readonly destination: OpenDestination
+}
+
+/** A source of a collector. */
+export interface Source {
+  readonly id: string
+  readonly enabled: boolean
+  readonly deletions: boolean
+  /** The destinations that are connected to it, in the order of the settings. */
+  readonly targets: ReadonlyArray<Target>
+  received: number
+  accepted: number
+}
+
+/** Why an event was not stored. The sender must send it again. */
+type StorageFailure = Full | Closed | NotStored
+
+/** An event with its position in the request, and what became of it. */
+interface Routed {
+  readonly index: number
+  readonly payload: EventPayload<Event>
+  readonly targets: ReadonlyArray<Target>
+  /** The first failure to store it at a target. */
+  failure: StorageFailure | undefined
 }
 
 /** The message's own keys over those of the batch. What is no object is left for the codec to refuse. */
@@ -39,11 +59,11 @@ const under = (defaults: Fields, own: unknown): unknown => {
 }
 
 /** A message with what came beside it, and with its `originalTimestamp` if it has no `timestamp`. The same object if nothing is added. */
-const completed = (message: unknown, { type, context, integrations }: Origin): unknown => {
+const completed = (message: unknown, { type, context, integrations }: Envelope): unknown => {
   if (!isRecord(message)) return message
-  const timestamp = message['timestamp'] ?? undefined
-  const original = message['originalTimestamp'] ?? undefined
-  const takesOriginal = timestamp === undefined && original !== undefined
+  const original =
+    message['timestamp'] === undefined || message['timestamp'] === null ? message['originalTimestamp'] : null
+  const takesOriginal = original !== undefined && original !== null
   if (type === undefined && context === undefined && integrations === undefined && !takesOriginal)
     return message
   return {
@@ -90,57 +110,46 @@ const remaining = (budget: number, value: unknown, depth = Limits.nesting): numb
 }
 
 /** The JSON bytes of a message, or 0 if they are surely within `limit`. Undefined: nested too deeply to be written. */
-const sizeOf = (message: unknown, limit: number, { owned, size }: Origin): number | undefined => {
+const sizeOf = (message: unknown, limit: number, { owned, size }: Envelope): number | undefined => {
   if (size <= limit || (owned && remaining(limit, message) >= 0)) return 0
   try {
     return Buffer.byteLength(JSON.stringify(message))
   } catch (error) {
-    if (error instanceof RangeError) return undefined
     // An unknown key that cannot be written is left out, and the rest has its own limit.
-    return 0
+    return error instanceof RangeError ? undefined : 0
   }
 }
 
 const wrong = (message: unknown, path: string, what: string): Either<Refusal, never> =>
   left(invalid(message, [{ path, message: what }]))
 
-/** Makes the payload of a message, once for all its targets, or answers why not. Never throws. */
-export type EncodeMessage = (message: unknown, origin: Origin) => Either<Refusal, EventPayload<Event>>
+const TOO_DEEP = `must not be nested much deeper than ${String(Limits.nesting)} levels, in any key`
 
-/** `onUnknownKeys` is given top-level keys that no event has. */
-export const messageEncoder = (
+/** Makes the payload of a message, once for all its targets, or answers why not. Never throws. */
+const messageEncoder = (
   options: CheckedCollectorOptions,
   onUnknownKeys: (keys: ReadonlyArray<string>) => void,
-): EncodeMessage => {
+): ((message: unknown, envelope: Envelope) => Either<Refusal, EventPayload<Event>>) => {
   const { maxMessage } = options
   const encodeOwned = eventEncoder(options, onUnknownKeys, true)
   const encodeCopy = eventEncoder(options, onUnknownKeys)
 
-  const encode: EncodeMessage = (message, origin) => {
-    const encodeEvent = origin.owned ? encodeOwned : encodeCopy
-    let payload = encodeEvent(completed(message, origin))
-    if (isLeft(payload)) {
-      // Only here, because it is rare.
-      const present = withoutNulls(message)
-      if (present !== undefined) payload = encodeEvent(completed(present, origin))
-      if (isLeft(payload)) return left({ ...payload.left, input: message })
-    }
-    const { id, items } = payload.right
-    if (items[0].type === 'delete' && origin.type !== 'delete')
-      return wrong(message, 'type', 'must not be delete here: post deletions to /v1/delete')
-    const size = sizeOf(message, maxMessage, origin)
-    if (size === undefined)
-      return wrong(
-        message,
-        '',
-        `must not be nested much deeper than ${String(Limits.nesting)} levels, in any key`,
-      )
-    return size > maxMessage ? left(tooLarge(message, maxMessage, size, id)) : payload
-  }
-
-  return (message, origin) => {
+  return (message, envelope) => {
     try {
-      return encode(message, origin)
+      const encode = envelope.owned ? encodeOwned : encodeCopy
+      let payload = encode(completed(message, envelope))
+      if (isLeft(payload)) {
+        // Only here, because it is rare.
+        const present = withoutNulls(message)
+        if (present !== undefined) payload = encode(completed(present, envelope))
+        if (isLeft(payload)) return left({ ...payload.left, input: message })
+      }
+      const { id, items } = payload.right
+      if (items[0].type === 'delete' && envelope.type !== 'delete')
+        return wrong(message, 'type', 'must not be delete here: post deletions to /v1/delete')
+      const size = sizeOf(message, maxMessage, envelope)
+      if (size === undefined) return wrong(message, '', TOO_DEEP)
+      return size > maxMessage ? left(tooLarge(message, maxMessage, size, id)) : payload
     } catch {
       // A getter of a message from code may throw.
       return wrong(message, '', 'could not be read: give plain data')
@@ -148,61 +157,138 @@ export const messageEncoder = (
   }
 }
 
-/** A refused message, by its position in the request. */
-export interface RefusedMessage {
-  readonly index: number
-  readonly refusal: Refusal
+/** The enabled targets that the event's integrations allow. A deletion has no integrations and goes to all that are enabled. */
+const route = ({ targets }: Source, event: Event): ReadonlyArray<Target> => {
+  const integrations = event.type === 'delete' ? undefined : event.integrations
+  return targets.filter(({ destination, name }) => destination.isEnabled() && allows(integrations, name))
+}
+
+/** The bound of the first target that has no room for all of its events. */
+const missingRoom = (all: ReadonlyArray<Routed>): Full | undefined => {
+  for (const target of new Set(all.flatMap(({ targets }) => targets))) {
+    const { waiting, bytes, maxCount, maxBytes } = target.destination.occupancy()
+    const own = all.filter(({ targets }) => targets.includes(target))
+    if (waiting + own.length > maxCount) return full(undefined, 'count', maxCount)
+    const more = own.reduce((sum, { payload }) => sum + payload.byteLength, 0)
+    if (bytes + more > maxBytes) return full(undefined, 'bytes', maxBytes)
+  }
+  return undefined
+}
+
+type WhenFull = CheckedCollectorOptions['whenFull']
+
+/** Stores one event at one target. In memory it is done at once, and needs no promise. Never throws or rejects. */
+const storeAt = ({ destination }: Target, routed: Routed, whenFull: WhenFull): Awaitable<void> => {
+  const { payload } = routed
+  const failed = (error: unknown): void => void (routed.failure ??= notStored(payload, messageOf(error)))
+  const settle = (answer: Either<Full | Closed, unknown>): Awaitable<void> => {
+    if (!isLeft(answer)) return
+    if (answer.left._tag === 'Closed' || whenFull === 'refuse') {
+      routed.failure ??= answer.left
+      return
+    }
+    const added = destination.addDeadLetter(payload)
+    if (isPromiseLike(added))
+      return added.then((late) => {
+        if (isLeft(late)) routed.failure ??= late.left
+      })
+    if (isLeft(added)) routed.failure ??= added.left
+  }
+  try {
+    const answer = destination.enqueue(payload)
+    const done = isPromiseLike(answer) ? answer.then(settle) : settle(answer)
+    return isPromiseLike(done) ? done.then(undefined, failed) : undefined
+  } catch (error) {
+    failed(error)
+  }
+}
+
+/** Stores each event at its targets, and notes the first failure of each. */
+const store = (all: ReadonlyArray<Routed>, whenFull: WhenFull): Awaitable<unknown> => {
+  const missing = whenFull === 'refuse' ? missingRoom(all) : undefined
+  const pending: Array<PromiseLike<void>> = []
+  for (const routed of all) {
+    routed.failure = missing
+    for (const target of missing === undefined ? routed.targets : []) {
+      const stored = storeAt(target, routed, whenFull)
+      if (stored !== undefined) pending.push(stored)
+    }
+  }
+  return pending.length > 0 ? Promise.all(pending) : undefined
 }
 
 /** What became of messages that came together. */
 export interface Ingested {
-  readonly refused: ReadonlyArray<RefusedMessage>
+  /** By position in the request. */
+  readonly refused: ReadonlyArray<{ readonly index: number; readonly refusal: Refusal }>
   /** The first failure to store a valid message. The sender must send all of them again. */
   readonly failure: StorageFailure | undefined
+  /** Accepted messages that no destination wanted. */
+  readonly unrouted: number
   /** The id of the last valid message. */
   readonly id: string | undefined
 }
 
-/** Called with what is counted. */
-export interface IngestCounters {
-  readonly refused: (source: Source, refusal: Refusal) => void
-  readonly accepted: (source: Source, count: number, unrouted: number) => void
+/** Stores messages and deletions at the targets of their sources. Nothing here rejects. */
+export interface Ingester {
+  /** Takes messages that came together. One bad message takes nothing from the others. Resolves when the accepted ones are stored. */
+  readonly ingest: (source: Source, envelope: Envelope) => Promise<Ingested>
+  /** Deletes the user of `call` at every target of the sources: one notification for each, with an id of its own for each source. */
+  readonly deleteUser: (sources: ReadonlyArray<Source>, call: unknown) => Promise<Either<Refusal, Deletion>>
 }
 
-/** Takes messages of a source that came together. Resolves when the accepted ones are stored. */
-export type Ingest = (source: Source, messages: ReadonlyArray<unknown>, origin: Origin) => Promise<Ingested>
-
-/** One bad message takes nothing from the others. Never rejects. */
-export const ingester =
-  (encode: EncodeMessage, whenFull: WhenFull, isClosing: () => boolean, counters: IngestCounters): Ingest =>
-  async (source, messages, origin) => {
-    const refused: RefusedMessage[] = []
-    const routed: Array<Routed & { readonly index: number }> = []
-    let failure: StorageFailure | undefined
-    let unrouted = 0
-
-    const refuse = (index: number, refusal: Refusal): void => {
-      refused.push({ index, refusal })
-      counters.refused(source, refusal)
-    }
-
-    messages.forEach((message, index) => {
-      const encoded = encode(message, origin)
-      if (isLeft(encoded)) refuse(index, encoded.left)
-      else
-        routed.push({ index, payload: encoded.right, targets: route(source.targets, encoded.right.items[0]) })
-    })
-
-    const failures = isClosing() ? routed.map(() => closed(undefined)) : await store(routed, whenFull)
-    routed.forEach(({ index, targets }, at) => {
-      const failed = failures[at]
-      if (failed !== undefined) {
-        failure ??= failed
-        refuse(index, { ...failed, input: messages[index] })
-      } else if (targets.length === 0) {
-        unrouted++
-      }
-    })
-    counters.accepted(source, messages.length - refused.length, unrouted)
-    return { refused, failure, id: routed.at(-1)?.payload.id }
+export const ingester = (
+  options: CheckedCollectorOptions,
+  isClosing: () => boolean,
+  onUnknownKeys: (keys: ReadonlyArray<string>) => void,
+): Ingester => {
+  const { whenFull } = options
+  const encode = messageEncoder(options, onUnknownKeys)
+  const routedTo = (source: Source, index: number, payload: EventPayload<Event>): Routed => ({
+    index,
+    payload,
+    targets: route(source, payload.items[0]),
+    failure: undefined,
+  })
+  const storeAll = (all: ReadonlyArray<Routed>): Awaitable<unknown> => {
+    if (!isClosing()) return store(all, whenFull)
+    for (const routed of all) routed.failure = closed(undefined)
+    return undefined
   }
+
+  return {
+    ingest: async (source, envelope) => {
+      const { messages } = envelope
+      const refused: Array<Ingested['refused'][number]> = []
+      const routed: Routed[] = []
+      messages.forEach((message, index) => {
+        const encoded = encode(message, envelope)
+        if (isLeft(encoded)) refused.push({ index, refusal: encoded.left })
+        else routed.push(routedTo(source, index, encoded.right))
+      })
+      const stored = storeAll(routed)
+      if (stored !== undefined) await stored
+      let failure: StorageFailure | undefined
+      let unrouted = 0
+      for (const { index, targets, failure: own } of routed) {
+        failure ??= own
+        if (own !== undefined) refused.push({ index, refusal: { ...own, input: messages[index] } })
+        else if (targets.length === 0) unrouted++
+      }
+      return { refused, failure, unrouted, id: routed.at(-1)?.payload.id }
+    },
+    deleteUser: async (sources, call) => {
+      const envelope = fromCode(call, 'delete')
+      const routed: Routed[] = []
+      for (const source of sources) {
+        const encoded = encode(call, envelope)
+        if (isLeft(encoded)) return encoded
+        routed.push(routedTo(source, 0, encoded.right))
+      }
+      await storeAll(routed)
+      const failure = routed.find((each) => each.failure !== undefined)?.failure
+      if (failure !== undefined) return left({ ...failure, input: call })
+      return right({ notifications: routed.reduce((sum, { targets }) => sum + targets.length, 0) })
+    },
+  }
+}

@@ -6,6 +6,7 @@
 
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
+import { isRecord } from '../core/json.ts'
 import { show } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
 import {
@@ -16,19 +17,15 @@ import {
   no,
   tooLong,
   tooManyUploads,
-  unknownKey,
   withErrors,
 } from './answers.ts'
 import type { Answer, MessageError } from './answers.ts'
 import { isBasic } from './authentication.ts'
 import type { Authentication } from './authentication.ts'
 import type { Deletion } from './collector.ts'
-import type { Delete } from './deletions.ts'
 import { decompress, envelopeOf, parseBytes, writeKeyOf } from './envelope.ts'
 import type { Endpoint } from './envelope.ts'
-import { isRecord } from '../core/json.ts'
-import type { Ingest, Ingested } from './ingest.ts'
-import type { Source } from './route.ts'
+import type { Ingested, Ingester, Source } from './ingest.ts'
 
 /** What is known of a request before its body. */
 export interface Head {
@@ -56,10 +53,9 @@ export interface Admission {
 const SINGLES = ['identify', 'track', 'page', 'screen', 'group', 'alias'] as const
 
 const endpoints: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
-  ['batch', { _tag: 'Batch' }],
-  ['import', { _tag: 'Batch' }],
-  ['delete', { _tag: 'Delete' }],
-  ...SINGLES.map((type): [string, Endpoint] => [type, { _tag: 'Single', type }]),
+  ['batch', 'batch'],
+  ['import', 'batch'],
+  ...(['delete', ...SINGLES] as const).map((type): [string, Endpoint] => [type, type]),
 ])
 
 const PATH = /\/v1\/([a-z]+)\/*$/
@@ -73,6 +69,11 @@ export const endpointOf = (target: string): Endpoint | undefined => {
 const unknownPath: Answer = no(
   404,
   'there is nothing here: post to /v1/batch, /v1/import, /v1/delete, or /v1/ and one of identify, track, page, screen, group, alias',
+)
+const unknownKey: Answer = no(
+  401,
+  'the write key is missing or unknown: send it as the user name of Basic authentication, or as writeKey in the body',
+  { 'WWW-Authenticate': 'Basic realm="headrace", charset="UTF-8"' },
 )
 const notPost: Answer = no(405, 'only POST is understood here', { Allow: 'POST' })
 const isOff: Answer = no(404, 'the source of this write key is switched off')
@@ -167,45 +168,16 @@ export interface RequestHandler {
   readonly defect: (error: unknown) => Answer
 }
 
-/** What a request handler works with. */
-export interface RequestHandlerParts {
-  readonly authentication: Authentication<Source>
-  /** Bytes of a body, as it comes and decompressed. */
-  readonly maxBatch: number
-  /** Bytes of all bodies that are being decompressed. */
-  readonly maxUploading: number
-  readonly isClosing: () => boolean
-  readonly ingest: Ingest
-  readonly deleteBySource: (source: Source, call: unknown) => ReturnType<Delete>
-  readonly onDefect: (error: unknown) => void
-}
-
-export const requestHandler = ({
-  authentication,
-  maxBatch,
-  maxUploading,
-  isClosing,
-  ingest,
-  deleteBySource,
-  onDefect,
-}: RequestHandlerParts): RequestHandler => {
+/** `maxBatch`: bytes of a body, as it comes and decompressed. `maxUploading`: bytes of all bodies that are being decompressed. */
+export const requestHandler = (
+  authentication: Authentication<Source>,
+  maxBatch: number,
+  maxUploading: number,
+  isClosing: () => boolean,
+  { ingest, deleteUser }: Ingester,
+  onDefect: (error: unknown) => void,
+): RequestHandler => {
   let decompressing = 0
-
-  const admit: RequestHandler['admit'] = ({ method, target, header }) => {
-    const endpoint = endpointOf(target)
-    if (endpoint === undefined) return left(unknownPath)
-    if (method !== 'POST') return left(notPost)
-    if (isClosing()) return left(closing)
-    const authorization = header('authorization')
-    const isNamed = authorization !== undefined && isBasic(authorization)
-    const source = isNamed ? ifEnabled(authentication.byHeader(authorization)) : right(undefined)
-    if (isLeft(source)) return source
-    const coding = codingOf(header('content-encoding'))
-    if (!mayBeJson(header('content-type'), coding === 'gzip')) return left(notJson)
-    if (coding === undefined) return left(unknownCoding)
-    if (Number(header('content-length')) > maxBatch) return left(tooLong(maxBatch))
-    return right({ endpoint, source: source.right, isGzip: coding === 'gzip' })
-  }
 
   /** Counts each body as the most it may become: many small ones could hold any amount. One is always let in. */
   const decompressInTurn = async (bytes: Uint8Array): Promise<Either<Answer, Uint8Array>> => {
@@ -216,44 +188,57 @@ export const requestHandler = ({
     return whole
   }
 
-  const answerTo = async (
-    { endpoint, source: named }: Admission,
-    value: unknown,
-    size: number,
-    owned: boolean,
-  ): Promise<Answer> => {
-    const source = ifEnabled(named ?? authentication.byKey(writeKeyOf(value)))
-    if (isLeft(source)) return source.left
-    const envelope = envelopeOf(endpoint, value, maxBatch)
-    if (isLeft(envelope)) return envelope.left
-    const { messages, ...defaults } = envelope.right
-    if (endpoint._tag === 'Delete')
-      return source.right.deletions
-        ? deletionAnswer(await deleteBySource(source.right, messages[0]))
-        : noDeletions
-    const ingested = await ingest(source.right, messages, { ...defaults, owned, size })
-    return ingestAnswer(messages.length, endpoint._tag === 'Single', ingested)
-  }
-
   const defect = (error: unknown): Answer => {
     onDefect(error)
     return broken
   }
 
   return {
-    admit,
-    answer: async (admission, body) => {
+    admit: ({ method, target, header }) => {
+      const endpoint = endpointOf(target)
+      if (endpoint === undefined) return left(unknownPath)
+      if (method !== 'POST') return left(notPost)
+      if (isClosing()) return left(closing)
+      const authorization = header('authorization')
+      const isNamed = authorization !== undefined && isBasic(authorization)
+      const source = isNamed ? ifEnabled(authentication.byHeader(authorization)) : right(undefined)
+      if (isLeft(source)) return source
+      const coding = codingOf(header('content-encoding'))
+      if (!mayBeJson(header('content-type'), coding === 'gzip')) return left(notJson)
+      if (coding === undefined) return left(unknownCoding)
+      if (Number(header('content-length')) > maxBatch) return left(tooLong(maxBatch))
+      return right({ endpoint, source: source.right, isGzip: coding === 'gzip' })
+    },
+    answer: async ({ endpoint, source: named, isGzip }, body) => {
       try {
-        if (body._tag === 'Parsed') {
-          const { value, size } = body
+        let value: unknown
+        let size: number
+        const owned = body._tag === 'Bytes'
+        if (owned) {
+          const bytes = isGzip ? await decompressInTurn(body.bytes) : right(body.bytes)
+          if (isLeft(bytes)) return bytes.left
+          const parsed = parseBytes(bytes.right)
+          if (isLeft(parsed)) return parsed.left
+          value = parsed.right
+          size = bytes.right.byteLength
+        } else {
+          value = body.value
+          size = body.size
           if (size > maxBatch && size < Infinity) return tooLong(maxBatch)
-          return await answerTo(admission, value, size, false)
         }
-        const bytes = admission.isGzip ? await decompressInTurn(body.bytes) : right(body.bytes)
-        if (isLeft(bytes)) return bytes.left
-        const value = parseBytes(bytes.right)
-        if (isLeft(value)) return value.left
-        return await answerTo(admission, value.right, bytes.right.byteLength, true)
+        const source = ifEnabled(named ?? authentication.byKey(writeKeyOf(value)))
+        if (isLeft(source)) return source.left
+        const envelope = envelopeOf(endpoint, value, owned, size, maxBatch)
+        if (isLeft(envelope)) return envelope.left
+        if (endpoint !== 'delete')
+          return ingestAnswer(
+            envelope.right.messages.length,
+            endpoint !== 'batch',
+            await ingest(source.right, envelope.right),
+          )
+        return source.right.deletions
+          ? deletionAnswer(await deleteUser([source.right], envelope.right.messages[0]))
+          : noDeletions
       } catch (error) {
         return defect(error)
       }

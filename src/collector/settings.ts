@@ -5,9 +5,9 @@
  */
 
 import { resolve } from 'node:path'
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { hasFunctions, isRecord } from '../core/json.ts'
+import { hasFunctions } from '../core/json.ts'
 import {
   decodeOptions,
   flag,
@@ -89,25 +89,14 @@ const writeKey: Option<Secret> = option('a write key', (value) =>
     : decodeOptions(secretOption, value),
 )
 
-const sources = list(
-  'sources with an id and a writeKey',
-  1,
-  Infinity,
-  strict({ id: text, writeKey, enabled: optional(flag), deletions: optional(flag) }),
-  (all) => [
-    ...repeated(
-      'sources',
-      'id',
-      all.map(({ id }) => id),
-    ),
-    // Signatures of equal keys are equal, and show nothing of the keys.
-    ...repeated(
-      'sources',
-      'writeKey',
-      all.map((each) => signerOf(each.writeKey)('write key')),
-    ),
-  ],
-)
+const source = strict({ id: text, writeKey, enabled: optional(flag), deletions: optional(flag) })
+
+const sources = list('sources with an id and a writeKey', 1, Infinity, source, (all) => {
+  const ids = all.map(({ id }) => id)
+  // Signatures of equal keys are equal, and show nothing of the keys.
+  const keys = all.map((each) => signerOf(each.writeKey)('write key'))
+  return [...repeated('sources', 'id', ids), ...repeated('sources', 'writeKey', keys)]
+})
 
 const name: Option<string> = option('a name', (value) => {
   if (value === 'All') return left('must not be All: in an integrations map it means every destination')
@@ -120,48 +109,28 @@ const sink: Option<Sink<Payload<Event>>> = guarded(
     hasFunctions(value, ['deliver', 'close']) && typeof value['name'] === 'string',
 )
 
-const destinations = (sourceIds: ReadonlySet<unknown>, egress: Egress | undefined) => {
-  const sourceId = option<string>('the id of a source', (value) =>
-    typeof value === 'string' && sourceIds.has(value) ? right(value) : left('is not the id of a source'),
+const destinations = (egress: Egress | undefined) => {
+  const destination = strict(
+    {
+      name,
+      sources: list('ids of sources', 1, Infinity, text),
+      outbox: optional(storedIn),
+      sharedSecret: optional(secretOption),
+      enabled: optional(flag),
+      webhooks: optional(webhookList(egress)),
+      sink: optional(sink),
+    },
+    (each) =>
+      (each.webhooks === undefined) === (each.sink === undefined)
+        ? [{ path: '', message: 'must have either webhooks or a sink' }]
+        : [],
   )
-  return list(
-    'destinations',
-    0,
-    Infinity,
-    strict(
-      {
-        name,
-        sources: list('ids of sources', 1, Infinity, sourceId),
-        outbox: optional(storedIn),
-        sharedSecret: optional(secretOption),
-        enabled: optional(flag),
-        webhooks: optional(webhookList(egress)),
-        sink: optional(sink),
-      },
-      (each) =>
-        (each.webhooks === undefined) === (each.sink === undefined)
-          ? [{ path: '', message: 'must have either webhooks or a sink' }]
-          : [],
-    ),
-    (all) => [
-      ...repeated(
-        'destinations',
-        'name',
-        all.map((each) => each.name),
-      ),
-      // A folder holds the events of one destination.
-      ...repeated(
-        'destinations',
-        'outbox.path',
-        all.map(({ outbox }) => outbox && resolve(outbox.path)),
-      ),
-    ],
-  )
-}
-
-const sourceIdsIn = (input: unknown): ReadonlySet<unknown> => {
-  const given = isRecord(input) ? input['sources'] : undefined
-  return new Set(Array.isArray(given) ? given.map((each: unknown) => isRecord(each) && each['id']) : [])
+  return list('destinations', 0, Infinity, destination, (all) => {
+    const names = all.map((each) => each.name)
+    // A folder holds the events of one destination.
+    const folders = all.map(({ outbox }) => outbox && resolve(outbox.path))
+    return [...repeated('destinations', 'name', names), ...repeated('destinations', 'outbox.path', folders)]
+  })
 }
 
 /**
@@ -183,13 +152,25 @@ export const decodeCollectorSettings = (
   input: unknown,
   egress?: Egress,
 ): Either<ReadonlyArray<Fault>, CollectorSettings> => {
-  // The ids may be looked up although something else is wrong with the sources: all faults come at once.
-  const ids = decodeOptions(
-    option('ids', (given) => right(sourceIdsIn(given))),
+  const shape = { sources, destinations: destinations(egress) }
+  const decoded = decodeOptions(
+    strict(shape, (given) => {
+      const ids = given.sources.map(({ id }) => id)
+      return given.destinations.flatMap((destination, at) =>
+        destination.sources.flatMap((id, index) =>
+          ids.includes(id)
+            ? []
+            : [
+                {
+                  path: `destinations[${String(at)}].sources[${String(index)}]`,
+                  message: 'is not the id of a source',
+                },
+              ],
+        ),
+      )
+    }),
     input,
   )
-  if (isLeft(ids)) return ids
-  const decoded = decodeOptions(strict({ sources, destinations: destinations(ids.right, egress) }), input)
   // Each destination has webhooks or a sink, and not both: the rule above.
   return decoded as Either<ReadonlyArray<Fault>, CollectorSettings>
 }

@@ -223,7 +223,7 @@ describe('a web request with chunks', () => {
 
   it.each<[string, Uint8Array, number]>([
     ['with bytes', new Uint8Array(70_000), 413],
-    ['empty', new Uint8Array(0), 503],
+    ['empty', new Uint8Array(0), 413],
   ])('that never end (%s) is answered', async (_, piece, status) => {
     const { collector } = open()
     let pulled = 0
@@ -256,22 +256,19 @@ describe('a web request with chunks', () => {
 })
 
 it('uploads have room for everything again when all have ended', () => {
-  const sizes = fc.oneof(
-    fc.nat(50),
-    fc.constantFrom(Number.NaN, -5, Infinity, -Infinity, 0.1, undefined as unknown as number),
-  )
+  const sizes = fc.array(fc.array(fc.nat(50), { maxLength: 8 }), { minLength: 1, maxLength: 8 })
   fc.assert(
-    fc.property(fc.array(fc.array(sizes, { maxLength: 8 }), { minLength: 1, maxLength: 8 }), (bodies) => {
-      const all = uploads(virtualClock(), 1_000, 100)
+    fc.property(sizes, (bodies) => {
+      const all = uploads(virtualClock(), 1_000, 1_000, 100)
       const begun = bodies.map((pieces) => {
         const upload = all.begin(() => undefined)
-        for (const piece of pieces) upload.add(piece)
+        for (const piece of pieces) upload.add(new Uint8Array(piece))
         return upload
       })
       for (const { end } of begun) end()
       const last = all.begin(() => undefined)
-      expect([last.add(100), last.add(1)]).toEqual([true, false])
-      last.end()
+      const statuses = [100, 1].map((piece) => last.add(new Uint8Array(piece))?.status)
+      expect(statuses).toEqual([undefined, 503])
     }),
   )
 })

@@ -13,13 +13,13 @@ describe('endpointOf', () => {
     '/v1/batch?x=/v1/track',
     '/a/b/v1/batch',
     '/v1/import/#x',
-  ])('such as %s leads to a batch', (path) => expect(endpointOf(path)).toEqual({ _tag: 'Batch' }))
+  ])('such as %s leads to a batch', (path) => expect(endpointOf(path)).toBe('batch'))
 
   it.each(['identify', 'track', 'page', 'screen', 'group', 'alias'])(
     '/v1/%s leads to one message of that kind',
     (type) => {
-      expect(endpointOf(`/v1/${type}`)).toEqual({ _tag: 'Single', type })
-      expect(endpointOf(`/x/v1/${type}/?y`)).toEqual({ _tag: 'Single', type })
+      expect(endpointOf(`/v1/${type}`)).toBe(type)
+      expect(endpointOf(`/x/v1/${type}/?y`)).toBe(type)
     },
   )
 
@@ -40,7 +40,7 @@ describe('endpointOf', () => {
 
   it('that is as long as can be costs no time', () => {
     expect(endpointOf(`${'/v1/a'.repeat(20_000)}${'/'.repeat(100_000)}x`)).toBeUndefined()
-    expect(endpointOf('/v1/delete')).toEqual({ _tag: 'Delete' })
+    expect(endpointOf('/v1/delete')).toBe('delete')
   })
 })
 
