@@ -160,7 +160,7 @@ describe('bounds', () => {
     ])
     expect(list.map(isLeft)).toEqual(some(6).map(() => false))
     expect(ones.flat().map(isLeft)).toEqual(some(9).map((_, at) => at >= 4))
-    expect(outbox.enqueue(['x'])).toEqual([
+    expect(await outbox.enqueue(['x'])).toEqual([
       { _tag: 'Left', left: { _tag: 'Full', bound: 'count', limit: 10, input: 'x' } },
     ])
     await outbox.close()
@@ -427,7 +427,7 @@ describe('a wrong clock', () => {
     ])
     await before.close()
     const outbox = open(path, { clock: at(10 * DAY) })
-    expect(outbox.nextDue()).toBe(0)
+    expect(outbox.nextDue()).toBe(10 * DAY)
     expect(await outbox.lease(10 * DAY, ALL)).toMatchObject([{ item: 'far', firstAttemptAt: 10 * DAY }])
     expect(outbox.nextDue()).toBe(20 * DAY)
     expect(await outbox.lease(20 * DAY, ALL)).toMatchObject([{ item: 'near', firstAttemptAt: 10 * DAY }])

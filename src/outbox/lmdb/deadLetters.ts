@@ -1,11 +1,11 @@
-import type { Awaitable } from '../../core/awaitable.ts'
+import type { Full } from '../../core/refusal.ts'
 import { DEAD_PAGE } from '../outbox.ts'
 import type { DeadLetter, DeadLetters } from '../outbox.ts'
-import type { Bounds, Commits, Counters } from './commit.ts'
+import type { Commits } from './commit.ts'
 import type { ItemCodec } from './contract.ts'
 import { decodeDeadLetter, sizeIn, withAbout } from './records.ts'
 import { APPEND } from './store.ts'
-import type { Store } from './store.ts'
+import type { Counters, Store } from './store.ts'
 
 /** The dead letters of a store. */
 export interface StoredDeadLetters<A> extends DeadLetters<A> {
@@ -19,13 +19,13 @@ const CHUNK = 500
 interface Row<A> {
   readonly key: number
   readonly record: Buffer
-  readonly letter: DeadLetter<A>
+  readonly deadLetter: DeadLetter<A>
 }
 
 export const storedDeadLetters = <A>(
   { dead, fresh }: Store,
   commits: Commits,
-  bounds: Bounds,
+  boundFor: (counters: Readonly<Counters>, size: number) => Full['bound'] | undefined,
   codec: ItemCodec<A>,
   keepDead: number,
 ): StoredDeadLetters<A> => {
@@ -33,68 +33,56 @@ export const storedDeadLetters = <A>(
     Array.from(dead.getRange({ start: after + 1, limit }), ({ key, value }) => ({
       key,
       record: value,
-      letter: decodeDeadLetter(codec, key, value),
+      deadLetter: decodeDeadLetter(codec, key, value),
     }))
 
-  const add = (counters: Counters, record: Buffer): void => {
-    dead.putSync(++counters.lastDead, record, APPEND)
-    counters.dead++
-    if (counters.dead <= keepDead) return
-    for (const oldest of [...dead.getKeys({ limit: counters.dead - keepDead })]) {
-      dead.removeSync(oldest)
-      counters.dead--
-      counters.evictedDeadLetters++
-    }
-  }
-
-  /** Changes those that match, a chunk in each transaction. Leaves those that die meanwhile. */
+  /** Changes those that match, a chunk in each transaction, and counts them. Leaves those that die meanwhile. */
   const changeMatching = async (
-    matches: (letter: DeadLetter<A>) => boolean,
-    change: (rows: ReadonlyArray<Row<A>>) => Awaitable<number>,
+    matches: (deadLetter: DeadLetter<A>) => boolean,
+    change: (counters: Counters, row: Row<A>) => boolean,
   ): Promise<number> => {
     const last = commits.counters().lastDead
     let count = 0
     for (let after = 0; after < last;) {
       const rows = read(after, CHUNK)
-      const chosen = rows.filter(({ key, letter }) => key <= last && matches(letter))
-      if (chosen.length > 0) count += await change(chosen)
+      const chosen = rows.filter(({ key, deadLetter }) => key <= last && matches(deadLetter))
       after = rows.at(-1)?.key ?? last
+      if (chosen.length === 0) continue
+      count += await commits.write(chosen.length, false, (counters) => {
+        const changed = chosen.filter((row) => change(counters, row)).length
+        counters.dead -= changed
+        return () => changed
+      })
     }
     return count
   }
 
-  /** What the bounds have no room for stays dead. It waits again as a new item, so its deadline is a new one. */
-  const redrive = async (rows: ReadonlyArray<Row<A>>): Promise<number> => {
-    const chosen = rows
-      .map((row) => ({ ...row, size: sizeIn(row.record) }))
-      .filter(({ size }) => bounds.reserve(size) === undefined)
-    try {
-      return await commits.write(chosen.length, false, (counters) => {
-        const present = chosen.filter(({ key }) => dead.removeSync(key))
-        for (const { record, size } of present) {
+  return {
+    add: (counters, record) => {
+      dead.putSync(++counters.lastDead, record, APPEND)
+      counters.dead++
+      if (counters.dead <= keepDead) return
+      for (const oldest of [...dead.getKeys({ limit: counters.dead - keepDead })]) {
+        dead.removeSync(oldest)
+        counters.dead--
+        counters.evictedDeadLetters++
+      }
+    },
+    list: ({ after = '0', limit = DEAD_PAGE } = {}) =>
+      read(Number(after), limit).map(({ deadLetter }) => deadLetter),
+    // What the bounds have no room for stays dead. What is moved waits as a new item, so its deadline is a new one.
+    redrive: (matches) =>
+      changeMatching(
+        (deadLetter) => deadLetter.reason === 'ended' && matches(deadLetter),
+        (counters, { key, record }) => {
+          const size = sizeIn(record)
+          if (boundFor(counters, size) !== undefined || !dead.removeSync(key)) return false
           fresh.putSync(++counters.lastItem, withAbout(record, ''), APPEND)
           counters.waiting++
           counters.bytes += size
-          counters.dead--
-        }
-        return () => present.length
-      })
-    } finally {
-      for (const { size } of chosen) bounds.release(size)
-    }
-  }
-
-  const purge = (rows: ReadonlyArray<Row<A>>): Promise<number> =>
-    commits.write(rows.length, false, (counters) => {
-      const removed = rows.filter(({ key }) => dead.removeSync(key)).length
-      counters.dead -= removed
-      return () => removed
-    })
-
-  return {
-    add,
-    list: ({ after = '0', limit = DEAD_PAGE } = {}) => read(Number(after), limit).map(({ letter }) => letter),
-    redrive: (matches) => changeMatching((letter) => letter.reason === 'ended' && matches(letter), redrive),
-    purge: (matches) => changeMatching(matches, purge),
+          return true
+        },
+      ),
+    purge: (matches) => changeMatching(matches, (_, { key }) => dead.removeSync(key)),
   }
 }

@@ -1,4 +1,4 @@
-import { left, right } from 'fp-ts/lib/Either.js'
+import { isRight, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { resolve } from 'node:path'
 import { steady, systemClock } from '../../core/clock.ts'
@@ -16,9 +16,8 @@ import {
 import { full } from '../../core/refusal.ts'
 import type { Full } from '../../core/refusal.ts'
 import type { Entry } from '../outbox.ts'
-import { storedBookmarks } from './bookmarks.ts'
-import { boundsOf, groupCommit } from './commit.ts'
-import type { Bounds, Commits } from './commit.ts'
+import { groupCommit } from './commit.ts'
+import type { Commits } from './commit.ts'
 import { OutboxError, outboxFault } from './contract.ts'
 import type {
   Bookmark,
@@ -30,10 +29,10 @@ import type {
 } from './contract.ts'
 import { storedDeadLetters } from './deadLetters.ts'
 import { storedEntries } from './entries.ts'
-import { openStore } from './open.ts'
+import type { Fresh } from './entries.ts'
 import { aboutDead, encodeRecord, withAbout } from './records.ts'
-import { APPEND } from './store.ts'
-import type { Store } from './store.ts'
+import { APPEND, openStore } from './store.ts'
+import type { Counters, Store } from './store.ts'
 
 const newEntry = <A>(number: number, item: A): Entry<A> => ({
   id: String(number),
@@ -45,135 +44,75 @@ const newEntry = <A>(number: number, item: A): Entry<A> => ({
 const wrongAnswer = (member: string, answer: unknown, wanted: string): RangeError =>
   new RangeError(`the codec's ${member} answered ${String(answer)}: it must be ${wanted}`)
 
-/** Not every codec has types, and a wrong size would make the counters of the store useless. */
-const sizeOf = <A>(codec: ItemCodec<A>, item: A): number => {
+/** The size and text of an item. Not every codec has types, and a wrong size would make the counters of the store useless. */
+const encode = <A>(codec: ItemCodec<A>, item: A): { readonly size: number; readonly text: string } => {
   const size: unknown = codec.sizeOf(item)
-  if (typeof size === 'number' && size >= 0 && size <= Number.MAX_SAFE_INTEGER) return size
-  throw wrongAnswer('sizeOf', size, 'a number from 0')
+  if (!(typeof size === 'number' && size >= 0 && size <= Number.MAX_SAFE_INTEGER))
+    throw wrongAnswer('sizeOf', size, 'a number from 0')
+  const encoded: unknown = codec.toText(item)
+  if (typeof encoded !== 'string') throw wrongAnswer('toText', typeof encoded, 'a string')
+  return { size, text: encoded }
 }
 
-const textOf = <A>(codec: ItemCodec<A>, item: A): string => {
-  const text: unknown = codec.toText(item)
-  if (typeof text === 'string') return text
-  throw wrongAnswer('toText', typeof text, 'a string')
+interface StoredBookmarks extends Pick<
+  LmdbOutbox<unknown>,
+  'bookmark' | 'bookmarks' | 'remember' | 'forget'
+> {
+  /** Stores one, within a transaction. Answers what to do when that was synced. */
+  readonly put: (bookmark: Bookmark) => () => void
 }
 
-/** An item on its way into the store. */
-interface Offer<A> {
-  readonly item: A
-  readonly size: number
-  readonly text: string
-  /** The bound that has no room for it. */
-  readonly bound: Full['bound'] | undefined
-  /** Given within each transaction that writes it. */
-  number: number
+const checkBookmark = ({ name, value }: Bookmark): void => {
+  // Not every caller has types.
+  const given: ReadonlyArray<unknown> = [name, value]
+  if (name === '' || !given.every((each) => typeof each === 'string'))
+    throw new TypeError('a bookmark has a name and a value, which are strings, and a name is not empty')
 }
 
-/** The outbox over an open store. */
-const outboxOver = <A>(
-  store: Store,
-  closeStore: () => Promise<void>,
-  codec: ItemCodec<A>,
-  bounds: Bounds,
-  commits: Commits,
-  keepDead: number,
-  now: () => number,
-  onCorrupt: (record: CorruptRecord) => void,
-): LmdbOutbox<A> => {
-  const deadLetters = storedDeadLetters(store, commits, bounds, codec, keepDead)
-  const entries = storedEntries(store, commits, deadLetters, codec, now, onCorrupt)
-  const bookmarks = storedBookmarks(store, commits)
-  let closing: Promise<void> | undefined
-
-  /** @throws what the codec throws, before room is reserved for any item. */
-  const offersOf = (items: ReadonlyArray<A>): ReadonlyArray<Offer<A>> =>
-    items
-      .map((item) => ({ item, size: sizeOf(codec, item), text: textOf(codec, item) }))
-      .map(({ item, size, text }) => ({ item, size, text, bound: bounds.reserve(size), number: 0 }))
-
-  const answer = ({ item, size, bound, number }: Offer<A>): Either<Full, Entry<A>> => {
-    if (bound !== undefined)
-      return left(full(item, bound, bound === 'count' ? bounds.maxCount : bounds.maxBytes))
-    const entry = newEntry(number, item)
-    entries.enqueued(number, entry, size)
-    return right(entry)
+/** Bookmarks are stored by number, because a name may be longer than a key of lmdb. */
+const storedBookmarks = ({ bookmarks }: Store, commits: Commits): StoredBookmarks => {
+  const values = new Map<string, string>()
+  const keys = new Map<string, number>()
+  let lastKey = 0
+  for (const { key, value } of bookmarks.getRange()) {
+    // Written by `put`.
+    const [name, text] = JSON.parse(value) as [string, string]
+    values.set(name, text)
+    keys.set(name, key)
+    lastKey = key
   }
-
-  const write = (
-    offers: ReadonlyArray<Offer<A>>,
-    bookmark: Bookmark | undefined,
-  ): Promise<ReadonlyArray<Either<Full, Entry<A>>>> => {
-    const release = (): void => {
-      for (const { bound, size } of offers) if (bound === undefined) bounds.release(size)
-    }
-    return commits.write(
-      offers.length,
-      true,
-      (counters) => {
-        for (const offer of offers) {
-          if (offer.bound !== undefined) continue
-          offer.number = ++counters.lastItem
-          store.fresh.putSync(offer.number, encodeRecord(offer.size, offer.text), APPEND)
-          counters.waiting++
-          counters.bytes += offer.size
-        }
-        const stored = bookmark && bookmarks.put(bookmark)
-        return () => {
-          release()
-          stored?.()
-          return offers.map(answer)
-        }
-      },
-      release,
-    )
+  const keyOf = (name: string): number => {
+    const key = keys.get(name) ?? ++lastKey
+    keys.set(name, key)
+    return key
   }
-
+  const put = ({ name, value }: Bookmark): (() => void) => {
+    bookmarks.putSync(keyOf(name), JSON.stringify([name, value]))
+    return () => values.set(name, value)
+  }
   return {
-    durable: true,
-    enqueue: (items, { bookmark } = {}) => {
-      try {
-        if (bookmark !== undefined) bookmarks.check(bookmark)
-        const offers = offersOf(items)
-        return offers.every(({ bound }) => bound !== undefined) ? offers.map(answer) : write(offers, bookmark)
-      } catch (error) {
-        return Promise.reject(error instanceof Error ? error : new Error('the codec failed'))
-      }
+    put,
+    bookmark: (name) => values.get(name),
+    bookmarks: () => new Map(values),
+    remember: async (bookmark) => {
+      checkBookmark(bookmark)
+      await commits.write(1, true, () => put(bookmark))
     },
-    lease: (at, limits) => (closing === undefined ? entries.lease(at, limits) : []),
-    nack: entries.nack,
-    ack: entries.ack,
-    addDeadLetter: async (item, outcome) => {
-      const record = Buffer.from(encodeRecord(sizeOf(codec, item), textOf(codec, item)))
-      await commits.write(1, true, (counters) => {
-        const entry = newEntry(++counters.lastItem, item)
-        deadLetters.add(counters, withAbout(record, aboutDead(entry, outcome, now())))
-        return () => undefined
+    forget: async (name) => {
+      await commits.write(1, false, () => {
+        bookmarks.removeSync(keyOf(name))
+        return () => values.delete(name)
       })
     },
-    takeRemaining: () => [],
-    nextDue: (retriesOnly) => (closing === undefined ? entries.nextDue(retriesOnly) : undefined),
-    dead: { list: deadLetters.list, redrive: deadLetters.redrive, purge: deadLetters.purge },
-    bookmark: bookmarks.bookmark,
-    bookmarks: bookmarks.bookmarks,
-    remember: bookmarks.remember,
-    forget: bookmarks.forget,
-    stats: () => {
-      const { waiting, bytes, dead, evictedDeadLetters } = commits.counters()
-      const { maxCount, maxBytes } = bounds
-      return { waiting, bytes, dead, evictedDeadLetters, maxCount, maxBytes }
-    },
-    close: () => (closing ??= commits.end().then(closeStore)),
   }
 }
 
 const ignore = (): void => undefined
 
-const codec = methods<ItemCodec<unknown>>('an ItemCodec', 'toText', 'fromText', 'sizeOf')
-
 /** What is checked of the options. The types hold the rest. */
 const optionsOf = strict({
   path: text,
-  codec,
+  codec: methods<ItemCodec<unknown>>('an ItemCodec', 'toText', 'fromText', 'sizeOf'),
   maxCount: withDefault(wholeNumber('items', 1), 2_000_000),
   maxBytes: withDefault(wholeNumber('bytes', 1), 8_589_934_592),
   keepDead: withDefault(wholeNumber('items', 0), 100_000),
@@ -216,8 +155,73 @@ export const lmdbOutbox = <A>(options: LmdbOutboxOptions<A>): LmdbOutbox<A> => {
   const now = steady(clock)
   const { store, close } = openStore(resolve(path), codec.kind ?? 'items', owner, now())
   const commits = groupCommit(store)
-  const bounds = boundsOf(commits.counters, maxCount, maxBytes)
-  return outboxOver(store, close, codec, bounds, commits, keepDead, now, onCorrupt)
+  const boundFor = ({ waiting, bytes }: Readonly<Counters>, size: number): Full['bound'] | undefined => {
+    if (waiting >= maxCount) return 'count'
+    return bytes + size > maxBytes ? 'bytes' : undefined
+  }
+  const refuse = (item: A, bound: Full['bound']): Either<Full, never> =>
+    left(full(item, bound, bound === 'count' ? maxCount : maxBytes))
+  const deadLetters = storedDeadLetters(store, commits, boundFor, codec, keepDead)
+  const entries = storedEntries(store, commits, deadLetters, codec, now, onCorrupt)
+  const { put, ...bookmarks } = storedBookmarks(store, commits)
+  let closing: Promise<void> | undefined
+
+  const enqueue: LmdbOutbox<A>['enqueue'] = async (items, { bookmark } = {}) => {
+    if (bookmark !== undefined) checkBookmark(bookmark)
+    const offers = items.map((item) => ({ item, ...encode(codec, item) }))
+    const refusals = offers.flatMap(({ item, size }) => {
+      const bound = boundFor(commits.counters(), size)
+      return bound === undefined ? [] : refuse(item, bound)
+    })
+    // A full store is not asked again.
+    if (refusals.length === offers.length) return refusals
+    return commits.write(offers.length, true, (counters) => {
+      const added: Array<Fresh<A>> = []
+      const answers = offers.map(({ item, size, text: encoded }): Either<Full, Entry<A>> => {
+        const bound = boundFor(counters, size)
+        if (bound !== undefined) return refuse(item, bound)
+        const number = ++counters.lastItem
+        store.fresh.putSync(number, encodeRecord(size, encoded), APPEND)
+        counters.waiting++
+        counters.bytes += size
+        const entry = newEntry(number, item)
+        added.push({ number, entry, size })
+        return right(entry)
+      })
+      const remember = bookmark !== undefined && answers.some(isRight) ? put(bookmark) : ignore
+      return () => {
+        remember()
+        entries.enqueued(added)
+        return answers
+      }
+    })
+  }
+
+  return {
+    durable: true,
+    enqueue,
+    lease: (at, limits) => (closing === undefined ? entries.lease(at, limits) : []),
+    nack: entries.nack,
+    ack: entries.ack,
+    addDeadLetter: async (item, outcome) => {
+      const encoded = encode(codec, item)
+      await commits.write(1, true, (counters) => {
+        const record = encodeRecord(encoded.size, encoded.text)
+        const about = aboutDead(newEntry(++counters.lastItem, item), outcome, now())
+        deadLetters.add(counters, withAbout(record, about))
+        return ignore
+      })
+    },
+    takeRemaining: () => [],
+    nextDue: (retriesOnly) => (closing === undefined ? entries.nextDue(retriesOnly) : undefined),
+    dead: { list: deadLetters.list, redrive: deadLetters.redrive, purge: deadLetters.purge },
+    ...bookmarks,
+    stats: () => {
+      const { waiting, bytes, dead, evictedDeadLetters } = commits.counters()
+      return { waiting, bytes, dead, evictedDeadLetters, maxCount, maxBytes }
+    },
+    close: () => (closing ??= commits.end().then(close)),
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
 /**
- * The trees of a stored outbox in one lmdb file.
+ * The trees of a stored outbox in one lmdb file, and how it is opened: load lmdb, make the folder, lock it, check its file, open its trees,
+ * compare kind and owner.
  *
  * - `fresh`: items that were never put back, by number, in the order of their enqueue;
  * - `retries`: items that wait for a retry, by due time and number;
@@ -9,12 +10,19 @@
  *
  * @module
  */
-import { existsSync } from 'node:fs'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { accessSync, constants, existsSync, mkdirSync, statSync, statfsSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type * as Lmdb from 'lmdb'
+import { messageOf } from '../../core/awaitable.ts'
+import { OutboxError, outboxFault } from './contract.ts'
+import type { OutboxReason } from './contract.ts'
+import { fileFault } from './fileCheck.ts'
+import { codeOf, lock } from './lock.ts'
 
 /** The version of this layout. A store with a later one is refused. */
-export const VERSION = 1
+const VERSION = 1
 
 /** Due time, and number of the item. */
 export type RetryKey = [due: number, number: number]
@@ -30,15 +38,62 @@ export interface Store {
   readonly meta: Lmdb.Database<string, string>
 }
 
-export const DATA_FILE = 'data.mdb'
-export const LOCKS_FILE = 'lock.mdb'
-export const VERSION_KEY = 'version'
-export const KIND_KEY = 'kind'
-export const OWNER_KEY = 'owner'
+const DATA_FILE = 'data.mdb'
+const LOCKS_FILE = 'lock.mdb'
+const VERSION_KEY = 'version'
+const KIND_KEY = 'kind'
+const OWNER_KEY = 'owner'
 export const COUNTERS_KEY = 'counters'
 
 /** The key is larger than every other key: lmdb skips the search and fills its pages. */
 export const APPEND = { append: true } as const
+
+/** The counters of a store. Each transaction stores them, so opening a store counts nothing. */
+export interface Counters {
+  waiting: number
+  bytes: number
+  dead: number
+  evictedDeadLetters: number
+  /** The number of the last item. No number is used again, so ids are unique in a store. */
+  lastItem: number
+  /** The number of the last dead letter. */
+  lastDead: number
+}
+
+export const NO_COUNTERS: Readonly<Counters> = {
+  waiting: 0,
+  bytes: 0,
+  dead: 0,
+  evictedDeadLetters: 0,
+  lastItem: 0,
+  lastDead: 0,
+}
+
+/** The counters that a store holds; undefined if they are no counters. */
+export const countersIn = ({ meta }: Pick<Store, 'meta'>): Counters | undefined => {
+  try {
+    // Each field is checked below. A missing one is not a number from 0.
+    const counters = JSON.parse(meta.get(COUNTERS_KEY) ?? '') as Counters
+    const { waiting, bytes, dead, evictedDeadLetters, lastItem, lastDead } = counters
+    const all = [waiting, bytes, dead, evictedDeadLetters, lastItem, lastDead]
+    return all.every((count) => count >= 0) ? counters : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** With less free space on the disk, in bytes, no new items are taken. */
+export const RESERVED_SPACE: number = 8 * 1_048_576
+
+/** The free bytes of the disk; undefined if the file system does not say. */
+export const freeSpace = (path: string): number | undefined => {
+  try {
+    const { bavail, blocks, bsize } = statfsSync(path)
+    return blocks > 0 ? bavail * bsize : undefined
+  } catch {
+    return undefined
+  }
+}
 
 /** `permissionsMode` is missing in the types of lmdb. */
 const ENV = {
@@ -61,10 +116,8 @@ const view = {
 /** `encoder` is missing in the types of lmdb. */
 const VIEW = { encoding: 'binary', encoder: view } as const
 
-export const openEnv = (lmdb: typeof Lmdb, path: string): Store['env'] => lmdb.open<Buffer, string>(path, ENV)
-
 /** Opens the trees and creates missing ones. */
-export const openTrees = (path: string, env: Store['env']): Store => ({
+const openTrees = (path: string, env: Store['env']): Store => ({
   path,
   env,
   fresh: env.openDB<Buffer, number>('fresh', VIEW),
@@ -76,3 +129,162 @@ export const openTrees = (path: string, env: Store['env']): Store => ({
 
 /** Whether a folder holds a store, or a file of its name. */
 export const isStoreIn = (path: string): boolean => existsSync(join(path, DATA_FILE))
+
+/** Bytes of the file of reader locks. lmdb maps it into memory; on a full disk its first write there ends the process. */
+const LOCKS_SIZE = 8_192
+
+/** A store that is open and locked. */
+export interface OpenStore {
+  readonly store: Store
+  /** Closes it and releases the lock. */
+  readonly close: () => Promise<void>
+}
+
+const refusal = (reason: OutboxReason, path: string, message: string): OutboxError =>
+  new OutboxError(outboxFault(reason, path, message))
+
+const notAnOutbox = (path: string, what: string): OutboxError =>
+  refusal('notAnOutbox', path, `${join(path, DATA_FILE)} ${what}: give the outbox a folder of its own`)
+
+const damaged = (path: string, what: string): OutboxError =>
+  refusal(
+    'damaged',
+    path,
+    `${join(path, DATA_FILE)} ${what}: it was left as it is; bring back a copy of the folder, or move it away to start with an empty one`,
+  )
+
+const noSpace = (path: string): OutboxError =>
+  refusal('noSpace', path, `no space is left for the outbox in ${path}: make some, or give it another folder`)
+
+const systemError = (path: string, error: unknown): OutboxError =>
+  codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT'
+    ? noSpace(path)
+    : refusal(
+        'noAccess',
+        path,
+        `the folder ${path} of the outbox cannot be used: let this user make, read and write it (${messageOf(error)})`,
+      )
+
+const load = (path: string): typeof Lmdb => {
+  try {
+    // An optional dependency, loaded when an outbox is opened. `require` has no types; these describe the package.
+    return createRequire(import.meta.url)('lmdb') as typeof Lmdb
+  } catch (error) {
+    const message = `an outbox on a disk needs the package lmdb, which could not be loaded: run "npm install lmdb" (${messageOf(error)})`
+    throw refusal('missing', path, message)
+  }
+}
+
+/** Checks the files in the folder as far as lmdb would end the process, or hide the reason. */
+const checkFiles = (path: string): void => {
+  const data = join(path, DATA_FILE)
+  const locks = join(path, LOCKS_FILE)
+  if (isStoreIn(path)) {
+    if (!statSync(data).isFile()) throw notAnOutbox(path, 'is not a file')
+    accessSync(data, constants.R_OK | constants.W_OK)
+    const fault = fileFault(data)
+    if (fault !== undefined)
+      throw fault.reason === 'damaged' ? damaged(path, fault.what) : notAnOutbox(path, fault.what)
+  } else if ((freeSpace(path) ?? Infinity) < RESERVED_SPACE) throw noSpace(path)
+  const found = statSync(locks, { throwIfNoEntry: false })
+  if (found === undefined || found.size === 0) writeFileSync(locks, Buffer.alloc(LOCKS_SIZE), { mode: 0o600 })
+  else accessSync(locks, constants.R_OK | constants.W_OK)
+}
+
+/** The `meta` tree; undefined if the store has none. `create: false` is missing in the types of lmdb. */
+const metaOf = (env: Store['env']): Store['meta'] | undefined => {
+  const options = { encoding: 'string', create: false } as const
+  return env.openDB<string, string>('meta', options)
+}
+
+const checkVersion = (env: Store['env'], path: string): void => {
+  const meta = metaOf(env)
+  // A process that ended while it created the store leaves one without any tree.
+  if (meta === undefined && env.getKeysCount({ limit: 1 }) === 0) return
+  const version = Number(meta?.get(VERSION_KEY) ?? NaN)
+  if (!Number.isSafeInteger(version)) throw notAnOutbox(path, 'was not written by headrace')
+  if (version <= VERSION) return
+  throw refusal(
+    'newerVersion',
+    path,
+    `the outbox in ${path} has layout ${String(version)}, and this headrace knows up to ${String(VERSION)}: use the headrace that wrote it`,
+  )
+}
+
+/** Whether a store holds what it is opened for. An empty store may be taken by another owner. */
+const checkContent = (store: Store, kind: string, owner: string | undefined): void => {
+  const { meta, path } = store
+  const counters = countersIn(store)
+  if (counters === undefined) throw damaged(path, 'has lost its counters')
+  const foundKind = meta.get(KIND_KEY)
+  if (foundKind !== kind)
+    throw refusal(
+      'otherKind',
+      path,
+      `the outbox in ${path} holds ${String(foundKind)}, and was opened for ${kind}: give each its own folder`,
+    )
+  const found = meta.get(OWNER_KEY)
+  const isEmpty = counters.waiting === 0 && counters.dead === 0
+  if (owner === undefined || found === undefined || found === owner || isEmpty) return
+  throw refusal(
+    'otherOwner',
+    path,
+    `the outbox in ${path} belongs to ${JSON.stringify(found)}, and was opened for ${JSON.stringify(owner)}: give each its own folder, or, if it is the same one under a new name, set the owner of this outbox to ${JSON.stringify(found)}`,
+  )
+}
+
+const initialise = ({ env, meta }: Store, kind: string): void =>
+  env.transactionSync(() => {
+    meta.putSync(VERSION_KEY, String(VERSION))
+    meta.putSync(KIND_KEY, kind)
+    meta.putSync(COUNTERS_KEY, JSON.stringify(NO_COUNTERS))
+  })
+
+const writeOwner = ({ env, meta }: Store, owner: string | undefined): void => {
+  if (owner === undefined || meta.get(OWNER_KEY) === owner) return
+  try {
+    env.transactionSync(() => meta.putSync(OWNER_KEY, owner))
+  } catch {
+    // On a full disk the items can still be sent. The next process writes it.
+  }
+}
+
+const ignore = (): void => undefined
+
+const openLocked = (lmdb: typeof Lmdb, path: string, kind: string, owner: string | undefined): Store => {
+  checkFiles(path)
+  const env = lmdb.open<Buffer, string>(path, ENV)
+  try {
+    checkVersion(env, path)
+    const store = openTrees(path, env)
+    if (store.meta.get(VERSION_KEY) === undefined) initialise(store, kind)
+    checkContent(store, kind, owner)
+    writeOwner(store, owner)
+    return store
+  } catch (error) {
+    // Nothing is under way in it, so it is closed when this returns.
+    env.close().then(ignore, ignore)
+    throw error instanceof OutboxError ? error : damaged(path, `cannot be read (${messageOf(error)})`)
+  }
+}
+
+/**
+ * Opens the store in a folder. `path` is absolute; `now` is the time that the lock file names.
+ *
+ * @throws OutboxError when it cannot be opened.
+ */
+export const openStore = (path: string, kind: string, owner: string | undefined, now: number): OpenStore => {
+  const lmdb = load(path)
+  let release: (() => void) | undefined
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+    const locked = lock(path, now)
+    if (isLeft(locked)) throw refusal('inUse', path, `the outbox in ${path} is in use ${locked.left}`)
+    release = locked.right
+    const store = openLocked(lmdb, path, kind, owner)
+    return { store, close: () => store.env.close().then(release) }
+  } catch (error) {
+    release?.()
+    throw error instanceof OutboxError ? error : systemError(path, error)
+  }
+}
