@@ -43,14 +43,6 @@ const NAMELESS = 'must have a letter or a digit: the trait is named after it'
 /**
  * The trait names of all audiences and computed traits that go to the same receivers, in order. A name without a letter or digit is
  * a fault, and so are two names that become the same trait. All faults are listed, by position.
- *
- * @example
- * import { traitNamesOf } from 'headrace/collector'
- * console.log(traitNamesOf(['VIP Customers', 'Trial']))
- * // => { _tag: 'Right', right: [ 'vip_customers', 'trial' ] }
- * const colliding = traitNamesOf(['VIP', 'vip!'])
- * if (colliding._tag === 'Left') for (const { path, message } of colliding.left) console.log(path, message)
- * // => [1] becomes the same trait as [0]: rename one of them
  */
 export const traitNamesOf = (
   names: ReadonlyArray<string>,
@@ -75,14 +67,7 @@ export interface Change<V> {
   readonly value: V
 }
 
-/**
- * The users who joined an audience (`true`), in the order of `current`, then those who left it (`false`), in the order of `previous`.
- *
- * @example
- * import { membershipChanges } from 'headrace/collector'
- * console.log(membershipChanges(new Set(['ann', 'bob']), new Set(['bob', 'cid'])))
- * // => [ { userId: 'cid', value: true }, { userId: 'ann', value: false } ]
- */
+/** The users who joined an audience (`true`), in the order of `current`, then those who left it (`false`), in that of `previous`. */
 export const membershipChanges = (
   previous: ReadonlySet<string>,
   current: ReadonlySet<string>,
@@ -96,11 +81,6 @@ export const membershipChanges = (
 /**
  * The users whose value of a computed trait changed, in the order of `current`, then those who are gone, in the order of `previous`: their
  * value is `null`. A null in a state means the same as no value. Values are compared as data; the order of keys does not matter.
- *
- * @example
- * import { traitChanges } from 'headrace/collector'
- * console.log(traitChanges(new Map([['ann', 3], ['bob', 5]]), new Map([['bob', 5], ['cid', 1]])))
- * // => [ { userId: 'cid', value: 1 }, { userId: 'ann', value: null } ]
  */
 export const traitChanges = <V>(
   previous: ReadonlyMap<string, V>,
@@ -141,15 +121,9 @@ export interface SyncOptions<S> {
   readonly previous?: S
 }
 
-/** Undefined if it is not iterable, or cannot be read to its end. A string is iterable, but never meant. */
-const readState = <I, S>(state: I, copy: (state: I) => S): S | undefined => {
-  if (typeof state !== 'object' || state === null || !(Symbol.iterator in state)) return undefined
-  try {
-    return copy(state)
-  } catch {
-    return undefined
-  }
-}
+/** A string is iterable, but never meant. */
+const isIterable = (state: unknown): boolean =>
+  typeof state === 'object' && state !== null && Symbol.iterator in state
 
 const syncOperator = <I, S, V>(
   what: string,
@@ -159,15 +133,14 @@ const syncOperator = <I, S, V>(
   changes: (previous: S, current: S) => ReadonlyArray<Change<V>>,
 ): ((states: Observable<I>) => Observable<Sync<S, V>>) => {
   const named = traitNamesOf([name])
-  const first = readState(previous, copy)
   const faults: Fault[] = isLeft(named) ? [{ path: 'name', message: NAMELESS }] : []
-  if (first === undefined) faults.push({ path: 'previous', message: shape })
-  if (isLeft(named) || first === undefined) throw new ConfigError(what, faults)
+  if (!isIterable(previous)) faults.push({ path: 'previous', message: shape })
+  if (isLeft(named) || faults.length > 0) throw new ConfigError(what, faults)
   const trait = named.right.join()
 
   const next = (before: Sync<S, V>, given: I): Sync<S, V> => {
-    const state = readState(given, copy)
-    if (state === undefined) throw new TypeError(`${what}: a state ${shape}, and could not be read`)
+    if (!isIterable(given)) throw new TypeError(`${what}: a state ${shape}`)
+    const state = copy(given)
     const calls = changes(before.state, state).map(({ userId, value }): TraitCall<V> => ({
       type: 'identify',
       userId,
@@ -175,7 +148,7 @@ const syncOperator = <I, S, V>(
     }))
     return { trait, calls, state }
   }
-  return scan(next, { trait, calls: [], state: first })
+  return scan(next, { trait, calls: [], state: copy(previous) })
 }
 
 /** The user ids of an audience, in any order. Repeated ids count once. */
@@ -196,10 +169,7 @@ export type AudienceOperator = (states: Observable<Members>) => Observable<Audie
  * store `calls` before the first one is sent, and send them again after a crash.
  *
  * Each state gives one sync, so drop states before this operator and never after it: use `concatMap`, not `switchMap`. States are copied.
- * A state that cannot be read is an error of the stream. Invalid ids are refused where the calls are accepted.
- *
- *     states:  {a,b}  {a,b}  {b,c}
- *     calls:   a,b    -      c, not a
+ * A state that is not iterable is an error of the stream. Invalid ids are refused where the calls are accepted.
  *
  * @throws ConfigError if the name has no letter and no digit, or `previous` is not iterable.
  *
@@ -234,11 +204,6 @@ export const audienceSync = ({ name, previous = [] }: SyncOptions<Members>): Aud
  * An `audienceSync` for each of several audiences, in order, after a check that no two of them become the same trait.
  *
  * @throws ConfigError that lists the audiences with names that are empty or collide.
- *
- * @example
- * import { audienceSyncs } from 'headrace/collector'
- * const [vip, trial] = audienceSyncs([{ name: 'VIP Customers' }, { name: 'Trial' }])
- * console.log(typeof vip, typeof trial) // => function function
  */
 export const audienceSyncs = <const L extends ReadonlyArray<SyncOptions<Members>>>(
   audiences: L,
@@ -261,48 +226,21 @@ export type TraitSync<V> = Sync<ReadonlyMap<string, V>, NonNullable<V> | null>
 /** Turns each state of a computed trait into a sync. */
 export type TraitOperator<V> = (states: Observable<TraitValues<V>>) => Observable<TraitSync<V>>
 
-/** What cannot be cloned (a function) stays as it is: its call is refused where it is accepted. */
-const cloned = <V>(value: V): V => {
-  if (typeof value !== 'object' || value === null) return value
-  try {
-    return structuredClone(value)
-  } catch {
-    return value
-  }
-}
-
-const copyValues = <V>(values: TraitValues<V>): ReadonlyMap<string, V> => {
-  const copy = new Map(values)
-  for (const [userId, value] of copy) copy.set(userId, cloned(value))
-  return copy
-}
-
 /**
  * Turns successive states of a computed trait into identify calls: one for each user whose value changed, none for the others. A user
- * who is no longer in the state gets `null`. What to store, and when, is as with `audienceSync`.
+ * who is no longer in the state gets `null`. What to store, and when, is as with `audienceSync`. Values are data: a function is an error of
+ * the stream.
  *
  *     states:  {a:1,b:2}  {b:2}    {b:3}
  *     calls:   a=1,b=2    a=null   b=3
  *
- * @throws ConfigError if the name has no letter and no digit, or `previous` is not an iterable of pairs.
- *
- * @example
- * import { computedTrait } from 'headrace/collector'
- * import { concatMap, of } from 'rxjs'
- *
- * const run = of(new Map([['ann', 120], ['bob', 80]])).pipe(
- *   computedTrait({ name: 'Lifetime Value', previous: [['ann', 120], ['bob', 75], ['cid', 9]] }),
- *   concatMap(({ calls }) => calls),
- * )
- * run.subscribe(({ userId, traits }) => console.log(userId, traits))
- * // => bob { lifetime_value: 80 }
- * // => cid { lifetime_value: null }
+ * @throws ConfigError if the name has no letter and no digit, or `previous` is not iterable.
  */
 export const computedTrait = <V>({ name, previous = [] }: SyncOptions<TraitValues<V>>): TraitOperator<V> =>
   syncOperator(
     'computedTrait',
     'must be an iterable of pairs of user id and value, such as a Map',
     { name, previous },
-    copyValues,
+    (values): ReadonlyMap<string, V> => structuredClone(new Map(values)),
     traitChanges,
   )

@@ -1,8 +1,9 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { concatAll, struct } from 'fp-ts/lib/Monoid.js'
+import { MonoidSum } from 'fp-ts/lib/number.js'
 import { steady } from '../core/clock.ts'
 import { decodeOptions } from '../core/options.ts'
 import { ConfigError, disabled, invalid } from '../core/refusal.ts'
-import type { Refusal } from '../core/refusal.ts'
 import { sumOf } from '../core/totals.ts'
 import { openDestination, urlsSink, webhooksOf } from '../destination/createDestination.ts'
 import type { OpenDestination } from '../destination/createDestination.ts'
@@ -30,7 +31,7 @@ import type {
 } from './collector.ts'
 import { fromCode } from './envelope.ts'
 import { ingester } from './ingest.ts'
-import type { Ingester, Source, Target } from './ingest.ts'
+import type { Source, Target } from './ingest.ts'
 import { nodeMount } from './nodeMount.ts'
 import { requestHandler } from './requestHandler.ts'
 import { collectorOptions, decodeCollectorSettings } from './settings.ts'
@@ -97,11 +98,9 @@ const openTargets = (
   return opened
 }
 
-const statsOf = ({ received, accepted }: Pick<SourceStats, 'received' | 'accepted'>): SourceStats => ({
-  received,
-  accepted,
-  refused: received - accepted,
-})
+const sumOfSources = concatAll<SourceStats>(
+  struct({ received: MonoidSum, accepted: MonoidSum, refused: MonoidSum }),
+)
 
 /**
  * The receiving side: senders post events of a source in the public tracking convention, and each event goes to the
@@ -153,33 +152,13 @@ export const createCollector = (
     accepted: 0,
   }))
 
-  const reasons = { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotStored: 0 }
   const answers = new Map<number, number>()
-  let unrouted = 0
-  let deletions = 0
   const onAnswered = (status: number): void => {
     answers.set(status, (answers.get(status) ?? 0) + 1)
   }
-  const onRefused = (refusal: Refusal): void => onEvent({ _tag: 'Refused', at: now(), refusal })
-
-  const stored = ingester(options, isClosing, (keys) => onEvent({ _tag: 'UnknownKeys', at: now(), keys }))
-  const ingest: Ingester['ingest'] = async (source, envelope) => {
-    const ingested = await stored.ingest(source, envelope)
-    const { length: received } = envelope.messages
-    source.received += received
-    source.accepted += received - ingested.refused.length
-    unrouted += ingested.unrouted
-    for (const { refusal } of ingested.refused) {
-      reasons[refusal._tag]++
-      onRefused(refusal)
-    }
-    return ingested
-  }
-  const deleteUser: Ingester['deleteUser'] = async (affected, call) => {
-    const deleted = await stored.deleteUser(affected, call)
-    if (!isLeft(deleted)) deletions += deleted.right.notifications
-    return deleted
-  }
+  const { ingest, deleteUser, counts } = ingester(options, isClosing, (event) =>
+    onEvent({ ...event, at: now() }),
+  )
 
   const receiving = uploads(clock, options.uploadTimeout, maxBatch, maxUploading)
   const owners = sources.map((source, at) => [settings.sources[at]?.writeKey ?? '', source] as const)
@@ -188,14 +167,8 @@ export const createCollector = (
     maxBatch,
     maxUploading,
     isClosing,
-    {
-      ingest,
-      deleteUser: async (affected, call) => {
-        const deleted = await deleteUser(affected, call)
-        if (isLeft(deleted)) onRefused(deleted.left)
-        return deleted
-      },
-    },
+    ingest,
+    deleteUser,
     defectIn('the collector'),
   )
 
@@ -219,15 +192,15 @@ export const createCollector = (
   }
 
   const stats = (): CollectorStats => {
-    const sum = (of: (source: Source) => number): number =>
-      sources.reduce((total, source) => total + of(source), 0)
+    const bySource = sources.map(({ id, received, accepted }): [string, SourceStats] => [
+      id,
+      { received, accepted, refused: received - accepted },
+    ])
     return {
-      ...statsOf({ received: sum(({ received }) => received), accepted: sum(({ accepted }) => accepted) }),
-      reasons: { ...reasons },
-      unrouted,
-      deletions,
+      ...sumOfSources(bySource.map(([, each]) => each)),
+      ...counts(),
       answers: Object.fromEntries(answers),
-      sources: Object.fromEntries(sources.map((source) => [source.id, statsOf(source)])),
+      sources: Object.fromEntries(bySource),
       destinations: Object.fromEntries(targets.map(({ name, destination }) => [name, destination.stats()])),
     }
   }

@@ -18,7 +18,8 @@ import type { Event } from '../event/event.ts'
 import { allows } from '../event/kinds.ts'
 import * as Limits from '../event/limits.ts'
 import type { EventPayload } from '../event/payload.ts'
-import type { Deletion } from './collector.ts'
+import type { Refused, UnknownKeys } from '../log/logEvent.ts'
+import type { CollectorStats, Deletion } from './collector.ts'
 import { fromCode } from './envelope.ts'
 import type { Envelope } from './envelope.ts'
 import type { CheckedCollectorOptions } from './settings.ts'
@@ -204,7 +205,7 @@ const storeAt = ({ destination }: Target, routed: Routed, whenFull: WhenFull): A
 }
 
 /** Stores each event at its targets, and notes the first failure of each. */
-const store = (all: ReadonlyArray<Routed>, whenFull: WhenFull): Awaitable<unknown> => {
+const store = (all: ReadonlyArray<Routed>, whenFull: WhenFull): Promise<unknown> | undefined => {
   const missing = whenFull === 'refuse' ? missingRoom(all) : undefined
   const pending: Array<PromiseLike<void>> = []
   for (const routed of all) {
@@ -223,8 +224,6 @@ export interface Ingested {
   readonly refused: ReadonlyArray<{ readonly index: number; readonly refusal: Refusal }>
   /** The first failure to store a valid message. The sender must send all of them again. */
   readonly failure: StorageFailure | undefined
-  /** Accepted messages that no destination wanted. */
-  readonly unrouted: number
   /** The id of the last valid message. */
   readonly id: string | undefined
 }
@@ -235,22 +234,27 @@ export interface Ingester {
   readonly ingest: (source: Source, envelope: Envelope) => Promise<Ingested>
   /** Deletes the user of `call` at every target of the sources: one notification for each, with an id of its own for each source. */
   readonly deleteUser: (sources: ReadonlyArray<Source>, call: unknown) => Promise<Either<Refusal, Deletion>>
+  readonly counts: () => Pick<CollectorStats, 'reasons' | 'unrouted' | 'deletions'>
 }
 
 export const ingester = (
   options: CheckedCollectorOptions,
   isClosing: () => boolean,
-  onUnknownKeys: (keys: ReadonlyArray<string>) => void,
+  report: (event: Omit<UnknownKeys, 'at'> | Omit<Refused, 'at'>) => void,
 ): Ingester => {
   const { whenFull } = options
-  const encode = messageEncoder(options, onUnknownKeys)
+  const encode = messageEncoder(options, (keys) => report({ _tag: 'UnknownKeys', keys }))
+  const reasons = { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotStored: 0 }
+  let unrouted = 0
+  let deletions = 0
+
   const routedTo = (source: Source, index: number, payload: EventPayload<Event>): Routed => ({
     index,
     payload,
     targets: route(source, payload.items[0]),
     failure: undefined,
   })
-  const storeAll = (all: ReadonlyArray<Routed>): Awaitable<unknown> => {
+  const storeAll = (all: ReadonlyArray<Routed>): Promise<unknown> | undefined => {
     if (!isClosing()) return store(all, whenFull)
     for (const routed of all) routed.failure = closed(undefined)
     return undefined
@@ -269,26 +273,38 @@ export const ingester = (
       const stored = storeAll(routed)
       if (stored !== undefined) await stored
       let failure: StorageFailure | undefined
-      let unrouted = 0
       for (const { index, targets, failure: own } of routed) {
         failure ??= own
         if (own !== undefined) refused.push({ index, refusal: { ...own, input: messages[index] } })
         else if (targets.length === 0) unrouted++
       }
-      return { refused, failure, unrouted, id: routed.at(-1)?.payload.id }
+      for (const { refusal } of refused) {
+        reasons[refusal._tag]++
+        report({ _tag: 'Refused', refusal })
+      }
+      source.received += messages.length
+      source.accepted += messages.length - refused.length
+      return { refused, failure, id: routed.at(-1)?.payload.id }
     },
     deleteUser: async (sources, call) => {
+      const refuse = (refusal: Refusal): Either<Refusal, Deletion> => {
+        report({ _tag: 'Refused', refusal })
+        return left(refusal)
+      }
       const envelope = fromCode(call, 'delete')
       const routed: Routed[] = []
       for (const source of sources) {
         const encoded = encode(call, envelope)
-        if (isLeft(encoded)) return encoded
+        if (isLeft(encoded)) return refuse(encoded.left)
         routed.push(routedTo(source, 0, encoded.right))
       }
       await storeAll(routed)
       const failure = routed.find((each) => each.failure !== undefined)?.failure
-      if (failure !== undefined) return left({ ...failure, input: call })
-      return right({ notifications: routed.reduce((sum, { targets }) => sum + targets.length, 0) })
+      if (failure !== undefined) return refuse({ ...failure, input: call })
+      const notifications = routed.reduce((sum, { targets }) => sum + targets.length, 0)
+      deletions += notifications
+      return right({ notifications })
     },
+    counts: () => ({ reasons: { ...reasons }, unrouted, deletions }),
   }
 }

@@ -174,7 +174,8 @@ export const requestHandler = (
   maxBatch: number,
   maxUploading: number,
   isClosing: () => boolean,
-  { ingest, deleteUser }: Ingester,
+  ingest: Ingester['ingest'],
+  deleteUser: Ingester['deleteUser'],
   onDefect: (error: unknown) => void,
 ): RequestHandler => {
   let decompressing = 0

@@ -65,7 +65,7 @@ describe('audienceSync and computedTrait', () => {
     const wrong = { name: '—', previous: 'ann' } as never
     expect(faultsOf(() => audienceSync(wrong))).toEqual(['name', 'previous'])
     expect(faultsOf(() => computedTrait(wrong))).toEqual(['name', 'previous'])
-    expect(faultsOf(() => computedTrait({ name: 'x', previous: ['ann'] as never }))).toEqual(['previous'])
+    expect(() => computedTrait({ name: 'x', previous: ['ann'] as never })).toThrow(TypeError)
     expect(faultsOf(() => audienceSyncs([{ name: 'a b' }, { name: '?' }, { name: 'aB' }]))).toEqual([
       '[1].name',
       '[2].name',
@@ -97,16 +97,7 @@ describe('audienceSync and computedTrait', () => {
     expect(seen).toEqual([['bob'], ['bob']])
   })
 
-  const failing = function* (): Iterable<string> {
-    yield 'ann'
-    throw new Error('the database of customer 42 went away')
-  }
-  it.each<[string, unknown]>([
-    ['a text', 'ann'],
-    ['undefined', undefined],
-    ['an object', { ann: true }],
-    ['an iterable that throws', failing()],
-  ])('%s as a state is an error of the stream, without calls and without its content', (_, state) => {
+  it.each([['ann'], [undefined], [{ ann: true }]])('%j as a state is an error of the stream', (state) => {
     const states = new Subject<Members>()
     const seen: string[] = []
     states.pipe(audienceSync({ name: 'VIP' })).subscribe({
@@ -115,10 +106,10 @@ describe('audienceSync and computedTrait', () => {
     })
     states.next(['bob'])
     // A caller without types.
-    states.next(state as Members)
+    states.next(state as never)
     expect(seen).toEqual([
       'bob',
-      'TypeError: audienceSync: a state must be an iterable of user ids, such as a Set, and could not be read',
+      'TypeError: audienceSync: a state must be an iterable of user ids, such as a Set',
     ])
   })
 
