@@ -1,11 +1,9 @@
 // The lab matrix: published clients and headrace against the same scripted server, each experiment with each peer in a process of its own.
-// `node test/bench/labMatrix.js [--only NAME,...] [--peer NAME,...] [--quick] [--list] [--json FILE]`
+// `node test/bench/labMatrix.js [--only NAME,...] [--peer NAME,...] [--quick]`
 // prints a table in markdown. It takes about two minutes and a half, `--quick` half of that: it cuts the outage to 10 s and gives up sooner.
 // One run a cell, so times are orders of magnitude; what is compared is what happens.
-// HEADRACE_DIST names a build of headrace elsewhere; default is this package, built.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { experiments } from './lab/experiments.js'
@@ -23,8 +21,6 @@ const { values } = parseArgs({
     only: { type: 'string' },
     peer: { type: 'string' },
     quick: { type: 'boolean', default: false },
-    list: { type: 'boolean', default: false },
-    json: { type: 'string' },
   },
 })
 const { quick } = values
@@ -36,11 +32,6 @@ const choose = (all, asked, what) => {
   if (unknown.length === 0) return names
   console.error(`no such ${what}: ${unknown.join(', ')}; there are ${all.join(', ')}`)
   process.exit(2)
-}
-
-if (values.list) {
-  for (const { id, title } of experiments) console.log(`${id.padEnd(18)} ${title}`)
-  process.exit()
 }
 
 const ids = choose(
@@ -112,9 +103,4 @@ console.log(line(['Experiment', ...names.map(labelOf)]))
 console.log(line(['---', ...names.map(() => '---')]))
 for (const { id, title } of chosen) {
   console.log(line([title, ...names.map((name) => cells.get(keyOf(id, name)).text)]))
-}
-
-if (values.json !== undefined) {
-  const found = Object.fromEntries([...cells].map(([key, cell]) => [key, cell]))
-  await writeFile(values.json, `${JSON.stringify({ node: process.version, quick, found }, null, 2)}\n`)
 }

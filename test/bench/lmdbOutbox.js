@@ -1,6 +1,6 @@
 // The outbox on a disk beside bare lmdb with the same batching: 512 items in one transaction, each answered when it has been
 // synced. Compared are items a second, in turns, because both wait for the disk. Told to append, bare lmdb fills its
-// pages, as ours does; that is the most that can be had, and has no target. Memory and opening with very many: lmdbOutboxAtSize.
+// pages, as ours does; that is the most that can be had, and has no target.
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { lmdbOutbox } from 'headrace/outbox/lmdb'

@@ -1,4 +1,4 @@
-// `npm run bench -- [NAME ...] [--json FILE] [--rounds N] [--nightly]`: runs the benches and prints what they found. What published clients do
+// `npm run bench -- [NAME ...] [--json FILE] [--rounds N]`: runs the benches and prints what they found. What published clients do
 // in bad times is no figure: see labMatrix.js.
 import { writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
@@ -18,15 +18,11 @@ const benches = [
   'client',
   'collector',
 ]
-/** Only when named, or with `--nightly`. */
-const longOnes = ['boundedMemory', 'lmdbOutboxAtSize']
-
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     json: { type: 'string' },
     rounds: { type: 'string' },
-    nightly: { type: 'boolean', default: false },
   },
 })
 
@@ -49,13 +45,12 @@ const lineOf = ({ what, figure, unit, ratio, low, high, target, met }) => {
     .trimEnd()
 }
 
-const all = [...benches, ...longOnes]
-const unknown = positionals.filter((name) => !all.includes(name))
+const unknown = positionals.filter((name) => !benches.includes(name))
 if (unknown.length > 0) {
-  console.error(`no such bench: ${unknown.join(', ')}; there are ${all.join(', ')}`)
+  console.error(`no such bench: ${unknown.join(', ')}; there are ${benches.join(', ')}`)
   process.exit(2)
 }
-const chosen = positionals.length > 0 ? positionals : values.nightly ? all : benches
+const chosen = positionals.length > 0 ? positionals : benches
 
 const asked = values.rounds && Number(values.rounds)
 

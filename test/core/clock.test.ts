@@ -1,4 +1,4 @@
-import { Subject, asyncScheduler, debounceTime, delay, interval, of, take, timer } from 'rxjs'
+import { Subject, debounceTime, interval, take, timer } from 'rxjs'
 import { expect, it, test } from 'vitest'
 import { nextTurn, steady, toScheduler } from '../../src/core/clock.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
@@ -51,23 +51,6 @@ it('cancels on unsubscribe, before the first run, between two and within one', (
   expect(log).toEqual(['10 0', '10 last'])
 })
 
-it('serves the operators that take a scheduler', () => {
-  const { clock, scheduler, log, say } = world()
-  of('delayed').pipe(delay(15, scheduler)).subscribe(say)
-  const typed = new Subject<string>()
-  typed.pipe(debounceTime(10, scheduler)).subscribe(say)
-  for (const [at, typedText] of [
-    [0, 'a'],
-    [8, 'b'],
-    [16, 'c'],
-    [40, 'd'],
-  ] as const) {
-    clock.schedule(at, () => typed.next(typedText))
-  }
-  clock.tick(100)
-  expect(log).toEqual(['15 delayed', '26 c', '50 d'])
-})
-
 it('measures durations while the wall clock is set', () => {
   const { clock, scheduler, log, say } = world()
   const typed = new Subject<string>()
@@ -100,18 +83,6 @@ it('gives work its state, its own schedule and one timer at a time, as RxJS does
   expect(action.closed).toBe(true)
 })
 
-it('schedules nothing after unsubscribe', () => {
-  const { clock, scheduler } = world()
-  scheduler
-    .schedule(function () {
-      this.unsubscribe()
-      this.schedule(undefined, 1)
-    })
-    .add(() => expect(clock.monotonic()).toBe(0))
-  clock.tick(0)
-  expect(clock.pending()).toBe(0)
-})
-
 it('throws what work throws, and does not run it again', () => {
   const { clock, scheduler } = world()
   const action = scheduler.schedule(function () {
@@ -120,19 +91,6 @@ it('throws what work throws, and does not run it again', () => {
   })
   expect(() => clock.tick(0)).toThrow('oops')
   expect([action.closed, clock.pending()]).toEqual([true, 0])
-})
-
-it('does what the scheduler of RxJS does with real time', async () => {
-  const { clock, scheduler, log, say } = world()
-  timer(1, 1, scheduler).pipe(take(4)).subscribe(say)
-  clock.tick(10)
-  const values: number[] = []
-  await new Promise<void>((resolve) => {
-    timer(1, 1, asyncScheduler)
-      .pipe(take(4))
-      .subscribe({ next: (value) => values.push(value), complete: resolve })
-  })
-  expect(log.map((line) => Number(line.split(' ')[1]))).toEqual(values)
 })
 
 it('nextTurn runs after the promise jobs of this turn, in order, and not when cancelled', async () => {

@@ -1,4 +1,4 @@
-import { firstValueFrom, map } from 'rxjs'
+import { map } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { retryable } from '../../src/core/failure.ts'
 import type { Event } from '../../src/event/event.ts'
@@ -8,7 +8,7 @@ import type { CloseResult } from '../../src/outbox/close.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { both, deadline, exponential, notBefore } from '../../src/policy/retryPolicy.ts'
 import { disk, survivingOutbox } from '../outbox/survivingOutbox.ts'
-import { busy, gone, open, track, yes } from './virtual.ts'
+import { busy, open, track, yes } from './virtual.ts'
 
 const HOUR = 3_600_000
 
@@ -102,19 +102,6 @@ describe('close', () => {
 })
 
 describe('ready', () => {
-  it('waits for room in the given outbox', async () => {
-    const { clock, destination } = open([() => ({ verdict: yes, after: 10 })], {
-      outbox: memoryOutbox<Payload<Event>>({ maxCount: 1 }),
-    })
-    await destination.send(track('m1'))
-    let through = false
-    void destination.ready().then(() => (through = true))
-    await clock.advance(9)
-    expect(through).toBe(false)
-    await clock.advance(1)
-    expect(through).toBe(true)
-  })
-
   it('waits until an event has left, after Full for its bytes', async () => {
     const { clock, destination } = open([() => ({ verdict: yes, after: 10 })], { maxBytes: 200 })
     await destination.send(track('m1'))
@@ -223,41 +210,5 @@ describe('subscribers', () => {
     ])
     await destination.close()
     expect(defects()).toHaveLength(5)
-  })
-
-  it('an operator that throws ends its own stream only', async () => {
-    const { clock, destination, ended, defects } = open([() => ({ verdict: yes, after: 10 })])
-    destination.outcomes$.pipe(map(() => expect.unreachable())).subscribe()
-    for (const id of ['m1', 'm2']) await destination.send(track(id))
-    await clock.advance(10)
-    expect(ended()).toEqual(['Delivered m1', 'Delivered m2'])
-    expect(defects()).toEqual(['a subscriber of outcomes$'])
-  })
-
-  it('may wait with a promise, and unsubscribe', async () => {
-    const { clock, destination } = open([() => ({ verdict: yes, after: 10 })])
-    const first = firstValueFrom(destination.outcomes$, { defaultValue: undefined })
-    let heard = 0
-    const subscription = destination.outcomes$.subscribe(() => heard++)
-    subscription.unsubscribe()
-    await destination.send(track('m1'))
-    await clock.advance(10)
-    expect((await first)?._tag).toBe('Delivered')
-    expect(heard).toBe(0)
-  })
-
-  it('one that sends inside next: all get the same order', async () => {
-    const { clock, destination, ended } = open([
-      (id) => (id === 'm1' ? { verdict: gone, after: 10 } : { verdict: gone }),
-    ])
-    const seen: string[] = []
-    destination.outcomes$.subscribe(({ item }) => {
-      if (item.id === 'm1') void destination.send(track('m2'))
-    })
-    destination.outcomes$.subscribe(({ item }) => seen.push(item.id))
-    await destination.send(track('m1'))
-    await clock.advance(10)
-    expect(ended()).toEqual(['Rejected m1', 'Rejected m2'])
-    expect(seen).toEqual(['m1', 'm2'])
   })
 })

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { Call, TrackCall } from '../../src/event/call.ts'
-import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
+import { exponential } from '../../src/policy/retryPolicy.ts'
 import { sign } from '../../src/signing/sign.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
-import { adds, destinationsUnderTest, quick, status, to, track } from './destinationsUnderTest.ts'
+import { adds, destinationsUnderTest, status, to, track } from './destinationsUnderTest.ts'
 
 const calls: ReadonlyArray<Call> = [
   { type: 'page', userId: 'u', properties: { url: 'https://x.example', title: 'é😀' } },
@@ -220,17 +220,6 @@ describe('webhookDestination', () => {
       },
     ])
     expect(b.received).toHaveLength(1)
-  })
-
-  it('expires at its deadline', async () => {
-    const dead = await receive(() => status(500))
-    const opened = open(to(dead), { retry: both(quick, deadline(40)) })
-    await opened.destination.send(track(1))
-    await opened.destination.idle()
-    expect(opened.outcomes).toMatchObject([
-      { _tag: 'Expired', failure: { lastFailure: { _tag: 'AllFailed' } } },
-    ])
-    expect(opened.destination.stats()).toMatchObject({ expired: 1, waiting: 0 })
   })
 
   it('retries after a timeout, which is logged as an error once', async () => {

@@ -142,43 +142,10 @@ describe('toLogger', () => {
     )
   })
 
-  it('counts each failure once', () =>
-    fc.assert(
-      fc.property(fc.array(fc.boolean(), { maxLength: 60, size: 'max' }), (results) => {
-        const { lines, onEvent } = logged({ quiet: 0 })
-        results.forEach((good, i) => onEvent(attempted(A, i, good ? undefined : unavailable)))
-        onEvent(attempted(A, 99))
-        const counted = lines
-          .map((line) => Number(/after (\d+)/.exec(line)?.[1] ?? 0))
-          .reduce((sum, n) => sum + n, 0)
-        expect(counted).toBe(results.filter((good) => !good).length)
-      }),
-    ))
-
-  it('remembers at most `most` sinks', () => {
-    const { lines, onEvent } = logged({ most: 2, quiet: 0 })
-    for (const sink of ['a', 'b', 'c']) onEvent(attempted(sink, 0, unavailable))
-    // `a` was forgotten, so it is logged again; `c` was not.
-    for (const sink of ['c', 'a']) onEvent(attempted(sink, 1, unavailable))
-    expect(lines).toEqual([
-      'warn a: status 503',
-      'warn b: status 503',
-      'warn c: status 503',
-      'warn a: status 503',
-    ])
-  })
-
   it('logs at most 20 causes of one sink', () => {
     const { lines, onEvent } = logged()
     for (let status = 500; status < 600; status++) onEvent(attempted(A, 0, retryable('status', { status })))
     expect(lines).toHaveLength(20)
-  })
-
-  it('works with a wall clock that steps back', () => {
-    const { lines, onEvent } = logged()
-    onEvent(attempted(A, 10_000_000, unavailable))
-    onEvent(attempted(A, 5_000))
-    expect(lines.at(-1)).toBe(`info ${A} answers again after 1 failure`)
   })
 
   it('accepts console, and calls a logger with its own `this`', () => {

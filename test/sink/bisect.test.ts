@@ -56,13 +56,6 @@ describe('one bad message costs one message', () => {
     expect(inner.calls).toHaveLength(1_999)
   })
 
-  test('with `only: []` all fail', () => {
-    const clock = virtualClock()
-    const inner = picky(clock, (member) => member === 3)
-    expect(deliver(withBisection({ only: [], clock })(inner), batchOf(20))).toEqual([BAD, 'complete'])
-    expect(inner.calls).toHaveLength(1)
-  })
-
   test('too large a batch is halved until it fits; a message too large by itself has failed', () => {
     const clock = virtualClock()
     const tooLarge = left(refused('status', { status: 413 }))
@@ -124,14 +117,6 @@ test('what was taken stays taken after attempts that were held back or found no 
   expect(ended).toMatchObject([
     { _tag: 'Rejected', failure: { members: [TAKEN, TAKEN, TAKEN, BAD] }, attempts: 3 },
   ])
-})
-
-test('an attempt after the deadline starts nothing and fails as late', () => {
-  const clock = virtualClock()
-  const inner = picky(clock, () => false)
-  const told = deliver(withBisection({ clock })(inner), batchOf(2), { ...onlyAttempt, until: clock.now() })
-  expect(told).toMatchObject([{ left: { _tag: 'Retryable', reason: 'late' } }, 'complete'])
-  expect(inner.calls).toEqual([])
 })
 
 test('an empty batch, and a batch without open members, come to an end', () => {

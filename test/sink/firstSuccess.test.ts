@@ -1,5 +1,4 @@
 import { left, right } from 'fp-ts/lib/Either.js'
-import { take } from 'rxjs'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { firstSuccess } from '../../src/sink/firstSuccess.ts'
 import { allFailed, expired, type Failure, refused, retryable, partlyFailed } from '../../src/core/failure.ts'
@@ -103,16 +102,6 @@ test('passes on `shared` of its own attempt, also to one sink alone', () => {
   expect(only.calls[0]?.attempt.shared).toBe(shared)
 })
 
-test('take(1) cancels the siblings', () => {
-  const clock = virtualClock()
-  const slow = scriptedSink<number>({ name: 'slow', clock, reply: () => ({ verdict: taken, after: 10 }) })
-  firstSuccess([spot('a', taken), slow])
-    .deliver(1, onlyAttempt)
-    .pipe(take(1))
-    .subscribe()
-  expect(slow.calls.map((call) => call.ended)).toEqual(['cancelled'])
-})
-
 test('shares one verdict between items for which all sinks fail as before', () => {
   const failed = left(retryable('network'))
   const both = firstSuccess([spot('a', failed), spot('b', failed)])
@@ -123,10 +112,6 @@ test('shares one verdict between items for which all sinks fail as before', () =
 })
 
 test.each<readonly [string, Failure, number, boolean]>([
-  ['a final no', refused('status'), 1e15, false],
-  ['a failure that may pass', retryable('network'), 0, true],
-  ['a Retry-After, one millisecond early', retryable('status', { notBefore: 50 }), 49, false],
-  ['a Retry-After, at its moment', retryable('status', { notBefore: 50 }), 50, true],
   ['an expiry', expired(3, 0, retryable('network')), 1e15, false],
   [
     'a batch of which some members may pass',

@@ -96,12 +96,6 @@ describe('the verdict of a handler', () => {
     expect(await heard(mine)).toEqual(['error', defect])
   })
 
-  test('holds no stack', async () => {
-    expect(JSON.stringify(await heard(sink('mine', () => Promise.reject(new Error('no')))))).not.toContain(
-      '.ts',
-    )
-  })
-
   test('is out before subscribe returns when the handler answers at once', () => {
     const told: unknown[] = []
     sink('mine', () => delivered)
@@ -137,13 +131,6 @@ describe('the signal', () => {
     expect(signal.aborted).toBe(true)
   })
 
-  test('is aborted already when it is asked for after the cancel', () => {
-    const { mine, context } = hanging(() => {})
-    mine.deliver(1, onlyAttempt).subscribe().unsubscribe()
-    expect(context().signal.aborted).toBe(true)
-    expect(context().signal).toBe(context().signal)
-  })
-
   test('is not aborted by the end of a delivery', async () => {
     let signal: AbortSignal | undefined
     const mine = sink('mine', async (_item: number, context) => {
@@ -151,25 +138,6 @@ describe('the signal', () => {
     })
     await heard(mine)
     expect(signal?.aborted).toBe(false)
-  })
-
-  test('is not made for a handler that does not ask', () => {
-    let made = 0
-    const Real = globalThis.AbortController
-    globalThis.AbortController = class extends Real {
-      constructor() {
-        super()
-        made++
-      }
-    }
-    try {
-      const lazy = sink('mine', () => delivered)
-      const asking = sink('mine', (_item, { signal }) => (signal.aborted ? left(retryable('no')) : delivered))
-      for (const each of [lazy, asking]) each.deliver(1, onlyAttempt).subscribe()
-    } finally {
-      globalThis.AbortController = Real
-    }
-    expect(made).toBe(1)
   })
 })
 
@@ -180,16 +148,6 @@ describe('close', () => {
     await Promise.all([mine.close(10)(), mine.close(20)()])
     await mine.close(30)()
     expect(times).toEqual([10])
-  })
-
-  test('does nothing before the task is run', () => {
-    let closed = false
-    sink('mine', () => delivered, {
-      close: async () => {
-        closed = true
-      },
-    }).close(10)
-    expect(closed).toBe(false)
   })
 
   test('rejects with what the host throws, each time', async () => {

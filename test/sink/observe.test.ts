@@ -6,7 +6,6 @@ import { withObserver } from '../../src/sink/observe.ts'
 import { withTimeout } from '../../src/sink/timeout.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
 import type { Verdict } from '../../src/core/failure.ts'
-import { subscribeTo } from '../../src/sink/layer.ts'
 import { type Attempt, onlyAttempt } from '../../src/sink/sink.ts'
 import { type Reply, scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
@@ -90,21 +89,5 @@ describe('a listener', () => {
       .subscribe({ next: (verdict) => heard.push(verdict), complete: () => heard.push('complete') })
     expect(told).toEqual(['Attempted', 'Defect'])
     expect(heard).toEqual([taken, 'complete'])
-  })
-
-  test('that cancels stops the verdict', () => {
-    const clock = virtualClock()
-    const inner = scriptedSink<string>({ clock, reply: () => ({ verdict: taken, after: 10 }) })
-    let cancel = (): void => {}
-    const heard: unknown[] = []
-    const sink = withObserver(() => cancel(), { clock })(inner)
-    cancel = subscribeTo(sink)('item', onlyAttempt, {
-      next: (verdict) => heard.push(verdict),
-      complete: () => heard.push('complete'),
-      error: () => heard.push('error'),
-    })
-    clock.tick(100)
-    expect(heard).toEqual([])
-    expect(inner.calls.map((call) => call.ended)).toEqual(['cancelled'])
   })
 })

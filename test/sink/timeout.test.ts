@@ -42,13 +42,3 @@ test('a step of the wall clock changes nothing', () => {
   clock.tick(95)
   expect(heard).toEqual([right({ sink: 'a' })])
 })
-
-test('10,000 deliveries are one timer', () => {
-  const clock = virtualClock()
-  const hanging = withTimeout(100, { clock })(scriptedSink<number>({ clock, reply: () => ({}) }))
-  let timedOut = 0
-  for (let item = 0; item < 10_000; item++) hanging.deliver(item, onlyAttempt).subscribe(() => timedOut++)
-  expect(clock.pending()).toBe(1)
-  clock.tick(100)
-  expect([timedOut, clock.pending()]).toEqual([10_000, 0])
-})

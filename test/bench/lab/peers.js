@@ -3,10 +3,6 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** Where headrace is taken from: this package as it is published, or a build elsewhere. */
-const built = process.env.HEADRACE_DIST
-const own = (path) => (built === undefined ? `headrace${path}` : `${built}${path}/index.js`)
-
 /**
  * What an experiment may ask for. What is not given stays as the peer has it.
  * @typedef {{ url: string, flushAt?: number, flushEvery?: number, retries?: number, retryDelay?: number, timeout?: number,
@@ -97,12 +93,12 @@ const snowplow = async ({ url, flushAt, timeout, onAnswer }) => {
 
 const retryOf = async (retries) => {
   if (retries === undefined) return {}
-  const { both, limitRetries, standard } = await import(own(''))
+  const { both, limitRetries, standard } = await import('headrace')
   return { retry: both(standard, limitRetries(retries)) }
 }
 
 const headrace = async ({ url, flushAt, flushEvery, retries, timeout }) => {
-  const { createClient } = await import(own('/client'))
+  const { createClient } = await import('headrace/client')
   const settings = { flushAt, flushAfter: flushEvery, timeout, ...(await retryOf(retries)) }
   const client = createClient('wk', { endpoint: `${url}/v1/batch`, logger: false, ...given(settings) })
   const waiting = new Map()

@@ -24,25 +24,6 @@ const tracking =
 
 const toldOf = (found, name) => found.told?.find(([each]) => each === name)?.[1]
 
-const bigEvent = {
-  id: 'bigEvent',
-  title: '100 KB event, flushAt 1',
-  ask: { flushAt: 1 },
-  server: ok,
-  play: async ({ open, say, sleep }) => {
-    const peer = await open()
-    tracking(peer, say)('e-1', { text: 'x'.repeat(100_000) })
-    await settled(peer.flush())
-    await sleep(1_500)
-  },
-  cell: ({ found, server }) => {
-    if (found.threw) return 'throws'
-    if (found.refused) return found.refused[0][1]
-    const told = toldOf(found, 'e-1')
-    return `${server.arrived().has('e-1') ? 'sent' : 'not sent'}${told === undefined ? '' : `, told ${told}`}`
-  },
-}
-
 const largestBody = {
   id: 'largestBody',
   title: '60 × 20 KB, flushAt 200: largest body',
@@ -149,33 +130,6 @@ const poison = {
   cell: ({ server }) => String(29 - server.taken().size),
 }
 
-const saysNo = {
-  id: 'saysNo',
-  title: '200 with `ok:false` that names the 3rd of 5: told of it',
-  ask: { flushAt: 5 },
-  server:
-    () =>
-    ({ events }) => {
-      const index = events.findIndex(({ name }) => name === 'e-3')
-      const errors = index < 0 ? [] : [{ index, messageId: events[index].id, reason: 'no such plan' }]
-      const okEvents = events.length - errors.length
-      const answer = { ok: errors.length === 0, receivedEvents: events.length, okEvents, errors }
-      return { status: 200, body: JSON.stringify(answer) }
-    },
-  play: async ({ open, say, sleep }) => {
-    const peer = await open({ onAnswer: () => say({ told: ['e-3', 'ok'] }) })
-    for (const name of numbered(5)) tracking(peer, say)(name)
-    await settled(peer.flush())
-    await sleep(1_500)
-  },
-  cell: ({ found }) => {
-    const told = toldOf(found, 'e-3')
-    const others = numbered(5).filter((name) => name !== 'e-3' && toldOf(found, name) === 'ok').length
-    if (told === undefined) return 'no error'
-    return told === 'ok' ? 'ok' : `${told}, the others: ${others} ok`
-  },
-}
-
 const closeHung = {
   id: 'closeHung',
   title: 'close with a hung server, 0.7 s allowed',
@@ -199,20 +153,6 @@ const closeHung = {
       result === 'pending' ? `still pending after ${secondsOf(ms)}` : `${secondsOf(ms)}, ${result}`
     return `${what} ${words}`.trim()
   },
-}
-
-const naturalEnd = {
-  id: 'naturalEnd',
-  title: 'script ends with 2 queued: delivered; process life',
-  server: ok,
-  play: async ({ open, say }) => {
-    const peer = await open()
-    for (const name of numbered(2)) peer.track(name)
-    say({ queued: true })
-    return { stays: false }
-  },
-  cell: ({ server, life, exit }) =>
-    `${server.taken().size}; ${secondsOf(life.queued)}${exit === 0 ? '' : `, exit ${exit}`}`,
 }
 
 const OUTAGE = { whole: 30_000, quick: 10_000 }
@@ -244,16 +184,4 @@ const outage = {
   cell: ({ server, exit }) => `${server.taken().size}${exit === 0 ? '' : `, exit ${exit}`}`,
 }
 
-export const waiting = [
-  bigEvent,
-  largestBody,
-  flushArrived,
-  always500,
-  retryAfter,
-  hostDown,
-  poison,
-  saysNo,
-  closeHung,
-  naturalEnd,
-  outage,
-]
+export const waiting = [largestBody, flushArrived, always500, retryAfter, hostDown, poison, closeHung, outage]
