@@ -1,33 +1,33 @@
 /**
  * Forwards lines to a destination or a client: reads on as fast as events end, and ends when every event has ended. Memory is bounded
  * by what may wait, however long the input is.
- *
- * @module
  */
-
-import { left } from 'fp-ts/lib/Either.js'
+import { accessSync, constants, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { Subject as Changes, firstValueFrom } from 'rxjs'
-import { messageOf } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
-import type { Outcome } from '../core/outcome.ts'
-import { notStored, show } from '../core/refusal.ts'
+import { show } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
 import type { Totals } from '../core/totals.ts'
-import type { UrlStats } from '../destination/counters.ts'
+import { counters } from '../destination/counters.ts'
 import { callOf } from '../event/call.ts'
 import type { Event } from '../event/event.ts'
 import type { EventPayload, Payload } from '../event/payload.ts'
 import type { Listener } from '../log/logEvent.ts'
+import * as retry from '../policy/retryPolicy.ts'
+import { lineFile } from '../sink/ndjson.ts'
 import type { BadLine, Line } from '../sources/ndjson.ts'
 import { markFromText } from './input.ts'
 import type { Input, Mark } from './input.ts'
-import { causesOf, refusalReport, reportOf, showCauses } from './report.ts'
-import type { Report, Subject } from './report.ts'
-import { summaryOf } from './summary.ts'
-import type { Summary } from './summary.ts'
-import { aborted } from './terminal.ts'
-import type { Stop } from './terminal.ts'
+import { UsageError } from './options.ts'
+import type { Output } from './options.ts'
+import { drawProgress } from './progress.ts'
+import { endingOf, exitCodeOf, refusalReport, reportOf, reporter } from './report.ts'
+import { showCauses, showSummary, summaryOf, toJson, whyNot } from './report.ts'
+import type { Report, Subject, Summary } from './report.ts'
+import { DEAD, FAULT, FINE, STOPPING, aborted, stopSignals } from './terminal.ts'
+import type { Terminal } from './terminal.ts'
 
 /** A destination or a client, as a run uses it. */
 export interface Target {
@@ -36,16 +36,14 @@ export interface Target {
   readonly offer: (value: unknown) => Awaitable<Either<Refusal, unknown>>
   /** Resolves when everything has ended. */
   readonly idle: () => Promise<unknown>
-  /** Accepts nothing more; retries may still start within `timeout` milliseconds. */
-  readonly close: (timeout: number) => Promise<unknown>
-  readonly totals: () => Totals
-  readonly urls: () => Readonly<Record<string, UrlStats>>
+  readonly close: (options: { readonly timeout: number }) => Promise<unknown>
+  readonly stats: () => Totals
   /** For events that wait on a disk. */
-  readonly stored?: Stored
+  readonly stored?: Stored | undefined
 }
 
 export interface Stored {
-  /** How far an earlier run read an input of this name, as text. */
+  /** How far an earlier run read an input of this name. */
   readonly bookmark: (name: string) => string | undefined
   /** The input was read to its end. */
   readonly finish: (name: string, mark: Mark) => Promise<void>
@@ -55,83 +53,55 @@ export interface Stored {
   readonly corrupt: () => number
 }
 
-/** What a target asks of the run. */
+/** What a target asks about the line that is being offered. */
 export interface Reading {
   readonly input: string | undefined
-  /** The place behind the line that is being offered. */
   readonly mark: () => Mark | undefined
-  /** Says that the line that is being offered has become this item. */
+  /** Says that the line has become this item. */
   readonly offered: (item: unknown) => void
 }
 
 export type OpenTarget = (onEvent: Listener, reading: Reading) => Target
 
-export interface ForwardOptions {
-  readonly input: Pick<Input, 'name' | 'lines' | 'markAt' | 'has'>
+export interface Job {
+  /** `send` or `batch`. */
+  readonly command: string
+  readonly input: Input
   readonly open: OpenTarget
-  /** Milliseconds in which retries may still start after a stop. */
-  readonly grace: number
-  readonly stop: Pick<Stop, 'gently' | 'now'>
+  /** The file of `--dead`. */
+  readonly dead?: string | undefined
+  /** The folder of `--outbox`. */
+  readonly outbox?: string | undefined
   /** Reads a file from its first line, whatever an earlier run has read. */
   readonly fromStart?: boolean
-  readonly report: (report: Report) => void
-  /** Gets each event that was not delivered, as a call that can be sent again. */
-  readonly undelivered: (call: object, reason: string) => void
-  /** Says that an earlier run read up to this line; 0 if the file is another one and is read from its first line. */
-  readonly onResumed: (line: number) => void
-  /** The input cannot be read on. What was accepted before goes on. */
-  readonly onInputError: (error: unknown) => void
-  /** Resolves when the reports have been taken; nothing is read before. */
-  readonly caughtUp: () => Promise<void>
+  /** Milliseconds in which retries may still start after a stop. */
+  readonly grace: number
+  readonly output: Output
+  readonly onReport?: (report: Report) => void
 }
 
-/** How a run went. */
-export interface Account {
-  readonly summary: Summary
-  /** Dead letters removed to make room, if events wait on a disk. */
-  readonly evicted: number | undefined
-  /** Stored records that could not be read. */
-  readonly corrupt: number
-  /** Whether an earlier run had read a part of the input. */
-  readonly isResumed: boolean
-  /** Reading was stopped before the end of the input. */
-  readonly cut: boolean
-  readonly inputError: unknown
-}
+/** Bytes of events that may wait. */
+export const MAX_BYTES = 268_435_456
 
-export interface Run {
-  readonly done: Promise<Account>
-  /** The account so far. */
-  readonly summary: () => Summary
+/** The standard retry policy with another deadline; 0 is one attempt. */
+export const retryFor = (millis: number): retry.RetryPolicy => {
+  const delays = retry.fullJitter(retry.capDelay(600_000)(retry.exponential()))
+  const end = millis === 0 ? retry.limitRetries(0) : retry.deadline(millis)
+  return retry.both(delays, retry.both(end, retry.notBefore))
 }
 
 /** Offers at a time to a store on a disk, which syncs them together. */
 const MAX_UNDECIDED = 256
-const NO_CHANGE = { defaultValue: undefined }
 const MAX_UNKNOWN_KEYS = 100
 
-/** Why something was not delivered; undefined if it was. */
-export const reasonOf = (outcome: Outcome<unknown>): string | undefined => {
-  switch (outcome._tag) {
-    case 'Delivered':
-      return undefined
-    case 'Rejected':
-    case 'Expired':
-      return `${outcome._tag.toLowerCase()}: ${showCauses(causesOf(outcome.failure))}`
-    case 'Dropped':
-      return `dropped: ${outcome.reason}`
-    case 'Abandoned':
-      return outcome.lastFailure === undefined
-        ? 'abandoned: stopped before it was attempted'
-        : `abandoned: stopped while it waited for its next attempt; ${showCauses(causesOf(outcome.lastFailure))}`
-  }
-}
-
 /** A payload carries an event, or (of a client) only its kind. */
-type Item = Payload<Event | Event['type']>
+export type Item = Payload<Event | Event['type']>
 
 const isItem = (item: unknown): item is Item =>
   typeof item === 'object' && item !== null && 'id' in item && 'items' in item && Array.isArray(item.items)
+
+export const typeOf = ({ items: [carried] }: Item): Event['type'] | undefined =>
+  typeof carried === 'object' ? carried.type : carried
 
 const callIn = ({ items: [carried], text }: EventPayload<Event | Event['type']>): object =>
   // A client's text was written from an object.
@@ -141,7 +111,7 @@ const callIn = ({ items: [carried], text }: EventPayload<Event | Event['type']>)
 export const callsIn = (item: Item): ReadonlyArray<object> =>
   item.members === undefined ? [callIn(item)] : item.members.map(callIn)
 
-/** Remembers the line of each item until it has ended. */
+/** Remembers the line of each item. */
 const itemLines = () => {
   const lines = new WeakMap<object, number>()
   // An item that was read back from a disk is another object with the same id.
@@ -151,83 +121,123 @@ const itemLines = () => {
     return lines.get(first) ?? linesById.get(first.id) ?? 0
   }
   return {
-    add: (item: unknown, line: number): void => {
-      if (!isItem(item)) return
+    add: (item: Item, line: number): void => {
       lines.set(item, line)
       linesById.set(item.id, line)
     },
-    /** Late log events of an ended item still find its line. */
     end: (item: Item): void => {
+      // Late log events still find its line.
       lines.set(item, lineOf(item))
       linesById.delete(item.id)
     },
     subjectOf: (item: unknown): Subject | undefined => {
       if (!isItem(item)) return undefined
+      const { id, members } = item
       const line = lineOf(item)
-      if (item.members !== undefined) return { line, id: item.id, type: 'batch', count: item.members.length }
-      const [carried] = item.items
-      return { line, id: item.id, type: typeof carried === 'string' ? carried : carried.type }
+      if (members !== undefined) return { line, id, type: 'batch', count: members.length }
+      return { line, id, type: typeOf(item) ?? '' }
     },
   }
 }
 
-const changed = ({ line }: Mark): Error =>
-  new Error(
-    `it is not the file that an earlier run read up to line ${String(line)} without reaching its end: give it an outbox of its own, or read it from its first line with --from-start`,
-  )
+/** The file of `--dead`: events that were not delivered, as calls that can be sent again. It is made for the first of them. */
+const openDeadFile = (path: string, { stats: read }: Input) => {
+  const existing = statSync(path, { bigint: true, throwIfNoEntry: false })
+  if (existing?.isDirectory() === true)
+    throw new UsageError(`--dead '${path}' is a folder: give the name of a file`)
+  if (read?.isFile() === true && read.dev === existing?.dev && read.ino === existing.ino)
+    throw new UsageError(
+      '--dead is the input file: give another one, or events would be sent again and again',
+    )
+  try {
+    accessSync(existing === undefined ? dirname(path) : path, constants.W_OK)
+  } catch (error) {
+    throw new UsageError(`--dead '${path}' cannot be written: ${whyNot(error)}; give another file`)
+  }
+  const file = lineFile(path)
+  let count = 0
+  let failure: string | undefined
+  return {
+    add: (call: object, reason: string): void =>
+      file.write(JSON.stringify({ ...call, reason }), (error) => {
+        if (error instanceof Error) failure ??= whyNot(error)
+        else count++
+      }),
+    count: (): number => count,
+    failure: (): string | undefined => failure,
+    close: (): Promise<void> => new Promise((resolve) => file.end(resolve)),
+  }
+}
 
-export const forward = (options: ForwardOptions): Run => {
-  const { input, stop, report } = options
+/** Runs a job to its end. @throws UsageError */
+export const forward = async (
+  job: Job,
+  terminal: Terminal,
+): Promise<{ readonly code: number; readonly summary: Summary }> => {
+  const { input, outbox, output } = job
+  const { out, err, host } = terminal
+  const dead = job.dead === undefined ? undefined : openDeadFile(job.dead, input)
   const items = itemLines()
+  const urls = counters()
+  const write = reporter(terminal, output)
   /** Accepted and not ended; only in memory, where a stop at once would lose them. */
   const outstanding = new Set<Item>()
   const unknownKeys = new Set(['reason'])
-  const changes = new Changes<void>()
+  const ends = new Changes<void>()
   /** Of the line that is being offered. */
   let line = 0
   let mark: Mark | undefined
   let refused = 0
-  let undecided = 0
-  let cut = false
   let isResumed = false
+  let isAtEnd = false
   let inputError: unknown
 
-  const onUnknownKeys = (keys: ReadonlyArray<string>): void => {
-    const fresh = keys.filter((key) => !unknownKeys.has(key)).slice(0, MAX_UNKNOWN_KEYS - unknownKeys.size)
-    for (const key of fresh) unknownKeys.add(key)
-    if (fresh.length > 0) report({ t: 'dropped', line, keys: fresh })
+  const note = (sentence: string): void => err.line(`headrace: ${sentence}`)
+  const report = (each: Report): void => {
+    write(each)
+    job.onReport?.(each)
   }
 
-  const onEnded = (outcome: Outcome<unknown>): void => {
-    const { item } = outcome
-    const reason = reasonOf(outcome)
-    if (isItem(item)) {
-      outstanding.delete(item)
-      items.end(item)
-      if (reason !== undefined) for (const call of callsIn(item)) options.undelivered(call, reason)
-    }
-    changes.next()
+  const onUnknownKeys = (all: ReadonlyArray<string>): void => {
+    const keys = all.filter((key) => !unknownKeys.has(key)).slice(0, MAX_UNKNOWN_KEYS - unknownKeys.size)
+    for (const key of keys) unknownKeys.add(key)
+    if (keys.length > 0) report({ t: 'dropped', line, keys })
+  }
+
+  const handBack = (item: Item, reason: string): void => {
+    for (const call of callsIn(item)) dead?.add(call, reason)
   }
 
   const onEvent: Listener = (event) => {
-    if (event._tag === 'Accepted' && target.stored === undefined && isItem(event.item)) {
+    urls.onEvent(event)
+    if (event._tag === 'Accepted' && stored === undefined && isItem(event.item)) {
       items.add(event.item, line)
       outstanding.add(event.item)
     }
     if (event._tag === 'UnknownKeys') onUnknownKeys(event.keys)
     const told = reportOf(event, items.subjectOf)
     if (told !== undefined) report(told)
-    if (event._tag === 'Ended') onEnded(event.outcome)
+    if (event._tag !== 'Ended') return
+    const { item } = event.outcome
+    const { outcome, causes } = endingOf(event.outcome)
+    if (isItem(item)) {
+      outstanding.delete(item)
+      items.end(item)
+      const why = causes.length === 0 ? 'stopped before it was attempted' : showCauses(causes)
+      if (outcome !== 'delivered') handBack(item, `${outcome}: ${why}`)
+    }
+    ends.next()
   }
 
-  const target = options.open(onEvent, {
+  const target = job.open(onEvent, {
     input: input.name,
     mark: () => mark,
-    offered: (item) => items.add(item, line),
+    offered: (item) => {
+      if (isItem(item)) items.add(item, line)
+    },
   })
   const { stored } = target
-
-  const summary = (): Summary => summaryOf(refused, target.totals())
+  const stop = stopSignals(host)
 
   const refuse = (at: number, refusal: BadLine | Refusal): void => {
     refused++
@@ -237,112 +247,146 @@ export const forward = (options: ForwardOptions): Run => {
   /** Reads nothing more. What was accepted goes on. */
   const breakOff = (error: unknown): void => {
     if (inputError !== undefined) return
-    cut = true
     inputError = error
-    options.onInputError(error)
-  }
-
-  const decide = (at: number, refusal: Refusal): void => {
-    if (refusal._tag === 'Closed') cut = true
-    else refuse(at, refusal)
-    // A disk that fails would refuse all the rest, too; the same command goes on from here later.
-    if (stored === undefined) return
-    if (refusal._tag === 'NotStored') breakOff(new Error(refusal.detail))
-    if (refusal._tag === 'Full') breakOff(new Error(show(refusal)))
-  }
-
-  const attempt = async ({ line: at, value }: Line): Promise<Either<Refusal, unknown>> => {
-    line = at
-    if (stored !== undefined) mark = input.markAt(at)
-    try {
-      return await target.offer(value)
-    } catch (error) {
-      return left(notStored(value, messageOf(error)))
-    }
+    note(`the input was not read to its end: ${whyNot(error)}; delivery of what was accepted goes on`)
   }
 
   const offer = async (read: Line): Promise<void> => {
-    undecided++
-    for (;;) {
-      const answer = await attempt(read)
+    line = read.line
+    mark = stored === undefined ? undefined : input.markAt(line)
+    const answer = await target.offer(read.value)
+    if (answer._tag === 'Right' || answer.left._tag === 'Closed') return
+    const refusal = answer.left
+    if (refusal._tag === 'Full' && stored === undefined) {
       // There was room for one more, but not for one of this size.
-      if (answer._tag === 'Left' && answer.left._tag === 'Full' && stored === undefined && !cut) {
-        if (target.totals().waiting > 0) await firstValueFrom(changes, NO_CHANGE)
-        continue
-      }
-      if (answer._tag === 'Left') decide(read.line, answer.left)
-      break
-    }
-    undecided--
-    changes.next()
-  }
-
-  const undecidedBelow = async (count: number): Promise<void> => {
-    while (undecided >= count && !cut) await firstValueFrom(changes, NO_CHANGE)
-  }
-
-  const take = async (read: Either<BadLine, Line>): Promise<void> => {
-    await options.caughtUp()
-    if (read._tag === 'Left') {
-      refuse(read.left.line, read.left)
+      if (target.stats().waiting > 0) await firstValueFrom(ends, { defaultValue: undefined })
+      if (!stop.gently.aborted) await offer(read)
       return
     }
-    await target.ready()
-    if (stop.gently.aborted) return
-    const decided = offer(read.right)
-    await (stored === undefined ? decided : undecidedBelow(MAX_UNDECIDED))
+    refuse(read.line, refusal)
+    // A disk that fails would refuse all the rest, too; the same command goes on from here later.
+    if (refusal._tag === 'NotStored' || refusal._tag === 'Full') breakOff(new Error(show(refusal)))
   }
 
   /** Where an earlier run stopped reading this file. */
-  const startOf = async (): Promise<Mark | undefined> => {
-    if (stored === undefined || input.name === undefined || options.fromStart === true) return undefined
-    const taken = markFromText(stored.bookmark(input.name))
-    if (taken === undefined) return undefined
-    isResumed = await input.has(taken)
-    if (!isResumed && !taken.isEnd) throw changed(taken)
-    options.onResumed(isResumed ? taken.line : 0)
-    return isResumed ? taken : undefined
+  const startOf = async ({ name, has }: Input): Promise<Mark | undefined> => {
+    if (name === undefined || job.fromStart === true) return undefined
+    const last = markFromText(stored?.bookmark(name) ?? '')
+    if (last === undefined) return undefined
+    const place = `line ${String(last.line)}`
+    isResumed = await has(last)
+    if (isResumed) {
+      const earlier = `${place}, up to which an earlier run read`
+      note(`${name}: going on after ${earlier}; --from-start sends all of it again`)
+      return last
+    }
+    const other = 'not the file that an earlier run read'
+    const remedy = 'give it an outbox of its own, or read it from its first line with --from-start'
+    if (!last.isEnd) throw new Error(`it is ${other} up to ${place} without reaching its end: ${remedy}`)
+    note(`${name} is ${other}: reading it from its first line`)
+    return undefined
   }
 
+  const isOver = (): boolean => stop.gently.aborted || inputError !== undefined
+
   const readAll = async (): Promise<void> => {
-    try {
-      const from = await startOf()
-      mark = from
-      for await (const read of input.lines(stop.gently, from)) {
-        if (!stop.gently.aborted) await take(read)
-        cut ||= stop.gently.aborted
-        if (cut) return
+    const undecided: Array<Promise<void>> = []
+    mark = await startOf(input)
+    for await (const read of input.lines(stop.gently, mark)) {
+      if (isOver()) return
+      await out.caughtUp()
+      if (read._tag === 'Left') refuse(read.left.line, read.left)
+      else {
+        await target.ready()
+        if (stop.gently.aborted) return
+        undecided.push(offer(read.right))
+        if (undecided.length >= (stored === undefined ? 1 : MAX_UNDECIDED))
+          await Promise.all(undecided.splice(0))
       }
-      await undecidedBelow(1)
-      // The source may end by itself when it is aborted.
-      cut ||= stop.gently.aborted
-      if (!cut && input.name !== undefined && mark !== undefined) await stored?.finish(input.name, mark)
-    } catch (error) {
-      cut = true
-      if (!stop.gently.aborted) breakOff(error)
     }
+    await Promise.all(undecided)
+    if (isOver()) return
+    if (input.name !== undefined && mark !== undefined) await stored?.finish(input.name, mark)
+    isAtEnd = true
   }
 
   const toTheEnd = async (): Promise<void> => {
-    await readAll()
+    await readAll().catch((error: unknown) => {
+      // A stop makes the input fail, too.
+      if (!stop.gently.aborted) breakOff(error)
+    })
     await Promise.race([target.idle(), aborted(stop.gently)])
     // After a stop this answers the close that began then.
-    await target.close(0)
+    await target.close({ timeout: 0 })
   }
 
-  const run = async (): Promise<Account> => {
-    void aborted(stop.gently).then(() => {
-      changes.next()
-      return target.close(options.grace)
-    })
-    await Promise.race([toTheEnd(), aborted(stop.now)])
-    if (stop.now.aborted)
-      for (const item of outstanding)
-        for (const call of callsIn(item)) options.undelivered(call, 'abandoned: stopped at once')
-    for (const [url, counts] of Object.entries(target.urls())) report({ t: 'url', url, ...counts })
-    const [evicted, corrupt] = [stored?.evicted(), stored?.corrupt() ?? 0]
-    return { summary: summary(), evicted, corrupt, isResumed, cut, inputError }
+  /** What people should know at the end beside the numbers. */
+  const notes = (summary: Summary): void => {
+    const when = (condition: boolean, sentence: string): void => {
+      if (condition) note(sentence)
+    }
+    const lost = summary.accepted - summary.delivered
+    when(!isAtEnd && inputError === undefined, 'stopped: the input was not read to its end')
+    const empty = `the input holds ${isResumed ? 'nothing new' : 'no events'}`
+    const waited = outbox === undefined ? '' : ` and nothing waited in ${outbox},`
+    when(summary.read === 0 && inputError === undefined, `${empty},${waited} so there was nothing to send`)
+    const keep = `${String(lost)} not delivered; --dead FILE keeps them, to be sent again`
+    when(stored === undefined && dead === undefined && lost > 0, keep)
+    if (stored !== undefined && outbox !== undefined) {
+      const next = 'the same command delivers them, and reads on from here'
+      when(summary.waiting > 0, `${String(summary.waiting)} wait in ${outbox}: ${next}`)
+      const [corrupt, evicted] = [stored.corrupt(), stored.evicted()]
+      const deadCount = summary.rejected + summary.expired + corrupt
+      const damaged = corrupt === 0 ? '' : `, ${String(corrupt)} of them damaged records`
+      const gone = evicted === 0 ? '' : `; ${String(evicted)} of the oldest were removed to make room`
+      const list = `see headrace dead ls --outbox ${outbox}`
+      when(deadCount > 0, `${String(deadCount)} dead letters are in ${outbox}${damaged}${gone}: ${list}`)
+    }
+    const [file, written, failure] = [String(job.dead), dead?.count() ?? 0, dead?.failure()]
+    const missing = `${String(lost - written)} events are not in it`
+    when(failure !== undefined, `--dead '${file}' could not be written: ${String(failure)}; ${missing}`)
+    const again = `send them again with: headrace ${job.command} ${file} …`
+    when(written > 0, `${String(written)} not delivered, now in ${file}; ${again}`)
   }
 
-  return { done: run(), summary }
+  const summaryNow = (): Summary => summaryOf(refused, target.stats())
+
+  if (input.isKeyboard) note('reading events from the keyboard, one JSON object a line; Ctrl-D ends')
+  stop.gently.addEventListener('abort', () => {
+    err.line(STOPPING)
+    ends.next()
+    void target.close({ timeout: job.grace })
+  })
+  const isDrawn = err.isTTY && output !== 'quiet' && !input.isKeyboard
+  const erase = isDrawn
+    ? drawProgress(terminal, () => ({ ...summaryNow(), share: input.share() }))
+    : undefined
+  await Promise.race([toTheEnd(), aborted(stop.now)])
+  if (stop.now.aborted) for (const item of outstanding) handBack(item, 'abandoned: stopped at once')
+  erase?.()
+  await dead?.close()
+
+  const summary = summaryNow()
+  for (const [url, counts] of Object.entries(urls.urls())) {
+    report({ t: 'url', url, ...counts })
+    const skipped = counts.passedOver === 0 ? '' : `, ${String(counts.passedOver)} skipped while it was busy`
+    const requests = `${String(counts.delivered)} requests succeeded, ${String(counts.failed)} failed`
+    if (output !== 'json') note(`${url}  ${requests}${skipped}`)
+  }
+  if (output === 'json') out.line(toJson({ t: 'summary', ...summary, forgotten: stored?.evicted() }))
+  else note(showSummary(`read ${String(summary.read)}`, summary.refused, summary))
+  notes(summary)
+  const failure = out.failure()
+  if (failure !== undefined) note(`the output could not be written: ${failure}`)
+  stop.release()
+  const isFaulty = inputError !== undefined || dead?.failure() !== undefined || failure !== undefined
+  const ended = exitCodeOf(summary, !isAtEnd)
+  const code = isFaulty
+    ? FAULT
+    : ended === FINE && stored !== undefined && stored.corrupt() > 0
+      ? DEAD
+      : ended
+  // Requests in flight would keep the process alive.
+  if (stop.now.aborted) host.exit(code)
+  return { code, summary }
 }

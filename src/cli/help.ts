@@ -1,20 +1,6 @@
-/** What stands below the flags in the help of each command. */
-import { readFileSync } from 'node:fs'
+/** What each command does in a line, and what stands below the flags in its help. */
 
-export const START = `
-Start here:
-  $ headrace demo             watch it work: nothing leaves this machine
-  $ headrace listen 7412      a receiver to try things out with
-  $ headrace send events.ndjson --to http://127.0.0.1:7412/hook
-
-Or with a collector between, that many applications post to:
-  $ headrace collect --config collector.json
-  $ headrace batch events.ndjson --write-key-env WRITE_KEY
-
-'headrace help COMMAND' says more about a command.`
-
-/** Of `send` and `batch`. */
-export const EXIT_CODES = `Exit codes (frozen: scripts may depend on them):
+const EXIT_CODES = `Exit codes (frozen: scripts may depend on them):
   0  all delivered, or the input held no events
   1  internal failure, or the input, the output or --dead failed on the way
   2  wrong usage or settings: nothing was sent
@@ -24,7 +10,21 @@ export const EXIT_CODES = `Exit codes (frozen: scripts may depend on them):
   7  stopped before all of the input was read and all events had ended
 If several apply, the first of 1, 5, 7, 3, 4 is given.`
 
-export const SEND = `
+/** The description of a command, and its help after an empty line. */
+export const TEXTS: Readonly<Record<string, string>> = {
+  headrace: `Delivers user-data events as signed webhooks: validated, fanned out, retried for hours, every one accounted for.
+
+Start here:
+  $ headrace demo             watch it work: nothing leaves this machine
+  $ headrace listen 7412      a receiver to try things out with
+  $ headrace send events.ndjson --to http://127.0.0.1:7412/hook
+
+Or with a collector between, that many applications post to:
+  $ headrace collect --config collector.json
+  $ headrace batch events.ndjson --write-key-env WRITE_KEY`,
+
+  send: `send events to one to five URLs
+
 An event is one JSON object on a line. There are seven kinds:
   {"type":"page","userId":"u1","name":"Home","properties":{"path":"/"}}
   {"type":"screen","userId":"u1","name":"Cart"}
@@ -46,28 +46,108 @@ Examples:
   $ headrace send events.ndjson --secret-env WEBHOOK_SECRET \\
       --to https://a.example/hook --to https://b.example/hook
   $ tail -f app.log | headrace send --to http://127.0.0.1:7412/hook
-  $ headrace send events.ndjson --to https://a.example/hook \\
-      --retry-for 10m --dead dead.ndjson
+  $ headrace send events.ndjson --to https://a.example/hook --dead dead.ndjson
   $ headrace send dead.ndjson --to https://a.example/hook
 
-stdout has a line for each event that has ended or waits for its next attempt.
-stderr has the refused lines, the summary, and on a terminal a progress bar.
-With --output json stdout is NDJSON (t is refused, dropped, attempt, waiting,
-outcome, url, and at last summary); with --output quiet it is empty. If the
-reader of stdout goes away, delivery goes on.
+stdout has a line for each event that has ended or waits for its next attempt,
+stderr the refused lines and the summary. With --output json stdout is NDJSON (t
+is refused, dropped, attempt, waiting, outcome, url, and at last summary).
 
-With --outbox events wait in a folder, and each is accepted only when it is on
-the disk. After a crash, run the same command again: it delivers what waits, and
-reads the file on from where it was. So does the next run over a file that has
-grown; --from-start reads all of it. A file is recognized by its inode and the
-4,096 bytes before that place. Pipes and stdin are not remembered. To deliver
-only what waits:
+With --outbox events wait in a folder. After a crash, run the same command again:
+it delivers what waits, and reads the file on from where it was. So does the next
+run over a file that has grown; --from-start reads all of it. To deliver only
+what waits:
   $ headrace send --outbox ./outbox --to https://a.example/hook < /dev/null
 
 Ctrl-C stops reading and waits for requests in flight, for at most --grace and
-one --timeout. A second Ctrl-C quits at once.`
+one --timeout. A second Ctrl-C quits at once.
 
-export const LISTEN = `
+${EXIT_CODES}`,
+
+  batch: `post events in batches to an endpoint of the tracking convention
+
+The endpoint is a headrace collector or any other. Events are written as for
+'send', in six kinds: page (with a userId), screen, identify, track, alias, group.
+
+A batch leaves when it has --flush-at events or 500,000 bytes, or --flush-after
+after the last one, one batch after the other; with --concurrency above 1 no
+order is kept. Failures are tried again as by 'send'. A batch that is answered
+400 or 413 is halved until the bad event stands alone.
+
+Examples:
+  $ export WRITE_KEY=…
+  $ headrace batch events.ndjson --write-key-env WRITE_KEY
+  $ tail -f app.log | headrace batch --write-key-env WRITE_KEY \\
+      --endpoint https://collector.example/v1/batch --flush-at 100
+
+Output, --dead and Ctrl-C are as for 'send'.
+
+${EXIT_CODES}`,
+
+  collect: `receive events over HTTP and forward them to destinations
+
+Takes what tracking libraries post (POST /v1/batch, /v1/import, /v1/track and so
+on; POST /v1/delete for sources that may), and forwards each event to the
+destinations that the file connects with its source.
+
+The file:
+  {"sources":[{"id":"web","writeKey":{"env":"WEB_KEY"},"deletions":true}],
+   "destinations":[{"name":"hooks","sources":["web"],
+     "sharedSecret":{"env":"HOOKS_SECRET"},
+     "webhooks":[{"url":"https://a.example/hook","headers":{"X-Team":"blue"}}]}]}
+Any text may be {"env":"NAME"}: the value of a variable of the environment.
+A destination may have "outbox":{"path":"FOLDER"}: its events wait there, and
+what was accepted survives a crash. The folder belongs to the destination of that
+name; "owner" beside "path" gives the old name after a change.
+
+The first line on stdout is 'ready URL'. Then there is a line for each event
+that has ended at a destination. Ctrl-C accepts nothing more, and waits for what
+was accepted for at most --grace and one attempt's time. A second Ctrl-C quits
+at once.
+
+Examples:
+  $ headrace check collector.json
+  $ headrace collect --config collector.json
+  $ headrace collect 8080 --host 0.0.0.0 --config collector.json --output json
+
+Exit codes:
+  0  stopped, and all that was accepted was delivered
+  2  wrong usage or file, or the port is taken
+  3  some events were rejected or expired
+  7  some events had not ended when it stopped`,
+
+  check: `say what is wrong with a file for 'collect'
+
+Opens nothing. Every fault is told at once, with its place and without its value.
+
+Example:
+  $ headrace check collector.json
+
+Exit codes: 0 the file is valid, likely mistakes are told on stderr; 2 it is not.`,
+
+  dead: `list, show, redrive or purge the dead letters of an outbox on the disk
+
+Dead letters are events that receivers refused for good or that were not
+delivered in time, and damaged records (--reason corrupt). They stay in the
+outbox of 'send --outbox', of a destination of 'collect', or of a client. No
+other process may have the outbox open.
+
+Examples:
+  $ headrace dead ls --outbox ./outbox --since 24h
+  $ headrace dead show 17 --outbox ./outbox
+  $ headrace dead redrive --outbox ./outbox --status 503         only counts
+  $ headrace dead redrive --outbox ./outbox --status 503 --yes
+  $ headrace dead purge --outbox ./outbox --reason corrupt --yes
+
+Exit codes: 0 done; 1 there is no such dead letter, or the output could not be
+written; 2 wrong usage, or the outbox cannot be opened.`,
+  ls: 'list dead letters, the oldest first',
+  show: 'show one, with its event',
+  redrive: 'put dead letters back to wait, with a new deadline',
+  purge: 'delete dead letters',
+
+  listen: `receive webhooks on 127.0.0.1, verify and print them, or fail on purpose
+
 The first line on stdout is 'ready URL'. Then there is a line for each request:
 whether its signature is authentic, what arrived, and the answer. A request that
 is not authentic is answered 401. Ctrl-C ends it.
@@ -78,123 +158,32 @@ Examples:
   $ headrace listen 0 --once 10 --out received.ndjson
 
 Exit codes:
-  0  ended; with --once: that many requests came, and all were authentic or not checked
+  0  ended; with --once: that many requests came, and none was not authentic
   1  with --once: a request was not authentic, or fewer came
-  2  wrong usage, or the port is taken`
+  2  wrong usage, or the port is taken`,
 
-export const SIGN = `
+  sign: `print the signature of a body
+
 The signature is the lower-case hex HMAC-SHA1 of the bytes as they are: the
 value of X-Signature.
 
 Example:
   $ printf '{"type":"track"}' | headrace sign --secret-env WEBHOOK_SECRET
 
-Exit codes: 0 signed; 2 wrong usage, or the body cannot be read.`
+Exit codes: 0 signed; 2 wrong usage, or the body cannot be read.`,
 
-export const VERIFY = `
+  verify: `say whether a body has a signature, and why not
+
 Example:
   $ headrace verify body.json --secret-env WEBHOOK_SECRET \\
       --signature 5d61605c3feea9799210ddcb71307d4ba264225f
 
-Exit codes:
-  0  authentic
-  1  not authentic, and a sentence says why
-  2  wrong usage, or the body cannot be read`
+Exit codes: 0 authentic; 1 not authentic; 2 wrong usage, or no such body.`,
 
-export const DEMO = `
-Opens two receivers on 127.0.0.1. One answers 503 now and then, the other is slow
-and sometimes does not answer. Sixty events of all seven kinds are validated,
-signed, sent to both, tried again, and accounted for. It takes about five
-seconds.
+  demo: `watch events being validated, signed, fanned out, retried and accounted for
 
-Exit codes:
-  0  every event is accounted for, and every signature was verified
-  1  not so, or it was stopped`
+Opens two receivers on 127.0.0.1, one that often answers 503 and one that is slow,
+and sends sixty events of all seven kinds to both. It takes about five seconds.
 
-export const BATCH = `
-Posts events in batches to an endpoint that speaks the public tracking
-convention: a headrace collector, or any other. They are written as for 'send',
-in six kinds: page (with a userId), screen, identify, track, alias, group. A
-wrong line is reported on stderr with its number; the other lines are sent.
-
-A batch leaves when it has --flush-at events or 500,000 bytes, or --flush-after
-after the last one. Batches leave one after the other, so order is kept; with
---concurrency above 1 it is not. 5xx, 408, 425, 429, timeouts and broken
-connections are tried again, with growing pauses, until --retry-for is over. A
-batch that is answered 400 or 413 is halved until the bad event stands alone, so
-that one bad event costs one event.
-
-Examples:
-  $ export WRITE_KEY=…
-  $ headrace batch events.ndjson --write-key-env WRITE_KEY
-  $ tail -f app.log | headrace batch --write-key-env WRITE_KEY \\
-      --endpoint https://collector.example/v1/batch --flush-at 100
-
-stdout has a line for each event that has ended, and for each batch that waits
-for its next attempt; stderr has the refused lines and the summary.
---output, --dead and Ctrl-C are as for 'send'.`
-
-export const COLLECT = `
-Receives events over HTTP, as tracking libraries post them (POST /v1/batch,
-/v1/import, /v1/track and so on; POST /v1/delete for sources that may), and
-forwards each to the destinations that the file connects with its source.
-
-The file:
-  {"sources":[{"id":"web","writeKey":{"env":"WEB_KEY"},"deletions":true}],
-   "destinations":[{"name":"hooks","sources":["web"],
-     "sharedSecret":{"env":"HOOKS_SECRET"},
-     "webhooks":[{"url":"https://a.example/hook","headers":{"X-Team":"blue"}}]}]}
-Any text may be {"env":"NAME"}: the value of a variable of the environment.
-'headrace check FILE' says what is wrong with the file. A destination may have
-"outbox":{"path":"FOLDER"}: its events wait there, and what was accepted
-survives a crash. The folder belongs to the destination of that name; "owner"
-beside "path" gives the old name after a change.
-
-The first line on stdout is 'ready URL'. Then there is a line for each event
-that has ended at a destination. Ctrl-C accepts nothing more, and waits for what
-was accepted for at most --grace and one attempt's time. A second Ctrl-C quits
-at once.
-
-Examples:
-  $ headrace collect --config collector.json
-  $ headrace collect 8080 --host 0.0.0.0 --config collector.json --output json
-
-Exit codes:
-  0  stopped, and all that was accepted was delivered
-  2  wrong usage or file, or the port is taken
-  3  some events were rejected or expired
-  7  some events had not ended when it stopped`
-
-export const CHECK = `
-Reads the file as 'collect' would, and opens nothing. Every fault is told at
-once, with its place in the file and without its value.
-
-Example:
-  $ headrace check collector.json
-
-Exit codes:
-  0  the file is valid; likely mistakes are told on stderr
-  2  it is not, or it cannot be read`
-
-export const DEAD = `
-Dead letters are events that receivers refused for good or that were not
-delivered in time, and records that a damaged disk made unreadable (--reason
-corrupt). They stay in the outbox of 'send --outbox', of a destination of
-'collect', or of a client. No other process may have the outbox open.
-
-Examples:
-  $ headrace dead ls --outbox ./outbox --since 24h
-  $ headrace dead show 17 --outbox ./outbox
-  $ headrace dead redrive --outbox ./outbox --status 503         only counts
-  $ headrace dead redrive --outbox ./outbox --status 503 --yes
-  $ headrace dead purge --outbox ./outbox --reason corrupt --yes
-
-Exit codes: 0 done; 1 there is no such dead letter, or the output could not be
-written; 2 wrong usage, or the outbox cannot be opened.`
-
-/** The version in package.json. */
-export const packageVersion = (): string => {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  // npm installs no package without a text as its version.
-  return (JSON.parse(text) as { readonly version: string }).version
+Exit codes: 0 every event is accounted for and every signature verified; 1 not so.`,
 }

@@ -1,31 +1,23 @@
-/**
- * Where events are read from: a file or stdin. A file can be marked at the end of each line, so that a later run reads on from there.
- *
- * @module
- */
-
+/** Where events are read from: a file or stdin. A file can be marked at the end of each line, so that a later run reads on from there. */
 import { createReadStream, fstatSync } from 'node:fs'
 import type { BigIntStats } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
-import { Readable, addAbortSignal } from 'node:stream'
+import { addAbortSignal } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { crc32 } from 'node:zlib'
-import { left, right } from 'fp-ts/lib/Either.js'
+import { bimap } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { ndjson } from '../sources/ndjson.ts'
 import type { BadLine, Line } from '../sources/ndjson.ts'
-import { wrong } from './options.ts'
-import type { Checked } from './options.ts'
+import { UsageError } from './options.ts'
 import { whyNot } from './report.ts'
 import type { Host } from './terminal.ts'
 
-/** The end of a line in a file. */
+/** The end of a line in a file: how many lines and bytes are before it, and the CRC-32 of the 4,096 bytes before it. */
 export interface Mark {
-  /** Lines before it, empty ones too. */
   readonly line: number
-  /** Bytes before it. */
   readonly offset: number
   readonly inode: string
-  /** CRC-32 of the 4,096 bytes before it. */
   readonly checksum: number
   /** The file was read to its end. */
   readonly isEnd: boolean
@@ -34,23 +26,18 @@ export interface Mark {
 export const markToText = ({ line, offset, inode, checksum, isEnd }: Mark): string =>
   [line, offset, inode, checksum, ...(isEnd ? ['end'] : [])].join(' ')
 
-export const markFromText = (text: string | undefined): Mark | undefined => {
-  const [, line, offset, inode, checksum, end] = /^(\d+) (\d+) (\d+) (\d+)( end)?$/.exec(text ?? '') ?? []
+export const markFromText = (text: string): Mark | undefined => {
+  const [, line, offset, inode, checksum, end] = /^(\d+) (\d+) (\d+) (\d+)( end)?$/.exec(text) ?? []
   if (inode === undefined) return undefined
-  return {
-    line: Number(line),
-    offset: Number(offset),
-    inode,
-    checksum: Number(checksum),
-    isEnd: end !== undefined,
-  }
+  const isEnd = end !== undefined
+  return { line: Number(line), offset: Number(offset), inode, checksum: Number(checksum), isEnd }
 }
 
 export interface Input {
   /** The whole path of a regular file, under which it is found again; undefined for pipes and stdin. */
   readonly name: string | undefined
-  /** Its bytes. */
-  readonly bytes: () => Readable
+  /** Of the file or the pipe that is read. */
+  readonly stats: BigIntStats | undefined
   /** The lines behind a mark, numbered as in the file; default from the first. To be called once. Aborting ends them. */
   readonly lines: (signal: AbortSignal, from?: Mark) => AsyncIterable<Either<BadLine, Line>>
   /** The mark at the end of a line that was just read. To be asked in order. Undefined without a name. */
@@ -60,8 +47,6 @@ export interface Input {
   /** How much was read, from 0 to 1; undefined if the size is not known. */
   readonly share: () => number | undefined
   readonly isKeyboard: boolean
-  /** Whether it is this file, under any name. */
-  readonly is: (file: Pick<BigIntStats, 'dev' | 'ino'>) => boolean
 }
 
 const WINDOW = 4_096
@@ -102,102 +87,74 @@ const marker = (inode: string, place: Pick<Mark, 'line' | 'offset'>, before: Buf
 }
 
 /** Up to 4,096 bytes before a place in a file. */
-const bytesBefore = async (path: string, offset: number): Promise<Buffer> => {
-  const length = Math.min(offset, WINDOW)
-  const handle = await open(path, 'r')
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, offset - length)
-    return buffer.subarray(0, bytesRead)
-  } finally {
-    await handle.close()
-  }
-}
+const bytesBefore = async (path: string, offset: number): Promise<Buffer> =>
+  offset === 0
+    ? Buffer.alloc(0)
+    : buffer(createReadStream(path, { start: Math.max(0, offset - WINDOW), end: offset - 1 }))
 
 const numbered = async function* (
   lines: AsyncIterable<Either<BadLine, Line>>,
-  from: number,
+  before: number,
 ): AsyncGenerator<Either<BadLine, Line>> {
-  for await (const each of lines)
-    yield each._tag === 'Right'
-      ? right({ ...each.right, line: each.right.line + from })
-      : left({ ...each.left, line: each.left.line + from })
+  const shift = <A extends { readonly line: number }>(each: A): A => ({ ...each, line: each.line + before })
+  for await (const each of lines) yield bimap<BadLine, BadLine, Line, Line>(shift, shift)(each)
 }
 
-const streamInput = (stream: Readable, isKeyboard: boolean, own: BigIntStats | undefined): Input => ({
+/** A pipe or stdin, which cannot be read again. */
+export const streamInput = (stream: Host['stdin'], stats?: BigIntStats): Input => ({
   name: undefined,
-  bytes: () => stream,
+  stats,
   lines: (signal) => ndjson(addAbortSignal(signal, stream)),
   markAt: () => undefined,
   has: () => Promise.resolve(false),
   share: () => undefined,
-  isKeyboard,
-  is: (file) => own !== undefined && own.isFile() && own.dev === file.dev && own.ino === file.ino,
+  isKeyboard: stream.isTTY === true,
 })
 
-/** Nothing is read. */
-export const noInput = (): Input => streamInput(Readable.from([]), false, undefined)
-
-const FOLDER = 'is a folder: give a file of events, one JSON object a line'
-
-const standardInput = ({ stdin }: Host): Checked<Input> => {
-  const stats = stdin.fd === undefined ? undefined : fstatSync(stdin.fd, { bigint: true })
-  if (stats?.isDirectory() === true) return wrong(`stdin ${FOLDER}`)
-  return right(streamInput(stdin, stdin.isTTY === true, stats))
-}
-
-/** The whole path of a regular file. `/dev/stdin` may stand for one. */
-const nameOf = async (path: string): Promise<string | undefined> => {
-  try {
-    const name = await realpath(path)
-    return /^\/(dev|proc)\//.test(name) ? undefined : name
-  } catch {
-    return undefined
-  }
-}
-
-const fileInput = async (path: string): Promise<Checked<Input>> => {
-  const handle = await open(path, 'r')
-  const stats = await handle.stat({ bigint: true })
-  if (!stats.isFile() && !stats.isDirectory())
-    return right(streamInput(handle.createReadStream(), false, stats))
-  await handle.close()
-  if (stats.isDirectory()) return wrong(`'${path}' ${FOLDER}`)
-
-  const name = await nameOf(path)
+const fileInput = async (path: string, stats: BigIntStats): Promise<Input> => {
   const inode = String(stats.ino)
   const size = Number(stats.size)
   let read = 0
   let marks = marker(inode, { line: 0, offset: 0 }, Buffer.alloc(0))
 
   const chunks = async function* (signal: AbortSignal, from: Mark | undefined): AsyncGenerator<Buffer> {
-    if (from !== undefined) marks = marker(inode, from, await bytesBefore(path, from.offset))
-    const stream = createReadStream(path, { start: from?.offset ?? 0 })
+    const start = from?.offset ?? 0
+    if (from !== undefined) marks = marker(inode, from, await bytesBefore(path, start))
+    const stream = createReadStream(path, { start })
     // Chunks are bytes: no encoding was set.
     for await (const chunk of addAbortSignal(signal, stream) as AsyncIterable<Buffer>) {
-      read = (from?.offset ?? 0) + stream.bytesRead
+      read = start + stream.bytesRead
       marks.push(chunk)
       yield chunk
     }
   }
-  return right({
-    ...streamInput(Readable.from([]), false, stats),
-    name,
-    bytes: () => createReadStream(path),
+  return {
+    name: await realpath(path),
+    stats,
     lines: (signal, from) => numbered(ndjson(chunks(signal, from)), from?.line ?? 0),
-    markAt: (line) => (name === undefined ? undefined : marks.markAt(line)),
+    markAt: (line) => marks.markAt(line),
     has: async (mark) =>
       mark.inode === inode &&
       mark.offset <= size &&
       crc32(await bytesBefore(path, mark.offset)) === mark.checksum,
     share: () => (size > 0 ? Math.min(1, read / size) : undefined),
-  })
+    isKeyboard: false,
+  }
 }
 
-/** Opens a file, or stdin if the name is `-`. */
-export const openInput = async (path: string, host: Host): Promise<Checked<Input>> => {
+/** Opens a file, or stdin if the name is `-`. @throws UsageError */
+export const openInput = async (path: string, { stdin }: Host): Promise<Input> => {
   try {
-    return path === '-' ? standardInput(host) : await fileInput(path)
+    if (path === '-')
+      return streamInput(stdin, stdin.fd === undefined ? undefined : fstatSync(stdin.fd, { bigint: true }))
+    const handle = await open(path, 'r')
+    const stats = await handle.stat({ bigint: true })
+    // A pipe can be opened only once.
+    if (!stats.isFile() && !stats.isDirectory()) return streamInput(handle.createReadStream(), stats)
+    await handle.close()
+    if (stats.isFile()) return await fileInput(path, stats)
   } catch (error) {
-    return wrong(`'${path}' cannot be read: ${whyNot(error)}; give a file of events, or - for stdin`)
+    throw new UsageError(`'${path}' cannot be read: ${whyNot(error)}; give a file of events, or - for stdin`)
   }
+  throw new UsageError(`'${path}' is a folder: give a file of events, one JSON object a line`)
 }

@@ -1,168 +1,180 @@
-/**
- * Parses the values of flags. Faults are sentences for people, and all of them are told at once.
- *
- * @module
- */
-
-import { left, right } from 'fp-ts/lib/Either.js'
+/** How flags stand in the help, and how their texts become values. */
+import { Option } from 'commander'
+import * as E from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
+import { flow, pipe } from 'fp-ts/lib/function.js'
+import { separate } from 'fp-ts/lib/ReadonlyArray.js'
 import { systemClock } from '../core/clock.ts'
 import { toTimestamp } from '../event/timestamp.ts'
 import { secretFrom } from '../signing/secret.ts'
 import type { Secret } from '../signing/secret.ts'
 
-/** A value, or sentences that name the flag and the way out. No sentence holds a secret, a header's value or a URL's query. */
-export type Checked<A> = Either<ReadonlyArray<string>, A>
-
-type Values<T> = { readonly [K in keyof T]: T[K] extends Checked<infer A> ? A : never }
-
-/** Ends a command with exit code 2: nothing was sent. */
+/** Ends a command with exit code 2: nothing was sent. No sentence holds a secret, a header's value or a URL's query. */
 export class UsageError extends Error {
   readonly sentences: ReadonlyArray<string>
-  constructor(sentences: ReadonlyArray<string>) {
+  constructor(...sentences: ReadonlyArray<string>) {
     super(sentences.join('; '))
     this.sentences = sentences
   }
 }
 
-/** The value. @throws UsageError with every fault. */
-export const orUsage = <A>(checked: Checked<A>): A => {
-  if (checked._tag === 'Left') throw new UsageError(checked.left)
-  return checked.right
-}
-
-export const wrong = (sentence: string): Checked<never> => left([sentence])
-
-/** All values, or all faults. */
-export const all = <T extends Readonly<Record<string, Checked<unknown>>>>(checked: T): Checked<Values<T>> => {
-  const faults = Object.values(checked).flatMap((each) => (each._tag === 'Left' ? each.left : []))
-  if (faults.length > 0) return left(faults)
-  const values = Object.entries(checked).flatMap(([key, each]) =>
-    each._tag === 'Right' ? [[key, each.right] as const] : [],
-  )
-  // Each key of `checked` has its value here: a Left would have returned above.
-  return right(Object.fromEntries(values) as Values<T>)
-}
-
-/** One of a few words. */
-export const parseChoice = <const Word extends string>(
-  flag: string,
-  text: string,
-  words: ReadonlyArray<Word>,
-): Checked<Word> => {
-  const word = words.find((each) => each === text)
-  const [last, ...others] = [...words].reverse()
-  return word === undefined
-    ? wrong(`${flag} must be ${[...others].reverse().join(', ')} or ${String(last)}`)
-    : right(word)
-}
-
-/** A whole number within bounds, both included. */
-export const parseCount = (flag: string, text: string, least: number, most: number): Checked<number> => {
-  const count = /^\d+$/.test(text) ? Number(text) : NaN
-  return count >= least && count <= most
-    ? right(count)
-    : wrong(`${flag} must be a whole number from ${String(least)} to ${String(most)}`)
-}
-
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
-const FORM = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/
-/** One year. */
-const LONGEST = 31_536_000_000
-
-/**
- * A duration as people write it (`250ms`, `5s`, `1.5m`, `4h`), in whole milliseconds, from `least` to a year.
- */
-export const parseDuration = (flag: string, text: string, least: 0 | 1 = 1): Checked<number> => {
-  const [, amount, unit = ''] = FORM.exec(text) ?? []
-  const millis = Math.round(Number(amount) * (UNITS[unit] ?? NaN))
-  if (Number.isNaN(millis)) return wrong(`${flag} must be a number with a unit, such as 250ms, 5s, 10m or 4h`)
-  if (millis < least) return wrong(`${flag} must be at least 1ms`)
-  return millis > LONGEST ? wrong(`${flag} must be at most 8760h, which is a year`) : right(millis)
-}
-
-/** The name of a file. */
-export const parseFile = (flag: string, path: string): Checked<string> =>
-  path === '' ? wrong(`${flag} must be the name of a file`) : right(path)
-
-/**
- * Headers as curl takes them, `Name: value`. The settings check names and values later. A fault names the position of the header
- * and not its text, which may be a credential.
- */
-export const parseHeaders = (
-  flag: string,
-  texts: ReadonlyArray<string>,
-): Checked<Readonly<Record<string, string>>> => {
-  const entries: Array<readonly [string, string]> = []
-  const seen = new Set<string>()
-  for (const [at, text] of texts.entries()) {
-    const place = texts.length === 1 ? flag : `${flag} number ${String(at + 1)}`
-    const colon = text.indexOf(':')
-    const name = text.slice(0, Math.max(0, colon)).trim()
-    if (name === '') return wrong(`${place} must be a name, a colon and a value, such as 'X-Team: blue'`)
-    if (seen.has(name.toLowerCase()))
-      return wrong(`${place} has a name that was given before: give each header once`)
-    seen.add(name.toLowerCase())
-    entries.push([name, text.slice(colon + 1).trim()])
-  }
-  return right(Object.fromEntries(entries))
-}
-
-const RATE_FORM = /^(\d+(?:\.\d+)?)(%?)$/
-
-/** A moment, milliseconds since 1970: `2h` for two hours ago, or a timestamp. */
-export const parseMoment = (flag: string, text: string): Checked<number> => {
-  const timestamp = toTimestamp(text)
-  if (timestamp !== undefined) return right(Date.parse(timestamp))
-  const ago = parseDuration(flag, text)
-  return ago._tag === 'Right'
-    ? right(systemClock.now() - ago.right)
-    : wrong(`${flag} must be a time such as 2024-02-29T12:00:00Z, or how long ago, such as 2h`)
-}
-
-/** A share from 0 to 1, written `0.3` or `30%`. */
-export const parseRate = (flag: string, text: string): Checked<number> => {
-  const [, amount, percent] = RATE_FORM.exec(text) ?? []
-  const rate = Number(amount) / (percent === '%' ? 100 : 1)
-  return rate <= 1 ? right(rate) : wrong(`${flag} must be a share such as 0.3 or 30%, from 0 to 1`)
-}
-
 /** Variables of the environment. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/**
- * The text in a variable of the environment: an argument could be read by every user of the machine. The sentence does not repeat the
- * name, which may be the secret itself, given by mistake.
- *
- * @param what what the variable holds, such as `the secret`
- * @param orElse what else may be done
- */
-export const readVariable = (
-  flag: string,
-  name: string,
-  env: Environment,
-  what: string,
-  orElse = '',
-): Checked<string> => {
-  const text = Object.hasOwn(env, name) ? env[name] : undefined
-  if (text !== undefined && text !== '') return right(text)
-  const found = text === '' ? 'empty' : 'not set'
-  return wrong(
-    `${flag} must name a variable of the environment that holds ${what}, and the one it names is ${found}: set it with export${orElse}`,
-  )
+/** The value of a text, or what is wrong: a sentence that follows the flag's name and does not repeat the text. */
+type Parse<A> = (text: string, env: Environment) => Either<string, A>
+
+/** A flag is read from all texts that were given for it. */
+export interface Flag<A> {
+  readonly option: Option
+  readonly read: (texts: ReadonlyArray<string>, env: Environment) => Either<string, A>
 }
 
-/** The secret in a variable of the environment. A missing secret is a fault: nothing is sent unsigned by mistake. */
-export const readSecret = (flag: string, name: string, env: Environment): Checked<Secret> => {
-  const text = readVariable(flag, name, env, 'the secret', `, or leave ${flag} out`)
-  if (text._tag === 'Left') return text
-  const secret = secretFrom(text.right)
-  return secret._tag === 'Right'
-    ? right(secret.right)
-    : wrong(`${flag} names a variable whose value cannot be a secret: it ${secret.left.message}`)
+/** The flags from which options are read. */
+export type FlagsOf<O> = { readonly [K in keyof O]: Flag<O[K]> }
+
+const flag = <A, B>(form: string, help: string, parse: Parse<A>, absent: Either<string, B>): Flag<A | B> => ({
+  option: new Option(form, help),
+  read: ([text], env): Either<string, A | B> => (text === undefined ? absent : parse(text, env)),
+})
+
+export const optional = <A>(form: string, help: string, parse: Parse<A>): Flag<A | undefined> =>
+  flag(form, help, parse, E.right(undefined))
+
+export const required = <A>(form: string, help: string, parse: Parse<A>): Flag<A> =>
+  flag(form, help, parse, E.left(`is missing: give ${help}`))
+
+export const withDefault = <A>(form: string, help: string, preset: string, parse: Parse<A>): Flag<A> => ({
+  option: new Option(form, help).default(preset),
+  read: ([text = preset], env) => parse(text, env),
+})
+
+export const repeated = <A>(form: string, help: string, read: Flag<A>['read']): Flag<A> => ({
+  option: new Option(form, help).argParser((text, before?: ReadonlyArray<string>) => [
+    ...(before ?? []),
+    text,
+  ]),
+  read,
+})
+
+export const toggle = (form: string, help: string): Flag<boolean> => ({
+  option: new Option(form, help),
+  read: ({ length }) => E.right(length > 0),
+})
+
+/** Commander gives a text, texts, `true` for a toggle, or nothing. */
+type Given = Readonly<Record<string, string | ReadonlyArray<string> | true | undefined>>
+
+/** The values of all flags. @throws UsageError with every fault */
+export const valuesOf = <O extends object>(flags: FlagsOf<O>, given: Given, env: Environment): O => {
+  const all = Object.entries<Flag<unknown>>(flags).map(([key, { option, read }]) => {
+    const texts = given[option.attributeName()] ?? []
+    const value = read([texts].flat().map(String), env)
+    return E.isLeft(value)
+      ? E.left(`${option.long ?? key} ${value.left}`)
+      : E.right([key, value.right] as const)
+  })
+  const { left: faults, right: values } = separate(all)
+  if (faults.length > 0) throw new UsageError(...faults)
+  // Each key of O has the value that its own flag has read.
+  return Object.fromEntries(values) as O
 }
+
+/** The value of an argument that is not a flag. @throws UsageError */
+export const argumentOf = <A>(name: string, text: string, parse: Parse<A>): A => {
+  const value = parse(text, {})
+  if (E.isLeft(value)) throw new UsageError(`${name} ${value.left}`)
+  return value.right
+}
+
+/** Any text but an empty one. */
+export const text: Parse<string> = (given) => (given === '' ? E.left('must not be empty') : E.right(given))
+
+/** One of a few words. */
+export const choice = <const Word extends string>(...words: ReadonlyArray<Word>): Parse<Word> => {
+  const fault = `must be ${words.slice(0, -1).join(', ')} or ${words.slice(-1).join('')}`
+  return (given) => E.fromNullable(fault)(words.find((each) => each === given))
+}
+
+/** A whole number within bounds, both included. */
+export const count =
+  (min: number, max: number): Parse<number> =>
+  (given) => {
+    const number = /^\d+$/.test(given) ? Number(given) : NaN
+    return number >= min && number <= max
+      ? E.right(number)
+      : E.left(`must be a whole number from ${String(min)} to ${String(max)}`)
+  }
+
+export const port: Parse<number> = count(0, 65_535)
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+const YEAR_MS = 31_536_000_000
+
+/** A duration (`250ms`, `5s`, `1.5m`, `4h`) in whole milliseconds, from `min` to a year. */
+export const duration =
+  (min: 0 | 1): Parse<number> =>
+  (given) => {
+    const [, amount, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(given) ?? []
+    const millis = Math.round(Number(amount) * (UNITS[unit] ?? NaN))
+    if (Number.isNaN(millis)) return E.left('must be a number with a unit, such as 250ms, 5s, 10m or 4h')
+    if (millis < min) return E.left('must be at least 1ms')
+    return millis > YEAR_MS ? E.left('must be at most 8760h, which is a year') : E.right(millis)
+  }
+
+/** A moment, milliseconds since 1970: `2h` for two hours ago, or a timestamp. */
+export const moment: Parse<number> = (given, env) => {
+  const timestamp = toTimestamp(given)
+  const ago = duration(1)(given, env)
+  if (timestamp !== undefined) return E.right(Date.parse(timestamp))
+  if (E.isRight(ago)) return E.right(systemClock.now() - ago.right)
+  return E.left('must be a time such as 2024-02-29T12:00:00Z, or how long ago, such as 2h')
+}
+
+/** A share from 0 to 1, written `0.3` or `30%`. */
+export const rate: Parse<number> = (given) => {
+  const [, amount, percent] = /^(\d+(?:\.\d+)?)(%?)$/.exec(given) ?? []
+  const share = Number(amount) / (percent === '%' ? 100 : 1)
+  return share <= 1 ? E.right(share) : E.left('must be a share such as 0.3 or 30%, from 0 to 1')
+}
+
+/** Headers as curl takes them, `Name: value`. A fault names the position and not the text, which may be a credential. */
+export const headers: Flag<Readonly<Record<string, string>>>['read'] = (texts) => {
+  const entries = texts.map((each) => /^\s*([^:\s][^:]*?)\s*:\s*([^]*?)\s*$/.exec(each)?.slice(1) ?? [])
+  const names = entries.map(([name = '']) => name.toLowerCase())
+  const at = names.findIndex((name, index) => name === '' || names.indexOf(name) < index)
+  if (at === -1) return E.right(Object.fromEntries(entries.map(([name, value]) => [name, value])))
+  const fault =
+    names[at] === ''
+      ? "must be a name, a colon and a value, such as 'X-Team: blue'"
+      : 'has a name that was given before: give each header once'
+  return E.left(texts.length === 1 ? fault : `number ${String(at + 1)} ${fault}`)
+}
+
+/** The text in a variable of the environment: an argument could be read by every user of the machine. */
+export const variable =
+  (what: string): Parse<string> =>
+  (name, env) => {
+    const value = Object.hasOwn(env, name) ? env[name] : undefined
+    if (value !== undefined && value !== '') return E.right(value)
+    const found = value === '' ? 'empty' : 'not set'
+    // The name may be the secret itself, given by mistake.
+    return E.left(
+      `must name a variable of the environment that holds ${what}, and the one it names is ${found}: set it with export`,
+    )
+  }
+
+/** The secret in a variable. A missing one is a fault: nothing is sent unsigned by mistake. */
+export const secret: Parse<Secret> = (name, env) =>
+  pipe(
+    variable('the secret')(name, env),
+    E.chain(
+      flow(
+        secretFrom,
+        E.mapLeft(({ message }) => `names a variable whose value cannot be a secret: it ${message}`),
+      ),
+    ),
+  )
 
 /** Lines for people, NDJSON for programs, or only errors and the summary. */
 export type Output = 'lines' | 'json' | 'quiet'
-
-export const OUTPUTS: ReadonlyArray<Output> = ['lines', 'json', 'quiet']

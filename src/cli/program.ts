@@ -1,160 +1,94 @@
 /** The command line: names, help, and how commands are run. A command is loaded when it is called. */
+import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
 import { messageOf } from '../core/awaitable.ts'
 import * as Flags from './flags.ts'
-import { optionsOf } from './flags.ts'
-import type { FlagsOf } from './flags.ts'
-import * as Help from './help.ts'
-import { UsageError, orUsage } from './options.ts'
+import { TEXTS } from './help.ts'
+import { UsageError, valuesOf } from './options.ts'
+import type { Flag, FlagsOf } from './options.ts'
 import { FAULT, FINE, USAGE, terminalOf } from './terminal.ts'
 import type { Colours, Host, Terminal } from './terminal.ts'
 
-/** Runs a command. `name` stands in its error messages. */
-type Runner = (name: string, command: (terminal: Terminal) => Promise<number> | number) => Promise<void>
+/** Runs a command with its options and its argument, and gives the exit code. */
+type Action<O> = (options: O, terminal: Terminal, argument: string) => Promise<number> | number
 
-const add =
-  (run: Runner) =>
-  <O extends object>(
+/** The form of an argument, what it is, and its default. */
+type Argument = readonly [form: string, help: string, preset?: string]
+const FILE: Argument = ['[FILE]', 'NDJSON, one event a line; - is stdin', '-']
+const BODY: Argument = ['[FILE]', '- is stdin', '-']
+const CONFIG: Argument = ['<FILE>', 'sources and destinations, as JSON']
+const ID: Argument = ['<ID>', 'as ls prints it']
+const portOr = (preset: string): Argument => ['[PORT]', '0 for any free port', preset]
+
+const textOf = (name: string): readonly [description: string, help: string] => {
+  const [description = '', ...help] = (TEXTS[name] ?? '').split('\n\n')
+  return [description, help.length === 0 ? '' : `\n${help.join('\n\n')}`]
+}
+
+const versionOfPackage = (): string => {
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  // npm installs no package without a text as its version.
+  return (JSON.parse(manifest) as { readonly version: string }).version
+}
+
+/** All commands. `run` gets the name of the one that was called, and what it does. */
+const program = (
+  run: (name: string, action: (terminal: Terminal) => Promise<number>) => Promise<void>,
+): Command => {
+  const describe = (command: Command): Command => {
+    const [description, help] = textOf(command.name())
+    return command.description(description).addHelpText('after', help)
+  }
+
+  const add = <O extends object>(
     parent: Command,
-    [name, argument, preset]: readonly [name: string, argument?: readonly [string, string], preset?: string],
-    description: string,
-    help: string,
+    name: string,
+    [form, help, preset]: Partial<Argument>,
     flags: FlagsOf<O>,
-    action: (argument: string | undefined, options: O, terminal: Terminal) => Promise<number>,
+    load: () => Promise<Action<O>>,
   ): void => {
-    const command = parent.command(name).description(description)
-    if (argument !== undefined) command.argument(argument[0], argument[1], preset)
-    for (const { option } of Object.values<Flags.Flag<unknown>>(flags)) command.addOption(option)
-    if (help !== '') command.addHelpText('after', help)
-    const label = parent.parent === null ? name : `${parent.name()} ${name}`
+    const command = describe(parent.command(name))
+    if (form !== undefined) command.argument(form, help, preset)
+    for (const { option } of Object.values<Flag<unknown>>(flags)) command.addOption(option)
     command.action(() =>
-      run(label, (terminal) =>
-        // All flags have text values, and those that may be repeated arrays of texts.
-        action(
-          command.args[0] ?? preset,
-          orUsage(optionsOf(flags, command.opts(), terminal.host.env)),
-          terminal,
-        ),
-      ),
+      run(parent === headrace ? name : `${parent.name()} ${name}`, async (terminal) => {
+        const options = valuesOf(flags, command.opts(), terminal.host.env)
+        return (await load())(options, terminal, command.args[0] ?? preset ?? '')
+      }),
     )
   }
 
-const FILE = ['[FILE]', 'NDJSON, one event a line; reads stdin if FILE is - or omitted'] as const
-const BODY = ['[FILE]', 'reads stdin if FILE is - or omitted'] as const
-const PORT = ['[PORT]', '0 for any free port'] as const
+  const when = new Option('--color <when>', 'colours; auto obeys NO_COLOR')
+  const headrace = describe(new Command('headrace'))
+    .version(versionOfPackage())
+    .addOption(when.choices(['auto', 'always', 'never']).default('auto'))
 
-/** All commands with their flags and help. */
-const program = (run: Runner): Command => {
-  const headrace = new Command('headrace')
-    .description(
-      'Delivers user-data events as signed webhooks: validated, fanned out, retried for hours, every one accounted for.',
-    )
-    .version(Help.packageVersion())
-    .addOption(
-      new Option('--color <when>', 'colours; auto obeys NO_COLOR')
-        .choices(['auto', 'always', 'never'])
-        .default('auto'),
-    )
-    .addHelpText('after', Help.START)
-  const command = add(run)
-
-  command(
+  const { sendFlags, batchFlags, collectFlags, outputFlags, deadFlags, listenFlags } = Flags
+  add(headrace, 'send', FILE, sendFlags, async () => (await import('./send.ts')).sendCommand)
+  add(headrace, 'batch', FILE, batchFlags, async () => (await import('./batch.ts')).batchCommand)
+  add(
     headrace,
-    ['send', FILE],
-    'send events to one to five URLs',
-    `${Help.SEND}\n\n${Help.EXIT_CODES}`,
-    Flags.sendFlags,
-    async (...args) => (await import('./send.ts')).sendCommand(...args),
+    'collect',
+    portOr('7410'),
+    collectFlags,
+    async () => (await import('./collect.ts')).collectCommand,
   )
-  command(
+  add(headrace, 'check', CONFIG, outputFlags, async () => (await import('./config.ts')).checkCommand)
+  const dead = describe(headrace.command('dead'))
+  add(dead, 'ls', [], deadFlags, async () => (await import('./dead.ts')).listCommand)
+  add(dead, 'show', ID, deadFlags, async () => (await import('./dead.ts')).showCommand)
+  add(dead, 'redrive', [], Flags.redriveFlags, async () => (await import('./dead.ts')).redriveCommand)
+  add(dead, 'purge', [], Flags.purgeFlags, async () => (await import('./dead.ts')).purgeCommand)
+  add(
     headrace,
-    ['batch', FILE],
-    'post events in batches to an endpoint of the tracking convention',
-    `${Help.BATCH}\n\n${Help.EXIT_CODES}`,
-    Flags.batchFlags,
-    async (...args) => (await import('./batch.ts')).batchCommand(...args),
+    'listen',
+    portOr('7412'),
+    listenFlags,
+    async () => (await import('./listen.ts')).listenCommand,
   )
-  command(
-    headrace,
-    ['collect', PORT, '7410'],
-    'receive events over HTTP and forward them to destinations',
-    Help.COLLECT,
-    Flags.collectFlags,
-    async (...args) => (await import('./collect.ts')).collectCommand(...args),
-  )
-  command(
-    headrace,
-    ['check', ['<FILE>', 'sources and destinations, as JSON']],
-    "say what is wrong with a file for 'collect'",
-    Help.CHECK,
-    Flags.outputFlags,
-    async (...args) => (await import('./check.ts')).checkCommand(...args),
-  )
-
-  const dead = headrace
-    .command('dead')
-    .description('list, show, redrive or purge the dead letters of an outbox on the disk')
-    .addHelpText('after', Help.DEAD)
-  command(
-    dead,
-    ['ls'],
-    'list dead letters, the oldest first',
-    '',
-    Flags.deadFlags,
-    async (_, options, terminal) => (await import('./dead.ts')).listCommand(options, terminal),
-  )
-  command(
-    dead,
-    ['show', ['<ID>', 'as ls prints it']],
-    'show one, with its event',
-    '',
-    Flags.deadFlags,
-    async (...args) => (await import('./dead.ts')).showCommand(...args),
-  )
-  command(
-    dead,
-    ['redrive'],
-    'put dead letters back to wait, with a new deadline',
-    '',
-    Flags.redriveFlags,
-    async (_, options, terminal) => (await import('./dead.ts')).changeCommand('redrive', options, terminal),
-  )
-  command(dead, ['purge'], 'delete dead letters', '', Flags.purgeFlags, async (_, options, terminal) =>
-    (await import('./dead.ts')).changeCommand('purge', options, terminal),
-  )
-
-  command(
-    headrace,
-    ['listen', PORT, '7412'],
-    'receive webhooks on 127.0.0.1, verify and print them, or fail on purpose',
-    Help.LISTEN,
-    Flags.listenFlags,
-    async (...args) => (await import('./listen.ts')).listenCommand(...args),
-  )
-  command(
-    headrace,
-    ['sign', BODY],
-    'print the signature of a body',
-    Help.SIGN,
-    Flags.signFlags,
-    async (...args) => (await import('./sign.ts')).signCommand(...args),
-  )
-  command(
-    headrace,
-    ['verify', BODY],
-    'say whether a body has a signature, and why not',
-    Help.VERIFY,
-    Flags.verifyFlags,
-    async (...args) => (await import('./sign.ts')).verifyCommand(...args),
-  )
-  command(
-    headrace,
-    ['demo'],
-    'watch events being validated, signed, fanned out, retried and accounted for',
-    Help.DEMO,
-    Flags.outputFlags,
-    async (_, options, terminal) => (await import('./demo.ts')).demoCommand(options, terminal),
-  )
+  add(headrace, 'sign', BODY, Flags.signFlags, async () => (await import('./sign.ts')).signCommand)
+  add(headrace, 'verify', BODY, Flags.verifyFlags, async () => (await import('./sign.ts')).verifyCommand)
+  add(headrace, 'demo', [], outputFlags, async () => (await import('./demo.ts')).demoCommand)
   return headrace
 }
 
@@ -179,7 +113,7 @@ const configure = (command: Command, terminal: Terminal, name: string): void => 
 
 /** Runs a command line. Resolves with the exit code. */
 export const run = async (argv: ReadonlyArray<string>, host: Host = process): Promise<number> => {
-  let code = FINE
+  let code: number = FINE
   const plain = terminalOf(host, 'never')
   const command = program(async (name, action) => {
     const { color = 'auto' } = command.opts<{ readonly color?: Colours }>()

@@ -1,58 +1,37 @@
-import type { Host, Terminal } from './terminal.ts'
+import { systemClock } from '../core/clock.ts'
+import type { Cancel } from '../core/clock.ts'
+import type { Summary } from './report.ts'
+import type { Terminal } from './terminal.ts'
 
-/** What a progress bar shows; it is asked for several times a second. */
-export interface Progress {
-  /** From 0 to 1; undefined if the end of the input is not known. */
+/** What a progress bar shows. */
+interface Progress extends Summary {
+  /** How much of the input was read, from 0 to 1; undefined if its end is not known. */
   readonly share: number | undefined
-  readonly text: string
 }
 
-const LINE_START = '\r'
-const CLEAR_TO_THE_RIGHT = '\u001b[0K'
+const CLEARED_LINE = '\r\u001b[K'
+const WIDTH = 24
 
-const nothing = (): void => undefined
+const lineOf = ({ share, accepted, waiting, delivered, rejected, expired }: Progress): string => {
+  const ended = accepted === 0 ? 1 : (accepted - waiting) / accepted
+  const bar = '='.repeat(Math.round((share ?? 0) * ended * WIDTH)).padEnd(WIDTH, '-')
+  const text = `${String(delivered)} delivered, ${String(waiting)} waiting, ${String(rejected + expired)} dead`
+  return share === undefined ? text : `[${bar}] ${text}`
+}
 
-/** Draws at the start of the current line: the library's own terminal goes back to a saved cursor, which is wrong after scrolling. */
-const screenOf = (stream: Host['stderr']): object => ({
-  cursorSave: nothing,
-  cursorRestore: nothing,
-  cursor: nothing,
-  lineWrapping: nothing,
-  newline: nothing,
-  cursorTo: () => stream.write(LINE_START),
-  write: (text: string) => stream.write(text.slice(0, (stream.columns ?? 80) - 1)),
-  clearRight: () => stream.write(CLEAR_TO_THE_RIGHT),
-  clearLine: () => stream.write(LINE_START + CLEAR_TO_THE_RIGHT),
-  getWidth: () => stream.columns ?? 80,
-  isTTY: () => true,
-})
-
-/** Draws a progress bar on the last line of stderr; lines can be written above it. Resolves with the function that removes it. */
-export const drawProgress = async (terminal: Terminal, read: () => Progress): Promise<() => void> => {
-  const { default: cliProgress } = await import('cli-progress')
-  const stream = terminal.host.stderr
-  const options = {
-    terminal: screenOf(stream),
-    fps: 8,
-    barsize: 24,
-    forceRedraw: true,
-    clearOnComplete: true,
-    // The command handles signals itself.
-    gracefulExit: false,
-    format: (drawing: object) => {
-      const { share, text } = read()
-      return share === undefined ? text : `[${cliProgress.Format.BarFormat(share, drawing)}] ${text}`
-    },
+/** Draws a progress bar on the last line of stderr; lines can be written above it. Answers how to remove it. */
+export const drawProgress = ({ host: { stderr }, overlay }: Terminal, read: () => Progress): (() => void) => {
+  const erase = (): void => void stderr.write(CLEARED_LINE)
+  let cancel: Cancel
+  const draw = (): void => {
+    stderr.write(CLEARED_LINE + lineOf(read()).slice(0, (stderr.columns ?? 80) - 1))
+    cancel = systemClock.schedule(125, draw)
   }
-  const bar = new cliProgress.SingleBar(options, cliProgress.Presets.legacy)
-  const erase = (): void => {
-    stream.write(LINE_START + CLEAR_TO_THE_RIGHT)
-  }
-  terminal.overlay(erase)
-  bar.start(1, 0)
+  overlay(erase)
+  draw()
   return () => {
-    bar.stop()
-    terminal.overlay(undefined)
+    cancel()
+    overlay(undefined)
     erase()
   }
 }

@@ -1,20 +1,20 @@
 /**
  * What a command reports while it works: NDJSON with `--output json`, lines for people otherwise. The JSON form is a contract: `v`
  * changes when a field changes.
- *
- * @module
  */
-
+import { getSystemErrorMap } from 'node:util'
 import { messageOf } from '../core/awaitable.ts'
 import type { Failure } from '../core/failure.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { show } from '../core/refusal.ts'
 import type { Fault, Refusal } from '../core/refusal.ts'
+import type { Totals } from '../core/totals.ts'
+import type { UrlStats } from '../destination/counters.ts'
 import type { LogEvent } from '../log/logEvent.ts'
 import type { BadLine } from '../sources/ndjson.ts'
 import type { Output } from './options.ts'
-import type { Summary } from './summary.ts'
-import type { Style, Terminal } from './terminal.ts'
+import { DEAD, FINE, NOTHING, REFUSED, STOPPED } from './terminal.ts'
+import type { Outlet, Style, Terminal } from './terminal.ts'
 
 /** Which event a report is about. */
 export interface Subject {
@@ -27,13 +27,12 @@ export interface Subject {
   readonly count?: number
 }
 
-/** Why one URL did not take an event. */
+/** Why one URL did not take an event. `url` has no query. */
 export interface Cause {
-  /** Without the query. */
-  readonly url?: string
+  readonly url?: string | undefined
   readonly reason: string
-  readonly status?: number
-  readonly detail?: string
+  readonly status?: number | undefined
+  readonly detail?: string | undefined
 }
 
 /** A line that was not accepted. */
@@ -44,160 +43,151 @@ export interface Refused {
   readonly faults: ReadonlyArray<Fault>
 }
 
-/** Keys that no event has, at the first line that has them. */
-export interface Dropped {
-  readonly t: 'dropped'
-  readonly line: number
-  readonly keys: ReadonlyArray<string>
-}
-
-/** One request to one URL has ended. */
-export interface Attempt extends Subject, Partial<Cause> {
+/** One request to one URL has ended; `n` counts from 1, `ms` is how long it took. */
+interface Attempt extends Subject, Partial<Cause> {
   readonly t: 'attempt'
   readonly url: string
-  /** From 1. */
   readonly n: number
   readonly ok: boolean
   readonly ms: number
 }
 
-/** All URLs failed; there will be another attempt. */
-export interface Waiting extends Subject {
+/** All URLs failed, `n` times so far; there will be another attempt in `ms` milliseconds. */
+interface Waiting extends Subject {
   readonly t: 'waiting'
-  /** Attempts so far. */
   readonly n: number
-  /** Milliseconds until the next attempt. */
   readonly ms: number
   readonly because: string
   readonly causes: ReadonlyArray<Cause>
 }
 
+/** How an event ended after `n` attempts; `url` is the one that took it. */
 export interface Ending {
   readonly t: 'outcome'
   readonly outcome: 'delivered' | 'rejected' | 'expired' | 'dropped' | 'abandoned'
-  /** Attempts in all. */
   readonly n: number
-  /** The URL that took it. */
   readonly url?: string
-  readonly status?: number
+  readonly status?: number | undefined
   readonly causes: ReadonlyArray<Cause>
 }
 
-/** Totals of one URL at the end of a run. */
-export interface UrlTotals {
-  readonly t: 'url'
-  readonly url: string
-  readonly delivered: number
-  readonly failed: number
-  readonly passedOver: number
+/** Keys that no event has, at the first line that has them. */
+interface Dropped {
+  readonly t: 'dropped'
+  readonly line: number
+  readonly keys: ReadonlyArray<string>
 }
 
-export interface Closing extends Summary {
-  readonly t: 'summary'
+/** Requests to one URL in the whole run. */
+export interface UrlTotals extends UrlStats {
+  readonly t: 'url'
+  readonly url: string
 }
 
 /** What `send`, `batch` and `demo` report. */
-export type Report = Refused | Dropped | Attempt | Waiting | (Subject & Ending) | UrlTotals | Closing
+export type Report = Refused | Dropped | Attempt | Waiting | (Subject & Ending) | UrlTotals
 
 /** One line of NDJSON, of any command. */
 export const toJson = (report: object): string => JSON.stringify({ v: 1, ...report })
 
-/** Text from outside, for a line on the screen: control characters could fake lines or steer the terminal. */
-export const plain = (text: string, maxLength = 80): string => {
-  const shown = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
-  return shown.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '?')
+/** The account of a run: read = refused + accepted, accepted = the sum of the rest. */
+export interface Summary extends Totals {
+  readonly read: number
+  readonly refused: number
 }
 
-/** Events of a batch mostly fail for the same cause; it is told once. */
-const distinct = (causes: ReadonlyArray<Cause>): ReadonlyArray<Cause> => [
-  ...new Map(causes.map((cause) => [JSON.stringify(cause), cause])).values(),
-]
+const ENDS = ['delivered', 'rejected', 'expired', 'dropped', 'abandoned', 'waiting'] as const
+
+export const summaryOf = (refused: number, totals: Totals): Summary => {
+  const { accepted, delivered, rejected, expired, dropped, abandoned, waiting } = totals
+  const read = refused + accepted
+  return { read, refused, accepted, delivered, rejected, expired, dropped, abandoned, waiting }
+}
+
+/** One line without zeros: `read 22 (2 refused) · delivered 20`. */
+export const showSummary = (first: string, refused: number, totals: Totals): string => {
+  const ends = ENDS.filter((end) => totals[end] > 0).map((end) => `${end} ${String(totals[end])}`)
+  return [refused === 0 ? first : `${first} (${String(refused)} refused)`, ...ends].join(' · ')
+}
+
+/** The exit code of `send` and `batch`. `cut`: reading stopped before the end of the input. */
+export const exitCodeOf = (summary: Summary, cut: boolean): number => {
+  const { accepted, delivered, rejected, expired, dropped, abandoned, waiting, refused } = summary
+  if (accepted > 0 && delivered === 0) return NOTHING
+  if (cut || abandoned + waiting > 0) return STOPPED
+  if (rejected + expired + dropped > 0) return DEAD
+  return refused > 0 ? REFUSED : FINE
+}
 
 /** The causes of a failure, URL by URL. */
 export const causesOf = (failure: Failure, url?: string): ReadonlyArray<Cause> => {
   switch (failure._tag) {
     case 'Refused':
-    case 'Retryable': {
-      const { reason, status, detail } = failure
-      return [
-        {
-          ...(url === undefined ? {} : { url }),
-          reason,
-          ...(status === undefined ? {} : { status }),
-          ...(detail === undefined ? {} : { detail }),
-        },
-      ]
-    }
+    case 'Retryable':
+      return [{ url, reason: failure.reason, status: failure.status, detail: failure.detail }]
     case 'AllFailed':
       return failure.causes.flatMap((cause) => causesOf(cause.failure, cause.sink))
-    case 'PartlyFailed':
-      return distinct(
-        failure.members.flatMap((member) => (member._tag === 'Left' ? causesOf(member.left, url) : [])),
-      )
+    case 'PartlyFailed': {
+      const causes = failure.members.flatMap((each) => (each._tag === 'Left' ? causesOf(each.left, url) : []))
+      // Events of a batch mostly fail for the same cause; it is told once.
+      return [...new Map(causes.map((cause) => [JSON.stringify(cause), cause])).values()]
+    }
     case 'Expired':
       return causesOf(failure.lastFailure, url)
   }
 }
 
-/** How an item ended, as it is reported. */
+/** How an item ended. */
 export const endingOf = (outcome: Outcome<unknown>): Ending => {
-  const { attempts: n } = outcome
+  const ending = (word: Ending['outcome'], failure: Failure | undefined): Ending => ({
+    t: 'outcome',
+    outcome: word,
+    n: outcome.attempts,
+    causes: failure === undefined ? [] : causesOf(failure),
+  })
   switch (outcome._tag) {
     case 'Delivered': {
       const { sink: url, status } = outcome.receipt
-      const taken = status === undefined ? { url } : { url, status }
-      return { t: 'outcome', outcome: 'delivered', n, ...taken, causes: [] }
+      return { t: 'outcome', outcome: 'delivered', n: outcome.attempts, url, status, causes: [] }
     }
     case 'Rejected':
-      return { t: 'outcome', outcome: 'rejected', n, causes: causesOf(outcome.failure) }
+      return ending('rejected', outcome.failure)
     case 'Expired':
-      return { t: 'outcome', outcome: 'expired', n, causes: causesOf(outcome.failure) }
+      return ending('expired', outcome.failure)
     case 'Dropped':
-      return { t: 'outcome', outcome: 'dropped', n, causes: [{ reason: outcome.reason }] }
-    case 'Abandoned': {
-      const causes = outcome.lastFailure === undefined ? [] : causesOf(outcome.lastFailure)
-      return { t: 'outcome', outcome: 'abandoned', n, causes }
-    }
+      return { ...ending('dropped', undefined), causes: [{ reason: outcome.reason }] }
+    case 'Abandoned':
+      return ending('abandoned', outcome.lastFailure)
   }
 }
 
-/** Reports attempts, waits and ends. Undefined for other log events, and where `subjectOf` does not know the item. */
+/** Reports attempts, waits and ends. Undefined for other log events. */
 export const reportOf = (
   event: LogEvent,
   subjectOf: (item: unknown) => Subject | undefined,
 ): Report | undefined => {
   switch (event._tag) {
     case 'Attempted': {
-      const { item, sink: url, number: n, duration, result } = event
-      const subject = subjectOf(item)
-      if (subject === undefined) return undefined
-      const request = {
-        t: 'attempt',
-        ...subject,
-        url,
-        n,
-        ok: result._tag === 'Right',
-        ms: Math.round(duration),
-      } as const
-      if (result._tag === 'Left') return { ...request, ...causesOf(result.left, url)[0] }
-      const { status } = result.right
-      return status === undefined ? request : { ...request, status }
+      const { sink: url, number: n, duration, result } = event
+      const ok = result._tag === 'Right'
+      const subject = subjectOf(event.item)
+      const how = ok ? { status: result.right.status } : { ...causesOf(result.left, url)[0], url }
+      return subject && { t: 'attempt', ...subject, url, n, ok, ms: Math.round(duration), ...how }
     }
     case 'UrlSkipped': {
-      const { item, sink: url, number: n } = event
-      const subject = subjectOf(item)
+      const { sink: url, number: n } = event
+      const subject = subjectOf(event.item)
       return subject && { t: 'attempt', ...subject, url, n, ok: false, ms: 0, reason: 'laneFull' }
     }
     case 'Waiting': {
-      const { item, attempts: n, delay: ms, because, failure } = event
-      const subject = subjectOf(item)
+      const { attempts: n, delay: ms, because, failure } = event
+      const subject = subjectOf(event.item)
       return subject && { t: 'waiting', ...subject, n, ms, because, causes: causesOf(failure) }
     }
     case 'Ended': {
       const subject = subjectOf(event.outcome.item)
-      if (subject === undefined) return undefined
       const { t, ...how } = endingOf(event.outcome)
-      return { t, ...subject, ...how }
+      return subject && { t, ...subject, ...how }
     }
     default:
       return undefined
@@ -206,132 +196,91 @@ export const reportOf = (
 
 /** The report of a line that was not accepted. It holds no value of the line. */
 export const refusalReport = (line: number, refusal: BadLine | Refusal): Refused => {
-  const refused = (reason: Refused['reason'], faults: Refused['faults']): Refused => ({
-    t: 'refused',
-    line,
-    reason,
-    faults,
-  })
-  const whole = (message: string): Refused['faults'] => [{ path: '', message }]
-  switch (refusal._tag) {
-    case 'BadLine':
-      return refused(refusal.reason, whole(refusal.detail))
-    case 'Invalid':
-      return refused('invalid', refusal.faults)
-    case 'TooLarge':
-      return refused('tooLarge', whole(show(refusal)))
-    default:
-      return refused('notTaken', whole(show(refusal)))
-  }
+  if (refusal._tag === 'Invalid') return { t: 'refused', line, reason: 'invalid', faults: refusal.faults }
+  const message = refusal._tag === 'BadLine' ? refusal.detail : show(refusal)
+  const other = refusal._tag === 'TooLarge' ? 'tooLarge' : 'notTaken'
+  const reason = refusal._tag === 'BadLine' ? refusal.reason : other
+  return { t: 'refused', line, reason, faults: [{ path: '', message }] }
 }
 
-const SYSTEM_ERRORS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file or folder',
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of its path is not a folder',
-  EROFS: 'the disk is read-only',
-  ENOSPC: 'the disk is full',
-  EMFILE: 'too many files are open',
-  EADDRINUSE: 'another process listens on that port',
-  EADDRNOTAVAIL: 'this machine does not have that address',
-  EIO: 'the device failed',
-}
-
-/** A system error in words. */
+/** An error of the system in words: `no such file or directory`. */
 export const whyNot = (error: unknown): string => {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return SYSTEM_ERRORS[code] ?? (code === '' ? messageOf(error) : `the system says ${code}`)
+  const errno = error instanceof Error && 'errno' in error ? Number(error.errno) : 0
+  return getSystemErrorMap().get(errno)?.[1] ?? messageOf(error)
+}
+
+/** Text from outside, for a line on the screen: control characters could fake lines or steer the terminal. */
+export const plain = (text: string, maxLength = 80): string => {
+  const shown = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
+  return shown.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '?')
 }
 
 /** A time for people: `12ms`, `1.2s`, `3m 20s`, `3h 59m`. */
 export const showMillis = (millis: number): string => {
   if (millis < 999.5) return `${String(Math.round(millis))}ms`
-  const tenths = Math.round(millis / 100)
-  if (tenths < 600) return `${String(tenths / 10)}s`
+  if (millis < 59_950) return `${String(Math.round(millis / 100) / 10)}s`
   const seconds = Math.round(millis / 1_000)
   const minutes = Math.floor(seconds / 60)
   if (minutes < 60) return `${String(minutes)}m ${String(seconds % 60)}s`
   return `${String(Math.floor(minutes / 60))}h ${String(minutes % 60)}m`
 }
 
-/** How a line for people is written. */
-export interface LineStyle {
-  readonly paint: (style: Style, text: string) => string
-  /** Names a URL; default the URL itself. */
-  readonly nameOf?: NameOf
-}
-
-type NameOf = (url: string) => string
-const same: NameOf = (url) => url
-
-const showCause = ({ reason, status, detail }: Cause, short: boolean): string => {
+const showCause = ({ reason, status, detail }: Cause, isShort: boolean): string => {
   const what = status === undefined ? reason : String(status)
   if (detail === undefined) return what
   // `connection refused: nothing listens there` is `connection refused` in short.
-  if (short) return status === undefined ? (detail.split(/[:;] /)[0] ?? detail) : what
+  if (isShort) return status === undefined ? (detail.split(/[:;] /)[0] ?? detail) : what
   return `${what} (${detail})`
 }
 
 /** Causes in one line: `http://a.example/hook 503; http://b.example/hook timeout (no verdict within 5000 ms)`. */
-export const showCauses = (causes: ReadonlyArray<Cause>, nameOf: NameOf = same, short = false): string =>
-  causes
-    .map((cause) => {
-      const what = showCause(cause, short)
-      return cause.url === undefined ? what : `${nameOf(cause.url)} ${what}`
-    })
-    .join('; ')
+export const showCauses = (causes: ReadonlyArray<Cause>, isShort = false): string =>
+  causes.map((cause) => `${cause.url ?? ''} ${showCause(cause, isShort)}`.trimStart()).join('; ')
 
-const COLOURS = {
+type Paint = Outlet['paint']
+
+const COLOURS: Readonly<Record<string, Style>> = {
   delivered: 'green',
   waiting: 'yellow',
-  rejected: 'red',
-  expired: 'red',
-  dropped: 'red',
-  refused: 'red',
   abandoned: 'yellow',
   'left out': 'yellow',
-} as const
+}
 
-const wordOf = (word: keyof typeof COLOURS, { paint }: LineStyle): string =>
-  paint(COLOURS[word], word.padEnd(10))
+const wordOf = (word: string, paint: Paint): string => paint(COLOURS[word] ?? 'red', word.padEnd(10))
+
+/** The line of something that has ended; `what` names it. */
+export const endingLine = (ending: Ending, what: string, paint: Paint): string => {
+  const { outcome, n, url, status, causes } = ending
+  const why = causes.length === 0 ? 'never attempted' : showCauses(causes)
+  const how = url === undefined ? why : `${url} ${String(status ?? '')}`.trimEnd()
+  return `${wordOf(outcome, paint)} ${what}  ${how}${n <= 1 ? '' : `, after ${String(n)} attempts`}`
+}
 
 const eventIn = ({ line, type, id, count }: Subject): string => {
   const where = line === 0 ? 'earlier  ' : `line ${String(line).padEnd(4)}`
-  return count === undefined
-    ? `${where} ${plain(type).padEnd(8)} ${plain(id)}`
-    : `${where} ${plain(type)} of ${String(count)}`
-}
-
-/** The line of something that has ended; `what` names it. */
-export const endingLine = (ending: Ending, what: string, style: LineStyle): string => {
-  const { outcome, n, url, status, causes } = ending
-  const { nameOf = same } = style
-  const tries = n <= 1 ? '' : `, after ${String(n)} attempts`
-  if (url !== undefined)
-    return `${wordOf(outcome, style)} ${what}  ${nameOf(url)} ${String(status ?? '')}`.trimEnd() + tries
-  const why = causes.length === 0 ? 'never attempted' : showCauses(causes, nameOf)
-  return `${wordOf(outcome, style)} ${what}  ${why}${tries}`
+  const what = count === undefined ? `${plain(type).padEnd(8)} ${plain(id)}` : `batch of ${String(count)}`
+  return `${where} ${what}`
 }
 
 /** A line for people; its first word is the state of the event. Undefined for reports that are only for programs. */
-export const lineOf = (report: Report, style: LineStyle): string | undefined => {
+export const lineOf = (report: Report, paint: Paint): string | undefined => {
+  const ofLine = (word: string, line: number, text: string): string =>
+    `${wordOf(word, paint)} line ${String(line).padEnd(4)} ${plain(text, 2_000)}`
   switch (report.t) {
     case 'refused': {
-      const faults = report.faults.map(({ path, message }) => (path === '' ? message : `${path} ${message}`))
-      return `${wordOf('refused', style)} line ${String(report.line).padEnd(4)} ${plain(faults.join('; '), 2_000)}`
+      const faults = report.faults.map(({ path, message }) => `${path} ${message}`.trimStart())
+      return ofLine('refused', report.line, faults.join('; '))
     }
     case 'dropped': {
-      const keys = plain(report.keys.join(', '), 2_000)
-      return `${wordOf('left out', style)} line ${String(report.line).padEnd(4)} ${keys}: not a field of this kind of event (reported once)`
+      const keys = report.keys.join(', ')
+      return ofLine('left out', report.line, `${keys}: not a field of this kind of event (reported once)`)
     }
     case 'waiting': {
-      const why = showCauses(report.causes, style.nameOf, true)
-      return `${wordOf('waiting', style)} ${eventIn(report)}  attempt ${String(report.n)} failed: ${why}; again in ${showMillis(report.ms)}`
+      const why = `attempt ${String(report.n)} failed: ${showCauses(report.causes, true)}`
+      return `${wordOf('waiting', paint)} ${eventIn(report)}  ${why}; again in ${showMillis(report.ms)}`
     }
     case 'outcome':
-      return endingLine(report, eventIn(report), style)
+      return endingLine(report, eventIn(report), paint)
     default:
       return undefined
   }
@@ -339,16 +288,11 @@ export const lineOf = (report: Report, style: LineStyle): string | undefined => 
 
 /** Writes reports: data to stdout, as lines or NDJSON; refused lines also to stderr, so that people see them when stdout is a file. */
 export const reporter =
-  (
-    { out, err }: Pick<Terminal, 'out' | 'err'>,
-    output: Output,
-    nameOf: NameOf = same,
-  ): ((report: Report) => void) =>
+  ({ out, err }: Pick<Terminal, 'out' | 'err'>, output: Output): ((report: Report) => void) =>
   (report) => {
     if (output === 'json') out.line(toJson(report))
-    if (report.t === 'refused' || report.t === 'dropped') err.line(lineOf(report, err) ?? '')
-    else if (output === 'lines') {
-      const line = lineOf(report, { paint: out.paint, nameOf })
-      if (line !== undefined) out.line(line)
-    }
+    const outlet = report.t === 'refused' || report.t === 'dropped' ? err : out
+    if (outlet === out && output !== 'lines') return
+    const line = lineOf(report, outlet.paint)
+    if (line !== undefined) outlet.line(line)
   }

@@ -1,4 +1,4 @@
-import { left } from 'fp-ts/lib/Either.js'
+import { isLeft } from 'fp-ts/lib/Either.js'
 import { faultText } from '../core/refusal.ts'
 import type { Fault } from '../core/refusal.ts'
 import { webhookDestination } from '../destination/createDestination.ts'
@@ -12,39 +12,36 @@ import type { Payload } from '../event/payload.ts'
 import { OutboxError } from '../outbox/lmdb/contract.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
 import type { Outbox } from '../outbox/outbox.ts'
-import type { OpenTarget, Reading, Stored } from './forward.ts'
-import { markToText } from './input.ts'
 import type { SendOptions } from './flags.ts'
-import { UsageError, orUsage } from './options.ts'
-import type { Checked } from './options.ts'
-import { MAX_BYTES, retryFor, runForward } from './runForward.ts'
+import { MAX_BYTES, forward, retryFor } from './forward.ts'
+import type { OpenTarget, Reading, Stored } from './forward.ts'
+import { markToText, openInput } from './input.ts'
+import { UsageError } from './options.ts'
 import type { Terminal } from './terminal.ts'
 
-const PLACE = /^webhooks\[(\d+)\](?:\.(\w+)(?:\.(.+))?)?$/
-
+/** A fault of the settings in the words of the flags. */
 const sentenceOf = ({ path, message }: Fault, urls: number): string => {
   if (path === 'webhooks')
     return `--to may be given one to five times, not ${String(urls)} times: leave some URLs out`
-  const [, at = '0', part, header] = PLACE.exec(path) ?? []
-  if (part === 'headers') return `--header ${header ?? ''} ${message}`.replaceAll(/ +/g, ' ')
+  const [, at = '0', part, header = ''] = /^webhooks\[(\d+)\](?:\.(\w+)(?:\.(.+))?)?$/.exec(path) ?? []
+  if (part === 'headers') return `--header ${header} ${message}`
   if (part !== 'url') return faultText({ path, message })
-  const place = urls === 1 ? '--to' : `--to number ${String(Number(at) + 1)}`
-  const otherUrl = (_: string, other: string): string => `--to number ${String(Number(other) + 1)}`
-  return `${place} ${message.replace(/webhooks\[(\d+)\]\.url/, otherUrl)}`
+  const nameOf = (index: string): string => (urls === 1 ? '--to' : `--to number ${String(Number(index) + 1)}`)
+  return `${nameOf(at)} ${message.replace(/webhooks\[(\d+)\]\.url/, (_, other: string) => nameOf(other))}`
 }
 
-/** Faults of settings in the words of the flags. All URLs have the same headers, so a fault of a header is told once. */
-export const flagFaults = (faults: ReadonlyArray<Fault>, urls: number): ReadonlyArray<string> => [
-  ...new Set(faults.map((fault) => sentenceOf(fault, urls))),
-]
-
-const settingsOf = ({ urls, headers, secret, egress }: SendOptions): Checked<Settings> => {
+const settingsOf = ({ urls, headers, secret, egress }: SendOptions): Settings => {
   const webhooks = urls.map((url) => ({ url, headers }))
-  const decoded = decodeSettings(
+  const settings = decodeSettings(
     secret === undefined ? { webhooks } : { sharedSecret: secret, webhooks },
     egress,
   )
-  return decoded._tag === 'Left' ? left(flagFaults(decoded.left, urls.length)) : decoded
+  if (isLeft(settings)) {
+    const sentences = settings.left.map((fault) => sentenceOf(fault, urls.length))
+    // All URLs have the same headers.
+    throw new UsageError(...new Set(sentences))
+  }
+  return settings.right
 }
 
 /** Room beyond what the destination is told, for offers that are being stored: so the store never answers `Full`. */
@@ -96,46 +93,37 @@ export const toWebhooks =
   ): OpenTarget =>
   (onEvent, reading) => {
     const stored = folder === undefined ? undefined : storeIn(folder, maxCount, reading)
+    const outbox = stored === undefined ? {} : { outbox: stored.outbox }
     const destination = webhookDestination(settings, {
       maxBytes: MAX_BYTES,
       ...options,
+      ...outbox,
       maxCount,
-      ...(stored === undefined ? {} : { outbox: stored.outbox }),
+      logger: false,
       onEvent,
     })
-    return {
-      ready: destination.ready,
-      // `send` checks whatever it gets, and answers `Invalid` for what is no call.
-      offer: (value) => destination.send(value as Call),
-      idle: destination.idle,
-      close: (timeout) => destination.close({ timeout }),
-      totals: destination.stats,
-      urls: () => destination.stats().urls,
-      ...(stored === undefined ? {} : { stored }),
-    }
+    // `send` checks whatever it gets, and answers `Invalid` for what is no call.
+    return { ...destination, offer: (value) => destination.send(value as Call), stored }
   }
 
 /** `headrace send`: sends NDJSON events to one to five URLs. */
 export const sendCommand = async (
-  file: string | undefined,
   options: SendOptions,
   terminal: Terminal,
+  file: string,
 ): Promise<number> => {
-  const settings = orUsage(settingsOf(options))
+  const settings = settingsOf(options)
   const { timeout, concurrency, egress, maxWaiting, outbox, fromStart } = options
   if (fromStart && outbox === undefined)
-    throw new UsageError(['--from-start needs --outbox: without it every input is read from its first line'])
+    throw new UsageError('--from-start needs --outbox: without it every input is read from its first line')
   const retry = retryFor(options.retryFor)
-  const open = toWebhooks(
-    settings,
-    { retry, timeout, concurrency, egress, logger: false },
-    maxWaiting,
-    outbox,
-  )
+  const open = toWebhooks(settings, { retry, timeout, concurrency, egress }, maxWaiting, outbox)
   try {
-    return await runForward({ ...options, command: 'send', file, open }, terminal)
+    const input = await openInput(file, terminal.host)
+    const { code } = await forward({ ...options, command: 'send', input, open }, terminal)
+    return code
   } catch (error) {
-    if (error instanceof OutboxError) throw new UsageError([`--outbox: ${error.message}`])
+    if (error instanceof OutboxError) throw new UsageError(`--outbox: ${error.message}`)
     throw error
   }
 }

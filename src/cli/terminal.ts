@@ -1,29 +1,25 @@
-/**
- * The process as commands see it: output, input, environment, signals and exit codes. Tests give their own.
- *
- * @module
- */
-
+/** The process as commands see it: output, input, environment, signals and exit codes. Tests give their own. */
+import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import { styleText } from 'node:util'
 import type { Environment } from './options.ts'
-import type { Summary } from './summary.ts'
 
-export type Style = 'red' | 'green' | 'yellow' | 'cyan' | 'dim' | 'bold'
+export type Style = 'red' | 'green' | 'yellow' | 'bold'
 
 /** When there are colours. */
 export type Colours = 'auto' | 'always' | 'never'
 
-type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number }
+type Screen = Writable & { readonly isTTY?: boolean; readonly columns?: number }
+type Signal = 'SIGINT' | 'SIGTERM'
 
 /** What commands need of a process; `process` itself is one. */
 export interface Host {
   readonly stdin: Readable & { readonly isTTY?: boolean; readonly fd?: number }
-  readonly stdout: Output
-  readonly stderr: Output
+  readonly stdout: Screen
+  readonly stderr: Screen
   readonly env: Environment
-  readonly on: (signal: 'SIGINT' | 'SIGTERM', listener: () => void) => unknown
-  readonly off: (signal: 'SIGINT' | 'SIGTERM', listener: () => void) => unknown
+  readonly on: (signal: Signal, listener: () => void) => unknown
+  readonly off: (signal: Signal, listener: () => void) => unknown
   readonly exit: (code: number) => unknown
 }
 
@@ -54,48 +50,40 @@ const isColoured = (colours: Colours, isTTY: boolean, env: Environment): boolean
   return isTTY && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
 }
 
-const outletOf = (stream: Output, colours: Colours, env: Environment, beforeLine: () => void): Outlet => {
-  const isTTY = stream.isTTY === true
-  const coloured = isColoured(colours, isTTY, env)
-  const gone = new AbortController()
-  let failure: string | undefined
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    const code = error.code ?? error.name
-    if (code !== 'EPIPE') failure ??= code
-    gone.abort()
-  })
-  return {
-    isTTY,
-    line: (text) => {
-      if (gone.signal.aborted) return
-      if (isTTY) beforeLine()
-      stream.write(`${text}\n`)
-    },
-    paint: (style, text) => (coloured ? styleText(style, text, { validateStream: false }) : text),
-    caughtUp: () => {
-      if (!stream.writableNeedDrain || gone.signal.aborted) return Promise.resolve()
-      return new Promise((resolve) => {
-        const done = (): void => {
-          stream.off('drain', done)
-          gone.signal.removeEventListener('abort', done)
-          resolve()
-        }
-        stream.on('drain', done)
-        gone.signal.addEventListener('abort', done)
-      })
-    },
-    gone: gone.signal,
-    failure: () => failure,
-  }
-}
-
 export const terminalOf = (host: Host, colours: Colours): Terminal => {
   let erase: (() => void) | undefined
-  const beforeLine = (): void => erase?.()
+
+  const outletOf = (stream: Screen): Outlet => {
+    const isTTY = stream.isTTY === true
+    const coloured = isColoured(colours, isTTY, host.env)
+    const gone = new AbortController()
+    let failure: string | undefined
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      const code = error.code ?? error.name
+      if (code !== 'EPIPE') failure ??= code
+      gone.abort()
+    })
+    return {
+      isTTY,
+      line: (text) => {
+        if (gone.signal.aborted) return
+        if (isTTY) erase?.()
+        stream.write(`${text}\n`)
+      },
+      paint: (style, text) => (coloured ? styleText(style, text, { validateStream: false }) : text),
+      caughtUp: async () => {
+        if (stream.writableNeedDrain && !gone.signal.aborted)
+          await once(stream, 'drain', { signal: gone.signal }).catch(() => undefined)
+      },
+      gone: gone.signal,
+      failure: () => failure,
+    }
+  }
+
   return {
     host,
-    out: outletOf(host.stdout, colours, host.env, beforeLine),
-    err: outletOf(host.stderr, colours, host.env, beforeLine),
+    out: outletOf(host.stdout),
+    err: outletOf(host.stderr),
     overlay: (next) => {
       erase = next
     },
@@ -122,18 +110,14 @@ export const STOPPING = 'headrace: Stopping: waiting for requests in flight. Pre
 export const stopSignals = (host: Host): Stop => {
   const gently = new AbortController()
   const now = new AbortController()
-  const onSignal = (): void => {
-    if (gently.signal.aborted) now.abort()
-    gently.abort()
-  }
-  host.on('SIGINT', onSignal)
-  host.on('SIGTERM', onSignal)
+  const signals = ['SIGINT', 'SIGTERM'] as const
+  const onSignal = (): void => (gently.signal.aborted ? now : gently).abort()
+  for (const signal of signals) host.on(signal, onSignal)
   return {
     gently: gently.signal,
     now: now.signal,
     release: () => {
-      host.off('SIGINT', onSignal)
-      host.off('SIGTERM', onSignal)
+      for (const signal of signals) host.off(signal, onSignal)
     },
   }
 }
@@ -152,12 +136,3 @@ export const REFUSED = 4
 export const NOTHING = 5
 /** Stopped before everything was read and ended. */
 export const STOPPED = 7
-
-/** The exit code of `send` and `batch`. `cut`: reading stopped before the end of the input. */
-export const exitCodeOf = (summary: Summary, cut: boolean): number => {
-  const { accepted, delivered, rejected, expired, dropped, abandoned, waiting, refused } = summary
-  if (accepted > 0 && delivered === 0) return NOTHING
-  if (cut || abandoned + waiting > 0) return STOPPED
-  if (rejected + expired + dropped > 0) return DEAD
-  return refused > 0 ? REFUSED : FINE
-}

@@ -86,7 +86,7 @@ it('stops in good order: what was not sent is counted, and kept', async () => {
 })
 
 test.each<[what: string, args: ReadonlyArray<string>, sentence: RegExp]>([
-  ['no key', [], /--write-key-env is missing: name the variable of the environment that holds the write key/],
+  ['no key', [], /--write-key-env is missing: give the variable that holds the write key/],
   [
     'a key that is not set',
     ['--write-key-env', 'hunter2'],

@@ -1,37 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { answerOf, sample } from '../../src/cli/demo.ts'
-import { headrace, linesOf, recordsOf } from './inProcess.ts'
-
-const isRight = (line: string): boolean => {
-  try {
-    return typeof (JSON.parse(line) as { userId?: unknown }).userId !== 'number'
-  } catch {
-    return false
-  }
-}
+import { headrace, recordsOf } from './inProcess.ts'
 
 describe('the demo', () => {
-  it('has events of all seven kinds, and two mistakes', () => {
-    const lines = sample()
-    const events = lines
-      .filter(isRight)
-      .map((line) => JSON.parse(line) as { type: string; messageId: string })
-    expect(lines.length - events.length).toBe(2)
-    expect(events.length).toBe(60)
-    expect(new Set(events.map(({ type }) => type)).size).toBe(7)
-    expect(new Set(events.map(({ messageId }) => messageId)).size).toBe(60)
-  })
-
-  it('has receivers with the moods that it says, the same in every demo', () => {
-    const ids = Array.from({ length: 2_000 }, (_, at) => `id-${at}`)
-    const share = (of: (id: string) => boolean): number => ids.filter(of).length / ids.length
-    expect(share((id) => answerOf('flaky', id, 1, false).status === 503)).toBeCloseTo(0.4, 1)
-    expect(share((id) => answerOf('slow', id, 1, false).status === 'silence')).toBeCloseTo(0.3, 1)
-    expect(answerOf('slow', 'id-1', 1, false)).toEqual(answerOf('slow', 'id-1', 1, false))
-    expect(ids.every((id) => answerOf('flaky', id, 1, true).status !== 200)).toBe(true)
-  })
-
   it('tells what happened in words, and the sums add up', async () => {
     const [{ code, stdout, stderr }, json] = await Promise.all([
       headrace(['demo']),
@@ -39,16 +10,15 @@ describe('the demo', () => {
     ])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^ready http:\/\/127\.0\.0\.1:\d+\/flaky http:\/\/127\.0\.0\.1:\d+\/slow\n/)
-    expect(linesOf(stderr)).toEqual([
-      'refused    line 10   userId must be a string, not a number',
-      'refused    line 31   not JSON: expected a comma or } at character 66',
-    ])
+    expect(stderr).toContain('refused    line 10   userId must be a string, not a number\n')
+    expect(stderr).toContain('refused    line 31   not JSON: expected a comma or } at character 66\n')
+    expect(stderr).toContain('headrace: read 62 (2 refused) · delivered 59 · rejected 1\n')
     expect(stdout).toMatch(/\nwaiting .*flaky 503; slow no verdict within 500 ms; again in/)
     expect(stdout).toMatch(/\ndelivered .* after [23] attempts\n/)
     expect(stdout).toMatch(/\nrejected .*flaky 422; slow 422/)
     for (const word of ['validate', 'sign', 'fan out', 'retry', 'give up', 'account'])
       expect(stdout).toMatch(new RegExp(`^${word} +\\S`, 'm'))
-    expect(stdout).toContain('account   read 62 (2 refused) · delivered 59 · rejected 1\n')
+    expect(stdout).toContain('account   59 delivered + 1 refused for good = 60 events\n')
     expect(stdout).toMatch(/^sign +(\d+) requests; the receivers verified \1$/m)
 
     expect(json.code).toBe(0)

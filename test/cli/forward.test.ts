@@ -1,50 +1,43 @@
+import { left } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
-import { Readable } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import { expect, it } from 'vitest'
-import type { Report } from '../../src/cli/report.ts'
 import { forward } from '../../src/cli/forward.ts'
-import type { ForwardOptions } from '../../src/cli/forward.ts'
+import type { Job } from '../../src/cli/forward.ts'
+import { streamInput } from '../../src/cli/input.ts'
+import type { Report } from '../../src/cli/report.ts'
 import { toWebhooks } from '../../src/cli/send.ts'
-import { addsUp } from '../../src/cli/summary.ts'
+import { terminalOf } from '../../src/cli/terminal.ts'
+import { notStored } from '../../src/core/refusal.ts'
 import { limitRetries } from '../../src/policy/retryPolicy.ts'
-import { ndjson } from '../../src/sources/ndjson.ts'
-import { receiverOf, track } from './inProcess.ts'
-
-const inputOf = (lines: AsyncIterable<string> | ReadonlyArray<string>): ForwardOptions['input'] => ({
-  name: undefined,
-  lines: () => ndjson(Readable.from(lines)),
-  markAt: () => undefined,
-  has: () => Promise.resolve(false),
-})
+import { hostOf, receiverOf, track } from './inProcess.ts'
 
 /** A run over these lines, to a receiver that answers with the status that the event is named after. */
 const running = async (
   lines: AsyncIterable<string> | ReadonlyArray<string>,
-  { maxBytes = 268_435_456, ...more }: Partial<ForwardOptions> & { readonly maxBytes?: number } = {},
+  { maxBytes = 268_435_456, ...more }: Partial<Job> & { readonly maxBytes?: number } = {},
 ) => {
   const receiver = await receiverOf(({ body }) => ({
     do: 'status',
     code: Number((JSON.parse(body.toString()) as { event: string }).event),
   }))
   const reports: Report[] = []
-  const lost: string[] = []
-  const { done } = forward({
-    input: inputOf(lines),
-    open: toWebhooks(
-      { webhooks: [{ url: receiver.url }] },
-      { logger: false, retry: limitRetries(0), maxBytes },
-      50,
-    ),
-    grace: 0,
-    stop: { gently: new AbortController().signal, now: new AbortController().signal },
-    report: (report) => reports.push(report),
-    undelivered: (_event, reason) => lost.push(reason),
-    onResumed: () => undefined,
-    onInputError: () => undefined,
-    caughtUp: () => Promise.resolve(),
-    ...more,
-  })
-  return { receiver, reports, lost, account: await done }
+  const settings = { webhooks: [{ url: receiver.url }] }
+  const stderr = new PassThrough({ encoding: 'utf8' })
+  const host = hostOf({ stdout: new PassThrough().resume(), stderr })
+  const ended = await forward(
+    {
+      command: 'send',
+      input: streamInput(Readable.from(lines)),
+      open: toWebhooks(settings, { retry: limitRetries(0), maxBytes }, 50),
+      grace: 0,
+      output: 'lines',
+      onReport: (report) => void reports.push(report),
+      ...more,
+    },
+    terminalOf(host, 'never'),
+  )
+  return { ...ended, receiver, reports, stderr: String(stderr.read()) }
 }
 
 it('accounts for each of a thousand lines, whatever becomes of it', async () => {
@@ -62,68 +55,44 @@ it('accounts for each of a thousand lines, whatever becomes of it', async () => 
     drawn.filter((name) => which.includes(name)).length
   expect(Math.min(...names.map((name) => count(name)))).toBeGreaterThan(50)
 
-  const { account, receiver, reports, lost } = await running(drawn.map((name) => kinds[name]))
-  const { summary } = account
+  const { summary, receiver, reports } = await running(drawn.map((name) => kinds[name]))
   expect(summary).toEqual({
-    read: count('delivered', 'rejected', 'expired', 'refused', 'invalid'),
+    read: 1_000 - count('blank'),
     refused: count('refused', 'invalid'),
     accepted: count('delivered', 'rejected', 'expired'),
     delivered: count('delivered'),
     rejected: count('rejected'),
     expired: count('expired'),
-    dropped: 0,
-    abandoned: 0,
-    waiting: 0,
+    ...{ dropped: 0, abandoned: 0, waiting: 0 },
   })
-  expect(addsUp(summary)).toBe(true)
-  expect(account).toMatchObject({ cut: false, inputError: undefined })
   expect(receiver.received.length).toBe(summary.accepted)
-  expect(lost.length).toBe(summary.rejected + summary.expired)
-
   // Each line is reported with its own number, and with what became of it.
-  const told = new Map(
-    reports.flatMap((report): ReadonlyArray<[number, string]> => {
-      if (report.t === 'outcome') return [[report.line, report.outcome]]
-      return report.t === 'refused' ? [[report.line, report.reason]] : []
-    }),
-  )
+  const told = reports.flatMap((report): ReadonlyArray<[number, string]> => {
+    if (report.t === 'outcome') return [[report.line, report.outcome]]
+    return report.t === 'refused' ? [[report.line, report.reason]] : []
+  })
   const expected = drawn.flatMap((name, at): ReadonlyArray<[number, string]> => {
     if (name === 'blank') return []
     return [[at + 1, name === 'refused' ? 'notJson' : name]]
   })
-  expect(told).toEqual(new Map(expected))
+  expect(new Map(told)).toEqual(new Map(expected))
 })
 
 it('waits for room in bytes, where there is room in count', async () => {
   const events = Array.from({ length: 20 }, (_, at) => track('200', { messageId: `m${at}` }))
   let most = 0
   let begun = 0
-  const { account } = await running(events, {
+  const { summary } = await running(events, {
     // One body has some 150 bytes, so one fits and two do not.
     maxBytes: 250,
-    report: ({ t }) => {
+    onReport: ({ t }) => {
       if (t === 'attempt') begun++
       if (t === 'outcome') begun--
       most = Math.max(most, begun)
     },
   })
-  expect(account.summary).toMatchObject({ delivered: 20, refused: 0 })
+  expect(summary).toMatchObject({ delivered: 20, refused: 0 })
   expect(most).toBe(1)
-})
-
-it('reads nothing before its reports have been taken', async () => {
-  let taken = 0
-  let asked = 0
-  const { account } = await running([track('200'), 'oops\n', track('200')], {
-    caughtUp: () => {
-      asked++
-      return Promise.resolve().then(() => {
-        taken++
-      })
-    },
-    report: () => expect(taken).toBe(asked),
-  })
-  expect([asked, account.summary.read]).toEqual([3, 3])
 })
 
 it('delivers what it has when its input fails, and says why', async () => {
@@ -131,42 +100,36 @@ it('delivers what it has when its input fails, and says why', async () => {
     yield await Promise.resolve(track('200'))
     throw new Error('torn')
   }
-  const { account } = await running(failing())
-  expect(account.summary.delivered).toBe(1)
-  expect(account.cut).toBe(true)
-  expect(account.inputError).toEqual(new Error('torn'))
+  const { code, summary, stderr } = await running(failing())
+  expect([code, summary.delivered]).toEqual([1, 1])
+  expect(stderr).toContain('the input was not read to its end: torn')
 })
 
 it('reads no further when the store fails, so that the same command goes on from there', async () => {
-  const receiver = await receiverOf()
-  const open = toWebhooks({ webhooks: [{ url: receiver.url }] }, { logger: false }, 50)
-  const errors: unknown[] = []
+  const { url } = await receiverOf()
+  const open = toWebhooks({ webhooks: [{ url }] }, {}, 50)
   let offers = 0
   let isFinished = false
-  const { account, reports } = await running(
-    Array.from({ length: 1_000 }, () => track('200')),
-    {
-      open: (onEvent, reading) => {
-        const target = open(onEvent, reading)
-        return {
-          ...target,
-          offer: (value) => (++offers > 3 ? Promise.reject(new Error('no room')) : target.offer(value)),
-          stored: {
-            bookmark: () => undefined,
-            finish: async () => {
-              isFinished = true
-            },
-            evicted: () => 0,
-            corrupt: () => 0,
+  const lines = Array.from({ length: 1_000 }, () => track('200'))
+  const { code, summary, stderr } = await running(lines, {
+    open: (onEvent, reading) => {
+      const target = open(onEvent, reading)
+      return {
+        ...target,
+        offer: (value) => (++offers > 3 ? left(notStored(value, 'no room')) : target.offer(value)),
+        stored: {
+          bookmark: () => undefined,
+          finish: async () => {
+            isFinished = true
           },
-        }
-      },
-      onInputError: (error) => errors.push(error),
+          evicted: () => 0,
+          corrupt: () => 0,
+        },
+      }
     },
-  )
-  expect(account).toMatchObject({ cut: true, inputError: new Error('no room') })
-  expect(account.summary).toMatchObject({ accepted: 3, delivered: 3 })
+  })
+  expect(summary).toMatchObject({ accepted: 3, delivered: 3, refused: offers - 3 })
+  expect(stderr.match(/not read to its end: .* no room/g)).toHaveLength(1)
   expect(offers).toBeLessThan(400)
-  expect(reports.filter(({ t }) => t === 'refused')).toHaveLength(offers - 3)
-  expect([errors.length, isFinished]).toEqual([1, false])
+  expect([code, isFinished]).toEqual([1, false])
 })

@@ -108,7 +108,7 @@ describe('listen', () => {
     const { code, stdout, stderr } = await headrace(['listen', new URL(url).port])
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toMatch(
-      /^headrace listen: port \d+ cannot be used: another process listens on that port; give another PORT, or 0 for any\n$/,
+      /^headrace listen: port \d+ at \S+ cannot be used: address already in use; give another PORT, or 0 for any\n$/,
     )
   })
 
@@ -185,7 +185,7 @@ describe('sign and verify', () => {
   })
 
   test.each([
-    [['sign'], /^headrace sign: --secret-env is missing: name the variable/],
+    [['sign'], /^headrace sign: --secret-env is missing: give the variable/],
     [['sign', '--secret-env', 'NOPE'], /^headrace sign: --secret-env must name a variable/],
     [['sign', '/nowhere', '--secret-env', 'SECRET'], /^headrace sign: '\/nowhere' cannot be read/],
     [['verify', '--secret-env', 'SECRET'], /^headrace verify: --signature is missing: give the value of/],
