@@ -92,6 +92,19 @@ export const groupCommit = (store: Store): Commits => {
     return writes
   }
 
+  /** After a failed transaction: what ends an item may still find room by itself. */
+  const salvage = async (writes: ReadonlyArray<Write>, error: Error): Promise<void> => {
+    for (const [at, write] of writes.entries()) {
+      try {
+        await transact(() => [write])
+      } catch (again) {
+        await causeOf(again)
+        for (const { reject } of writes.slice(at)) reject(error)
+        return
+      }
+    }
+  }
+
   const commitNext = async (): Promise<void> => {
     let writes: ReadonlyArray<Write> = []
     try {
@@ -102,14 +115,10 @@ export const groupCommit = (store: Store): Commits => {
       counters = stored()
       const error = new Error(`the outbox in ${path} could not write (is its disk full?): ${cause}`)
       for (const { grows, reject } of writes) if (grows) reject(error)
-      // What ends items may still find room by itself.
-      const rest = writes.filter(({ grows }) => !grows)
-      try {
-        await transact(() => rest)
-      } catch (again) {
-        await causeOf(again)
-        for (const { reject } of rest) reject(error)
-      }
+      await salvage(
+        writes.filter(({ grows }) => !grows),
+        error,
+      )
     }
   }
 

@@ -166,16 +166,18 @@ export const storedEntries = <A>(
       leased.set(number, { number, retryKey, size, isSettling: false })
       entries.push(entry)
     }
-    while (entries.length < Math.min(count, maxRetries)) {
-      const key = nextRetry()
-      if (key === undefined || key[0] > at) break
+    const first = nextRetry()
+    if (first !== undefined && first[0] <= at && maxRetries > 0) {
       isFirstKnown = false
-      retriesFrom = [key[0], key[1] + 1]
-      const record = retries.get(key)
-      if (record === undefined) continue
-      const size = sizeIn(record)
-      const entry = read(key[1], key, record)
-      if (entry !== undefined) hand(entry, key[1], key, size)
+      for (const { key, value } of retries.getRange({ start: first })) {
+        const [due, number] = key
+        if (due > at || entries.length >= Math.min(count, maxRetries)) break
+        retriesFrom = [due, number + 1]
+        if (leased.has(number)) continue
+        const size = sizeIn(value)
+        const entry = read(number, key, value)
+        if (entry !== undefined) hand(entry, number, key, size)
+      }
     }
     while (!retriesOnly && entries.length < count && hasFresh()) {
       const next = ahead.shift()
