@@ -94,7 +94,7 @@ export const batchRelay = (
 
   /** When the next batch is to be sent if nothing else happens, and why. */
   const nextBatch = (): { readonly due: number; readonly closedBy: ClosedBy } => {
-    if (fresh.count === 0 && store.notStored.count === 0) flushedBy = undefined
+    if (fresh.count === 0 && !store.isStoring()) flushedBy = undefined
     const isBusy = isLeasing || nacks > 0 || deliveries.size >= concurrency
     if (isStopped || isBusy || store.isBehind()) return { due: Infinity, closedBy: 'delay' }
     const retryDue = store.nextRetry()

@@ -12,9 +12,7 @@ import { hot } from '../log/streams.ts'
 import type { CloseResult } from '../outbox/close.ts'
 import { isStoredIn } from '../outbox/lmdb/contract.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
-import { memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { abandonedOf } from '../outbox/outbox.ts'
-import type { Outbox } from '../outbox/outbox.ts'
 import { withBisection } from '../sink/bisect.ts'
 import { makeLayer } from '../sink/layer.ts'
 import type { Sink } from '../sink/sink.ts'
@@ -36,15 +34,6 @@ import type { ClientOptions, ClientSettings } from './options.ts'
 const CLOSE_TIMEOUT = 30_000
 /** Milliseconds for the drain at the end of the program. */
 const DRAIN_TIMEOUT = 10_000
-
-/** The client has bounds of its own, and reports outcomes in place of dead letters. */
-const unboundedMemory = (): Outbox<Message> =>
-  memoryOutbox({
-    maxCount: Number.MAX_SAFE_INTEGER,
-    maxBytes: Number.MAX_SAFE_INTEGER,
-    sizeOf: ({ byteLength }) => byteLength,
-    keepDead: 0,
-  })
 
 /** The endpoint, or the sink of the host. A refused batch is divided until one bad message is alone. */
 const batchSink = (
@@ -100,7 +89,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     (error: unknown): void =>
       onEvent({ _tag: 'Defect', at: now(), where, error })
 
-  const given = isStoredIn(settings.outbox)
+  const outbox = isStoredIn(settings.outbox)
     ? lmdbOutbox({
         ...settings.outbox,
         codec: messageCodec,
@@ -108,14 +97,13 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
         onCorrupt: ({ id }) => {
           failedIn('outbox')(new Error(`the stored message ${id} cannot be read: it is a dead letter now`))
           counted.corrupt(id)
-          afterEnds()
+          afterChange()
         },
       })
     : settings.outbox
-  const outbox = given ?? unboundedMemory()
-  const isShared = outbox.watch !== undefined
+  const isShared = outbox?.watch !== undefined
   /** What a shared outbox holds may be leased by other processes. */
-  const start = isShared ? { waiting: 0, bytes: 0 } : outbox.stats()
+  const start = outbox === undefined || isShared ? { waiting: 0, bytes: 0 } : outbox.stats()
 
   const { changed, until } = changes(clock)
   const outcomes = hot<Outcome<Message>>(failedIn('a subscriber of outcomes$'))
@@ -138,29 +126,26 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
       counted.ended(entry.id, outcome)
       report(outcome)
     }
-    afterEnds()
+    afterChange()
   }
-  const afterEnds = (): void => {
+  const afterChange = (): void => {
     room.freed()
     if (counted.waiting() === 0) life.idle()
-    changed()
-  }
-  const storeChanged = (): void => {
-    relay.poll()
-    room.freed()
     changed()
   }
 
   const store = messageStore(
     outbox,
-    given === undefined,
     clock,
     start,
     (entryId, message) => counted.placed(entryId, message),
-    storeChanged,
+    () => {
+      relay.poll()
+      afterChange()
+    },
     failedIn('outbox'),
   )
-  const counted = clientCounters(settings, given?.stats, start, store.notStored)
+  const counted = clientCounters(settings, outbox?.stats, start, store.notStored)
   const { sent } = counted
   const room = waitForRoom(counted.occupancy)
   const sink = batchSink(settings, () => sent.requests++)
@@ -172,7 +157,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   )
 
   // The outbox is asked a turn later, as its contract says.
-  const stopWatching = outbox.watch?.(() => nextTurn(lookAgain))
+  const stopWatching = outbox?.watch?.(() => nextTurn(lookAgain))
   const lookAgain = (): void => {
     relay.lookAgain()
     room.recheck()
@@ -191,7 +176,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     stopWatching?.()
     const unfinished = [...store.stop(cut)]
     await quietly('outbox', async () => {
-      unfinished.push(...(await outbox.takeRemaining()))
+      if (outbox !== undefined) unfinished.push(...(await outbox.takeRemaining()))
     })
     for (const entry of unfinished) {
       abandoned.push(entry.item)
@@ -200,7 +185,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
       report(outcome)
     }
     if (settings.sink === undefined) await quietly('the close of the sink', sink.close(lastAttempt))
-    await quietly('the close of the outbox', outbox.close)
+    if (outbox !== undefined) await quietly('the close of the outbox', outbox.close)
     isClosed = true
     changed()
     life.idle()
@@ -242,14 +227,6 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     return true
   }
 
-  const dropOldest = (): Outcome<Message> | undefined => {
-    const entry = relay.takeOldest()
-    if (entry === undefined) return undefined
-    const outcome = dropped(entry.item, entry.progress?.attempts ?? 0, 'dropOldest')
-    store.ack([{ entry, outcome }], () => counted.ended(entry.id, outcome))
-    return outcome
-  }
-
   /** Takes a call, or answers why not: at once, and without throwing. */
   const send = (call: unknown, kind: CallType | undefined): Either<Refusal, Accepted> => {
     if (closing !== undefined) return refuse(closed(call))
@@ -265,22 +242,24 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     if (bound !== undefined && !mayDrop) return refuse(full(call, bound.bound, bound.limit))
     const drops: Array<Outcome<Message>> = []
     while (bound !== undefined && overflow === 'dropOldest') {
-      const outcome = dropOldest()
-      if (outcome === undefined) break
+      const entry = relay.takeOldest()
+      if (entry === undefined) break
+      const outcome = dropped(entry.item, entry.progress?.attempts ?? 0, 'dropOldest')
+      store.ack([{ entry, outcome }], () => counted.ended(entry.id, outcome))
       drops.push(outcome)
       bound = counted.boundFor(byteLength)
     }
     room.used()
     if (bound === undefined) {
-      counted.accepted(message)
       // First it is added, then it is reported: what a listener sends meanwhile comes behind it.
+      counted.accepted(message)
       store.add(message)
+      life.busy()
     } else {
       const outcome = dropped(message, 0, 'dropNewest')
       counted.dropped(outcome)
       drops.push(outcome)
     }
-    if (bound === undefined) life.busy()
     if (hears('Accepted')) onEvent({ _tag: 'Accepted', at: now(), item: message })
     for (const outcome of drops) report(outcome)
     if (bound === undefined && (counted.boundFor(1) === undefined || !sendIfIdle())) relay.pollNew()
@@ -305,7 +284,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     ready: () => (counted.boundFor(0) === undefined ? room.ready() : held(room.ready())),
     persisted: async (within) => {
       const limit = timeoutIn(within, 'persisted')
-      if (!outbox.durable) return false
+      if (outbox?.durable !== true) return false
       const isPersisted = store.persisted()
       await held(until(limit, () => isClosed || isPersisted()))
       return isPersisted()

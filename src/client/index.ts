@@ -4,24 +4,7 @@
  *
  * @module
  */
-export type {
-  Accepted,
-  Alias,
-  AnyEvents,
-  AnyTraits,
-  Client,
-  ClientCall,
-  ClientStats,
-  EventTypes,
-  Group,
-  Identify,
-  Identity,
-  Page,
-  Screen,
-  Track,
-  Traits,
-  WithinOptions,
-} from './client.ts'
+export type * from './client.ts'
 export { createClient } from './createClient.ts'
 export type { ClientOptions, Overflow } from './options.ts'
 export type { CallType, Message, SentBatch } from './message.ts'

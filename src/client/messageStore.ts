@@ -31,24 +31,17 @@ export const bytesOf = (entries: Entries): number => {
   return bytes
 }
 
-/** A result on its way into the outbox. */
-interface Write {
-  readonly run: () => Awaitable<void>
-  readonly saved: () => void
-}
-
 /** Deliveries do not wait for a slow store: up to this many lists of results may be unsaved. A crash sends those messages again. */
 const MAX_UNSAVED = 16
 
 /**
- * @param isOwn whether the outbox is the memory outbox of the client, which answers at once and is never full
+ * @param outbox of the host or the folder; undefined: all messages wait in memory
  * @param start what the outbox holds at the start
  * @param placed a message has its entry, and can be leased from now on
  * @param changed the outbox answered, or messages can be leased
  */
 export const messageStore = (
-  outbox: Outbox<Message>,
-  isOwn: boolean,
+  outbox: Outbox<Message> | undefined,
   clock: Clock,
   start: { readonly waiting: number; readonly bytes: number },
   placed: (entryId: string, message: Message) => void,
@@ -79,47 +72,47 @@ export const messageStore = (
   }
   const isInMemory = ({ item }: Entry<Message>): boolean => inMemory.has(item)
 
+  const isStoring = (): boolean => storing.length > 0 || isScheduled
+
   const leaveMemory = (message: Message): void => {
     inMemory.delete(message)
     notStored.count--
     notStored.bytes -= message.byteLength
   }
 
-  const place = ({ id, item }: Entry<Message>, message = item): void => {
-    placed(id, message)
-    fresh.count++
-    fresh.bytes += message.byteLength
+  const countFresh = (count: number, bytes: number): void => {
+    fresh.count = Math.max(0, fresh.count + count)
+    fresh.bytes = fresh.count === 0 ? 0 : fresh.bytes + bytes
   }
-  const leased = (count: number, bytes: number): void => {
-    fresh.count = Math.max(0, fresh.count - count)
-    fresh.bytes = fresh.count === 0 ? 0 : fresh.bytes - bytes
+  const place = (entryId: string, message: Message): void => {
+    placed(entryId, message)
+    countFresh(1, message.byteLength)
   }
 
-  const keepInMemory = (messages: ReadonlyArray<Message>): void => {
-    for (const entry of messages.map(newEntry)) {
-      newInMemory.push(entry)
-      place(entry)
-    }
-    pause ??= clock.schedule(STORE_RETRY_DELAY, offerAgain)
+  const waitInMemory = (message: Message): void => {
+    const entry = newEntry(message)
+    newInMemory.push(entry)
+    place(entry.id, message)
   }
 
   const offerAgain = (): void => {
     pause = undefined
     const entries = newInMemory.drain()
-    leased(entries.length, bytesOf(entries))
+    countFresh(-entries.length, -bytesOf(entries))
     arriving = [...entries.map(({ item }) => item), ...arriving]
     storeAll()
   }
 
   const storeAll = (): void => {
     isScheduled = false
-    if (storing.length > 0 || isStopped || arriving.length === 0) return
+    if (outbox === undefined || storing.length > 0 || isStopped || arriving.length === 0) return
     const list = arriving
     arriving = []
     const answered = (notTaken: ReadonlyArray<Message>): void => {
       storing = []
       if (isStopped) return
-      if (notTaken.length > 0) keepInMemory(notTaken)
+      for (const message of notTaken) waitInMemory(message)
+      if (notTaken.length > 0) pause ??= clock.schedule(STORE_RETRY_DELAY, offerAgain)
       storeAll()
       changed()
     }
@@ -134,7 +127,7 @@ export const messageStore = (
         const full = list.filter((message, at) => {
           const answer = answers[at]
           if (answer === undefined || isLeft(answer)) return true
-          place(answer.right, message)
+          place(answer.right.id, message)
           leaveMemory(message)
           return false
         })
@@ -147,7 +140,7 @@ export const messageStore = (
     )
   }
 
-  const writes = storeWrites<Write>(
+  const writes = storeWrites<{ readonly run: () => Awaitable<void>; readonly saved: () => void }>(
     clock,
     ({ run }) => run(),
     ({ saved }) => {
@@ -156,7 +149,7 @@ export const messageStore = (
     },
     failed,
     // A durable outbox hands the entries out again after a restart. For another one this is the last report.
-    ({ saved }) => (outbox.durable ? changed() : saved()),
+    ({ saved }) => (outbox?.durable === true ? changed() : saved()),
   )
 
   return {
@@ -165,15 +158,13 @@ export const messageStore = (
     notStored,
     /** Stores a message: at once in memory, else together with the others of this turn. */
     add: (message: Message): void => {
-      if (isOwn) {
-        const answers = outbox.enqueue([message])
-        const [answer] = isPromiseLike(answers) ? [] : answers
-        if (answer !== undefined && !isLeft(answer)) place(answer.right)
-        return
-      }
       inMemory.add(message)
       notStored.count++
       notStored.bytes += message.byteLength
+      if (outbox === undefined) {
+        waitInMemory(message)
+        return
+      }
       arriving.push(message)
       if (isScheduled) return
       isScheduled = true
@@ -184,7 +175,10 @@ export const messageStore = (
       const before = { ...fresh }
       const first = retriesOnly ? givenBack.retries : givenBack.fresh
       const room = Math.max(0, count - first.length)
-      const answer = outbox.lease(now, { count: room, retries: retriesOnly ? room : 0, retriesOnly })
+      const answer =
+        outbox === undefined
+          ? []
+          : outbox.lease(now, { count: room, retries: retriesOnly ? room : 0, retriesOnly })
       const complete = (stored: Entries): Entries => {
         const all = [...first.splice(0, count), ...stored]
         while (all.length < count) {
@@ -195,28 +189,26 @@ export const messageStore = (
         }
         if (retriesOnly) return all
         // Fewer than asked for: nothing else is there. Records that cannot be read were counted, and are never leased.
-        if (all.length < count) leased(before.count, before.bytes)
-        else leased(count, bytesOf(all))
+        if (all.length < count) countFresh(-before.count, -before.bytes)
+        else countFresh(-count, -bytesOf(all))
         return all
       }
       return isPromiseLike(answer) ? answer.then(complete) : complete(answer)
     },
     giveBack: (entries: Entries, isRetry: boolean): void => {
       givenBack[isRetry ? 'retries' : 'fresh'].unshift(...entries)
-      if (isRetry) return
-      fresh.count += entries.length
-      fresh.bytes += bytesOf(entries)
+      if (!isRetry) countFresh(entries.length, bytesOf(entries))
     },
     /** When `leaseRetries` next has an entry; `Infinity` for never. */
     nextRetry: (): number =>
       givenBack.retries.length > 0
         ? -Infinity
-        : Math.min(outbox.nextDue(true) ?? Infinity, retriesInMemory.peekKey() ?? Infinity),
+        : Math.min(outbox?.nextDue(true) ?? Infinity, retriesInMemory.peekKey() ?? Infinity),
     /** Puts entries back until `due`. Repeats the write until the store has it. */
     nack: (entries: Entries, due: number, saved: () => void): void => {
       for (const entry of entries) if (isInMemory(entry)) retriesInMemory.push(due, entry)
       const stored = entries.filter((entry) => !isInMemory(entry))
-      if (stored.length === 0) saved()
+      if (outbox === undefined || stored.length === 0) saved()
       else writes.save({ run: () => outbox.nack(stored.map((entry) => ({ entry, due }))), saved })
     },
     /** Ends entries. Repeats the write until the store has it. */
@@ -226,11 +218,13 @@ export const messageStore = (
         for (const { entry } of list) if (isInMemory(entry)) leaveMemory(entry.item)
         saved(list)
       }
-      if (stored.length === 0) finish()
+      if (outbox === undefined || stored.length === 0) finish()
       else writes.save({ run: () => outbox.ack(stored), saved: finish })
     },
+    /** Whether messages are on their way into the outbox. */
+    isStoring,
     /** Whether a write is not answered yet. */
-    isBusy: (): boolean => writes.unsaved() > 0 || storing.length > 0 || isScheduled,
+    isBusy: (): boolean => writes.unsaved() > 0 || isStoring(),
     /** Whether the store is too far behind to be asked for more. */
     isBehind: (): boolean => writes.unsaved() > MAX_UNSAVED,
     /** A check whether everything that is in memory now is stored, or has ended. */
@@ -245,7 +239,7 @@ export const messageStore = (
       writes.stopRetrying()
       const open = [...inFlight, ...givenBack.retries, ...givenBack.fresh]
       return [
-        ...(outbox.durable ? open.filter(isInMemory) : open),
+        ...(outbox?.durable === true ? open.filter(isInMemory) : open),
         ...retriesInMemory.drain(),
         ...newInMemory.drain(),
         ...[...storing, ...arriving].map(newEntry),

@@ -2,7 +2,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { Observable } from 'rxjs'
-import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/core/clock.ts'
 import { jsonArrayFrame, bodyOf, frameBytes } from '../../src/event/payload.ts'
@@ -16,7 +15,7 @@ import type { BatchUnderTest } from '../laws/batch.laws.ts'
 /** The law that each one breaks, and how. */
 const bugs = {
   oversizeIn: ['B2', 'lets a single item over the limit in'],
-  emptyTick: ['B3', 'emits an empty batch when a timer finds nothing'],
+  emptyTick: ['B5', 'emits an empty batch when a timer finds nothing'],
   noTimer: ['B6', 'has no timer'],
   noFinalFlush: ['B7', 'loses the rest on completion'],
   oversizeDrops: ['B1', 'drops the open batch when an item is too large'],
@@ -24,7 +23,7 @@ const bugs = {
   lostOnError: ['B7', 'loses the rest on an error'],
   overBytes: ['B5', 'looks at the bytes after adding'],
   reordered: ['B1', 'puts items in front'],
-  overCount: ['B4', 'is off by one in the count'],
+  overCount: ['B5', 'is off by one in the count'],
   slidingTimer: ['B10', 'starts the delay anew with each item'],
   staleTimer: ['B10', 'leaves the timer of a closed batch to the next'],
   deadTimer: ['B6', 'takes the timer of a closed batch for its own, which then does nothing'],
@@ -33,7 +32,7 @@ const bugs = {
   frameForgotten: ['B5', 'counts no envelope'],
   oneEach: ['B10', 'sends each item by itself'],
   leftsWait: ['L1', 'keeps back what has ended until a batch leaves'],
-  emitFirst: ['B12', 'emits before it has decided'],
+  emitFirst: ['B1', 'emits before it has decided'],
   nested: ['B12', 'emits from within an emission'],
   timerLeft: ['B9', 'leaves its timer behind at the end'],
   delayFromIgnored: ['B10', 'always counts the delay from the first item'],
@@ -193,14 +192,13 @@ const batchWith =
 
 describe('the laws of batch', () => {
   it('hold for the plain batch without a bug', () => {
-    for (const { property } of batchLaws(batchWith(undefined))) fc.assert(property, { numRuns: 100 })
+    for (const { fails } of batchLaws(batchWith(undefined))) expect(fails(100)).toBe(false)
   })
 
   // The keys of an object are its keys.
   const mutants = (Object.keys(bugs) as Bug[]).map((bug) => ({ bug, law: bugs[bug][0], what: bugs[bug][1] }))
   it.each(mutants)('$law finds one that $what', ({ bug, law }) => {
     const laws = batchLaws(batchWith(bug)).filter(({ id }) => id.startsWith(`${law} `))
-    const options = { numRuns: 1_000, endOnFailure: true }
-    expect(laws.some(({ property }) => fc.check(property, options).failed)).toBe(true)
+    expect(laws.some(({ fails }) => fails())).toBe(true)
   })
 })
