@@ -83,22 +83,6 @@ describe('close', () => {
     expect(await destination.idle()).toMatchObject({ waiting: 1 })
     expect(on.entries.size).toBe(1)
   })
-
-  it('gives requests of delivered events at most the time of one attempt', async () => {
-    const { clock, destination, urls } = open([
-      () => ({ verdict: yes, after: 10 }),
-      () => ({ verdict: yes, after: 4_999 }),
-      () => ({ verdict: yes, after: 1_000_000 }),
-    ])
-    for (let n = 0; n < 20; n++) void destination.send(track(`m${String(n)}`))
-    await clock.advance(20)
-    const closing = destination.close()
-    await clock.advance(5_000)
-    expect((await closing).totals).toMatchObject({ delivered: 20 })
-    expect(urls.map((url) => url.running())).toEqual([0, 0, 0])
-    expect(urls[1]?.calls.filter(({ ended }) => ended === 'completed')).toHaveLength(16)
-    expect(clock.pending()).toBe(0)
-  })
 })
 
 describe('ready', () => {
@@ -137,24 +121,6 @@ describe('ready', () => {
 })
 
 describe('the deadline', () => {
-  it('is four hours after the first attempt; no attempt starts then or later', async () => {
-    const { clock, destination, outcomes, urls } = open([() => ({ verdict: busy, after: 4_000 })], {
-      retry: both(exponential({ base: 60_000, factor: 1 }), deadline(4 * HOUR)),
-      concurrency: 1,
-    })
-    for (let n = 0; n < 30; n++) void destination.send(track(`m${String(n)}`))
-    await clock.advance(5 * HOUR)
-    expect(outcomes).toHaveLength(30)
-    for (const { item } of outcomes) {
-      const mine = (urls[0]?.calls ?? [])
-        .filter((call) => call.item === item)
-        .map(({ startedAt }) => startedAt)
-      expect(Math.max(...mine) - Math.min(...mine)).toBeLessThan(4 * HOUR)
-    }
-    expect(outcomes.every(({ _tag }) => _tag === 'Expired')).toBe(true)
-    expect(clock.pending()).toBe(0)
-  })
-
   it('a Retry-After beyond it ends the event at once', async () => {
     const { clock, destination, ended } = open(
       [

@@ -100,7 +100,7 @@ itCatches<Wrap>('sinks', (make) => sinkLaws({ worlds: stackWorld, open: openStac
   'it cannot be cancelled': ['S6', (sink) => foreign(leaky(sink))],
 })
 
-itCatches<MakeLayer>('layers', layerLaws, {
+itCatches<MakeLayer>('layers', layerLaws.each, {
   'the attempt is forgotten': [
     'L1',
     () => (sink) =>
