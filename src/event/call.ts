@@ -74,29 +74,5 @@ export interface DeleteCall extends CallOf<'delete'> {
 /** An event in the public call form. */
 export type Call = PageCall | ScreenCall | IdentifyCall | TrackCall | AliasCall | GroupCall | DeleteCall
 
-const isEmpty = (data: object | undefined): boolean => data !== undefined && Object.keys(data).length === 0
-
-/**
- * The event as a call again, to offer it once more. Nothing is lost: decoding the call gives an equal event. Empty `context`, `properties`
- * and `traits` are left out, but for the properties of a screen, which were given. The call shares its data with the event.
- *
- * @example
- * import { callOf, Event } from 'headrace'
- * import { isRight } from 'fp-ts/lib/Either.js'
- * const decoded = Event.decode({ type: 'alias', previousId: 'anon-1', userId: 'u1', timestamp: '2024-02-29T12:00:00Z' })
- * if (isRight(decoded)) console.log(callOf(decoded.right).timestamp) // => 2024-02-29T12:00:00.000Z
- */
-export const callOf = (event: Event): Call => {
-  if (event.type === 'delete') return event
-  const { context, ...rest } = event
-  const call: Exclude<Call, DeleteCall> = isEmpty(context) ? rest : event
-  if ((call.type === 'track' || call.type === 'page') && isEmpty(call.properties)) {
-    const { properties: _empty, ...others } = call
-    return others
-  }
-  if ((call.type === 'identify' || call.type === 'group') && isEmpty(call.traits)) {
-    const { traits: _empty, ...others } = call
-    return others
-  }
-  return call
-}
+/** The event as a call, to offer it once more: every event is a call, and decoding it gives an equal event. */
+export const callOf = (event: Event): Call => event

@@ -12,16 +12,18 @@ import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/refusal.ts'
 import { callOf } from './call.ts'
 import type { Call } from './call.ts'
-import { decodeEvent, isCanonical } from './decode.ts'
-import { copyIntegrations, isIntegrations, messageIdOf, modelFields } from './fields.ts'
-import type { Field, Form, Reading } from './fields.ts'
 import { newLook, toErrors, toFaults } from './json.ts'
 import type * as Kinds from './kinds.ts'
 import { newId as randomId } from './payload.ts'
+import { copyIntegrations, decode, isCanonical, isIntegrations, membersOf, modelForm } from './readEvent.ts'
+import type { Form } from './readEvent.ts'
 import { fromMillis } from './timestamp.ts'
 
 /** Something that a user did or is: one of seven kinds, told apart by `type`. */
 export type Event = Kinds.Event
+
+/** Destinations by name, and `All` for the rest: true or an object lets the event through, false does not. */
+export type Integrations = Kinds.Integrations
 
 /** What a codec for events may be given. */
 export interface EventCodecOptions {
@@ -36,34 +38,19 @@ export interface EventCodecOptions {
   readonly owned?: boolean
   /** Whether a page must have a `userId`, as the client demands; else an `anonymousId` is enough. Default: false. */
   readonly pageNeedsUserId?: boolean
-  /** Is given the top-level keys of a call that an event of its kind does not carry. What it throws is ignored. */
+  /** Is given the top-level keys of a call that an event of its kind does not carry. */
   readonly onDropped?: (keys: ReadonlyArray<string>) => void
 }
 
-const FIELDS_OF_ALL: ReadonlyArray<Field> = ['type', 'messageId', 'timestamp', 'userId']
-const ROUTED: ReadonlyArray<Field> = [...FIELDS_OF_ALL, 'anonymousId', 'context', 'integrations']
-const FIELDS_OF: Readonly<Record<Kinds.Kind, ReadonlyArray<string>>> = {
-  page: [...ROUTED, 'name', 'category', 'properties', 'traits'],
-  screen: [...ROUTED, 'name', 'properties'],
-  identify: [...ROUTED, 'traits'],
-  track: [...ROUTED, 'event', 'properties'],
-  alias: [...ROUTED, 'previousId'],
-  group: [...ROUTED, 'groupId', 'traits'],
-  delete: FIELDS_OF_ALL,
-}
-
-const reportDropped = (
-  { type }: Event,
-  input: unknown,
-  onDropped: (keys: ReadonlyArray<string>) => void,
-): void => {
-  try {
-    const carried = FIELDS_OF[type]
-    const keys = Object.keys(input ?? {}).filter((key) => !carried.includes(key))
-    if (keys.length > 0) onDropped(keys)
-  } catch {
-    // The event is right; a callback that throws changes nothing.
-  }
+const COMMON = ['type', 'messageId', 'timestamp', 'userId', 'anonymousId', 'context', 'integrations']
+const KEYS: Readonly<Record<Kinds.Kind, ReadonlyArray<string>>> = {
+  page: [...COMMON, 'name', 'category', 'properties', 'traits'],
+  screen: [...COMMON, 'name', 'properties'],
+  identify: [...COMMON, 'traits'],
+  track: [...COMMON, 'event', 'properties'],
+  alias: [...COMMON, 'previousId'],
+  group: [...COMMON, 'groupId', 'traits'],
+  delete: ['type', 'messageId', 'timestamp', 'userId'],
 }
 
 /** The timestamp of now, written once for each millisecond. */
@@ -81,36 +68,40 @@ const timestamps = ({ now }: Pick<Clock, 'now'>): (() => string | undefined) => 
 }
 
 const formOf = ({ clock = systemClock, newId = randomId, ...options }: EventCodecOptions): Form => ({
-  fields: modelFields,
-  timestamp: timestamps(clock),
-  messageId: newId,
-  complete: false,
+  membersOf,
+  fill: { timestamp: timestamps(clock), messageId: newId },
+  isBody: false,
+  isOwned: options.owned ?? false,
   pageNeedsUserId: options.pageNeedsUserId ?? false,
-  owned: options.owned ?? false,
 })
 
-const eventOf = (reading: Reading): Event | undefined => {
-  const { event } = reading
-  return event?.type === 'delete' ? { ...event, messageId: messageIdOf(reading) } : event
+const reportDropped = (
+  event: Event,
+  input: unknown,
+  onDropped: (keys: ReadonlyArray<string>) => void,
+): void => {
+  const keys = Object.keys(input ?? {}).filter((key) => !KEYS[event.type].includes(key))
+  if (keys.length > 0) onDropped(keys)
 }
 
 /**
  * Reads calls without io-ts. With a `kind` the call need not name its type.
  *
- * @param isListening whether dropped keys are of interest now: finding them costs time. Default: always, with an `onDropped`
+ * @param isListening whether dropped keys are of interest now: finding them costs time
  */
 export const eventReader = (
   options: EventCodecOptions = {},
   isListening: () => boolean = () => true,
 ): ((input: unknown, kind?: Kinds.Kind) => Either<ReadonlyArray<Fault>, Event>) => {
-  const { onDropped } = options
   const form = formOf(options)
+  const { onDropped } = options
   return (input, kind) => {
-    const reading = decodeEvent(form, input, kind)
-    const event = eventOf(reading)
-    if (event === undefined || reading.findings.length > 0) return left(toFaults(reading.findings))
-    if (onDropped !== undefined && isListening()) reportDropped(event, input, onDropped)
-    return right(event)
+    const { findings, event } = decode(form, input, kind)
+    if (event === undefined || findings.length > 0) return left(toFaults(findings))
+    // Only in a body a delete has no message id.
+    const whole = event as Event
+    if (onDropped !== undefined && isListening()) reportDropped(whole, input, onDropped)
+    return right(whole)
   }
 }
 
@@ -129,14 +120,14 @@ export const eventCodec = (options: EventCodecOptions = {}): t.Type<Event, Call>
   const form = formOf(options)
   return new t.Type(
     'Event',
-    (input): input is Event => isCanonical(input, eventOf),
+    (input): input is Event => isCanonical(modelForm, input),
     (input, context) => {
-      const reading = decodeEvent(form, input)
-      const event = eventOf(reading)
-      if (event === undefined || reading.findings.length > 0)
-        return t.failures(toErrors(reading.findings, context))
-      if (options.onDropped !== undefined) reportDropped(event, input, options.onDropped)
-      return t.success(event)
+      const { findings, event } = decode(form, input)
+      if (event === undefined || findings.length > 0) return t.failures(toErrors(findings, context))
+      // Only in a body a delete has no message id.
+      const whole = event as Event
+      if (options.onDropped !== undefined) reportDropped(whole, input, options.onDropped)
+      return t.success(whole)
     },
     callOf,
   )
@@ -148,9 +139,6 @@ export const Event: t.Type<Event, Call> = eventCodec()
 /** The codec for calls that come straight from `JSON.parse` and that nothing else holds: their data is checked but not copied. */
 export const ParsedEvent: t.Type<Event, Call> = eventCodec({ owned: true })
 
-/** Destinations by name, and `All` for the rest: true or an object lets the event through, false does not. */
-export type Integrations = Kinds.Integrations
-
 /** A codec for the integrations map of an event. Decoding copies it. */
 export const Integrations: t.Type<Integrations, Integrations> = new t.Type(
   'Integrations',
@@ -158,7 +146,9 @@ export const Integrations: t.Type<Integrations, Integrations> = new t.Type(
   (value, context) => {
     const look = newLook()
     const copied = copyIntegrations(look, value)
-    return copied === undefined ? t.failures(toErrors(look.findings, context)) : t.success(copied)
+    return copied === undefined || look.findings.length > 0
+      ? t.failures(toErrors(look.findings, context))
+      : t.success(copied)
   },
   t.identity,
 )

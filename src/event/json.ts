@@ -5,6 +5,7 @@
  */
 
 import * as t from 'io-ts'
+import type { Fields } from '../core/json.ts'
 import type { Fault } from '../core/refusal.ts'
 import * as Limits from './limits.ts'
 
@@ -30,28 +31,13 @@ export interface Look {
   readonly findings: Finding[]
   /** How many values the input may still hold; below zero the look has ended. */
   room: number
-  /** The steps from the input down to the value that is looked at: the first `depth` of them. */
+  /** The steps from the input down to the value that is looked at. */
   readonly path: Step[]
-  depth: number
-  /** The objects that the value stands in. */
+  /** The objects that the value stands in, one for each step. */
   readonly parents: object[]
 }
 
-/** A look that has found nothing yet. */
-export const newLook = (): Look => ({
-  findings: [],
-  room: Limits.values,
-  path: [],
-  depth: 0,
-  parents: [],
-})
-
-/** The steps to the value that is looked at. */
-export const stepsOf = ({ path, depth }: Look): ReadonlyArray<Step> => path.slice(0, depth)
-
-/** Whether an object stands for something else, as `JSON.stringify` sees it. */
-export const hasToJson = (value: object): value is { readonly toJSON: (key: string) => unknown } =>
-  'toJSON' in value && typeof value.toJSON === 'function'
+export const newLook = (): Look => ({ findings: [], room: Limits.values, path: [], parents: [] })
 
 const isPlain = (value: unknown, depth: number, budget: { room: number }): boolean => {
   switch (typeof value) {
@@ -79,19 +65,15 @@ const hasPlainMembers = (value: object, depth: number, budget: { room: number })
   for (const key in value) {
     if (--budget.room < 0 || key === '__proto__') return false
     // Sound for every object: the member stays unknown.
-    if (!isPlain((value as Readonly<Record<string, unknown>>)[key], depth, budget)) return false
+    if (!isPlain((value as Fields)[key], depth, budget)) return false
   }
   return true
 }
 
-/**
- * Whether a value is plain JSON data already, so that it need not be copied if only we hold it. Never throws.
- *
- * @param depth how many objects and arrays it stands in, itself not counted
- */
-export const isJson = (value: unknown, depth = 0): value is Json => {
+/** Whether a value inside an event is plain JSON data already, so that it need not be copied if only we hold it. Never throws. */
+export const isJson = (value: unknown): value is Json => {
   try {
-    return isPlain(value, depth, { room: Limits.values })
+    return isPlain(value, 1, { room: Limits.values })
   } catch {
     return false
   }
@@ -109,15 +91,11 @@ const showStep = (step: Step): string => {
 
 /** A path for people: `properties.list[3].url`. Keys that could be misread are quoted; very long paths lose their middle. */
 export const showPath = (steps: ReadonlyArray<Step>): string => {
-  const half = MAX_STEPS / 2
-  const path =
-    steps.length > MAX_STEPS
-      ? [...steps.slice(0, half).map(showStep), '.…', ...steps.slice(-half).map(showStep)].join('')
-      : steps.map(showStep).join('')
-  return path.startsWith('.') ? path.slice(1) : path
+  const shown = steps.map(showStep)
+  if (steps.length > MAX_STEPS) shown.splice(MAX_STEPS / 2, steps.length - MAX_STEPS, '.…')
+  return shown.join('').replace(/^\./, '')
 }
 
-/** The findings as faults. */
 export const toFaults = (findings: ReadonlyArray<Finding>): ReadonlyArray<Fault> =>
   findings.map(({ steps, message }) => ({ path: showPath(steps), message }))
 
@@ -135,8 +113,8 @@ export const toErrors = (findings: ReadonlyArray<Finding>, context: t.Context): 
     message,
   }))
 
-const UNREADABLE = 'could not be read: looking at it throws an error'
-const CYCLE = 'contains itself: JSON has no cycles'
+export const UNREADABLE = 'could not be read: looking at it throws an error'
+export const PROTO_KEY = 'is a key that receivers refuse: rename it'
 
 /** Ends the look: from now on nothing is copied, and nothing is found. */
 const end = (look: Look, message: string): void => {
@@ -147,7 +125,7 @@ const end = (look: Look, message: string): void => {
 /** Adds a finding at the place of the look. Answers undefined, which is what the copy has there. */
 const find = (look: Look, message: string): Json | undefined => {
   if (look.room < 0) return undefined
-  if (look.findings.length < Limits.findings) look.findings.push({ steps: stepsOf(look), message })
+  if (look.findings.length < Limits.findings) look.findings.push({ steps: [...look.path], message })
   else end(look, `has more than ${String(Limits.findings)} faults: only the first ones are named`)
   return undefined
 }
@@ -161,27 +139,15 @@ const takeRoom = (look: Look, count: number): boolean => {
   return false
 }
 
-const copyMember = (look: Look, from: object, step: Step): Json | undefined => {
-  let member: unknown
-  try {
-    // Sound for every object: the member stays unknown.
-    member = (from as Readonly<Record<Step, unknown>>)[step]
-  } catch {
-    return find(look, UNREADABLE)
-  }
-  return copyJson(look, member)
-}
-
 const copyArray = (look: Look, array: ReadonlyArray<unknown>): Json => {
   const copied: Json[] = []
   if (!takeRoom(look, array.length)) return copied
-  const at = look.depth++
   for (let index = 0; index < array.length; index++) {
-    look.path[at] = index
+    look.path.push(index)
     // JSON writes null in an array for what it leaves out of an object.
-    copied.push(copyMember(look, array, index) ?? null)
+    copied.push(copyJson(look, array[index]) ?? null)
+    look.path.pop()
   }
-  look.depth = at
   return copied
 }
 
@@ -189,76 +155,70 @@ const copyRecord = (look: Look, record: object): Json => {
   const copied: Record<string, Json> = {}
   const keys = Object.keys(record)
   if (!takeRoom(look, keys.length)) return copied
-  const at = look.depth++
   for (const key of keys) {
-    look.path[at] = key
-    if (key === '__proto__') {
-      find(look, 'is a key that receivers refuse: rename it')
-      continue
-    }
-    const json = copyMember(look, record, key)
+    look.path.push(key)
+    // Sound for every object: the member stays unknown.
+    const json = key === '__proto__' ? find(look, PROTO_KEY) : copyJson(look, (record as Fields)[key])
     if (json !== undefined) copied[key] = json
+    look.path.pop()
   }
-  look.depth = at
   return copied
 }
 
-const copyMembers = (look: Look, value: object): Json => {
-  look.parents.push(value)
-  const copied = Array.isArray(value) ? copyArray(look, value) : copyRecord(look, value)
-  look.parents.pop()
-  return copied
-}
-
-/** Why JSON cannot hold what an object means, even if it has a `toJSON`; undefined if it can. */
+/** Why JSON cannot hold what an object means; undefined if it can. */
 const whyUnfit = (value: object): string | undefined => {
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer || value instanceof SharedArrayBuffer)
     return 'is binary data: write it as text, such as base64'
+  if (value instanceof Map) return 'is a Map, which JSON cannot hold: use Object.fromEntries'
+  if (value instanceof Set) return 'is a Set, which JSON cannot hold: use an array'
   return value instanceof Date && Number.isNaN(value.getTime()) ? 'is an invalid Date' : undefined
 }
 
 const isBoxed = (value: object): boolean =>
   value instanceof String || value instanceof Number || value instanceof Boolean || value instanceof BigInt
 
-/** An object with a `toJSON` or a prototype of its own is written as what it stands for, as `JSON.stringify` does. */
-const copyUnusual = (look: Look, value: object): Json | undefined => {
-  const wrong = whyUnfit(value)
-  if (wrong !== undefined) return find(look, wrong)
-  let meant: unknown = value
-  if (hasToJson(value)) {
-    try {
-      meant = value.toJSON(String(look.path[look.depth - 1] ?? ''))
-    } catch {
-      return find(look, 'has a toJSON that throws an error')
-    }
+export const hasToJson = (value: object): value is { readonly toJSON: (key: string) => unknown } =>
+  'toJSON' in value && typeof value.toJSON === 'function'
+
+const CYCLE = 'contains itself: JSON has no cycles'
+
+const copyMembers = (look: Look, value: object): Json | undefined => {
+  const isArray = Array.isArray(value)
+  if (!isArray && Object.getPrototypeOf(value) !== Object.prototype) {
+    const unfit = whyUnfit(value)
+    if (unfit !== undefined) return find(look, unfit)
+    if (isBoxed(value)) return copyJson(look, value.valueOf())
   }
-  if (typeof meant !== 'object' || meant === null) return copyJson(look, meant)
-  if (isBoxed(meant)) return copyJson(look, meant.valueOf())
-  if (meant !== value && look.parents.includes(meant)) return find(look, CYCLE)
-  if (meant instanceof Map) return find(look, 'is a Map, which JSON cannot hold: use Object.fromEntries')
-  if (meant instanceof Set) return find(look, 'is a Set, which JSON cannot hold: use an array')
-  const loss = whyUnfit(meant)
-  return loss === undefined ? copyMembers(look, meant) : find(look, loss)
+  look.parents.push(value)
+  const copied = isArray ? copyArray(look, value) : copyRecord(look, value)
+  look.parents.pop()
+  return copied
 }
 
-const isUnusual = (value: object): boolean => {
-  if (hasToJson(value)) return true
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype !== Object.prototype && prototype !== null && !Array.isArray(value)
+/** An object is written as what its `toJSON` answers, as `JSON.stringify` does. */
+const copyMeant = (look: Look, value: object): Json | undefined => {
+  if (!hasToJson(value)) return copyMembers(look, value)
+  const unfit = whyUnfit(value)
+  if (unfit !== undefined) return find(look, unfit)
+  const meant = value.toJSON(String(look.path.at(-1) ?? ''))
+  if (typeof meant !== 'object' || meant === null) return copyJson(look, meant)
+  return look.parents.includes(meant) ? find(look, CYCLE) : copyMembers(look, meant)
 }
 
 const copyObject = (look: Look, value: object): Json | undefined => {
-  if (look.parents.includes(value)) return find(look, CYCLE)
-  const levels = look.parents.length
-  if (levels >= Limits.nesting)
+  const { path, parents } = look
+  const depth = path.length
+  if (parents.includes(value)) return find(look, CYCLE)
+  if (depth >= Limits.nesting)
     return find(look, `is nested deeper than ${String(Limits.nesting)} levels: flatten it`)
-  const { depth } = look
   try {
-    return isUnusual(value) ? copyUnusual(look, value) : copyMembers(look, value)
+    return copyMeant(look, value)
   } catch {
-    look.parents.length = levels
-    look.depth = depth
-    return find(look, UNREADABLE)
+    // The path still leads to the member that could not be read.
+    find(look, UNREADABLE)
+    path.length = depth
+    parents.length = depth
+    return undefined
   }
 }
 

@@ -30,19 +30,22 @@ export interface TrackingMessage {
   readonly [key: string]: Json | Context | undefined
 }
 
-/** Called for every message, so without a list of the keys. */
-const isEmpty = (data: JsonObject): boolean => {
-  for (const _key in data) return false
-  return true
+/** Undefined if it is empty. Called for every message, so without a list of the keys. */
+const filled = (data: JsonObject | undefined): JsonObject | undefined => {
+  for (const _key in data) return data
+  return undefined
 }
-
-const filled = (data: JsonObject): JsonObject | undefined => (isEmpty(data) ? undefined : data)
 
 /** A caller may name another library, but not leave it out. */
 const contextOf = (context: JsonObject, library: Library): Context => {
-  if (isEmpty(context)) return { library }
+  if (filled(context) === undefined) return { library }
   return isRecord(context['library']) ? context : { ...context, library }
 }
+
+/** The members of all kinds. */
+type KeysOf<E> = E extends unknown ? keyof E : never
+type MemberOf<E, Key> = E extends unknown ? (Key extends keyof E ? E[Key] : never) : never
+type Members = { readonly [Key in KeysOf<Tracked>]?: MemberOf<Tracked, Key> }
 
 /**
  * The message for an event. The order of the keys never changes. `properties` and `traits` are there only if they hold something (a screen's
@@ -59,58 +62,22 @@ const contextOf = (context: JsonObject, library: Library): Context => {
  * // => { library: { name: 'mine', version: '1.0.0' } }
  */
 export const toTrackingMessage = (event: Tracked, library: Library): TrackingMessage => {
-  const { type, messageId, timestamp, userId, anonymousId, integrations } = event
-  const context = contextOf(event.context, library)
-  // One literal a kind: all messages of a kind have one shape, which is written faster (measured).
-  switch (event.type) {
-    case 'identify': {
-      const traits = filled(event.traits)
-      return { type, messageId, timestamp, userId, anonymousId, traits, context, integrations }
-    }
-    case 'track': {
-      const properties = filled(event.properties)
-      const name = event.event
-      return {
-        type,
-        messageId,
-        timestamp,
-        userId,
-        anonymousId,
-        event: name,
-        properties,
-        context,
-        integrations,
-      }
-    }
-    case 'page': {
-      const { name, category } = event
-      const properties = filled(event.properties)
-      return {
-        type,
-        messageId,
-        timestamp,
-        userId,
-        anonymousId,
-        name,
-        category,
-        properties,
-        context,
-        integrations,
-      }
-    }
-    case 'screen': {
-      const { name, properties } = event
-      return { type, messageId, timestamp, userId, anonymousId, name, properties, context, integrations }
-    }
-    case 'group': {
-      const { groupId } = event
-      const traits = filled(event.traits)
-      return { type, messageId, timestamp, userId, anonymousId, groupId, traits, context, integrations }
-    }
-    case 'alias': {
-      const { previousId } = event
-      return { type, messageId, timestamp, previousId, userId, anonymousId, context, integrations }
-    }
+  const members: Members = event
+  return {
+    type: event.type,
+    messageId: event.messageId,
+    timestamp: event.timestamp,
+    previousId: members.previousId,
+    userId: members.userId,
+    anonymousId: members.anonymousId,
+    event: members.event,
+    groupId: members.groupId,
+    name: members.name,
+    category: members.category,
+    properties: event.type === 'screen' ? event.properties : filled(members.properties),
+    traits: filled(members.traits),
+    context: contextOf(event.context, library),
+    integrations: members.integrations,
   }
 }
 

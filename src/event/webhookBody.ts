@@ -6,77 +6,31 @@
  */
 
 import * as t from 'io-ts'
-import { isRecord } from '../core/json.ts'
-import { decodeEvent, isCanonical } from './decode.ts'
-import { modelFields } from './fields.ts'
-import type { Form, Reading } from './fields.ts'
 import { toErrors } from './json.ts'
-import type { JsonObject } from './json.ts'
-import type { Forwarded } from './kinds.ts'
+import type { Alias, Forwarded, ForwardedDelete, Group, Identify, Page, Screen, Track } from './kinds.ts'
+import { decode, isCanonical, membersOf, modelForm } from './readEvent.ts'
+import type { Decoded, Form } from './readEvent.ts'
 
-interface Body<Type extends string> {
-  readonly version: 1
-  readonly type: Type
-  readonly anonymousId?: string
-  readonly context: JsonObject
-  readonly timestamp: string
-  readonly messageId: string
-}
+/** An event as it is written: `integrations` is left out. */
+type Body<E> = Readonly<{ version: 1 } & Omit<E, 'integrations'>>
 
-interface IdentifiedBody<Type extends string> extends Body<Type> {
-  readonly userId?: string
-}
-
-export interface PageBody extends IdentifiedBody<'page'> {
-  readonly name?: string
-  readonly category?: string
-  readonly properties: JsonObject
-}
-
-export interface ScreenBody extends IdentifiedBody<'screen'> {
-  readonly name?: string
-  readonly properties?: JsonObject
-}
-
-export interface IdentifyBody extends IdentifiedBody<'identify'> {
-  readonly traits: JsonObject
-}
-
-export interface TrackBody extends IdentifiedBody<'track'> {
-  readonly event: string
-  readonly properties: JsonObject
-}
-
-export interface AliasBody extends Body<'alias'> {
+export type PageBody = Body<Page>
+export type ScreenBody = Body<Screen>
+export type IdentifyBody = Body<Identify>
+export type TrackBody = Body<Track>
+export type AliasBody = Body<Omit<Alias, 'previousId' | 'userId'>> & {
   readonly 'Previous ID': string
   readonly 'User ID': string
 }
-
-export interface GroupBody extends IdentifiedBody<'group'> {
-  readonly groupId: string
-  readonly traits: JsonObject
-}
+export type GroupBody = Body<Group>
 
 /** Has no version, no context and no message id. */
-export interface DeleteBody {
-  readonly type: 'delete'
-  readonly userId: string
-  readonly timestamp: string
-}
+export type DeleteBody = ForwardedDelete
 
 /** The JSON object that is posted to a webhook. */
 export type WireBody = PageBody | ScreenBody | IdentifyBody | TrackBody | AliasBody | GroupBody | DeleteBody
 
-type Ids = Pick<TrackBody, 'userId' | 'anonymousId'>
-
-const ids = ({ userId, anonymousId }: Ids): Ids => {
-  if (anonymousId === undefined) return userId === undefined ? {} : { userId }
-  return userId === undefined ? { anonymousId } : { userId, anonymousId }
-}
-
-type Rest = Pick<TrackBody, 'context' | 'timestamp' | 'messageId'>
-
-const rest = ({ context, timestamp, messageId }: Rest): Rest => ({ context, timestamp, messageId })
+type KeysOf<B> = B extends unknown ? keyof B : never
 
 /**
  * The body that a webhook receives for an event. It shares its data with the event, and no key has the value undefined. It leaves out
@@ -91,103 +45,73 @@ const rest = ({ context, timestamp, messageId }: Rest): Rest => ({ context, time
  * // => {"type":"delete","userId":"u1","timestamp":"2024-02-29T12:00:00.000Z"}
  */
 export const toWebhookBody = (event: Forwarded): WireBody => {
+  if (event.type === 'delete') return { type: 'delete', userId: event.userId, timestamp: event.timestamp }
+  // Key by key, in the order in which they are sent: spreading parts took ten times as long (measured).
+  const body: Partial<Record<KeysOf<WireBody>, unknown>> = { version: 1, type: event.type }
+  if (event.type === 'alias') {
+    body['Previous ID'] = event.previousId
+    body['User ID'] = event.userId
+  } else if (event.userId !== undefined) body.userId = event.userId
+  if (event.anonymousId !== undefined) body.anonymousId = event.anonymousId
   switch (event.type) {
-    case 'page': {
-      const { name, category, properties } = event
-      return {
-        version: 1,
-        type: 'page',
-        ...ids(event),
-        ...(name === undefined ? undefined : { name }),
-        ...(category === undefined ? undefined : { category }),
-        properties,
-        ...rest(event),
-      }
-    }
-    case 'screen': {
-      const { name, properties } = event
-      return {
-        version: 1,
-        type: 'screen',
-        ...ids(event),
-        ...(name === undefined ? undefined : { name }),
-        ...(properties === undefined ? undefined : { properties }),
-        ...rest(event),
-      }
-    }
+    case 'page':
+    case 'screen':
+      if (event.name !== undefined) body.name = event.name
+      if (event.type === 'page' && event.category !== undefined) body.category = event.category
+      if (event.properties !== undefined) body.properties = event.properties
+      break
+    case 'track':
+      body.event = event.event
+      body.properties = event.properties
+      break
+    case 'group':
+      body.groupId = event.groupId
+      body.traits = event.traits
+      break
     case 'identify':
-      return { version: 1, type: 'identify', ...ids(event), traits: event.traits, ...rest(event) }
-    case 'track': {
-      const { event: name, properties } = event
-      return { version: 1, type: 'track', ...ids(event), event: name, properties, ...rest(event) }
-    }
-    case 'alias': {
-      const { previousId, userId, anonymousId } = event
-      return {
-        version: 1,
-        type: 'alias',
-        'Previous ID': previousId,
-        'User ID': userId,
-        ...(anonymousId === undefined ? undefined : { anonymousId }),
-        ...rest(event),
-      }
-    }
-    case 'group': {
-      const { groupId, traits } = event
-      return { version: 1, type: 'group', ...ids(event), groupId, traits, ...rest(event) }
-    }
-    case 'delete':
-      return { type: 'delete', userId: event.userId, timestamp: event.timestamp }
+      body.traits = event.traits
+      break
+    case 'alias':
   }
+  body.context = event.context
+  body.timestamp = event.timestamp
+  body.messageId = event.messageId
+  // It has the keys of its kind, with the event's own values.
+  return body as WireBody
 }
 
-const bodyFields = new Map([...modelFields].filter(([key]) => key !== 'integrations' && key !== 'previousId'))
-const aliasFields = new Map([
-  ...[...bodyFields].filter(([key]) => key !== 'userId'),
-  ['Previous ID', 'previousId'],
-  ['User ID', 'userId'],
-] as const)
+const ALIAS_KEYS: Readonly<Record<string, string>> = { previousId: 'Previous ID', userId: 'User ID' }
 
-/** A body is complete: nothing is filled in. */
-const formOf = (fields: Form['fields'], owned: boolean): Form => ({
-  fields,
-  complete: true,
-  pageNeedsUserId: false,
-  owned,
-})
-
-/** A member of something that may be anything, even an object whose getters throw. */
-const memberOf = (input: unknown, key: string): unknown => {
-  try {
-    return isRecord(input) && Object.hasOwn(input, key) ? input[key] : undefined
-  } catch {
-    return undefined
-  }
+const bodyForm: Form = {
+  ...modelForm,
+  isBody: true,
+  membersOf: (input, { findings }) => {
+    const { type, version } = input
+    const isDelete = type === 'delete'
+    if (isDelete ? version !== undefined : version !== 1) {
+      const message = isDelete ? 'must be left out of a delete' : 'must be the number 1'
+      findings.push({ steps: ['version'], message })
+    }
+    const members = { ...membersOf(input), integrations: undefined }
+    if (type !== 'alias') return members
+    return { ...members, previousId: input['Previous ID'], userId: input['User ID'] }
+  },
 }
+const copiedForm: Form = { ...bodyForm, isOwned: false }
 
-const decoder = (owned: boolean): ((input: unknown) => Reading) => {
-  const body = formOf(bodyFields, owned)
-  const alias = formOf(aliasFields, owned)
-  return (input) => {
-    const reading = decodeEvent(memberOf(input, 'type') === 'alias' ? alias : body, input)
-    if (reading.event === undefined) return reading
-    const version = memberOf(input, 'version')
-    const isDelete = reading.event.type === 'delete'
-    if (isDelete ? version !== undefined : version !== 1)
-      reading.findings.push({
-        steps: ['version'],
-        message: isDelete ? 'must be left out of a delete' : 'must be the number 1',
-      })
-    return reading
-  }
+const decodeBody = (form: Form, input: unknown): Decoded => {
+  const { event, findings } = decode(form, input)
+  if (event?.type !== 'alias') return { event, findings }
+  const named = findings.map(({ steps: [key = '', ...below], message }) => ({
+    steps: [ALIAS_KEYS[key] ?? key, ...below],
+    message,
+  }))
+  return { event, findings: named }
 }
-
-const decodeCopied = decoder(false)
-const decodeOwned = decoder(true)
 
 /** The event in a body that comes straight from `JSON.parse`, whose data are not copied. Undefined if it is none. */
 export const eventInOwned = (body: unknown): Forwarded | undefined => {
-  const { event, findings } = decodeOwned(body)
+  const { event, findings } = decodeBody(bodyForm, body)
   return findings.length > 0 ? undefined : event
 }
 
@@ -197,9 +121,9 @@ export const eventInOwned = (body: unknown): Forwarded | undefined => {
  */
 export const WebhookBody: t.Type<Forwarded, WireBody> = new t.Type(
   'WebhookBody',
-  (value): value is Forwarded => isCanonical(value),
+  (value): value is Forwarded => isCanonical({ ...modelForm, isBody: true }, value),
   (input, context) => {
-    const { event, findings } = decodeCopied(input)
+    const { event, findings } = decodeBody(copiedForm, input)
     return event === undefined || findings.length > 0
       ? t.failures(toErrors(findings, context))
       : t.success(event)

@@ -86,7 +86,6 @@ describe('decoding a call', () => {
     const codec = eventCodec({
       onDropped: (keys) => {
         dropped.push(keys)
-        throw new Error('a careless callback')
       },
     })
     expect(
@@ -211,7 +210,7 @@ describe('decoding a wrong call', () => {
     expect(faultsIn(undefined)).toEqual([{ path: '', message: `${example}, not undefined` }])
     expect(faultsIn([])).toEqual([{ path: '', message: `${example}, not an array` }])
     expect(faultsIn('track')).toEqual([{ path: '', message: `${example}, not a string` }])
-    expect(faultsIn(new Date(0))).toEqual([{ path: '', message: `${example}, not a Date` }])
+    expect(faultsIn(new Map())).toEqual([{ path: '', message: `${example}, not a Map` }])
     expect(faultsIn({ type: 'Track', userId: 'u' })).toEqual([
       { path: 'type', message: 'must be one of page, screen, identify, track, alias, group, delete' },
     ])
@@ -239,7 +238,7 @@ describe('decoding a wrong call', () => {
             throw new Error('no')
           },
         },
-        'has a toJSON that throws',
+        'could not be read',
       ],
       [
         {
@@ -334,45 +333,15 @@ describe('eventReader', () => {
   })
 })
 
-describe('callOf', () => {
-  const stamp = { timestamp: '2024-02-29T00:00:00.000Z', messageId: 'm' }
-
-  const again = (call: unknown): unknown => {
-    const decoded = Event.decode(call)
-    if (isLeft(decoded)) throw new Error('refused')
-    return callOf(decoded.right)
-  }
-
-  it('leaves out empty data and keeps everything else', () => {
-    expect(
-      again({ type: 'track', userId: 'u', event: 'e', properties: {}, context: {}, ...stamp }),
-    ).toStrictEqual({
-      type: 'track',
-      userId: 'u',
-      event: 'e',
-      ...stamp,
-    })
-    const full = {
-      type: 'group',
-      userId: 'u',
-      anonymousId: 'a',
-      groupId: 'g',
-      traits: { plan: 'pro' },
-      context: { ip: '203.0.113.7' },
-      integrations: { All: false },
-      ...stamp,
-    }
-    expect(again(full)).toStrictEqual(full)
-  })
-
-  it('keeps the id of a delete, and the empty properties of a screen', () => {
-    const deletion = { type: 'delete', userId: 'u', ...stamp }
-    expect(again(deletion)).toStrictEqual(deletion)
-    const screen = { type: 'screen', userId: 'u', properties: {}, ...stamp }
-    expect(again(screen)).toStrictEqual(screen)
-  })
-
-  it('is what the codec encodes with', () => expect(Event.encode).toBe(callOf))
+it('an event is a call', () => {
+  const event = {
+    type: 'delete',
+    userId: 'u',
+    timestamp: '2024-02-29T00:00:00.000Z',
+    messageId: 'm',
+  } as const
+  expect(callOf(event)).toBe(event)
+  expect(Event.encode).toBe(callOf)
 })
 
 describe('integrations', () => {

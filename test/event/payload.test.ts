@@ -198,7 +198,7 @@ describe('refuses what is no body, and says why', () => {
           },
         },
       },
-      'a: has a toJSON that throws an error',
+      'a: could not be read: looking at it throws an error',
     ],
     [
       'a getter that throws',

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { fromMillis, isCanonical, notATimestamp, toTimestamp } from '../../src/event/timestamp.ts'
+import { fromMillis, notATimestamp, toTimestamp } from '../../src/event/timestamp.ts'
 import { timestamp } from '../arbitraries/event.ts'
 import { same } from '../support/check.ts'
 import { character } from '../arbitraries/character.ts'
@@ -23,7 +23,7 @@ const taken: ReadonlyArray<readonly [unknown, string]> = [
 
 it.each(taken)('reads %s', (value, expected) => {
   expect(toTimestamp(value)).toBe(expected)
-  expect(isCanonical(expected)).toBe(true)
+  expect(toTimestamp(expected)).toBe(expected)
 })
 
 const refused: ReadonlyArray<unknown> = [
@@ -65,26 +65,24 @@ it('refuses what only looks like a Date', () =>
   expect(toTimestamp(Object.create(Date.prototype))).toBeUndefined())
 
 it('says what is wrong', () => {
-  expect(notATimestamp(new Date(Number.NaN))).toBe('is an invalid Date')
-  expect(notATimestamp(new Date(Date.UTC(10_000, 0)))).toBe('is a Date outside the years 0000 to 9999')
+  expect(notATimestamp(new Date(Number.NaN))).toMatch(/^must be a Date or .*, on a day that exists/)
   expect(notATimestamp(1_700_000_000_000)).toMatch(/^must be a Date or an ISO 8601 .*, not a number$/)
   expect(notATimestamp(undefined)).toMatch(/^is missing: it must be a Date/)
 })
 
-it('isCanonical agrees with Date', () => {
+it('takes as it is what Date reads and writes', () => {
   fc.assert(
     fc.property(
       timestamp,
       fc.nat({ max: 23 }),
       fc.oneof(fc.constantFrom(...'0123456789:-TZ.+ é٣'), character),
       (text, at, other) => {
-        same(isCanonical(text), true)
         same(toTimestamp(text), text)
         const changed = text.slice(0, at) + other + text.slice(at + 1)
         // The machine's own reading is the judge; it takes 24:00 for the next day.
         const read = new Date(changed)
         const canonical = !Number.isNaN(read.getTime()) && read.toISOString() === changed
-        same(isCanonical(changed), canonical)
+        same(toTimestamp(changed) === changed, canonical)
       },
     ),
   )

@@ -58,7 +58,7 @@ describe('a body that is wrong', () => {
 
   it('names what is missing by its name on the wire', () => {
     expect(pathsOf({ ...track, ...stamped })).toEqual([])
-    expect(pathsOf({ ...track, version: '1' })).toEqual(['messageId', 'timestamp', 'version'])
+    expect(pathsOf({ ...track, version: '1' })).toEqual(['version', 'messageId', 'timestamp'])
     expect(
       pathsOf({ ...stamped, version: 1, type: 'alias', previousId: 'a', userId: 'u', context: {} }),
     ).toEqual(['Previous ID', 'User ID'])
