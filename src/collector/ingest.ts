@@ -179,35 +179,30 @@ const missingRoom = (all: ReadonlyArray<Routed>): Full | undefined => {
 type WhenFull = CheckedCollectorOptions['whenFull']
 
 /** Stores one event at one target. In memory it is done at once, and needs no promise. Never throws or rejects. */
-const storeAt = ({ destination }: Target, routed: Routed, whenFull: WhenFull): Awaitable<void> => {
+const storeAt = ({ destination }: Target, routed: Routed, whenFull: WhenFull): Promise<void> | undefined => {
   const { payload } = routed
-  const failed = (error: unknown): void => void (routed.failure ??= notStored(payload, messageOf(error)))
-  const settle = (answer: Either<Full | Closed, unknown>): Awaitable<void> => {
-    if (!isLeft(answer)) return
-    if (answer.left._tag === 'Closed' || whenFull === 'refuse') {
-      routed.failure ??= answer.left
-      return
-    }
-    const added = destination.addDeadLetter(payload)
-    if (isPromiseLike(added))
-      return added.then((late) => {
-        if (isLeft(late)) routed.failure ??= late.left
-      })
-    if (isLeft(added)) routed.failure ??= added.left
+  const failed = (error: unknown): void => {
+    routed.failure ??= notStored(payload, messageOf(error))
+  }
+  const settle = async (answer: Awaitable<Either<Full | Closed, unknown>>): Promise<void> => {
+    const entry = await answer
+    const isForDeadLetters = isLeft(entry) && entry.left._tag === 'Full' && whenFull === 'deadLetter'
+    const stored = isForDeadLetters ? await destination.addDeadLetter(payload) : entry
+    if (isLeft(stored)) routed.failure ??= stored.left
   }
   try {
     const answer = destination.enqueue(payload)
-    const done = isPromiseLike(answer) ? answer.then(settle) : settle(answer)
-    return isPromiseLike(done) ? done.then(undefined, failed) : undefined
+    return isPromiseLike(answer) || isLeft(answer) ? settle(answer).catch(failed) : undefined
   } catch (error) {
     failed(error)
+    return undefined
   }
 }
 
 /** Stores each event at its targets, and notes the first failure of each. */
 const store = (all: ReadonlyArray<Routed>, whenFull: WhenFull): Promise<unknown> | undefined => {
   const missing = whenFull === 'refuse' ? missingRoom(all) : undefined
-  const pending: Array<PromiseLike<void>> = []
+  const pending: Array<Promise<void>> = []
   for (const routed of all) {
     routed.failure = missing
     for (const target of missing === undefined ? routed.targets : []) {

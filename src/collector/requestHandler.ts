@@ -50,20 +50,14 @@ export interface Admission {
   readonly isGzip: boolean
 }
 
-const SINGLES = ['identify', 'track', 'page', 'screen', 'group', 'alias'] as const
-
-const endpoints: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
-  ['batch', 'batch'],
-  ['import', 'batch'],
-  ...(['delete', ...SINGLES] as const).map((type): [string, Endpoint] => [type, type]),
-])
-
-const PATH = /\/v1\/([a-z]+)\/*$/
+const PATH = /\/v1\/(batch|import|delete|identify|track|page|screen|group|alias)\/*$/
 
 /** The endpoint of a request target: its path ends in `/v1/` and a name, behind any prefix. */
 export const endpointOf = (target: string): Endpoint | undefined => {
   const [path = ''] = target.split(/[?#]/, 1)
-  return endpoints.get(PATH.exec(path)?.[1] ?? '')
+  const name = PATH.exec(path)?.[1]
+  // The other names of the pattern are endpoints.
+  return name === 'import' ? 'batch' : (name as Endpoint | undefined)
 }
 
 const unknownPath: Answer = no(
@@ -99,11 +93,8 @@ const mayBeJson = (type: string | undefined, isGzip: boolean): boolean => {
   return JSON_OR_TEXT.test(essence) || (isGzip && COMPRESSED_TYPE.test(essence))
 }
 
-const codingOf = (header: string | undefined): 'identity' | 'gzip' | undefined => {
-  const coding = header?.trim().toLowerCase() ?? ''
-  if (coding === '' || coding === 'identity') return 'identity'
-  return coding === 'gzip' || coding === 'x-gzip' ? 'gzip' : undefined
-}
+const IDENTITY = ['', 'identity']
+const GZIP = ['gzip', 'x-gzip']
 
 const ifEnabled = (source: Source | undefined): Either<Answer, Source> => {
   if (source === undefined) return left(unknownKey)
@@ -204,11 +195,12 @@ export const requestHandler = (
       const isNamed = authorization !== undefined && isBasic(authorization)
       const source = isNamed ? ifEnabled(authentication.byHeader(authorization)) : right(undefined)
       if (isLeft(source)) return source
-      const coding = codingOf(header('content-encoding'))
-      if (!mayBeJson(header('content-type'), coding === 'gzip')) return left(notJson)
-      if (coding === undefined) return left(unknownCoding)
+      const coding = header('content-encoding')?.trim().toLowerCase() ?? ''
+      const isGzip = GZIP.includes(coding)
+      if (!mayBeJson(header('content-type'), isGzip)) return left(notJson)
+      if (!isGzip && !IDENTITY.includes(coding)) return left(unknownCoding)
       if (Number(header('content-length')) > maxBatch) return left(tooLong(maxBatch))
-      return right({ endpoint, source: source.right, isGzip: coding === 'gzip' })
+      return right({ endpoint, source: source.right, isGzip })
     },
     answer: async ({ endpoint, source: named, isGzip }, body) => {
       try {

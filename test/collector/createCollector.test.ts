@@ -22,7 +22,7 @@ import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import type { VirtualClock } from '../../src/testing/virtualClock.ts'
 import { disk, reread, survivingOutbox } from '../outbox/survivingOutbox.ts'
-import { basic, track } from './kit.ts'
+import { ask, track } from './kit.ts'
 
 type Delivery = Payload<Event>
 
@@ -43,7 +43,7 @@ const start = (options: (clock: VirtualClock) => CollectorOptions = () => ({}), 
     scriptedSink<Delivery>({ name, clock, reply: () => ({ verdict: right({ sink: name }), after }) })
   const collector = createCollector(
     {
-      sources: [{ id: 'web', writeKey: 'wk' }],
+      sources,
       destinations: [
         { name: 'A', sources: ['web'], sink: own('a', 10) },
         { name: 'B', sources: ['web'], sink: own('b', slow) },
@@ -63,14 +63,8 @@ const start = (options: (clock: VirtualClock) => CollectorOptions = () => ({}), 
   return { clock, collector, events, outcomes, ended }
 }
 
-const post = ({ collector }: World, ...ids: ReadonlyArray<string>): Promise<Response> =>
-  collector.handle(
-    new Request('http://x/v1/batch', {
-      method: 'POST',
-      body: JSON.stringify({ batch: ids.map((id) => track(id)) }),
-      headers: { Authorization: basic('wk:') },
-    }),
-  )
+const post = ({ collector }: Pick<World, 'collector'>, ...ids: ReadonlyArray<string>): Promise<Response> =>
+  ask(collector, '/v1/batch', { batch: ids.map((id) => track(id)) })
 
 describe('outboxes of a collector', () => {
   it('are waited for: the answer comes when everything is stored', async () => {
@@ -236,17 +230,9 @@ describe('a collector', () => {
         return 'made'
       },
     }))
-    const ask = () =>
-      world.collector.handle(
-        new Request('http://x/v1/page', {
-          method: 'POST',
-          body: '{"userId":"u"}',
-          headers: { Authorization: basic('wk:') },
-        }),
-      )
-    expect((await ask()).status).toBe(400)
+    expect((await ask(world.collector, '/v1/page', { userId: 'u' })).status).toBe(400)
     broken = false
-    expect((await ask()).status).toBe(200)
+    expect((await ask(world.collector, '/v1/page', { userId: 'u' })).status).toBe(200)
   })
 })
 
@@ -258,28 +244,29 @@ const folder = (): string => {
 
 const sources = [{ id: 'web', writeKey: 'wk' }]
 
+/** A collector whose destinations have a folder each below `path`. */
+const openFolders = (path: string, url: string, ...names: ReadonlyArray<string>): Collector =>
+  createCollector(
+    {
+      sources,
+      destinations: names.map((name) => ({
+        name,
+        sources: ['web'],
+        outbox: { path: `${path}/${name}` },
+        webhooks: [{ url: url + name }],
+      })),
+    },
+    { logger: false },
+  )
+
 it('each destination has its own folder, and goes on after a restart', async () => {
   const path = folder()
   let healthy = false
   const receiver = await loopbackReceiver(() => ({ do: 'status', code: healthy ? 200 : 503 }))
   onTestFinished(receiver.close)
-  const open = () =>
-    createCollector(
-      {
-        sources,
-        destinations: ['a', 'b'].map((name) => ({
-          name,
-          sources: ['web'],
-          outbox: { path: `${path}/${name}` },
-          webhooks: [{ url: `${receiver.url}${name}` }],
-        })),
-      },
-      { logger: false },
-    )
+  const open = () => openFolders(path, receiver.url, 'a', 'b')
   const first = open()
-  expect(
-    (await first.accept('web', { type: 'track', userId: 'u1', event: 'Sold', messageId: 'm1' }))._tag,
-  ).toBe('Right')
+  expect((await first.accept('web', track('m1')))._tag).toBe('Right')
   const { totals, abandoned } = await first.close({ timeout: 0 })
   expect(totals).toMatchObject({ accepted: 2, waiting: 2, abandoned: 0 })
   expect(abandoned).toEqual({ a: [], b: [] })
@@ -298,19 +285,7 @@ it('each destination has its own folder, and goes on after a restart', async () 
 
 it('if one folder is in use, the others are closed again', async () => {
   const path = folder()
-  const open = (...names: ReadonlyArray<string>) =>
-    createCollector(
-      {
-        sources,
-        destinations: names.map((name) => ({
-          name,
-          sources: ['web'],
-          outbox: { path: `${path}/${name}` },
-          webhooks: [{ url: 'http://127.0.0.1:9/' }],
-        })),
-      },
-      { logger: false },
-    )
+  const open = (...names: ReadonlyArray<string>) => openFolders(path, 'http://127.0.0.1:9/', ...names)
   const holder = open('b')
   expect(() => open('a', 'b')).toThrow(OutboxError)
   await holder.close()
@@ -340,22 +315,11 @@ it('whenFull: refuse counts events that are still being written to the folder', 
     },
     { logger: false, whenFull: 'refuse' },
   )
-  const post = (from: number): Promise<Response> =>
-    collector.handle(
-      new Request('http://collector/v1/batch', {
-        method: 'POST',
-        headers: { Authorization: `Basic ${btoa('wk:')}`, 'Content-Type': 'application/json' },
-        body: JSON.stringify({
-          batch: Array.from({ length: 8 }, (_, at) => ({
-            type: 'track',
-            userId: 'u1',
-            event: 'Sold',
-            messageId: `m${String(from + at)}`,
-          })),
-        }),
-      }),
-    )
-  const answers = await Promise.all([post(0), post(8)])
+  const answers = await Promise.all(
+    [0, 8].map((from) =>
+      post({ collector }, ...Array.from({ length: 8 }, (_, at) => `m${String(from + at)}`)),
+    ),
+  )
   expect(answers.map(({ status }) => status)).toEqual([200, 503])
   expect(collector.stats().destinations['a']).toMatchObject({ accepted: 8 })
   await collector.close({ timeout: 0 })
@@ -391,8 +355,7 @@ it('signs events of an earlier process, for webhooks and own sinks', async () =>
 
   const before = new Map(['hooks', 'own'].map((name) => [name, disk<Payload<Event>>()]))
   const first = open(before)
-  const call = { type: 'track', userId: 'u1', event: 'Sold', messageId: 'm1' } as const
-  expect((await first.accept('web', call))._tag).toBe('Right')
+  expect((await first.accept('web', track('m1')))._tag).toBe('Right')
   await receiver.arrived(1)
   await first.close({ timeout: 0 })
   const count = receiver.received.length
@@ -411,7 +374,7 @@ it('signs events of an earlier process, for webhooks and own sinks', async () =>
 it('a deletion that one destination could not store is not accepted', async () => {
   const collector = createCollector(
     {
-      sources: [{ id: 'web', writeKey: 'wk' }],
+      sources,
       destinations: ['A', 'B'].map((name) => ({ name, sources: ['web'], sink: memory() })),
     },
     {

@@ -1,21 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import type { LogEvent } from '../../src/log/logEvent.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { basic, open, track } from './kit.ts'
+import { ask, open, track } from './kit.ts'
 import type { Setting } from './kit.ts'
 
 const NOW = '2026-01-01T00:00:00.000Z'
 
 const start = (): Setting => open({ clock: virtualClock(), newId: () => 'made' })
 
-const post = async ({ collector }: Setting, path: string, body: unknown): Promise<unknown> => {
-  const request = new Request(`http://x${path}`, {
-    method: 'POST',
-    body: JSON.stringify(body),
-    headers: { Authorization: basic('wk:') },
-  })
-  return (await collector.handle(request)).json()
-}
+const post = async ({ collector }: Setting, path: string, body: unknown): Promise<unknown> =>
+  (await ask(collector, path, body)).json()
 
 /** What a body leads to at a destination. */
 const sent = async (path: string, body: unknown): Promise<ReadonlyArray<Record<string, unknown>>> => {
@@ -28,13 +22,8 @@ describe('a message', () => {
   it.each(['identify', 'track', 'page', 'screen', 'group', 'alias'])(
     'posted to /v1/%s is of that kind',
     async (type) => {
-      const [event] = await sent(`/v1/${type}`, {
-        type: 'track',
-        userId: 'u',
-        event: 'e',
-        groupId: 'g',
-        previousId: 'p',
-      })
+      const ids = { userId: 'u', event: 'e', groupId: 'g', previousId: 'p' }
+      const [event] = await sent(`/v1/${type}`, { type: 'track', ...ids })
       expect(event).toMatchObject({ type, version: 1, messageId: 'made', timestamp: NOW, context: {} })
     },
   )
@@ -84,24 +73,12 @@ describe('a message', () => {
   })
 
   it('loses members that are null', async () => {
-    const nulls = {
-      anonymousId: null,
-      context: null,
-      integrations: null,
-      properties: null,
-      messageId: null,
-      timestamp: null,
-    }
+    const keys = ['anonymousId', 'context', 'integrations', 'properties', 'messageId', 'timestamp']
+    const nulls = Object.fromEntries(keys.map((key) => [key, null]))
     expect(await sent('/v1/track', { userId: 'u', event: 'e', ...nulls })).toEqual([
       {
-        version: 1,
-        type: 'track',
-        userId: 'u',
-        event: 'e',
-        properties: {},
-        context: {},
-        timestamp: NOW,
-        messageId: 'made',
+        ...{ version: 1, type: 'track', userId: 'u', event: 'e', properties: {}, context: {} },
+        ...{ timestamp: NOW, messageId: 'made' },
       },
     ])
     const setting = start()
@@ -119,13 +96,7 @@ describe('a message', () => {
       '{"batch":[{"type":"track","userId":"u","event":"e"}],"context":{"__proto__":1}}',
     ],
   ])('with %s is refused', async (_, text) => {
-    const { collector } = start()
-    const request = new Request('http://x/v1/batch', {
-      method: 'POST',
-      body: text,
-      headers: { Authorization: basic('wk:') },
-    })
-    expect((await collector.handle(request)).status).toBe(400)
+    expect((await ask(start().collector, '/v1/batch', text)).status).toBe(400)
     expect(Object.keys(Object.prototype)).toEqual([])
   })
 
@@ -164,14 +135,7 @@ describe('a message', () => {
 
   it('from code that cannot be read is invalid, and counted', async () => {
     const { collector } = open()
-    const broken = new Proxy(
-      {},
-      {
-        get: () => {
-          throw new Error('trap')
-        },
-      },
-    )
+    const broken = new Proxy({}, { get: () => expect.unreachable() })
     expect(await collector.accept('web', broken)).toMatchObject({ left: { _tag: 'Invalid' } })
     expect(collector.stats()).toMatchObject({
       received: 1,
@@ -187,12 +151,7 @@ describe('a message', () => {
     const { collector, ids } = open()
     const junk = '['.repeat(depth) + ']'.repeat(depth)
     const body = `{"batch":[${JSON.stringify(track('a'))},{"type":"track","userId":"u","event":"p","messageId":"b","junk":${junk}}],"more":"${'x'.repeat(33_000)}"}`
-    const request = new Request('http://x/v1/batch', {
-      method: 'POST',
-      body,
-      headers: { Authorization: basic('wk:') },
-    })
-    expect((await collector.handle(request)).status).toBe(200)
+    expect((await ask(collector, '/v1/batch', body)).status).toBe(200)
     expect(collector.stats()).toMatchObject({ received: 2, accepted })
     expect(ids()).toEqual(['a', 'b'].slice(0, accepted))
   })
@@ -201,11 +160,7 @@ describe('a message', () => {
     const events: LogEvent[] = []
     const setting = open({ onEvent: (event) => events.push(event) })
     const statusOf = async (path: string, body: object): Promise<number> =>
-      (
-        await setting.collector.handle(
-          new Request(`http://x${path}`, { method: 'POST', body: JSON.stringify(body) }),
-        )
-      ).status
+      (await ask(setting.collector, path, body, {})).status
     const writeKey = 'wk'
     expect(await statusOf('/v1/track', { writeKey, userId: 5 })).toBe(400)
     expect(await statusOf('/v1/delete', { writeKey, userId: 5 })).toBe(400)
@@ -219,11 +174,7 @@ describe('a message', () => {
 
   it('may begin with a byte order mark', async () => {
     const { collector, ids } = open()
-    const text = `\u{feff}${JSON.stringify(track('a'))}`
-    const request = { method: 'POST', headers: { Authorization: basic('wk:') } }
-    expect(
-      (await collector.handle(new Request('http://x/v1/track', { ...request, body: text }))).status,
-    ).toBe(200)
+    expect((await ask(collector, '/v1/track', `\u{feff}${JSON.stringify(track('a'))}`)).status).toBe(200)
     expect(ids()).toEqual(['a'])
   })
 })

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import { connect } from 'node:net'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import { createCollector } from '../../src/collector/createCollector.ts'
 import type { Collector, CollectorOptions, DestinationOutcome } from '../../src/collector/collector.ts'
@@ -11,6 +11,7 @@ import type { Event } from '../../src/event/event.ts'
 import type { Payload } from '../../src/event/payload.ts'
 import { memory } from '../../src/sink/memory.ts'
 import type { MemorySink } from '../../src/sink/memory.ts'
+import { listen, until } from '../support/http.ts'
 
 /** A collector that listens. */
 export interface Mounted {
@@ -19,22 +20,10 @@ export interface Mounted {
   readonly close: () => Promise<void>
 }
 
-const listening = (server: Server): Promise<Mounted> =>
-  new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => {
-      // A server that listens on TCP has such an address.
-      const { port } = server.address() as AddressInfo
-      resolve({
-        port,
-        url: `http://127.0.0.1:${String(port)}`,
-        close: () =>
-          new Promise((closed) => {
-            server.close(() => closed())
-            server.closeAllConnections()
-          }),
-      })
-    })
-  })
+const listening = async (server: Server): Promise<Mounted> => {
+  const { port, close } = await listen(server)
+  return { port, url: `http://127.0.0.1:${String(port)}`, close }
+}
 
 export const onServer = (listener: Parameters<typeof createServer>[1]): Promise<Mounted> =>
   listening(createServer(listener))
@@ -71,6 +60,19 @@ export const post = async (
   return { status: response.status, headers: response.headers, body: text === '' ? '' : JSON.parse(text) }
 }
 
+/** Asks a collector without a server. Text and bytes go as they are. */
+export const ask = (
+  { handle }: Collector,
+  path: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = { Authorization: basic('wk:') },
+): Promise<Response> => {
+  const raw = typeof body === 'string' || body instanceof Uint8Array
+  return handle(
+    new Request(`http://x${path}`, { method: 'POST', body: raw ? body : JSON.stringify(body), headers }),
+  )
+}
+
 /** A socket: requests are written by hand. */
 export interface Line {
   readonly write: (text: string) => void
@@ -85,43 +87,26 @@ export const dial = (port: number): Promise<Line> =>
   new Promise((resolve) => {
     let heard = ''
     let gone = false
-    const waiting = new Set<() => void>()
-    const look = (): void => {
-      for (const each of waiting) each()
-    }
     const socket: Socket = connect(port, '127.0.0.1', () =>
       resolve({
         write: (text) => void socket.write(text),
         heard: () => heard,
-        until: (enough) =>
-          new Promise((done) => {
-            const check = (): void => {
-              if (!gone && !enough(heard)) return
-              waiting.delete(check)
-              done(heard)
-            }
-            waiting.add(check)
-            check()
-          }),
+        until: async (enough) => {
+          await until(() => gone || enough(heard))
+          return heard
+        },
         gone: () => gone,
         hangUp: () => void socket.destroy(),
       }),
     )
     socket.on('data', (chunk: Buffer) => {
       heard += chunk.toString('latin1')
-      look()
     })
     socket.on('error', () => undefined)
     socket.on('close', () => {
       gone = true
-      look()
     })
   })
-
-/** Waits, turn by turn of the event loop. */
-export const eventually = async (isSo: () => boolean): Promise<void> => {
-  while (!isSo()) await new Promise((resolve) => setImmediate(resolve))
-}
 
 export interface Setting {
   readonly collector: Collector

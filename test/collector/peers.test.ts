@@ -58,10 +58,12 @@ const arrived = async ({ collector, receiver }: World): Promise<Record<string, R
 const when = new Date('2024-02-29T12:00:00.123Z')
 const context = { ip: '203.0.113.9' }
 
+const home = { name: 'Home', category: 'Docs', properties: { path: '/', title: 'Grüße' } }
+
 const expected = {
   identify: { userId: 'u1', traits: { plan: 'pro', nested: { list: [1, null] } } },
   track: { userId: 'u1', event: 'Order Completed', properties: { total: 12.5 } },
-  page: { userId: 'u1', name: 'Home', category: 'Docs', properties: { path: '/', title: 'Grüße' } },
+  page: { userId: 'u1', ...home },
   screen: { anonymousId: 'a1', name: 'Main' },
   group: { userId: 'u1', groupId: 'g1', traits: { seats: 3 } },
   alias: { 'Previous ID': 'a1', 'User ID': 'u1' },
@@ -84,23 +86,12 @@ describe('the six calls arrive, rightly typed, and come out signed', () => {
   it('of @segment/analytics-node', async () => {
     const here = await start()
     const problems: unknown[] = []
-    const client = new Segment({
-      writeKey: 'wk',
-      host: here.server.url,
-      path: '/v1/batch',
-      flushAt: 4,
-    })
+    const client = new Segment({ writeKey: 'wk', host: here.server.url, path: '/v1/batch', flushAt: 4 })
     client.on('error', (error) => problems.push(error))
     const more = { context, timestamp: when }
     client.identify({ userId: 'u1', traits: expected.identify.traits, ...more })
     client.track({ userId: 'u1', event: 'Order Completed', properties: { total: 12.5 }, ...more })
-    client.page({
-      userId: 'u1',
-      name: 'Home',
-      category: 'Docs',
-      properties: { path: '/', title: 'Grüße' },
-      ...more,
-    })
+    client.page({ userId: 'u1', ...home, ...more })
     client.screen({ anonymousId: 'a1', name: 'Main', ...more })
     client.group({ userId: 'u1', groupId: 'g1', traits: { seats: 3 }, ...more })
     client.alias({ previousId: 'a1', userId: 'u1', ...more })
@@ -118,16 +109,7 @@ describe('the six calls arrive, rightly typed, and come out signed', () => {
     const heard = (error?: unknown): void => void answers.push(error)
     client.identify({ userId: 'u1', traits: expected.identify.traits, ...more }, heard)
     client.track({ userId: 'u1', event: 'Order Completed', properties: { total: 12.5 }, ...more }, heard)
-    client.page(
-      {
-        userId: 'u1',
-        name: 'Home',
-        category: 'Docs',
-        properties: { path: '/', title: 'Grüße' },
-        ...more,
-      },
-      heard,
-    )
+    client.page({ userId: 'u1', ...home, ...more }, heard)
     client.screen({ anonymousId: 'a1', name: 'Main', ...more }, heard)
     client.group({ userId: 'u1', groupId: 'g1', traits: { seats: 3 }, ...more }, heard)
     client.alias({ previousId: 'a1', userId: 'u1', ...more }, heard)

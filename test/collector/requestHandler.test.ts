@@ -1,17 +1,12 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { endpointOf } from '../../src/collector/requestHandler.ts'
-import { basic, mounts, open, post, track } from './kit.ts'
+import { ask, basic, mounts, open, post, track } from './kit.ts'
 import type { Mounted, Setting } from './kit.ts'
 
 describe('endpointOf', () => {
   it.each([
-    '/v1/batch',
-    '/v1/batch/',
-    '/v1/batch//',
-    '/v1/import',
-    '/v1/batch?x=/v1/track',
-    '/a/b/v1/batch',
+    ...['/v1/batch', '/v1/batch/', '/v1/batch//', '/v1/import', '/v1/batch?x=/v1/track', '/a/b/v1/batch'],
     '/v1/import/#x',
   ])('such as %s leads to a batch', (path) => expect(endpointOf(path)).toBe('batch'))
 
@@ -24,18 +19,8 @@ describe('endpointOf', () => {
   )
 
   it.each([
-    '',
-    '/',
-    'batch',
-    'v1/batch',
-    '/v1',
-    '/v1/',
-    '/v1/delete/x',
-    '/v1//batch',
-    '/v1/constructor',
-    '?/v1/batch',
-    '#/v1/batch',
-    '/xv1/batch',
+    ...['', '/', 'batch', 'v1/batch', '/v1', '/v1/', '/v1/delete/x', '/v1//batch', '/v1/constructor'],
+    ...['?/v1/batch', '#/v1/batch', '/xv1/batch'],
   ])('such as %s leads nowhere', (path) => expect(endpointOf(path)).toBeUndefined())
 
   it('that is as long as can be costs no time', () => {
@@ -177,16 +162,8 @@ const start = async (mount: keyof typeof mounts): Promise<Setting & Mounted> => 
 describe.each(['listener', 'handle'] as const)('requests to %s', (mount) => {
   it('that are wrong are answered with their status and reason, and the connection stays usable', async () => {
     const { url, collector, ids } = await start(mount)
-    for (const {
-      what,
-      path = '/v1/batch',
-      method,
-      headers,
-      body,
-      status,
-      reason,
-      answers,
-    } of wrongRequests) {
+    for (const each of wrongRequests) {
+      const { what, path = '/v1/batch', method, headers, body, status, reason, answers } = each
       const reply = await post(url + path, body, headers, method)
       expect([what, reply.status, JSON.stringify(reply.body)]).toEqual([
         what,
@@ -281,15 +258,9 @@ it.each([
   'an answer to the most wrong messages of %i bytes has less than 1,000,000 bytes',
   async (maxBatch, most) => {
     const { collector } = open({ maxBatch })
-    const ask = (count: number, message: unknown): Promise<Response> =>
-      collector.handle(
-        new Request('http://x/v1/batch', {
-          method: 'POST',
-          headers: { Authorization: basic('wk:') },
-          body: JSON.stringify(batch(track('good'), ...Array.from({ length: count - 1 }, () => message))),
-        }),
-      )
-    const answer = await ask(most, maxBatch > 1_000_000 ? { messageId: '\u0000'.repeat(30) } : {})
+    const send = (count: number, message: unknown): Promise<Response> =>
+      ask(collector, '/v1/batch', batch(track('good'), ...Array.from({ length: count - 1 }, () => message)))
+    const answer = await send(most, maxBatch > 1_000_000 ? { messageId: '\u0000'.repeat(30) } : {})
     const text = await answer.text()
     expect([answer.status, text.length < 1_000_000]).toEqual([200, true])
     // The collector's own answer.
@@ -300,6 +271,6 @@ it.each([
       reason: expect.stringContaining('type: is missing') as unknown,
     })
     expect(errors.at(-1)).toEqual({ index: most - 1 })
-    expect((await ask(most + 1, {})).status).toBe(413)
+    expect((await send(most + 1, {})).status).toBe(413)
   },
 )

@@ -7,7 +7,7 @@ import type { CollectorSettings } from '../../src/collector/settings.ts'
 import { ConfigError } from '../../src/core/refusal.ts'
 import { secretFrom } from '../../src/signing/secret.ts'
 import { memory } from '../../src/sink/memory.ts'
-import { basic } from './kit.ts'
+import { ask, basic } from './kit.ts'
 
 const hooks = { name: 'Hooks', sources: ['web'], webhooks: [{ url: 'https://a.example/hook' }] }
 const right = { sources: [{ id: 'web', writeKey: 'wk-s3cr3t' }], destinations: [hooks] }
@@ -100,22 +100,15 @@ describe('the settings of a collector', () => {
   it('take a write key as a Secret', async () => {
     const secret = secretFrom('wk')
     if (secret._tag === 'Left') return expect.unreachable()
-    const { handle } = createCollector({
+    const collector = createCollector({
       sources: [{ id: 'web', writeKey: secret.right }],
       destinations: [{ name: 'Own', sources: ['web'], sink: memory() }],
     })
-    const ask = (key: string): Promise<Response> =>
-      handle(
-        new Request('http://x/v1/page', {
-          method: 'POST',
-          body: '{"userId":"u"}',
-          headers: { Authorization: basic(key) },
-        }),
-      )
-    expect((await ask('wk:')).status).toBe(200)
-    expect((await ask('wk')).status).toBe(200)
-    expect((await ask('wk:any password')).status).toBe(200)
-    expect((await ask('wkx:')).status).toBe(401)
+    const statusWith = async (key: string): Promise<number> =>
+      (await ask(collector, '/v1/page', { userId: 'u' }, { Authorization: basic(key) })).status
+    expect(await Promise.all(['wk:', 'wk', 'wk:any password', 'wkx:'].map(statusWith))).toEqual([
+      ...[200, 200, 200, 401],
+    ])
   })
 })
 
@@ -132,31 +125,38 @@ const optionPaths = (options: unknown, given: unknown = right): ReadonlyArray<st
 
 describe('the options of a collector', () => {
   it.each<[string, unknown]>([
-    ['maxMessage', 1.5],
-    ['uploadTimeout', -1],
-    ['maxUploading', Number.NaN],
-    ['messageIdHeader', 'not a header'],
-    ['nope', 1],
-    ['whenfull', 'refuse'],
-    ['whenFull', 'x'],
-    ['onEvent', 5],
-    ['newId', 5],
-    ['random', 0.5],
-    ['orderBy', 'userId'],
-    ['outbox', 5],
-    ['outbox', { path: 'x' }],
-    ['logger', 5],
-    ['logger', true],
-    ['logger', { debug: 1, info: 1, warn: 1, error: 1 }],
-    ['clock', {}],
-    ['clock', null],
-    ['retry', {}],
-    ['retry', { _tag: 'Nope' }],
-    ['egress', 'x'],
-    ['statuses', 5],
-    ['timeout', '5'],
-    ['maxInFlight', 0],
-    ['maxBody', Infinity],
+    ...([
+      ['maxMessage', 1.5],
+      ['uploadTimeout', -1],
+      ['maxUploading', Number.NaN],
+      ['maxInFlight', 0],
+    ] as const),
+    ...([
+      ['messageIdHeader', 'not a header'],
+      ['nope', 1],
+      ['whenfull', 'refuse'],
+      ['whenFull', 'x'],
+    ] as const),
+    ...([
+      ['onEvent', 5],
+      ['newId', 5],
+      ['random', 0.5],
+      ['orderBy', 'userId'],
+      ['outbox', 5],
+    ] as const),
+    ...([
+      ['outbox', { path: 'x' }],
+      ['logger', true],
+      ['clock', {}],
+      ['clock', null],
+      ['retry', {}],
+    ] as const),
+    ...([
+      ['egress', 'x'],
+      ['statuses', 5],
+      ['timeout', '5'],
+      ['maxBody', Infinity],
+    ] as const),
   ])('are refused by name: %s %o', (name, value) => expect(optionPaths({ [name]: value })).toEqual([name]))
 
   it('are refused all at once, with the settings', () => {
@@ -164,17 +164,6 @@ describe('the options of a collector', () => {
       optionPaths({ maxBatch: 0, onEvent: 'x', whenfull: 'refuse' }, { ...right, destinations: 5 }),
     ).toEqual(['destinations', 'onEvent', 'maxBatch', 'whenfull'])
     expect(optionPaths({ egress: { to: 'x' } })).toEqual(['egress.to'])
-  })
-
-  it.each([null, 5, 'x', []])('are refused: %o', (options) => expect(optionPaths(options)).toEqual(['']))
-
-  it('are refused if they cannot be read', () => {
-    const thrower = {
-      get onEvent() {
-        return expect.unreachable()
-      },
-    }
-    expect(optionPaths(thrower)).toEqual([''])
   })
 
   it('are accepted if they are right', () =>

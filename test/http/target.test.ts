@@ -25,32 +25,17 @@ describe('the URL of a receiver (DE11)', () => {
   ])('takes %s', (url) => expect(targetFaults(url)).toEqual([]))
 
   it.each([
-    ['nothing', ''],
-    ['no text', 7],
-    ['no text', undefined],
-    ['no text', new URL('https://a.example/')],
-    ['no URL', 'receiver.example'],
-    ['no URL', '/hook'],
-    ['no host', 'http://'],
-    ['no host', 'https:///'],
-    ['another scheme (S12)', 'ftp://a.example/'],
-    ['another scheme (S12)', 'file:///etc/passwd'],
-    ['another scheme (S12)', 'javascript:alert(1)'],
-    ['another scheme (S12)', 'ws://a.example/'],
-    ['credentials (S13)', 'http://user:pw@a.example/'],
-    ['credentials (S13)', 'http://user@a.example/'],
-    ['credentials (S13)', 'http://:pw@a.example/'],
-    ['a backslash (S14)', 'http://host\\@evil.example/'],
-    ['a backslash (S14)', 'http:\\\\a.example\\hook'],
-    ['a tab (S14)', 'http://exa\tmple.com/'],
-    ['a line break (S14)', 'http://a.example/\nhook'],
-    ['a space (S14)', ' http://a.example/'],
-    ['a space (S14)', 'http://a.example/a b'],
-    ['a no-break space (S14)', 'http://a.example/\u00a0'],
-    ['a control character (S14)', 'http://a.example/\u0000'],
-    ['a control character (S14)', 'http://a.example/\u0085'],
-    ['a bad port', 'http://a.example:99999/'],
-  ])('refuses %s: %j', (_why, url) => expect(wrong(url)).toBe(true))
+    ...['', 7, undefined, new URL('https://a.example/'), 'receiver.example', '/hook', 'http://', 'https:///'],
+    ...['http://a.example:99999/'],
+    // Another scheme (S12).
+    ...['ftp://a.example/', 'file:///etc/passwd', 'javascript:alert(1)', 'ws://a.example/'],
+    // Credentials (S13).
+    ...['http://user:pw@a.example/', 'http://user@a.example/', 'http://:pw@a.example/'],
+    // Backslashes, white space, control characters (S14).
+    ...['http://host\\@evil.example/', 'http:\\\\a.example\\hook', 'http://exa\tmple.com/'],
+    ...['http://a.example/\nhook', ' http://a.example/', 'http://a.example/a b', 'http://a.example/\u00a0'],
+    ...['http://a.example/\u0000', 'http://a.example/\u0085'],
+  ])('refuses %j', (url) => expect(wrong(url)).toBe(true))
 
   it.each([
     ...['http://169.254.169.254/latest/meta-data', 'http:169.254.169.254/', 'http://169.254.169.254./'],

@@ -48,17 +48,6 @@ const start = (client: UrlClient, given: Given = {}) => {
 }
 
 describe('a URL client', () => {
-  it('gives the verdict at the status line, before the body ends', async () => {
-    const receiver = await receive([{ do: 'headersOnly', code: 200 }])
-    const client = clientTo(receiver.url)
-    const request = start(client)
-    await request.decided
-    expect(request.events).toMatchObject([{ _tag: 'Right', right: { sink: client.name, status: 200 } }])
-    request.cancel()
-    await until(() => receiver.connections() === 0)
-    expect(request.events).toHaveLength(1)
-  })
-
   it('uses a connection again', async () => {
     const receiver = await receive([
       { do: 'status', code: 503 },
@@ -211,15 +200,6 @@ describe('a cancel leaves no socket', () => {
     expect(first.events).toEqual([])
     await until(() => receiver.connections() === 1)
     expect([receiver.received.length, receiver.accepted()]).toEqual([2, 2])
-  })
-
-  it('while the body comes slowly (webhooks/S25)', async () => {
-    const receiver = await receive([{ do: 'slowBody', code: 200, bytesPerSecond: 200 }])
-    const request = start(clientTo(receiver.url))
-    await request.decided
-    request.cancel()
-    await until(() => receiver.connections() === 0)
-    expect(request.events).toHaveLength(1)
   })
 
   it('inside the verdict', async () => {
