@@ -177,33 +177,18 @@ describe('close', () => {
 
 const anything = (value: unknown): never => value as never
 
-const wrong: ReadonlyArray<readonly [string, unknown]> = [
-  ['a text', { timeout: '2000' }],
-  ['no number', { timeout: Number.NaN }],
-  ['a negative one', { timeout: -1 }],
-  ['null for it', { timeout: null }],
-  ['a number for the options', 2_000],
-]
-
 describe('a timeout that is none', () => {
-  it.each(wrong)('of close: %s is told, and the default is taken', async (_, options) => {
+  it('is reported, and the default is taken', async () => {
     const { client, clock, defects } = open({ size: 1 }, (_batch, number) => ({
       verdict: number < 4 ? busy : yes,
     }))
     client.track(event('a'))
-    const closing = client.close(anything(options))
+    const flushed = client.flush(anything({ timeout: '2000' }))
+    const closing = client.close(anything({ timeout: Number.NaN }))
     await clock.advance(60_000)
-    expect(await closing).toMatchObject({ totals: { delivered: 1, waiting: 0 } })
-    expect(defects()).toEqual(['the timeout of close'])
-  })
-
-  it.each(wrong)('of flush: %s is told, and it waits for the outcomes', async (_, options) => {
-    const { client, clock, defects } = open({}, () => ({ verdict: yes, after: 3_000 }))
-    client.track(event('a'))
-    const flushed = client.flush(anything(options))
-    await clock.advance(3_000)
     expect(await flushed).toMatchObject({ delivered: 1, waiting: 0 })
-    expect(defects()).toEqual(['the timeout of flush'])
+    expect(await closing).toMatchObject({ totals: { delivered: 1, waiting: 0 } })
+    expect(defects()).toEqual(['the timeout of flush', 'the timeout of close'])
   })
 
   it('no options are no mistake, and Infinity is a time', async () => {

@@ -29,8 +29,6 @@ describe('the options of a client', () => {
       ['maxMessage', 'maxBatch', 'maxCount', 'maxBytes', 'concurrency', 'timeout'],
     ],
     ['12: an endpoint without a scheme', { endpoint: 'ingest.example' }, ['endpoint']],
-    ['an endpoint with a password', { endpoint: 'https://u:hidden@ingest.example' }, ['endpoint']],
-    ['an endpoint that may not be dialled', { endpoint: 'http://169.254.169.254/' }, ['endpoint']],
     [
       'headers that belong to the request',
       { headers: { Authorization: 'hidden' } },
@@ -38,11 +36,6 @@ describe('the options of a client', () => {
     ],
     ['21: a message that fits no batch', { maxMessage: 30_000, maxBatch: 30_047 }, ['maxMessage']],
     ['a message that fits no queue', { maxBytes: 31_999 }, ['maxBytes']],
-    [
-      'functions',
-      { onEvent: 1, waitUntil: 1, random: 1, newId: 1 },
-      ['onEvent', 'waitUntil', 'random', 'newId'],
-    ],
     [
       'things',
       {
@@ -69,13 +62,8 @@ describe('the options of a client', () => {
       ['overflow'],
     ],
     ['no object', 5, ['']],
-    ['a list', [], ['']],
-    ['defaults that switch nothing off', { integrations: false }, ['integrations']],
-    ['integrations of null', { integrations: null }, ['integrations']],
     ['integrations of nothing', { integrations: '', context: 0 }, ['integrations', 'context']],
     ['a context that is none', { context: false }, ['context']],
-    ['a policy of no kind', { retry: { _tag: 'Nope' } }, ['retry']],
-    ['a policy with a hole', { retry: { _tag: 'Both', left: { _tag: 'Always' } } }, ['retry']],
     [
       'things whose members are no functions',
       {

@@ -81,17 +81,6 @@ it('what waited at a close is there for the next one: closed batches, those in a
   expect(arrived(receiver)).toHaveLength(48)
 })
 
-it('each message that died is a letter by itself, and goes out again alone', async () => {
-  const [path, receiver] = [folder(), await endpoint(() => 401)]
-  const client = open(receiver, path)
-  for (let n = 0; n < 3; n++) client.track(event(n))
-  expect(await client.flush()).toMatchObject({ accepted: 3, rejected: 3 })
-  await client.close()
-  const again = open(receiver, path)
-  expect(again.stats()).toMatchObject({ accepted: 0, waiting: 0 })
-  await again.close()
-})
-
 it('a folder of a destination is not taken for one of a client, and bad options are named', async () => {
   const [path, receiver] = [folder(), await endpoint(() => 200)]
   const codec = { toText: JSON.stringify, fromText: JSON.parse, sizeOf: () => 1, kind: 'events' }
