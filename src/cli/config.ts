@@ -98,17 +98,13 @@ const notesOf = (settings: CollectorSettings): ReadonlyArray<string> => {
   return [...sources.flatMap(notesOfSource), ...destinations.flatMap(notesOfDestination)]
 }
 
-const onOrOff = (enabled = true): string => (enabled ? 'on' : 'off')
-
 const linesOf = ({ sources, destinations }: CollectorSettings): ReadonlyArray<string> => [
-  ...sources.map(({ id, enabled, deletions = false }) => {
-    return `source ${plain(id)}: ${onOrOff(enabled)}${deletions ? ', may ask for deletions' : ''}`
-  }),
+  ...sources.map(({ id, enabled }) => `source ${plain(id)}: ${enabled === false ? 'off' : 'on'}`),
   ...destinations.map(({ name, enabled, sources: ids, sharedSecret, webhooks = [] }) => {
     const from = ids.map((id) => plain(id)).join(', ')
     const urls = webhooks.length === 1 ? '1 URL' : `${String(webhooks.length)} URLs`
     const signed = sharedSecret === undefined ? 'not signed by a shared secret' : 'signed'
-    return `destination ${plain(name)}: ${onOrOff(enabled)}, from ${from}, to ${urls}, ${signed}`
+    return `destination ${plain(name)}: ${enabled === false ? 'off' : 'on'}, from ${from}, to ${urls}, ${signed}`
   }),
 ]
 

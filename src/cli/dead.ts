@@ -20,13 +20,11 @@ import type { Terminal } from './terminal.ts'
 type Letter = DeadLetter<Item>
 type Store = LmdbOutbox<Item>
 
-/** Records are only read and moved here. */
+/** Records are only read and moved here, never written. */
 const readOnly = <A extends Item>({ kind = '', fromText }: ItemCodec<A>): ItemCodec<Item> => ({
   kind,
   fromText,
-  toText: () => {
-    throw new Error('dead letters are not written')
-  },
+  toText: ({ text = '' }) => text,
   sizeOf: ({ byteLength }) => byteLength,
 })
 

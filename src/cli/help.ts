@@ -49,9 +49,8 @@ Examples:
   $ headrace send events.ndjson --to https://a.example/hook --dead dead.ndjson
   $ headrace send dead.ndjson --to https://a.example/hook
 
-stdout has a line for each event that has ended or waits for its next attempt,
-stderr the refused lines and the summary. With --output json stdout is NDJSON (t
-is refused, dropped, attempt, waiting, outcome, url, and at last summary).
+With --output json stdout is NDJSON (t is refused, dropped, attempt, waiting,
+outcome, url, and at last summary).
 
 With --outbox events wait in a folder. After a crash, run the same command again:
 it delivers what waits, and reads the file on from where it was. So does the next
@@ -100,27 +99,19 @@ A destination may have "outbox":{"path":"FOLDER"}: its events wait there, and
 what was accepted survives a crash. The folder belongs to the destination of that
 name; "owner" beside "path" gives the old name after a change.
 
-The first line on stdout is 'ready URL'. Then there is a line for each event
-that has ended at a destination. Ctrl-C accepts nothing more, and waits for what
-was accepted for at most --grace and one attempt's time. A second Ctrl-C quits
-at once.
+The first line on stdout is 'ready URL'. Then there is a line for each event that
+has ended at a destination. Ctrl-C is as for 'send'.
 
 Examples:
   $ headrace check collector.json
   $ headrace collect --config collector.json
   $ headrace collect 8080 --host 0.0.0.0 --config collector.json --output json
 
-Exit codes:
-  0  stopped, and all that was accepted was delivered
-  2  wrong usage or file, or the port is taken
-  3  some events were rejected or expired
-  7  some events had not ended when it stopped`,
+Exit codes: 0 all that was accepted was delivered; 2 wrong usage or file, or the
+port is taken; 3 some events were rejected or expired; 7 some had not ended.`,
 
   check: `say what is wrong with a file for 'collect'
 
-Opens nothing. Every fault is told at once, with its place and without its value.
-
-Example:
   $ headrace check collector.json
 
 Exit codes: 0 the file is valid, likely mistakes are told on stderr; 2 it is not.`,
@@ -157,10 +148,8 @@ Examples:
   $ headrace listen 7412 --fail 30% --delay 200ms
   $ headrace listen 0 --once 10 --out received.ndjson
 
-Exit codes:
-  0  ended; with --once: that many requests came, and none was not authentic
-  1  with --once: a request was not authentic, or fewer came
-  2  wrong usage, or the port is taken`,
+Exit codes: 0 ended; 1 with --once: a request was not authentic, or fewer came;
+2 wrong usage, or the port is taken.`,
 
   sign: `print the signature of a body
 

@@ -28,9 +28,8 @@ export const markToText = ({ line, offset, inode, checksum, isEnd }: Mark): stri
 
 export const markFromText = (text: string): Mark | undefined => {
   const [, line, offset, inode, checksum, end] = /^(\d+) (\d+) (\d+) (\d+)( end)?$/.exec(text) ?? []
-  if (inode === undefined) return undefined
-  const isEnd = end !== undefined
-  return { line: Number(line), offset: Number(offset), inode, checksum: Number(checksum), isEnd }
+  const numbers = { line: Number(line), offset: Number(offset), checksum: Number(checksum) }
+  return inode === undefined ? undefined : { ...numbers, inode, isEnd: end !== undefined }
 }
 
 export interface Input {

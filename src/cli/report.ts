@@ -36,10 +36,10 @@ export interface Cause {
 }
 
 /** A line that was not accepted. */
-export interface Refused {
+interface Refused {
   readonly t: 'refused'
   readonly line: number
-  readonly reason: 'notJson' | 'notUtf8' | 'tooLong' | 'invalid' | 'tooLarge' | 'notTaken'
+  readonly reason: BadLine['reason'] | 'invalid' | 'tooLarge' | 'notTaken'
   readonly faults: ReadonlyArray<Fault>
 }
 
@@ -79,10 +79,7 @@ interface Dropped {
 }
 
 /** Requests to one URL in the whole run. */
-export interface UrlTotals extends UrlStats {
-  readonly t: 'url'
-  readonly url: string
-}
+type UrlTotals = UrlStats & { readonly t: 'url'; readonly url: string }
 
 /** What `send`, `batch` and `demo` report. */
 export type Report = Refused | Dropped | Attempt | Waiting | (Subject & Ending) | UrlTotals
@@ -139,25 +136,23 @@ export const causesOf = (failure: Failure, url?: string): ReadonlyArray<Cause> =
 
 /** How an item ended. */
 export const endingOf = (outcome: Outcome<unknown>): Ending => {
-  const ending = (word: Ending['outcome'], failure: Failure | undefined): Ending => ({
-    t: 'outcome',
-    outcome: word,
-    n: outcome.attempts,
-    causes: failure === undefined ? [] : causesOf(failure),
-  })
+  const { attempts: n } = outcome
+  const t = 'outcome'
   switch (outcome._tag) {
     case 'Delivered': {
       const { sink: url, status } = outcome.receipt
-      return { t: 'outcome', outcome: 'delivered', n: outcome.attempts, url, status, causes: [] }
+      return { t, outcome: 'delivered', n, url, status, causes: [] }
     }
     case 'Rejected':
-      return ending('rejected', outcome.failure)
+      return { t, outcome: 'rejected', n, causes: causesOf(outcome.failure) }
     case 'Expired':
-      return ending('expired', outcome.failure)
+      return { t, outcome: 'expired', n, causes: causesOf(outcome.failure) }
     case 'Dropped':
-      return { ...ending('dropped', undefined), causes: [{ reason: outcome.reason }] }
-    case 'Abandoned':
-      return ending('abandoned', outcome.lastFailure)
+      return { t, outcome: 'dropped', n, causes: [{ reason: outcome.reason }] }
+    case 'Abandoned': {
+      const { lastFailure } = outcome
+      return { t, outcome: 'abandoned', n, causes: lastFailure === undefined ? [] : causesOf(lastFailure) }
+    }
   }
 }
 

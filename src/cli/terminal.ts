@@ -45,17 +45,13 @@ export interface Terminal {
   readonly overlay: (erase: (() => void) | undefined) => void
 }
 
-const isColoured = (colours: Colours, isTTY: boolean, env: Environment): boolean => {
-  if (colours !== 'auto') return colours === 'always'
-  return isTTY && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
-}
-
 export const terminalOf = (host: Host, colours: Colours): Terminal => {
   let erase: (() => void) | undefined
 
   const outletOf = (stream: Screen): Outlet => {
     const isTTY = stream.isTTY === true
-    const coloured = isColoured(colours, isTTY, host.env)
+    const isAuto = isTTY && (host.env['NO_COLOR'] ?? '') === '' && host.env['TERM'] !== 'dumb'
+    const coloured = colours === 'auto' ? isAuto : colours === 'always'
     const gone = new AbortController()
     let failure: string | undefined
     stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -122,17 +118,11 @@ export const stopSignals = (host: Host): Stop => {
   }
 }
 
-/** Success. */
+// Exit codes, as the help of each command explains them.
 export const FINE = 0
-/** An internal or I/O failure; for `verify` and `listen --once`: not authentic. */
 export const FAULT = 1
-/** Wrong flags, files or settings: nothing was sent. */
 export const USAGE = 2
-/** Some events were rejected or expired. */
 export const DEAD = 3
-/** Some lines were refused. */
 export const REFUSED = 4
-/** Events were accepted, none was delivered. */
 export const NOTHING = 5
-/** Stopped before everything was read and ended. */
 export const STOPPED = 7

@@ -78,20 +78,10 @@ const drip = (stage: Stage, every: number): void =>
     drip(stage, every)
   })
 
-const pour = ({ response, socket }: Stage, bytes: number): void => {
-  let left = bytes
-  const more = (): void => {
-    while (left > 0 && !socket.destroyed) {
-      const chunk = left < CHUNK.length ? CHUNK.subarray(0, left) : CHUNK
-      left -= chunk.length
-      if (!response.write(chunk)) {
-        response.once('drain', more)
-        return
-      }
-    }
-    response.end()
-  }
-  more()
+const pour = (stage: Stage, bytes: number): void => {
+  const { response } = stage
+  if (bytes <= 0) response.end()
+  else response.write(CHUNK.subarray(0, bytes), () => pour(stage, bytes - CHUNK.length))
 }
 
 /** TLS has no reset of its own; there the connection just breaks. */
@@ -105,9 +95,7 @@ export const playFault = (fault: Fault, stage: Stage): void => {
   const { response, socket, url } = stage
   switch (fault.do) {
     case 'status':
-      later(stage, fault.after, () => {
-        response.writeHead(fault.code, fault.headers).end()
-      })
+      later(stage, fault.after, () => void response.writeHead(fault.code, fault.headers).end())
       return
     case 'silence':
       return
@@ -132,9 +120,7 @@ export const playFault = (fault: Fault, stage: Stage): void => {
       return
     case 'truncate':
       response.writeHead(fault.code, { 'Content-Length': PROMISED })
-      response.write(CHUNK.subarray(0, Math.min(fault.at, PROMISED - 1)), () => {
-        socket.destroy()
-      })
+      response.write(CHUNK.subarray(0, Math.min(fault.at, PROMISED - 1)), () => void socket.destroy())
       return
     case 'hugeBody':
       response.writeHead(fault.code)
@@ -150,9 +136,8 @@ export const playFault = (fault: Fault, stage: Stage): void => {
       socket.end('!"#$%&/()=? this is not HTTP\r\n\r\n')
       return
     case 'redirect': {
-      const location =
-        fault.to === 'self' ? new URL('/redirected', url).href : 'http://127.0.0.1:9/redirected'
-      response.writeHead(fault.code ?? 307, { Location: location }).end()
+      const Location = new URL('/redirected', fault.to === 'self' ? url : 'http://127.0.0.1:9/').href
+      response.writeHead(fault.code ?? 307, { Location }).end()
     }
   }
 }

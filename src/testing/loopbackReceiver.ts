@@ -54,19 +54,12 @@ export interface Receiver {
 /** Milliseconds that a `refuse` lasts. */
 const REFUSAL_MS = 50
 
-const serverOf = (listener: RequestListener, tls: TestCertificate | undefined): Server =>
-  tls === undefined
-    ? createPlain(listener)
-    : createSecure(
-        {
-          cert: tls.cert,
-          key: tls.key,
-          ...(tls.clientCa === undefined
-            ? {}
-            : { ca: tls.clientCa, requestCert: true, rejectUnauthorized: true }),
-        },
-        listener,
-      )
+const serverOf = (listener: RequestListener, tls: TestCertificate | undefined): Server => {
+  if (tls === undefined) return createPlain(listener)
+  const { cert, key, clientCa } = tls
+  const client = clientCa === undefined ? {} : { ca: clientCa, requestCert: true }
+  return createSecure({ cert, key, ...client }, listener)
+}
 
 const listen = (server: Server, port: number): Promise<number> =>
   new Promise((resolve, reject) => {
@@ -146,9 +139,7 @@ export const loopbackReceiver = async (
     socket.on('error', () => undefined)
     socket.on('close', () => sockets.delete(socket))
   })
-  server.on('clientError', (_error, socket) => {
-    socket.destroy()
-  })
+  server.on('clientError', (_error, socket) => void socket.destroy())
 
   const port = await listen(server, 0)
   const url = tls === undefined ? `http://127.0.0.1:${String(port)}/` : `https://localhost:${String(port)}/`

@@ -59,11 +59,8 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] }
  * slow.deliver('hello', onlyAttempt).subscribe(console.log)
  * clock.tick(30)
  */
-export const scriptedSink = <A>({
-  name = 'scripted',
-  clock,
-  reply,
-}: ScriptedSinkOptions<A>): ScriptedSink<A> => {
+export const scriptedSink = <A>(options: ScriptedSinkOptions<A>): ScriptedSink<A> => {
+  const { name = 'scripted', clock, reply } = options
   const calls: Array<Writable<Call<A>>> = []
   const closed: number[] = []
   let running = 0
@@ -72,14 +69,8 @@ export const scriptedSink = <A>({
     name,
     (item, attempt, observer) => {
       const { verdict, after, rest, ...answer } = reply(item, attempt, calls.length)
-      const call: Writable<Call<A>> = {
-        item,
-        attempt,
-        startedAt: clock.monotonic(),
-        verdictAt: undefined,
-        endedAt: undefined,
-        ended: undefined,
-      }
+      const open = { verdictAt: undefined, endedAt: undefined, ended: undefined }
+      const call: Writable<Call<A>> = { item, attempt, startedAt: clock.monotonic(), ...open }
       calls.push(call)
       running++
       let cancelTimer: Cancel = () => undefined

@@ -34,13 +34,9 @@ export interface VirtualClock extends Clock {
 
 interface Timer {
   readonly due: number
-  readonly order: number
   /** Undefined after it ran or was cancelled, so that a `Cancel` that is kept holds no task. */
   task: (() => void) | undefined
 }
-
-/** Cancelled timers that may stay in the heap; above it, never more than half of the heap. */
-const MAX_CANCELLED = 64
 
 /** How far `advance` and `tick` may move. */
 const checked = (ms: number): number => {
@@ -64,23 +60,14 @@ const checked = (ms: number): number => {
 export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock => {
   const { start = Date.UTC(2026, 0, 1), most = 1_000_000 } = options
   const timers = heap<Timer>()
-  let added = 0
   let cancelled = 0
   let elapsed = 0
   let shifted = 0
-
-  const removeCancelled = (): void => {
-    const live = timers.drain().filter((timer) => timer.task !== undefined)
-    // Pushed in their order, because the heap keeps that order for equal times.
-    for (const timer of live.sort((a, b) => a.order - b.order)) timers.push(timer.due, timer)
-    cancelled = 0
-  }
 
   const cancel = (timer: Timer): void => {
     if (timer.task === undefined) return
     timer.task = undefined
     cancelled++
-    if (cancelled > MAX_CANCELLED && cancelled * 2 > timers.size()) removeCancelled()
   }
 
   /** Runs the next timer that is due at `target` or before, as long as one call may run `limit` of them. */
@@ -123,7 +110,7 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
     now: () => Math.floor(start + shifted + elapsed),
     monotonic: () => elapsed,
     schedule: (delay, task) => {
-      const timer: Timer = { due: elapsed + (delay > 0 ? Math.ceil(delay) : 0), order: added++, task }
+      const timer: Timer = { due: elapsed + (delay > 0 ? Math.ceil(delay) : 0), task }
       timers.push(timer.due, timer)
       return () => cancel(timer)
     },

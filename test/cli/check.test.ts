@@ -25,7 +25,7 @@ const check = (config: unknown, ...flags: ReadonlyArray<string>) => {
 it('says what a file that is right holds', async () => {
   const { code, stdout, stderr } = await check(good)
   expect(linesOf(stdout)).toEqual([
-    'source web: on, may ask for deletions',
+    'source web: on',
     'destination hooks: on, from web, to 1 URL, signed',
     expect.stringMatching(/collector\.json is valid$/),
   ])
@@ -95,7 +95,6 @@ it('tells every fault at once, to programs too', async () => {
   expect(record.faults.map((line) => line.replace(/^.*json: /, ''))).toEqual([
     'sources[0].writeKey names a variable of the environment that is not set: set it with export',
     'sources[0].id must be a string that is not empty, not an empty one',
-    'destinations[0].sources[0] is not the id of a source',
     'unknown option "extra"',
   ])
   expect(code).toBe(2)

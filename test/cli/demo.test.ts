@@ -18,7 +18,7 @@ describe('the demo', () => {
     expect(stdout).toMatch(/\nrejected .*flaky 422; slow 422/)
     for (const word of ['validate', 'sign', 'fan out', 'retry', 'give up', 'account'])
       expect(stdout).toMatch(new RegExp(`^${word} +\\S`, 'm'))
-    expect(stdout).toContain('account   59 delivered + 1 refused for good = 60 events\n')
+    expect(stdout).toContain('account   59 delivered + 1 refused for good = 60\n')
     expect(stdout).toMatch(/^sign +(\d+) requests; the receivers verified \1$/m)
 
     expect(json.code).toBe(0)
