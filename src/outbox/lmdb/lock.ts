@@ -8,8 +8,6 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const LOCK_FILE = 'headrace.lock'
-
 /** A lock file without content is being written, unless it is older than this. A power failure may leave one. */
 const WRITING_MS = 10_000
 
@@ -19,6 +17,20 @@ interface Holder {
   readonly started?: string | undefined
   /** When it opened the outbox, as an ISO text. */
   readonly since: string
+}
+
+/** The code of a system error; empty if it is none. */
+export const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+
+/** Undefined if the system answers with this code. */
+const unless = <T>(code: string, call: () => T): T | undefined => {
+  try {
+    return call()
+  } catch (error) {
+    if (codeOf(error) === code) return undefined
+    throw error
+  }
 }
 
 /** The state and start time of a process; undefined where the system does not say. */
@@ -33,74 +45,55 @@ const statOf = (pid: number): { readonly state: string; readonly started: string
   }
 }
 
-const exists = (pid: number): boolean => {
+const isRunning = ({ pid, started }: Holder): boolean => {
   try {
     process.kill(pid, 0)
-    return true
   } catch (error) {
     // EPERM: it exists and belongs to another user.
-    return codeOf(error) === 'EPERM'
+    if (codeOf(error) !== 'EPERM') return false
   }
-}
-
-const isRunning = ({ pid, started }: Holder): boolean => {
-  if (!exists(pid)) return false
   const stat = statOf(pid)
   return stat === undefined || (stat.state !== 'Z' && (started === undefined || stat.started === started))
 }
 
-/** The code of a system error; empty if it is none. */
-export const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
-
 const holderIn = (text: string): Holder | undefined => {
   try {
-    const found: unknown = JSON.parse(text)
-    const isHolder = typeof found === 'object' && found !== null && 'pid' in found && Number(found.pid) > 0
     // Written by `lock`; a missing time is only missing in a message.
-    return isHolder ? (found as Holder) : undefined
+    const found = JSON.parse(text) as Holder | null
+    return Number(found?.pid) > 0 ? (found ?? undefined) : undefined
   } catch {
     return undefined
   }
 }
 
-const say = ({ pid, since }: Holder, file: string): string =>
+const show = ({ pid, since }: Holder, file: string): string =>
   pid === process.pid
     ? `by this process, since ${since}: close it first, or share it`
     : `by process ${String(pid)}, since ${since}: end that process, or use another folder (if it is no process of headrace, delete ${file})`
 
-const create = (file: string, text: string): boolean => {
-  try {
-    writeFileSync(file, text, { flag: 'wx', flush: true, mode: 0o600 })
-    return true
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false
-    // A full disk may leave a file without content.
-    rmSync(file, { force: true })
-    throw error
-  }
-}
+/** Writes the lock file; undefined if there is one. */
+const create = (file: string, text: string): true | undefined =>
+  unless('EEXIST', () => {
+    try {
+      writeFileSync(file, text, { flag: 'wx', flush: true, mode: 0o600 })
+      return true
+    } catch (error) {
+      // A full disk may leave a file without content.
+      if (codeOf(error) !== 'EEXIST') rmSync(file, { force: true })
+      throw error
+    }
+  })
 
-const read = (file: string): string | undefined => {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
-    throw error
-  }
-}
+const read = (file: string): string | undefined => unless('ENOENT', () => readFileSync(file, 'utf8'))
 
 /** Removes a stale lock file, unless another process has replaced it meanwhile. */
 const removeStale = (file: string, stale: string): void => {
   const aside = `${file}.${String(process.pid)}`
-  try {
+  unless('ENOENT', () => {
     renameSync(file, aside)
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return
-    throw error
-  }
-  if (readFileSync(aside, 'utf8') === stale) rmSync(aside, { force: true })
-  else renameSync(aside, file)
+    if (readFileSync(aside, 'utf8') === stale) rmSync(aside, { force: true })
+    else renameSync(aside, file)
+  })
 }
 
 /**
@@ -109,11 +102,11 @@ const removeStale = (file: string, stale: string): void => {
  * @throws Error of the system when the file cannot be read or written.
  */
 export const lock = (path: string, now: number): Either<string, () => void> => {
-  const file = join(path, LOCK_FILE)
+  const file = join(path, 'headrace.lock')
   const since = new Date(now).toISOString()
   const text = JSON.stringify({ pid: process.pid, started: statOf(process.pid)?.started, since })
   for (let attempt = 0; attempt < 3; attempt++) {
-    if (create(file, text)) {
+    if (create(file, text) === true) {
       return right(() => {
         if (read(file) === text) rmSync(file, { force: true })
       })
@@ -121,7 +114,7 @@ export const lock = (path: string, now: number): Either<string, () => void> => {
     const found = read(file)
     if (found === undefined) continue
     const holder = holderIn(found)
-    if (holder !== undefined && isRunning(holder)) return left(say(holder, file))
+    if (holder !== undefined && isRunning(holder)) return left(show(holder, file))
     const changedAt = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
     if (holder === undefined && now < changedAt + WRITING_MS) break
     removeStale(file, found)

@@ -64,8 +64,8 @@ export const isIntact = (record: Buffer): boolean =>
 
 /** What is stored with an item that waits for a retry. */
 interface Tried {
-  readonly firstAttemptAt?: number
-  readonly progress?: Progress
+  readonly firstAttemptAt?: number | undefined
+  readonly progress?: Progress | undefined
 }
 
 /** What is stored with a dead letter. */
@@ -91,35 +91,30 @@ const finite = (_key: string, value: unknown): unknown => {
 
 const UNWRITABLE = retryable('defect', { detail: 'the failure could not be written as JSON' })
 
-/** A failure of the host's sink that is no JSON must not keep its item from ending. */
-const toJson = (about: Tried | Died, plain: () => Tried | Died): string => {
+/** As JSON. A failure of the host's sink that is no JSON must not keep its item from ending. */
+const toJson = (about: Tried | Died, instead: () => Tried | Died): string => {
   try {
     return JSON.stringify(about, finite)
   } catch {
-    return JSON.stringify(plain(), finite)
+    return JSON.stringify(instead(), finite)
   }
 }
 
-const triedOf = <A>({ firstAttemptAt, progress }: Entry<A>): Tried => ({
-  ...(firstAttemptAt !== undefined && { firstAttemptAt }),
-  ...(progress && { progress }),
-})
-
 /** The `about` of an entry that is put back. */
-export const aboutRetry = <A>(entry: Entry<A>): string =>
-  entry.firstAttemptAt === undefined && entry.progress === undefined
+export const aboutRetry = <A>({ firstAttemptAt, progress }: Entry<A>): string =>
+  firstAttemptAt === undefined && progress === undefined
     ? ''
-    : toJson(triedOf(entry), () => {
-        const { attempts = 0 } = entry.progress ?? {}
-        return { ...triedOf(entry), progress: { attempts, lastFailure: UNWRITABLE } }
-      })
+    : toJson({ firstAttemptAt, progress }, () => ({
+        firstAttemptAt,
+        progress: progress && { ...progress, lastFailure: UNWRITABLE },
+      }))
 
 /** The `about` of a dead letter. */
 export const aboutDead = <A>(entry: Entry<A>, { item: _, ...outcome }: Outcome<A>, at: number): string => {
-  const { id } = entry
-  return toJson({ id, at, ...triedOf(entry), outcome }, () => {
-    const { attempts } = outcome
-    return { id, at, outcome: { _tag: 'Rejected', attempts, failure: UNWRITABLE } }
+  const { id, firstAttemptAt, progress } = entry
+  return toJson({ id, at, firstAttemptAt, progress, outcome }, () => {
+    const rejected = { _tag: 'Rejected', attempts: outcome.attempts, failure: UNWRITABLE } as const
+    return { id, at, outcome: rejected }
   })
 }
 
@@ -135,8 +130,6 @@ export const encodeCorrupt = (record: Buffer, at: number): Buffer => {
 const aboutOf = (record: Buffer): string =>
   record.toString('utf8', HEAD, HEAD + record.readUInt32LE(LENGTH_AT))
 
-const textOf = (record: Buffer): string => record.toString('utf8', HEAD + record.readUInt32LE(LENGTH_AT))
-
 const UNTRIED: Tried = {}
 
 /** The entry in a record; undefined if it cannot be read. */
@@ -146,7 +139,7 @@ export const decodeEntry = <A>(codec: ItemCodec<A>, number: number, record: Buff
     const about = aboutOf(record)
     // The checksum proves that `aboutRetry` wrote it.
     const { firstAttemptAt, progress } = about === '' ? UNTRIED : (JSON.parse(about) as Tried)
-    return { id: String(number), item: codec.fromText(textOf(record)), firstAttemptAt, progress }
+    return { id: String(number), item: codec.fromText(bodyOf(record).toString()), firstAttemptAt, progress }
   } catch {
     return undefined
   }
@@ -165,7 +158,7 @@ export const decodeDeadLetter = <A>(codec: ItemCodec<A>, number: number, record:
   const about = JSON.parse(aboutOf(record)) as Died | Corrupt
   if ('corrupt' in about) return corrupt(about.at, bodyOf(record))
   try {
-    const item = codec.fromText(textOf(record))
+    const item = codec.fromText(bodyOf(record).toString())
     const { id, at, firstAttemptAt, progress, outcome } = about
     const entry = { id, item, firstAttemptAt, progress }
     // With its item it is the outcome that `aboutDead` was given.
