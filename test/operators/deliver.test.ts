@@ -193,19 +193,6 @@ describe('deliver', () => {
     expect(() => deliver(sink, { maxInFlight })).toThrow('maxInFlight of deliver: must be a whole number')
   })
 
-  it('with one slot new items and retries share it', () => {
-    const clock = virtualClock()
-    const sink = scripted<string>(clock, (item) => (item === 'sick' ? busy : yes), 10)
-    const items = new Subject<Either<never, string>>()
-    const seen = record(
-      items.pipe(deliver(sink, { clock, maxInFlight: 1, retry: exponential({ base: 5, factor: 1 }) })),
-    )
-    items.next(right('sick'))
-    for (let n = 0; n < 20; n++) items.next(right(`well ${String(n)}`))
-    clock.tick(1_000)
-    expect(seen.values).toHaveLength(20)
-  })
-
   it('keeps the types of the item and of what came before', () => {
     interface Order {
       readonly id: string
@@ -254,19 +241,6 @@ describe('deliver', () => {
     expect(seen.end).toBe('complete')
   })
 
-  it('unsubscribing cancels everything and tells what was abandoned', () => {
-    const clock = virtualClock()
-    const told: LogEvent[] = []
-    const sink = scripted<string>(clock, () => yes)
-    const seen = record(
-      of(right('a')).pipe(deliver(sink, { clock, onEvent: (happening) => told.push(happening) })),
-    )
-    seen.stop()
-    expect(sink.running()).toBe(0)
-    expect(clock.pending()).toBe(0)
-    expect(told.at(-1)).toMatchObject({ _tag: 'Ended', outcome: { _tag: 'Abandoned', item: 'a' } })
-  })
-
   it('an error of the source is passed on after what was accepted has ended', () => {
     const clock = virtualClock()
     const sink = scripted<string>(clock, () => yes)
@@ -308,36 +282,6 @@ describe('deliver', () => {
       ['Delivered', 'silent'],
     ])
     expect(told.filter((happening) => happening._tag === 'Defect')).toHaveLength(3)
-  })
-
-  it('a listener that throws stops nothing', () => {
-    const clock = virtualClock()
-    const seen = record(
-      of(right('a'), right('b')).pipe(
-        deliver(
-          scripted<string>(clock, () => yes),
-          {
-            clock,
-            onEvent: () => {
-              throw new Error('listener')
-            },
-          },
-        ),
-      ),
-    )
-    clock.tick(10)
-    expect(tags(seen)).toBe('Delivered Delivered')
-    expect(seen.end).toBe('complete')
-  })
-
-  it('two subscriptions are two deliveries', () => {
-    const clock = virtualClock()
-    const sink = scripted<string>(clock, () => yes)
-    const stream = of(right('a')).pipe(deliver(sink, { clock }))
-    record(stream)
-    record(stream)
-    clock.tick(10)
-    expect(sink.calls).toHaveLength(2)
   })
 })
 
@@ -434,10 +378,12 @@ describe('a stop that is there from the start', () =>
     expect(items.observed).toBe(false)
   }))
 
-describe('a tell that is an async function and rejects', () => {
-  it('stops nothing', async () => {
+describe('a listener', () => {
+  it.each([
+    ['throws', () => JSON.parse('no JSON') as unknown],
     // A type does not keep it out: where nothing is expected, anything may be answered.
-    const onEvent = (): unknown => Promise.reject(new Error('listener'))
+    ['rejects', () => Promise.reject(new Error('listener'))],
+  ])('that %s stops nothing', async (_, onEvent) => {
     const { clock, items, stream } = open(() => ({ onEvent }))
     const seen: string[] = []
     stream.subscribe((ended) => seen.push(told(ended)))

@@ -1,4 +1,4 @@
-import { left, right } from 'fp-ts/lib/Either.js'
+import { right } from 'fp-ts/lib/Either.js'
 import { NEVER, of } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import type { Payload } from '../../src/event/payload.ts'
@@ -39,16 +39,6 @@ describe('sign', () => {
       valuesOf(of(right(payload)).pipe(each)),
     )
     expect(signers[0]?.signer).toBe(signers[1]?.signer)
-  })
-
-  it('lets pass what has ended', () => {
-    const ended = left('ended')
-    const seen: unknown[] = []
-    of(ended)
-      .pipe(sign('s'))
-      .subscribe((each) => seen.push(each))
-    expect(seen).toEqual([ended])
-    expect(seen[0]).toBe(ended)
   })
 
   it.each(['', ' s', 's\n'])('throws for the secret %j when the pipeline is put together', (secret) =>

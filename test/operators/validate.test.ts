@@ -9,7 +9,7 @@ import { validate } from '../../src/operators/validate.ts'
 import { SECRET, alive, anyInput } from '../arbitraries/unreadable.ts'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { from, lastValueFrom, toArray, of, throwError } from 'rxjs'
+import { from, lastValueFrom, toArray, of } from 'rxjs'
 import type { Observable } from 'rxjs'
 import { TestScheduler } from 'rxjs/testing'
 import { describe, expect, expectTypeOf, it } from 'vitest'
@@ -53,10 +53,6 @@ it('gives back the very input with a refusal', async () => {
   )
 })
 
-it('does not hide an error of the source', async () => {
-  await expect(all(throwError(() => new Error('broken')).pipe(validate(t.string)))).rejects.toThrow('broken')
-})
-
 describe('what throws costs one item', () => {
   const reason = 'could not be read: the codec, or a getter of the input, throws an error'
   const picky = new t.Type<string, string>(
@@ -88,18 +84,6 @@ describe('what throws costs one item', () => {
         },
       }),
     ).toBe('could not be read: looking at it throws an error')
-  })
-
-  it('a clock or an id maker', async () => {
-    const broken = new t.Type<string, string>(
-      'Broken',
-      t.string.is,
-      () => {
-        throw new Error(SECRET)
-      },
-      t.identity,
-    )
-    expect(await said(broken, 'x')).toBe(reason)
   })
 })
 

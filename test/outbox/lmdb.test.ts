@@ -1,5 +1,4 @@
 /** What lmdbOutbox does beyond the laws of an outbox: group commit, bounds, bookmarks, owners, corrupt records, options. */
-import * as fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -16,7 +15,6 @@ import { lmdbOutbox, openLmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import type { Entry } from '../../src/outbox/outbox.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { newFolder } from '../support/folder.ts'
-import { character } from '../arbitraries/character.ts'
 
 const codec: ItemCodec<string> = {
   toText: (item) => item,
@@ -234,34 +232,22 @@ describe('bookmarks', () => {
   })
 
   it('have names of any characters and length', async () => {
-    const name = fc.oneof(
-      fc.string({ unit: character, minLength: 1, maxLength: 20 }),
-      fc.string({
-        unit: fc.integer({ min: 1, max: 0xffff }).map((code) => String.fromCharCode(code)),
-        minLength: 1,
-      }),
-      fc.nat({ max: 5_000 }).map((length) => `/${'x'.repeat(length)}`),
+    const names = ['in', ' ', '\0', '\ud800', '😀', `/${'x'.repeat(5_000)}`]
+    const path = newFolder()
+    const outbox = open(path)
+    await Promise.all(
+      names.map(async (each, at) => outbox.enqueue(['a'], { bookmark: { name: each, value: String(at) } })),
     )
-    const run = async (names: ReadonlyArray<string>): Promise<void> => {
-      const path = newFolder()
-      const outbox = open(path)
-      await Promise.all(
-        names.map(async (each, at) => outbox.enqueue(['a'], { bookmark: { name: each, value: String(at) } })),
-      )
-      await outbox.close()
-      const again = open(path)
-      expect(again.bookmarks()).toEqual(new Map(names.map((each, at) => [each, String(at)])))
-      await Promise.all(names.map((each) => again.remember({ name: each, value: each })))
-      expect(names.map(again.bookmark)).toEqual(names)
-      await Promise.all(names.map((each) => again.forget(each)))
-      await again.close()
-      const last = open(path)
-      expect(last.bookmarks()).toEqual(new Map())
-      await last.close()
-    }
-    await fc.assert(fc.asyncProperty(fc.uniqueArray(name, { minLength: 1, maxLength: 8 }), run), {
-      numRuns: 10,
-    })
+    await outbox.close()
+    const again = open(path)
+    expect(again.bookmarks()).toEqual(new Map(names.map((each, at) => [each, String(at)])))
+    await Promise.all(names.map((each) => again.remember({ name: each, value: each })))
+    expect(names.map(again.bookmark)).toEqual(names)
+    await Promise.all(names.map((each) => again.forget(each)))
+    await again.close()
+    const last = open(path)
+    expect(last.bookmarks()).toEqual(new Map())
+    await last.close()
   })
 
   it.each([
@@ -301,14 +287,6 @@ describe('a codec', () => {
       `the codec's ${member} answered ${String(answer)}: it must be ${wanted}`,
     )
     expect(outbox.stats().waiting).toBe(4)
-    await outbox.close()
-  })
-
-  it('may answer sizes with fractions: an empty outbox has 0 bytes', async () => {
-    const outbox = open(newFolder(), { codec: { ...codec, sizeOf: () => 0.1 } })
-    await outbox.enqueue(['a', 'b', 'c'])
-    await outbox.ack((await all(outbox)).map(yes))
-    expect(outbox.stats()).toMatchObject({ waiting: 0, bytes: 0 })
     await outbox.close()
   })
 })

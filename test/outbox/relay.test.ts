@@ -114,17 +114,6 @@ describe('a store that takes a second to save a result', () => {
     expect(count('start')).toBe(4 + MAX_UNSAVED)
     expect(count('end')).toBe(0)
   })
-
-  it('starts one more delivery for each result it saves', async () => {
-    const { clock, offer, count } = setUp({ inFlight: 2, store: saving(1_000) })
-    await offer(...items('item', 40))
-    await clock.advance(1_009)
-    expect(count('start')).toBe(18)
-    await clock.advance(1)
-    expect(count('start')).toBe(20)
-    await clock.runAll()
-    expect(count('end')).toBe(40)
-  })
 })
 
 describe('a store that answers lease late, and at first with nothing', () => {
@@ -222,14 +211,6 @@ describe('a store that fails', () => {
       expect(starts).toEqual({ lease: [2_000], ack: [0], nack: [0, 5_010] }[operation])
       expect(events.filter(({ _tag }) => _tag === 'Defect')).toHaveLength(2)
     }
-  })
-
-  it('makes offer throw or reject, and nothing is delivered', async () => {
-    const { offer, log } = setUp({
-      store: (outbox) => ({ ...outbox, enqueue: () => Promise.reject(new Error('disk full')) }),
-    })
-    await expect(offer('a')).rejects.toThrow('disk full')
-    expect(log).toEqual([])
   })
 
   it('that never recovers hands back what it could not save, at an abort', async () => {
@@ -384,20 +365,6 @@ describe('deliveries', () => {
     expect(running.cancelAll().map(({ item }) => item)).toEqual(['a', 'b'])
     expect([cancelled, log, running.waiting.all]).toEqual([2, [], 0])
   })
-
-  it('that throw are a defect of that entry alone', () => {
-    const throwing = makeSink<string>(
-      's',
-      () => {
-        throw new Error('no')
-      },
-      nothing,
-    )
-    const { start, log, running } = watched(throwing)
-    start('a')
-    expect(log).toEqual(['defect in s', 'Left a', 'finished'])
-    expect([running.waiting.all, running.running()]).toEqual([0, 0])
-  })
 })
 
 describe('closeRelay', () => {
@@ -468,14 +435,6 @@ describe('closeRelay', () => {
     const seen = close(30_000)
     await clock.advance(60_000)
     expect(seen).toMatchObject({ at: 5_100, result: { totals: { delivered: 1 } } })
-  })
-
-  it('cancels a sink that does not answer', async () => {
-    const { clock, close } = open({ verdict: yes, after: 1e9, rest: 0 })
-    const seen = close(1_000)
-    await clock.advance(60_000)
-    expect(seen).toMatchObject({ at: 6_000, result: { abandoned: ['a'] } })
-    expect(clock.pending()).toBe(0)
   })
 
   it('does not wait for a store that never answers', async () => {

@@ -3,7 +3,7 @@ import { take } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
 import { firstSuccess } from '../../src/sink/firstSuccess.ts'
-import { refused, retryable, show as showFailure } from '../../src/core/failure.ts'
+import { retryable, show as showFailure } from '../../src/core/failure.ts'
 import type { Failure, Verdict } from '../../src/core/failure.ts'
 import { withRetry } from '../../src/outbox/withRetry.ts'
 import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
@@ -61,13 +61,6 @@ describe('withRetry', () => {
     expect(clock.pending()).toBe(0)
   })
 
-  it('passes a final refusal on at once', () => {
-    const { clock, starts, seen } = play([left(refused('status', { status: 410 }))])
-    clock.tick(60_000)
-    expect(starts).toEqual([0])
-    expect(seen).toEqual(['Refused', 'complete'])
-  })
-
   it('expires at its deadline, which an outer retry does not try again', () => {
     const { clock, seen } = play([busy], 5_000)
     clock.tick(60_000)
@@ -84,15 +77,6 @@ describe('withRetry', () => {
     expect(starts).toHaveLength(2)
     expect(seen).toEqual([])
     expect(clock.pending()).toBe(0)
-  })
-
-  it('cancels while it waits', () => {
-    const { clock, starts, seen, subscription } = play([busy])
-    clock.tick(500)
-    subscription.unsubscribe()
-    clock.tick(60_000)
-    expect(starts).toHaveLength(1)
-    expect(seen).toEqual([])
   })
 
   it('starts nothing at or after the deadline of the attempt around it', () => {
@@ -154,21 +138,6 @@ describe('withRetry', () => {
       subscription.unsubscribe()
       expect(clock.pending()).toBe(0)
     }
-  })
-
-  it('keeps little of the cancelled while others wait', () => {
-    const clock = virtualClock()
-    const { sink } = scripted(clock, [busy])
-    const most = 300
-    const layered = withRetry(exponential({ base: 600_000 }), { clock, maxCount: most })(sink)
-    layered.deliver('stays', onlyAttempt).subscribe()
-    const full: Verdict[] = []
-    for (let n = 0; n < 5 * most; n++) {
-      const subscription = layered.deliver('goes', onlyAttempt).subscribe((verdict) => full.push(verdict))
-      clock.tick(10)
-      subscription.unsubscribe()
-    }
-    expect(full).toEqual([])
   })
 
   it('a close gives back what waits and what runs, and leaves no timer', async () => {

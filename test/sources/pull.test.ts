@@ -1,4 +1,4 @@
-import { concatMap, EMPTY, map, mergeMap, Subject, take, tap, throwError, timer, toArray } from 'rxjs'
+import { concatMap, map, mergeMap, Subject, take, tap, throwError, timer, toArray } from 'rxjs'
 import type { Observable } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
@@ -155,10 +155,6 @@ describe('pull', () => {
         ),
       ),
     ).rejects.toThrow(TypeError)
-  })
-
-  it('ends with a pipeline that ends at once', async () => {
-    expect(await all(pull([1, 2, 3], () => EMPTY))).toEqual([])
   })
 
   it('reports an error of return, and an item that came after the unsubscribe', async () => {
