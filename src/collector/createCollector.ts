@@ -11,8 +11,7 @@ import type { SharedOptions } from '../destination/settings.ts'
 import { listeners } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { hot } from '../log/streams.ts'
-import { isStoredIn } from '../outbox/lmdb/contract.ts'
-import { outboxFault, OutboxError } from '../outbox/lmdb/contract.ts'
+import { isStoredIn, outboxFault, OutboxError } from '../outbox/lmdb/contract.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
 import { signerOf } from '../signing/sign.ts'
@@ -175,6 +174,12 @@ export const createCollector = (
   const destinationOf = (name: string): OpenDestination | undefined =>
     targets.find((target) => target.name === name)?.destination
 
+  const toggle = (name: string, how: 'enable' | 'disable'): boolean => {
+    const destination = destinationOf(name)
+    destination?.[how]()
+    return destination !== undefined
+  }
+
   const shutDown = async (...given: Parameters<Collector['close']>): Promise<CollectorClosing> => {
     const closed = await Promise.all(targets.map(({ destination }) => destination.close(...given)))
     outcomes.complete()
@@ -229,14 +234,8 @@ export const createCollector = (
         { userId },
       )
     },
-    enable: (name) => {
-      destinationOf(name)?.enable()
-      return destinationOf(name) !== undefined
-    },
-    disable: (name) => {
-      destinationOf(name)?.disable()
-      return destinationOf(name) !== undefined
-    },
+    enable: (name) => toggle(name, 'enable'),
+    disable: (name) => toggle(name, 'disable'),
     outcomes$: outcomes.values$,
     stats,
     idle: async () => sumOf(await Promise.all(targets.map(({ destination }) => destination.idle()))),

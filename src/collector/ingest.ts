@@ -199,20 +199,6 @@ const storeAt = ({ destination }: Target, routed: Routed, whenFull: WhenFull): P
   }
 }
 
-/** Stores each event at its targets, and notes the first failure of each. */
-const store = (all: ReadonlyArray<Routed>, whenFull: WhenFull): Promise<unknown> | undefined => {
-  const missing = whenFull === 'refuse' ? missingRoom(all) : undefined
-  const pending: Array<Promise<void>> = []
-  for (const routed of all) {
-    routed.failure = missing
-    for (const target of missing === undefined ? routed.targets : []) {
-      const stored = storeAt(target, routed, whenFull)
-      if (stored !== undefined) pending.push(stored)
-    }
-  }
-  return pending.length > 0 ? Promise.all(pending) : undefined
-}
-
 /** What became of messages that came together. */
 export interface Ingested {
   /** By position in the request. */
@@ -249,10 +235,18 @@ export const ingester = (
     targets: route(source, payload.items[0]),
     failure: undefined,
   })
+  /** Stores each event at its targets, and notes the first failure of each. */
   const storeAll = (all: ReadonlyArray<Routed>): Promise<unknown> | undefined => {
-    if (!isClosing()) return store(all, whenFull)
-    for (const routed of all) routed.failure = closed(undefined)
-    return undefined
+    const failure = isClosing() ? closed(undefined) : whenFull === 'refuse' ? missingRoom(all) : undefined
+    const pending: Array<Promise<void>> = []
+    for (const routed of all) {
+      routed.failure = failure
+      for (const target of failure === undefined ? routed.targets : []) {
+        const stored = storeAt(target, routed, whenFull)
+        if (stored !== undefined) pending.push(stored)
+      }
+    }
+    return pending.length > 0 ? Promise.all(pending) : undefined
   }
 
   return {
@@ -282,20 +276,21 @@ export const ingester = (
       return { refused, failure, id: routed.at(-1)?.payload.id }
     },
     deleteUser: async (sources, call) => {
-      const refuse = (refusal: Refusal): Either<Refusal, Deletion> => {
+      const envelope = fromCode(call, 'delete')
+      const routed: Routed[] = []
+      let refusal: Refusal | undefined
+      for (const source of sources) {
+        const encoded = encode(call, envelope)
+        if (isLeft(encoded)) refusal = encoded.left
+        else routed.push(routedTo(source, 0, encoded.right))
+      }
+      if (refusal === undefined) await storeAll(routed)
+      const failure = routed.find((each) => each.failure !== undefined)?.failure
+      if (failure !== undefined) refusal = { ...failure, input: call }
+      if (refusal !== undefined) {
         report({ _tag: 'Refused', refusal })
         return left(refusal)
       }
-      const envelope = fromCode(call, 'delete')
-      const routed: Routed[] = []
-      for (const source of sources) {
-        const encoded = encode(call, envelope)
-        if (isLeft(encoded)) return refuse(encoded.left)
-        routed.push(routedTo(source, 0, encoded.right))
-      }
-      await storeAll(routed)
-      const failure = routed.find((each) => each.failure !== undefined)?.failure
-      if (failure !== undefined) return refuse({ ...failure, input: call })
       const notifications = routed.reduce((sum, { targets }) => sum + targets.length, 0)
       deletions += notifications
       return right({ notifications })

@@ -4,6 +4,7 @@
  * @module
  */
 
+import * as E from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isRecord } from '../core/json.ts'
@@ -141,13 +142,13 @@ const ingestAnswer = (received: number, isSingle: boolean, { refused, failure }:
   return withErrors(received, errorsOf(refused), isTooLarge ? 413 : 400)
 }
 
-const deletionAnswer = (result: Either<Refusal, Deletion>): Answer => {
-  if (!isLeft(result)) return deletionAccepted(result.right.notifications)
-  const { _tag } = result.left
-  return _tag === 'Invalid' || _tag === 'TooLarge'
-    ? withErrors(1, [errorOf(0, result.left)], 400)
-    : later(reasonOf(result.left))
-}
+const deletionAnswer = E.match(
+  (refusal: Refusal): Answer =>
+    refusal._tag === 'Invalid' || refusal._tag === 'TooLarge'
+      ? withErrors(1, [errorOf(0, refusal)], 400)
+      : later(reasonOf(refusal)),
+  ({ notifications }: Deletion) => deletionAccepted(notifications),
+)
 
 /** Answers requests, whatever server they come from. */
 export interface RequestHandler {

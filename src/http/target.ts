@@ -80,18 +80,20 @@ const valueFault = (value: unknown): string | undefined => {
     : 'must be visible ASCII, with no line break, and with no space at its beginning or end'
 }
 
-/** The name of a header that a sink sets. */
-export const headerNameOption: Option<string> = option('a header name', (value) => {
-  if (typeof value !== 'string') return left('must be the name of a header')
-  const fault = nameFault(value)
-  return fault === undefined ? right(value) : left(fault)
-})
+const textOption = (what: string, faultOf: (value: unknown) => string | undefined): Option<string> =>
+  option(what, (value) => {
+    const fault = faultOf(value)
+    // A value without a fault is text.
+    return fault === undefined ? right(value as string) : left(fault)
+  })
 
-export const userAgentOption: Option<string> = option('a user agent', (value) => {
-  const fault = value === '' ? 'must not be empty' : valueFault(value)
-  // A value without a fault is text.
-  return fault === undefined ? right(value as string) : left(fault)
-})
+/** The name of a header that a sink sets. */
+export const headerNameOption: Option<string> = textOption('a header name', (value) =>
+  typeof value === 'string' ? nameFault(value) : 'must be the name of a header',
+)
+export const userAgentOption: Option<string> = textOption('a user agent', (value) =>
+  value === '' ? 'must not be empty' : valueFault(value),
+)
 
 /**
  * Static headers. `taken` has the names that the sink itself sets. A name that is not valid may hold anything: its index
