@@ -4,9 +4,9 @@
  * @module
  */
 
-import { left, right } from 'fp-ts/lib/Either.js'
+import { right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { checkSecrets, checkSignature, mismatch, verifyRaw } from './verify.ts'
+import { expected, failed, verifyBytes } from './verify.ts'
 import type { Mismatch, Secrets, VerifiedRequest } from './verify.ts'
 
 /** What is used of a web `Request`: Hono, Next, Remix, Bun, Deno, workers. */
@@ -36,62 +36,56 @@ export interface NodeRequest {
   resume(): unknown
 }
 
-const bodyConsumed: Mismatch = mismatch(
+const bodyConsumed = failed(
   'bodyConsumed',
   "the request's body was read before, most often by a body parser, and its bytes are gone: call verifyRequest before the parser, or let the parser keep the bytes (express.raw, or the verify option of express.json) and use verifyRaw, or use verifyParsed on what it made",
 )
-
-const bodyTooLarge = (maxBytes: number): Mismatch =>
-  mismatch('tooLarge', `the body is longer than ${String(maxBytes)} bytes: answer 413, or raise maxBytes`)
-
-const unreadable: Mismatch = mismatch('unreadable', 'the request broke off before its body was complete')
-
-const decoded = mismatch(
+const unreadable = failed('unreadable', 'the request broke off before its body was complete')
+const noRequest = failed('unreadable', 'this is neither a web Request nor a Node IncomingMessage')
+const decoded = failed(
   'badBody',
   'the request was told to decode its body to text (setEncoding), and wrong bytes do not survive that: leave it out',
 )
+const tooLarge = (maxBytes: number): Either<Mismatch, never> =>
+  failed('tooLarge', `the body is longer than ${String(maxBytes)} bytes: answer 413, or raise maxBytes`)
+
+type Body = Either<Mismatch, Uint8Array>
+
+/** Without a listener, a request that breaks off after its verdict would end the process. */
+const ignore = (): void => undefined
 
 /**
- * The whole body of a Node request, at most `maxBytes`. Never rejects. The rest of a longer body flows away unread, so that the receiver can
- * still answer 413. How long a sender may take is the server's `requestTimeout`.
+ * The whole body of a Node request. Never rejects. The rest of a longer body flows away unread, so that the receiver can still answer 413.
+ * How long a sender may take is the server's `requestTimeout`.
  */
-const nodeBody = (request: NodeRequest, maxBytes: number): Promise<Either<Mismatch, Uint8Array>> => {
-  if (request.readableDidRead) return Promise.resolve(left(bodyConsumed))
-  if (request.destroyed) return Promise.resolve(left(unreadable))
-  return new Promise((resolve) => {
+const nodeBody = (request: NodeRequest, maxBytes: number): Promise<Body> =>
+  new Promise((resolve) => {
     const chunks: Uint8Array[] = []
     let size = 0
-    const settle = (result: Either<Mismatch, Uint8Array>): void => {
+    const settle = (result: Body): void => {
       for (const [event, listener] of listeners) request.removeListener(event, listener)
       request.on('error', ignore)
       request.resume()
       resolve(result)
     }
     const take = (chunk: unknown): void => {
-      if (!(chunk instanceof Uint8Array)) {
-        settle(left(decoded))
-        return
-      }
+      if (!(chunk instanceof Uint8Array)) return settle(decoded)
       size += chunk.byteLength
       if (size <= maxBytes) chunks.push(chunk)
-      else settle(left(bodyTooLarge(maxBytes)))
+      else settle(tooLarge(maxBytes))
     }
-    const end = (): void => settle(right(Buffer.concat(chunks, size)))
-    const fail = (): void => settle(left(unreadable))
+    const fail = (): void => settle(unreadable)
     const listeners = [
       ['data', take],
-      ['end', end],
+      ['end', () => settle(right(Buffer.concat(chunks, size)))],
       ['error', fail],
       ['close', fail],
     ] as const
     for (const [event, listener] of listeners) request.on(event, listener)
   })
-}
 
-/** Without a listener, a request that breaks off after its verdict would end the process. */
-const ignore = (): void => undefined
-
-const readAll = async (body: WebBody, maxBytes: number): Promise<Either<Mismatch, Uint8Array>> => {
+/** The whole body of a web `Request`. Rejects if it breaks off. */
+const webBody = async (body: WebBody, maxBytes: number): Promise<Body> => {
   const reader = body.getReader()
   const chunks: Uint8Array[] = []
   let size = 0
@@ -101,22 +95,25 @@ const readAll = async (body: WebBody, maxBytes: number): Promise<Either<Mismatch
     size += value.byteLength
     if (!(size <= maxBytes)) {
       // The verdict does not wait for the sender's side to end.
-      reader.cancel().catch(() => undefined)
-      return left(bodyTooLarge(maxBytes))
+      reader.cancel().catch(ignore)
+      return tooLarge(maxBytes)
     }
     chunks.push(value)
   }
 }
 
-/** The whole body of a web `Request`, at most `maxBytes`. Never rejects. */
-const webBody = async (request: WebRequest, maxBytes: number): Promise<Either<Mismatch, Uint8Array>> => {
-  if (request.bodyUsed || request.body?.locked === true) return left(bodyConsumed)
-  if (request.body === null) return right(new Uint8Array(0))
-  try {
-    return await readAll(request.body, maxBytes)
-  } catch {
-    return left(unreadable)
+const isWeb = (request: WebRequest | NodeRequest): request is WebRequest =>
+  typeof request.headers.get === 'function'
+
+const bodyOf = async (request: WebRequest | NodeRequest, maxBytes: number): Promise<Body> => {
+  if (!isWeb(request)) {
+    if (request.readableDidRead) return bodyConsumed
+    return request.destroyed ? unreadable : nodeBody(request, maxBytes)
   }
+  if (request.bodyUsed || request.body?.locked === true) return bodyConsumed
+  return request.body === null
+    ? right(new Uint8Array(0))
+    : webBody(request.body, maxBytes).catch(() => unreadable)
 }
 
 /** How a request is read. */
@@ -125,40 +122,7 @@ export interface VerifyRequestOptions {
   readonly maxBytes?: number
 }
 
-const HEADER = 'x-signature'
 const ONE_MEBIBYTE = 1_048_576
-
-const isWeb = (request: WebRequest | NodeRequest): request is WebRequest =>
-  typeof request.headers.get === 'function'
-
-const headerOf = (request: WebRequest | NodeRequest, name: string): unknown =>
-  isWeb(request) ? request.headers.get(name) : request.headers[name]
-
-const isRequest = (request: unknown): boolean =>
-  typeof request === 'object' &&
-  request !== null &&
-  'headers' in request &&
-  typeof request.headers === 'object' &&
-  request.headers !== null &&
-  ('bodyUsed' in request || ('on' in request && typeof request.on === 'function'))
-
-const verify = async (
-  secrets: Secrets,
-  request: WebRequest | NodeRequest,
-  maxBytes: number,
-): Promise<Either<Mismatch, VerifiedRequest>> => {
-  const keys = checkSecrets(secrets)
-  if (keys._tag === 'Left') return keys
-  const signature = checkSignature(headerOf(request, HEADER))
-  if (signature._tag === 'Left') return signature
-  if (Number(headerOf(request, 'content-length')) > maxBytes) return left(bodyTooLarge(maxBytes))
-  const body = await (isWeb(request) ? webBody(request, maxBytes) : nodeBody(request, maxBytes))
-  if (body._tag === 'Left') return body
-  const result = verifyRaw(secrets, body.right, signature.right)
-  return result._tag === 'Left'
-    ? result
-    : right({ ...result.right, body: body.right, text: Buffer.from(body.right).toString('utf8') })
-}
 
 /**
  * Verifies an incoming request: a web `Request` or Node's `IncomingMessage`. It reads the body once, within a bound, and answers its bytes
@@ -177,12 +141,20 @@ export const verifyRequest = async (
   request: WebRequest | NodeRequest,
   options: VerifyRequestOptions = {},
 ): Promise<Either<Mismatch, VerifiedRequest>> => {
-  const nothing = mismatch('unreadable', 'this is neither a web Request nor a Node IncomingMessage')
+  const { maxBytes = ONE_MEBIBYTE } = options
   try {
-    return isRequest(request)
-      ? await verify(secrets, request, options.maxBytes ?? ONE_MEBIBYTE)
-      : left(nothing)
+    const header = (name: string): unknown =>
+      isWeb(request) ? request.headers.get(name) : request.headers[name]
+    const wanted = expected(secrets, header('x-signature'))
+    if (wanted._tag === 'Left') return wanted
+    if (Number(header('content-length')) > maxBytes) return tooLarge(maxBytes)
+    const body = await bodyOf(request, maxBytes)
+    if (body._tag === 'Left') return body
+    const result = verifyBytes(wanted.right, body.right)
+    if (result._tag === 'Left') return result
+    return right({ ...result.right, body: body.right, text: Buffer.from(body.right).toString('utf8') })
   } catch {
-    return left(nothing)
+    // It has not even the members of a request.
+    return noRequest
   }
 }

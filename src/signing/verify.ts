@@ -56,70 +56,60 @@ export interface VerifiedRequest extends Verified {
   readonly text: string
 }
 
-export const mismatch = (reason: MismatchReason, explanation: string): Mismatch => ({
-  _tag: 'Mismatch',
-  reason,
-  explanation,
-})
-
-export const verified = (secret: number): Verified => ({ _tag: 'Verified', secret })
+/** Not verified, and why. */
+export const failed = (reason: MismatchReason, explanation: string): Either<Mismatch, never> =>
+  left({ _tag: 'Mismatch', reason, explanation })
 
 /** Only this form is ever compared: `timingSafeEqual` throws on other lengths, and hex decoding drops a bad tail. */
 const SIGNATURE = /^[0-9a-f]{40}$/
 
-const whatIsWrong = (text: string): string => {
-  if (text.includes(',')) return 'there are several'
-  if (text.length !== 40) return `it has ${String(text.length)} characters`
-  return SIGNATURE.test(text.toLowerCase()) ? 'it has upper-case characters' : 'it has other characters'
+const whatIsWrong = (signature: unknown): string => {
+  if (typeof signature !== 'string') return 'it is not text, or there are several'
+  if (signature.includes(',')) return 'there are several'
+  if (signature.length !== 40) return `it has ${String(signature.length)} characters`
+  return SIGNATURE.test(signature.toLowerCase()) ? 'it has upper-case characters' : 'it has other characters'
+}
+
+/** What a body is compared with. */
+interface Expected {
+  readonly keys: ReadonlyArray<KeyObject>
+  readonly signature: string
 }
 
 /**
- * The keys of all secrets. One that is wrong fails them all, so that an unset variable among two secrets is seen at once.
+ * The keys of all secrets, and the signature in its one form. One secret that is wrong fails them all, so that an unset variable among two
+ * secrets is seen at once.
+ *
+ * @param signature any value that the header may have
  */
-export const checkSecrets = (secrets: Secrets): Either<Mismatch, ReadonlyArray<KeyObject>> => {
-  const list: ReadonlyArray<unknown> = Array.isArray(secrets) ? secrets : [secrets]
+export const expected = (secrets: Secrets, signature: unknown): Either<Mismatch, Expected> => {
   const keys: KeyObject[] = []
-  for (const each of list) {
+  for (const each of Array.isArray(secrets) ? (secrets as ReadonlyArray<unknown>) : [secrets]) {
     const made = keyOf(each) === undefined ? secretFrom(each) : right(each)
     if (made._tag === 'Left')
-      return left(
-        mismatch('badSecret', `this receiver's secret ${made.left.message}: nothing can be verified with it`),
+      return failed(
+        'badSecret',
+        `this receiver's secret ${made.left.message}: nothing can be verified with it`,
       )
     const key = keyOf(made.right)
     if (key !== undefined) keys.push(key)
   }
-  return keys.length > 0
-    ? right(keys)
-    : left(mismatch('badSecret', 'this receiver has no secret: nothing can be verified without one'))
+  if (keys.length === 0)
+    return failed('badSecret', 'this receiver has no secret: nothing can be verified without one')
+  if (signature === undefined || signature === null || signature === '')
+    return failed('missing', 'there is no signature: the sender has no secret, or a proxy removed the header')
+  if (typeof signature === 'string' && SIGNATURE.test(signature)) return right({ keys, signature })
+  const wrong = whatIsWrong(signature)
+  return failed('malformed', `the signature is not 40 lower-case hexadecimal digits: ${wrong}`)
 }
 
 /**
- * The position of the first key whose signature of the body is this one; undefined if there is none. In constant time: every key is tried,
- * and every comparison looks at all 40 characters.
+ * The position of the first key whose signature of the body is this one; -1 if there is none. In constant time: every key is tried, and every
+ * comparison looks at all 40 characters.
  */
-const compare = (
-  keys: ReadonlyArray<KeyObject>,
-  body: string | Uint8Array,
-  signature: string,
-): number | undefined => {
+const positionOf = ({ keys, signature }: Expected, body: string | Uint8Array): number => {
   const given = Buffer.from(signature, 'latin1')
-  let found: number | undefined
-  keys.forEach((key, position) => {
-    const isEqual = timingSafeEqual(Buffer.from(digest(key, body), 'latin1'), given)
-    if (isEqual && found === undefined) found = position
-  })
-  return found
-}
-
-/** The signature in its one form, or why it is none. Takes any value that the header may have. */
-export const checkSignature = (value: unknown): Either<Mismatch, string> => {
-  if (value === undefined || value === null || value === '')
-    return left(
-      mismatch('missing', 'there is no signature: the sender has no secret, or a proxy removed the header'),
-    )
-  if (typeof value === 'string' && SIGNATURE.test(value)) return right(value)
-  const wrong = typeof value === 'string' ? whatIsWrong(value) : 'it is not text, or there are several'
-  return left(mismatch('malformed', `the signature is not 40 lower-case hexadecimal digits: ${wrong}`))
+  return keys.map((key) => timingSafeEqual(Buffer.from(digest(key, body), 'latin1'), given)).indexOf(true)
 }
 
 /** Above this no second form is tried: no webhook body is longer, and a wrong body must not cause work. */
@@ -135,11 +125,17 @@ const reformatted = (body: string | Uint8Array): string | undefined => {
   }
 }
 
-const explain = (keys: ReadonlyArray<KeyObject>, body: string | Uint8Array, signature: string): string => {
+/** Compares the bytes of a body as they arrived. */
+export const verifyBytes = (wanted: Expected, body: string | Uint8Array): Either<Mismatch, Verified> => {
+  const secret = positionOf(wanted, body)
+  if (secret >= 0) return right({ _tag: 'Verified', secret })
   const other = reformatted(body)
-  return other !== undefined && compare(keys, other, signature) !== undefined
-    ? 'the raw body does not match, but its re-serialised form does: something on the way wrote the JSON anew, or the sender signs another form than it sends; give the bytes as they arrived, or use verifyParsed'
-    : 'the signature belongs to another body or another secret: compare the secrets, and see that nothing changes the body on the way'
+  return failed(
+    'mismatch',
+    other !== undefined && positionOf(wanted, other) >= 0
+      ? 'the raw body does not match, but its re-serialised form does: something on the way wrote the JSON anew, or the sender signs another form than it sends; give the bytes as they arrived, or use verifyParsed'
+      : 'the signature belongs to another body or another secret: compare the secrets, and see that nothing changes the body on the way',
+  )
 }
 
 /**
@@ -159,21 +155,13 @@ export const verifyRaw = (
   body: string | Uint8Array,
   signature: unknown,
 ): Either<Mismatch, Verified> => {
-  const keys = checkSecrets(secrets)
-  if (keys._tag === 'Left') return keys
-  if (typeof body !== 'string' && !ArrayBuffer.isView(body))
-    return left(
-      mismatch(
-        'badBody',
-        'the body is neither bytes nor text: keep the raw bytes, or use verifyParsed for a parsed body',
-      ),
-    )
-  const text = checkSignature(signature)
-  if (text._tag === 'Left') return text
-  const secret = compare(keys.right, body, text.right)
-  return secret === undefined
-    ? left(mismatch('mismatch', explain(keys.right, body, text.right)))
-    : right(verified(secret))
+  const wanted = expected(secrets, signature)
+  if (wanted._tag === 'Left') return wanted
+  if (typeof body === 'string' || ArrayBuffer.isView(body)) return verifyBytes(wanted.right, body)
+  return failed(
+    'badBody',
+    'the body is neither bytes nor text: keep the raw bytes, or use verifyParsed for a parsed body',
+  )
 }
 
 const serialise = (body: unknown): string | undefined => {
@@ -184,11 +172,6 @@ const serialise = (body: unknown): string | undefined => {
     return undefined
   }
 }
-
-const explainParsed = (body: unknown): string =>
-  typeof body === 'string' || ArrayBuffer.isView(body)
-    ? 'the body does not match: this is text or bytes, not a parsed body; use verifyRaw'
-    : 'the re-serialised body does not match: it was changed after parsing, the sender does not write JSON as JSON.stringify does, or the secret is another; verifyRaw over the raw bytes is right for every sender'
 
 /**
  * Verifies a body that was parsed already, over `JSON.stringify` of it. It agrees with `verifyRaw` for every body that headrace sends;
@@ -206,15 +189,17 @@ export const verifyParsed = (
   body: unknown,
   signature: unknown,
 ): Either<Mismatch, Verified> => {
-  const keys = checkSecrets(secrets)
-  if (keys._tag === 'Left') return keys
+  const wanted = expected(secrets, signature)
+  if (wanted._tag === 'Left') return wanted
   const text = serialise(body)
   if (text === undefined)
-    return left(
-      mismatch('badBody', 'the body cannot be written as JSON: is there a JSON body parser before this?'),
-    )
-  const header = checkSignature(signature)
-  if (header._tag === 'Left') return header
-  const secret = compare(keys.right, text, header.right)
-  return secret === undefined ? left(mismatch('mismatch', explainParsed(body))) : right(verified(secret))
+    return failed('badBody', 'the body cannot be written as JSON: is there a JSON body parser before this?')
+  const secret = positionOf(wanted.right, text)
+  if (secret >= 0) return right({ _tag: 'Verified', secret })
+  return failed(
+    'mismatch',
+    typeof body === 'string' || ArrayBuffer.isView(body)
+      ? 'the body does not match: this is text or bytes, not a parsed body; use verifyRaw'
+      : 'the re-serialised body does not match: it was changed after parsing, the sender does not write JSON as JSON.stringify does, or the secret is another; verifyRaw over the raw bytes is right for every sender',
+  )
 }

@@ -1,7 +1,7 @@
 /** Wrong ways to sign and verify, and the law that finds each. */
 import { createHmac } from 'node:crypto'
-import { left, right } from 'fp-ts/lib/Either.js'
-import { mismatch, verified, verifyParsed, verifyRaw } from '../../src/signing/verify.ts'
+import { right } from 'fp-ts/lib/Either.js'
+import { failed, verifyParsed, verifyRaw } from '../../src/signing/verify.ts'
 import type { Secrets } from '../../src/signing/verify.ts'
 import { sign } from '../../src/signing/sign.ts'
 import { describe, expect, it } from 'vitest'
@@ -25,7 +25,7 @@ const by = (rule: (secret: string, body: string | Uint8Array, signature: string)
       return honest
     const all = (Array.isArray(secrets) ? secrets : [secrets]) as ReadonlyArray<string>
     const position = all.findIndex((secret) => rule(secret, body, String(signature)))
-    return position < 0 ? left(mismatch('mismatch', 'no')) : right(verified(position))
+    return position < 0 ? failed('mismatch', 'no') : right({ _tag: 'Verified', secret: position })
   },
 })
 
