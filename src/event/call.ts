@@ -23,9 +23,12 @@ interface RoutedCall<Type extends string> extends CallOf<Type> {
   readonly anonymousId?: string
 }
 
-/** `userId` or `anonymousId` is required. */
-export interface PageCall extends RoutedCall<'page'> {
+interface UserCall<Type extends string> extends RoutedCall<Type> {
   readonly userId?: string
+}
+
+/** `userId` or `anonymousId` is required. */
+export interface PageCall extends UserCall<'page'> {
   readonly name?: string
   readonly category?: string
   readonly properties?: Data
@@ -34,21 +37,18 @@ export interface PageCall extends RoutedCall<'page'> {
 }
 
 /** `userId` or `anonymousId` is required. */
-export interface ScreenCall extends RoutedCall<'screen'> {
-  readonly userId?: string
+export interface ScreenCall extends UserCall<'screen'> {
   readonly name?: string
   readonly properties?: Data
 }
 
 /** `userId` or `anonymousId` is required. */
-export interface IdentifyCall extends RoutedCall<'identify'> {
-  readonly userId?: string
+export interface IdentifyCall extends UserCall<'identify'> {
   readonly traits?: Data
 }
 
 /** `userId` or `anonymousId` is required. */
-export interface TrackCall extends RoutedCall<'track'> {
-  readonly userId?: string
+export interface TrackCall extends UserCall<'track'> {
   readonly event: string
   readonly properties?: Data
 }
@@ -60,8 +60,7 @@ export interface AliasCall extends RoutedCall<'alias'> {
 }
 
 /** `userId` or `anonymousId` is required. */
-export interface GroupCall extends RoutedCall<'group'> {
-  readonly userId?: string
+export interface GroupCall extends UserCall<'group'> {
   readonly groupId: string
   readonly traits?: Data
 }

@@ -27,17 +27,12 @@ const tagOf = (codec: unknown): string | undefined => {
   return typeof tag === 'string' ? tag : undefined
 }
 
-const WRAPPERS: ReadonlySet<string> = new Set([
-  'RefinementType',
-  'ReadonlyType',
-  'ExactType',
-  'RecursiveType',
-])
+const WRAPPERS: ReadonlyArray<unknown> = ['RefinementType', 'ReadonlyType', 'ExactType', 'RecursiveType']
 
 /** The codec inside those that only add a rule. */
 const unwrapped = (codec: unknown): unknown => {
   let inner = codec
-  while (WRAPPERS.has(tagOf(inner) ?? '')) inner = member(inner, 'type')
+  while (WRAPPERS.includes(tagOf(inner))) inner = member(inner, 'type')
   return inner
 }
 
@@ -57,28 +52,22 @@ const literalsAt = (codec: unknown, key: string): ReadonlyArray<unknown> => {
   return codecsIn(inner, 'types').flatMap((each) => literalsAt(each, key))
 }
 
-const PLAIN: Readonly<Record<string, string>> = {
-  StringType: 'a string',
-  NumberType: 'a number',
-  BigIntType: 'a BigInt',
-  BooleanType: 'true or false',
-  NullType: 'null',
-  UndefinedType: 'left out',
-  VoidType: 'left out',
-  NeverType: 'left out',
-  FunctionType: 'a function',
-  AnyArrayType: 'an array',
-  ArrayType: 'an array',
-  ReadonlyArrayType: 'an array',
-  TupleType: 'an array',
-  AnyDictionaryType: 'an object',
-  DictionaryType: 'an object',
-  InterfaceType: 'an object',
-  StrictType: 'an object',
-  PartialType: 'an object',
-  IntersectionType: 'an object',
-  ObjectType: 'an object',
-}
+const AN_OBJECT =
+  'AnyDictionaryType DictionaryType InterfaceType StrictType PartialType IntersectionType ObjectType'
+
+const PLAIN: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    'a string': 'StringType',
+    'a number': 'NumberType',
+    'a BigInt': 'BigIntType',
+    'true or false': 'BooleanType',
+    null: 'NullType',
+    'left out': 'UndefinedType VoidType NeverType',
+    'a function': 'FunctionType',
+    'an array': 'AnyArrayType ArrayType ReadonlyArrayType TupleType',
+    'an object': AN_OBJECT,
+  }).flatMap(([words, tags]) => tags.split(' ').map((tag) => [tag, words] as const)),
+)
 
 const oneOf = (values: ReadonlyArray<unknown>): string =>
   values.length === 1
@@ -89,7 +78,7 @@ const oneOf = (values: ReadonlyArray<unknown>): string =>
 const describe = (codec: unknown): string => {
   const tag = tagOf(codec)
   const name = member(codec, 'name')
-  const plain = PLAIN[tag ?? '']
+  const plain = PLAIN.get(tag ?? '')
   if (plain !== undefined) return plain
   switch (tag) {
     case 'LiteralType':
@@ -135,14 +124,12 @@ interface Found extends Fault {
   readonly depth: number
 }
 
-const LISTS: ReadonlySet<string> = new Set(['ArrayType', 'ReadonlyArrayType', 'TupleType', 'AnyArrayType'])
-
 /** Where an entry of a path leads; undefined if it stays where it is. */
 const stepOf = (above: t.ContextEntry, entry: t.ContextEntry): Step | Choice | undefined => {
   const tag = tagOf(unwrapped(above.type))
   if (tag === 'IntersectionType') return undefined
   if (tag === 'UnionType') return { choice: entry.key }
-  if (tag !== undefined && LISTS.has(tag)) return Number(entry.key)
+  if (PLAIN.get(tag ?? '') === 'an array') return Number(entry.key)
   // A pipe does not say what is inside it: an index that leads to the same value is a member of a union or an intersection.
   const isSame = tag === undefined && entry.actual !== undefined && entry.actual === above.actual
   return isSame && /^\d+$/.test(entry.key) ? undefined : entry.key

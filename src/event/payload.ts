@@ -135,9 +135,8 @@ const BRACKET = 0x5b
 
 const textOf = (body: unknown): string | undefined => {
   try {
-    // Of a function or undefined there is no text, whatever the type of JSON.stringify says.
-    const text: string | undefined = JSON.stringify(body)
-    return text
+    // Its type says string, but it answers undefined for undefined, functions and symbols.
+    return JSON.stringify(body)
   } catch {
     return undefined
   }

@@ -3,15 +3,13 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { Observable, Subject, takeUntil } from 'rxjs'
 import type { ObservableNotification, Observer } from 'rxjs'
 import { systemClock } from '../core/clock.ts'
-import type { Clock } from '../core/clock.ts'
+import type { Cancel, Clock } from '../core/clock.ts'
 import type { ObservableEither } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
-import { closed } from '../core/refusal.ts'
+import { closed, tooLarge } from '../core/refusal.ts'
 import type { TooLarge } from '../core/refusal.ts'
-import { batcher } from '../event/batch.ts'
-import type { BatcherSettings } from '../event/batch.ts'
 import { frameBytes, jsonArrayFrame, newId as randomId } from '../event/payload.ts'
-import type { BatchPayload, Frame, Payload } from '../event/payload.ts'
+import type { BatchPayload, ClosedBy, EventPayload, Frame, Payload, Signer } from '../event/payload.ts'
 import { channel } from '../log/channel.ts'
 import { callSafely } from '../log/listeners.ts'
 
@@ -43,7 +41,9 @@ export interface BatchOptions {
   readonly newId?: () => string
 }
 
-const settingsOf = (options: BatchOptions): BatcherSettings => {
+type Settings = Required<Omit<BatchOptions, 'flush' | 'abandoned'>>
+
+const settingsOf = (options: BatchOptions): Settings => {
   const { maxCount = 20, maxBytes = 500_000, maxDelay = 5_000, frame = jsonArrayFrame } = options
   if (!(maxCount >= 1 && (maxCount === Infinity || Number.isInteger(maxCount))))
     throw new RangeError(`batch: maxCount must be a whole number from 1, got ${String(maxCount)}`)
@@ -56,6 +56,18 @@ const settingsOf = (options: BatchOptions): BatcherSettings => {
   const { delayFrom = 'firstItem', clock = systemClock, newId = randomId } = options
   return { maxCount, maxBytes, maxDelay, frame, delayFrom, clock, newId }
 }
+
+/** A batch that still takes members. */
+interface Open<A> {
+  readonly members: Array<EventPayload<A>>
+  /** Kept along with the members: visiting all of them again at the end is slower (measured). */
+  readonly items: A[]
+  byteLength: number
+  /** If the members are signed one by one, the first signer signs the batch. */
+  signer: Signer | undefined
+}
+
+const COMMA = 1
 
 const publishAsClosed =
   ({ now }: Clock) =>
@@ -96,12 +108,17 @@ export const batch = (
   options: BatchOptions = {},
 ): (<L, A>(source: ObservableEither<L, Payload<A>>) => ObservableEither<L | TooLarge, BatchPayload<A>>) => {
   const settings = settingsOf(options)
-  const report = options.abandoned ?? publishAsClosed(settings.clock)
+  const { clock, delayFrom, frame, maxBytes, maxCount, maxDelay, newId } = settings
+  const envelopeBytes = frameBytes(frame)
+  const report = options.abandoned ?? publishAsClosed(clock)
   return <L, A>(source: ObservableEither<L, Payload<A>>) =>
     new Observable<Either<L | TooLarge, BatchPayload<A>>>((subscriber) => {
       const unsubscribed = new Subject<void>()
       const waiting = queue<ObservableNotification<Either<L | TooLarge, BatchPayload<A>>>>()
       let isEmitting = false
+      let open: Open<A> | undefined
+      let cancelTimer: Cancel | undefined
+      let lastFlush = clock.monotonic()
 
       /** Changes the state first and emits afterwards: a subscriber may send or flush inside `next`. */
       const update = <I>(change: (input: I) => void, input: I): void => {
@@ -116,14 +133,53 @@ export const batch = (
         for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) emit(subscriber, next)
         isEmitting = false
       }
-      const { offer, close, abandon } = batcher<A>(settings, {
-        batch: (made) => waiting.push({ kind: 'N', value: right(made) }),
-        refuse: (refusal) => waiting.push({ kind: 'N', value: left(refusal) }),
-        due: () => update(close, 'delay'),
-      })
+      const stopTimer = (): void => {
+        cancelTimer?.()
+        cancelTimer = undefined
+      }
+      const close = (closedBy: ClosedBy): void => {
+        if (open === undefined) return
+        const { items, members, byteLength, signer } = open
+        open = undefined
+        stopTimer()
+        lastFlush = clock.monotonic()
+        const batch = { id: newId(), items, members, byteLength, frame, closedBy }
+        waiting.push({ kind: 'N', value: right(signer === undefined ? batch : { ...batch, signer }) })
+      }
+      const onTimer = (): void => {
+        cancelTimer = undefined
+        update(close, 'delay')
+      }
+      /** The timer runs only while a batch is open. */
+      const waitForMore = (): void => {
+        if (cancelTimer !== undefined || maxDelay === Infinity) return
+        const wait = delayFrom === 'firstItem' ? maxDelay : lastFlush + maxDelay - clock.monotonic()
+        if (wait > 0) cancelTimer = clock.schedule(wait, onTimer)
+        else close('delay')
+      }
+      const add = (payload: EventPayload<A>, signer: Signer | undefined): void => {
+        const alone = envelopeBytes + payload.byteLength
+        if (alone > maxBytes) {
+          waiting.push({ kind: 'N', value: left(tooLarge(payload, maxBytes, alone, payload.id)) })
+          return
+        }
+        if (open !== undefined && open.byteLength + COMMA + payload.byteLength > maxBytes) close('bytes')
+        if (open === undefined)
+          open = { members: [payload], items: [payload.items[0]], byteLength: alone, signer }
+        else {
+          open.members.push(payload)
+          open.items.push(payload.items[0])
+          open.byteLength += COMMA + payload.byteLength
+          open.signer ??= signer
+        }
+        if (open.members.length >= maxCount) close('count')
+        else if (open.byteLength >= maxBytes) close('bytes')
+        else waitForMore()
+      }
       const accept = (each: Either<L, Payload<A>>): void => {
         if (each._tag === 'Left') waiting.push({ kind: 'N', value: each })
-        else offer(each.right)
+        else if (each.right.members === undefined) add(each.right, each.right.signer)
+        else for (const member of each.right.members) add(member, member.signer ?? each.right.signer)
       }
       const end = (notification: ObservableNotification<never>): void => {
         close('end')
@@ -135,11 +191,13 @@ export const batch = (
         const batches = waiting
           .drain()
           .flatMap((each) => (each.kind === 'N' && each.value._tag === 'Right' ? [each.value.right] : []))
-        const rest: ReadonlyArray<Payload<A>> = [...batches, ...abandon()]
+        const rest: ReadonlyArray<Payload<A>> = [...batches, ...(open?.members ?? [])]
+        open = undefined
+        stopTimer()
         unsubscribed.next()
         if (rest.length === 0) return
         callSafely(report, rest, (error) =>
-          channel({ _tag: 'Defect', at: settings.clock.now(), where: 'abandoned', error }),
+          channel({ _tag: 'Defect', at: clock.now(), where: 'abandoned', error }),
         )
       })
       options.flush?.pipe(takeUntil(unsubscribed)).subscribe({
