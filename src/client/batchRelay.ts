@@ -258,7 +258,8 @@ export const batchRelay = (
   }
 
   return {
-    poll,
+    /** Sends what is due. */
+    poll: (): void => poll(),
     /** Polls after one message was added, without work if nothing is due. */
     pollNew: (): void => {
       // Until the timer, which is set, only a full batch or a flush is a reason to send.

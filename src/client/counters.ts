@@ -6,6 +6,7 @@
 import type { Outcome } from '../core/outcome.ts'
 import type { Full, Refusal } from '../core/refusal.ts'
 import { counters } from '../core/totals.ts'
+import type { Totals } from '../core/totals.ts'
 import type { OutboxStats } from '../outbox/outbox.ts'
 import type { Occupancy } from '../sources/waitForRoom.ts'
 import type { ClientStats } from './client.ts'
@@ -17,6 +18,12 @@ import type { ClientSettings } from './options.ts'
 interface Segment {
   /** How many of them have not ended. */
   live: number
+}
+
+interface SentCounters {
+  batches: number
+  attempts: number
+  requests: number
 }
 
 type Bound = Pick<Full, 'bound' | 'limit'>
@@ -45,7 +52,7 @@ export const clientCounters = (
 ) => {
   const all = counters(start.waiting)
   const refusedBy = { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotStored: 0 }
-  const sent = { batches: 0, attempts: 0, requests: 0 }
+  const sent: SentCounters = { batches: 0, attempts: 0, requests: 0 }
   let { waiting, bytes } = start
   /** The segments that a flush waits for, oldest first. */
   let flushing: Segment[] = []
@@ -71,9 +78,12 @@ export const clientCounters = (
   }
 
   return {
-    sent,
+    /** Counted by the relay and the sink. */
+    get sent(): SentCounters {
+      return sent
+    },
     waiting: (): number => waiting,
-    totals: all.totals,
+    totals: (): Totals => all.totals(),
     stats: (): ClientStats => ({
       ...all.totals(),
       enabled,

@@ -19,6 +19,11 @@ import type { Message } from './message.ts'
 export type Entries = ReadonlyArray<Entry<Message>>
 export type MessageStore = ReturnType<typeof messageStore>
 
+interface Amount {
+  readonly count: number
+  readonly bytes: number
+}
+
 /** A message that ended. */
 export interface Ended {
   readonly entry: Entry<Message>
@@ -153,9 +158,14 @@ export const messageStore = (
   )
 
   return {
-    fresh,
+    /** What can be leased for its first batch. */
+    get fresh(): Amount {
+      return fresh
+    },
     /** What is in memory and not stored. */
-    notStored,
+    get notStored(): Amount {
+      return notStored
+    },
     /** Stores a message: at once in memory, else together with the others of this turn. */
     add: (message: Message): void => {
       inMemory.add(message)
@@ -222,7 +232,7 @@ export const messageStore = (
       else writes.save({ run: () => outbox.ack(stored), saved: finish })
     },
     /** Whether messages are on their way into the outbox. */
-    isStoring,
+    isStoring: (): boolean => isStoring(),
     /** Whether a write is not answered yet. */
     isBusy: (): boolean => writes.unsaved() > 0 || isStoring(),
     /** Whether the store is too far behind to be asked for more. */

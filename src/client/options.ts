@@ -28,6 +28,7 @@ import type { Fault } from '../core/refusal.ts'
 import type { Data } from '../event/call.ts'
 import { eventReader } from '../event/event.ts'
 import type { Integrations } from '../event/event.ts'
+import type { JsonObject } from '../event/json.ts'
 import * as Limits from '../event/limits.ts'
 import { frameBytes } from '../event/payload.ts'
 import { trackingFrame } from '../event/trackingMessage.ts'
@@ -128,7 +129,7 @@ export interface ClientOptions {
 }
 
 /** The bytes of a body without its messages. */
-export const ENVELOPE = frameBytes(trackingFrame)
+export const ENVELOPE: number = frameBytes(trackingFrame)
 
 const count = wholeNumber('', 1)
 
@@ -212,11 +213,14 @@ const together = (options: Decoded<typeof shape>): ReadonlyArray<Fault> => {
 
 const clientOptions = strict(shape, together)
 
-/** The checked options, as the client works with them. */
-export type ClientSettings = Decoded<typeof shape> & {
+type Unchanged = 'outbox' | 'sink' | 'logger' | 'onEvent' | 'waitUntil' | 'newId' | 'integrations'
+type Elsewhere = 'flushAt' | 'endpoint' | 'egress' | 'tls' | 'headers' | 'context'
+
+/** The checked options with their defaults. `size` is the smaller one of `size` and `flushAt`. */
+export interface ClientSettings
+  extends Required<Omit<ClientOptions, Unchanged | Elsewhere>>, Pick<ClientOptions, Unchanged> {
+  readonly context?: JsonObject
   readonly requests: IngestionSettings
-  /** The smaller one of `size` and `flushAt`. */
-  readonly size: number
 }
 
 const DEFAULT_ENDPOINT = 'http://127.0.0.1:7410/v1/batch'
