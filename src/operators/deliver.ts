@@ -85,20 +85,17 @@ const run = <L, P>(
       work.report({ _tag: 'Refused', at: work.now(), refusal })
       subscriber.next(refusal)
     }
+    const answered = (refusal: Refusal | undefined): void => {
+      enqueuing--
+      if (refusal !== undefined) refuse(refusal)
+      endIfDone()
+    }
     const offer = (item: P): void => {
       enqueuing++
       whenAnswered(
         () => work.offer(item),
-        (answer) => {
-          enqueuing--
-          if (isLeft(answer)) refuse(answer.left)
-          endIfDone()
-        },
-        (error) => {
-          enqueuing--
-          refuse(notStored(item, messageOf(error)))
-          endIfDone()
-        },
+        (answer) => answered(isLeft(answer) ? answer.left : undefined),
+        (error) => answered(notStored(item, messageOf(error))),
       )
     }
     const stop = (): void => {

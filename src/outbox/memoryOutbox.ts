@@ -89,15 +89,15 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
     return entry
   }
 
-  const remove = (entry: Entry<A>): void => {
-    waiting--
-    bytes -= sizeOf(entry.item)
-  }
-
   const enqueueOne = (item: A): Either<Full, Entry<A>> => {
     const bound = boundFor(item)
     if (bound === undefined) return right(add(item))
     return left(full(item, bound, bound === 'count' ? maxCount : maxBytes))
+  }
+
+  const remove = ({ item }: Entry<A>): void => {
+    waiting--
+    bytes -= sizeOf(item)
   }
 
   const addDead = (entry: Entry<A>, outcome: Outcome<A>): void => {

@@ -12,7 +12,7 @@ export interface FileFault {
   readonly what: string
 }
 
-const FOREIGN: FileFault = { reason: 'notAnOutbox', what: 'was not written by headrace' }
+export const FOREIGN: FileFault = { reason: 'notAnOutbox', what: 'was not written by headrace' }
 const SHORT: FileFault = { reason: 'damaged', what: 'is shorter than it was' }
 
 /** The head of a page: its number, transaction, flags and bounds. The offsets of nodes count from its end. */

@@ -18,7 +18,8 @@ import type * as Lmdb from 'lmdb'
 import { messageOf } from '../../core/awaitable.ts'
 import { OutboxError, outboxFault } from './contract.ts'
 import type { OutboxReason } from './contract.ts'
-import { fileFault } from './fileCheck.ts'
+import { FOREIGN, fileFault } from './fileCheck.ts'
+import type { FileFault } from './fileCheck.ts'
 import { codeOf, lock } from './lock.ts'
 
 /** The version of this layout. A store with a later one is refused. */
@@ -143,15 +144,14 @@ export interface OpenStore {
 const refusal = (reason: OutboxReason, path: string, message: string): OutboxError =>
   new OutboxError(outboxFault(reason, path, message))
 
-const notAnOutbox = (path: string, what: string): OutboxError =>
-  refusal('notAnOutbox', path, `${join(path, DATA_FILE)} ${what}: give the outbox a folder of its own`)
+const WAYS_OUT = {
+  notAnOutbox: 'give the outbox a folder of its own',
+  damaged:
+    'it was left as it is; bring back a copy of the folder, or move it away to start with an empty one',
+} as const
 
-const damaged = (path: string, what: string): OutboxError =>
-  refusal(
-    'damaged',
-    path,
-    `${join(path, DATA_FILE)} ${what}: it was left as it is; bring back a copy of the folder, or move it away to start with an empty one`,
-  )
+const badFile = (path: string, { reason, what }: FileFault): OutboxError =>
+  refusal(reason, path, `${join(path, DATA_FILE)} ${what}: ${WAYS_OUT[reason]}`)
 
 const noSpace = (path: string): OutboxError =>
   refusal('noSpace', path, `no space is left for the outbox in ${path}: make some, or give it another folder`)
@@ -180,29 +180,24 @@ const checkFiles = (path: string): void => {
   const data = join(path, DATA_FILE)
   const locks = join(path, LOCKS_FILE)
   if (isStoreIn(path)) {
-    if (!statSync(data).isFile()) throw notAnOutbox(path, 'is not a file')
+    if (!statSync(data).isFile()) throw badFile(path, { reason: 'notAnOutbox', what: 'is not a file' })
     accessSync(data, constants.R_OK | constants.W_OK)
     const fault = fileFault(data)
-    if (fault !== undefined)
-      throw fault.reason === 'damaged' ? damaged(path, fault.what) : notAnOutbox(path, fault.what)
+    if (fault !== undefined) throw badFile(path, fault)
   } else if ((freeSpace(path) ?? Infinity) < RESERVED_SPACE) throw noSpace(path)
   const found = statSync(locks, { throwIfNoEntry: false })
   if (found === undefined || found.size === 0) writeFileSync(locks, Buffer.alloc(LOCKS_SIZE), { mode: 0o600 })
   else accessSync(locks, constants.R_OK | constants.W_OK)
 }
 
-/** The `meta` tree; undefined if the store has none. `create: false` is missing in the types of lmdb. */
-const metaOf = (env: Store['env']): Store['meta'] | undefined => {
-  const options = { encoding: 'string', create: false } as const
-  return env.openDB<string, string>('meta', options)
-}
-
 const checkVersion = (env: Store['env'], path: string): void => {
-  const meta = metaOf(env)
+  // `create: false` is missing in the types of lmdb: then a missing tree is undefined.
+  const options = { encoding: 'string', create: false } as const
+  const meta = env.openDB<string, string>('meta', options) as Store['meta'] | undefined
   // A process that ended while it created the store leaves one without any tree.
   if (meta === undefined && env.getKeysCount({ limit: 1 }) === 0) return
   const version = Number(meta?.get(VERSION_KEY) ?? NaN)
-  if (!Number.isSafeInteger(version)) throw notAnOutbox(path, 'was not written by headrace')
+  if (!Number.isSafeInteger(version)) throw badFile(path, FOREIGN)
   if (version <= VERSION) return
   throw refusal(
     'newerVersion',
@@ -215,7 +210,7 @@ const checkVersion = (env: Store['env'], path: string): void => {
 const checkContent = (store: Store, kind: string, owner: string | undefined): void => {
   const { meta, path } = store
   const counters = countersIn(store)
-  if (counters === undefined) throw damaged(path, 'has lost its counters')
+  if (counters === undefined) throw badFile(path, { reason: 'damaged', what: 'has lost its counters' })
   const foundKind = meta.get(KIND_KEY)
   if (foundKind !== kind)
     throw refusal(
@@ -232,13 +227,6 @@ const checkContent = (store: Store, kind: string, owner: string | undefined): vo
     `the outbox in ${path} belongs to ${JSON.stringify(found)}, and was opened for ${JSON.stringify(owner)}: give each its own folder, or, if it is the same one under a new name, set the owner of this outbox to ${JSON.stringify(found)}`,
   )
 }
-
-const initialise = ({ env, meta }: Store, kind: string): void =>
-  env.transactionSync(() => {
-    meta.putSync(VERSION_KEY, String(VERSION))
-    meta.putSync(KIND_KEY, kind)
-    meta.putSync(COUNTERS_KEY, JSON.stringify(NO_COUNTERS))
-  })
 
 const writeOwner = ({ env, meta }: Store, owner: string | undefined): void => {
   if (owner === undefined || meta.get(OWNER_KEY) === owner) return
@@ -257,14 +245,21 @@ const openLocked = (lmdb: typeof Lmdb, path: string, kind: string, owner: string
   try {
     checkVersion(env, path)
     const store = openTrees(path, env)
-    if (store.meta.get(VERSION_KEY) === undefined) initialise(store, kind)
+    const { meta } = store
+    if (meta.get(VERSION_KEY) === undefined)
+      env.transactionSync(() => {
+        meta.putSync(VERSION_KEY, String(VERSION))
+        meta.putSync(KIND_KEY, kind)
+        meta.putSync(COUNTERS_KEY, JSON.stringify(NO_COUNTERS))
+      })
     checkContent(store, kind, owner)
     writeOwner(store, owner)
     return store
   } catch (error) {
     // Nothing is under way in it, so it is closed when this returns.
     env.close().then(ignore, ignore)
-    throw error instanceof OutboxError ? error : damaged(path, `cannot be read (${messageOf(error)})`)
+    if (error instanceof OutboxError) throw error
+    throw badFile(path, { reason: 'damaged', what: `cannot be read (${messageOf(error)})` })
   }
 }
 
