@@ -112,15 +112,6 @@ describe('listen', () => {
     )
   })
 
-  it('says everything that is wrong', async () => {
-    const flags = '--fail 2 --respond 99 --delay 5 --once 0 --output x --secret-env NOPE'.split(' ')
-    const { code, stderr } = await headrace(['listen', '0', ...flags])
-    expect(code).toBe(2)
-    expect(linesOf(stderr).map((line) => line.split(' ')[2])).toEqual([
-      ...['--secret-env', '--respond', '--fail', '--delay', '--once', '--output'],
-    ])
-  })
-
   it('ends when the reader of stdout has gone', async () => {
     const { stdout, ended, post } = await opened([])
     stdout.destroy(Object.assign(new Error('gone'), { code: 'EPIPE' }))
@@ -175,7 +166,6 @@ describe('sign and verify', () => {
       /^not authentic: .*it has upper-case characters\n$/,
     ],
     ['cut', vector.input, signature.slice(1), 1, /^not authentic: .*it has 39 characters\n$/],
-    ['empty', vector.input, '', 1, /^not authentic: there is no signature/],
     ['re-serialised', '{ "a": 1 }', sign('Jefe', '{"a":1}'), 1, /but its re-serialised form does/],
   ] as const)('verifies: %s', async (_, input, given, code, says) => {
     const flags = ['--secret-env', 'SECRET', '--signature', given]
@@ -186,10 +176,8 @@ describe('sign and verify', () => {
 
   test.each([
     [['sign'], /^headrace sign: --secret-env is missing: give the variable/],
-    [['sign', '--secret-env', 'NOPE'], /^headrace sign: --secret-env must name a variable/],
     [['sign', '/nowhere', '--secret-env', 'SECRET'], /^headrace sign: '\/nowhere' cannot be read/],
     [['verify', '--secret-env', 'SECRET'], /^headrace verify: --signature is missing: give the value of/],
-    [['verify', '--signature', 'x'], /^headrace verify: --secret-env is missing/],
   ])('%j is wrong usage', async (args, says) => {
     const { code, stdout, stderr } = await headrace(args, vector)
     expect(stderr).toMatch(says)

@@ -8,8 +8,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Fault } from '../../src/testing/faults.ts'
-import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
-import { headrace, linesOf, recordsOf, scratch, track } from './command.ts'
+import { headrace, linesOf, receiverOf, recordsOf, scratch, track } from './command.ts'
 import { expressReceiver, pythonReceiver } from './receivers.ts'
 
 const EVENTS = fileURLToPath(new URL('../../docs/examples/events.ndjson', import.meta.url))
@@ -80,11 +79,10 @@ it('sends real events to receivers that are not ours: every signature verifies, 
 })
 
 it('sends the same bytes again: 503 twice, then 200, is three identical requests', async () => {
-  const receiver = await loopbackReceiver([
+  const receiver = await receiverOf([
     { do: 'status', code: 503 },
     { do: 'status', code: 503 },
   ])
-  onTestFinished(receiver.close)
   const { code, stdout } = await headrace(
     ['send', '--to', receiver.url, '--secret-env', 'SECRET', '--header', 'X-Team: blue'],
     { env: { SECRET }, input: track('Signed Up', { properties: { ünïcode: ['☃', { '2': 1, '1': 2 }] } }) },
@@ -132,11 +130,10 @@ const faults: Readonly<Record<string, readonly [fault: Fault, outcome: string, w
 
 it('has a typed outcome for every way in which a receiver breaks, and the other events go on', async () => {
   const names = Object.keys(faults)
-  const receiver = await loopbackReceiver(({ body }) => {
+  const receiver = await receiverOf(({ body }) => {
     const { event } = JSON.parse(body.toString()) as { readonly event: string }
     return faults[event]?.[0] ?? { do: 'status', code: 500 }
   })
-  onTestFinished(receiver.close)
   const { code, stdout, stderr } = await headrace(
     ['send', '--to', receiver.url, '--timeout', LIMIT, '--retry-for', '0s'],
     { input: names.map((name) => track(name)).join('') },
@@ -154,8 +151,7 @@ it('has a typed outcome for every way in which a receiver breaks, and the other 
 it('a self-signed certificate: no request is sent, whatever the environment says', async () => {
   const pem = (name: string) =>
     readFileSync(fileURLToPath(new URL(`../fixtures/tls/selfSigned.${name}.pem`, import.meta.url)))
-  const receiver = await loopbackReceiver([], { tls: { cert: pem('cert'), key: pem('key') } })
-  onTestFinished(receiver.close)
+  const receiver = await receiverOf([], { tls: { cert: pem('cert'), key: pem('key') } })
   const { code, stdout } = await headrace(['send', '--to', receiver.url], {
     input: track('A'),
     env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' },

@@ -1,18 +1,16 @@
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { expect, it, onTestFinished } from 'vitest'
-import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
+import { expect, it } from 'vitest'
 import type { Received } from '../../src/testing/loopbackReceiver.ts'
-import { headrace, linesOf, recordsOf, scratch, start, track } from './command.ts'
+import { headrace, linesOf, receiverOf, recordsOf, scratch, start, track } from './command.ts'
 
 const eventIn = ({ body }: Received): string => (JSON.parse(body.toString()) as { event: string }).event
 
 it('delivers every line after a kill, and little that was delivered before twice', async () => {
   let answered = 0
   let healthy = 200
-  const receiver = await loopbackReceiver(() => ({ do: 'status', code: answered++ < healthy ? 200 : 503 }))
-  onTestFinished(receiver.close)
+  const receiver = await receiverOf(() => ({ do: 'status', code: answered++ < healthy ? 200 : 503 }))
   const folder = scratch()
   const file = `${folder}/events.ndjson`
   const count = 600
@@ -39,8 +37,7 @@ it('delivers every line after a kill, and little that was delivered before twice
 })
 
 it('stops for signals of the system, and quits at once for the second', async () => {
-  const receiver = await loopbackReceiver(() => ({ do: 'silence' }))
-  onTestFinished(receiver.close)
+  const receiver = await receiverOf(() => ({ do: 'silence' }))
   const { child, ended, complains } = start(['send', '--to', receiver.url, '--timeout', '10m'])
   child.stdin.end(track('A'))
   await receiver.arrived(1)
@@ -53,8 +50,7 @@ it('stops for signals of the system, and quits at once for the second', async ()
 })
 
 it('does not take one pipe for another of the same name', async () => {
-  const receiver = await loopbackReceiver()
-  onTestFinished(receiver.close)
+  const receiver = await receiverOf()
   const folder = scratch()
   const pipe = `${folder}/pipe`
   execFileSync('mkfifo', [pipe])

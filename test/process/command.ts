@@ -1,10 +1,10 @@
 /** The built command, started as a process. */
 import { spawn } from 'node:child_process'
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+
+export { linesOf, receiverOf, recordsOf, scratch, track } from '../cli/inProcess.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
@@ -83,21 +83,3 @@ export const headrace = (args: ReadonlyArray<string>, surroundings: Surroundings
   child.stdin.end(surroundings.input ?? '')
   return ended
 }
-
-/** A folder that is gone after the test. */
-export const scratch = (): string => {
-  const folder = mkdtempSync(`${tmpdir()}/headrace-cli-`)
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
-
-/** The lines of a text, without the empty one at its end. */
-export const linesOf = (text: string): ReadonlyArray<string> => text.split('\n').slice(0, -1)
-
-/** NDJSON, parsed. */
-export const recordsOf = (text: string): ReadonlyArray<Record<string, unknown>> =>
-  linesOf(text).map((line) => JSON.parse(line) as Record<string, unknown>)
-
-/** A track call as a line. */
-export const track = (event: string, more: object = {}): string =>
-  `${JSON.stringify({ type: 'track', userId: 'u1', event, messageId: event, ...more })}\n`
