@@ -113,9 +113,9 @@ describe('an audience that is sent to a collector', () => {
       ['bob', '', 7],
     ] as unknown as ReadonlyArray<ReadonlyArray<string>>
     const members = from(states).pipe(audienceSync({ name: 'VIP Customers' }))
-    await lastValueFrom(members.pipe(concatMap(({ calls }) => accept(calls))))
+    await lastValueFrom(members.pipe(concatMap(({ calls }) => accept(calls))), { defaultValue: undefined })
     const scores = of([['ann', new Map()]] as const).pipe(computedTrait({ name: 'Score' }))
-    await lastValueFrom(scores.pipe(concatMap(({ calls }) => accept(calls))))
+    await lastValueFrom(scores.pipe(concatMap(({ calls }) => accept(calls))), { defaultValue: undefined })
     await collector.close()
     expect(sink.items().map(({ items: [event] }) => event)).toMatchObject([
       { type: 'identify', userId: 'ann', traits: { vip_customers: true } },
