@@ -27,27 +27,19 @@ export const storeWrites = <W>(
   let unsaved = 0
   let mayRetry = true
 
-  const confirm = (write: W): void => {
+  const end = (write: W, report: (write: W) => void): void => {
     unsaved--
-    saved(write)
-  }
-
-  const giveUp = (write: W): void => {
-    unsaved--
-    gaveUp(write)
+    report(write)
   }
 
   const writeFailed = (write: W, error: unknown): void => {
     failed(error)
-    if (!mayRetry) {
-      giveUp(write)
-      return
-    }
     const retry = (): void => {
       retryTimers.delete(write)
       attempt(write)
     }
-    retryTimers.set(write, clock.schedule(STORE_RETRY_DELAY, retry))
+    if (mayRetry) retryTimers.set(write, clock.schedule(STORE_RETRY_DELAY, retry))
+    else end(write, gaveUp)
   }
 
   const attempt = (write: W): void => {
@@ -59,14 +51,12 @@ export const storeWrites = <W>(
       return
     }
     // A store in memory answers at once: no functions are made for a later answer.
-    if (!isPromiseLike(answer)) {
-      confirm(write)
-      return
-    }
-    answer.then(
-      () => confirm(write),
-      (error: unknown) => writeFailed(write, error),
-    )
+    if (!isPromiseLike(answer)) end(write, saved)
+    else
+      answer.then(
+        () => end(write, saved),
+        (error: unknown) => writeFailed(write, error),
+      )
   }
 
   return {
@@ -80,7 +70,7 @@ export const storeWrites = <W>(
       retryTimers.clear()
       for (const [write, cancel] of waiting) {
         cancel()
-        giveUp(write)
+        end(write, gaveUp)
       }
     },
     unsaved: () => unsaved,
