@@ -45,15 +45,6 @@ interface Backoff {
 /** Some 31,000 years. Delays that grow without a cap stop here, so that due times stay whole numbers. */
 const LONGEST_DELAY = 1e15
 
-/** Evenly one of the whole numbers 0 .. most, both ends included. `min` is for a Random that answers 1. */
-const share = (draw: number, most: number): number => Math.min(Math.floor(draw * (most + 1)), most)
-
-/** Which delay counts: the longer one; of two equal ones the first. */
-const longer = (left: Backoff | undefined, right: Backoff | undefined): Backoff | undefined => {
-  if (left === undefined || right === undefined) return left ?? right
-  return right.delay > left.delay ? right : left
-}
-
 /**
  * The delay after this number of failures (1 or more); undefined if no part gives one. One draw serves all parts, so their order is free.
  * `draw` is undefined inside a jitter, which wants the full delay.
@@ -70,10 +61,15 @@ const backoff = (policy: RetryPolicy, failures: number, draw: number | undefined
     }
     case 'FullJitter': {
       const inner = backoff(policy.policy, failures, undefined)
-      return inner && { delay: draw === undefined ? inner.delay : share(draw, inner.delay), by: policy }
+      if (inner === undefined || draw === undefined) return inner && { ...inner, by: policy }
+      // Evenly one of 0 to the full delay, both included; `min` is for a Random that answers 1.
+      return { delay: Math.min(Math.floor(draw * (inner.delay + 1)), inner.delay), by: policy }
     }
-    case 'Both':
-      return longer(backoff(policy.left, failures, draw), backoff(policy.right, failures, draw))
+    case 'Both': {
+      const left = backoff(policy.left, failures, draw)
+      const right = backoff(policy.right, failures, draw)
+      return right !== undefined && right.delay > (left?.delay ?? -1) ? right : left
+    }
     case 'Always':
     case 'LimitRetries':
     case 'Deadline':
@@ -88,17 +84,6 @@ const isGated = (failure: Failure): boolean =>
     ? failure.members.every((member) => isFinal(member) || (member._tag === 'Left' && isGated(member.left)))
     : failure._tag === 'Retryable' && failure.reason === 'held'
 
-/**
- * Whether to wait for the time that the failure names. A policy without `notBefore` ignores it, except after a first success and before a
- * gate: those hold back by themselves, so an earlier attempt would send nothing.
- */
-const isHeldBack = (honours: boolean, failure: Failure): boolean =>
-  honours || failure._tag === 'AllFailed' || isGated(failure)
-
-/** When a held-back item may be tried. A host's sink may give any number, so it is made whole and finite here. */
-const heldUntil = (failure: Failure, now: number): number =>
-  Math.min(Math.ceil(earliestRetry(failure) ?? 0), now + LONGEST_DELAY)
-
 /** When the next attempt starts, and why then. */
 const next = (
   policy: RetryPolicy,
@@ -110,7 +95,10 @@ const next = (
 ): { readonly due: number; readonly because: string } => {
   const given = backoff(policy, failures, random())
   const rested = now + Math.max(1, given?.delay ?? 0)
-  const held = isHeldBack(honours, failure) ? heldUntil(failure, now) : 0
+  // A first success and a gate hold back by themselves: before their time an attempt would send nothing.
+  const isHeldBack = honours || failure._tag === 'AllFailed' || isGated(failure)
+  // A host's sink may give any number, so it is made whole and finite here.
+  const held = isHeldBack ? Math.min(Math.ceil(earliestRetry(failure) ?? 0), now + LONGEST_DELAY) : 0
   if (held > rested) return { due: held, because: 'Retry-After' }
   return { due: rested, because: given === undefined ? 'no backoff' : show(given.by) }
 }
