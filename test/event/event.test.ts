@@ -178,6 +178,10 @@ it('is a type and a codec of the same name', () => {
   expect(calls.map((call) => isRight(Event.decode(call)))).toEqual([false, false, true])
 })
 
+const bomb = (): never => {
+  throw new Error('no')
+}
+
 const only = (properties: unknown): ReadonlyArray<Fault> =>
   faultsIn({ type: 'track', userId: 'u', event: 'e', properties })
 
@@ -232,33 +236,9 @@ describe('decoding a wrong call', () => {
       [new ArrayBuffer(1), 'is binary data'],
       [new Date(Number.NaN), 'is an invalid Date'],
       [self, 'contains itself'],
-      [
-        {
-          toJSON: () => {
-            throw new Error('no')
-          },
-        },
-        'could not be read',
-      ],
-      [
-        {
-          get secret() {
-            throw new Error('no')
-          },
-        },
-        'could not be read',
-      ],
-      [
-        new Proxy(
-          {},
-          {
-            ownKeys: () => {
-              throw new Error('no')
-            },
-          },
-        ),
-        'could not be read',
-      ],
+      [{ toJSON: bomb }, 'could not be read'],
+      [Object.defineProperty({}, 'secret', { enumerable: true, get: bomb }), 'could not be read'],
+      [new Proxy({}, { ownKeys: bomb }), 'could not be read'],
       [JSON.parse('{"__proto__":1}'), 'is a key that receivers refuse'],
     ] as const
     for (const [value, reason] of reasons) {

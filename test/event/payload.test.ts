@@ -179,6 +179,9 @@ it('gives back the item itself when there is too much of it', () => {
 })
 
 describe('refuses what is no body, and says why', () => {
+  const bomb = (): never => {
+    throw new Error('hunter2')
+  }
   const cycle: Record<string, unknown> = {}
   cycle['again'] = [cycle]
   const cases: ReadonlyArray<readonly [string, unknown, string]> = [
@@ -189,24 +192,10 @@ describe('refuses what is no body, and says why', () => {
     ['a string', 'text', 'the body must be an object or an array'],
     ['a BigInt', { a: [1n] }, 'a[0]: is a BigInt: write it as a string'],
     ['a cycle', cycle, 'again[0]: contains itself: JSON has no cycles'],
-    [
-      'a toJSON that throws',
-      {
-        a: {
-          toJSON: () => {
-            throw new Error('hunter2')
-          },
-        },
-      },
-      'a: could not be read: looking at it throws an error',
-    ],
+    ['a toJSON that throws', { a: { toJSON: bomb } }, 'a: could not be read: looking at it throws an error'],
     [
       'a getter that throws',
-      {
-        get a() {
-          throw new Error('hunter2')
-        },
-      },
+      Object.defineProperty({}, 'a', { enumerable: true, get: bomb }),
       'a: could not be read: looking at it throws an error',
     ],
   ]
