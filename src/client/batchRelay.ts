@@ -158,15 +158,17 @@ export const batchRelay = (
   /** Ends what is past its deadline, after a pause or a restart. */
   const endLate = (entries: Entries): Entries => {
     const at = now()
+    const isLate = ({ progress, firstAttemptAt = at }: Entry<Message>): boolean =>
+      progress !== undefined && at >= firstAttemptAt + window
+    if (!entries.some(isLate)) return entries
     const late = entries.flatMap((entry): ReadonlyArray<Ended> => {
       const { item, progress, firstAttemptAt = at } = entry
-      if (progress === undefined || at < firstAttemptAt + window) return []
+      if (progress === undefined || !isLate(entry)) return []
       const failure = expired(progress.attempts, firstAttemptAt, progress.lastFailure)
       return [{ entry, outcome: Outcome.expired(item, failure) }]
     })
-    if (late.length === 0) return entries
     store.ack(late, ended)
-    return entries.filter((entry) => !late.some((each) => each.entry === entry))
+    return entries.filter((entry) => !isLate(entry))
   }
 
   const send = (entries: Entries, closedBy: ClosedBy): void => {

@@ -29,11 +29,12 @@ interface SentCounters {
 type Bound = Pick<Full, 'bound' | 'limit'>
 
 const boundIn = (
-  { waiting, bytes, maxCount, maxBytes }: Occupancy,
-  byteLength: number,
+  count: number,
+  bytes: number,
+  { maxCount, maxBytes }: Pick<Occupancy, 'maxCount' | 'maxBytes'>,
 ): Bound | undefined => {
-  if (waiting >= maxCount) return { bound: 'count', limit: maxCount }
-  return bytes + byteLength > maxBytes ? { bound: 'bytes', limit: maxBytes } : undefined
+  if (count >= maxCount) return { bound: 'count', limit: maxCount }
+  return bytes > maxBytes ? { bound: 'bytes', limit: maxBytes } : undefined
 }
 
 /**
@@ -50,6 +51,7 @@ export const clientCounters = (
   start: { readonly waiting: number; readonly bytes: number },
   notStored: MessageStore['notStored'],
 ) => {
+  const own = { maxCount, maxBytes }
   const all = counters(start.waiting)
   const refusedBy = { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotStored: 0 }
   const sent: SentCounters = { batches: 0, attempts: 0, requests: 0 }
@@ -62,14 +64,15 @@ export const clientCounters = (
 
   const inMemory = (): Occupancy =>
     stored === undefined
-      ? { waiting, bytes, maxCount, maxBytes }
-      : { waiting: notStored.count, bytes: notStored.bytes, maxCount, maxBytes }
+      ? { waiting, bytes, ...own }
+      : { waiting: notStored.count, bytes: notStored.bytes, ...own }
 
   const leave = (entryId: string, byteLength: number): void => {
     waiting--
     bytes = waiting === 0 ? 0 : bytes - byteLength
-    const segment = segments.get(entryId) ?? flushing[0] ?? current
-    segments.delete(entryId)
+    const known = segments.size === 0 ? undefined : segments.get(entryId)
+    const segment = known ?? flushing[0] ?? current
+    if (known !== undefined) segments.delete(entryId)
     segment.live = Math.max(0, segment.live - 1)
     if (flushing.length === 0 || segment.live > 0) return
     const open = flushing.findIndex(({ live }) => live > 0)
@@ -95,9 +98,12 @@ export const clientCounters = (
     }),
     /** The bound that one more message would break. */
     boundFor: (byteLength: number): Bound | undefined => {
-      const bound = boundIn(inMemory(), byteLength)
-      if (bound !== undefined || stored === undefined) return bound
-      return boundIn({ ...stored(), waiting, bytes }, byteLength)
+      // Called twice for each message, so without objects.
+      if (stored === undefined) return boundIn(waiting, bytes + byteLength, own)
+      return (
+        boundIn(notStored.count, notStored.bytes + byteLength, own) ??
+        boundIn(waiting, bytes + byteLength, stored())
+      )
     },
     /** What waits, and how much may: of memory or of all, whichever is closer to its bounds. */
     occupancy: (): Occupancy => {

@@ -56,7 +56,7 @@ export const messageStore = (
   /** What `leaseNew` can hand out. */
   const fresh = { count: start.waiting, bytes: start.bytes }
   const notStored = { count: 0, bytes: 0 }
-  /** All messages in memory: arriving, being stored, in the queue and the heap, or leased from there. */
+  /** With an outbox, all messages in memory: arriving, being stored, in the queue and the heap, or leased from there. */
   const inMemory = new Set<Message>()
   let arriving: Message[] = []
   let storing: ReadonlyArray<Message> = []
@@ -75,7 +75,7 @@ export const messageStore = (
     const id = `memory-${String(++lastId)}`
     return { id, item, firstAttemptAt: undefined, progress: undefined }
   }
-  const isInMemory = ({ item }: Entry<Message>): boolean => inMemory.has(item)
+  const isInMemory = ({ item }: Entry<Message>): boolean => outbox === undefined || inMemory.has(item)
 
   const isStoring = (): boolean => storing.length > 0 || isScheduled
 
@@ -168,13 +168,13 @@ export const messageStore = (
     },
     /** Stores a message: at once in memory, else together with the others of this turn. */
     add: (message: Message): void => {
-      inMemory.add(message)
-      notStored.count++
-      notStored.bytes += message.byteLength
       if (outbox === undefined) {
         waitInMemory(message)
         return
       }
+      inMemory.add(message)
+      notStored.count++
+      notStored.bytes += message.byteLength
       arriving.push(message)
       if (isScheduled) return
       isScheduled = true
@@ -223,12 +223,16 @@ export const messageStore = (
     },
     /** Ends entries. Repeats the write until the store has it. */
     ack: (list: ReadonlyArray<Ended>, saved: (list: ReadonlyArray<Ended>) => void): void => {
+      if (outbox === undefined) {
+        saved(list)
+        return
+      }
       const stored = list.filter(({ entry }) => !isInMemory(entry))
       const finish = (): void => {
         for (const { entry } of list) if (isInMemory(entry)) leaveMemory(entry.item)
         saved(list)
       }
-      if (outbox === undefined || stored.length === 0) finish()
+      if (stored.length === 0) finish()
       else writes.save({ run: () => outbox.ack(stored), saved: finish })
     },
     /** Whether messages are on their way into the outbox. */

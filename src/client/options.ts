@@ -32,7 +32,7 @@ import type { JsonObject } from '../event/json.ts'
 import * as Limits from '../event/limits.ts'
 import { frameBytes } from '../event/payload.ts'
 import { trackingFrame } from '../event/trackingMessage.ts'
-import { ingestionSettings } from '../http/ingestion.ts'
+import { ingestionFaults } from '../http/ingestion.ts'
 import type { IngestionSettings } from '../http/ingestion.ts'
 import type { Egress } from '../http/egress.ts'
 import type { TlsOptions } from '../http/tls.ts'
@@ -227,14 +227,15 @@ const DEFAULT_ENDPOINT = 'http://127.0.0.1:7410/v1/batch'
 
 /** @throws ConfigError that names every fault of the write key and the options, without values. */
 export const checkClientOptions = (writeKey: string, options: ClientOptions): ClientSettings => {
-  const { endpoint = DEFAULT_ENDPOINT, egress, tls, headers, ...own } = isRecord(options) ? options : {}
-  const requests = decodeOptions(ingestionSettings, { writeKey, endpoint, egress, tls, headers })
+  const given: ClientOptions = isRecord(options) ? options : {}
+  const { endpoint = DEFAULT_ENDPOINT, egress, tls, headers, ...own } = given
   const checked = decodeOptions(clientOptions, isRecord(options) ? own : options)
-  if (isLeft(checked) || isLeft(requests)) {
-    const faults = [checked, requests].flatMap((each) => (isLeft(each) ? each.left : []))
-    throw new ConfigError('Invalid client options', faults)
-  }
+  const faults = ingestionFaults({ writeKey, endpoint, egress, tls, headers })
+  if (isLeft(checked) || faults.length > 0)
+    throw new ConfigError('Invalid client options', [...(isLeft(checked) ? checked.left : []), ...faults])
+  const how = { ...(egress && { egress }), ...(tls && { tls }), ...(headers && { headers }) }
+  const requests = { writeKey, endpoint, ...how }
   const { size = Infinity, flushAt = Infinity } = checked.right
   const smaller = Math.min(size, flushAt)
-  return { ...checked.right, requests: requests.right, size: smaller === Infinity ? 20 : smaller }
+  return { ...checked.right, requests, size: smaller === Infinity ? 20 : smaller }
 }

@@ -49,8 +49,7 @@ const writeKeyOption: Option<string> = option('a write key', (value) => {
     : right(value)
 })
 
-/** The options and where the requests go, checked. A client has some of them among its own. */
-export const ingestionSettings: Option<IngestionSettings> = optionsWith<IngestionSettings>(({ egress }) => ({
+const ingestionSettings: Option<IngestionSettings> = optionsWith<IngestionSettings>(({ egress }) => ({
   // An endpoint may be text or a URL.
   endpoint: option('an endpoint', (value) =>
     decodeOptions(urlOption(egress), value instanceof URL ? value.href : value),
