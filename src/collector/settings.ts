@@ -7,12 +7,10 @@
 import { resolve } from 'node:path'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { hasFunctions } from '../core/json.ts'
 import {
   decodeOptions,
   flag,
   func,
-  guarded,
   list,
   oneOf,
   option,
@@ -35,6 +33,7 @@ import { storedIn } from '../outbox/lmdb/contract.ts'
 import type { StoredIn } from '../outbox/lmdb/contract.ts'
 import type { Secret } from '../signing/secret.ts'
 import { signerOf } from '../signing/sign.ts'
+import { sinkOption } from '../sink/sink.ts'
 import type { Sink } from '../sink/sink.ts'
 import type { CollectorOptions } from './collector.ts'
 
@@ -103,12 +102,6 @@ const name: Option<string> = option('a name', (value) => {
   return typeof value === 'string' && value !== '' ? right(value) : left('must be a string that is not empty')
 })
 
-const sink: Option<Sink<Payload<Event>>> = guarded(
-  'a sink',
-  (value): value is Sink<Payload<Event>> =>
-    hasFunctions(value, ['deliver', 'close']) && typeof value['name'] === 'string',
-)
-
 const destinations = (egress: Egress | undefined) => {
   const destination = strict(
     {
@@ -118,7 +111,7 @@ const destinations = (egress: Egress | undefined) => {
       sharedSecret: optional(secretOption),
       enabled: optional(flag),
       webhooks: optional(webhookList(egress)),
-      sink: optional(sink),
+      sink: optional(sinkOption<Payload<Event>>()),
     },
     (each) =>
       (each.webhooks === undefined) === (each.sink === undefined)
@@ -183,7 +176,7 @@ type OwnOptions = Required<Pick<CollectorOptions, Own>> & Pick<CollectorOptions,
 export type CheckedCollectorOptions = SharedOptions & OwnOptions
 
 /** The options of a collector. */
-export const collectorOptions: Option<CheckedCollectorOptions> = optionsWith<OwnOptions>({
+export const collectorOptions: Option<CheckedCollectorOptions> = optionsWith({
   outbox: optional(func<NonNullable<CollectorOptions['outbox']>>()),
   whenFull: withDefault(oneOf('deadLetter', 'refuse'), 'deadLetter'),
   maxMessage: withDefault(wholeNumber('bytes', 1), receivedCallBytes),

@@ -8,8 +8,6 @@ export interface Heap<A> {
   readonly peek: () => A | undefined
   /** The item with the smallest key, taken out; undefined when empty. */
   readonly pop: () => A | undefined
-  /** Takes out all that match, in no particular order. O(n). */
-  readonly remove: (matches: (item: A) => boolean) => ReadonlyArray<A>
   /** Takes everything out, in no particular order. */
   readonly drain: () => ReadonlyArray<A>
 }
@@ -100,18 +98,6 @@ export const heap = <A>(): Heap<A> => {
       if (count > 0) siftDown(keys[count] ?? 0, order[count] ?? 0, last)
       else if (keys.length > SMALLEST) reset()
       return top
-    },
-    remove: (matches) => {
-      const before = { keys, order, items, count }
-      // All calls come first: if one throws, nothing has changed. All these slots are filled.
-      const gone = items.map((item) => matches(item as A))
-      reset()
-      for (let at = 0; at < before.count; at++) {
-        if (gone[at] === true) continue
-        if (count === keys.length) grow()
-        siftUp(count++, before.keys[at] ?? 0, before.order[at] ?? 0, before.items[at])
-      }
-      return before.items.filter((_, at) => gone[at]) as A[]
     },
     drain: () => {
       // The first `count` slots are filled by push, and only pop empties them.

@@ -29,12 +29,13 @@ type Faults = ReadonlyArray<Fault>
 export type Option<A> = t.Decoder<unknown, A>
 
 /** An option whose key may be missing: then it has this value. Undefined: the decoded record has no such key. */
-interface Keyed<A, Missing> extends Option<A> {
+export interface Keyed<A, Missing> extends Option<A> {
   readonly ifMissing: Missing
 }
 
 type Value<O> = O extends Option<infer A> ? A : never
-type Shape = Readonly<Record<string, Option<unknown>>>
+/** Options by their keys. */
+export type Shape = Readonly<Record<string, Option<unknown>>>
 type MissingKeys<S> = { [K in keyof S]: S[K] extends Keyed<unknown, undefined> ? K : never }[keyof S]
 
 /** What `strict` of a shape decodes to. */

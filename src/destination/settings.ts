@@ -4,28 +4,12 @@
  * @module
  */
 
-import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { systemClock, systemRandom } from '../core/clock.ts'
 import type { Random } from '../core/clock.ts'
-import { isRecord } from '../core/json.ts'
-import {
-  anyOf,
-  clockOption,
-  decodeOptions,
-  flag,
-  func,
-  guarded,
-  list,
-  methods,
-  oneOf,
-  option,
-  optional,
-  strict,
-  wholeNumber,
-  withDefault,
-} from '../core/options.ts'
-import type { Option } from '../core/options.ts'
+import { clockOption, decodeOptions, flag, func, list } from '../core/options.ts'
+import { optional, strict, wholeNumber, withDefault } from '../core/options.ts'
+import type { Decoded, Option, Shape } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
 import { bodyBytes } from '../event/limits.ts'
@@ -35,12 +19,9 @@ import { headerNameOption, headersOption, secretOption, urlOption } from '../htt
 import { tlsOption } from '../http/tls.ts'
 import type { Egress, TlsOptions } from '../http/webhook.ts'
 import type { Listener } from '../log/logEvent.ts'
-import type { Logger } from '../log/logger.ts'
-import { storedIn } from '../outbox/lmdb/contract.ts'
-import type { StoredIn } from '../outbox/lmdb/contract.ts'
-import { isOutbox } from '../outbox/outbox.ts'
-import type { Outbox } from '../outbox/outbox.ts'
-import { isRetryPolicy, standard } from '../policy/retryPolicy.ts'
+import { loggerOption } from '../log/logger.ts'
+import { outboxOption } from '../outbox/lmdb/contract.ts'
+import { retryOption, standard } from '../policy/retryPolicy.ts'
 import type { Secret } from '../signing/secret.ts'
 import { statusesOption } from '../sink/status.ts'
 import type { DestinationOptions } from './destination.ts'
@@ -121,31 +102,8 @@ export const decodeSettings = (input: unknown, egress?: Egress): Either<Readonly
     input,
   )
 
-const outbox: Option<Outbox<Payload<Event>> | StoredIn> = option('an outbox', (value) => {
-  // The type of its items cannot be checked.
-  if (isOutbox(value)) return right(value as Outbox<Payload<Event>>)
-  return isRecord(value) && !('enqueue' in value)
-    ? decodeOptions(storedIn, value)
-    : left('must be { path } of a folder, or an Outbox')
-})
-
-type Defaulted =
-  | 'retry'
-  | 'timeout'
-  | 'concurrency'
-  | 'maxCount'
-  | 'maxBytes'
-  | 'maxInFlight'
-  | 'maxBody'
-  | 'clock'
-  | 'random'
-
-/** Checked options that a destination and a collector share, with their defaults. */
-export type SharedOptions = Omit<DestinationOptions, Defaulted | 'outbox'> &
-  Required<Pick<DestinationOptions, Defaulted>>
-
 const sharedShape = {
-  retry: withDefault(guarded('a RetryPolicy', isRetryPolicy), standard),
+  retry: withDefault(retryOption, standard),
   timeout: withDefault(wholeNumber('ms', 1), 5_000),
   concurrency: withDefault(wholeNumber('requests', 1), 16),
   orderBy: optional(func<(event: Event) => string>()),
@@ -156,30 +114,25 @@ const sharedShape = {
   egress: optional(egressOption),
   statuses: optional(statusesOption),
   messageIdHeader: optional(headerNameOption),
-  logger: optional(
-    anyOf<Logger | false>(
-      'must be a Logger, or false',
-      oneOf(false),
-      methods<Logger>('a Logger', 'debug', 'info', 'warn', 'error'),
-    ),
-  ),
+  logger: optional(loggerOption),
   onEvent: optional(func<Listener>()),
   clock: withDefault(clockOption, systemClock),
   random: withDefault(func<Random>(), systemRandom),
   newId: optional(func<() => string>()),
 }
 
+/** Checked options that a destination and a collector share, with their defaults. */
+export type SharedOptions = Decoded<typeof sharedShape>
+
 /** The shared options and `more`. */
-export const optionsWith = <A extends object>(
-  more: Readonly<Record<keyof A, Option<unknown>>>,
-): Option<SharedOptions & A> =>
-  // `A` is what its options decode to; `SharedOptions` lists what those of the shape decode to.
-  strict({ ...sharedShape, ...more }) as Option<unknown> as Option<SharedOptions & A>
+export const optionsWith = <S extends Shape>(more: S): Option<SharedOptions & Decoded<S>> =>
+  // Both shapes decode key by key; of an unknown S the compiler does not see it.
+  strict({ ...sharedShape, ...more }) as Option<unknown> as Option<SharedOptions & Decoded<S>>
 
 /** Checked options of a destination. */
 export type CheckedOptions = SharedOptions & Pick<DestinationOptions, 'outbox'>
 
 /** The options of a destination. */
-export const destinationOptions: Option<CheckedOptions> = optionsWith<Pick<DestinationOptions, 'outbox'>>({
-  outbox: optional(outbox),
+export const destinationOptions: Option<CheckedOptions> = optionsWith({
+  outbox: optional(outboxOption<Payload<Event>>()),
 })

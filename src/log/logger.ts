@@ -11,9 +11,11 @@ import { show } from '../core/failure.ts'
 import type { Failure } from '../core/failure.ts'
 import { whenSettled } from '../core/awaitable.ts'
 import { isRecord, kindOf as kindOfValue } from '../core/json.ts'
+import { anyOf, methods, oneOf } from '../core/options.ts'
+import type { Option } from '../core/options.ts'
 import { logLine, oneLine } from './debug.ts'
 import { kindOf } from './logEvent.ts'
-import type { Attempted, LogEvent, Listener } from './logEvent.ts'
+import type { Attempted, Listener, LogEvent, UrlSkipped } from './logEvent.ts'
 
 /** The facts of a message, for machines. */
 export type Fields = Readonly<Record<string, string | number>>
@@ -29,6 +31,13 @@ export interface Logger {
   readonly error: Log
 }
 
+/** An option that is a logger, or false for silence. */
+export const loggerOption: Option<Logger | false> = anyOf<Logger | false>(
+  'must be a Logger, an object with debug, info, warn, error, or false',
+  oneOf(false),
+  methods<Logger>('a Logger', 'debug', 'info', 'warn', 'error'),
+)
+
 /** Options of `toLogger`. */
 export interface ToLoggerOptions {
   /**
@@ -40,39 +49,27 @@ export interface ToLoggerOptions {
   readonly most?: number
 }
 
-/** Failures that a person must act on. They are logged as errors. */
-const SERIOUS: ReadonlySet<string> = new Set(['timeout', 'certificate', 'blockedAddress'])
 const MAX_CAUSE = 200
 /** Causes of one sink that are logged until it works again; more of them are only counted. */
 const MAX_CAUSES = 20
 
-/** The failures inside a failure, each with the sink that it belongs to, if it names one. */
-const partsOf = (failure: Failure, sink = ''): ReadonlyArray<{ sink: string; part: Failure }> => {
+/** The causes inside a failure, each with the sink that it belongs to: the same texts whatever the details. */
+const causesOf = (failure: Failure, sink = ''): ReadonlyArray<string> => {
   switch (failure._tag) {
     case 'Refused':
     case 'Retryable':
-      return [{ sink, part: failure }]
+      return [`${sink} ${failure.reason} ${String(failure.status ?? '')}`]
     case 'AllFailed':
-      return failure.causes.flatMap((cause) => partsOf(cause.failure, `${cause.sink} `))
+      return failure.causes.flatMap((cause) => causesOf(cause.failure, cause.sink))
     case 'PartlyFailed':
-      return failure.members.flatMap((member) => (member._tag === 'Left' ? partsOf(member.left, sink) : []))
+      return failure.members.flatMap((member) => (member._tag === 'Left' ? causesOf(member.left, sink) : []))
     case 'Expired':
-      return partsOf(failure.lastFailure, sink)
+      return causesOf(failure.lastFailure, sink)
   }
 }
 
-/** A short text that is the same for failures of the same cause, whatever their details. */
-const causeOf = (parts: ReturnType<typeof partsOf>): string => {
-  const texts = parts.map(({ sink, part }) =>
-    part._tag === 'Refused' || part._tag === 'Retryable'
-      ? `${sink}${part.reason} ${String(part.status ?? '')}`
-      : sink,
-  )
-  return [...new Set(texts)].sort().join(';').slice(0, MAX_CAUSE)
-}
-
-const isSerious = (parts: ReturnType<typeof partsOf>): boolean =>
-  parts.some(({ part }) => 'reason' in part && SERIOUS.has(part.reason))
+/** Failures that a person must act on. They are logged as errors. */
+const SERIOUS = / (timeout|certificate|blockedAddress) /
 
 /** A sink that fails. */
 interface FailingSink {
@@ -116,8 +113,7 @@ export const toLogger = (logger: Logger, options: ToLoggerOptions = {}): Listene
 
   const write = (level: 'info' | 'warn' | 'error', message: string, fields: Fields): void => {
     // A method may return a promise in spite of its type, and its rejection must not end the process.
-    const call = (): unknown => logger[level](oneLine(message), fields)
-    whenSettled(call(), ignore, ignore)
+    whenSettled<unknown>(logger[level](oneLine(message), fields), ignore, ignore)
   }
 
   const failingSink = (sink: string): FailingSink =>
@@ -126,10 +122,11 @@ export const toLogger = (logger: Logger, options: ToLoggerOptions = {}): Listene
   /** Writes a line unless that cause was logged of this sink already. */
   const writeOnce = (
     level: 'warn' | 'error',
-    { sink, at, number }: { readonly sink: string; readonly at: number; readonly number: number },
+    event: Attempted | UrlSkipped,
     cause: string,
     text: string,
   ): void => {
+    const { sink, at, number } = event
     const state = failingSink(sink)
     if (state.logged.has(cause) || state.logged.size >= MAX_CAUSES) return
     state.logged.add(cause)
@@ -141,17 +138,16 @@ export const toLogger = (logger: Logger, options: ToLoggerOptions = {}): Listene
     const { sink, at, result } = event
     if (result._tag === 'Left') {
       failingSink(sink).failures++
-      const parts = partsOf(result.left)
-      writeOnce(isSerious(parts) ? 'error' : 'warn', event, causeOf(parts), show(result.left))
+      const causes = [...new Set(causesOf(result.left))].sort().join(';')
+      writeOnce(SERIOUS.test(causes) ? 'error' : 'warn', event, causes.slice(0, MAX_CAUSE), show(result.left))
       return
     }
     const state = failing.get(sink)
     if (state === undefined || !isQuietSince(state.lastLine, at)) return
     failing.delete(sink)
     const { failures } = state
-    if (failures === 0) return
     const count = failures === 1 ? '1 failure' : `${String(failures)} failures`
-    write('info', `${sink} answers again after ${count}`, { sink, failures })
+    if (failures > 0) write('info', `${sink} answers again after ${count}`, { sink, failures })
   }
 
   /** Writes a line now and then, with the count of those that were withheld. */
@@ -163,11 +159,8 @@ export const toLogger = (logger: Logger, options: ToLoggerOptions = {}): Listene
     }
     const more = before?.count ?? 0
     remember(withheld, most, key, { count: 0, lastLine: event.at })
-    const text = logLine(event)
-    write(level, more === 0 ? text : `${text} (and ${String(more)} more since the last line like this)`, {
-      ...fields,
-      more,
-    })
+    const suffix = more === 0 ? '' : ` (and ${String(more)} more since the last line like this)`
+    write(level, logLine(event) + suffix, { ...fields, more })
   }
 
   return (event) => {

@@ -12,6 +12,7 @@
 import type * as M from 'fp-ts/lib/Monoid.js'
 import { isRecord } from '../core/json.ts'
 import { checkOptions, guarded, strict, wholeNumber, withDefault } from '../core/options.ts'
+import type { Option } from '../core/options.ts'
 
 /** What a policy is made of. Plain data; make it with the constructors, which check their numbers. */
 export type RetryPolicy =
@@ -152,6 +153,12 @@ export const isRetryPolicy = (value: unknown): value is RetryPolicy => {
       return false
   }
 }
+
+/** An option that is a policy. */
+export const retryOption: Option<RetryPolicy> = guarded(
+  'a RetryPolicy, made with the constructors',
+  isRetryPolicy,
+)
 
 /** What a policy allows, apart from the delays it gives. */
 export interface Limits {

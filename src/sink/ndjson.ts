@@ -80,34 +80,24 @@ export const lineFile = (path: string): LineOutput => {
 
 /** Writes to a stream of the host, which is not ended here. */
 const lineStream = (stream: Writable): LineOutput => {
-  let pending = 0
   let isClosed = false
-  let whenWritten = ignore
-
-  const isDead = (): boolean => stream.destroyed || stream.errored instanceof Error || stream.writableEnded
-
-  const release = (): void => {
-    if (!isClosed || pending > 0) return
-    // A failed stream tells its listeners after its writers, and without a listener Node would end the process.
-    if (!isDead()) stream.off('error', ignore)
-    whenWritten()
-  }
-
+  // Each write gets its error in its callback; without a listener Node would end the process for it.
   stream.on('error', ignore)
   return {
     write: (line, done) => {
-      pending++
-      stream.write(line + '\n', (error) => {
-        pending--
-        done(error)
-        release()
-      })
+      stream.write(line + '\n', done)
     },
-    isOpen: () => !isClosed && !isDead(),
+    isOpen: () => !isClosed && stream.writable,
     end: (done) => {
       isClosed = true
-      whenWritten = done
-      release()
+      const release = (): void => {
+        // A failed stream tells its listeners after its writers.
+        if (stream.writable) stream.off('error', ignore)
+        done()
+      }
+      // An empty write is done after those before it.
+      if (stream.writable) stream.write('', release)
+      else done()
     },
     drop: () => {
       isClosed = true

@@ -8,6 +8,9 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from 'fp-ts/lib/Task.js'
 import type { Observable } from 'rxjs'
 import type { Failure, Receipt } from '../core/failure.ts'
+import { hasFunctions } from '../core/json.ts'
+import { guarded } from '../core/options.ts'
+import type { Option } from '../core/options.ts'
 import type { Payload, Signer } from '../event/payload.ts'
 
 /** Which attempt this is. A sink may ignore it; a layer must pass it on. */
@@ -44,6 +47,14 @@ export interface Sink<in A> {
    */
   readonly close: (within: number) => Task<void>
 }
+
+/** An option that is a sink. What it takes cannot be checked. */
+export const sinkOption = <A>(): Option<Sink<A>> =>
+  guarded(
+    'a Sink, an object with name, deliver, close',
+    (value): value is Sink<A> =>
+      hasFunctions(value, ['deliver', 'close']) && typeof value['name'] === 'string',
+  )
 
 /** Adds behaviour around a sink of any item. Layers compose: `flow(withTimeout(5_000), withConcurrency({ concurrency: 16 }))`. */
 export type Layer = <A>(sink: Sink<A>) => Sink<A>

@@ -8,7 +8,6 @@ import { same } from '../support/check.ts'
 type Command =
   | { readonly do: 'push'; readonly keys: ReadonlyArray<number> }
   | { readonly do: 'pop'; readonly times: number }
-  | { readonly do: 'remove'; readonly every: number }
   | { readonly do: 'drain' }
 
 const key = fc.oneof(
@@ -31,10 +30,6 @@ const commands: fc.Arbitrary<ReadonlyArray<Command>> = fc.array(
         times: fc.oneof(fc.nat({ max: 5 }), fc.nat({ max: 500 })),
       }),
     },
-    {
-      weight: 2,
-      arbitrary: fc.record({ do: fc.constant('remove' as const), every: fc.integer({ min: 1, max: 4 }) }),
-    },
     { weight: 1, arbitrary: fc.constant({ do: 'drain' as const }) },
   ),
   { maxLength: 20, size: 'max' },
@@ -52,11 +47,6 @@ const model = (): Heap<number> => {
     peekKey: () => held[0]?.key,
     peek: () => held[0]?.item,
     pop: () => held.shift()?.item,
-    remove: (matches) => {
-      const all = held.splice(0)
-      held.push(...all.filter(({ item }) => !matches(item)))
-      return all.map(({ item }) => item).filter(matches)
-    },
     drain: () => held.splice(0).map(({ item }) => item),
   }
 }
@@ -79,11 +69,6 @@ const compare = (real: Heap<number>, wanted: Heap<number>, all: ReadonlyArray<Co
       case 'pop':
         for (let i = 0; i < command.times; i++) same(real.pop(), wanted.pop())
         break
-      case 'remove': {
-        const matches = (item: number): boolean => item % command.every === 0
-        same(inOrder(real.remove(matches)), inOrder(wanted.remove(matches)))
-        break
-      }
       case 'drain':
         same(inOrder(real.drain()), inOrder(wanted.drain()))
     }
@@ -103,15 +88,5 @@ describe('heap', () => {
     queue.pop()
     for (const item of ['b', 'c', 'd']) queue.push(7, item)
     expect([queue.pop(), queue.pop(), queue.pop()]).toEqual(['b', 'c', 'd'])
-  })
-
-  it('remove changes nothing when its function throws', () => {
-    const queue = heap<string>()
-    for (const item of ['a', 'b']) queue.push(1, item)
-    const boom = (): never => {
-      throw new Error('boom')
-    }
-    expect(() => queue.remove(boom)).toThrow('boom')
-    expect([queue.pop(), queue.pop()]).toEqual(['a', 'b'])
   })
 })

@@ -124,10 +124,10 @@ it('ready counts events that are still being written to the folder', async () =>
 })
 
 it.each<[unknown, string]>([
-  ['./outbox', 'outbox must be { path } of a folder, or an Outbox'],
-  [null, 'outbox must be { path } of a folder, or an Outbox'],
-  [{ path: 'a', enqueue: undefined }, 'outbox must be { path } of a folder, or an Outbox'],
-  [{}, 'outbox.path is missing: it must be a string that is not empty'],
+  ['./outbox', 'outbox must be an Outbox, or { path } of a folder'],
+  [null, 'outbox must be an Outbox, or { path } of a folder'],
+  [{ path: 'a', enqueue: undefined }, 'unknown option "outbox.enqueue"'],
+  [{}, 'outbox must be an Outbox, or { path } of a folder'],
   [{ path: 5, maxcount: 5 }, 'unknown option "outbox.maxcount"'],
 ])('an outbox of %j is refused', (outbox, fault) => {
   // Not every caller has types.

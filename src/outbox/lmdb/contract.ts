@@ -1,9 +1,12 @@
+import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Awaitable } from '../../core/awaitable.ts'
 import type { Clock } from '../../core/clock.ts'
-import { optional, strict, text, wholeNumber } from '../../core/options.ts'
+import { isRecord } from '../../core/json.ts'
+import { decodeOptions, option, optional, strict, text, wholeNumber } from '../../core/options.ts'
 import type { Option } from '../../core/options.ts'
 import type { Full } from '../../core/refusal.ts'
+import { isOutbox } from '../outbox.ts'
 import type { Entry, Outbox, OutboxStats } from '../outbox.ts'
 
 /** How an item becomes text and is read back. The text is stored as its UTF-8 bytes, unchanged. */
@@ -104,6 +107,15 @@ export const storedIn: Option<StoredIn> = strict({
   keepDead: optional(wholeNumber('items', 0)),
   owner: optional(text),
 })
+
+/** Where items wait: an `Outbox`, whose item type cannot be checked, or the folder of one. */
+export const outboxOption = <A>(): Option<Outbox<A> | StoredIn> =>
+  option('an outbox', (value) => {
+    if (isOutbox(value)) return right(value as Outbox<A>)
+    return isRecord(value) && 'path' in value
+      ? decodeOptions(storedIn, value)
+      : left('must be an Outbox, or { path } of a folder')
+  })
 
 /** What is wrong, in one word that is stable. */
 export type OutboxReason =
