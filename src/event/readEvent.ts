@@ -5,6 +5,7 @@
  * @module
  */
 
+import { isLeft, tryCatch } from 'fp-ts/lib/Either.js'
 import { isRecord, kindOf } from '../core/json.ts'
 import type { Fields } from '../core/json.ts'
 import { PROTO_KEY, UNREADABLE, copyJson, hasToJson, isJson, newLook } from './json.ts'
@@ -260,6 +261,14 @@ const readEvent = (reading: Reading, type: unknown): Kinds.Event | Kinds.Forward
 
 const EXAMPLE = 'must be an object, such as {"type":"track","userId":"u1","event":"Signed Up"}'
 
+/** The first member that throws when it is read; none if the input itself does. */
+const throwingKey = (input: unknown): ReadonlyArray<string> =>
+  isRecord(input)
+    ? Object.keys(input)
+        .filter((key) => isLeft(tryCatch(() => input[key], String)))
+        .slice(0, 1)
+    : []
+
 /** The members of an input, as JSON would see them; undefined if there is no event to make of them. */
 const readMembers = (look: Look, form: Form, input: unknown): Members | undefined => {
   try {
@@ -274,7 +283,7 @@ const readMembers = (look: Look, form: Form, input: unknown): Members | undefine
     // Only own members count.
     return form.membersOf(isPlain ? meant : { ...meant }, look)
   } catch {
-    fault(look, UNREADABLE)
+    fault(look, UNREADABLE, ...throwingKey(input))
     return undefined
   }
 }
