@@ -6,6 +6,7 @@
  */
 
 import { isLeft, tryCatch } from 'fp-ts/lib/Either.js'
+import { constUndefined } from 'fp-ts/lib/function.js'
 import { isRecord, kindOf } from '../core/json.ts'
 import type { Fields } from '../core/json.ts'
 import { PROTO_KEY, UNREADABLE, copyJson, hasToJson, isJson, newLook } from './json.ts'
@@ -262,12 +263,14 @@ const readEvent = (reading: Reading, type: unknown): Kinds.Event | Kinds.Forward
 const EXAMPLE = 'must be an object, such as {"type":"track","userId":"u1","event":"Signed Up"}'
 
 /** The first member that throws when it is read; none if the input itself does. */
-const throwingKey = (input: unknown): ReadonlyArray<string> =>
-  isRecord(input)
-    ? Object.keys(input)
-        .filter((key) => isLeft(tryCatch(() => input[key], String)))
-        .slice(0, 1)
-    : []
+const throwingKey = (input: unknown): ReadonlyArray<string> => {
+  const throws = (of: Fields) => (key: string) => isLeft(tryCatch(() => of[key], constUndefined))
+  const found = tryCatch(
+    () => (isRecord(input) ? Object.keys(input).filter(throws(input)) : []),
+    constUndefined,
+  )
+  return isLeft(found) ? [] : found.right.slice(0, 1)
+}
 
 /** The members of an input, as JSON would see them; undefined if there is no event to make of them. */
 const readMembers = (look: Look, form: Form, input: unknown): Members | undefined => {

@@ -113,7 +113,8 @@ export const toLogger = (logger: Logger, options: ToLoggerOptions = {}): Listene
 
   const write = (level: 'info' | 'warn' | 'error', message: string, fields: Fields): void => {
     // A method may return a promise in spite of its type, and its rejection must not end the process.
-    whenSettled<unknown>(logger[level](oneLine(message), fields), ignore, ignore)
+    const call = (): unknown => logger[level](oneLine(message), fields)
+    whenSettled(call(), ignore, ignore)
   }
 
   const failingSink = (sink: string): FailingSink =>

@@ -83,7 +83,7 @@ describe('what throws costs one item', () => {
           throw new Error(SECRET)
         },
       }),
-    ).toBe('could not be read: looking at it throws an error')
+    ).toBe('type: could not be read: looking at it throws an error')
   })
 })
 
