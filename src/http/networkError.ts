@@ -81,7 +81,9 @@ const meanings = new Map<string, Refused | Retryable>()
  * error's, whose text may hold parts of the request. `isSent`: the request had begun to go out, so the receiver may have got it.
  */
 export const failureOf = (error: Error, isSent: boolean): Refused | Retryable => {
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  const given = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  // A parser error of undici may have no code.
+  const code = error.name === 'HTTPParserError' ? 'HPE_' : given
   if (code === BLOCKED) return refused('blockedAddress', { detail: error.message })
   const key = `${code} ${String(isSent)}`
   const meaning = meanings.get(key) ?? meaningOf(code, isSent)

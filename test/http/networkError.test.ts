@@ -40,6 +40,11 @@ describe('what an error of the network means (DE2)', () => {
     })
   })
 
+  it('a parser error of undici without a code says that the answer is not HTTP', () => {
+    const error = Object.assign(new Error('Expected HTTP/'), { name: 'HTTPParserError', code: undefined })
+    expect(failureOf(error, true).detail).toContain('not HTTP')
+  })
+
   it('the detail says whether a request was sent (DE6), and has no words of the error (webhooks/S34)', () => {
     expect(failureOf(coded('ECONNREFUSED'), false).detail).toContain('no request was sent')
     expect(failureOf(coded('ECONNRESET'), true).detail).not.toContain('no request was sent')
