@@ -13,22 +13,21 @@ import { left } from 'fp-ts/lib/Either.js'
 import { isPromiseLike, messageOf, whenAnswered } from '../core/awaitable.ts'
 import { steady } from '../core/clock.ts'
 import type { Cancel } from '../core/clock.ts'
-import { earliestRetry, expired, retryable, wasStarted } from '../core/failure.ts'
+import { earliestRetry, retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
-import * as Outcome from '../core/outcome.ts'
 import { newId } from '../event/payload.ts'
 import type { ClosedBy } from '../event/payload.ts'
 import { trackingFrame } from '../event/trackingMessage.ts'
 import type { Listener } from '../log/logEvent.ts'
-import type { Entry } from '../outbox/outbox.ts'
+import { decide, lateEnd } from '../outbox/decide.ts'
+import type { Ack, Entry } from '../outbox/outbox.ts'
 import { deadlineOf } from '../policy/retryPolicy.ts'
-import { step } from '../policy/step.ts'
 import type { Wait } from '../policy/step.ts'
 import { nothingToCancel, subscribeTo } from '../sink/layer.ts'
 import type { Sink } from '../sink/sink.ts'
 import type { Message, SentBatch } from './message.ts'
 import { bytesOf } from './messageStore.ts'
-import type { Ended, Entries, MessageStore } from './messageStore.ts'
+import type { Entries, MessageStore } from './messageStore.ts'
 import { ENVELOPE } from './options.ts'
 import type { ClientSettings } from './options.ts'
 
@@ -63,7 +62,7 @@ export const batchRelay = (
   sink: Sink<SentBatch>,
   sent: { batches: number; attempts: number },
   onEvent: Listener,
-  ended: (list: ReadonlyArray<Ended>) => void,
+  ended: (list: ReadonlyArray<Ack<Message>>) => void,
   changed: () => void,
 ) => {
   const { fresh } = store
@@ -158,17 +157,10 @@ export const batchRelay = (
   /** Ends what is past its deadline, after a pause or a restart. */
   const endLate = (entries: Entries): Entries => {
     const at = now()
-    const isLate = ({ progress, firstAttemptAt = at }: Entry<Message>): boolean =>
-      progress !== undefined && at >= firstAttemptAt + window
-    if (!entries.some(isLate)) return entries
-    const late = entries.flatMap((entry): ReadonlyArray<Ended> => {
-      const { item, progress, firstAttemptAt = at } = entry
-      if (progress === undefined || !isLate(entry)) return []
-      const failure = expired(progress.attempts, firstAttemptAt, progress.lastFailure)
-      return [{ entry, outcome: Outcome.expired(item, failure) }]
-    })
+    const late = entries.flatMap((entry) => lateEnd(entry, at, window) ?? [])
+    if (late.length === 0) return entries
     store.ack(late, ended)
-    return entries.filter((entry) => !isLate(entry))
+    return entries.filter((entry) => lateEnd(entry, at, window) === undefined)
   }
 
   const send = (entries: Entries, closedBy: ClosedBy): void => {
@@ -200,29 +192,15 @@ export const batchRelay = (
       // One random number for the batch, so that messages that failed together are retried together.
       let drawn: number | undefined
       const draw = (): number => (drawn ??= random())
-      const over: Ended[] = []
+      const over: Array<Ack<Message>> = []
       const again: Array<Entry<Message>> = []
       let wait: Wait | undefined
       for (const [index, entry] of entries.entries()) {
-        const { id, item, progress } = entry
-        const own = verdicts[index] ?? verdict
-        // If no request was started in the first attempt, it is not counted, and the deadline does not run.
-        const isUnstarted = entry.firstAttemptAt === undefined && own._tag === 'Left' && !wasStarted(own.left)
-        const firstAttemptAt = isUnstarted ? at : (entry.firstAttemptAt ?? startedAt)
-        const next = step(retry, progress, firstAttemptAt, own, at, draw)
-        switch (next._tag) {
-          case 'Deliver':
-            over.push({ entry, outcome: Outcome.delivered(item, next.attempts, next.receipt) })
-            break
-          case 'Reject':
-            over.push({ entry, outcome: Outcome.rejected(item, next.attempts, next.failure) })
-            break
-          case 'Expire':
-            over.push({ entry, outcome: Outcome.expired(item, next.failure) })
-            break
-          case 'Wait':
-            again.push(isUnstarted ? entry : { id, item, firstAttemptAt, progress: next.progress })
-            if (wait === undefined || next.due > wait.due) wait = next
+        const next = decide(retry, entry, startedAt, verdicts[index] ?? verdict, at, draw)
+        if ('outcome' in next) over.push(next)
+        else {
+          again.push(next.entry)
+          if (wait === undefined || next.wait.due > wait.due) wait = next.wait
         }
       }
       if (over.length > 0) store.ack(over, ended)

@@ -13,6 +13,7 @@ import type { CloseResult } from '../outbox/close.ts'
 import { isStoredIn } from '../outbox/lmdb/contract.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
 import { abandonedOf } from '../outbox/outbox.ts'
+import type { Ack } from '../outbox/outbox.ts'
 import { withBisection } from '../sink/bisect.ts'
 import { makeLayer } from '../sink/layer.ts'
 import type { Sink } from '../sink/sink.ts'
@@ -23,10 +24,9 @@ import type { Accepted, AnyEvents, AnyTraits, Client, EventTypes, WithinOptions,
 import { clientCounters } from './counters.ts'
 import { encoder } from './encoder.ts'
 import { changes, held, lifetime } from './lifetime.ts'
-import { messageCodec } from './message.ts'
+import { isMessage, messageCodec } from './message.ts'
 import type { CallType, Message, SentBatch } from './message.ts'
 import { messageStore } from './messageStore.ts'
-import type { Ended } from './messageStore.ts'
 import { checkClientOptions } from './options.ts'
 import type { ClientOptions, ClientSettings } from './options.ts'
 
@@ -94,11 +94,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
         ...settings.outbox,
         codec: messageCodec,
         clock,
-        onCorrupt: ({ id }) => {
-          failedIn('outbox')(new Error(`the stored message ${id} cannot be read: it is a dead letter now`))
-          counted.corrupt(id)
-          afterChange()
-        },
+        onCorrupt: ({ id }) => corrupt(id),
       })
     : settings.outbox
   const isShared = outbox?.watch !== undefined
@@ -121,7 +117,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     }
     outcomes.next(outcome)
   }
-  const ended = (list: ReadonlyArray<Ended>): void => {
+  const ended = (list: ReadonlyArray<Ack<Message>>): void => {
     for (const { entry, outcome } of list) {
       counted.ended(entry.id, outcome)
       report(outcome)
@@ -134,6 +130,12 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     changed()
   }
 
+  const corrupt = (id: string): void => {
+    failedIn('outbox')(new Error(`the stored message ${id} cannot be read: it is a dead letter now`))
+    counted.corrupt(id)
+    afterChange()
+  }
+
   const store = messageStore(
     outbox,
     clock,
@@ -143,6 +145,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
       relay.poll()
       afterChange()
     },
+    corrupt,
     failedIn('outbox'),
   )
   const counted = clientCounters(settings, outbox?.stats, start, store.notStored)
@@ -179,6 +182,10 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
       if (outbox !== undefined) unfinished.push(...(await outbox.takeRemaining()))
     })
     for (const entry of unfinished) {
+      if (!isMessage(entry.item)) {
+        counted.corrupt(entry.id)
+        continue
+      }
       abandoned.push(entry.item)
       const outcome = abandonedOf(entry)
       counted.ended(entry.id, outcome)

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isRecord } from '../core/json.ts'
 import type { BatchPayload, EventPayload } from '../event/payload.ts'
 import type { ItemCodec } from '../outbox/lmdb/contract.ts'
 
@@ -29,6 +30,10 @@ export const itemsOf: Readonly<Record<CallType, readonly [CallType]>> = Object.f
 
 const isCallType = (type: string | undefined): type is CallType =>
   type !== undefined && Object.hasOwn(itemsOf, type)
+
+/** Whether something that an outbox handed out is a message. */
+export const isMessage = (item: unknown): item is Message =>
+  isRecord(item) && typeof item['text'] === 'string' && typeof item['byteLength'] === 'number'
 
 /** The first two keys of every message, as `toTrackingMessage` writes them. */
 const HEAD = /^\{"type":"(\w+)","messageId":("(?:[^"\\]|\\.)*")/

@@ -10,10 +10,12 @@ import { isPromiseLike, whenAnswered } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { heap } from '../core/heap.ts'
-import type { Outcome } from '../core/outcome.ts'
+import { refused } from '../core/failure.ts'
+import { rejected } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
-import type { Entry, Outbox } from '../outbox/outbox.ts'
+import type { Ack, Entry, Outbox } from '../outbox/outbox.ts'
 import { STORE_RETRY_DELAY, storeWrites } from '../outbox/storeWrites.ts'
+import { isMessage } from './message.ts'
 import type { Message } from './message.ts'
 
 export type Entries = ReadonlyArray<Entry<Message>>
@@ -22,12 +24,6 @@ export type MessageStore = ReturnType<typeof messageStore>
 interface Amount {
   readonly count: number
   readonly bytes: number
-}
-
-/** A message that ended. */
-export interface Ended {
-  readonly entry: Entry<Message>
-  readonly outcome: Outcome<Message>
 }
 
 export const bytesOf = (entries: Entries): number => {
@@ -44,6 +40,7 @@ const MAX_UNSAVED = 16
  * @param start what the outbox holds at the start
  * @param placed a message has its entry, and can be leased from now on
  * @param changed the outbox answered, or messages can be leased
+ * @param corrupt the outbox ended something that is no message
  */
 export const messageStore = (
   outbox: Outbox<Message> | undefined,
@@ -51,6 +48,7 @@ export const messageStore = (
   start: { readonly waiting: number; readonly bytes: number },
   placed: (entryId: string, message: Message) => void,
   changed: () => void,
+  corrupt: (entryId: string) => void,
   failed: (error: unknown) => void,
 ) => {
   /** What `leaseNew` can hand out. */
@@ -157,6 +155,17 @@ export const messageStore = (
     ({ saved }) => (outbox?.durable === true ? changed() : saved()),
   )
 
+  /** An outbox of the host may hand out anything: what is no message ends as rejected. */
+  const messagesIn = (stored: Entries): Entries => {
+    const wrong = stored.filter(({ item }) => !isMessage(item))
+    if (outbox === undefined || wrong.length === 0) return stored
+    const failure = refused('rejected', { detail: 'it is not a message' })
+    const acks = wrong.map((entry) => ({ entry, outcome: rejected(entry.item, 0, failure) }))
+    const saved = (): void => wrong.forEach(({ id }) => corrupt(id))
+    writes.save({ run: () => outbox.ack(acks), saved })
+    return stored.filter(({ item }) => isMessage(item))
+  }
+
   return {
     /** What can be leased for its first batch. */
     get fresh(): Amount {
@@ -197,11 +206,12 @@ export const messageStore = (
           if (entry === undefined) break
           all.push(entry)
         }
-        if (retriesOnly) return all
+        const messages = messagesIn(all)
+        if (retriesOnly) return messages
         // Fewer than asked for: nothing else is there. Records that cannot be read were counted, and are never leased.
         if (all.length < count) countFresh(-before.count, -before.bytes)
-        else countFresh(-count, -bytesOf(all))
-        return all
+        else countFresh(-count, -bytesOf(messages))
+        return messages
       }
       return isPromiseLike(answer) ? answer.then(complete) : complete(answer)
     },
@@ -222,7 +232,7 @@ export const messageStore = (
       else writes.save({ run: () => outbox.nack(stored.map((entry) => ({ entry, due }))), saved })
     },
     /** Ends entries. Repeats the write until the store has it. */
-    ack: (list: ReadonlyArray<Ended>, saved: (list: ReadonlyArray<Ended>) => void): void => {
+    ack: (list: ReadonlyArray<Ack<Message>>, saved: (list: ReadonlyArray<Ack<Message>>) => void): void => {
       if (outbox === undefined) {
         saved(list)
         return

@@ -6,15 +6,13 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { backgroundClock, systemRandom } from '../core/clock.ts'
 import type { Clock, Random } from '../core/clock.ts'
-import { hasFunctions, isRecord } from '../core/json.ts'
+import { isRecord } from '../core/json.ts'
 import {
   anyOf,
   clockOption,
   decodeOptions,
   flag,
   func,
-  guarded,
-  methods,
   oneOf,
   option,
   optional,
@@ -37,13 +35,14 @@ import type { IngestionSettings } from '../http/ingestion.ts'
 import type { Egress } from '../http/egress.ts'
 import type { TlsOptions } from '../http/tls.ts'
 import type { Listener } from '../log/logEvent.ts'
+import { loggerOption } from '../log/logger.ts'
 import type { Logger } from '../log/logger.ts'
-import { storedIn } from '../outbox/lmdb/contract.ts'
+import { outboxOption } from '../outbox/lmdb/contract.ts'
 import type { StoredIn } from '../outbox/lmdb/contract.ts'
-import { isOutbox } from '../outbox/outbox.ts'
 import type { Outbox } from '../outbox/outbox.ts'
-import { isRetryPolicy, standard } from '../policy/retryPolicy.ts'
+import { retryOption, standard } from '../policy/retryPolicy.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
+import { sinkOption } from '../sink/sink.ts'
 import type { Sink } from '../sink/sink.ts'
 import type { Message, SentBatch } from './message.ts'
 
@@ -133,19 +132,6 @@ export const ENVELOPE: number = frameBytes(trackingFrame)
 
 const count = wholeNumber('', 1)
 
-const outbox = option<Outbox<Message> | StoredIn>('an outbox', (value) => {
-  // Its items are messages: the client enqueues nothing else.
-  if (isOutbox(value)) return right(value as Outbox<Message>)
-  const isFolder = isRecord(value) && 'path' in value
-  return isFolder ? decodeOptions(storedIn, value) : left('must be an Outbox, or { path } of a folder')
-})
-
-const sink = guarded(
-  'a Sink, an object with name, deliver, close',
-  (value): value is Sink<SentBatch> =>
-    hasFunctions(value, ['deliver', 'close']) && typeof value['name'] === 'string',
-)
-
 const readDefaults = eventReader()
 
 /** Part of every call. It is checked as the field of a screen call, whose rules include those of the other kinds. */
@@ -170,20 +156,14 @@ const shape = {
   maxBytes: withDefault(count, 33_554_432),
   overflow: withDefault(oneOf<Overflow>('error', 'dropNewest', 'dropOldest'), 'error'),
   concurrency: withDefault(count, 1),
-  retry: withDefault(guarded('a RetryPolicy, made with the constructors', isRetryPolicy), standard),
+  retry: withDefault(retryOption, standard),
   timeout: withDefault(count, 10_000),
   integrations: optional(partOfCall('integrations')),
   context: optional(partOfCall('context')),
   enabled: withDefault(flag, true),
-  outbox: optional(outbox),
-  sink: optional(sink),
-  logger: optional(
-    anyOf<Logger | false>(
-      'must be a Logger, an object with debug, info, warn, error, or false',
-      oneOf(false),
-      methods<Logger>('a Logger', 'debug', 'info', 'warn', 'error'),
-    ),
-  ),
+  outbox: optional(outboxOption<Message>()),
+  sink: optional(sinkOption<SentBatch>()),
+  logger: optional(loggerOption),
   onEvent: optional(func<Listener>()),
   waitUntil: optional(func<(ended: Promise<unknown>) => void>()),
   drainOnExit: withDefault(

@@ -17,8 +17,7 @@ import { isPromiseLike, whenAnswered } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import { steady } from '../core/clock.ts'
 import type { Cancel, Clock, Random } from '../core/clock.ts'
-import * as Failure from '../core/failure.ts'
-import type { Verdict } from '../core/failure.ts'
+import type { Failure, Verdict } from '../core/failure.ts'
 import * as Outcome from '../core/outcome.ts'
 import { serialQueue } from '../core/queue.ts'
 import { closed } from '../core/refusal.ts'
@@ -29,8 +28,8 @@ import { callSafely } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { deadlineOf } from '../policy/retryPolicy.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
-import { step } from '../policy/step.ts'
 import type { Sink } from '../sink/sink.ts'
+import { decide, lateEnd } from './decide.ts'
 import { deliveries } from './deliveries.ts'
 import { abandonedOf } from './outbox.ts'
 import type { Ack, EndedDeadLetter, Entry, Nack, Outbox } from './outbox.ts'
@@ -59,7 +58,7 @@ export interface Relay<A> {
   /** Adds an item to the outbox. `Full` if there is no room, `Closed` after `stopAccepting`. */
   readonly offer: (item: A) => Awaitable<Either<Full | Closed, Entry<A>>>
   /** Adds an item for which the outbox has no room to its dead letters. */
-  readonly offerDead: (item: A, failure: Failure.Failure) => Awaitable<Either<Closed, void>>
+  readonly offerDead: (item: A, failure: Failure) => Awaitable<Either<Closed, void>>
   /** From now on `offer` answers `Closed`. */
   readonly stopAccepting: () => void
   /** From now on no delivery starts. Those in flight continue. */
@@ -166,29 +165,16 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
 
   const onVerdict = (entry: Entry<A>, startedAt: number, verdict: Verdict): void => {
     const at = now()
-    const { id, item } = entry
-    // If no request was made in the first attempt, it does not count: neither as an attempt nor for the deadline.
-    const isUnstarted =
-      entry.firstAttemptAt === undefined && isLeft(verdict) && !Failure.wasStarted(verdict.left)
-    const firstAttemptAt = isUnstarted ? at : startedAt
-    const next = step(retry, entry.progress, firstAttemptAt, verdict, at, random)
-    switch (next._tag) {
-      case 'Deliver':
-        save({ entry, outcome: Outcome.delivered(item, next.attempts, next.receipt) })
-        return
-      case 'Reject':
-        save({ entry, outcome: Outcome.rejected(item, next.attempts, next.failure) })
-        return
-      case 'Expire':
-        save({ entry, outcome: Outcome.expired(item, next.failure) })
-        return
-      case 'Wait': {
-        const { progress, due, delay, because } = next
-        const attempts = isUnstarted ? 0 : progress.attempts
-        log({ _tag: 'Waiting', at, item, attempts, failure: progress.lastFailure, delay, because })
-        save({ entry: isUnstarted ? entry : { id, item, firstAttemptAt, progress }, due })
-      }
+    const next = decide(retry, entry, startedAt, verdict, at, random)
+    if ('outcome' in next) {
+      save(next)
+      return
     }
+    const { wait, attempts } = next
+    const { due, delay, because } = wait
+    const failure = wait.progress.lastFailure
+    log({ _tag: 'Waiting', at, item: entry.item, attempts, failure, delay, because })
+    save({ entry: next.entry, due })
   }
 
   const inFlight = deliveries(sink, onVerdict, changed, defect)
@@ -196,15 +182,10 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
   const start = (entry: Entry<A>): void => {
     const at = now()
     const firstAttemptAt = entry.firstAttemptAt ?? at
-    if (isStopped()) {
-      leftOver.push(entry)
-    } else if (entry.progress !== undefined && at >= firstAttemptAt + window) {
-      const { attempts, lastFailure } = entry.progress
-      const failure = Failure.expired(attempts, firstAttemptAt, lastFailure)
-      save({ entry, outcome: Outcome.expired(entry.item, failure) })
-    } else {
-      inFlight.start(entry, firstAttemptAt, firstAttemptAt + window)
-    }
+    const late = lateEnd(entry, at, window)
+    if (isStopped()) leftOver.push(entry)
+    else if (late !== undefined) save(late)
+    else inFlight.start(entry, firstAttemptAt, firstAttemptAt + window)
   }
 
   const { poll, pollNew, isPolling, clearTimer } = poller(

@@ -1,19 +1,19 @@
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { EMPTY, Observable, catchError, expand, filter, map, mergeMap, of } from 'rxjs'
+import { left, right } from 'fp-ts/lib/Either.js'
 import { messageOf } from '../core/awaitable.ts'
 import { steady, systemClock, systemRandom } from '../core/clock.ts'
 import type { Clock, Random } from '../core/clock.ts'
-import { expired, retryable, wasStarted } from '../core/failure.ts'
+import { expired, retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { checkOptions, wholeNumber } from '../core/options.ts'
-import type { Progress } from '../core/outcome.ts'
 import { callSafely } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { deadlineOf } from '../policy/retryPolicy.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
-import { step } from '../policy/step.ts'
-import { makeLayer, makeSink, nothingToCancel } from '../sink/layer.ts'
-import type { Attempt, Layer, Sink } from '../sink/sink.ts'
+import { makeSink, nothingToCancel, subscribeTo } from '../sink/layer.ts'
+import type { Subscribe } from '../sink/layer.ts'
+import type { Layer, Sink } from '../sink/sink.ts'
+import { decide } from './decide.ts'
+import type { Entry } from './outbox.ts'
 
 /** Options of `withRetry`. */
 export interface RetryOptions {
@@ -26,20 +26,6 @@ export interface RetryOptions {
   /** Receives `Waiting` and `Defect` log events. */
   readonly onEvent?: Listener
 }
-
-/** What the next attempt needs. */
-interface Retry {
-  /** Milliseconds; 0 for the first attempt. */
-  readonly delay: number
-  readonly firstAttemptAt: number | undefined
-  readonly progress: Progress | undefined
-}
-
-type Step = Verdict | Retry
-
-const FIRST: Retry = { delay: 0, firstAttemptAt: undefined, progress: undefined }
-
-const isVerdict = (each: Step): each is Verdict => '_tag' in each
 
 /**
  * A layer that retries a sink by a policy, for use outside a stream and for single sinks. Use it or the retries of `deliver`,
@@ -64,92 +50,96 @@ export const withRetry = (policy: RetryPolicy, options: RetryOptions = {}): Laye
   checkOptions('maxCount of withRetry', wholeNumber('items', 1), maxCount)
   const now = steady(clock)
   const window = deadlineOf(policy)
-  const wait = (delay: number): Observable<void> =>
-    new Observable((subscriber) =>
-      clock.schedule(delay, () => {
-        subscriber.next()
-        subscriber.complete()
-      }),
-    )
   const log: Listener = (event) => {
     if (onEvent !== undefined) callSafely(onEvent, event, () => undefined)
   }
 
   return <A>(inner: Sink<A>): Sink<A> => {
-    const { deliver } = makeLayer(inner, (subscribe) => subscribe)
+    const subscribe = subscribeTo(inner)
     /** How to close each delivery in flight or waiting. */
     const open = new Set<() => void>()
     let isClosed = false
 
-    /** One attempt: a verdict, or when the next one is due. */
-    const attempt = (item: A, outer: Attempt, retry: Retry): Observable<Step> => {
-      const { firstAttemptAt, progress } = retry
-      const startedAt = firstAttemptAt ?? now()
-      const until = Math.min(outer.until, startedAt + window)
-      const lastFailure = progress?.lastFailure ?? outer.lastFailure
-      const attempts = progress?.attempts ?? 0
-      if (now() >= until) return of(left(expired(attempts, startedAt, lastFailure ?? retryable('late'))))
-      let hasVerdict = false
-      return deliver(item, { number: attempts + 1, until, lastFailure }).pipe(
-        catchError((error: unknown) => {
-          log({ _tag: 'Defect', at: now(), where: inner.name, error })
-          return hasVerdict ? EMPTY : of(left(retryable('defect', { detail: messageOf(error) })))
-        }),
-        map((verdict) => {
+    const start: Subscribe<A> = (item, outer, observer) => {
+      let cancelAttempt = nothingToCancel
+      let cancelTimer = nothingToCancel
+      const end = (verdict: Verdict): void => {
+        observer.next(verdict)
+        observer.complete()
+      }
+      const close = (): void => end(left(retryable('closed')))
+
+      const attempt = (entry: Entry<A>): void => {
+        const { firstAttemptAt: startedAt = now(), progress } = entry
+        const until = Math.min(outer.until, startedAt + window)
+        const lastFailure = progress?.lastFailure ?? outer.lastFailure
+        const attempts = progress?.attempts ?? 0
+        if (now() >= until) {
+          end(left(expired(attempts, startedAt, lastFailure ?? retryable('late'))))
+          return
+        }
+        let hasVerdict = false
+        let isFinal = false
+
+        const settle = (verdict: Verdict): void => {
           hasVerdict = true
-          return next(item, outer, verdict, startedAt, retry)
-        }),
-      )
+          const at = now()
+          const next = decide(policy, entry, startedAt, verdict, at, random)
+          if ('outcome' in next) {
+            const { outcome } = next
+            isFinal = true
+            observer.next(outcome._tag === 'Delivered' ? right(outcome.receipt) : left(outcome.failure))
+            return
+          }
+          const { delay, because, due, progress: after } = next.wait
+          const failure = after.lastFailure
+          if (due >= outer.until) {
+            isFinal = true
+            observer.next(left(expired(after.attempts, startedAt, failure)))
+            return
+          }
+          log({ _tag: 'Waiting', at, item, attempts: next.attempts, failure, delay, because })
+          cancelTimer = clock.schedule(delay, () => {
+            cancelAttempt()
+            attempt(next.entry)
+          })
+        }
+        const finish = (): void => {
+          if (isFinal) observer.complete()
+        }
+
+        cancelAttempt = subscribe(
+          item,
+          { number: attempts + 1, until, lastFailure },
+          {
+            next: settle,
+            complete: finish,
+            error: (error) => {
+              log({ _tag: 'Defect', at: now(), where: inner.name, error })
+              if (!hasVerdict) settle(left(retryable('defect', { detail: messageOf(error) })))
+              finish()
+            },
+          },
+        )
+      }
+
+      if (isClosed || open.size >= maxCount) {
+        end(left(retryable(isClosed ? 'closed' : 'full')))
+        return nothingToCancel
+      }
+      open.add(close)
+      attempt({ id: '', item, firstAttemptAt: undefined, progress: undefined })
+      return () => {
+        open.delete(close)
+        cancelTimer()
+        cancelAttempt()
+      }
     }
 
-    const next = (item: A, outer: Attempt, verdict: Verdict, startedAt: number, retry: Retry): Step => {
-      const at = now()
-      // If no request was made in the first attempt, it does not count.
-      const isUnstarted = retry.firstAttemptAt === undefined && isLeft(verdict) && !wasStarted(verdict.left)
-      const result = step(policy, retry.progress, isUnstarted ? at : startedAt, verdict, at, random)
-      if (result._tag === 'Deliver') return right(result.receipt)
-      if (result._tag !== 'Wait') return left(result.failure)
-      const { delay, because, due, progress } = result
-      const { attempts, lastFailure: failure } = progress
-      if (due >= outer.until) return left(expired(attempts, startedAt, failure))
-      log({ _tag: 'Waiting', at, item, attempts: isUnstarted ? 0 : attempts, failure, delay, because })
-      return isUnstarted ? { ...retry, delay } : { delay, firstAttemptAt: startedAt, progress }
-    }
-
-    return makeSink<A>(
-      inner.name,
-      (item, outer, observer) => {
-        const endAs = (reason: 'closed' | 'full'): void => {
-          observer.next(left(retryable(reason)))
-          observer.complete()
-        }
-        const close = (): void => endAs('closed')
-        if (isClosed || open.size >= maxCount) {
-          endAs(isClosed ? 'closed' : 'full')
-          return nothingToCancel
-        }
-        open.add(close)
-        const subscription = of<Step>(FIRST)
-          .pipe(
-            expand((each) => {
-              if (isVerdict(each)) return EMPTY
-              // The first attempt starts at once.
-              if (each.delay === 0) return attempt(item, outer, each)
-              return wait(each.delay).pipe(mergeMap(() => attempt(item, outer, each)))
-            }),
-            filter(isVerdict),
-          )
-          .subscribe(observer)
-        return () => {
-          open.delete(close)
-          subscription.unsubscribe()
-        }
-      },
-      (within) => () => {
-        isClosed = true
-        for (const close of [...open]) close()
-        return inner.close(within)()
-      },
-    )
+    return makeSink<A>(inner.name, start, (within) => () => {
+      isClosed = true
+      for (const close of [...open]) close()
+      return inner.close(within)()
+    })
   }
 }

@@ -1,0 +1,67 @@
+/**
+ * What becomes of an entry: the one place where a verdict turns into an outcome or a retry.
+ *
+ * @module
+ */
+import type { Random } from '../core/clock.ts'
+import { expired, wasStarted } from '../core/failure.ts'
+import type { Verdict } from '../core/failure.ts'
+import { expired as expiredOutcome, delivered, rejected } from '../core/outcome.ts'
+import type { Delivered, Expired, Rejected } from '../core/outcome.ts'
+import type { RetryPolicy } from '../policy/retryPolicy.ts'
+import { step } from '../policy/step.ts'
+import type { Wait } from '../policy/step.ts'
+import type { Ack, Entry } from './outbox.ts'
+
+interface End<A> {
+  readonly entry: Entry<A>
+  readonly outcome: Delivered<A> | Rejected<A> | Expired<A>
+}
+
+/** The entry waits, with its new progress. `attempts` counts those that started a request. */
+interface Again<A> {
+  readonly entry: Entry<A>
+  readonly wait: Wait
+  readonly attempts: number
+}
+
+/** `startedAt`: when this attempt started, if it was the first one. */
+export const decide = <A>(
+  retry: RetryPolicy,
+  entry: Entry<A>,
+  startedAt: number,
+  verdict: Verdict,
+  at: number,
+  random: Random,
+): End<A> | Again<A> => {
+  const { id, item, progress } = entry
+  // If no request was started in the first attempt, it is not counted, and the deadline does not run.
+  const isUnstarted =
+    entry.firstAttemptAt === undefined && verdict._tag === 'Left' && !wasStarted(verdict.left)
+  const firstAttemptAt = isUnstarted ? at : (entry.firstAttemptAt ?? startedAt)
+  const next = step(retry, progress, firstAttemptAt, verdict, at, random)
+  switch (next._tag) {
+    case 'Deliver':
+      return { entry, outcome: delivered(item, next.attempts, next.receipt) }
+    case 'Reject':
+      return { entry, outcome: rejected(item, next.attempts, next.failure) }
+    case 'Expire':
+      return { entry, outcome: expiredOutcome(item, next.failure) }
+    case 'Wait':
+      return isUnstarted
+        ? { entry, wait: next, attempts: 0 }
+        : {
+            entry: { id, item, firstAttemptAt, progress: next.progress },
+            wait: next,
+            attempts: next.progress.attempts,
+          }
+  }
+}
+
+/** The end of an entry that is past its deadline, after a pause or a restart; undefined if it is not. */
+export const lateEnd = <A>(entry: Entry<A>, at: number, window: number): Ack<A> | undefined => {
+  const { item, progress, firstAttemptAt } = entry
+  if (progress === undefined || firstAttemptAt === undefined || at < firstAttemptAt + window) return undefined
+  const failure = expired(progress.attempts, firstAttemptAt, progress.lastFailure)
+  return { entry, outcome: expiredOutcome(item, failure) }
+}
