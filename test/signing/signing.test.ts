@@ -10,7 +10,7 @@ import type { Secret } from '../../src/signing/secret.ts'
 import { sign, signerOf } from '../../src/signing/sign.ts'
 import { verifyParsed, verifyRaw } from '../../src/signing/verify.ts'
 import type { Mismatch, Verified } from '../../src/signing/verify.ts'
-import { trickyBodies, unwritable } from './bodies.ts'
+import { hostile } from '../fixtures/hostile.ts'
 
 const secretOf = (text: string): Secret => {
   const made = secretFrom(text)
@@ -197,43 +197,38 @@ describe('sign', () => {
 })
 
 describe('the tricky bodies', () => {
-  it('are all there', () => {
-    const rows = new Set(trickyBodies.map(({ row }) => row))
-    expect([...rows]).toEqual(Array.from({ length: 31 }, (_, i) => i + 1))
-  })
-
-  it.each(trickyBodies)('row $row verifies raw, from any writer: $wire', ({ wire }) =>
-    expect(verifyRaw('s', Buffer.from(wire), sign('s', wire))._tag).toBe('Right'),
+  const parsedForm: Readonly<Record<number, string>> = {
+    12: 'differs',
+    14: 'agrees',
+    25: 'cannotParse',
+    30: 'cannotWrite',
+  }
+  const wires = hostile.flatMap(({ row, wire, ours }) =>
+    wire === undefined
+      ? []
+      : [{ row, wire, ours, parsed: parsedForm[row] ?? (ours === wire ? 'agrees' : 'differs') }],
   )
 
-  it.each(trickyBodies)(
-    'row $row $parsed when its parsed form is written anew: $wire',
-    ({ wire, parsed }) => {
-      const outcome = (): string => {
-        try {
-          const result = verifyParsed('s', JSON.parse(wire), sign('s', wire))
-          if (result._tag === 'Right') return 'agrees'
-          return result.left.reason === 'badBody' ? 'cannotWrite' : 'differs'
-        } catch {
-          return 'cannotParse'
-        }
+  it.each(wires)('row $row: $wire verifies raw; written anew it $parsed', ({ wire, ours, parsed }) => {
+    expect(verifyRaw('s', Buffer.from(wire), sign('s', wire))._tag).toBe('Right')
+    const outcome = (): string => {
+      try {
+        const result = verifyParsed('s', JSON.parse(wire), sign('s', wire))
+        if (result._tag === 'Right') return 'agrees'
+        return result.left.reason === 'badBody' ? 'cannotWrite' : 'differs'
+      } catch {
+        return 'cannotParse'
       }
-      expect(outcome()).toBe(parsed)
-    },
-  )
-
-  const ours = trickyBodies.flatMap(({ row, wire, ours: text }) =>
-    text === undefined ? [] : [{ row, wire, text }],
-  )
-
-  it.each(ours)('row $row is sent as $text and then verifies both ways', ({ wire, text }) => {
-    expect(JSON.stringify(JSON.parse(wire))).toBe(text)
-    const signature = sign('s', text)
-    expect(verifyRaw('s', Buffer.from(text), signature)._tag).toBe('Right')
-    expect(verifyParsed('s', JSON.parse(text), signature)._tag).toBe('Right')
+    }
+    expect(outcome()).toBe(parsed)
+    if (ours === undefined) return
+    expect(verifyRaw('s', Buffer.from(ours), sign('s', ours))._tag).toBe('Right')
+    expect(verifyParsed('s', JSON.parse(ours), sign('s', ours))._tag).toBe('Right')
   })
 
-  it.each(unwritable.map((value) => [value]))('row 31, %s, is no body', (value) =>
+  const cycle: Record<string, unknown> = {}
+  cycle['self'] = cycle
+  it.each([[{ n: 1n }], [cycle], [() => undefined], [Symbol('s')], [undefined]])('%s is no body', (value) =>
     expect(verifyParsed('s', value, sign('s', '{}'))).toMatchObject({ left: { reason: 'badBody' } }),
   )
 })
