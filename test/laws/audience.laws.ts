@@ -11,7 +11,7 @@ import {
   traitNameOf,
 } from '../../src/collector/audience.ts'
 import type { Change, Sync } from '../../src/collector/audience.ts'
-import { same } from '../support/law.ts'
+import { same } from '../support/check.ts'
 
 export type Pairs<V> = ReadonlyArray<readonly [userId: string, value: V]>
 type Changes = ReadonlyArray<Change<unknown>>

@@ -3,16 +3,14 @@ import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { Subject } from 'rxjs'
-import { describe, expect, it } from 'vitest'
+import { describe, it } from 'vitest'
 import type { TooLarge } from '../../src/core/refusal.ts'
 import { bodyOf, frameBytes } from '../../src/event/payload.ts'
 import type { BatchPayload, ClosedBy, EventPayload, Payload } from '../../src/event/payload.ts'
 import { batch } from '../../src/operators/batch.ts'
 import type { BatchOptions } from '../../src/operators/batch.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { fullDescribe } from '../support/full.ts'
-import { holds, law, same } from '../support/law.ts'
-import type { Law } from '../support/law.ts'
+import { holds, law, type PlainLaw, same } from '../support/check.ts'
 
 type Settings = Required<Pick<BatchOptions, 'maxCount' | 'maxBytes' | 'maxDelay' | 'delayFrom' | 'frame'>>
 
@@ -469,7 +467,7 @@ const laws = [
   }),
 ]
 
-export const batchLaws = (make: BatchUnderTest): ReadonlyArray<Law> =>
+export const batchLaws = (make: BatchUnderTest): ReadonlyArray<PlainLaw> =>
   laws.map(({ id, options, check }) =>
     law(
       id,
@@ -478,26 +476,3 @@ export const batchLaws = (make: BatchUnderTest): ReadonlyArray<Law> =>
   )
 
 describe('batch keeps the law', () => it.each(batchLaws(batch))('$id', ({ check }) => check()))
-
-fullDescribe('the worlds of the laws', () => {
-  const traces = fc
-    .sample(world({ within: true }), { numRuns: 1_000, seed: 1 })
-    .map((asked) => ({ ...asked, trace: play(batch, asked), batches: batchesOf(play(batch, asked)) }))
-
-  it.each<readonly [string, (played: (typeof traces)[number]) => boolean]>([
-    ...(['count', 'bytes', 'delay', 'flush', 'end'] as const).map(
-      (cause): [string, (played: (typeof traces)[number]) => boolean] => [
-        `batches closed by ${cause}`,
-        ({ batches }) => batches.some(({ closedBy }) => closedBy === cause),
-      ],
-    ),
-    ['full bodies', ({ batches, settings }) => batches.some((each) => each.byteLength === settings.maxBytes)],
-    ['items too large', ({ trace }) => trace.events.some(({ kind }) => kind === 'refused')],
-    ['a rest on unsubscription', ({ trace }) => trace.abandoned.length > 0],
-    [
-      'the exact delay',
-      ({ batches, settings }) =>
-        batches.some(({ at, items }) => at - (items[0]?.at ?? 0) === settings.maxDelay),
-    ],
-  ])('have %s', (_, isThere) => expect(traces.filter(isThere).length).toBeGreaterThan(50))
-})

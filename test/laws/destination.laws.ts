@@ -14,9 +14,8 @@ import { virtualClock } from '../../src/testing/virtualClock.ts'
 import type { VirtualClock } from '../../src/testing/virtualClock.ts'
 import type { Destination } from '../../src/destination/destination.ts'
 import { openOver, track } from '../destination/virtual.ts'
-import { describe, expect, it } from 'vitest'
+import { describe, it } from 'vitest'
 import { holds, lawTable, same } from '../support/check.ts'
-import { fullTest } from '../support/full.ts'
 
 export type OpenDestination = (...given: Required<Parameters<typeof openOver>>) => Destination
 
@@ -283,21 +282,4 @@ export const destinationLaws = lawTable(world, (open: OpenDestination, given) =>
 
 describe('a destination', () => {
   it('keeps its laws in random worlds', () => fc.assert(destinationLaws.all(openOver)))
-
-  fullTest('is tried in worlds with every end, in order, and with timeouts', async () => {
-    const traces = await Promise.all(
-      fc.sample(world, 300).map(async (given) => ({ given, trace: await play(given, openOver) })),
-    )
-    const share = (has: (one: (typeof traces)[number]) => boolean): number =>
-      traces.filter(has).length / traces.length
-    const ends = { Delivered: 0.2, Rejected: 0.01, Expired: 0.05, Abandoned: 0.05 }
-    for (const [tag, least] of Object.entries(ends))
-      expect(share(({ trace }) => tagsOf(trace).includes(tag))).toBeGreaterThan(least)
-    expect(share(({ trace }) => trace.refused > 0)).toBeGreaterThan(0.05)
-    expect(share(({ given, trace }) => given.ordered && trace.told.length > 3)).toBeGreaterThan(0.05)
-    const timedOut = share(({ given, trace }) =>
-      trace.calls.flat().some(({ startedAt, endedAt }) => endedAt === startedAt + given.timeout),
-    )
-    expect(timedOut).toBeGreaterThan(0.02)
-  })
 })

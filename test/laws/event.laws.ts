@@ -19,8 +19,7 @@ import { anyCall, mutated } from '../arbitraries/call.ts'
 import { faulty } from '../arbitraries/faultyCall.ts'
 import { SECRET, alive, anyInput } from '../arbitraries/unreadable.ts'
 import { momentText } from '../arbitraries/momentText.ts'
-import { holds, law, same } from '../support/law.ts'
-import type { Law } from '../support/law.ts'
+import { holds, law, type PlainLaw, same } from '../support/check.ts'
 
 /** What taking something in gives: the event, or what is wrong. */
 export type Taken<E> = { readonly event: E } | { readonly faults: ReadonlyArray<Fault> }
@@ -52,7 +51,7 @@ const refused = (result: Taken<unknown>): ReadonlyArray<Fault> => {
 
 const clone = (value: unknown): unknown => structuredClone(value)
 
-export const eventLaws = (road: Road): ReadonlyArray<Law> => [
+export const eventLaws = (road: Road): ReadonlyArray<PlainLaw> => [
   law(
     'EV6 an event is what its body says',
     fc.property(arbitrary.forwarded, (event) => same(taken(road.fromBody(road.toBody(event))), event)),

@@ -1,12 +1,11 @@
 import { Buffer } from 'node:buffer'
 import type { Either } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, it } from 'vitest'
 import { ndjson } from '../../src/sources/ndjson.ts'
 import type { BadLine, Line } from '../../src/sources/ndjson.ts'
 import { holds, same } from '../support/check.ts'
 import type { Law } from '../support/check.ts'
-import { fullTest } from '../support/full.ts'
 
 export type Chunk = Uint8Array | string
 export type ReadNdjson = (
@@ -197,16 +196,5 @@ export const ndjsonLaws = (read: ReadNdjson): ReadonlyArray<Law> => [
 describe('ndjson', () => {
   it.each(ndjsonLaws(ndjson))('$id', async ({ property }) => {
     await fc.assert(property)
-  })
-
-  fullTest('meets other alphabets, cut characters, byte order marks and last lines', () => {
-    const files = fc.sample(file, 1_000)
-    const share = (has: (of: (typeof files)[number]) => boolean): number => files.filter(has).length / 1_000
-    expect(share(({ values }) => values.length >= 4)).toBeGreaterThan(0.2)
-    expect(
-      share(({ values, cuts }) => /[\ud800-\udbff]/.test(JSON.stringify(values)) && Math.max(...cuts) < 5),
-    ).toBeGreaterThan(0.02)
-    expect(share(({ bom, cuts }) => bom && (cuts[0] ?? 9) < 3)).toBeGreaterThan(0.05)
-    expect(share(({ lastBreak, values }) => !lastBreak && values.length > 0)).toBeGreaterThan(0.1)
   })
 })

@@ -8,7 +8,7 @@ import { ordered } from '../../src/outbox/ordered.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { relay } from '../../src/outbox/relay.ts'
 import { exponential } from '../../src/policy/retryPolicy.ts'
-import { makeSink } from '../../src/sink/layer.ts'
+import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const PLENTY = 100
@@ -69,10 +69,7 @@ const play = async (make: MakeOrdered, { items, maxInFlight, maxBehind, isSlow, 
   const counted: Outbox<number> = {
     ...inner,
     lease: async (now, limits) => {
-      if (isSlow)
-        await new Promise<void>((resolve) => {
-          clock.schedule(1, resolve)
-        })
+      if (isSlow) await new Promise<void>((resolve) => void clock.schedule(1, resolve))
       const entries = await inner.lease(now, limits)
       leased += entries.length
       return entries
@@ -86,24 +83,19 @@ const play = async (make: MakeOrdered, { items, maxInFlight, maxBehind, isSlow, 
       return inner.ack(list)
     },
   }
-  const sink = makeSink<number>(
-    's',
-    (n, attempt, observer) => {
+  const sink = scriptedSink<number>({
+    clock,
+    reply: (n, { number }) => {
       const { busy = 0, isFinal = true, after = 0 } = items[n] ?? {}
       if (!started.includes(n)) started.push(n)
       for (const other of before(n))
         if (!ended.includes(other)) faults.push(['order', `${String(n)} before ${String(other)}`])
       // What is in flight, and what is asked for at once, is not held behind others.
       if (leased > maxBehind + 2 * maxInFlight + 1) faults.push(['bound', `${String(leased)} leased`])
-      const tell = (): void => {
-        const last = isFinal ? right({ sink: 's' }) : left(refused('no'))
-        observer.next(attempt.number <= busy ? left(retryable('busy')) : last)
-        observer.complete()
-      }
-      return clock.schedule(after, tell)
+      const last = isFinal ? right({ sink: 's' }) : left(refused('no'))
+      return { verdict: number <= busy ? left(retryable('busy')) : last, after }
     },
-    () => () => Promise.resolve(),
-  )
+  })
   const work = relay<number>({
     sink,
     outbox: make(

@@ -24,8 +24,7 @@ import type { RetryPolicy } from '../../src/policy/retryPolicy.ts'
 import { step } from '../../src/policy/step.ts'
 import type { Step, Wait } from '../../src/policy/step.ts'
 import { anyPolicy, ms } from '../arbitraries/policy.ts'
-import { holds, law, same } from '../support/law.ts'
-import type { Law } from '../support/law.ts'
+import { holds, law, type PlainLaw, same } from '../support/check.ts'
 
 /** What is tested: `step`, or a mutant of it. */
 export type StepFunction = typeof step
@@ -400,7 +399,7 @@ const pure: Check = (step, at) => {
 }
 
 /** The laws, over an implementation of `step`. */
-const stepLaws = (step: StepFunction): ReadonlyArray<Law> =>
+const stepLaws = (step: StepFunction): ReadonlyArray<PlainLaw> =>
   Object.entries({
     R2,
     R3,
@@ -445,13 +444,13 @@ const effect = (
 const { concat, empty } = Monoid
 
 /** The laws, over an implementation of `step`. */
-const combineLaws = (step: StepFunction): ReadonlyArray<Law> => {
+const combineLaws = (step: StepFunction): ReadonlyArray<PlainLaw> => {
   const equal = (a: RetryPolicy, b: RetryPolicy, moment: AnyMoment): void =>
     same(effect(step, a, moment), effect(step, b, moment))
   const lawOf = (
     id: string,
     check: (a: RetryPolicy, b: RetryPolicy, c: RetryPolicy, moment: AnyMoment) => void,
-  ): Law => law(id, fc.property(anyPolicy, anyPolicy, anyPolicy, momentOfAny, check))
+  ): PlainLaw => law(id, fc.property(anyPolicy, anyPolicy, anyPolicy, momentOfAny, check))
   return [
     lawOf('associative', (a, b, c, moment) =>
       equal(concat(concat(a, b), c), concat(a, concat(b, c)), moment),
@@ -483,7 +482,7 @@ const combineLaws = (step: StepFunction): ReadonlyArray<Law> => {
   ]
 }
 
-export const policyLaws = (implementation: StepFunction): ReadonlyArray<Law> => [
+export const policyLaws = (implementation: StepFunction): ReadonlyArray<PlainLaw> => [
   ...stepLaws(implementation),
   ...combineLaws(implementation),
 ]

@@ -1,14 +1,13 @@
 import * as fc from 'fast-check'
 import { bufferCount, map, mergeMap, Observable, of, timer } from 'rxjs'
 import type { OperatorFunction } from 'rxjs'
-import { describe, expect, it } from 'vitest'
+import { describe, it } from 'vitest'
 import { toScheduler } from '../../src/core/clock.ts'
 import { pull } from '../../src/sources/pull.ts'
 import type { PullOptions } from '../../src/sources/pull.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import type { VirtualClock } from '../../src/testing/virtualClock.ts'
 import { holds, same } from '../support/check.ts'
-import { fullTest } from '../support/full.ts'
 
 export type MakePull = <T, R>(
   iterable: AsyncIterable<T> | Iterable<T>,
@@ -220,22 +219,5 @@ export const pullLaws = (make: MakePull) =>
 describe('pull', () => {
   it.each(pullLaws(pull))('$id', async ({ property }) => {
     await fc.assert(property)
-  })
-
-  fullTest('meets full windows, several turns, and every end', async () => {
-    const played = await Promise.all(
-      fc.sample(world, 1_000).map(async (asked) => ({ asked, ...(await play(pull, asked)) })),
-    )
-    const share = (has: (one: (typeof played)[number]) => boolean): number =>
-      played.filter(has).length / played.length
-    expect(share(({ most, asked }) => most >= asked.window && asked.total > asked.window)).toBeGreaterThan(
-      0.05,
-    )
-    expect(share(({ came }) => came.length > 256)).toBeGreaterThan(0.05)
-    expect(share(({ end }) => end === 'complete')).toBeGreaterThan(0.1)
-    expect(share(({ end }) => end === 'error')).toBeGreaterThan(0.1)
-    expect(share(({ pulledAtStop, came }) => pulledAtStop !== undefined && came.length > 0)).toBeGreaterThan(
-      0.01,
-    )
   })
 })

@@ -1,11 +1,10 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, it } from 'vitest'
 import type { Abandoned, Dropped } from '../../src/core/outcome.ts'
 import { push } from '../../src/sources/push.ts'
 import type { NotTaken, Push, PushOptions } from '../../src/sources/push.ts'
 import { holds, same, turns } from '../support/check.ts'
-import { fullTest } from '../support/full.ts'
 
 export interface Item {
   readonly n: number
@@ -244,16 +243,5 @@ export const pushLaws = (make: MakePush) =>
 describe('push', () => {
   it.each(pushLaws(push))('$id', async ({ property }) => {
     await fc.assert(property)
-  })
-
-  fullTest('meets every answer, every loss, and several waiters at once', async () => {
-    const traces = await Promise.all(fc.sample(world, 1_000).map((asked) => play(push, asked)))
-    const share = (has: (trace: Trace) => boolean): number => traces.filter(has).length / traces.length
-    for (const start of ['Full count', 'Full bytes', 'TooLarge', 'Closed'])
-      expect(share(({ answers }) => answers.some((each) => each.startsWith(start)))).toBeGreaterThan(0.05)
-    for (const why of ['dropNewest', 'dropOldest', 'Abandoned'])
-      expect(share(({ whyLost }) => whyLost.includes(why))).toBeGreaterThan(0.02)
-    expect(share(({ after }) => after.some(({ unread }) => unread > 1))).toBeGreaterThan(0.1)
-    expect(share(({ after }) => after.some(({ notReady }) => notReady > 1))).toBeGreaterThan(0.05)
   })
 })

@@ -6,8 +6,7 @@ import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Mismatch, Secrets, Verified } from '../../src/signing/verify.ts'
-import { holds, law, same } from '../support/law.ts'
-import type { Law } from '../support/law.ts'
+import { holds, law, type PlainLaw, same } from '../support/check.ts'
 import { character } from '../arbitraries/character.ts'
 
 export interface Signing {
@@ -116,7 +115,7 @@ const isAnswer = (answer: Either<Mismatch, Verified>): boolean =>
     ? answer.left.explanation.length > 0 && answer.left.reason.length > 0
     : answer.right.secret >= 0
 
-export const signingLaws = ({ sign, verifyRaw, verifyParsed }: Signing): ReadonlyArray<Law> => [
+export const signingLaws = ({ sign, verifyRaw, verifyParsed }: Signing): ReadonlyArray<PlainLaw> => [
   law(
     'S1 a signature is the HMAC-SHA1 of the bytes, text counting as UTF-8',
     fc.property(secretText, bytes, fc.string({ unit: character }), (secret, body, text) => {

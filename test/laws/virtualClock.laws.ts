@@ -1,10 +1,9 @@
 import * as fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, it } from 'vitest'
 import type { Cancel } from '../../src/core/clock.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import type { VirtualClock } from '../../src/testing/virtualClock.ts'
 import { holds, type Law, lawTable, same, turns } from '../support/check.ts'
-import { fullTest } from '../support/full.ts'
 
 export type MakeClock = (start: number) => VirtualClock
 
@@ -226,22 +225,4 @@ const real: MakeClock = (start) => virtualClock({ start })
 describe('virtualClock', () => {
   it('keeps its laws', () => fc.assert(tableOfClock.all(real)))
   it(promiseJobs(real).id, () => fc.assert(promiseJobs(real).property))
-
-  fullTest('meets equal times, cancelled timers, and timers that schedule timers', async () => {
-    const worlds = await Promise.all(
-      fc.sample(commands, 1_000).map(async (all) => ({ all, seen: await play(real, all, 'tick') })),
-    )
-    const share = (has: (world: (typeof worlds)[number]) => boolean): number =>
-      worlds.filter(has).length / 1_000
-    expect(share(({ seen }) => seen.ran.some(([, at], i) => seen.ran[i + 1]?.[1] === at))).toBeGreaterThan(
-      0.2,
-    )
-    expect(share(({ seen }) => seen.ran.length > 100)).toBeGreaterThan(0.05)
-    // More than the 64 cancelled timers that may stay in the heap.
-    const crowd = (all: ReadonlyArray<Command>): number =>
-      all.reduce((sum, each) => sum + (each.do === 'crowd' ? each.count : 0), 0)
-    expect(
-      share(({ all }) => crowd(all) > 130 && all.some((each) => each.do === 'cancelMost')),
-    ).toBeGreaterThan(0.05)
-  })
 })

@@ -1,10 +1,6 @@
 /** Codecs that are wrong on purpose, each in one way, and the laws of events that fail for them. */
-import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Event, Forwarded } from '../../src/event/kinds.ts'
-import { anyCall } from '../arbitraries/call.ts'
-import * as arbitrary from '../arbitraries/event.ts'
-import { faulty } from '../arbitraries/faultyCall.ts'
 import type { Road, Taken } from '../laws/event.laws.ts'
 import { NOW, eventLaws, road } from '../laws/event.laws.ts'
 
@@ -197,32 +193,3 @@ describe('the laws of events fail for', () =>
   it.each(Object.entries(eventMutants))('%s', (_, mutant) =>
     expect(eventLaws(mutant(road)).some((law) => law.fails())).toBe(true),
   ))
-
-describe('the generators reach what they are for', () => {
-  const share = <A>(values: fc.Arbitrary<A>, has: (value: A) => boolean): number =>
-    fc.sample(values, { numRuns: 1_000, seed: 1 }).filter(has).length / 1_000
-
-  const depthOf = (value: unknown): number =>
-    typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0
-
-  it('all seven kinds, each often', () => {
-    for (const type of Object.keys(arbitrary.events)) {
-      expect(share(arbitrary.event, (event) => event.type === type)).toBeGreaterThan(0.08)
-    }
-  })
-
-  it('the deepest nesting, lone surrogates, keys that are indexes, only one id', () => {
-    expect(share(arbitrary.event, (event) => depthOf(event) === 256)).toBeGreaterThan(0.02)
-    expect(share(arbitrary.event, (event) => /\\ud[89a-f]/.test(JSON.stringify(event)))).toBeGreaterThan(0.1)
-    expect(share(arbitrary.event, (event) => /[{,]"\d+":/.test(JSON.stringify(event)))).toBeGreaterThan(0.1)
-    expect(share(arbitrary.event, (event) => !('userId' in event))).toBeGreaterThan(0.1)
-    expect(
-      share(arbitrary.event, (event) => 'messageId' in event && event.messageId.length === 256),
-    ).toBeGreaterThan(0.1)
-  })
-
-  it('traits that would overwrite, several faults at once', () => {
-    expect(share(anyCall, ({ call }) => call['type'] === 'page' && 'traits' in call)).toBeGreaterThan(0.1)
-    expect(share(faulty, ({ paths }) => paths.length > 2)).toBeGreaterThan(0.2)
-  })
-})

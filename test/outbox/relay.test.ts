@@ -14,9 +14,8 @@ import { relay } from '../../src/outbox/relay.ts'
 import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
 import { withConcurrency } from '../../src/sink/concurrency.ts'
 import { firstSuccess } from '../../src/sink/firstSuccess.ts'
-import { makeSink } from '../../src/sink/layer.ts'
 import type { Sink } from '../../src/sink/sink.ts'
-import { scriptedSink } from '../../src/testing/scriptedSink.ts'
+import { type Reply, scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { sharedStore } from './sharedStore.ts'
 import { disk, survivingOutbox } from './survivingOutbox.ts'
@@ -368,29 +367,11 @@ describe('deliveries', () => {
 })
 
 describe('closeRelay', () => {
-  interface Play {
-    readonly verdict: Verdict
-    readonly after: number
-    /** Milliseconds from the verdict to the end of the delivery. */
-    readonly rest: number
-  }
-  const open = (play: Play, outbox: (clock: Clock) => Outbox<string> = () => memoryOutbox()) => {
+  const open = (play: Reply, outbox: (clock: Clock) => Outbox<string> = () => memoryOutbox()) => {
     const clock = virtualClock()
-    const starts: number[] = []
+    const sink = scriptedSink<string>({ clock, reply: () => play })
     const work = relay<string>({
-      sink: makeSink<string>(
-        's',
-        (_, __, observer) => {
-          starts.push(clock.monotonic())
-          const verdict = clock.schedule(play.after, () => observer.next(play.verdict))
-          const end = clock.schedule(play.after + play.rest, () => observer.complete())
-          return () => {
-            verdict()
-            end()
-          }
-        },
-        nothing,
-      ),
+      sink,
       outbox: outbox(clock),
       retry: exponential({ base: 1_000 }),
       clock,
@@ -407,11 +388,11 @@ describe('closeRelay', () => {
       })
       return seen
     }
-    return { clock, starts, work, close }
+    return { clock, sink, work, close }
   }
 
   it('accepts nothing more and waits for what is in flight', async () => {
-    const { clock, work, close } = open({ verdict: yes, after: 3_000, rest: 0 })
+    const { clock, work, close } = open({ verdict: yes, after: 3_000 })
     const seen = close(30_000)
     expect(await work.offer('late')).toEqual(left({ _tag: 'Closed', input: 'late' }))
     await clock.advance(60_000)
@@ -420,10 +401,10 @@ describe('closeRelay', () => {
   })
 
   it('retries what is due in time, and hands back at once what is not', async () => {
-    const { clock, starts, close } = open({ verdict: busy, after: 0, rest: 0 })
+    const { clock, sink, close } = open({ verdict: busy })
     const seen = close(10_000)
     await clock.advance(60_000)
-    expect(starts).toEqual([0, 1_000, 3_000, 7_000])
+    expect(sink.calls.map(({ startedAt }) => startedAt)).toEqual([0, 1_000, 3_000, 7_000])
     expect(seen).toMatchObject({
       at: 7_000,
       result: { totals: { abandoned: 1, waiting: 0 }, abandoned: ['a'] },
@@ -438,7 +419,7 @@ describe('closeRelay', () => {
   })
 
   it('does not wait for a store that never answers', async () => {
-    const { clock, close } = open({ verdict: yes, after: 0, rest: 0 }, () => ({
+    const { clock, close } = open({ verdict: yes }, () => ({
       ...memoryOutbox<string>(),
       ack: () => new Promise(() => undefined),
     }))
@@ -449,7 +430,7 @@ describe('closeRelay', () => {
 
   it('leaves to a durable outbox what has not ended, which waits', async () => {
     const on = disk<string>()
-    const { clock, close } = open({ verdict: busy, after: 0, rest: 0 }, (time) => survivingOutbox(on, time))
+    const { clock, close } = open({ verdict: busy }, (time) => survivingOutbox(on, time))
     const seen = close(500)
     await clock.advance(500)
     expect(seen.result).toMatchObject({ totals: { accepted: 1, abandoned: 0, waiting: 1 }, abandoned: [] })

@@ -7,6 +7,21 @@ export interface Law {
   readonly property: fc.IAsyncProperty<unknown>
 }
 
+/** A law that is checked without waiting. */
+export interface PlainLaw {
+  readonly id: string
+  /** Throws, with a smallest counterexample, when the implementation breaks the law. */
+  readonly check: () => void
+  /** Whether the implementation breaks it. For mutants: the counterexample is not shrunk. Default 1,000 runs. */
+  readonly fails: (most?: number) => boolean
+}
+
+export const law = <T>(id: string, property: fc.IProperty<T>): PlainLaw => ({
+  id,
+  check: () => fc.assert(property),
+  fails: (most = 1_000) => fc.check(property, { numRuns: most, endOnFailure: true }).failed,
+})
+
 /** Laws that read the trace of one world. `each` is for mutants. `all` plays a world once, and names the law that is broken. */
 export interface LawTable<Make> {
   readonly each: (make: Make) => ReadonlyArray<Law>

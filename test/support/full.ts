@@ -1,12 +1,7 @@
-import { describe, test } from 'vitest'
+import { test } from 'vitest'
 import { profile } from './runs.ts'
 
 /** A test of the full profile. In the short one it is not there, so that a skipped test is always a fault. */
 export const fullTest = (name: string, run: () => Promise<void> | void, timeout?: number): void => {
   if (profile !== 'short') test(name, run, timeout)
-}
-
-/** Tests of the full profile. */
-export const fullDescribe = (name: string, tests: () => void): void => {
-  if (profile !== 'short') describe(name, tests)
 }
