@@ -91,18 +91,12 @@ export default defineConfig(
   {
     files: ['src/**/*.ts'],
     rules: {
-      '@typescript-eslint/explicit-module-boundary-types': 'error',
       'max-lines': ['error', { max: 400 }],
       'no-restricted-globals': ['error', ...ambient.map((name) => ({ name, message: OWN_CLOCK }))],
       'no-restricted-properties': ['error', ...ambientProperties],
       'no-restricted-syntax': ['error', ...ambientSyntax],
       'no-restricted-imports': ['error', { patterns: [...byFile, ...barrels, ...timers] }],
     },
-  },
-  {
-    // Inside a room the types of closures are inferred.
-    files: ['src/client/{batchRelay,counters,lifetime,messageStore}.ts'],
-    rules: { '@typescript-eslint/explicit-module-boundary-types': 'off' },
   },
   {
     files: ['src/core/clock.ts'],

@@ -2,15 +2,9 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import * as as from './options.ts'
 import { optional, repeated, required, toggle, withDefault } from './options.ts'
-import type { FlagsOf, Output } from './options.ts'
-import type { Secret } from '../signing/secret.ts'
-import type { Event } from '../event/event.ts'
+import type { ValuesOf } from './options.ts'
 
-export interface OutputOptions {
-  readonly output: Output
-}
-
-export const outputFlags: FlagsOf<OutputOptions> = {
+export const outputFlags = {
   output: withDefault(
     '--output <form>',
     'lines, json or quiet',
@@ -20,28 +14,13 @@ export const outputFlags: FlagsOf<OutputOptions> = {
 }
 
 /** Of commands that run until they are stopped. */
-interface RunOptions extends OutputOptions {
-  readonly grace: number
-  readonly egress: 'network' | 'public'
-}
-
-const runFlags: FlagsOf<RunOptions> = {
+const runFlags = {
   grace: withDefault('--grace <duration>', 'for retries to start after Ctrl-C', '10s', as.duration(0)),
   egress: withDefault('--egress <where>', 'network or public', 'network', as.choice('network', 'public')),
   ...outputFlags,
 }
 
 const SECRET = 'the variable that holds the shared secret'
-
-/** Of `send` and `batch`. */
-interface SendingOptions extends RunOptions {
-  readonly headers: Readonly<Record<string, string>>
-  readonly timeout: number
-  readonly concurrency: number
-  readonly retryFor: number
-  readonly maxWaiting: number
-  readonly dead: string | undefined
-}
 
 const sendingFlags = {
   headers: repeated('--header <header>', "'Name: value' for every request; may be repeated", as.headers),
@@ -51,14 +30,7 @@ const sendingFlags = {
   ...runFlags,
 }
 
-export interface SendOptions extends SendingOptions {
-  readonly urls: ReadonlyArray<string>
-  readonly secret: Secret | undefined
-  readonly outbox: string | undefined
-  readonly fromStart: boolean
-}
-
-export const sendFlags: FlagsOf<SendOptions> = {
+export const sendFlags = {
   urls: repeated('--to <url>', 'where to; give it one to five times', (urls) =>
     urls.length > 0
       ? right(urls)
@@ -72,14 +44,7 @@ export const sendFlags: FlagsOf<SendOptions> = {
   ...sendingFlags,
 }
 
-export interface BatchOptions extends SendingOptions {
-  readonly writeKey: string
-  readonly endpoint: string
-  readonly flushAt: number
-  readonly flushAfter: number
-}
-
-export const batchFlags: FlagsOf<BatchOptions> = {
+export const batchFlags = {
   writeKey: required(
     '--write-key-env <name>',
     'the variable that holds the write key',
@@ -93,27 +58,13 @@ export const batchFlags: FlagsOf<BatchOptions> = {
   ...sendingFlags,
 }
 
-export interface CollectOptions extends RunOptions {
-  readonly config: string
-  readonly host: string
-}
-
-export const collectFlags: FlagsOf<CollectOptions> = {
+export const collectFlags = {
   config: required('--config <file>', 'sources and destinations, as JSON', as.text),
   host: withDefault('--host <address>', 'to listen at', '127.0.0.1', as.text),
   ...runFlags,
 }
 
-export interface ListenOptions extends OutputOptions {
-  readonly secret: Secret | undefined
-  readonly respond: number
-  readonly fail: number
-  readonly delay: number
-  readonly out: string | undefined
-  readonly once: number | undefined
-}
-
-export const listenFlags: FlagsOf<ListenOptions> = {
+export const listenFlags = {
   secret: optional('--secret-env <name>', `${SECRET}; signatures are then verified`, as.secret),
   respond: withDefault('--respond <code>', 'the status of the answers', '200', as.count(200, 599)),
   fail: withDefault('--fail <rate>', 'answer 503 to this share, such as 0.3 or 30%', '0', as.rate),
@@ -125,16 +76,7 @@ export const listenFlags: FlagsOf<ListenOptions> = {
 
 const KINDS = ['page', 'screen', 'identify', 'track', 'alias', 'group', 'delete'] as const
 
-export interface DeadOptions extends OutputOptions {
-  readonly outbox: string
-  readonly reason: string | undefined
-  readonly status: number | undefined
-  readonly kind: Event['type'] | undefined
-  /** Milliseconds since 1970. */
-  readonly since: number | undefined
-}
-
-export const deadFlags: FlagsOf<DeadOptions> = {
+export const deadFlags = {
   outbox: required('--outbox <folder>', 'the folder in which events wait', as.text),
   reason: optional('--reason <word>', 'rejected, expired, corrupt, or a cause such as status', right),
   status: optional('--status <code>', 'a status that a receiver answered', as.count(100, 599)),
@@ -143,11 +85,7 @@ export const deadFlags: FlagsOf<DeadOptions> = {
   ...outputFlags,
 }
 
-export interface RedriveOptions extends DeadOptions {
-  readonly yes: boolean
-}
-
-export const redriveFlags: FlagsOf<RedriveOptions> = {
+export const redriveFlags = {
   yes: toggle('--yes', 'do it; without it they are only counted'),
   ...deadFlags,
 }
@@ -155,25 +93,24 @@ export const redriveFlags: FlagsOf<RedriveOptions> = {
 const unreadable = toggle('--unreadable', 'the same as --reason corrupt')
 unreadable.option.conflicts('reason')
 
-export interface PurgeOptions extends RedriveOptions {
-  readonly unreadable: boolean
-}
+export const purgeFlags = { unreadable, ...redriveFlags }
 
-export const purgeFlags: FlagsOf<PurgeOptions> = { unreadable, ...redriveFlags }
-
-export interface SignOptions {
-  readonly secret: Secret
-}
-
-export const signFlags: FlagsOf<SignOptions> = {
+export const signFlags = {
   secret: required('--secret-env <name>', SECRET, as.secret),
 }
 
-export interface VerifyOptions extends SignOptions {
-  readonly signature: string
-}
-
-export const verifyFlags: FlagsOf<VerifyOptions> = {
+export const verifyFlags = {
   signature: required('--signature <hex>', 'the value of the X-Signature header', right),
   ...signFlags,
 }
+
+export type OutputOptions = ValuesOf<typeof outputFlags>
+export type SendOptions = ValuesOf<typeof sendFlags>
+export type BatchOptions = ValuesOf<typeof batchFlags>
+export type CollectOptions = ValuesOf<typeof collectFlags>
+export type ListenOptions = ValuesOf<typeof listenFlags>
+export type DeadOptions = ValuesOf<typeof deadFlags>
+export type RedriveOptions = ValuesOf<typeof redriveFlags>
+export type PurgeOptions = ValuesOf<typeof purgeFlags>
+export type SignOptions = ValuesOf<typeof signFlags>
+export type VerifyOptions = ValuesOf<typeof verifyFlags>

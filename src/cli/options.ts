@@ -30,8 +30,10 @@ export interface Flag<A> {
   readonly read: (texts: ReadonlyArray<string>, env: Environment) => Either<string, A>
 }
 
-/** The flags from which options are read. */
-export type FlagsOf<O> = { readonly [K in keyof O]: Flag<O[K]> }
+export type Flags = Readonly<Record<string, Flag<unknown>>>
+
+/** The options that flags give. */
+export type ValuesOf<F> = { readonly [K in keyof F]: F[K] extends Flag<infer A> ? A : never }
 
 const flag = <A, B>(form: string, help: string, parse: Parse<A>, absent: Either<string, B>): Flag<A | B> => ({
   option: new Option(form, help),
@@ -66,8 +68,8 @@ export const toggle = (form: string, help: string): Flag<boolean> => ({
 type Given = Readonly<Record<string, string | ReadonlyArray<string> | true | undefined>>
 
 /** The values of all flags. @throws UsageError with every fault */
-export const valuesOf = <O extends object>(flags: FlagsOf<O>, given: Given, env: Environment): O => {
-  const all = Object.entries<Flag<unknown>>(flags).map(([key, { option, read }]) => {
+export const valuesOf = <F extends Flags>(flags: F, given: Given, env: Environment): ValuesOf<F> => {
+  const all = Object.entries(flags).map(([key, { option, read }]) => {
     const texts = given[option.attributeName()] ?? []
     const value = read([texts].flat().map(String), env)
     return E.isLeft(value)
@@ -76,8 +78,8 @@ export const valuesOf = <O extends object>(flags: FlagsOf<O>, given: Given, env:
   })
   const { left: faults, right: values } = separate(all)
   if (faults.length > 0) throw new UsageError(...faults)
-  // Each key of O has the value that its own flag has read.
-  return Object.fromEntries(values) as O
+  // Each key has the value that its own flag has read.
+  return Object.fromEntries(values) as ValuesOf<F>
 }
 
 /** The value of an argument that is not a flag. @throws UsageError */

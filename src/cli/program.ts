@@ -5,7 +5,7 @@ import { messageOf } from '../core/awaitable.ts'
 import * as Flags from './flags.ts'
 import { TEXTS } from './help.ts'
 import { UsageError, valuesOf } from './options.ts'
-import type { Flag, FlagsOf } from './options.ts'
+import type { Flags as FlagTable, ValuesOf } from './options.ts'
 import { FAULT, FINE, USAGE, terminalOf } from './terminal.ts'
 import type { Colours, Host, Terminal } from './terminal.ts'
 
@@ -40,16 +40,16 @@ const program = (
     return command.description(description).addHelpText('after', help)
   }
 
-  const add = <O extends object>(
+  const add = <F extends FlagTable>(
     parent: Command,
     name: string,
     [form, help, preset]: Partial<Argument>,
-    flags: FlagsOf<O>,
-    load: () => Promise<Action<O>>,
+    flags: F,
+    load: () => Promise<Action<ValuesOf<F>>>,
   ): void => {
     const command = describe(parent.command(name))
     if (form !== undefined) command.argument(form, help, preset)
-    for (const { option } of Object.values<Flag<unknown>>(flags)) command.addOption(option)
+    for (const { option } of Object.values(flags)) command.addOption(option)
     command.action(() =>
       run(parent === headrace ? name : `${parent.name()} ${name}`, async (terminal) => {
         const options = valuesOf(flags, command.opts(), terminal.host.env)

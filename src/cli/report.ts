@@ -35,54 +35,14 @@ export interface Cause {
   readonly detail?: string | undefined
 }
 
-/** A line that was not accepted. */
-interface Refused {
-  readonly t: 'refused'
-  readonly line: number
-  readonly reason: BadLine['reason'] | 'invalid' | 'tooLarge' | 'notTaken'
-  readonly faults: ReadonlyArray<Fault>
-}
-
-/** One request to one URL has ended; `n` counts from 1, `ms` is how long it took. */
-interface Attempt extends Subject, Partial<Cause> {
-  readonly t: 'attempt'
-  readonly url: string
-  readonly n: number
-  readonly ok: boolean
-  readonly ms: number
-}
-
-/** All URLs failed, `n` times so far; there will be another attempt in `ms` milliseconds. */
-interface Waiting extends Subject {
-  readonly t: 'waiting'
-  readonly n: number
-  readonly ms: number
-  readonly because: string
-  readonly causes: ReadonlyArray<Cause>
-}
-
-/** How an event ended after `n` attempts; `url` is the one that took it. */
-export interface Ending {
-  readonly t: 'outcome'
-  readonly outcome: 'delivered' | 'rejected' | 'expired' | 'dropped' | 'abandoned'
-  readonly n: number
-  readonly url?: string
-  readonly status?: number | undefined
-  readonly causes: ReadonlyArray<Cause>
-}
-
-/** Keys that no event has, at the first line that has them. */
-interface Dropped {
-  readonly t: 'dropped'
-  readonly line: number
-  readonly keys: ReadonlyArray<string>
-}
-
-/** Requests to one URL in the whole run. */
-type UrlTotals = UrlStats & { readonly t: 'url'; readonly url: string }
-
 /** What `send`, `batch` and `demo` report. */
-export type Report = Refused | Dropped | Attempt | Waiting | (Subject & Ending) | UrlTotals
+export type Report =
+  | ReturnType<typeof refusalReport>
+  /** Keys that no event has, at the first line that has them. */
+  | { readonly t: 'dropped'; readonly line: number; readonly keys: ReadonlyArray<string> }
+  | NonNullable<ReturnType<typeof reportOf>>
+  /** Requests to one URL in the whole run. */
+  | (UrlStats & { readonly t: 'url'; readonly url: string })
 
 /** One line of NDJSON, of any command. */
 export const toJson = (report: object): string => JSON.stringify({ v: 1, ...report })
@@ -134,50 +94,50 @@ export const causesOf = (failure: Failure, url?: string): ReadonlyArray<Cause> =
   }
 }
 
-/** How an item ended. */
-export const endingOf = (outcome: Outcome<unknown>): Ending => {
-  const { attempts: n } = outcome
-  const t = 'outcome'
-  switch (outcome._tag) {
-    case 'Delivered': {
-      const { sink: url, status } = outcome.receipt
-      return { t, outcome: 'delivered', n, url, status, causes: [] }
-    }
-    case 'Rejected':
-      return { t, outcome: 'rejected', n, causes: causesOf(outcome.failure) }
-    case 'Expired':
-      return { t, outcome: 'expired', n, causes: causesOf(outcome.failure) }
-    case 'Dropped':
-      return { t, outcome: 'dropped', n, causes: [{ reason: outcome.reason }] }
-    case 'Abandoned': {
-      const { lastFailure } = outcome
-      return { t, outcome: 'abandoned', n, causes: lastFailure === undefined ? [] : causesOf(lastFailure) }
-    }
-  }
+/** How an event ended after `n` attempts; `url` is the one that took it. */
+export interface Ending {
+  readonly t: 'outcome'
+  readonly outcome: Lowercase<Outcome<unknown>['_tag']>
+  readonly n: number
+  readonly url?: string
+  readonly status?: number | undefined
+  readonly causes: ReadonlyArray<Cause>
 }
 
-/** Reports attempts, waits and ends. Undefined for other log events. */
-export const reportOf = (
-  event: LogEvent,
-  subjectOf: (item: unknown) => Subject | undefined,
-): Report | undefined => {
+const whyEnded = (outcome: Exclude<Outcome<unknown>, { _tag: 'Delivered' }>): ReadonlyArray<Cause> => {
+  if (outcome._tag === 'Dropped') return [{ reason: outcome.reason }]
+  const failure = outcome._tag === 'Abandoned' ? outcome.lastFailure : outcome.failure
+  return failure === undefined ? [] : causesOf(failure)
+}
+
+export const endingOf = (outcome: Outcome<unknown>): Ending => {
+  // The type of `toLowerCase` is any text.
+  const word = outcome._tag.toLowerCase() as Ending['outcome']
+  const head = { t: 'outcome', outcome: word, n: outcome.attempts } as const
+  if (outcome._tag !== 'Delivered') return { ...head, causes: whyEnded(outcome) }
+  const { sink: url, status } = outcome.receipt
+  return { ...head, url, status, causes: [] }
+}
+
+/** Reports attempts, waits and ends. Undefined for other log events. Times are milliseconds, and `n` counts from 1. */
+export const reportOf = (event: LogEvent, subjectOf: (item: unknown) => Subject | undefined) => {
   switch (event._tag) {
-    case 'Attempted': {
-      const { sink: url, number: n, duration, result } = event
-      const ok = result._tag === 'Right'
-      const subject = subjectOf(event.item)
-      const how = ok ? { status: result.right.status } : { ...causesOf(result.left, url)[0], url }
-      return subject && { t: 'attempt', ...subject, url, n, ok, ms: Math.round(duration), ...how }
-    }
+    case 'Attempted':
     case 'UrlSkipped': {
       const { sink: url, number: n } = event
       const subject = subjectOf(event.item)
-      return subject && { t: 'attempt', ...subject, url, n, ok: false, ms: 0, reason: 'laneFull' }
+      if (subject === undefined) return undefined
+      const attempt = { t: 'attempt', ...subject, url, n } as const
+      if (event._tag === 'UrlSkipped') return { ...attempt, ok: false, ms: 0, reason: 'laneFull' }
+      const { duration, result } = event
+      const ok = result._tag === 'Right'
+      const how = ok ? { status: result.right.status } : { ...causesOf(result.left, url)[0], url }
+      return { ...attempt, ok, ms: Math.round(duration), ...how }
     }
     case 'Waiting': {
       const { attempts: n, delay: ms, because, failure } = event
       const subject = subjectOf(event.item)
-      return subject && { t: 'waiting', ...subject, n, ms, because, causes: causesOf(failure) }
+      return subject && ({ t: 'waiting', ...subject, n, ms, because, causes: causesOf(failure) } as const)
     }
     case 'Ended': {
       const subject = subjectOf(event.outcome.item)
@@ -190,12 +150,14 @@ export const reportOf = (
 }
 
 /** The report of a line that was not accepted. It holds no value of the line. */
-export const refusalReport = (line: number, refusal: BadLine | Refusal): Refused => {
-  if (refusal._tag === 'Invalid') return { t: 'refused', line, reason: 'invalid', faults: refusal.faults }
-  const message = refusal._tag === 'BadLine' ? refusal.detail : show(refusal)
-  const other = refusal._tag === 'TooLarge' ? 'tooLarge' : 'notTaken'
-  const reason = refusal._tag === 'BadLine' ? refusal.reason : other
-  return { t: 'refused', line, reason, faults: [{ path: '', message }] }
+export const refusalReport = (line: number, refusal: BadLine | Refusal) => {
+  const refused = (reason: string, faults: ReadonlyArray<Fault>) =>
+    ({ t: 'refused', line, reason, faults }) as const
+  if (refusal._tag === 'Invalid') return refused('invalid', refusal.faults)
+  if (refusal._tag === 'BadLine') return refused(refusal.reason, [{ path: '', message: refusal.detail }])
+  return refused(refusal._tag === 'TooLarge' ? 'tooLarge' : 'notTaken', [
+    { path: '', message: show(refusal) },
+  ])
 }
 
 /** An error of the system in words: `no such file or directory`. */
