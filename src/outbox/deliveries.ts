@@ -10,18 +10,6 @@ import { nothingToCancel, subscribeTo } from '../sink/layer.ts'
 import type { Sink } from '../sink/sink.ts'
 import type { Entry } from './outbox.ts'
 
-/** The deliveries of a relay. */
-export interface Deliveries<A> {
-  /** Starts an attempt. `until`: no request may start at or after it. */
-  readonly start: (entry: Entry<A>, firstAttemptAt: number, until: number) => void
-  /** Deliveries without a verdict, and how many of them are retries. */
-  readonly waiting: { readonly all: number; readonly retries: number }
-  /** Deliveries of which something still runs, including those that already have a verdict. */
-  readonly running: () => number
-  /** Cancels all deliveries and answers the entries that had no verdict. */
-  readonly cancelAll: () => ReadonlyArray<Entry<A>>
-}
-
 /**
  * Runs deliveries. `onVerdict` is called exactly once for each that is not cancelled; `onFinished` when nothing of it runs any
  * more. An error of the sink is reported to `onDefect` and counts as a retryable failure.
@@ -31,7 +19,7 @@ export const deliveries = <A>(
   onVerdict: (entry: Entry<A>, firstAttemptAt: number, verdict: Verdict) => void,
   onFinished: () => void,
   onDefect: (where: string, error: unknown) => void,
-): Deliveries<A> => {
+) => {
   const subscribe = subscribeTo(sink)
   const waiting = { all: 0, retries: 0 }
 
@@ -76,7 +64,8 @@ export const deliveries = <A>(
   const running = linkedList<Delivery>()
 
   return {
-    start: (entry, firstAttemptAt, until) => {
+    /** Starts an attempt. `until`: no request may start at or after it. */
+    start: (entry: Entry<A>, firstAttemptAt: number, until: number): void => {
       const { item, progress } = entry
       const delivery = new Delivery(entry, firstAttemptAt)
       waiting.all++
@@ -88,9 +77,12 @@ export const deliveries = <A>(
       if (delivery.isFinished) cancel()
       else delivery.cancel = cancel
     },
+    /** Deliveries without a verdict, and how many of them are retries. */
     waiting,
+    /** Deliveries of which something still runs, including those that already have a verdict. */
     running: running.size,
-    cancelAll: () => {
+    /** Cancels all deliveries and answers the entries that had no verdict. */
+    cancelAll: (): ReadonlyArray<Entry<A>> => {
       const cancelled = running.drain()
       const withoutVerdict = cancelled.filter(({ hasVerdict }) => !hasVerdict).map(({ entry }) => entry)
       waiting.all = waiting.retries = 0

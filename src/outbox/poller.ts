@@ -6,20 +6,15 @@ import { nothingToCancel } from '../sink/layer.ts'
 import type { Entry, LeaseLimits, Outbox } from './outbox.ts'
 import { STORE_RETRY_DELAY } from './storeWrites.ts'
 
-/** Leases due entries from an outbox and starts them while there is room in flight. */
-export interface Poller {
-  readonly poll: () => void
-  /** As `poll`, when there may be new entries: one was enqueued, or the entry before them in their order has ended. */
-  readonly pollNew: () => void
-  /** Whether a `lease` is not answered yet, or its entries are being started. */
-  readonly isPolling: () => boolean
-  readonly clearTimer: () => void
-}
-
 /** After this number of starts other work of the event loop gets its turn. */
 const MAX_STARTS_PER_TURN = 1_000
 
-/** `room`: how much may start now. `changed` is called at the end of each poll. */
+/**
+ * Leases due entries from an outbox and starts them while there is room in flight.
+ *
+ * @param room how much may start now
+ * @param changed is called at the end of each poll
+ */
 export const poller = <A>(
   outbox: Outbox<A>,
   clock: Clock,
@@ -28,7 +23,7 @@ export const poller = <A>(
   start: (entry: Entry<A>) => void,
   failed: (error: unknown) => void,
   changed: () => void,
-): Poller => {
+) => {
   const now = steady(clock)
   let isPolling = false
   /** Whether `poll` was called, or entries were found, since the last `lease`. */
@@ -120,11 +115,13 @@ export const poller = <A>(
 
   return {
     poll,
-    pollNew: () => {
+    /** As `poll`, when there may be new entries: one was enqueued, or the entry before them in their order has ended. */
+    pollNew: (): void => {
       mayHaveNew = true
       poll()
     },
-    isPolling: () => isPolling,
+    /** Whether a `lease` is not answered yet, or its entries are being started. */
+    isPolling: (): boolean => isPolling,
     clearTimer,
   }
 }

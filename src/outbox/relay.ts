@@ -12,7 +12,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { Subject } from 'rxjs'
-import type { Observable } from 'rxjs'
 import { isPromiseLike, whenAnswered } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import { steady } from '../core/clock.ts'
@@ -53,49 +52,15 @@ export interface RelayOptions<A> {
   readonly storeChanged?: () => void
 }
 
-/** Delivers the entries of an outbox to a sink, with retries. */
-export interface Relay<A> {
-  /** Adds an item to the outbox. `Full` if there is no room, `Closed` after `stopAccepting`. */
-  readonly offer: (item: A) => Awaitable<Either<Full | Closed, Entry<A>>>
-  /** Adds an item for which the outbox has no room to its dead letters. */
-  readonly offerDead: (item: A, failure: Failure) => Awaitable<Either<Closed, void>>
-  /** From now on `offer` answers `Closed`. */
-  readonly stopAccepting: () => void
-  /** From now on no delivery starts. Those in flight continue. */
-  readonly stopStarting: () => void
-  /**
-   * Cancels all deliveries and waits for open store calls. `done` receives the items that are not finished: none of a durable
-   * outbox, which keeps them.
-   */
-  readonly abort: (done: (unfinished: ReadonlyArray<A>) => void) => void
-  readonly isAborted: () => boolean
-  /** The outbox ended a record that it could not read, as a dead letter: it counts as rejected. */
-  readonly endedCorrupt: (id: string) => void
-  /**
-   * Whether anything is in flight, or could start before `instant`. An outbox with `watch` may not know when: then anything that
-   * waits counts for `Infinity` only.
-   */
-  readonly hasWorkBefore: (instant: number) => boolean
-  /** Deliveries that still run, including those that already have a verdict. */
-  readonly running: () => number
-  /** Emits after every change of the above. */
-  readonly changes$: Observable<void>
-  /** Moves matching dead letters back into the outbox. Answers how many: 0 after `stopAccepting`. */
-  readonly redrive: (matches: (deadLetter: EndedDeadLetter<A>) => boolean) => Promise<number>
-  /** Logs. Never throws. */
-  readonly report: Listener
-  readonly totals: () => Totals
-  /** The time of due times and deadlines. */
-  readonly now: () => number
-}
-
 /** Deliveries do not wait for a slow store: up to this many results may be unsaved. A crash repeats their deliveries. */
 const MAX_UNSAVED = 16
 
 const ignore = (): void => undefined
 
-/** Makes a relay, which starts at once with what the outbox already holds. */
-export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
+export type Relay<A> = ReturnType<typeof relay<A>>
+
+/** Delivers the entries of an outbox to a sink, with retries. It starts at once with what the outbox already holds. */
+export const relay = <A>(options: RelayOptions<A>) => {
   const { sink, outbox, retry, clock, random, maxInFlight, onEvent, ended } = options
   const { hears = () => onEvent !== undefined } = options
   const isShared = outbox.watch !== undefined
@@ -256,7 +221,8 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
   poll()
 
   return {
-    offer: (item) => {
+    /** Adds an item to the outbox. `Full` if there is no room, `Closed` after `stopAccepting`. */
+    offer: (item: A): Awaitable<Either<Full | Closed, Entry<A>>> => {
       if (state !== 'open') return left(closed(item))
       return whenStored(outbox.enqueue([item]), ([answer]) => {
         if (answer === undefined) throw new Error('the outbox did not answer for the item')
@@ -266,7 +232,8 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
         return answer
       })
     },
-    offerDead: (item, failure) => {
+    /** Adds an item for which the outbox has no room to its dead letters. */
+    offerDead: (item: A, failure: Failure): Awaitable<Either<Closed, void>> => {
       if (state !== 'open') return left(closed(item))
       const outcome = Outcome.rejected(item, 0, failure)
       return whenStored(outbox.addDeadLetter?.(item, outcome), () => {
@@ -275,11 +242,14 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
         return right(undefined)
       })
     },
-    stopAccepting: () => {
+    /** From now on `offer` answers `Closed`. */
+    stopAccepting: (): void => {
       if (state === 'open') state = 'closed'
     },
+    /** From now on no delivery starts. Those in flight continue. */
     stopStarting,
-    abort: (done) => {
+    /** Cancels all deliveries and waits for open store calls. A durable outbox keeps what is not finished; else `done` gets it. */
+    abort: (done: (unfinished: ReadonlyArray<A>) => void): void => {
       stopStarting()
       writes.stopRetrying()
       const cancelled = inFlight.cancelAll()
@@ -297,16 +267,20 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
       const idle = changes.subscribe({ next: whenIdle, error: ignore })
       whenIdle()
     },
-    isAborted: () => state === 'aborted',
-    hasWorkBefore: (instant) => {
+    isAborted: (): boolean => state === 'aborted',
+    /** Whether anything is in flight, or could start before `instant`. With `watch`, anything that waits counts for `Infinity` only. */
+    hasWorkBefore: (instant: number): boolean => {
       if (isWorking()) return true
       if (isStopped()) return false
       const isUndated = isShared && instant === Infinity && outbox.stats().waiting > 0
       return isUndated || (outbox.nextDue() ?? Infinity) < instant
     },
+    /** Deliveries that still run, including those that already have a verdict. */
     running: inFlight.running,
-    changes$: changes,
-    redrive: async (matches) => {
+    /** Emits after every change of the above. */
+    changes$: changes.asObservable(),
+    /** Moves matching dead letters back into the outbox. Answers how many: 0 after `stopAccepting`. */
+    redrive: async (matches: (deadLetter: EndedDeadLetter<A>) => boolean): Promise<number> => {
       if (state !== 'open') return 0
       return whenStored(outbox.dead.redrive(matches), (count) => {
         counts.accept(count)
@@ -314,19 +288,22 @@ export const relay = <A>(options: RelayOptions<A>): Relay<A> => {
         return count
       })
     },
-    endedCorrupt: (id) => {
+    /** The outbox ended a record that it could not read, as a dead letter: it counts as rejected. */
+    endedCorrupt: (id: string): void => {
       counts.endCorrupt()
       defect('outbox', new Error(`The stored record ${id} cannot be read. It is a dead letter now.`))
       changed()
     },
+    /** Logs. Never throws. */
     report: log,
-    totals: () => {
+    totals: (): Totals => {
       const counted = counts.totals()
       if (isShared) return { ...counted, waiting: outbox.stats().waiting }
       if (isWorking() || leftOver.length > 0) return counted
       // Records that cannot be read leave the store without an outcome.
       return { ...counted, waiting: Math.min(counted.waiting, outbox.stats().waiting) }
     },
+    /** The time of due times and deadlines. */
     now,
   }
 }

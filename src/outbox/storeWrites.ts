@@ -2,27 +2,17 @@ import { isPromiseLike } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 
-/** Results that must reach the store. */
-export interface StoreWrites<W> {
-  /** Writes a result, and repeats that every second until the store confirms it. */
-  readonly save: (write: W) => void
-  /** Gives up what waits for its repetition, and from now on what fails. */
-  readonly stopRetrying: () => void
-  /** Results that the store has not confirmed. */
-  readonly unsaved: () => number
-}
-
 /** The pause after an error of the store, in milliseconds. */
 export const STORE_RETRY_DELAY = 1_000
 
-/** `gaveUp` gets what the store has not confirmed: it may or may not have it. */
+/** Results that must reach the store. `gaveUp` gets what the store has not confirmed: it may or may not have it. */
 export const storeWrites = <W>(
   clock: Clock,
   run: (write: W) => Awaitable<void>,
   saved: (write: W) => void,
   failed: (error: unknown) => void,
   gaveUp: (write: W) => void,
-): StoreWrites<W> => {
+) => {
   const retryTimers = new Map<W, Cancel>()
   let unsaved = 0
   let mayRetry = true
@@ -60,11 +50,13 @@ export const storeWrites = <W>(
   }
 
   return {
-    save: (write) => {
+    /** Writes a result, and repeats that every second until the store confirms it. */
+    save: (write: W): void => {
       unsaved++
       attempt(write)
     },
-    stopRetrying: () => {
+    /** Gives up what waits for its repetition, and from now on what fails. */
+    stopRetrying: (): void => {
       mayRetry = false
       const waiting = [...retryTimers]
       retryTimers.clear()
@@ -73,6 +65,7 @@ export const storeWrites = <W>(
         end(write, gaveUp)
       }
     },
-    unsaved: () => unsaved,
+    /** Results that the store has not confirmed. */
+    unsaved: (): number => unsaved,
   }
 }

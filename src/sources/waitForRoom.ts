@@ -9,31 +9,15 @@ export interface Occupancy {
   readonly maxBytes: number
 }
 
-/** Callers that wait until a bounded store has room. */
-export interface WaitForRoom {
-  /** Resolves when there is room for one more item, in the order of the calls. The room is not reserved. */
-  readonly ready: () => Promise<void>
-  /** Call it when an item was added. */
-  readonly used: () => void
-  /** Call it when an item was refused as `Full`. */
-  readonly refused: () => void
-  /** Call it when an item left. */
-  readonly freed: () => void
-  /** Call it when there may be room although nothing left. */
-  readonly recheck: () => void
-  /** Lets every caller continue, now and later: the store is closing. */
-  readonly open: () => void
-}
-
 /** How many items fit, if they are as large as those that wait. */
 const roomIn = ({ waiting, bytes, maxCount, maxBytes }: Occupancy): number =>
   waiting === 0 ? maxCount : Math.min(maxCount - waiting, Math.ceil(((maxBytes - bytes) * waiting) / bytes))
 
 /**
- * Lets no more callers continue in one turn of the event loop than there is room for. A caller may leave its room unused, so the
+ * Callers that wait until a bounded store has room. Lets no more of them continue in one turn of the event loop than there is room for. A caller may leave its room unused, so the
  * next turn checks again.
  */
-export const waitForRoom = (occupancy: () => Occupancy): WaitForRoom => {
+export const waitForRoom = (occupancy: () => Occupancy) => {
   const callers = queue<() => void>()
   /** Callers that continued in this turn and have not added an item yet. */
   let admitted = 0
@@ -70,25 +54,31 @@ export const waitForRoom = (occupancy: () => Occupancy): WaitForRoom => {
   }
 
   return {
-    ready: () =>
+    /** Resolves when there is room for one more item, in the order of the calls. The room is not reserved. */
+    ready: (): Promise<void> =>
       new Promise((resolve) => {
         callers.push(resolve)
         admit()
       }),
-    used: () => {
+    /** An item was added. */
+    used: (): void => {
       if (admitted > 0) admitted--
     },
-    refused: () => {
+    /** An item was refused as `Full`. */
+    refused: (): void => {
       wasRefused = true
       wasRefusedInThisTurn = true
       checkNextTurn()
     },
-    freed: () => {
+    /** An item left. */
+    freed: (): void => {
       wasRefused = false
       admit()
     },
+    /** There may be room although nothing left. */
     recheck: admit,
-    open: () => {
+    /** Lets every caller continue, now and later: the store is closing. */
+    open: (): void => {
       isOpen = true
       admit()
     },

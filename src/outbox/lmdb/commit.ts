@@ -16,20 +16,6 @@ interface Write {
   readonly reject: (error: Error) => void
 }
 
-/** The writes of a store. */
-export interface Commits {
-  /**
-   * Calls `apply` within the next transaction, and again in another one if that fails; it must not throw. What `apply` returned is called
-   * when the transaction was synced, and its value answers the promise. `count`: how many items it concerns. `grows`: the write is refused
-   * while the disk is nearly full, so that the writes which end items find room.
-   */
-  readonly write: <T>(count: number, grows: boolean, apply: (counters: Counters) => () => T) => Promise<T>
-  /** As they were last synced. */
-  readonly counters: () => Readonly<Counters>
-  /** Later writes reject. Resolves when all earlier ones are answered. */
-  readonly end: () => Promise<void>
-}
-
 /** A transaction holds the event loop, so it has at most about this many items. */
 const MAX_ITEMS = 1_024
 
@@ -44,7 +30,9 @@ const causeOf = async (error: unknown): Promise<unknown> => {
   }
 }
 
-export const groupCommit = (store: Store): Commits => {
+export type Commits = ReturnType<typeof groupCommit>
+
+export const groupCommit = (store: Store) => {
   const { path, env, meta } = store
   const pending = queue<Write>()
   const stored = (): Counters => countersIn(store) ?? { ...NO_COUNTERS }
@@ -128,7 +116,12 @@ export const groupCommit = (store: Store): Commits => {
   }
 
   return {
-    write: <T>(count: number, grows: boolean, apply: (counters: Counters) => () => T) =>
+    /**
+     * Calls `apply` within the next transaction, and again in another one if that fails; it must not throw. What `apply` returned is
+     * called when the transaction was synced, and its value answers the promise. `count`: how many items it concerns. `grows`: the write
+     * is refused while the disk is nearly full, so that the writes which end items find room.
+     */
+    write: <T>(count: number, grows: boolean, apply: (counters: Counters) => () => T): Promise<T> =>
       new Promise<T>((resolve, reject) => {
         if (isEnded) {
           reject(new Error(`the outbox in ${path} is closed`))
@@ -138,8 +131,10 @@ export const groupCommit = (store: Store): Commits => {
         pending.push({ count, grows, apply, resolve: resolve as (answer: unknown) => void, reject })
         running ??= run()
       }),
-    counters: () => counters,
-    end: async () => {
+    /** As they were last synced. */
+    counters: (): Readonly<Counters> => counters,
+    /** Later writes reject. Resolves when all earlier ones are answered. */
+    end: async (): Promise<void> => {
       isEnded = true
       await running
     },

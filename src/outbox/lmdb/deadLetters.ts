@@ -1,17 +1,11 @@
 import type { Full } from '../../core/refusal.ts'
 import { DEAD_PAGE } from '../outbox.ts'
-import type { DeadLetter, DeadLetters } from '../outbox.ts'
+import type { DeadLetter, DeadPage, EndedDeadLetter } from '../outbox.ts'
 import type { Commits } from './commit.ts'
 import type { ItemCodec } from './contract.ts'
 import { decodeDeadLetter, sizeIn, withAbout } from './records.ts'
 import { APPEND } from './store.ts'
 import type { Counters, Store } from './store.ts'
-
-/** The dead letters of a store. */
-export interface StoredDeadLetters<A> extends DeadLetters<A> {
-  /** Adds a record, within a transaction. The oldest make room. */
-  readonly add: (counters: Counters, record: Buffer) => void
-}
 
 /** The number of dead letters that are read at once, and moved in one transaction. */
 const CHUNK = 500
@@ -22,13 +16,14 @@ interface Row<A> {
   readonly deadLetter: DeadLetter<A>
 }
 
+/** The dead letters of a store. */
 export const storedDeadLetters = <A>(
   { dead, fresh }: Store,
   commits: Commits,
   boundFor: (counters: Readonly<Counters>, size: number) => Full['bound'] | undefined,
   codec: ItemCodec<A>,
   keepDead: number,
-): StoredDeadLetters<A> => {
+) => {
   const read = (after: number, limit: number): ReadonlyArray<Row<A>> =>
     Array.from(dead.getRange({ start: after + 1, limit }), ({ key, value }) => ({
       key,
@@ -58,7 +53,8 @@ export const storedDeadLetters = <A>(
   }
 
   return {
-    add: (counters, record) => {
+    /** Adds a record, within a transaction. The oldest make room. */
+    add: (counters: Counters, record: Buffer): void => {
       dead.putSync(++counters.lastDead, record, APPEND)
       counters.dead++
       if (counters.dead <= keepDead) return
@@ -68,10 +64,10 @@ export const storedDeadLetters = <A>(
         counters.evictedDeadLetters++
       }
     },
-    list: ({ after = '0', limit = DEAD_PAGE } = {}) =>
+    list: ({ after = '0', limit = DEAD_PAGE }: DeadPage = {}): ReadonlyArray<DeadLetter<A>> =>
       read(Number(after), limit).map(({ deadLetter }) => deadLetter),
     // What the bounds have no room for stays dead. What is moved waits as a new item, so its deadline is a new one.
-    redrive: (matches) =>
+    redrive: (matches: (deadLetter: EndedDeadLetter<A>) => boolean): Promise<number> =>
       changeMatching(
         (deadLetter) => deadLetter.reason === 'ended' && matches(deadLetter),
         (counters, { key, record }) => {
@@ -83,6 +79,7 @@ export const storedDeadLetters = <A>(
           return true
         },
       ),
-    purge: (matches) => changeMatching(matches, (_, { key }) => dead.removeSync(key)),
+    purge: (matches: (deadLetter: DeadLetter<A>) => boolean): Promise<number> =>
+      changeMatching(matches, (_, { key }) => dead.removeSync(key)),
   }
 }

@@ -6,10 +6,9 @@
  */
 import { isDead } from '../../core/outcome.ts'
 import { queue } from '../../core/queue.ts'
-import type { Ack, Entry, Nack, Outbox } from '../outbox.ts'
+import type { Ack, Entry, LeaseLimits, Nack } from '../outbox.ts'
 import type { Commits } from './commit.ts'
 import type { CorruptRecord, ItemCodec } from './contract.ts'
-import type { StoredDeadLetters } from './deadLetters.ts'
 import { aboutDead, aboutRetry, decodeEntry, encodeCorrupt, rawOf, sizeIn, withAbout } from './records.ts'
 import type { Counters, RetryKey, Store } from './store.ts'
 
@@ -62,20 +61,14 @@ const correctDueTimes = ({ env, retries }: Store, now: number): void => {
 }
 
 /** The entries of a store. */
-export interface StoredEntries<A> extends Pick<Outbox<A>, 'nack' | 'ack' | 'nextDue'> {
-  /** Entries were enqueued and synced. */
-  readonly enqueued: (list: ReadonlyArray<Fresh<A>>) => void
-  readonly lease: (...asked: Parameters<Outbox<A>['lease']>) => ReadonlyArray<Entry<A>>
-}
-
 export const storedEntries = <A>(
   store: Store,
   commits: Commits,
-  deadLetters: StoredDeadLetters<A>,
+  addDead: (counters: Counters, record: Buffer) => void,
   codec: ItemCodec<A>,
   now: () => number,
   onCorrupt: (record: CorruptRecord) => void,
-): StoredEntries<A> => {
+) => {
   const { fresh, retries } = store
   const leased = new Map<number, Leased>()
   /** The next new entries. All before `aheadTo` are leased, gone, or here. */
@@ -108,7 +101,7 @@ export const storedEntries = <A>(
     leased.set(number, place)
     const ended = commits.write(1, false, (counters) => {
       remove(counters, place)
-      deadLetters.add(counters, encodeCorrupt(copy, now()))
+      addDead(counters, encodeCorrupt(copy, now()))
       return () => {
         leased.delete(number)
         onCorrupt({ id: String(number), raw: rawOf(copy) })
@@ -160,7 +153,10 @@ export const storedEntries = <A>(
     return firstRetry
   }
 
-  const lease: StoredEntries<A>['lease'] = (at, { count, retries: maxRetries, retriesOnly = false }) => {
+  const lease = (
+    at: number,
+    { count, retries: maxRetries, retriesOnly = false }: LeaseLimits,
+  ): ReadonlyArray<Entry<A>> => {
     const entries: Array<Entry<A>> = []
     const hand = (entry: Entry<A>, number: number, retryKey: RetryKey | undefined, size: number): void => {
       leased.set(number, { number, retryKey, size, isSettling: false })
@@ -215,7 +211,8 @@ export const storedEntries = <A>(
   }
 
   return {
-    enqueued: (list) => {
+    /** Entries were enqueued and synced. */
+    enqueued: (list: ReadonlyArray<Fresh<A>>): void => {
       for (const next of list) {
         // If there is a gap, they are read from the disk in their turn.
         if (next.number !== aheadTo || ahead.size() >= MAX_AHEAD || aheadBytes > MAX_AHEAD_BYTES) return
@@ -224,9 +221,9 @@ export const storedEntries = <A>(
       }
     },
     lease,
-    nextDue: (retriesOnly = false) => (!retriesOnly && hasFresh() ? 0 : nextRetry()?.[0]),
-    nack: (list) =>
-      settle(list, (_, place, { entry, due }: Nack<A>) => {
+    nextDue: (retriesOnly = false): number | undefined => (!retriesOnly && hasFresh() ? 0 : nextRetry()?.[0]),
+    nack: (list: ReadonlyArray<Nack<A>>): Promise<void> =>
+      settle(list, (_, place, { entry, due }) => {
         const isFar = !(due <= now() + FAR_MS)
         const key: RetryKey = [isFar ? now() : Math.max(due, FIRST_KEY[0]), place.number]
         const record = recordOf(place)
@@ -241,11 +238,10 @@ export const storedEntries = <A>(
           if (firstRetry === undefined || isBefore(key, firstRetry)) firstRetry = key
         }
       }),
-    ack: (list) =>
-      settle(list, (counters, place, { entry, outcome }: Ack<A>) => {
+    ack: (list: ReadonlyArray<Ack<A>>): Promise<void> =>
+      settle(list, (counters, place, { entry, outcome }) => {
         const record = isDead(outcome) ? recordOf(place) : undefined
-        if (record !== undefined)
-          deadLetters.add(counters, withAbout(record, aboutDead(entry, outcome, now())))
+        if (record !== undefined) addDead(counters, withAbout(record, aboutDead(entry, outcome, now())))
         remove(counters, place)
         return () => undefined
       }),

@@ -54,14 +54,6 @@ const encode = <A>(codec: ItemCodec<A>, item: A): { readonly size: number; reado
   return { size, text: encoded }
 }
 
-interface StoredBookmarks extends Pick<
-  LmdbOutbox<unknown>,
-  'bookmark' | 'bookmarks' | 'remember' | 'forget'
-> {
-  /** Stores one, within a transaction. Answers what to do when that was synced. */
-  readonly put: (bookmark: Bookmark) => () => void
-}
-
 const checkBookmark = ({ name, value }: Bookmark): void => {
   // Not every caller has types.
   const given: ReadonlyArray<unknown> = [name, value]
@@ -70,7 +62,7 @@ const checkBookmark = ({ name, value }: Bookmark): void => {
 }
 
 /** Bookmarks are stored by number, because a name may be longer than a key of lmdb. */
-const storedBookmarks = ({ bookmarks }: Store, commits: Commits): StoredBookmarks => {
+const storedBookmarks = ({ bookmarks }: Store, commits: Commits) => {
   const values = new Map<string, string>()
   const keys = new Map<string, number>()
   let lastKey = 0
@@ -86,19 +78,20 @@ const storedBookmarks = ({ bookmarks }: Store, commits: Commits): StoredBookmark
     keys.set(name, key)
     return key
   }
+  /** Stores one, within a transaction. Answers what to do when that was synced. */
   const put = ({ name, value }: Bookmark): (() => void) => {
     bookmarks.putSync(keyOf(name), JSON.stringify([name, value]))
     return () => values.set(name, value)
   }
   return {
     put,
-    bookmark: (name) => values.get(name),
+    bookmark: (name: string) => values.get(name),
     bookmarks: () => new Map(values),
-    remember: async (bookmark) => {
+    remember: async (bookmark: Bookmark) => {
       checkBookmark(bookmark)
       await commits.write(1, true, () => put(bookmark))
     },
-    forget: async (name) => {
+    forget: async (name: string) => {
       await commits.write(1, false, () => {
         bookmarks.removeSync(keyOf(name))
         return () => values.delete(name)
@@ -162,7 +155,7 @@ export const lmdbOutbox = <A>(options: LmdbOutboxOptions<A>): LmdbOutbox<A> => {
   const refuse = (item: A, bound: Full['bound']): Either<Full, never> =>
     left(full(item, bound, bound === 'count' ? maxCount : maxBytes))
   const deadLetters = storedDeadLetters(store, commits, boundFor, codec, keepDead)
-  const entries = storedEntries(store, commits, deadLetters, codec, now, onCorrupt)
+  const entries = storedEntries(store, commits, deadLetters.add, codec, now, onCorrupt)
   const { put, ...bookmarks } = storedBookmarks(store, commits)
   let closing: Promise<void> | undefined
 

@@ -134,13 +134,6 @@ export const isStoreIn = (path: string): boolean => existsSync(join(path, DATA_F
 /** Bytes of the file of reader locks. lmdb maps it into memory; on a full disk its first write there ends the process. */
 const LOCKS_SIZE = 8_192
 
-/** A store that is open and locked. */
-export interface OpenStore {
-  readonly store: Store
-  /** Closes it and releases the lock. */
-  readonly close: () => Promise<void>
-}
-
 const refusal = (reason: OutboxReason, path: string, message: string): OutboxError =>
   new OutboxError(outboxFault(reason, path, message))
 
@@ -264,11 +257,11 @@ const openLocked = (lmdb: typeof Lmdb, path: string, kind: string, owner: string
 }
 
 /**
- * Opens the store in a folder. `path` is absolute; `now` is the time that the lock file names.
+ * Opens and locks the store in a folder; its `close` releases the lock. `path` is absolute; `now` is the time that the lock file names.
  *
  * @throws OutboxError when it cannot be opened.
  */
-export const openStore = (path: string, kind: string, owner: string | undefined, now: number): OpenStore => {
+export const openStore = (path: string, kind: string, owner: string | undefined, now: number) => {
   const lmdb = load(path)
   let release: (() => void) | undefined
   try {
