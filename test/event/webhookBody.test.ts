@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import type { TypeOf } from 'io-ts'
@@ -10,17 +10,14 @@ import { faultsOf } from '../../src/event/codecFaults.ts'
 
 interface Golden {
   readonly about: string
-  readonly call: unknown
+  readonly call: { readonly type: string }
   readonly body: unknown
 }
 
-const folder = new URL('../fixtures/wire/', import.meta.url)
-
-const goldens = readdirSync(folder).flatMap((file) => {
-  // The fixtures are ours, and a test below fails for what is not as it should be.
-  const found = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as ReadonlyArray<Golden>
-  return found.map((golden) => [`${file}: ${golden.about}`, golden] as const)
-})
+// The fixtures are ours, and a test below fails for what is not as it should be.
+const goldens = JSON.parse(
+  readFileSync(new URL('../fixtures/wire.json', import.meta.url), 'utf8'),
+) as ReadonlyArray<Golden>
 
 const codec = eventCodec({ clock: { now: () => Date.UTC(2024, 5, 1) }, newId: () => 'new-id' })
 
@@ -37,16 +34,11 @@ const pathsOf = (body: unknown): ReadonlyArray<string> => {
 
 describe('golden bodies', () => {
   it('are there for all seven kinds', () =>
-    expect(readdirSync(folder).sort()).toEqual(
-      ['alias', 'delete', 'group', 'identify', 'page', 'screen', 'track'].map((kind) => `${kind}.json`),
-    ))
+    expect(new Set(goldens.map(({ call }) => call.type)).size).toBe(7))
 
-  it.each(goldens)('%s', (_, { call, body }) => {
+  it.each(goldens)('$call.type: $about', ({ call, body }) => {
     // As text, so that the order of the keys is golden too.
     expect(JSON.stringify(toWebhookBody(eventOf(call)))).toBe(JSON.stringify(body))
-  })
-
-  it.each(goldens)('read again: %s', (_, { body }) => {
     const decoded = WebhookBody.decode(body)
     expect(isRight(decoded) && WebhookBody.encode(decoded.right)).toEqual(body)
   })

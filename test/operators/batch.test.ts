@@ -1,4 +1,3 @@
-import type { Clock } from '../../src/core/clock.ts'
 import type { ObservableEither } from '../../src/core/outcome.ts'
 import type { TooLarge } from '../../src/core/refusal.ts'
 import { frameBytes, bytesOf, bodyOf } from '../../src/event/payload.ts'
@@ -7,12 +6,10 @@ import { batch } from '../../src/operators/batch.ts'
 import type { BatchOptions } from '../../src/operators/batch.ts'
 import { sign } from '../../src/operators/sign.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { right, left } from 'fp-ts/lib/Either.js'
+import { right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { NEVER, Subject, concat, from, map, of, range, take, tap, throwError } from 'rxjs'
-import type { Observable } from 'rxjs'
-import { TestScheduler } from 'rxjs/testing'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 
 const payload = (text: string): EventPayload<string> => ({
@@ -194,103 +191,3 @@ describe('the types of batch', () => {
     expectTypeOf(batch()).toBeCallableWith(of(right(5)))
   })
 })
-
-/** A clock on the test scheduler's time, so that marbles can be drawn. */
-const clockOf = (scheduler: TestScheduler): Clock => ({
-  now: () => scheduler.now(),
-  monotonic: () => scheduler.now(),
-  schedule: (delay, task) => {
-    const subscription = scheduler.schedule(task, delay)
-    return () => subscription.unsubscribe()
-  },
-})
-
-interface Drawing {
-  readonly source: string
-  readonly options: BatchOptions
-  readonly out: string
-  /** What the characters of `out` stand for. */
-  readonly values: Readonly<Record<string, string>>
-  readonly flush?: string
-  readonly unsubscribed?: string
-}
-
-const drawn = ({ source, options, out, values, flush, unsubscribed }: Drawing): void => {
-  const scheduler = new TestScheduler((actual, expected) => expect(actual).toEqual(expected))
-  scheduler.run(({ hot, expectObservable }) => {
-    const input = hot(source).pipe(
-      map((letter) => (letter === letter.toUpperCase() ? left(letter) : right(payload(letter)))),
-    )
-    const flushes = flush === undefined ? {} : { flush: hot(flush) }
-    const result: Observable<string> = input.pipe(
-      batch({ ...options, ...flushes, clock: clockOf(scheduler) }),
-      map(inWords),
-    )
-    expectObservable(result, unsubscribed).toBe(out, { ...values })
-  })
-}
-
-it.each<readonly [string, Drawing]>([
-  [
-    'closes by count',
-    {
-      source: 'ab-cd-|',
-      options: { maxCount: 2 },
-      out: '   -x--y-|',
-      values: { x: 'a,b by count', y: 'c,d by count' },
-    },
-  ],
-  [
-    'closes by bytes before the item that would be one too many: two items, two brackets and a comma make five',
-    {
-      source: 'a-b-c-|',
-      options: { maxBytes: 6 },
-      out: '   ----x-(y|)',
-      values: { x: 'a,b by bytes', y: 'c by end' },
-    },
-  ],
-  [
-    'closes at once when it is full to the byte',
-    { source: 'a-b-|', options: { maxBytes: 5 }, out: '--x-|', values: { x: 'a,b by bytes' } },
-  ],
-  [
-    'waits for the delay, from the first item',
-    {
-      source: '-a-b---c-----|',
-      options: { maxDelay: 4 },
-      out: '   -----x-----y-|',
-      values: { x: 'a,b by delay', y: 'c by delay' },
-    },
-  ],
-  [
-    'waits for the delay, from the last flush: what comes after a longer pause leaves at once',
-    {
-      source: '-a-------b-c----|',
-      options: { maxDelay: 4, delayFrom: 'lastFlush' },
-      out: '   ----x----y---z--|',
-      values: { x: 'a by delay', y: 'b by delay', z: 'c by delay' },
-    },
-  ],
-  [
-    'flushes when it is asked to, and an empty flush is nothing',
-    {
-      source: 'a-b--c|',
-      flush: ' ---ff--',
-      options: {},
-      out: '   ---x--(y|)',
-      values: { x: 'a,b by flush', y: 'c by end' },
-    },
-  ],
-  [
-    'passes at once what has ended already',
-    { source: 'aB-b|', options: {}, out: '-l--(x|)', values: { l: 'left B', x: 'a,b by end' } },
-  ],
-  [
-    'emits the rest before an error',
-    { source: 'ab-#', options: {}, out: '---(x#)', values: { x: 'a,b by end' } },
-  ],
-  [
-    'emits nothing after it was unsubscribed',
-    { source: 'ab---c', options: { maxDelay: 3 }, unsubscribed: '--!', out: '---', values: {} },
-  ],
-])('batch %s', (_, drawing) => drawn(drawing))

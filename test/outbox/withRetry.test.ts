@@ -4,44 +4,30 @@ import { describe, expect, it } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
 import { firstSuccess } from '../../src/sink/firstSuccess.ts'
 import { retryable, show as showFailure } from '../../src/core/failure.ts'
-import type { Failure, Verdict } from '../../src/core/failure.ts'
+import type { Verdict } from '../../src/core/failure.ts'
 import { withRetry } from '../../src/outbox/withRetry.ts'
 import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
-import { makeSink } from '../../src/sink/layer.ts'
 import { onlyAttempt } from '../../src/sink/sink.ts'
-import type { Sink } from '../../src/sink/sink.ts'
-import { scriptedSink } from '../../src/testing/scriptedSink.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { scriptedSink, type ScriptedSink } from '../../src/testing/scriptedSink.ts'
+import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
 
-const nothing = () => () => Promise.resolve()
 const yes: Verdict = right({ sink: 's' })
 const busy: Verdict = left(retryable('status', { status: 503 }))
 
-const scripted = (clock: ReturnType<typeof virtualClock>, verdicts: ReadonlyArray<Verdict>) => {
-  const starts: number[] = []
-  let running = 0
-  const sink: Sink<string> = makeSink<string>(
-    's',
-    (_, attempt, receiver) => {
-      starts.push(clock.monotonic())
-      running++
-      const cancel = clock.schedule(10, () => {
-        receiver.next(verdicts[Math.min(attempt.number, verdicts.length) - 1] ?? yes)
-        receiver.complete()
-      })
-      return () => {
-        cancel()
-        running--
-      }
-    },
-    nothing,
-  )
-  return { sink, starts, running: () => running }
-}
+const scripted = (clock: VirtualClock, verdicts: ReadonlyArray<Verdict>) =>
+  scriptedSink<string>({
+    name: 's',
+    clock,
+    reply: (_, { number }) => ({
+      verdict: verdicts[Math.min(number, verdicts.length) - 1] ?? yes,
+      after: 10,
+    }),
+  })
+const startsOf = ({ calls }: ScriptedSink<string>) => calls.map(({ startedAt }) => startedAt)
 
 const play = (verdicts: ReadonlyArray<Verdict>, within = 60_000) => {
   const clock = virtualClock()
-  const { sink, starts, running } = scripted(clock, verdicts)
+  const sink = scripted(clock, verdicts)
   const layered = withRetry(both(exponential(), deadline(within)), { clock })(sink)
   const seen: string[] = []
   const subscription = layered.deliver('a', onlyAttempt).subscribe({
@@ -49,14 +35,14 @@ const play = (verdicts: ReadonlyArray<Verdict>, within = 60_000) => {
     complete: () => seen.push('complete'),
     error: () => seen.push('error'),
   })
-  return { clock, starts, running, seen, subscription, layered }
+  return { clock, sink, seen, subscription }
 }
 
 describe('withRetry', () => {
   it('tries until the sink takes it, then emits one verdict and completes', () => {
-    const { clock, starts, seen } = play([busy, busy, yes])
+    const { clock, sink, seen } = play([busy, busy, yes])
     clock.tick(60_000)
-    expect(starts).toEqual([0, 1_010, 3_020])
+    expect(startsOf(sink)).toEqual([0, 1_010, 3_020])
     expect(seen).toEqual(['Right', 'complete'])
     expect(clock.pending()).toBe(0)
   })
@@ -68,32 +54,32 @@ describe('withRetry', () => {
   })
 
   it('cancels the round under way, and starts no other', () => {
-    const { clock, starts, running, seen, subscription } = play([busy])
+    const { clock, sink, seen, subscription } = play([busy])
     clock.tick(1_015)
-    expect(running()).toBe(1)
+    expect(sink.running()).toBe(1)
     subscription.unsubscribe()
-    expect(running()).toBe(0)
+    expect(sink.running()).toBe(0)
     clock.tick(60_000)
-    expect(starts).toHaveLength(2)
+    expect(sink.calls).toHaveLength(2)
     expect(seen).toEqual([])
     expect(clock.pending()).toBe(0)
   })
 
   it('starts nothing at or after the deadline of the attempt around it', () => {
     const clock = virtualClock()
-    const { sink, starts } = scripted(clock, [busy])
+    const sink = scripted(clock, [busy])
     const seen: string[] = []
     withRetry(exponential(), { clock })(sink)
       .deliver('a', { number: 1, until: clock.now() + 3_000, lastFailure: undefined })
       .subscribe((verdict) => seen.push(verdict._tag === 'Left' ? verdict.left._tag : 'Right'))
     clock.tick(60_000)
-    expect(starts.every((at) => at < 3_000)).toBe(true)
+    expect(startsOf(sink).every((at) => at < 3_000)).toBe(true)
     expect(seen).toEqual(['Expired'])
   })
 
   it('when its bound is reached a delivery fails as retryable', () => {
     const clock = virtualClock()
-    const { sink } = scripted(clock, [yes])
+    const sink = scripted(clock, [yes])
     const layered = withRetry(exponential(), { clock, maxCount: 1 })(sink)
     const seen: Verdict[] = []
     layered.deliver('a', onlyAttempt).subscribe((verdict) => seen.push(verdict))
@@ -128,7 +114,7 @@ describe('withRetry', () => {
 
   it('a cancel in a wait ends it at once: no timer, no place taken (pipelines/R12)', () => {
     const clock = virtualClock()
-    const { sink } = scripted(clock, [busy])
+    const sink = scripted(clock, [busy])
     const layered = withRetry(exponential({ base: 600_000 }), { clock, maxCount: 1 })(sink)
     for (let round = 0; round < 3; round++) {
       const seen: Verdict[] = []
@@ -142,7 +128,7 @@ describe('withRetry', () => {
 
   it('a close gives back what waits and what runs, and leaves no timer', async () => {
     const clock = virtualClock()
-    const { sink, running } = scripted(clock, [busy])
+    const sink = scripted(clock, [busy])
     const layered = withRetry(exponential({ base: 600_000 }), { clock })(sink)
     const seen: string[] = []
     const hear = (name: string): void => {
@@ -157,32 +143,16 @@ describe('withRetry', () => {
     hear('runs')
     await layered.close(0)()
     hear('late')
-    expect(seen).toEqual([
-      'waits closed',
-      'waits complete',
-      'runs closed',
-      'runs complete',
-      'late closed',
-      'late complete',
-    ])
-    expect([running(), clock.pending()]).toEqual([0, 0])
+    expect(seen).toEqual(['waits', 'runs', 'late'].flatMap((name) => [`${name} closed`, `${name} complete`]))
+    expect([sink.running(), clock.pending()]).toEqual([0, 0])
   })
 
   it('passes on what the outer retry knows of the last attempt', () => {
     const clock = virtualClock()
-    const priors: Array<Failure | undefined> = []
-    const sink = scriptedSink<string>({
-      clock,
-      reply: (_, { lastFailure }) => {
-        priors.push(lastFailure)
-        return { verdict: yes }
-      },
-    })
-    const lastFailure = retryable('before')
-    withRetry(exponential(), { clock })(sink)
-      .deliver('a', { number: 2, until: Infinity, lastFailure })
-      .subscribe()
-    expect(priors).toEqual([lastFailure])
+    const sink = scripted(clock, [yes])
+    const attempt = { number: 2, until: Infinity, lastFailure: retryable('before') }
+    withRetry(exponential(), { clock })(sink).deliver('a', attempt).subscribe()
+    expect(sink.calls[0]?.attempt.lastFailure).toBe(attempt.lastFailure)
   })
 
   it('refuses a bound that is none', () => {

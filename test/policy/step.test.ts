@@ -11,7 +11,6 @@ import {
   deadline,
   exponential,
   fullJitter,
-  limitRetries,
   notBefore,
   standard,
 } from '../../src/policy/retryPolicy.ts'
@@ -37,29 +36,9 @@ const after = (
 }
 
 describe('step', () => {
-  it('delivers a success, counted', () => {
-    const receipt = { sink: 'https://a.example', status: 204 }
-    const progress = { attempts: 2, lastFailure: timeout }
-    expect(step(limitRetries(0), progress, SINCE, right(receipt), SINCE, half)).toEqual({
-      _tag: 'Deliver',
-      attempts: 3,
-      receipt,
-    })
-  })
-
   it('delivers a success that came after the deadline: what runs may finish (DE4)', () => {
     const receipt = { sink: 'one' }
     expect(step(deadline(1), undefined, 0, right(receipt), 4_000, half)._tag).toBe('Deliver')
-  })
-
-  it('rejects a final refusal with the failure as it is', () => {
-    const failure = allFailed([{ sink: 'a', failure: refused('certificate') }])
-    expect(after(standard, 1, 10, failure)).toEqual({ _tag: 'Reject', attempts: 1, failure })
-  })
-
-  it('lets what a retry inside it gave up on be expired, with its attempts', () => {
-    const failure = expired(3, SINCE, timeout)
-    expect(after(standard, 1, 10, failure)).toEqual({ _tag: 'Expire', attempts: 3, failure })
   })
 
   it('waits for the backoff, and says why', () => {
@@ -76,17 +55,6 @@ describe('step', () => {
   it('waits for as long as the receiver asked, beyond the cap', () => {
     const failure = retryable('status', { status: 429, notBefore: SINCE + 3_600_000 })
     expect(after(standard, 1, 100, failure)).toMatchObject({ due: SINCE + 3_600_000, because: 'Retry-After' })
-  })
-
-  it('waits for the backoff when that is longer', () => {
-    const failure = retryable('status', { status: 429, notBefore: SINCE + 100 })
-    const because = 'exponential from 1s x2, at most 10m, full jitter'
-    expect(after(standard, 1, 100, failure)).toMatchObject({ delay: 500, because })
-  })
-
-  it('does not obey the receiver without notBefore', () => {
-    const failure = retryable('status', { notBefore: SINCE + 9_000 })
-    expect(after(always, 1, 100, failure)).toMatchObject({ delay: 1, because: 'no backoff' })
   })
 
   it('waits for the earliest URL of a first success in any case: an attempt before it would make no request (DE1)', () => {
@@ -111,18 +79,6 @@ describe('step', () => {
     })
   })
 
-  it('expires at once when the receiver asks for more than is left', () => {
-    const at = (notBefore: number) => after(standard, 1, 0, retryable('status', { notBefore }))._tag
-    expect(at(SINCE + 14_400_000)).toBe('Expire')
-    expect(at(SINCE + 14_399_999)).toBe('Wait')
-  })
-
-  it('expires when the retries are used up', () => {
-    const tags = [1, 2, 3].map((attempts) => after(limitRetries(2), attempts, 0)._tag)
-    expect(tags).toEqual(['Wait', 'Wait', 'Expire'])
-    expect(after(limitRetries(0), 1, 0)._tag).toBe('Expire')
-  })
-
   it('names the part that set the delay', () => {
     const slow = exponential({ base: 60_000, factor: 1 })
     const policy = both(slow, pipe(exponential(), fullJitter, capDelay(600_000)))
@@ -132,11 +88,6 @@ describe('step', () => {
       delay: 128_000,
       because: 'exponential from 1s x2, full jitter, at most 10m',
     })
-  })
-
-  it('reaches both ends of the jitter', () => {
-    const delays = [0, 1 - 2 ** -53].map((draw) => after(standard, 20, 0, timeout, () => draw))
-    expect(delays).toMatchObject([{ delay: 1 }, { delay: 600_000 }])
   })
 
   it.each([
