@@ -13,17 +13,7 @@ export interface KnownCall {
 const isEmpty = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length === 0
 
-type Loosen =
-  | 'noTimestamp'
-  | 'dateTimestamp'
-  | 'noMessageId'
-  | 'emptyMessageId'
-  | 'emptyIds'
-  | 'noEmptyData'
-  | 'unknownKeys'
-  | 'undefinedKeys'
-
-const LOOSENINGS: ReadonlyArray<Loosen> = [
+const LOOSENINGS = [
   'noTimestamp',
   'dateTimestamp',
   'noMessageId',
@@ -32,7 +22,9 @@ const LOOSENINGS: ReadonlyArray<Loosen> = [
   'noEmptyData',
   'unknownKeys',
   'undefinedKeys',
-]
+] as const
+
+type Loosen = (typeof LOOSENINGS)[number]
 
 const without = (object: object, ...keys: ReadonlyArray<string>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(object).filter(([name]) => !keys.includes(name)))

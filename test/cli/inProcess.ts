@@ -1,13 +1,13 @@
 /** The command within this process: `run()` over streams, an environment and signals of the test. */
 import { EventEmitter } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { PassThrough, Writable } from 'node:stream'
+import { PassThrough, type Readable, Writable } from 'node:stream'
 import { onTestFinished } from 'vitest'
 import { run } from '../../src/cli/program.ts'
 import type { Host } from '../../src/cli/terminal.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import type { Receiver } from '../../src/testing/loopbackReceiver.ts'
+
+export { newFolder as scratch } from '../support/folder.ts'
 
 export interface Ended {
   readonly code: number
@@ -23,9 +23,8 @@ export interface Surroundings {
   readonly stdout?: Writable
 }
 
-/** A stream whose text can be waited for. */
-const collected = () => {
-  const stream = new PassThrough()
+/** The text of a stream, which can be waited for. */
+export const collected = <S extends Readable>(stream: S) => {
   const looks = new Set<() => void>()
   let text = ''
   let isOver = false
@@ -71,8 +70,8 @@ export const hostOf = (given: Partial<Host> = {}): Host => ({
 export const start = (args: ReadonlyArray<string>, { env = {}, stdout }: Surroundings = {}) => {
   const signals = new EventEmitter()
   const stdin = new PassThrough()
-  const out = collected()
-  const err = collected()
+  const out = collected(new PassThrough())
+  const err = collected(new PassThrough())
   const exits: number[] = []
   const host = hostOf({
     stdin,
@@ -114,13 +113,6 @@ export const failing = (code: string): Writable =>
   new Writable({
     write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })),
   })
-
-/** A folder that is deleted after the test. */
-export const scratch = (): string => {
-  const folder = mkdtempSync(`${tmpdir()}/headrace-cli-`)
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
 
 /** A receiver that is closed after the test. */
 export const receiverOf = async (...args: Parameters<typeof loopbackReceiver>): Promise<Receiver> => {

@@ -1,6 +1,4 @@
 /** A client whose messages wait in a folder: real disk, real HTTP, the machine's clock. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Client } from '../../src/client/client.ts'
 import type { ClientOptions } from '../../src/client/options.ts'
@@ -8,14 +6,9 @@ import { createClient } from '../../src/client/createClient.ts'
 import { ConfigError } from '../../src/core/refusal.ts'
 import { OutboxError } from '../../src/outbox/lmdb/contract.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
+import { newFolder } from '../support/folder.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import type { Receiver } from '../../src/testing/loopbackReceiver.ts'
-
-const folder = (): string => {
-  const path = mkdtempSync(`${tmpdir()}/headrace-client-`)
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
-  return path
-}
 
 const endpoint = async (code: () => number): Promise<Receiver> => {
   const receiver = await loopbackReceiver(() => ({ do: 'status', code: code() }))
@@ -49,7 +42,7 @@ const some = (from: number, to: number): ReadonlyArray<string> =>
   Array.from({ length: to - from }, (_, at) => `m${String(from + at)}`)
 
 it('delivers as ever, and leaves nothing on the disk', async () => {
-  const [path, receiver] = [folder(), await endpoint(() => 200)]
+  const [path, receiver] = [newFolder(), await endpoint(() => 200)]
   const client = open(receiver, path)
   for (let n = 0; n < 50; n++) expect(client.track(event(n))._tag).toBe('Right')
   expect(await client.persisted()).toBe(true)
@@ -64,7 +57,7 @@ it('delivers as ever, and leaves nothing on the disk', async () => {
 
 it('what waited at a close is there for the next one: closed batches, those in a retry, and the one that was open', async () => {
   let code = 503
-  const [path, receiver] = [folder(), await endpoint(() => code)]
+  const [path, receiver] = [newFolder(), await endpoint(() => code)]
   const first = open(receiver, path)
   for (let n = 0; n < 47; n++) first.track(event(n))
   await receiver.arrived(1)
@@ -82,7 +75,7 @@ it('what waited at a close is there for the next one: closed batches, those in a
 })
 
 it('a folder of a destination is not taken for one of a client, and bad options are named', async () => {
-  const [path, receiver] = [folder(), await endpoint(() => 200)]
+  const [path, receiver] = [newFolder(), await endpoint(() => 200)]
   const codec = { toText: JSON.stringify, fromText: JSON.parse, sizeOf: () => 1, kind: 'events' }
   await lmdbOutbox<string>({ path, codec }).close()
   expect(() => open(receiver, path)).toThrow(OutboxError)

@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createCollector } from '../../src/collector/createCollector.ts'
@@ -22,6 +20,7 @@ import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import type { VirtualClock } from '../../src/testing/virtualClock.ts'
 import { disk, reread, survivingOutbox } from '../outbox/survivingOutbox.ts'
+import { newFolder } from '../support/folder.ts'
 import { ask, track } from './kit.ts'
 
 type Delivery = Payload<Event>
@@ -236,12 +235,6 @@ describe('a collector', () => {
   })
 })
 
-const folder = (): string => {
-  const path = mkdtempSync(`${tmpdir()}/headrace-collector-`)
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
-  return path
-}
-
 const sources = [{ id: 'web', writeKey: 'wk' }]
 
 /** A collector whose destinations have a folder each below `path`. */
@@ -260,7 +253,7 @@ const openFolders = (path: string, url: string, ...names: ReadonlyArray<string>)
   )
 
 it('each destination has its own folder, and goes on after a restart', async () => {
-  const path = folder()
+  const path = newFolder()
   let healthy = false
   const receiver = await loopbackReceiver(() => ({ do: 'status', code: healthy ? 200 : 503 }))
   onTestFinished(receiver.close)
@@ -284,7 +277,7 @@ it('each destination has its own folder, and goes on after a restart', async () 
 })
 
 it('if one folder is in use, the others are closed again', async () => {
-  const path = folder()
+  const path = newFolder()
   const open = (...names: ReadonlyArray<string>) => openFolders(path, 'http://127.0.0.1:9/', ...names)
   const holder = open('b')
   expect(() => open('a', 'b')).toThrow(OutboxError)
@@ -308,7 +301,7 @@ it('whenFull: refuse counts events that are still being written to the folder', 
         {
           name: 'a',
           sources: ['web'],
-          outbox: { path: folder(), maxCount: 10 },
+          outbox: { path: newFolder(), maxCount: 10 },
           webhooks: [{ url: receiver.url }],
         },
       ],

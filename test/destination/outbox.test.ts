@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../src/core/clock.ts'
 import type { WebhookSettings } from '../../src/destination/settings.ts'
@@ -13,18 +11,13 @@ import { webhookDestination } from '../../src/destination/createDestination.ts'
 import type { DestinationOptions } from '../../src/destination/destination.ts'
 import { ConfigError } from '../../src/core/refusal.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
+import { newFolder } from '../support/folder.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
-
-const folder = (): string => {
-  const path = mkdtempSync(`${tmpdir()}/headrace-stored-`)
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
-  return path
-}
 
 const track = (messageId: string) => ({ type: 'track', userId: 'u1', event: 'Sold', messageId }) as const
 
 it('events of an earlier process are delivered: the same bytes and id, signed with the current secret', async () => {
-  const path = folder()
+  const path = newFolder()
   let healthy = false
   const receiver = await loopbackReceiver(() => ({ do: 'status', code: healthy ? 200 : 503 }))
   onTestFinished(receiver.close)
@@ -60,7 +53,7 @@ it('events of an earlier process are delivered: the same bytes and id, signed wi
 })
 
 it('a stored event that cannot be read counts as rejected, and is logged once', async () => {
-  const path = folder()
+  const path = newFolder()
   const before = lmdbOutbox({ path, codec: { ...payloadCodec, toText: () => 'not an event' } })
   const payload = { id: 'm1', items: [], text: '', byteLength: 0 } as unknown as Payload<Event>
   await before.enqueue([payload])
@@ -82,7 +75,7 @@ it('a stored event that cannot be read counts as rejected, and is logged once', 
 })
 
 it('dead letters survive a restart, and can be sent again', async () => {
-  const path = folder()
+  const path = newFolder()
   let code = 410
   const receiver = await loopbackReceiver(() => ({ do: 'status', code }))
   onTestFinished(receiver.close)
@@ -106,7 +99,7 @@ it('ready counts events that are still being written to the folder', async () =>
   onTestFinished(receiver.close)
   const destination = webhookDestination(
     { webhooks: [{ url: receiver.url }] },
-    { outbox: { path: folder(), maxCount: 2 }, logger: false },
+    { outbox: { path: newFolder(), maxCount: 2 }, logger: false },
   )
   let refused = 0
   const send = async (id: string): Promise<void> => {
@@ -138,7 +131,7 @@ it.each<[unknown, string]>([
 })
 
 it('options are checked before the folder is opened', async () => {
-  const path = folder()
+  const path = newFolder()
   // The types forbid it.
   const open = (retry: unknown) =>
     webhookDestination(
