@@ -142,9 +142,9 @@ export {
   standard,
   type ExponentialOptions,
   type RetryPolicy,
+  show as showPolicy,
 } from './policy/retryPolicy.ts'
 export { plan, type PlanOptions, type PlannedAttempt } from './policy/plan.ts'
-export { show as showPolicy } from './policy/show.ts'
 export { memoryOutbox, type MemoryOutboxOptions } from './outbox/memoryOutbox.ts'
 export type {
   DeadLetter,

@@ -1,5 +1,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
+import { Subject } from 'rxjs'
 import { inTime, nextTurn, steady } from '../core/clock.ts'
 import { dropped } from '../core/outcome.ts'
 import type { Outcome } from '../core/outcome.ts'
@@ -9,6 +10,7 @@ import { ingestion } from '../http/ingestion.ts'
 import { isListening, listeners } from '../log/listeners.ts'
 import { timeoutOf } from '../log/logger.ts'
 import { hot } from '../log/streams.ts'
+import { until as waitUntil } from '../outbox/close.ts'
 import type { CloseResult } from '../outbox/close.ts'
 import { isStoredIn } from '../outbox/lmdb/contract.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
@@ -23,7 +25,7 @@ import { batchRelay } from './batchRelay.ts'
 import type { Accepted, AnyEvents, AnyTraits, Client, EventTypes, WithinOptions, Traits } from './client.ts'
 import { clientCounters } from './counters.ts'
 import { encoder } from './encoder.ts'
-import { changes, held, lifetime } from './lifetime.ts'
+import { held, lifetime } from './lifetime.ts'
 import { isMessage, messageCodec } from './message.ts'
 import type { CallType, Message, SentBatch } from './message.ts'
 import { messageStore } from './messageStore.ts'
@@ -101,7 +103,12 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   /** What a shared outbox holds may be leased by other processes. */
   const start = outbox === undefined || isShared ? { waiting: 0, bytes: 0 } : outbox.stats()
 
-  const { changed, until } = changes(clock)
+  const changes = new Subject<void>()
+  const changed = (): void => {
+    if (changes.observed) changes.next()
+  }
+  const until = (limit: number, isReached: () => boolean): Promise<boolean> =>
+    waitUntil(clock, changes, limit, isReached)
   const outcomes = hot<Outcome<Message>>(failedIn('a subscriber of outcomes$'))
   const abandoned: Message[] = []
   let isReportingDrop = false

@@ -1,4 +1,4 @@
-import { filter } from 'rxjs'
+import { NEVER, Observable, filter, firstValueFrom, map, merge } from 'rxjs'
 import type { Clock } from '../core/clock.ts'
 import type { Totals } from '../core/totals.ts'
 import type { Relay } from './relay.ts'
@@ -8,6 +8,22 @@ export interface CloseResult<A> {
   readonly totals: Totals
   /** Items without an outcome, undelivered. Empty with a durable outbox, which keeps them. */
   readonly abandoned: ReadonlyArray<A>
+}
+
+/** Waits until `isReached`, at most `limit` milliseconds. Answers whether it was reached. */
+export const until = (
+  clock: Clock,
+  changes$: Observable<void>,
+  limit: number,
+  isReached: () => boolean,
+): Promise<boolean> => {
+  if (isReached()) return Promise.resolve(true)
+  const reached$ = changes$.pipe(
+    filter(isReached),
+    map(() => true),
+  )
+  const over$ = new Observable<boolean>((over) => clock.schedule(limit, () => over.next(false)))
+  return firstValueFrom(merge(reached$, limit === Infinity ? NEVER : over$), { defaultValue: false })
 }
 
 /**
@@ -21,26 +37,13 @@ export const closeRelay = async <A>(
   lastAttempt: number,
 ): Promise<CloseResult<A>> => {
   const closeAt = relay.now() + timeout
-  const until = (isReached: () => boolean, within: number): Promise<void> =>
-    new Promise((resolve) => {
-      if (isReached()) {
-        resolve()
-        return
-      }
-      const done = (): void => {
-        cancelTimer()
-        changes.unsubscribe()
-        resolve()
-      }
-      const cancelTimer = clock.schedule(within, done)
-      const changes = relay.changes$.pipe(filter(isReached)).subscribe({ next: done, error: done })
-    })
+  const { changes$ } = relay
   const isWorkDone = (): boolean => !relay.hasWorkBefore(closeAt)
 
   relay.stopAccepting()
-  await until(isWorkDone, timeout)
+  await until(clock, changes$, timeout, isWorkDone)
   relay.stopStarting()
-  await until(() => isWorkDone() && relay.running() === 0, lastAttempt)
+  await until(clock, changes$, lastAttempt, () => isWorkDone() && relay.running() === 0)
   const abandoned = await new Promise<ReadonlyArray<A>>((resolve) => {
     // A store that never answers must not keep the process alive.
     const cancelTimer = clock.schedule(lastAttempt, () => resolve([]))

@@ -9,9 +9,8 @@ import type { Random } from '../core/clock.ts'
 import { carried, earliestRetry, expired, isFinal, isRetryable } from '../core/failure.ts'
 import type { Expired, Failure, Receipt, Verdict } from '../core/failure.ts'
 import type { Progress } from '../core/outcome.ts'
-import { limitsOf } from './retryPolicy.ts'
+import { limitsOf, show } from './retryPolicy.ts'
 import type { RetryPolicy } from './retryPolicy.ts'
-import { show } from './show.ts'
 
 /** What to do with an item after an attempt. `attempts` counts that attempt too. */
 export type Step =

@@ -19,9 +19,10 @@ import {
   limitRetries,
   notBefore,
   standard,
+  show,
+  showDuration,
 } from '../../src/policy/retryPolicy.ts'
 import type { RetryPolicy } from '../../src/policy/retryPolicy.ts'
-import { show, showDuration } from '../../src/policy/show.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import { anyPolicy } from '../arbitraries/policy.ts'
 
