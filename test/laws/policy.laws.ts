@@ -7,7 +7,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import { describe, it } from 'vitest'
 import { allFailed, expired, partlyFailed, refused, retryable } from '../../src/core/failure.ts'
-import type { Failure } from '../../src/core/failure.ts'
+import type { Failure, Verdict } from '../../src/core/failure.ts'
 import type { Progress } from '../../src/core/outcome.ts'
 import {
   Monoid,
@@ -166,16 +166,12 @@ const expectedOf = ({ shape, before, firstAttemptAt, now, draw, nest, leaves }: 
   }
 }
 
-/** Asks for the step of a moment. */
-const stepAt = (decide: StepFunction, moment: Moment): Step =>
-  decide(
-    policyOf(moment.shape),
-    progressOf(moment.before),
-    moment.firstAttemptAt,
-    left(failureOf(moment.nest, moment.leaves)),
-    moment.now,
-    () => moment.draw,
-  )
+/** Asks for the step of a moment, by default after its failure. */
+const stepAt = (
+  decide: StepFunction,
+  { shape, before, firstAttemptAt, now, draw, nest, leaves }: Moment,
+  verdict: Verdict = left(failureOf(nest, leaves)),
+): Step => decide(policyOf(shape), progressOf(before), firstAttemptAt, verdict, now, () => draw)
 
 const progressOf = (before: number): Progress | undefined =>
   before === 0 ? undefined : { attempts: before, lastFailure: expired(1, 0, refused('status')) }
@@ -261,160 +257,130 @@ const moment: fc.Arbitrary<Moment> = seed.map((chosen) => {
   return { shape, before, firstAttemptAt, now, draw: chosen.draw, nest, leaves }
 })
 
-type Check = (step: StepFunction, moment: Moment) => void
+const checks: Readonly<Record<string, (step: StepFunction, at: Moment) => void>> = {
+  R2: (step, at) => {
+    const after = stepAt(step, at)
+    if (!waits(after)) return
+    holds(after.delay >= 1, 'an attempt without a pause')
+    holds(Number.isSafeInteger(after.due), 'a due time that is not whole')
+    same(after.delay, after.due - at.now)
+  },
 
-const R2: Check = (step, at) => {
-  const after = stepAt(step, at)
-  if (!waits(after)) return
-  holds(after.delay >= 1, 'an attempt without a pause')
-  holds(Number.isSafeInteger(after.due), 'a due time that is not whole')
-  same(after.delay, after.due - at.now)
-}
+  R3: (step, at) => {
+    const after = stepAt(step, at)
+    if (waits(after)) holds(after.due < expectedOf(at).deadline, 'an attempt at or after the deadline')
+  },
 
-const R3: Check = (step, at) => {
-  const after = stepAt(step, at)
-  if (waits(after)) holds(after.due < expectedOf(at).deadline, 'an attempt at or after the deadline')
-}
-
-/** Bounds of the backoff, without a deadline and a wish of the receiver that could hide it. */
-const R5: Check = (step, at) => {
-  const shape = { ...at.shape, within: undefined, retries: undefined }
-  const leaves = [{ final: false, at: undefined }] as const
-  const delays = [0, at.draw, ALMOST_ONE].map((draw) => {
-    const after = stepAt(step, { ...at, shape, leaves, nest: 'alone', draw })
-    return waits(after) ? after.delay : NaN
-  })
-  const most = Math.max(1, ...shape.curves.map((curve) => mostOf(curve, at.before + 1)))
-  const fixed = shape.curves.filter((curve) => curve.jitter === 'none')
-  const least = Math.max(1, ...fixed.map((curve) => mostOf(curve, at.before + 1)))
-  const [atZero = NaN, between = NaN, atOne = NaN] = delays
-  same([atZero, atOne], [least, most])
-  holds(least <= between && between <= most, `a delay of ${between}, outside ${least} .. ${most}`)
-}
-
-/** The due time is exactly the later one of the backoff and the wish. */
-const R6: Check = (step, at) => {
-  const expected = expectedOf(at)
-  const after = stepAt(step, at)
-  if (waits(after)) same(after.due, expected.due)
-  if (expected.retryable && expected.held && expected.due >= expected.deadline) same(after._tag, 'Expire')
-}
-
-const R6because: Check = (step, at) => {
-  const after = stepAt(step, at)
-  if (!waits(after)) return
-  holds(after.because !== '', 'a delay without a reason')
-  same(after.because === 'Retry-After', expectedOf(at).held)
-}
-
-const R7success: Check = (step, at) => {
-  const receipt = { sink: 'one', status: 200 }
-  const after = step(
-    policyOf(at.shape),
-    progressOf(at.before),
-    at.firstAttemptAt,
-    right(receipt),
-    at.now,
-    () => at.draw,
-  )
-  same(after, { _tag: 'Deliver', attempts: at.before + 1, receipt })
-}
-
-const R7final: Check = (step, at) => {
-  const final = { ...at, leaves: at.leaves.map(() => ({ final: true }) as const) }
-  const failure = failureOf(final.nest, final.leaves)
-  same(stepAt(step, final), { _tag: 'Reject', attempts: at.before + 1, failure })
-}
-
-/** What a retry inside gave up on has ended, and ended in time, not by a refusal. */
-const R7expired: Check = (step, at) => {
-  const failure = expired(at.before + 3, at.firstAttemptAt, failureOf(at.nest, at.leaves))
-  const after = step(
-    policyOf(at.shape),
-    progressOf(at.before),
-    at.firstAttemptAt,
-    left(failure),
-    at.now,
-    () => at.draw,
-  )
-  same(after, { _tag: 'Expire', attempts: failure.attempts, failure })
-}
-
-const R7retryable: Check = (step, at) => {
-  const { _tag } = stepAt(step, at)
-  same(_tag === 'Wait' || _tag === 'Expire', expectedOf(at).retryable)
-}
-
-const R8: Check = (step, at) => {
-  const expected = expectedOf(at)
-  const { _tag } = stepAt(step, at)
-  if (!expected.retryable) return
-  same(_tag === 'Expire', expected.exhausted || expected.due >= expected.deadline)
-}
-
-/** A whole life, each attempt failing `elapsed` after its start, stays within the counts that the limits allow. */
-const R9: Check = (step, at) => {
-  const within = Math.min(at.shape.within ?? Infinity, 200)
-  const shape = { ...at.shape, within, retries: at.shape.retries ?? 50 }
-  const leaves = [{ final: false, at: undefined }] as const
-  let life = { ...at, shape, leaves, nest: 'alone', before: 0, now: at.firstAttemptAt } satisfies Moment
-  let after = stepAt(step, life)
-  let starts = 1
-  while (waits(after) && starts < 1_000) {
-    starts++
-    life = { ...life, before: after.progress.attempts, now: after.due }
-    after = stepAt(step, life)
-  }
-  holds(starts <= 1 + shape.retries, `${starts} attempts, more than the retries allow`)
-  holds(starts <= within, `${starts} attempts in ${within} ms`)
-  same(after, {
-    _tag: 'Expire',
-    attempts: starts,
-    failure: expired(starts, at.firstAttemptAt, failureOf('alone', leaves)),
-  })
-}
-
-/** Attempts are counted, and what is stored or reported is the failure itself. */
-const R10: Check = (step, at) => {
-  const after = stepAt(step, at)
-  const attempts = at.before + 1
-  const failure = failureOf(at.nest, at.leaves)
-  if (after._tag === 'Wait') same(after.progress, { attempts, lastFailure: failure })
-  if (after._tag === 'Expire') {
-    same(after, { _tag: 'Expire', attempts, failure: expired(attempts, at.firstAttemptAt, failure) })
-  }
-}
-
-/** Pure: the same question has the same answer. One draw for a retryable failure, so that a seed replays a world. */
-const pure: Check = (step, at) => {
-  let draws = 0
-  const counted: StepFunction = (policy, progress, firstAttemptAt, verdict, now, random) =>
-    step(policy, progress, firstAttemptAt, verdict, now, () => {
-      draws++
-      return random()
+  /** Bounds of the backoff, without a deadline and a wish of the receiver that could hide it. */
+  R5: (step, at) => {
+    const shape = { ...at.shape, within: undefined, retries: undefined }
+    const leaves = [{ final: false, at: undefined }] as const
+    const delays = [0, at.draw, ALMOST_ONE].map((draw) => {
+      const after = stepAt(step, { ...at, shape, leaves, nest: 'alone', draw })
+      return waits(after) ? after.delay : NaN
     })
-  const [first, drawn] = [stepAt(counted, at), draws]
-  same(stepAt(counted, at), first)
-  same([drawn, draws], expectedOf(at).retryable ? [1, 2] : [0, 0])
+    const most = Math.max(1, ...shape.curves.map((curve) => mostOf(curve, at.before + 1)))
+    const fixed = shape.curves.filter((curve) => curve.jitter === 'none')
+    const least = Math.max(1, ...fixed.map((curve) => mostOf(curve, at.before + 1)))
+    const [atZero = NaN, between = NaN, atOne = NaN] = delays
+    same([atZero, atOne], [least, most])
+    holds(least <= between && between <= most, `a delay of ${between}, outside ${least} .. ${most}`)
+  },
+
+  /** The due time is exactly the later one of the backoff and the wish. */
+  R6: (step, at) => {
+    const expected = expectedOf(at)
+    const after = stepAt(step, at)
+    if (waits(after)) same(after.due, expected.due)
+    if (expected.retryable && expected.held && expected.due >= expected.deadline) same(after._tag, 'Expire')
+  },
+
+  R6because: (step, at) => {
+    const after = stepAt(step, at)
+    if (!waits(after)) return
+    holds(after.because !== '', 'a delay without a reason')
+    same(after.because === 'Retry-After', expectedOf(at).held)
+  },
+
+  R7success: (step, at) => {
+    const receipt = { sink: 'one', status: 200 }
+    same(stepAt(step, at, right(receipt)), { _tag: 'Deliver', attempts: at.before + 1, receipt })
+  },
+
+  R7final: (step, at) => {
+    const final = { ...at, leaves: at.leaves.map(() => ({ final: true }) as const) }
+    const failure = failureOf(final.nest, final.leaves)
+    same(stepAt(step, final), { _tag: 'Reject', attempts: at.before + 1, failure })
+  },
+
+  /** What a retry inside gave up on has ended, and ended in time, not by a refusal. */
+  R7expired: (step, at) => {
+    const failure = expired(at.before + 3, at.firstAttemptAt, failureOf(at.nest, at.leaves))
+    same(stepAt(step, at, left(failure)), { _tag: 'Expire', attempts: failure.attempts, failure })
+  },
+
+  R7retryable: (step, at) => {
+    const { _tag } = stepAt(step, at)
+    same(_tag === 'Wait' || _tag === 'Expire', expectedOf(at).retryable)
+  },
+
+  R8: (step, at) => {
+    const expected = expectedOf(at)
+    const { _tag } = stepAt(step, at)
+    if (!expected.retryable) return
+    same(_tag === 'Expire', expected.exhausted || expected.due >= expected.deadline)
+  },
+
+  /** A whole life, each attempt failing `elapsed` after its start, stays within the counts that the limits allow. */
+  R9: (step, at) => {
+    const within = Math.min(at.shape.within ?? Infinity, 200)
+    const shape = { ...at.shape, within, retries: at.shape.retries ?? 50 }
+    const leaves = [{ final: false, at: undefined }] as const
+    let life = { ...at, shape, leaves, nest: 'alone', before: 0, now: at.firstAttemptAt } satisfies Moment
+    let after = stepAt(step, life)
+    let starts = 1
+    while (waits(after) && starts < 1_000) {
+      starts++
+      life = { ...life, before: after.progress.attempts, now: after.due }
+      after = stepAt(step, life)
+    }
+    holds(starts <= 1 + shape.retries, `${starts} attempts, more than the retries allow`)
+    holds(starts <= within, `${starts} attempts in ${within} ms`)
+    same(after, {
+      _tag: 'Expire',
+      attempts: starts,
+      failure: expired(starts, at.firstAttemptAt, failureOf('alone', leaves)),
+    })
+  },
+
+  /** Attempts are counted, and what is stored or reported is the failure itself. */
+  R10: (step, at) => {
+    const after = stepAt(step, at)
+    const attempts = at.before + 1
+    const failure = failureOf(at.nest, at.leaves)
+    if (after._tag === 'Wait') same(after.progress, { attempts, lastFailure: failure })
+    if (after._tag === 'Expire') {
+      same(after, { _tag: 'Expire', attempts, failure: expired(attempts, at.firstAttemptAt, failure) })
+    }
+  },
+
+  /** Pure: the same question has the same answer. One draw for a retryable failure, so that a seed replays a world. */
+  pure: (step, at) => {
+    let draws = 0
+    const counted: StepFunction = (policy, progress, firstAttemptAt, verdict, now, random) =>
+      step(policy, progress, firstAttemptAt, verdict, now, () => {
+        draws++
+        return random()
+      })
+    const [first, drawn] = [stepAt(counted, at), draws]
+    same(stepAt(counted, at), first)
+    same([drawn, draws], expectedOf(at).retryable ? [1, 2] : [0, 0])
+  },
 }
 
 /** The laws, over an implementation of `step`. */
 const stepLaws = (step: StepFunction): ReadonlyArray<PlainLaw> =>
-  Object.entries({
-    R2,
-    R3,
-    R5,
-    R6,
-    R6because,
-    R7success,
-    R7final,
-    R7expired,
-    R7retryable,
-    R8,
-    R9,
-    R10,
-    pure,
-  }).map(([id, check]) =>
+  Object.entries(checks).map(([id, check]) =>
     law(
       id,
       fc.property(moment, (at) => check(step, at)),

@@ -39,11 +39,6 @@ const mutants: ReadonlyArray<readonly [string, string, StepFunction]> = [
     withParts((part) => (part._tag === 'Deadline' ? { ...part, within: part.within + 1 } : part)),
   ],
   [
-    'gives up too early',
-    'R8',
-    withParts((part) => (part._tag === 'Deadline' ? { ...part, within: part.within - 1 } : part)),
-  ],
-  [
     'counts the deadline from now',
     'R8',
     (policy, progress, _first, verdict, now, random) => step(policy, progress, now, verdict, now, random),
@@ -64,11 +59,6 @@ const mutants: ReadonlyArray<readonly [string, string, StepFunction]> = [
   ['obeys Retry-After against the policy', 'R6', (policy, ...rest) => step(both(policy, notBefore), ...rest)],
   ['leaves out the cap', 'R5', withParts((part) => (part._tag === 'CapDelay' ? part.policy : part))],
   ['leaves out the jitter', 'R5', withParts((part) => (part._tag === 'FullJitter' ? part.policy : part))],
-  [
-    'starts with the second delay',
-    'R5',
-    withParts((part) => (part._tag === 'Exponential' ? { ...part, base: part.base * part.factor } : part)),
-  ],
   ['retries without a pause', 'R2', waiting((delay) => (delay === 1 ? 0 : delay))],
   ['waits for fractions of a millisecond', 'R2', waiting((delay) => delay + 0.5)],
   [

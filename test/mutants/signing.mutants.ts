@@ -41,9 +41,6 @@ const asText = (change: (signature: string) => unknown): Signing =>
 const firstOf = (secrets: Secrets): Secrets =>
   Array.isArray(secrets) ? (secrets.slice(0, 1) as Secrets) : secrets
 
-const lastOf = (secrets: Secrets): Secrets =>
-  Array.isArray(secrets) ? (secrets.slice(-1) as Secrets) : secrets
-
 const mutants: ReadonlyArray<{
   readonly name: string
   readonly law: string
@@ -66,11 +63,6 @@ const mutants: ReadonlyArray<{
     signing: by((secret, body, signature) => hmac(secret, textOf(body)) === signature),
   },
   {
-    name: 'pads what is too short',
-    law: 'S7',
-    signing: asText((signature) => signature.trim().padEnd(40, '0').slice(0, 40)),
-  },
-  {
     name: 'decodes the hex, which drops a bad tail',
     law: 'S7',
     signing: by((secret, body, signature) =>
@@ -78,34 +70,11 @@ const mutants: ReadonlyArray<{
     ),
   },
   {
-    name: 'takes the first of several headers',
-    law: 'S7',
-    signing: seeing((all) => (Array.isArray(all) ? (all[0] as unknown) : all)),
-  },
-  {
-    name: 'accepts what prints as the signature',
-    law: 'S7',
-    signing: by((secret, body, signature) => hmac(secret, body) === signature),
-  },
-  {
-    name: 'takes a scheme in front',
-    law: 'S7',
-    signing: asText((signature) => signature.replace('sha1=', '')),
-  },
-  {
     name: 'tries the first secret only',
     law: 'S8',
     signing: {
       ...real,
       verifyRaw: (secrets, body, signature) => verifyRaw(firstOf(secrets), body, signature),
-    },
-  },
-  {
-    name: 'tries the last secret only',
-    law: 'S8',
-    signing: {
-      ...real,
-      verifyRaw: (secrets, body, signature) => verifyRaw(lastOf(secrets), body, signature),
     },
   },
   {
@@ -117,7 +86,6 @@ const mutants: ReadonlyArray<{
         verifyRaw(Array.isArray(secrets) ? secrets.filter((each) => each !== '') : secrets, body, signature),
     },
   },
-  { name: 'signs with an empty secret', law: 'S4', signing: { ...real, sign: hmac } },
   {
     name: 'trims the secret',
     law: 'S4',
@@ -160,15 +128,6 @@ const mutants: ReadonlyArray<{
           return honest
         }
       },
-    },
-  },
-  {
-    name: 'writes the parsed body with spaces',
-    law: 'S5',
-    signing: {
-      ...real,
-      verifyParsed: (secrets, body, signature) =>
-        verifyRaw(secrets, JSON.stringify(body, null, 1), signature),
     },
   },
   {

@@ -1,5 +1,4 @@
-import * as TE from 'fp-ts/lib/TaskEither.js'
-import { bufferTime, interval, map, Subject, take, timer } from 'rxjs'
+import { bufferTime, map, Subject, take, timer } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { toScheduler, systemClock } from '../../src/core/clock.ts'
 import type { Clock } from '../../src/core/clock.ts'
@@ -16,46 +15,6 @@ describe('virtualClock', () => {
   it('starts in 2026, and where it is told', () => {
     expect(virtualClock().now()).toBe(Date.UTC(2026, 0, 1))
     expect(virtualClock({ start: 5 }).now()).toBe(5)
-  })
-
-  it('plays a TaskEither that retries for four hours', async () => {
-    const clock = virtualClock()
-    const attempts: number[] = []
-    const attempt: TE.TaskEither<string, never> = () => {
-      attempts.push(clock.monotonic())
-      return sleep(clock, 5_000).then(() => ({ _tag: 'Left', left: 'timeout' }))
-    }
-    const retried = (delay: number): TE.TaskEither<string, never> =>
-      TE.orElse<string, never, string>((error) =>
-        clock.monotonic() + delay >= 4 * HOUR
-          ? TE.left(error)
-          : () => sleep(clock, delay).then(() => retried(Math.min(delay * 2, 600_000))()),
-      )(attempt)
-    const beats: number[] = []
-    const beat = interval(60_000, toScheduler(clock)).subscribe(() => beats.push(clock.monotonic()))
-
-    const result = retried(1_000)()
-    await clock.advance(4 * HOUR)
-
-    expect(await result).toEqual({ _tag: 'Left', left: 'timeout' })
-    expect(attempts.slice(0, 4)).toEqual([0, 6_000, 13_000, 22_000])
-    expect(attempts.length).toBe(33)
-    expect(beats.length).toBe(240)
-    beat.unsubscribe()
-    expect(clock.pending()).toBe(0)
-  })
-
-  it('has a timer that it started run at once if it is due, and not before it returned', () => {
-    const clock = virtualClock()
-    const log: string[] = []
-    clock.schedule(10, () => {
-      clock.schedule(0, () => log.push(`inner ${String(clock.monotonic())}`))
-      clock.schedule(1, () => log.push('too late'))
-      log.push('outer')
-    })
-    clock.tick(10)
-    expect(log).toEqual(['outer', 'inner 10'])
-    expect(clock.pending()).toBe(1)
   })
 
   it('lets a timer move the time', () => {
