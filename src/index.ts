@@ -73,6 +73,7 @@ export type { Json, JsonObject } from './event/json.ts'
 export {
   allFailed,
   isRetryable,
+  notAll,
   refused,
   retryable,
   show as showFailure,
@@ -81,10 +82,12 @@ export {
   type AllFailed,
   type Expired as ExpiredFailure,
   type Failure,
+  type NotAll,
   type Refused,
   type RefusedReason,
   type Retryable,
   type RetryableReason,
+  type SinkVerdict,
   type PartlyFailed,
 } from './core/failure.ts'
 export {
@@ -121,7 +124,11 @@ export { memory, type MemoryOptions, type MemorySink } from './sink/memory.ts'
 export { sink, type Handler, type HandlerContext, type SinkOptions } from './sink/fromFunction.ts'
 export { withBisection, type BisectionOptions } from './sink/bisect.ts'
 export { contramap } from './sink/layer.ts'
-export { firstSuccess, type FirstSuccessOptions } from './sink/firstSuccess.ts'
+export { failover, firstSuccess, toAll, type CombinationOptions } from './sink/combine.ts'
+export { route, type RouteOptions } from './sink/route.ts'
+export { withCircuitBreaker, type CircuitBreakerOptions } from './sink/circuitBreaker.ts'
+export { withDedupe, type DedupeOptions } from './sink/dedupe.ts'
+export { withRateLimit, type RateLimitOptions } from './sink/rateLimit.ts'
 export { withRetryAfterGate, type RetryAfterGateOptions } from './sink/retryAfterGate.ts'
 export { withConcurrency, type ConcurrencyOptions } from './sink/concurrency.ts'
 export { withObserver, type ObserverOptions } from './sink/observe.ts'

@@ -84,6 +84,10 @@ export const causesOf = (failure: Failure, url?: string): ReadonlyArray<Cause> =
       return [{ url, reason: failure.reason, status: failure.status, detail: failure.detail }]
     case 'AllFailed':
       return failure.causes.flatMap((cause) => causesOf(cause.failure, cause.sink))
+    case 'NotAll':
+      return failure.verdicts.flatMap(({ sink, verdict }) =>
+        verdict._tag === 'Left' ? causesOf(verdict.left, sink) : [],
+      )
     case 'PartlyFailed': {
       const causes = failure.members.flatMap((each) => (each._tag === 'Left' ? causesOf(each.left, url) : []))
       // Events of a batch mostly fail for the same cause; it is told once.

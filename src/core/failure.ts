@@ -5,6 +5,7 @@
  * @module
  */
 
+import { isLeft, isRight, left } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 
 /** What a sink answers for a delivery. Plain data: it can be stored and printed. */
@@ -13,6 +14,8 @@ export interface Receipt {
   readonly sink: string
   /** The HTTP status, for sinks that speak HTTP. */
   readonly status?: number
+  /** Set by `withDedupe`: the item was delivered before, and not sent again. */
+  readonly duplicate?: true
 }
 
 /** Reasons for a final refusal. A sink of your own may use other words. */
@@ -64,6 +67,18 @@ export interface PartlyFailed {
   readonly members: ReadonlyArray<Either<Failure, Receipt>>
 }
 
+/** Some sinks of a `toAll` did not take the item: the verdict of each, in their order. */
+export interface NotAll {
+  readonly _tag: 'NotAll'
+  readonly verdicts: ReadonlyArray<SinkVerdict>
+}
+
+/** One sink's part in a `NotAll`. */
+export interface SinkVerdict {
+  readonly sink: string
+  readonly verdict: Either<Failure, Receipt>
+}
+
 /** The retry policy gave up. */
 export interface Expired {
   readonly _tag: 'Expired'
@@ -74,7 +89,7 @@ export interface Expired {
 }
 
 /** Why a delivery failed. */
-export type Failure = Refused | Retryable | AllFailed | PartlyFailed | Expired
+export type Failure = Refused | Retryable | AllFailed | NotAll | PartlyFailed | Expired
 
 /** A final refusal. */
 export const refused = (reason: Refused['reason'], more: Omit<Refused, '_tag' | 'reason'> = {}): Refused => ({
@@ -92,6 +107,9 @@ export const retryable = (
 /** The failures of all sinks of a first success. */
 export const allFailed = (causes: ReadonlyArray<Cause>): AllFailed => ({ _tag: 'AllFailed', causes })
 
+/** The verdicts of all sinks of a `toAll`. */
+export const notAll = (verdicts: ReadonlyArray<SinkVerdict>): NotAll => ({ _tag: 'NotAll', verdicts })
+
 /** The verdicts of a batch's members. */
 export const partlyFailed = (members: ReadonlyArray<Either<Failure, Receipt>>): PartlyFailed => ({
   _tag: 'PartlyFailed',
@@ -106,61 +124,70 @@ export const expired = (attempts: number, firstAttemptAt: number, lastFailure: F
   lastFailure,
 })
 
-/** Whether another attempt could succeed: some part of the failure is retryable. */
-export const isRetryable = (failure: Failure): boolean => {
+/** The verdicts that a failure consists of: of several sinks, or of the members of a batch. None for a single failure. */
+export const partsOf = (failure: Failure): ReadonlyArray<Verdict> => {
   switch (failure._tag) {
-    case 'Refused':
-    case 'Expired':
-      return false
-    case 'Retryable':
-      return true
     case 'AllFailed':
-      return failure.causes.some((cause) => isRetryable(cause.failure))
+      return failure.causes.map((cause) => left(cause.failure))
+    case 'NotAll':
+      return failure.verdicts.map(({ verdict }) => verdict)
     case 'PartlyFailed':
-      return failure.members.some((member) => member._tag === 'Left' && isRetryable(member.left))
+      return failure.members
+    case 'Refused':
+    case 'Retryable':
+    case 'Expired':
+      return []
   }
 }
+
+/** Whether another attempt could succeed: some part of the failure is retryable. */
+export const isRetryable = (failure: Failure): boolean =>
+  failure._tag === 'Retryable' || partsOf(failure).some((part) => !isFinal(part))
 
 /**
  * When some part of the failure may be tried again; 0 for at any time, undefined if no part is retryable. `Retry-After` holds back one URL
  * only, so the earliest counts. A NaN from a host's sink counts as 0.
  */
 export const earliestRetry = (failure: Failure): number | undefined => {
-  const earliest = (failures: ReadonlyArray<Failure>): number | undefined => {
-    let found: number | undefined
-    for (const each of failures) {
-      const at = earliestRetry(each)
-      if (at !== undefined && (found === undefined || at < found)) found = at
-    }
-    return found
-  }
-  switch (failure._tag) {
-    case 'Refused':
-    case 'Expired':
-      return undefined
-    case 'Retryable':
-      return failure.notBefore === undefined || Number.isNaN(failure.notBefore) ? 0 : failure.notBefore
-    case 'AllFailed':
-      return earliest(failure.causes.map((cause) => cause.failure))
-    case 'PartlyFailed':
-      return earliest(failure.members.flatMap((member) => (member._tag === 'Left' ? [member.left] : [])))
-  }
+  if (failure._tag === 'Retryable') return Number.isNaN(failure.notBefore) ? 0 : (failure.notBefore ?? 0)
+  const moments = partsOf(failure).flatMap((part) => (isLeft(part) ? (earliestRetry(part.left) ?? []) : []))
+  return moments.length === 0 ? undefined : Math.min(...moments)
 }
 
 /** Whether trying again would change nothing. */
-export const isFinal = (verdict: Either<Failure, Receipt>): boolean =>
-  verdict._tag === 'Right' || !isRetryable(verdict.left)
+export const isFinal = (verdict: Verdict): boolean => isRight(verdict) || !isRetryable(verdict.left)
+
+/** Whether an attempt settled a part of it: a sink took the item or refused it for good, or a member of the batch ended. */
+const hasSettled = (failure: Failure): boolean =>
+  partsOf(failure).some((part) => isFinal(part) || (isLeft(part) && hasSettled(part.left)))
 
 /**
- * A failure of a whole batch after attempts that settled some of its members: those stay settled, also when a later attempt did not reach
- * them (held back, no free connection, out of time). All other failures stay as they are.
+ * A failure of the whole after attempts that settled parts: those stay settled, also when a later attempt did not reach them (held back, no
+ * free connection, out of time). All other failures stay as they are.
  */
 export const carried = (lastFailure: Failure | undefined, failure: Failure): Failure => {
-  if (lastFailure?._tag !== 'PartlyFailed' || (failure._tag !== 'Refused' && failure._tag !== 'Retryable'))
+  if (lastFailure === undefined || (failure._tag !== 'Refused' && failure._tag !== 'Retryable'))
     return failure
-  if (!lastFailure.members.some(isFinal)) return failure
-  const rest: Either<Failure, Receipt> = { _tag: 'Left', left: failure }
-  return partlyFailed(lastFailure.members.map((member) => (isFinal(member) ? member : rest)))
+  if (!hasSettled(lastFailure)) return failure
+  const open = (part: Verdict): Verdict =>
+    isFinal(part) || isRight(part) ? part : left(carried(part.left, failure))
+  switch (lastFailure._tag) {
+    case 'PartlyFailed':
+      return partlyFailed(lastFailure.members.map(open))
+    case 'NotAll':
+      return notAll(lastFailure.verdicts.map(({ sink, verdict }) => ({ sink, verdict: open(verdict) })))
+    case 'AllFailed':
+      return allFailed(
+        lastFailure.causes.map(({ sink, failure: cause }) => ({
+          sink,
+          failure: isRetryable(cause) ? carried(cause, failure) : cause,
+        })),
+      )
+    case 'Refused':
+    case 'Retryable':
+    case 'Expired':
+      return failure
+  }
 }
 
 /** Reasons that say that no request was started. */
@@ -168,17 +195,9 @@ const NOT_STARTED: ReadonlySet<string> = new Set<RetryableReason>(['laneFull', '
 
 /** Whether the failed attempt started a request. */
 export const wasStarted = (failure: Failure): boolean => {
-  switch (failure._tag) {
-    case 'Retryable':
-      return !NOT_STARTED.has(failure.reason)
-    case 'AllFailed':
-      return failure.causes.some((cause) => wasStarted(cause.failure))
-    case 'PartlyFailed':
-      return failure.members.some((member) => member._tag === 'Right' || wasStarted(member.left))
-    case 'Refused':
-    case 'Expired':
-      return true
-  }
+  if (failure._tag === 'Retryable') return !NOT_STARTED.has(failure.reason)
+  if (failure._tag === 'Refused' || failure._tag === 'Expired') return true
+  return partsOf(failure).some((part) => isRight(part) || wasStarted(part.left))
 }
 
 /** One line: `https://a.example: 503 (status); https://b.example: certificate, self-signed`. */
@@ -191,6 +210,10 @@ export const show = (failure: Failure): string => {
         .join(', ')
     case 'AllFailed':
       return failure.causes.map((cause) => `${cause.sink}: ${show(cause.failure)}`).join('; ')
+    case 'NotAll':
+      return failure.verdicts
+        .map(({ sink, verdict }) => `${sink}: ${isRight(verdict) ? 'delivered' : show(verdict.left)}`)
+        .join('; ')
     case 'PartlyFailed': {
       const failed = failure.members.flatMap((member) => (member._tag === 'Left' ? [show(member.left)] : []))
       return `${String(failed.length)} of ${String(failure.members.length)} failed: ${[...new Set(failed)].join('; ')}`

@@ -61,6 +61,10 @@ const causesOf = (failure: Failure, sink = ''): ReadonlyArray<string> => {
       return [`${sink} ${failure.reason} ${String(failure.status ?? '')}`]
     case 'AllFailed':
       return failure.causes.flatMap((cause) => causesOf(cause.failure, cause.sink))
+    case 'NotAll':
+      return failure.verdicts.flatMap((each) =>
+        each.verdict._tag === 'Left' ? causesOf(each.verdict.left, each.sink) : [],
+      )
     case 'PartlyFailed':
       return failure.members.flatMap((member) => (member._tag === 'Left' ? causesOf(member.left, sink) : []))
     case 'Expired':

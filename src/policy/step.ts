@@ -95,7 +95,7 @@ const next = (
   const given = backoff(policy, failures, random())
   const rested = now + Math.max(1, given?.delay ?? 0)
   // A first success and a gate hold back by themselves: before their time an attempt would send nothing.
-  const isHeldBack = honours || failure._tag === 'AllFailed' || isGated(failure)
+  const isHeldBack = honours || failure._tag === 'AllFailed' || failure._tag === 'NotAll' || isGated(failure)
   // A host's sink may give any number, so it is made whole and finite here.
   const held = isHeldBack ? Math.min(Math.ceil(earliestRetry(failure) ?? 0), now + LONGEST_DELAY) : 0
   if (held > rested) return { due: held, because: 'Retry-After' }

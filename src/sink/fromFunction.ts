@@ -45,6 +45,7 @@ const FAILURES: ReadonlySet<unknown> = new Set<Failure['_tag']>([
   'Refused',
   'Retryable',
   'AllFailed',
+  'NotAll',
   'PartlyFailed',
   'Expired',
 ])

@@ -7,6 +7,7 @@ import {
   expired,
   type Failure,
   isFinal,
+  notAll,
   isRetryable,
   refused,
   retryable,
@@ -56,6 +57,21 @@ describe('carried', () => {
     }
   })
 
+  it('keeps who took it and who refused it for good, also inside each other', () => {
+    const held = retryable('held')
+    const never = { sink: 'never', failure: refused('status') }
+    const before = notAll([
+      { sink: 'a', verdict: taken },
+      { sink: 'b', verdict: left(allFailed([never, { sink: 'later', failure: retryable('timeout') }])) },
+    ])
+    expect(carried(before, held)).toEqual(
+      notAll([
+        { sink: 'a', verdict: taken },
+        { sink: 'b', verdict: left(allFailed([never, { sink: 'later', failure: held }])) },
+      ]),
+    )
+  })
+
   it('changes no other failure', () => {
     for (const failure of [
       partlyFailed([taken, taken, no]),
@@ -67,7 +83,7 @@ describe('carried', () => {
     for (const other of [
       undefined,
       retryable('timeout'),
-      allFailed([cause(refused('status'))]),
+      allFailed([{ sink: 'a', failure: retryable('timeout') }]),
       partlyFailed([later]),
     ])
       expect(carried(other, failure)).toBe(failure)

@@ -1,6 +1,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import { firstSuccess } from '../../src/sink/firstSuccess.ts'
+import { firstSuccess } from '../../src/sink/combine.ts'
 import { allFailed, expired, type Failure, refused, retryable, partlyFailed } from '../../src/core/failure.ts'
 import type { Verdict } from '../../src/core/failure.ts'
 import { onlyAttempt, type Sink } from '../../src/sink/sink.ts'
@@ -12,9 +12,9 @@ const taken: Verdict = right({ sink: 'a', status: 200 })
 const spot = (name: string, verdict: Verdict): Sink<number> => sink(name, () => verdict)
 
 describe('construction', () => {
-  test('needs a sink', () => expect(() => firstSuccess([])).toThrow(RangeError))
+  test('needs a sink', () => expect(() => firstSuccess([])).toThrow(TypeError))
   test('names the sink that is given twice', () =>
-    expect(() => firstSuccess([spot('a', taken), spot('b', taken), spot('b', taken)])).toThrow(/name b$/))
+    expect(() => firstSuccess([spot('a', taken), spot('b', taken), spot('b', taken)])).toThrow(/the name b:/))
   test('has a name made of the names, or its own', () => {
     expect(firstSuccess([spot('a', taken), spot('b', taken)]).name).toBe('a | b')
     expect(firstSuccess([spot('a', taken)], { name: 'mine' }).name).toBe('mine')

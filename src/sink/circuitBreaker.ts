@@ -1,0 +1,82 @@
+import { left } from 'fp-ts/lib/Either.js'
+import { steady, systemClock } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
+import { isRetryable, retryable, wasStarted } from '../core/failure.ts'
+import type { Verdict } from '../core/failure.ts'
+import { checkOptions, clockOption, strict, wholeNumber, withDefault } from '../core/options.ts'
+import { makeLayer, nothingToCancel, withNext } from './layer.ts'
+import type { Layer } from './sink.ts'
+
+/** Options of `withCircuitBreaker`. */
+export interface CircuitBreakerOptions {
+  /** Failures in a row that open the circuit. Default 5. */
+  readonly failures?: number
+  /** Milliseconds for which it stays open before one delivery tries again. Default 30,000. */
+  readonly openFor?: number
+  readonly clock?: Clock
+}
+
+const circuitBreakerOptions = strict({
+  failures: withDefault(wholeNumber('failures', 1), 5),
+  openFor: withDefault(wholeNumber('ms', 1), 30_000),
+  clock: withDefault(clockOption, systemClock),
+})
+
+/**
+ * Spares a sink that is down: after `failures` retryable failures in a row the circuit is open, and deliveries are not started: their
+ * verdict is `Retryable('held')` until it may close. After `openFor` one delivery is let through as a probe. A verdict that is no retryable
+ * failure closes the circuit; a failed probe keeps it open for as long again. A final refusal is an answer of a working sink, so it opens
+ * nothing. Verdicts of deliveries that were never started (`laneFull`, `late`, `held`) change nothing.
+ *
+ * The circuit belongs to the layer: sinks that one and the same layer is put around share it. It is held in memory and has no timer.
+ *
+ * @throws ConfigError if `failures` or `openFor` is not a whole number of at least 1.
+ *
+ * @example
+ * import { sink, withCircuitBreaker } from 'headrace'
+ *
+ * const spared = withCircuitBreaker({ failures: 3 })(sink('crm', async () => 'done'))
+ * console.log(spared.name) // => crm
+ */
+export const withCircuitBreaker = (options: CircuitBreakerOptions = {}): Layer => {
+  const { failures, openFor, clock } = checkOptions(
+    'options of withCircuitBreaker',
+    circuitBreakerOptions,
+    options,
+  )
+  const now = steady(clock)
+  let failed = 0
+  /** While the circuit is open: when the next probe may start. */
+  let probeAt: number | undefined
+  let held: Verdict = left(retryable('held'))
+
+  const open = (): void => {
+    probeAt = now() + openFor
+    held = left(retryable('held', { notBefore: probeAt, detail: 'the circuit is open; not started' }))
+  }
+
+  const learn = (verdict: Verdict): void => {
+    if (verdict._tag === 'Right' || !isRetryable(verdict.left)) {
+      failed = 0
+      probeAt = undefined
+    } else if (wasStarted(verdict.left) && ++failed >= failures) open()
+  }
+
+  return (sink) =>
+    makeLayer(sink, (subscribe) => (item, attempt, observer) => {
+      if (probeAt !== undefined) {
+        if (now() < probeAt) {
+          observer.next(held)
+          observer.complete()
+          return nothingToCancel
+        }
+        // This delivery is the probe: the circuit stays open for the others until it answers.
+        open()
+      }
+      const onVerdict = (verdict: Verdict): void => {
+        learn(verdict)
+        observer.next(verdict)
+      }
+      return subscribe(item, attempt, withNext(observer, onVerdict))
+    })
+}

@@ -1,0 +1,286 @@
+/**
+ * Several sinks as one: `firstSuccess`, `failover`, `toAll`. What they remember between attempts is in their failure, so it survives a
+ * restart, and they nest in each other.
+ *
+ * @module
+ */
+
+import { left, right } from 'fp-ts/lib/Either.js'
+import { messageOf } from '../core/awaitable.ts'
+import { steady, systemClock } from '../core/clock.ts'
+import type { Cancel, Clock } from '../core/clock.ts'
+import { allFailed, earliestRetry, notAll, retryable } from '../core/failure.ts'
+import type { Failure, Verdict } from '../core/failure.ts'
+import { makeSink, subscribeTo } from './layer.ts'
+import type { Attempt, Sink } from './sink.ts'
+
+/** Options of `firstSuccess`, `failover` and `toAll`. */
+export interface CombinationOptions {
+  /** Default: the names of the sinks, joined by ` | `, ` > ` or ` & `. */
+  readonly name?: string
+  readonly clock?: Clock
+}
+
+type Answers = ReadonlyArray<Verdict | undefined>
+
+/** What tells the combinations apart. */
+interface Rules {
+  readonly called: string
+  readonly separator: string
+  /** Whether a sink is asked only after the one before it failed. */
+  readonly isInTurn: boolean
+  /** What a sink answered in an earlier attempt. */
+  readonly before: (lastFailure: Failure | undefined, sink: string) => Verdict | undefined
+  /** The verdict as far as it is known. `isAnswered`: every sink has answered. */
+  readonly verdictOf: (
+    answers: Answers,
+    isAnswered: boolean,
+    name: string,
+    names: ReadonlyArray<string>,
+  ) => Verdict | undefined
+}
+
+const LATE: Verdict = left(
+  retryable('late', { detail: 'the deadline came before it was asked; no request was sent' }),
+)
+
+const namesOf = <A>(called: string, sinks: ReadonlyArray<Sink<A>>): ReadonlyArray<string> => {
+  if (sinks.length === 0) throw new TypeError(`${called}: at least one sink is needed`)
+  const names = sinks.map((sink) => sink.name)
+  const twice = names.find((name, at) => names.indexOf(name) !== at)
+  if (twice === undefined) return names
+  throw new TypeError(
+    `${called}: two sinks have the name ${twice}: give each its own, failures are remembered by it`,
+  )
+}
+
+/** Whether an earlier answer stands: the sink took the item, refused it for good, or asked to wait longer. */
+const stands = (answer: Verdict, now: number): boolean => {
+  if (answer._tag === 'Right') return true
+  const from = earliestRetry(answer.left)
+  return from === undefined || from > now
+}
+
+const isSame = (one: Verdict | undefined, other: Verdict | undefined): boolean =>
+  one?._tag === 'Left' && other?._tag === 'Left' && one.left === other.left
+
+/** Closes all at the same time, and waits for all before it fails with what the first of them failed with. */
+const closeAll = async <A>(sinks: ReadonlyArray<Sink<A>>, within: number): Promise<void> => {
+  const results = await Promise.allSettled(sinks.map(async (sink) => sink.close(within)()))
+  const failed = results.find((result) => result.status === 'rejected')
+  if (failed !== undefined) throw failed.reason
+}
+
+const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: CombinationOptions): Sink<A> => {
+  const names = namesOf(rules.called, sinks)
+  const name = options.name ?? names.join(rules.separator)
+  const now = steady(options.clock ?? systemClock)
+  const children = sinks.map(subscribeTo)
+  /** Given again if all fail as they did before: thousands of items that wait for the same failure share one verdict. */
+  let lastFailed: { readonly answers: Answers; readonly verdict: Verdict } | undefined
+
+  const verdictOf = (answers: Answers, isAnswered: boolean): Verdict | undefined => {
+    if (isAnswered && lastFailed?.answers.every((answer, at) => isSame(answer, answers[at])) === true)
+      return lastFailed.verdict
+    const verdict = rules.verdictOf(answers, isAnswered, name, names)
+    if (verdict?._tag === 'Left') lastFailed = { answers, verdict }
+    return verdict
+  }
+
+  return makeSink<A>(
+    name,
+    (item, attempt, observer) => {
+      const { number, until, lastFailure } = attempt
+      const time = lastFailure === undefined ? 0 : now()
+      const before = names.map((each) => rules.before(lastFailure, each))
+      const answers = before.map((answer) =>
+        answer !== undefined && stands(answer, time) ? answer : undefined,
+      )
+      const open = names.flatMap((_, at) => (answers[at] === undefined ? [at] : []))
+      const shared = attempt.shared ?? (open.length > 1 ? { wire: undefined } : undefined)
+      const cancels: Cancel[] = []
+      let unanswered = open.length
+      let asked = 0
+      let running = 0
+      let verdict: Verdict | undefined
+      let isAsking = false
+      let isOver = false
+
+      /** What a sink is given: its own last failure, and the work that several share. */
+      const attemptFor = (at: number): Attempt => {
+        if (lastFailure === undefined && attempt.shared === shared) return attempt
+        const answer = before[at]
+        const own = answer?._tag === 'Left' ? answer.left : undefined
+        return { number, until, lastFailure: own, ...(shared === undefined ? {} : { shared }) }
+      }
+
+      const answer = (at: number, given: Verdict): void => {
+        if (answers[at] !== undefined) return
+        answers[at] = given
+        unanswered--
+        verdict ??= verdictOf(answers, unanswered === 0)
+      }
+
+      const ask = (at: number): void => {
+        const subscribe = children[at]
+        if (subscribe === undefined) return
+        running++
+        const end = (): void => {
+          running--
+          proceed()
+        }
+        const cancel = subscribe(item, attemptFor(at), {
+          next: (given) => {
+            answer(at, given)
+            proceed()
+          },
+          complete: end,
+          error: (defect) => {
+            answer(at, left(retryable('defect', { detail: messageOf(defect) })))
+            end()
+          },
+        })
+        if (isOver) cancel()
+        else cancels.push(cancel)
+      }
+
+      const mayAskNext = (): boolean =>
+        !isOver &&
+        asked < open.length &&
+        (!rules.isInTurn || (verdict === undefined && unanswered === open.length - asked))
+
+      /** A loop, because a sink may answer at once. Nothing is emitted before all that may be asked are. */
+      const proceed = (): void => {
+        if (isAsking) return
+        isAsking = true
+        while (mayAskNext()) {
+          const at = open[asked++] ?? 0
+          if (asked > 1 && rules.isInTurn && now() >= until) answer(at, LATE)
+          else ask(at)
+        }
+        isAsking = false
+        if (verdict !== undefined) observer.next(verdict)
+        if (verdict !== undefined && running === 0) observer.complete()
+      }
+
+      if (unanswered === 0) verdict = verdictOf(answers, true)
+      proceed()
+      return () => {
+        isOver = true
+        for (const cancel of cancels) cancel()
+      }
+    },
+    (within) => () => closeAll(sinks, within),
+  )
+}
+
+const rememberedCause = (lastFailure: Failure | undefined, sink: string): Verdict | undefined => {
+  if (lastFailure?._tag !== 'AllFailed') return undefined
+  const cause = lastFailure.causes.find((each) => each.sink === sink)
+  return cause === undefined ? undefined : left(cause.failure)
+}
+
+/** The first success; when all have failed, the cause of each. */
+const successOf: Rules['verdictOf'] = (answers, isAnswered, _, names) => {
+  const success = answers.find((answer) => answer?._tag === 'Right')
+  if (success !== undefined || !isAnswered) return success
+  return left(
+    allFailed(
+      answers.flatMap((answer, at) =>
+        answer?._tag === 'Left' ? [{ sink: names[at] ?? '', failure: answer.left }] : [],
+      ),
+    ),
+  )
+}
+
+const FIRST_SUCCESS: Rules = {
+  called: 'firstSuccess',
+  separator: ' | ',
+  isInTurn: false,
+  before: rememberedCause,
+  verdictOf: successOf,
+}
+
+const FAILOVER: Rules = { ...FIRST_SUCCESS, called: 'failover', separator: ' > ', isInTurn: true }
+
+const TO_ALL: Rules = {
+  called: 'toAll',
+  separator: ' & ',
+  isInTurn: false,
+  before: (lastFailure, sink) =>
+    lastFailure?._tag === 'NotAll'
+      ? lastFailure.verdicts.find((each) => each.sink === sink)?.verdict
+      : undefined,
+  verdictOf: (answers, isAnswered, name, names) => {
+    if (!isAnswered) return undefined
+    const verdicts = answers.flatMap((verdict, at) =>
+      verdict === undefined ? [] : [{ sink: names[at] ?? '', verdict }],
+    )
+    return verdicts.every(({ verdict }) => verdict._tag === 'Right')
+      ? right({ sink: name })
+      : left(notAll(verdicts))
+  },
+}
+
+/**
+ * One sink made of several: delivered as soon as one of them has taken the item.
+ *
+ * A delivery asks all its sinks at the same time, except a sink that refused for good in the last attempt, or asked to wait longer
+ * (`attempt.lastFailure` says so). The first success is the verdict, with the receipt of the sink that won. The others are not aborted:
+ * they run to their end, and only then is the delivery complete. If none succeeds, the verdict is an `AllFailed` with the cause of every
+ * sink in the order of the sinks; a sink that was not asked keeps its remembered cause. If none is asked, that verdict comes at once.
+ *
+ * A sink that errors counts as `Retryable('defect')`. One sink alone behaves as itself, only its failure is an `AllFailed` too, so
+ * that what is remembered stays valid when a second one is added.
+ *
+ * @throws TypeError without any sink, or if two sinks have the same name.
+ *
+ * @example
+ * import { firstSuccess, sink } from 'headrace'
+ *
+ * const either = firstSuccess([
+ *   sink('near', async (text: string) => text.length),
+ *   sink('far', async (text: string) => text.length),
+ * ])
+ */
+export const firstSuccess = <A>(sinks: ReadonlyArray<Sink<A>>, options: CombinationOptions = {}): Sink<A> =>
+  combine(FIRST_SUCCESS, sinks, options)
+
+/**
+ * One sink made of several, in their order: each is asked when the one before it has failed. The first success is the verdict.
+ *
+ * A sink that refused for good in an earlier attempt, or asked to wait longer, is passed over, so the next attempt starts with the first
+ * sink that may be asked. None is asked at or after `attempt.until`. If none succeeds, the verdict is an `AllFailed`.
+ *
+ * @throws TypeError without any sink, or if two sinks have the same name.
+ *
+ * @example
+ * import { failover, sink } from 'headrace'
+ *
+ * const store = failover([
+ *   sink('primary', async (text: string) => text.length),
+ *   sink('standby', async (text: string) => text.length),
+ * ])
+ * console.log(store.name) // => primary > standby
+ */
+export const failover = <A>(sinks: ReadonlyArray<Sink<A>>, options: CombinationOptions = {}): Sink<A> =>
+  combine(FAILOVER, sinks, options)
+
+/**
+ * One sink made of several that must all take the item. It asks them at the same time, and answers when each has answered: delivered if
+ * all took it, else `NotAll` with the verdict of each. A sink that took the item is not asked again, neither is one that refused it for
+ * good; the item is rejected when every sink has one of these verdicts and some refused.
+ *
+ * @throws TypeError without any sink, or if two sinks have the same name.
+ *
+ * @example
+ * import { sink, toAll } from 'headrace'
+ *
+ * const both = toAll([
+ *   sink('warehouse', async (text: string) => text.length),
+ *   sink('crm', async (text: string) => text.length),
+ * ])
+ * console.log(both.name) // => warehouse & crm
+ */
+export const toAll = <A>(sinks: ReadonlyArray<Sink<A>>, options: CombinationOptions = {}): Sink<A> =>
+  combine(TO_ALL, sinks, options)

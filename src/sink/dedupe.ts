@@ -1,0 +1,120 @@
+import { right } from 'fp-ts/lib/Either.js'
+import type { Observer } from 'rxjs'
+import { steady, systemClock } from '../core/clock.ts'
+import type { Cancel, Clock } from '../core/clock.ts'
+import type { Receipt, Verdict } from '../core/failure.ts'
+import { checkOptions, clockOption, func, strict, wholeNumber, withDefault } from '../core/options.ts'
+import { makeLayer, nothingToCancel } from './layer.ts'
+import type { Sink } from './sink.ts'
+
+/** Options of `withDedupe`. */
+export interface DedupeOptions<in A> {
+  /** The key of an item. Items of one key are the same item. Keys are compared as in a `Map`. */
+  readonly keyOf: (item: A) => unknown
+  /** Milliseconds for which a success is remembered. */
+  readonly window: number
+  /** The most successes that are remembered; beyond it the oldest is forgotten. Default 100,000. */
+  readonly maxKeys?: number
+  readonly clock?: Clock
+}
+
+const dedupeOptions = strict({
+  keyOf: func<(item: never) => unknown>(),
+  window: wholeNumber('ms', 1),
+  maxKeys: withDefault(wholeNumber('keys', 1), 100_000),
+  clock: withDefault(clockOption, systemClock),
+})
+
+/** A delivery in flight, with all that wait for its verdict. */
+interface Shared {
+  readonly observers: Set<Observer<Verdict>>
+  verdict: Verdict | undefined
+  cancel: Cancel
+}
+
+const duplicate = (receipt: Receipt): Verdict => right({ ...receipt, duplicate: true })
+
+const repeated = (verdict: Verdict): Verdict =>
+  verdict._tag === 'Right' ? duplicate(verdict.right) : verdict
+
+/**
+ * Delivers items of the same key once. A repeat of an item that was delivered less than `window` milliseconds ago is not sent: it is
+ * delivered with the receipt of the first, marked `duplicate: true`. A repeat while the first is in flight shares its verdict. Failures are
+ * not remembered, so a retry is sent.
+ *
+ * It is held in memory: a repeat after a restart is sent again. The memory belongs to the layer.
+ *
+ * @throws ConfigError if `window` or `maxKeys` is not a whole number of at least 1.
+ *
+ * @example
+ * import { sink, withDedupe } from 'headrace'
+ *
+ * const once = withDedupe({ keyOf: (order: { id: string }) => order.id, window: 60_000 })(
+ *   sink('orders', async (order: { id: string }) => order.id),
+ * )
+ * console.log(once.name) // => orders
+ */
+export const withDedupe = <B>(options: DedupeOptions<B>): (<A extends B>(sink: Sink<A>) => Sink<A>) => {
+  const { window, maxKeys, clock } = checkOptions('options of withDedupe', dedupeOptions, options)
+  const { keyOf } = options
+  const now = steady(clock)
+  /** Successes, oldest first: all are remembered for the same time. */
+  const taken = new Map<unknown, { readonly until: number; readonly verdict: Verdict }>()
+  const inFlight = new Map<unknown, Shared>()
+
+  const forget = (time: number): void => {
+    for (const [key, { until }] of taken) {
+      if (until > time && taken.size <= maxKeys) return
+      taken.delete(key)
+    }
+  }
+
+  const remember = (key: unknown, { right: receipt }: { readonly right: Receipt }): void => {
+    taken.delete(key)
+    taken.set(key, { until: now() + window, verdict: duplicate(receipt) })
+    forget(now())
+  }
+
+  const leave = (key: unknown, shared: Shared, observer: Observer<Verdict>): void => {
+    shared.observers.delete(observer)
+    if (shared.observers.size > 0 || inFlight.get(key) !== shared) return
+    inFlight.delete(key)
+    shared.cancel()
+  }
+
+  return <A extends B>(sink: Sink<A>) =>
+    makeLayer<A>(sink, (subscribe) => (item, attempt, observer) => {
+      const key = keyOf(item)
+      forget(now())
+      const before = taken.get(key)
+      if (before !== undefined) {
+        observer.next(before.verdict)
+        observer.complete()
+        return nothingToCancel
+      }
+      const running = inFlight.get(key)
+      if (running !== undefined) {
+        running.observers.add(observer)
+        if (running.verdict !== undefined) observer.next(repeated(running.verdict))
+        return () => leave(key, running, observer)
+      }
+
+      const shared: Shared = { observers: new Set([observer]), verdict: undefined, cancel: nothingToCancel }
+      inFlight.set(key, shared)
+      const end = (tell: (each: Observer<Verdict>) => void): void => {
+        inFlight.delete(key)
+        for (const each of [...shared.observers]) tell(each)
+      }
+      const cancel = subscribe(item, attempt, {
+        next: (verdict) => {
+          shared.verdict = verdict
+          if (verdict._tag === 'Right') remember(key, verdict)
+          for (const each of [...shared.observers]) each.next(each === observer ? verdict : repeated(verdict))
+        },
+        complete: () => end((each) => each.complete()),
+        error: (defect) => end((each) => each.error(defect)),
+      })
+      shared.cancel = cancel
+      return () => leave(key, shared, observer)
+    })
+}

@@ -1,0 +1,67 @@
+import { left } from 'fp-ts/lib/Either.js'
+import { steady, systemClock } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
+import { retryable } from '../core/failure.ts'
+import { checkOptions, clockOption, optional, strict, wholeNumber, withDefault } from '../core/options.ts'
+import { makeLayer, nothingToCancel } from './layer.ts'
+import type { Layer } from './sink.ts'
+
+/** Options of `withRateLimit`. */
+export interface RateLimitOptions {
+  /** Deliveries that may start in a second. At least 1. */
+  readonly perSecond: number
+  /** Deliveries that may start at once after a pause. Default `perSecond`. */
+  readonly burst?: number
+  readonly clock?: Clock
+}
+
+const rateLimitOptions = strict({
+  perSecond: wholeNumber('deliveries', 1),
+  burst: optional(wholeNumber('deliveries', 1)),
+  clock: withDefault(clockOption, systemClock),
+})
+
+/**
+ * Lets at most `perSecond` deliveries start in a second, and `burst` of them at once after a pause: in t seconds never more than
+ * `burst + t * perSecond`. A delivery above the rate is not started: its verdict is `Retryable('held')` with a `notBefore`, at once. The
+ * moments that are given out are spread by the rate, so what is held back does not come back together.
+ *
+ * The limit belongs to the layer: sinks that one and the same layer is put around share it. It is held in memory and has no timer.
+ *
+ * @throws ConfigError if `perSecond` or `burst` is not a whole number of at least 1.
+ *
+ * @example
+ * import { sink, withRateLimit } from 'headrace'
+ *
+ * const polite = withRateLimit({ perSecond: 50 })(sink('crm', async () => 'done'))
+ * console.log(polite.name) // => crm
+ */
+export const withRateLimit = (options: RateLimitOptions): Layer => {
+  const {
+    perSecond,
+    burst = perSecond,
+    clock,
+  } = checkOptions('options of withRateLimit', rateLimitOptions, options)
+  const now = steady(clock)
+  const interval = 1_000 / perSecond
+  /** When the bucket is full again; it holds `burst` starts, and each takes one interval to come back. */
+  let fullAt = -Infinity
+  /** The last moment that was given to a delivery that was held back. */
+  let lastGiven = -Infinity
+
+  return (sink) =>
+    makeLayer(sink, (subscribe) => (item, attempt, observer) => {
+      const time = now()
+      const free = fullAt - (burst - 1) * interval
+      if (free <= time) {
+        fullAt = Math.max(fullAt, time) + interval
+        return subscribe(item, attempt, observer)
+      }
+      lastGiven = Math.max(free, lastGiven + interval)
+      const notBefore = Math.ceil(lastGiven)
+      const detail = `above ${String(perSecond)} deliveries a second; not started`
+      observer.next(left(retryable('held', { notBefore, detail })))
+      observer.complete()
+      return nothingToCancel
+    })
+}

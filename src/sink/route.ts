@@ -1,0 +1,130 @@
+import { left } from 'fp-ts/lib/Either.js'
+import { systemClock } from '../core/clock.ts'
+import type { Cancel, Clock } from '../core/clock.ts'
+import { refused, retryable } from '../core/failure.ts'
+import type { Verdict } from '../core/failure.ts'
+import { checkOptions, clockOption, func, strict, text, wholeNumber, withDefault } from '../core/options.ts'
+import { makeSink, nothingToCancel, subscribeTo } from './layer.ts'
+import type { Subscribe } from './layer.ts'
+import type { Sink } from './sink.ts'
+
+/** Options of `route`. */
+export interface RouteOptions<in A, K> {
+  /** Default `route`. */
+  readonly name?: string
+  /** The key of an item, such as its tenant. Keys are compared as in a `Map`. */
+  readonly keyOf: (item: A) => K
+  /** Makes the sink of a key; undefined if the key has none. */
+  readonly open: (key: K) => Sink<A> | undefined
+  /** The most sinks that are open at a time. Default 100. */
+  readonly maxOpen?: number
+  /** Milliseconds without a delivery after which a sink is closed. Default 60,000. */
+  readonly idleTimeout?: number
+  readonly clock?: Clock
+}
+
+const routeOptions = strict({
+  name: withDefault(text, 'route'),
+  keyOf: func<(item: never) => unknown>(),
+  open: func<(key: never) => Sink<never> | undefined>(),
+  maxOpen: withDefault(wholeNumber('sinks', 1), 100),
+  idleTimeout: withDefault(wholeNumber('ms', 1), 60_000),
+  clock: withDefault(clockOption, systemClock),
+})
+
+/** A sink that is open. */
+interface Open<A> {
+  readonly sink: Sink<A>
+  readonly subscribe: Subscribe<A>
+  running: number
+  cancelIdle: Cancel
+}
+
+/** Milliseconds that a sink that is not used any more has for its close. */
+const CLOSE_WITHIN = 30_000
+
+const NO_ROUTE: Verdict = left(refused('noRoute', { detail: 'no sink for the key of this item' }))
+
+/**
+ * One sink made of many: each item goes to the sink of its key, which is opened when its first item comes and closed when it was idle for
+ * `idleTimeout`. A sink in use is never closed. An item whose key has no sink is refused for good (`noRoute`). While `maxOpen` sinks are all
+ * in use, an item of another key is `Retryable('held')`; otherwise the sink that was idle for longest is closed for it.
+ *
+ * The sink of a key should have the same name each time it is opened: past failures are remembered by it.
+ *
+ * @throws ConfigError if an option is wrong.
+ *
+ * @example
+ * import { route, sink } from 'headrace'
+ *
+ * const byTenant = route({
+ *   keyOf: (order: { tenant: string }) => order.tenant,
+ *   open: (tenant) => sink(tenant, async (order: { tenant: string }) => order.tenant),
+ * })
+ * console.log(byTenant.name) // => route
+ */
+export const route = <A, K>(options: RouteOptions<A, K>): Sink<A> => {
+  const { name, maxOpen, idleTimeout, clock } = checkOptions('options of route', routeOptions, options)
+  const { keyOf, open } = options
+  const busy: Verdict = left(
+    retryable('held', { detail: `all ${String(maxOpen)} sinks are in use; not started` }),
+  )
+  /** Those idle for longest come first: a sink that becomes idle moves to the end. */
+  const sinks = new Map<K, Open<A>>()
+
+  const close = (key: K, { sink, cancelIdle }: Open<A>, within: number): Promise<void> => {
+    cancelIdle()
+    sinks.delete(key)
+    return sink.close(within)()
+  }
+
+  /** A failed close of a sink that is no longer needed costs no item. */
+  const closeIdle = (key: K, idle: Open<A>): void => {
+    close(key, idle, CLOSE_WITHIN).catch(() => undefined)
+  }
+
+  const release = (key: K, used: Open<A>): void => {
+    used.running--
+    if (used.running > 0 || sinks.get(key) !== used) return
+    sinks.delete(key)
+    sinks.set(key, used)
+    used.cancelIdle = clock.schedule(idleTimeout, () => closeIdle(key, used))
+  }
+
+  const sinkOf = (key: K): Open<A> | Verdict => {
+    const known = sinks.get(key)
+    if (known !== undefined) return known
+    const isFull = sinks.size >= maxOpen
+    const idle = isFull ? [...sinks].find(([, { running }]) => running === 0) : undefined
+    if (isFull && idle === undefined) return busy
+    const sink = open(key)
+    if (sink === undefined) return NO_ROUTE
+    if (idle !== undefined) closeIdle(...idle)
+    const made: Open<A> = { sink, subscribe: subscribeTo(sink), running: 0, cancelIdle: nothingToCancel }
+    sinks.set(key, made)
+    return made
+  }
+
+  return makeSink<A>(
+    name,
+    (item, attempt, observer) => {
+      const key = keyOf(item)
+      const found = sinkOf(key)
+      if ('_tag' in found) {
+        observer.next(found)
+        observer.complete()
+        return nothingToCancel
+      }
+      found.running++
+      found.cancelIdle()
+      const cancel = found.subscribe(item, attempt, observer)
+      return () => {
+        cancel()
+        release(key, found)
+      }
+    },
+    (within) => async () => {
+      await Promise.all([...sinks].map(([key, each]) => close(key, each, within)))
+    },
+  )
+}
