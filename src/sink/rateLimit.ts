@@ -21,6 +21,9 @@ const rateLimitOptions = strict({
   clock: withDefault(clockOption, systemClock),
 })
 
+/** The cost of one start. */
+const START = 1_000
+
 /**
  * Lets at most `perSecond` deliveries start in a second, and `burst` of them at once after a pause: in t seconds never more than
  * `burst + t * perSecond`. A delivery above the rate is not started: its verdict is `Retryable('held')` with a `notBefore`, at once. The
@@ -43,22 +46,23 @@ export const withRateLimit = (options: RateLimitOptions): Layer => {
     clock,
   } = checkOptions('options of withRateLimit', rateLimitOptions, options)
   const now = steady(clock)
-  const interval = 1_000 / perSecond
-  /** When the bucket is full again; it holds `burst` starts, and each takes one interval to come back. */
-  let fullAt = -Infinity
+  // Times count in 1/perSecond of a millisecond from the beginning, so that all are whole numbers: one start costs 1,000 of them.
+  const origin = now()
+  /** When the bucket is full again; it holds `burst` starts. */
+  let fullAt = 0
   /** The last moment that was given to a delivery that was held back. */
-  let lastGiven = -Infinity
+  let lastGiven = 0
 
   return (sink) =>
     makeLayer(sink, (subscribe) => (item, attempt, observer) => {
-      const time = now()
-      const free = fullAt - (burst - 1) * interval
+      const time = (now() - origin) * perSecond
+      const free = fullAt - (burst - 1) * START
       if (free <= time) {
-        fullAt = Math.max(fullAt, time) + interval
+        fullAt = Math.max(fullAt, time) + START
         return subscribe(item, attempt, observer)
       }
-      lastGiven = Math.max(free, lastGiven + interval)
-      const notBefore = Math.ceil(lastGiven)
+      lastGiven = Math.max(free, lastGiven + START)
+      const notBefore = origin + Math.ceil(lastGiven / perSecond)
       const detail = `above ${String(perSecond)} deliveries a second; not started`
       observer.next(left(retryable('held', { notBefore, detail })))
       observer.complete()

@@ -1,0 +1,370 @@
+/** The layers that remember in memory: rate limit, circuit breaker, dedupe; and route, which remembers its open sinks. */
+import * as fc from 'fast-check'
+import { left, right } from 'fp-ts/lib/Either.js'
+import { describe, it } from 'vitest'
+import type { Clock } from '../../src/core/clock.ts'
+import { isRetryable, refused, retryable } from '../../src/core/failure.ts'
+import type { Verdict } from '../../src/core/failure.ts'
+import { withCircuitBreaker } from '../../src/sink/circuitBreaker.ts'
+import { withDedupe } from '../../src/sink/dedupe.ts'
+import { subscribeTo } from '../../src/sink/layer.ts'
+import { withRateLimit } from '../../src/sink/rateLimit.ts'
+import { route } from '../../src/sink/route.ts'
+import { onlyAttempt, type Sink } from '../../src/sink/sink.ts'
+import { scriptedSink } from '../../src/testing/scriptedSink.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { holds, same, type Law } from '../support/check.ts'
+
+type Wrap = (sink: Sink<number>) => Sink<number>
+
+const START = 1_000_000
+const taken: Verdict = right({ sink: 'inner' })
+
+interface Step {
+  /** Milliseconds before it. */
+  readonly pause: number
+  readonly item: number
+  readonly kind: 'take' | 'refuse' | 'retry' | 'held'
+  readonly after: number
+  readonly isCancelled: boolean
+}
+
+const steps = fc.array(
+  fc.record<Step>({
+    pause: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.nat(30), fc.nat(400)),
+    item: fc.nat(4),
+    kind: fc.constantFrom('take', 'take', 'refuse', 'retry', 'retry', 'held'),
+    after: fc.oneof(fc.constant(0), fc.nat(50)),
+    isCancelled: fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, fc.boolean()),
+  }),
+  { maxLength: 60, size: 'max' },
+)
+
+const verdictOf = ({ kind }: Step): Verdict => {
+  if (kind === 'take') return taken
+  return left(kind === 'refuse' ? refused('status') : retryable(kind === 'held' ? 'laneFull' : 'network'))
+}
+
+interface Heard {
+  readonly step: Step
+  readonly startedAt: number
+  verdict: Verdict | undefined
+  verdictAt: number | undefined
+  isOver: boolean
+}
+
+const play = (make: (clock: Clock) => Wrap, script: ReadonlyArray<Step>) => {
+  const clock = virtualClock({ start: START })
+  let current = 0
+  const inner = scriptedSink<number>({
+    name: 'inner',
+    clock,
+    reply: () => {
+      const step = script[current] as Step
+      return { verdict: verdictOf(step), after: step.after }
+    },
+  })
+  const sink = make(clock)(inner)
+  const heard: Heard[] = []
+  for (const [at, step] of script.entries()) {
+    clock.tick(step.pause)
+    current = at
+    const one: Heard = {
+      step,
+      startedAt: clock.now(),
+      verdict: undefined,
+      verdictAt: undefined,
+      isOver: false,
+    }
+    heard.push(one)
+    const cancel = subscribeTo(sink)(step.item, onlyAttempt, {
+      next: (verdict) => {
+        one.verdict = verdict
+        one.verdictAt = clock.now()
+      },
+      complete: () => {
+        one.isOver = true
+      },
+      error: () => undefined,
+    })
+    if (step.isCancelled) cancel()
+  }
+  clock.tick(1_000)
+  const starts = inner.calls.map((call) => START + call.startedAt)
+  return { heard, starts, calls: inner.calls, running: inner.running(), pending: clock.pending() }
+}
+
+const notBeforeOf = (verdict: Verdict | undefined): number | undefined =>
+  verdict?._tag === 'Left' && verdict.left._tag === 'Retryable' && verdict.left.reason === 'held'
+    ? (verdict.left.notBefore ?? 0)
+    : undefined
+
+export type MakeRateLimit = (perSecond: number, burst: number, clock: Clock) => Wrap
+
+const rates = fc.tuple(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 20 }), steps)
+
+export const rateLimitLaws = (make: MakeRateLimit): ReadonlyArray<Law> => [
+  {
+    id: 'R1 in any window of t seconds at most burst + t * perSecond deliveries start',
+    property: fc.asyncProperty(rates, async ([perSecond, burst, script]) => {
+      const { starts } = play((clock) => make(perSecond, burst, clock), script)
+      for (const [from, first] of starts.entries())
+        for (let to = from; to < starts.length; to++) {
+          const seconds = ((starts[to] ?? 0) - first) / 1_000
+          holds(
+            to - from + 1 <= burst + seconds * perSecond + 1e-6,
+            `${to - from + 1} starts in ${seconds} s`,
+          )
+        }
+    }),
+  },
+  {
+    id: 'R2 what is held back is told when, later than now; when it is told no other moment, it starts',
+    property: fc.asyncProperty(rates, async ([perSecond, burst, script]) => {
+      const { heard, starts } = play((clock) => make(perSecond, burst, clock), script)
+      const held = heard.filter(({ verdict }) => notBeforeOf(verdict) !== undefined)
+      for (const { verdict, startedAt } of held)
+        holds((notBeforeOf(verdict) ?? 0) > startedAt, 'held until now')
+      same(starts.length + held.length, heard.length)
+      // The first `burst` after a pause that fills the bucket are never held back.
+      holds(
+        heard.slice(0, burst).every(({ verdict }) => notBeforeOf(verdict) === undefined),
+        'held back within the burst',
+      )
+    }),
+  },
+  {
+    id: 'R3 one that comes back at its moment, alone, starts',
+    property: fc.asyncProperty(
+      fc.tuple(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 20 })),
+      async ([perSecond, burst]) => {
+        const clock = virtualClock({ start: START })
+        const inner = scriptedSink<number>({ clock, reply: () => ({ verdict: taken }) })
+        const deliver = subscribeTo(make(perSecond, burst, clock)(inner))
+        const verdicts: Verdict[] = []
+        const send = (): void => {
+          deliver(0, onlyAttempt, {
+            next: (verdict) => verdicts.push(verdict),
+            complete: () => {},
+            error: () => {},
+          })
+        }
+        for (let sent = 0; sent <= burst; sent++) send()
+        const notBefore = notBeforeOf(verdicts.at(-1)) ?? 0
+        clock.tick(notBefore - clock.now())
+        send()
+        same(verdicts.at(-1), taken)
+      },
+    ),
+  },
+]
+
+export type MakeBreaker = (failures: number, openFor: number, clock: Clock) => Wrap
+
+const breakers = fc.tuple(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 300 }), steps)
+
+export const breakerLaws = (make: MakeBreaker): ReadonlyArray<Law> => [
+  {
+    id: 'B1 a delivery starts unless the circuit is open, as a model in plain code says',
+    property: fc.asyncProperty(breakers, async ([failures, openFor, drawn]) => {
+      // One at a time and at once: the model needs no idea of what runs beside.
+      const script = drawn.map((step) => ({ ...step, after: 0, isCancelled: false }))
+      const { heard } = play((clock) => make(failures, openFor, clock), script)
+      let failed = 0
+      let probeAt: number | undefined
+      for (const { step, verdict, startedAt } of heard) {
+        const isOpen = probeAt !== undefined && startedAt < probeAt
+        same(notBeforeOf(verdict), isOpen ? probeAt : undefined)
+        if (isOpen) continue
+        if (probeAt !== undefined) probeAt = startedAt + openFor
+        if (step.kind === 'take' || step.kind === 'refuse') {
+          failed = 0
+          probeAt = undefined
+        } else if (step.kind === 'retry' && ++failed >= failures) probeAt = startedAt + openFor
+      }
+    }),
+  },
+  {
+    id: 'B2 while it is open at most one delivery starts in openFor; verdicts are those of the sink or held',
+    property: fc.asyncProperty(breakers, async ([failures, openFor, drawn]) => {
+      const script = drawn.map((step) => ({ ...step, kind: 'retry' as const, after: 0, isCancelled: false }))
+      const { starts } = play((clock) => make(failures, openFor, clock), script)
+      for (let at = failures; at < starts.length; at++)
+        holds((starts[at] ?? 0) - (starts[at - 1] ?? 0) >= openFor, 'two probes in openFor')
+    }),
+  },
+]
+
+export type MakeDedupe = (window: number, maxKeys: number, clock: Clock) => Wrap
+
+const dedupes = fc.tuple(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 1, max: 4 }), steps)
+
+const isDuplicate = (verdict: Verdict | undefined): boolean =>
+  verdict?._tag === 'Right' && verdict.right.duplicate === true
+
+export const dedupeLaws = (make: MakeDedupe): ReadonlyArray<Law> => [
+  {
+    id: 'D1 of one key at most one delivery is in flight, and none is left',
+    property: fc.asyncProperty(dedupes, async ([window, , script]) => {
+      const { calls, running, pending } = play((clock) => make(window, 100, clock), script)
+      for (const [at, call] of calls.entries())
+        for (const before of calls.slice(0, at))
+          if (before.item === call.item)
+            holds((before.endedAt ?? Infinity) <= call.startedAt, 'two in flight')
+      same([running, pending], [0, 0])
+    }),
+  },
+  {
+    id: 'D2 a duplicate is delivered and marked: it follows a success of its key within the window, or shares one in flight',
+    property: fc.asyncProperty(dedupes, async ([window, , script]) => {
+      const { heard } = play((clock) => make(window, 100, clock), script)
+      for (const [at, one] of heard.entries()) {
+        if (one.step.isCancelled) continue
+        holds(one.verdict !== undefined && one.isOver, 'no verdict')
+        const sources = heard
+          .slice(0, at)
+          .filter(
+            (each) =>
+              each.step.item === one.step.item &&
+              each.verdict?._tag === 'Right' &&
+              !isDuplicate(each.verdict),
+          )
+        const within = sources.some(
+          (each) => (each.verdictAt ?? 0) >= one.startedAt || one.startedAt < (each.verdictAt ?? 0) + window,
+        )
+        if (within) holds(isDuplicate(one.verdict), 'sent again within the window')
+      }
+    }),
+  },
+  {
+    id: 'D3 failures are not remembered',
+    property: fc.asyncProperty(dedupes, async ([window, maxKeys, drawn]) => {
+      const script = drawn.map((step) => ({ ...step, kind: 'retry' as const, after: 0, isCancelled: false }))
+      const { calls, heard } = play((clock) => make(window, maxKeys, clock), script)
+      same(calls.length, script.length)
+      holds(
+        heard.every(({ verdict }) => verdict?._tag === 'Left' && isRetryable(verdict.left)),
+        'a success',
+      )
+    }),
+  },
+  {
+    id: 'D4 it remembers maxKeys successes at most: the oldest is forgotten',
+    property: fc.asyncProperty(fc.integer({ min: 1, max: 10 }), async (maxKeys) => {
+      const script = Array.from({ length: maxKeys + 1 }, (_, item) => item)
+      const all = [...script, maxKeys, 0].map((item): Step => ({
+        item,
+        pause: 0,
+        kind: 'take',
+        after: 0,
+        isCancelled: false,
+      }))
+      const { heard } = play((clock) => make(1_000, maxKeys, clock), all)
+      same(heard.map(({ verdict }) => isDuplicate(verdict)).slice(-2), [true, false])
+    }),
+  },
+]
+
+interface Visit {
+  readonly pause: number
+  readonly key: number
+  readonly after: number
+}
+
+export interface RouteMade {
+  readonly maxOpen: number
+  readonly idleTimeout: number
+  readonly clock: Clock
+  readonly open: (key: number) => Sink<number> | undefined
+}
+
+export type MakeRoute = (made: RouteMade) => Sink<number>
+
+const visits = fc.tuple(
+  fc.integer({ min: 1, max: 3 }),
+  fc.integer({ min: 1, max: 100 }),
+  fc.array(
+    fc.record<Visit>({ pause: fc.oneof(fc.constant(0), fc.nat(150)), key: fc.nat(5), after: fc.nat(80) }),
+    {
+      maxLength: 40,
+      size: 'max',
+    },
+  ),
+)
+
+export const routeLaws = (make: MakeRoute): ReadonlyArray<Law> => [
+  {
+    id: 'O1 each item goes to the open sink of its key; never more than maxOpen; none is closed in use; idle ones close in time',
+    property: fc.asyncProperty(visits, async ([maxOpen, idleTimeout, script]) => {
+      const clock = virtualClock({ start: START })
+      let after = 0
+      const opened: Array<{ key: number; sink: ReturnType<typeof scriptedSink<number>> }> = []
+      const isOpen = (one: (typeof opened)[number]): boolean => one.sink.closed.length === 0
+      const sink = make({
+        maxOpen,
+        idleTimeout,
+        clock,
+        open: (key) => {
+          if (key === 5) return undefined
+          const made = scriptedSink<number>({
+            name: `sink ${key}`,
+            clock,
+            reply: () => ({ verdict: right({ sink: `sink ${key}` }), after }),
+          })
+          // A sink that is closed while it is in use fails the law.
+          const watched: Sink<number> = {
+            ...made,
+            close: (within) => {
+              holds(made.running() === 0, 'closed in use')
+              return made.close(within)
+            },
+          }
+          opened.push({ key, sink: made })
+          return watched
+        },
+      })
+      for (const visit of script) {
+        clock.tick(visit.pause)
+        after = visit.after
+        const busy = opened.filter((one) => isOpen(one) && one.sink.running() > 0)
+        const hasOwn = opened.some((one) => isOpen(one) && one.key === visit.key)
+        const verdicts: Verdict[] = []
+        subscribeTo(sink)(visit.key, onlyAttempt, {
+          next: (verdict) => verdicts.push(verdict),
+          complete: () => undefined,
+          error: () => undefined,
+        })
+        holds(opened.filter(isOpen).length <= maxOpen, 'too many are open')
+        const [verdict] = verdicts
+        if (!hasOwn && busy.length >= maxOpen) same(notBeforeOf(verdict), 0)
+        else if (visit.key === 5) same(verdict?._tag === 'Left' && verdict.left._tag === 'Refused', true)
+        else holds(notBeforeOf(verdict) === undefined, 'held with room')
+      }
+      clock.tick(100 + idleTimeout)
+      same([opened.filter(isOpen).length, clock.pending()], [0, 0])
+      for (const { key, sink: one } of opened)
+        holds(
+          one.calls.every(({ item }) => item === key),
+          'wrong key',
+        )
+    }),
+  },
+]
+
+const run = ({ property }: Law): Promise<void> => fc.assert(property)
+
+describe('withRateLimit', () =>
+  it.each(rateLimitLaws((perSecond, burst, clock) => withRateLimit({ perSecond, burst, clock })))('$id', run))
+describe('withCircuitBreaker', () =>
+  it.each(breakerLaws((failures, openFor, clock) => withCircuitBreaker({ failures, openFor, clock })))(
+    '$id',
+    run,
+  ))
+describe('withDedupe', () =>
+  it.each(
+    dedupeLaws((window, maxKeys, clock) =>
+      withDedupe({ keyOf: (item: number) => item, window, maxKeys, clock }),
+    ),
+  )('$id', run))
+describe('route', () =>
+  it.each(routeLaws((made) => route({ ...made, keyOf: (item: number) => item })))('$id', run))
