@@ -92,18 +92,21 @@ export {
 } from './core/failure.ts'
 export {
   isDead,
+  isOutcome,
   type Abandoned,
   type Delivered,
   type Dropped,
   type Expired,
   type Outcome,
   type Rejected,
+  type Skipped,
 } from './core/outcome.ts'
 export type { Progress } from './core/outcome.ts'
 export type { ObservableEither } from './core/outcome.ts'
 export type { Receipt } from './core/failure.ts'
 export {
   full,
+  isRefusal,
   show as showRefusal,
   type Closed,
   type Disabled,
@@ -112,6 +115,7 @@ export {
   type NotStored,
   type Invalid,
   type Refusal,
+  type Threw,
   type TooLarge,
 } from './core/refusal.ts'
 export type { Totals } from './core/totals.ts'
@@ -172,6 +176,7 @@ export type { Awaitable } from './core/awaitable.ts'
 export { batch, type BatchOptions } from './operators/batch.ts'
 export { deliver, type DeliverOptions } from './operators/deliver.ts'
 export { encode, type EncodeOptions } from './operators/encode.ts'
+export { enrich, filterRight, lift, mapRight, tapRight, type EnrichOptions } from './operators/rightSide.ts'
 export { sign } from './operators/sign.ts'
 export { validate } from './operators/validate.ts'
 export { pull, type PullOptions } from './sources/pull.ts'

@@ -56,8 +56,31 @@ export interface NotStored {
   readonly input: unknown
 }
 
+/** A function of the pipeline threw, or its promise rejected. */
+export interface Threw {
+  readonly _tag: 'Threw'
+  /** The operator that called it. */
+  readonly operator: string
+  readonly error: unknown
+  readonly input: unknown
+}
+
 /** Why something was refused. */
 export type Refusal = Invalid | TooLarge | Full | Disabled | Closed | NotStored
+
+const TAGS: ReadonlySet<unknown> = new Set<(Refusal | Threw)['_tag']>([
+  'Invalid',
+  'TooLarge',
+  'Full',
+  'Disabled',
+  'Closed',
+  'NotStored',
+  'Threw',
+])
+
+/** Whether a value at the end of a pipeline was refused, or costs its item because a function threw. */
+export const isRefusal = (value: unknown): value is Refusal | Threw =>
+  typeof value === 'object' && value !== null && '_tag' in value && TAGS.has(value._tag)
 
 export const invalid = (input: unknown, faults: ReadonlyArray<Fault>): Invalid => ({
   _tag: 'Invalid',
@@ -79,10 +102,16 @@ export const full = (input: unknown, bound: Full['bound'], limit: number): Full 
 })
 export const disabled = (input: unknown): Disabled => ({ _tag: 'Disabled', input })
 export const notStored = (input: unknown, detail: string): NotStored => ({ _tag: 'NotStored', detail, input })
+export const threw = (input: unknown, operator: string, error: unknown): Threw => ({
+  _tag: 'Threw',
+  operator,
+  error,
+  input,
+})
 export const closed = (input: unknown): Closed => ({ _tag: 'Closed', input })
 
 /** One line. */
-export const show = (refusal: Refusal): string => {
+export const show = (refusal: Refusal | Threw): string => {
   switch (refusal._tag) {
     case 'Invalid':
       return refusal.faults
@@ -96,6 +125,9 @@ export const show = (refusal: Refusal): string => {
       return 'switched off: call enable() first'
     case 'NotStored':
       return `the outbox could not store it: ${refusal.detail}`
+    case 'Threw':
+      // The message of an error may quote the item.
+      return `the function of ${refusal.operator} threw ${refusal.error instanceof Error ? refusal.error.name : typeof refusal.error}`
     case 'Closed':
       return 'closed: nothing more is taken'
   }

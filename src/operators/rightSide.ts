@@ -1,0 +1,211 @@
+/**
+ * Operators for the right side of a stream of `Either`. Lefts are items that have ended, and pass. A function that throws, or whose promise
+ * rejects, costs its item and nothing else: that item comes out as `Threw`.
+ *
+ * @module
+ */
+
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { map, Observable } from 'rxjs'
+import type { OperatorFunction } from 'rxjs'
+import { checkOptions, func, strict, wholeNumber, withDefault } from '../core/options.ts'
+import { skipped } from '../core/outcome.ts'
+import type { ObservableEither, Skipped } from '../core/outcome.ts'
+import { queue } from '../core/queue.ts'
+import { threw } from '../core/refusal.ts'
+import type { Threw } from '../core/refusal.ts'
+
+/** Takes a stream of `Either`, and gives another one. Lefts of the source pass. */
+type OnRight<A, B, More> = <L>(source: ObservableEither<L, A>) => ObservableEither<L | More, B>
+
+const functionOf = <F extends (...given: never[]) => unknown>(operator: string, given: F): F =>
+  checkOptions(`argument of ${operator}`, func<F>(), given)
+
+const overRight =
+  <A, B, More>(operator: string, change: (item: A) => Either<More, B>): OnRight<A, B, More | Threw> =>
+  (source) =>
+    source.pipe(
+      map((each) => {
+        if (each._tag === 'Left') return each
+        try {
+          return change(each.right)
+        } catch (error) {
+          return left(threw(each.right, operator, error))
+        }
+      }),
+    )
+
+/**
+ * Makes a stream of plain values a stream of `Either`, with every value on the right side.
+ *
+ *     in:   a    b
+ *     out:  R(a) R(b)
+ *
+ * @example
+ * import { deliver, lift, memory } from 'headrace'
+ * import { of } from 'rxjs'
+ *
+ * of('a').pipe(lift(), deliver(memory<string>())).subscribe(({ _tag }) => console.log(_tag)) // => Delivered
+ */
+export const lift = <A>(): OperatorFunction<A, Either<never, A>> => map((item) => right(item))
+
+/**
+ * Changes each item.
+ *
+ *     in:   R(a)    L(x) R(b)       f throws for b
+ *     out:  R(f(a)) L(x) L(Threw)
+ *
+ * @example
+ * import { lift, mapRight } from 'headrace'
+ * import { of } from 'rxjs'
+ *
+ * of(1, 2).pipe(lift(), mapRight((n) => n * 10)).subscribe((each) => console.log(each))
+ * // => { _tag: 'Right', right: 10 }
+ * // => { _tag: 'Right', right: 20 }
+ */
+export const mapRight = <A, B>(change: (item: A) => B): OnRight<A, B, Threw> => {
+  const f = functionOf('mapRight', change)
+  return overRight('mapRight', (item) => right(f(item)))
+}
+
+/** Passes the items for which `isWanted` is true. Every other item comes out as `Skipped`, so that none disappears. */
+export interface FilterRight {
+  <A, B extends A>(isWanted: (item: A) => item is B): OnRight<A, B, Skipped<A> | Threw>
+  <A>(isWanted: (item: A) => boolean): OnRight<A, A, Skipped<A> | Threw>
+}
+
+/**
+ * Passes the items for which `isWanted` is true. Every other item comes out as `Skipped`, so that none disappears.
+ *
+ *     in:   R(1)          L(x) R(2)
+ *     out:  L(Skipped(1)) L(x) R(2)
+ *
+ * @example
+ * import { filterRight, lift } from 'headrace'
+ * import { of } from 'rxjs'
+ *
+ * of(1, 2).pipe(lift(), filterRight((n) => n % 2 === 0)).subscribe((each) => console.log(each))
+ * // => { _tag: 'Left', left: { _tag: 'Skipped', item: 1 } }
+ * // => { _tag: 'Right', right: 2 }
+ */
+export const filterRight: FilterRight = <A>(isWanted: (item: A) => boolean) => {
+  const f = functionOf('filterRight', isWanted)
+  return overRight<A, A, Skipped<A>>('filterRight', (item) => (f(item) ? right(item) : left(skipped(item))))
+}
+
+/**
+ * Calls a function with each item, and passes the item.
+ *
+ *     in:   R(a) L(x) R(b)       f throws for b
+ *     out:  R(a) L(x) L(Threw)
+ *
+ * @example
+ * import { lift, tapRight } from 'headrace'
+ * import { of } from 'rxjs'
+ *
+ * of('a').pipe(lift(), tapRight((item) => console.log(item))).subscribe() // => a
+ */
+export const tapRight = <A>(look: (item: A) => unknown): OnRight<A, A, Threw> => {
+  const f = functionOf('tapRight', look)
+  return overRight('tapRight', (item) => {
+    f(item)
+    return right(item)
+  })
+}
+
+/** Options of `enrich`. */
+export interface EnrichOptions {
+  /** Items whose function has been called and which have not come out yet. Default 16. */
+  readonly concurrency?: number
+}
+
+const enrichOptions = strict({ concurrency: withDefault(wholeNumber('items', 1), 16) })
+
+/** One value on its way; `result` is undefined while its promise is open. */
+interface Slot<T> {
+  result: T | undefined
+}
+
+/**
+ * Changes each item by an asynchronous function, several at a time, and keeps the order. `signal` is aborted when the stream is
+ * unsubscribed. Items above `concurrency` wait in memory: feed the pipeline with `pull` to bound them.
+ *
+ *     in:   R(a) R(b) L(x)            b is ready before a
+ *     out:            R(a') R(b') L(x)
+ *
+ * @throws ConfigError if `concurrency` is not a whole number of at least 1.
+ *
+ * @example
+ * import { enrich, lift } from 'headrace'
+ * import { of } from 'rxjs'
+ *
+ * const nameOf = async (id: string) => `name of ${id}`
+ * of('u1').pipe(lift(), enrich(async (id) => ({ id, name: await nameOf(id) }))).subscribe(console.log)
+ */
+export const enrich = <A, B>(
+  change: (item: A, context: { readonly signal: AbortSignal }) => PromiseLike<B>,
+  options: EnrichOptions = {},
+): OnRight<A, B, Threw> => {
+  const f = functionOf('enrich', change)
+  const { concurrency } = checkOptions('options of enrich', enrichOptions, options)
+  return <L>(source: ObservableEither<L, A>) =>
+    new Observable<Either<L | Threw, B>>((subscriber) => {
+      const controller = new AbortController()
+      const waiting = queue<Either<L, A>>()
+      /** In the order of the source; its first one comes out next. */
+      const started = queue<Slot<Either<L | Threw, B>>>()
+      let isEmitting = false
+      let end: (() => void) | undefined
+
+      const run = async (each: Either<L, A>): Promise<Either<L | Threw, B>> => {
+        if (each._tag === 'Left') return each
+        try {
+          return right(await f(each.right, { signal: controller.signal }))
+        } catch (error) {
+          return left(threw(each.right, 'enrich', error))
+        }
+      }
+      const startNext = (): void => {
+        while (started.size() < concurrency) {
+          const each = waiting.shift()
+          if (each === undefined) return
+          const slot: Slot<Either<L | Threw, B>> = { result: undefined }
+          started.push(slot)
+          void run(each).then((result) => {
+            slot.result = result
+            emit()
+          })
+        }
+      }
+      const emit = (): void => {
+        if (isEmitting) return
+        isEmitting = true
+        for (let next = started.peek(); next?.result !== undefined; next = started.peek()) {
+          started.shift()
+          subscriber.next(next.result)
+          startNext()
+        }
+        isEmitting = false
+        if (started.size() === 0) end?.()
+      }
+
+      subscriber.add(() => controller.abort())
+      subscriber.add(
+        source.subscribe({
+          next: (each) => {
+            waiting.push(each)
+            startNext()
+          },
+          error: (error: unknown) => {
+            end = () => subscriber.error(error)
+            emit()
+          },
+          complete: () => {
+            end = () => subscriber.complete()
+            emit()
+          },
+        }),
+      )
+    })
+}

@@ -1,0 +1,125 @@
+/** The operators for the right side: one output for each input, in order; a function that throws costs its item. */
+import * as fc from 'fast-check'
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { from, lastValueFrom, tap, toArray } from 'rxjs'
+import type { Observable } from 'rxjs'
+import { describe, it } from 'vitest'
+import { isRefusal } from '../../src/core/refusal.ts'
+import { enrich, filterRight, lift, mapRight, tapRight } from '../../src/operators/rightSide.ts'
+import { holds, same, type Law } from '../support/check.ts'
+
+interface Item {
+  readonly n: number
+  readonly throws: boolean
+  /** Turns of the event loop that its function takes. */
+  readonly turns: number
+}
+
+type Each = Either<string, Item>
+type Op = (source: Observable<Each>) => Observable<Either<unknown, unknown>>
+
+const item: fc.Arbitrary<Item> = fc.record({ n: fc.nat(9), throws: fc.boolean(), turns: fc.nat(4) })
+const each: fc.Arbitrary<Each> = fc.oneof(
+  { weight: 4, arbitrary: item.map((one): Each => right(one)) },
+  { weight: 1, arbitrary: fc.string().map((ended): Each => left(ended)) },
+)
+const stream = fc.array(each, { maxLength: 40, size: 'max' })
+
+const outputs = (
+  source: ReadonlyArray<Each>,
+  operator: Op,
+): Promise<ReadonlyArray<Either<unknown, unknown>>> => lastValueFrom(from(source).pipe(operator, toArray()))
+
+const call = ({ throws, n }: Item): number => {
+  if (throws) throw new Error('planted')
+  return n
+}
+
+/** What the operator makes of one item, in plain code; undefined for `Threw`. */
+type Model = (one: Item) => Either<unknown, unknown> | undefined
+
+const agrees = async (source: ReadonlyArray<Each>, operator: Op, model: Model): Promise<void> => {
+  const found = await outputs(source, operator)
+  same(found.length, source.length)
+  for (const [at, given] of source.entries()) {
+    const out = found[at]
+    const expected = given._tag === 'Left' ? given : model(given.right)
+    if (expected !== undefined) same(out, expected)
+    else {
+      holds(out?._tag === 'Left' && isRefusal(out.left) && out.left._tag === 'Threw', 'not Threw')
+      same(
+        given._tag === 'Right' && out?._tag === 'Left' && (out.left as { input: unknown }).input,
+        given._tag === 'Right' && given.right,
+      )
+    }
+  }
+}
+
+const law = (id: string, operator: Op, model: Model): Law => ({
+  id,
+  property: fc.asyncProperty(stream, (source) => agrees(source, operator, model)),
+})
+
+const later = async (one: Item): Promise<number> => {
+  for (let turn = 0; turn < one.turns; turn++)
+    await new Promise<void>((resolve) => {
+      setImmediate(resolve)
+    })
+  return call(one)
+}
+
+export interface RightSide {
+  readonly mapRight: typeof mapRight
+  readonly filterRight: typeof filterRight
+  readonly tapRight: typeof tapRight
+  readonly enrich: typeof enrich
+}
+
+export const rightSideLaws = (ops: RightSide): ReadonlyArray<Law> => [
+  law('L1 mapRight changes each item', ops.mapRight(call), (one) => (one.throws ? undefined : right(one.n))),
+  law(
+    'L2 filterRight passes what is wanted, the rest is Skipped',
+    ops.filterRight((one: Item) => call(one) % 2 === 0),
+    (one) => (one.throws ? undefined : one.n % 2 === 0 ? right(one) : left({ _tag: 'Skipped', item: one })),
+  ),
+  law('L3 tapRight passes the item itself', ops.tapRight(call), (one) =>
+    one.throws ? undefined : right(one),
+  ),
+  ...[1, 3, 16].map((concurrency) =>
+    law(`L4 enrich keeps the order, ${concurrency} at a time`, ops.enrich(later, { concurrency }), (one) =>
+      one.throws ? undefined : right(one.n),
+    ),
+  ),
+  {
+    id: 'L5 enrich has at most `concurrency` items that have not come out',
+    property: fc.asyncProperty(stream, fc.integer({ min: 1, max: 5 }), async (source, concurrency) => {
+      let open = 0
+      let most = 0
+      const counting = (one: Item): Promise<number> => {
+        most = Math.max(most, ++open)
+        return later(one)
+      }
+      const out = await lastValueFrom(
+        from(source).pipe(
+          ops.enrich(counting, { concurrency }),
+          tap((one) => {
+            if (one._tag === 'Right' || typeof one.left !== 'string') open--
+          }),
+          toArray(),
+        ),
+      )
+      same([out.length, open], [source.length, 0])
+      holds(most <= concurrency, `${most} were open`)
+    }),
+  },
+]
+
+describe('operators for the right side', () =>
+  it.each(rightSideLaws({ mapRight, filterRight, tapRight, enrich }))('$id', ({ property }) =>
+    fc.assert(property),
+  ))
+
+describe('lift', () =>
+  it('puts every value on the right side', async () =>
+    same(await lastValueFrom(from([1, 2]).pipe(lift(), toArray())), [right(1), right(2)])))
