@@ -7,6 +7,7 @@
 
 import { isLeft, isRight, left } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
+import { isRecord } from './json.ts'
 
 /** What a sink answers for a delivery. Plain data: it can be stored and printed. */
 export interface Receipt {
@@ -225,3 +226,27 @@ export const show = (failure: Failure): string => {
 
 /** How one delivery went. */
 export type Verdict = Either<Failure, Receipt>
+
+const TAGS: ReadonlySet<unknown> = new Set<Failure['_tag']>([
+  'Refused',
+  'Retryable',
+  'AllFailed',
+  'NotAll',
+  'PartlyFailed',
+  'Expired',
+])
+
+/** Whether a value that a host's code gave is a failure. */
+export const isFailure = (value: unknown): value is Failure => isRecord(value) && TAGS.has(value['_tag'])
+
+/** Whether a value that a host's code gave is a receipt. */
+export const isReceipt = (value: unknown): value is Receipt =>
+  isRecord(value) && typeof value['sink'] === 'string'
+
+/** Whether a value that a host's code gave is a verdict. */
+export const isVerdict = (value: unknown): value is Verdict => {
+  if (!isRecord(value)) return false
+  return value['_tag'] === 'Left'
+    ? isFailure(value['left'])
+    : value['_tag'] === 'Right' && isReceipt(value['right'])
+}

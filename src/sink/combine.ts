@@ -11,7 +11,7 @@ import { steady, systemClock } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { allFailed, earliestRetry, notAll, retryable } from '../core/failure.ts'
 import type { Failure, Verdict } from '../core/failure.ts'
-import { makeSink, subscribeTo } from './layer.ts'
+import { assertSink, makeSink, subscribeTo } from './layer.ts'
 import type { Attempt, Sink } from './sink.ts'
 
 /** Options of `firstSuccess`, `failover` and `toAll`. */
@@ -45,7 +45,9 @@ const LATE: Verdict = left(
 )
 
 const namesOf = <A>(called: string, sinks: ReadonlyArray<Sink<A>>): ReadonlyArray<string> => {
-  if (sinks.length === 0) throw new TypeError(`${called}: at least one sink is needed`)
+  if (!Array.isArray(sinks) || sinks.length === 0)
+    throw new TypeError(`${called}: expected a list of sinks, such as ${called}([a, b])`)
+  for (const sink of sinks) assertSink(called, sink)
   const names = sinks.map((sink) => sink.name)
   const twice = names.find((name, at) => names.indexOf(name) !== at)
   if (twice === undefined) return names

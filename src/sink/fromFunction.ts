@@ -1,10 +1,25 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { whenSettled, messageOf } from '../core/awaitable.ts'
-import { retryable } from '../core/failure.ts'
+import { steady, systemClock } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
+import { isFailure, isVerdict, retryable } from '../core/failure.ts'
 import type { Failure, Receipt, Verdict } from '../core/failure.ts'
+import { hasFunctions, isRecord, kindOf } from '../core/json.ts'
+import {
+  checkOptions,
+  clockOption,
+  func,
+  guarded,
+  optional,
+  strict,
+  text,
+  withDefault,
+} from '../core/options.ts'
 import { makeSink } from './layer.ts'
 import type { Attempt, Sink } from './sink.ts'
+import { statusTable, verdictOf as statusVerdict } from './status.ts'
+import { withTimeout } from './timeout.ts'
 
 /** FNV-1a, 32 bits: tells two queries apart in a name and shows neither. */
 const fingerprint = (text: string): string => {
@@ -32,34 +47,42 @@ export type Handler<in A> = (
 
 /** Options of `sink`. */
 export interface SinkOptions {
+  /** Milliseconds for one delivery; then its verdict is `Retryable('timeout')`. `Infinity` for no limit. Default 30,000. */
+  readonly timeout?: number
   /** Releases what the handler uses, within `within` milliseconds. Called once. If it rejects, so does the `close` of the sink. */
   readonly close?: (within: number) => PromiseLike<unknown> | undefined
   /** Says what an error means. Without it every error is retryable, as `threw`. */
   readonly failureOf?: (error: unknown) => Failure
+  readonly clock?: Clock
 }
 
-const tagOf = (value: unknown): unknown =>
-  typeof value === 'object' && value !== null && '_tag' in value ? value._tag : undefined
+const sinkOptions = strict({
+  timeout: withDefault(
+    guarded('a number of milliseconds above 0, or Infinity', (value): value is number => Number(value) > 0),
+    30_000,
+  ),
+  close: optional(func<NonNullable<SinkOptions['close']>>()),
+  failureOf: optional(func<NonNullable<SinkOptions['failureOf']>>()),
+  clock: withDefault(clockOption, systemClock),
+})
 
-const FAILURES: ReadonlySet<unknown> = new Set<Failure['_tag']>([
-  'Refused',
-  'Retryable',
-  'AllFailed',
-  'NotAll',
-  'PartlyFailed',
-  'Expired',
-])
+/** What is used of the `Response` of a fetch. */
+interface ResponseLike {
+  readonly ok: boolean
+  readonly status: number
+  readonly headers: { readonly get: (name: string) => string | null }
+  readonly body?: { readonly cancel: () => Promise<void> } | null
+}
 
-const isFailure = (value: unknown): value is Failure => FAILURES.has(tagOf(value))
+const isResponse = (value: unknown): value is ResponseLike =>
+  isRecord(value) &&
+  typeof value['ok'] === 'boolean' &&
+  typeof value['status'] === 'number' &&
+  hasFunctions(value['headers'], ['get'])
 
-const isReceipt = (value: unknown): value is Receipt =>
-  typeof value === 'object' && value !== null && 'sink' in value && typeof value.sink === 'string'
+const ignore = (): void => undefined
 
-const isLeft = (value: unknown): value is { readonly left: unknown } =>
-  tagOf(value) === 'Left' && 'left' in Object(value)
-
-const isRight = (value: unknown): value is { readonly right: unknown } =>
-  tagOf(value) === 'Right' && 'right' in Object(value)
+const ANSWER = 'to fail, answer left(refused(…)) or left(retryable(…)), or throw'
 
 /** A class, because a getter in an object literal is made anew for each delivery (0.6 µs). */
 class Context implements HandlerContext {
@@ -86,10 +109,11 @@ class Context implements HandlerContext {
 /**
  * A sink of your own, from a function.
  *
- * The handler's Promise is the delivery. If it is fulfilled with an `Either`, that is the verdict; with anything else, the item is
- * delivered (beware of `fetch`, which is fulfilled for a 500 too: look at the status). If it rejects, or the handler throws, the
- * item was not delivered: a `Failure` stands for itself, another error is what `failureOf` says, else `Retryable('threw')` with the
- * error's message. Cancelling aborts `signal`, and whatever the Promise does later is ignored.
+ * The handler's Promise is the delivery. If it is fulfilled with an `Either`, that is the verdict; with the `Response` of a fetch, its
+ * status decides as that of a webhook does; with `false` or a `Failure`, that is a defect of the handler; with anything else, the item is
+ * delivered. If it rejects, or the handler throws, the item was not delivered: a `Failure` stands for itself, another error is what
+ * `failureOf` says, else `Retryable('threw')` with the error's message. Cancelling aborts `signal`, and whatever the Promise does later is
+ * ignored.
  *
  * `name` must be unique among siblings and stay the same across restarts: past failures are remembered under it.
  *
@@ -103,22 +127,35 @@ class Context implements HandlerContext {
  * )
  */
 export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions = {}): Sink<A> => {
+  checkOptions('name of a sink', text, name)
+  checkOptions('handler of a sink', func(), handler)
+  const { timeout, close, failureOf, clock } = checkOptions('options of a sink', sinkOptions, options)
+  const now = steady(clock)
   const delivered: Verdict = right({ sink: name })
 
   const failed = (error: unknown): Verdict => {
     if (isFailure(error)) return left(error)
-    if (options.failureOf !== undefined) return left(options.failureOf(error))
+    if (failureOf !== undefined) return left(failureOf(error))
     return left(retryable('threw', { detail: messageOf(error) }))
   }
 
   const verdictOf = (value: unknown): Verdict => {
-    if (isLeft(value)) return failed(value.left)
-    if (isRight(value) && isReceipt(value.right)) return right(value.right)
-    return delivered
+    if (isVerdict(value)) return value
+    if (isResponse(value)) {
+      // An unread body would hold its connection.
+      value.body?.cancel().catch(ignore)
+      const retryAfter = value.headers.get('retry-after') ?? undefined
+      return statusVerdict(statusTable, name, { status: value.status, retryAfter }, clock.now(), now())
+    }
+    if (value === false || isFailure(value))
+      throw new TypeError(`the sink ${name} answered ${kindOf(value)}: ${ANSWER}`)
+    if (!isRecord(value) || value['_tag'] !== 'Left') return delivered
+    if (value['left'] instanceof Error) return failed(value['left'])
+    throw new TypeError(`the sink ${name} answered a Left of ${kindOf(value['left'])}: ${ANSWER}`)
   }
 
   let closing: Promise<void> | undefined
-  return makeSink<A>(
+  const made = makeSink<A>(
     name,
     (item, attempt, observer) => {
       const context = new Context(attempt)
@@ -154,9 +191,10 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
     },
     (within) => () => {
       closing ??= (async () => {
-        await options.close?.(within)
+        await close?.(within)
       })()
       return closing
     },
   )
+  return timeout === Infinity ? made : withTimeout(timeout, { clock })(made)
 }

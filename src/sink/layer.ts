@@ -9,7 +9,9 @@ import type { Task } from 'fp-ts/lib/Task.js'
 import { Observable } from 'rxjs'
 import type { Observer } from 'rxjs'
 import type { Cancel } from '../core/clock.ts'
+import { isVerdict } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
+import { hasFunctions, kindOf } from '../core/json.ts'
 import type { Attempt, Sink } from './sink.ts'
 
 /**
@@ -98,13 +100,40 @@ export const makeSink = <A>(
 
 const isOurs = <A>(sink: Sink<A>): sink is Sink<A> & WithSubscribe<A> => SUBSCRIBE in sink
 
+const VERDICT = 'a sink emits one Either, a Failure on the left or { sink } on the right'
+
+/** Throws a TypeError for what is no sink, when a pipeline is put together. `user` is what was given it. */
+export const assertSink = (user: string, value: unknown): void => {
+  if (hasFunctions(value, ['deliver', 'close']) && typeof value['name'] === 'string') return
+  const way =
+    typeof value === 'function'
+      ? "wrap a function with sink('name', f), and call what makes a sink or a layer"
+      : 'it needs name, deliver and close'
+  throw new TypeError(`${user}: expected a sink, got ${kindOf(value)}: ${way}`)
+}
+
 /** Starts deliveries of any sink. A sink that is not made by `makeSink` is subscribed and held to the contract. */
 export const subscribeTo = <A>(sink: Sink<A>): Subscribe<A> => {
   if (isOurs(sink)) return sink[SUBSCRIBE]
+  const { name } = sink
   const foreign = makeSink<A>(
-    sink.name,
+    name,
     (item, attempt, observer) => {
-      const subscription = sink.deliver(item, attempt).subscribe(observer)
+      let hasVerdict = false
+      const subscription = sink.deliver(item, attempt).subscribe({
+        next: (verdict) => {
+          if (!isVerdict(verdict))
+            observer.error(new TypeError(`the sink ${name} emitted no verdict: ${VERDICT}`))
+          else if (hasVerdict)
+            observer.error(new TypeError(`the sink ${name} emitted two verdicts for one delivery`))
+          else {
+            hasVerdict = true
+            observer.next(verdict)
+          }
+        },
+        complete: () => observer.complete(),
+        error: (defect) => observer.error(defect),
+      })
       return () => {
         try {
           subscription.unsubscribe()
@@ -145,7 +174,10 @@ export const withNext = (observer: Observer<Verdict>, next: (verdict: Verdict) =
 export const makeLayer = <A, B = A>(
   sink: Sink<A>,
   wrap: (subscribe: Subscribe<A>) => Subscribe<B>,
-): Sink<B> => makeSink(sink.name, wrap(subscribeTo(sink)), sink.close)
+): Sink<B> => {
+  assertSink('a layer', sink)
+  return makeSink(sink.name, wrap(subscribeTo(sink)), sink.close)
+}
 
 /**
  * A sink for other items: each is translated by `f` on its way in. If `f` throws, that delivery ends as a defect.

@@ -28,6 +28,80 @@ const rejecting = (reason: unknown): Promise<never> =>
 
 const delivered = right({ sink: 'mine' })
 
+const response = (status: number, retryAfter?: string): Response =>
+  new Response('a body', { status, headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter } })
+
+describe('the Response of a fetch goes by the status table', () => {
+  test.each([
+    [200, undefined, right({ sink: 'mine', status: 200 })],
+    [204, undefined, right({ sink: 'mine', status: 204 })],
+    [500, undefined, left(retryable('status', { status: 500 }))],
+    [404, undefined, left(refused('status', { status: 404 }))],
+  ])('%d', async (status, retryAfter, verdict) => {
+    const answered = status === 204 ? new Response(null, { status }) : response(status, retryAfter)
+    expect(await heard(sink('mine', async () => answered))).toEqual([verdict, 'complete'])
+  })
+  test('503 with Retry-After waits as long', async () => {
+    const clock = virtualClock({ start: 1_000 })
+    const mine = sink<number>('mine', async () => response(503, '2'), { clock })
+    expect(await heard(mine)).toEqual([
+      left(retryable('status', { status: 503, notBefore: 3_000 })),
+      'complete',
+    ])
+  })
+  test('its body is cancelled, and one that was read is left alone', async () => {
+    const unread = response(200)
+    const read = response(200)
+    await read.text()
+    await heard(sink('mine', async () => unread))
+    expect(await heard(sink('mine', async () => read))).toEqual([
+      right({ sink: 'mine', status: 200 }),
+      'complete',
+    ])
+    expect(unread.bodyUsed).toBe(true)
+  })
+})
+
+describe('an answer that says neither yes nor no is a defect:', () => {
+  test.each<readonly [string, unknown]>([
+    ['false', false],
+    ['a Failure that is not in a Left', refused('gone')],
+    ['a Left of a text', left('boom')],
+    ['a Left of nothing', left(undefined)],
+  ])('%s', async (_name, value) => {
+    const told = await heard(sink('mine', async () => value))
+    expect(told).toEqual(['error', expect.any(TypeError)])
+    expect(String(told[1])).toContain('to fail, answer left(refused(…))')
+  })
+})
+
+describe('a time limit', () => {
+  const never = (): Promise<never> => new Promise(() => {})
+  const afterwards = (timeout: number | undefined, wait: number): ReadonlyArray<unknown> => {
+    const clock = virtualClock()
+    const told: unknown[] = []
+    sink<number>('mine', never, { clock, ...(timeout === undefined ? {} : { timeout }) })
+      .deliver(1, onlyAttempt)
+      .subscribe((verdict) => told.push(verdict))
+    clock.tick(wait)
+    return told
+  }
+
+  test('is 30 seconds by default', () => {
+    expect(afterwards(undefined, 29_999)).toEqual([])
+    expect(afterwards(undefined, 30_000)).toMatchObject([left({ reason: 'timeout' })])
+  })
+  test('can be changed and switched off', () => {
+    expect(afterwards(50, 50)).toMatchObject([left({ reason: 'timeout' })])
+    expect(afterwards(Infinity, 1e9)).toEqual([])
+  })
+  test.each([0, -1, NaN])('must not be %d', (timeout) =>
+    expect(() => sink('mine', never, { timeout })).toThrow(
+      /timeout must be a number of milliseconds above 0/,
+    ),
+  )
+})
+
 describe('the verdict of a handler', () => {
   const cases: ReadonlyArray<readonly [string, Handler<number>, Verdict]> = [
     ['fulfilled with anything: delivered', async () => 'thing', delivered],

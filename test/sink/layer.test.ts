@@ -20,8 +20,18 @@ const heard = (deliver: Sink<number>['deliver']): ReadonlyArray<unknown> => {
 
 describe('a sink of a host is held to the contract:', () => {
   test('one verdict and the end pass', () => expect(heard(() => of(taken))).toEqual([taken, 'complete']))
-  test('a second verdict is ignored', () =>
-    expect(heard(() => of(taken, taken))).toEqual([taken, 'complete']))
+  test('a second verdict is a defect', () =>
+    expect(heard(() => of(taken, taken))).toEqual([
+      taken,
+      'the sink theirs emitted two verdicts for one delivery',
+    ]))
+  test.each([undefined, null, 5, 'ok', {}, { _tag: 'Right' }, { _tag: 'Left', left: 'boom' }, right(5)])(
+    'a verdict that is none is a defect: %o',
+    (verdict) => {
+      // A sink in JavaScript may emit anything.
+      expect(heard(() => of(verdict as Verdict))).toEqual([expect.stringContaining('emitted no verdict')])
+    },
+  )
   test('an end without a verdict is a defect', () =>
     expect(heard(() => of())).toEqual(['the sink completed without a verdict']))
   test('an error is a defect', () => expect(heard(() => throwError(() => 'broken'))).toEqual(['broken']))
