@@ -96,7 +96,8 @@ const remember = <V>(map: Map<string, V>, most: number, key: string, value: V): 
 /**
  * Writes what a person should know to a logger: a sink that fails, once for each cause until it works again, then that it
  * does and after how many failures; never a line for each message. Timeouts, certificates and forbidden addresses are
- * errors, other failures warnings. Events that died, and defects, get a line now and then, with their count.
+ * errors, other failures warnings. Events that were refused or died, and defects, get a line for each reason now and then, with their
+ * count.
  * What happens to each single message is in the runtime log, `debugListener`.
  *
  * No line holds a payload, and of an error that a host's own code threw only its kind and place.
@@ -117,7 +118,7 @@ export const toLogger = (logger: Logger, options: ToLoggerOptions = {}): Listene
 
   const write = (level: 'info' | 'warn' | 'error', message: string, fields: Fields): void => {
     // A method may return a promise in spite of its type, and its rejection must not end the process.
-    const call = (): unknown => logger[level](oneLine(message), fields)
+    const call = (): unknown => logger[level](oneLine(`headrace: ${message}`), fields)
     whenSettled(call(), ignore, ignore)
   }
 
@@ -186,9 +187,13 @@ export const toLogger = (logger: Logger, options: ToLoggerOptions = {}): Listene
         writeSometimes('error', `defect ${where}`, event, { where, kind: kindOf(error) })
         return
       }
+      case 'Refused': {
+        const reason = event.refusal._tag
+        writeSometimes('warn', `refused ${reason}`, event, { reason })
+        return
+      }
       case 'Accepted':
       case 'UnknownKeys':
-      case 'Refused':
       case 'Waiting':
     }
   }

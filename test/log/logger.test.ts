@@ -4,6 +4,7 @@ import type { Logger, ToLoggerOptions } from '../../src/log/logger.ts'
 import { toLogger } from '../../src/log/logger.ts'
 import { allFailed, refused, retryable, partlyFailed } from '../../src/core/failure.ts'
 import type { Failure } from '../../src/core/failure.ts'
+import { full, invalid } from '../../src/core/refusal.ts'
 import * as Outcome from '../../src/core/outcome.ts'
 import { attempted, logEvents, SECRET } from './events.ts'
 
@@ -16,7 +17,8 @@ const unavailable = retryable('status', { status: 503 })
 const logged = (options?: ToLoggerOptions) => {
   const lines: string[] = []
   const log = (level: string) => (message: string, fields?: object) => {
-    lines.push(`${level} ${message}`)
+    expect(message).toMatch(/^headrace: /)
+    lines.push(`${level} ${message.slice('headrace: '.length)}`)
     expect(JSON.stringify(fields)).not.toContain(SECRET)
   }
   const logger: Logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') }
@@ -111,6 +113,25 @@ describe('toLogger', () => {
       'error defect in my sink: a thrown string (and 59 more since the last line like this)',
       'warn an item: rejected after 1 attempt: status 404 (and 59 more since the last line like this)',
       'error defect in my sink: a thrown string (and 59 more since the last line like this)',
+    ])
+  })
+
+  it('logs each reason of a refusal once a minute, with its count', () => {
+    const { lines, onEvent } = logged()
+    for (let i = 0; i <= 60; i++) {
+      onEvent({ _tag: 'Refused', at: i * 1_000, refusal: full('a', 'count', 10) })
+      onEvent({
+        _tag: 'Refused',
+        at: i * 1_000,
+        refusal: invalid('a', [{ path: 'userId', message: 'is wrong' }]),
+      })
+    }
+    const waiting = 'refused: 10 items are waiting, which is the bound: await ready() before sending more'
+    expect(lines).toEqual([
+      `warn ${waiting}`,
+      'warn refused: userId: is wrong',
+      `warn ${waiting} (and 59 more since the last line like this)`,
+      'warn refused: userId: is wrong (and 59 more since the last line like this)',
     ])
   })
 
