@@ -1,0 +1,51 @@
+import { left, right } from 'fp-ts/lib/Either.js'
+import { map, mergeMap } from 'rxjs'
+import { enrich, filterRight, mapRight, tapRight } from '../../src/operators/rightSide.ts'
+import { rightSideLaws, type RightSide } from '../laws/rightSide.laws.ts'
+import { itCatches } from '../support/mutants.ts'
+
+const whole: RightSide = { mapRight, filterRight, tapRight, enrich }
+
+/** Written with the operators of RxJS alone, as a host would at first. */
+const careless: Pick<RightSide, 'mapRight' | 'tapRight'> = {
+  mapRight: (change) => map((each) => (each._tag === 'Left' ? each : right(change(each.right)))),
+  tapRight: (look) =>
+    map((each) => {
+      if (each._tag === 'Right') look(each.right)
+      return each
+    }),
+}
+
+const unordered: RightSide['enrich'] = (change, { concurrency = 16 } = {}) =>
+  mergeMap(async (each) => {
+    if (each._tag === 'Left') return each
+    try {
+      return right(await change(each.right, { signal: new AbortController().signal }))
+    } catch (error) {
+      return left({ _tag: 'Threw' as const, operator: 'enrich', error, input: each.right })
+    }
+  }, concurrency)
+
+itCatches<RightSide>('operators for the right side', rightSideLaws, {
+  'a throw ends the stream of mapRight': ['L1', { ...whole, ...careless }],
+  'a throw ends the stream of tapRight': ['L3', { ...whole, ...careless }],
+  'filterRight drops without a word': [
+    'L2',
+    {
+      ...whole,
+      // The mutant breaks what the type says.
+      filterRight: ((isWanted: (item: unknown) => boolean) =>
+        mergeMap((each: { _tag: string; right: unknown }) =>
+          each._tag === 'Left' || isWanted(each.right) ? [each] : [],
+        )) as unknown as RightSide['filterRight'],
+    },
+  ],
+  'enrich loses the order': ['L4', { ...whole, enrich: unordered }],
+  'enrich starts one too many': [
+    'L5',
+    {
+      ...whole,
+      enrich: (change, { concurrency = 16 } = {}) => enrich(change, { concurrency: concurrency + 1 }),
+    },
+  ],
+})
