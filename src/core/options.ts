@@ -109,6 +109,13 @@ export const wholeNumber = (
   return guarded(`${what} ${range}`, is, shown)
 }
 
+/** Milliseconds for something that may take for ever: a number above 0, or Infinity for no limit. */
+export const timeLimit: Option<number> = guarded(
+  'a number of milliseconds above 0, or Infinity',
+  (value): value is number => typeof value === 'number' && value > 0,
+  shown,
+)
+
 /** A string that is not empty. */
 export const text: Option<string> = guarded(
   'a string that is not empty',
@@ -171,7 +178,14 @@ export const withDefault = <A>(of: Option<A>, value: A): Keyed<A, A> => ({
 })
 
 /** Its key may be missing, but not undefined: for secrets that are read from an environment, which may lack them. */
-export const optionalKey = <A>(of: Option<A>): Keyed<A, undefined> => ({ ...of, ifMissing: undefined })
+export const optionalKey = <A>(of: Option<A>): Keyed<A, undefined> => ({
+  ...decoder<A>(of.name, (value, context) =>
+    value === undefined
+      ? t.failure(value, context, 'is undefined: set it, or leave the key out')
+      : of.validate(value, context),
+  ),
+  ifMissing: undefined,
+})
 
 /** `rule` sees the values only if each of them is right by itself. Its paths begin at this option. */
 const withRule = <A>(

@@ -51,6 +51,8 @@ export const webhooksOf = (
     webhook({
       ...entry,
       clock,
+      // `urlsSink` limits the attempt.
+      timeout: Infinity,
       connections: concurrency,
       ...(secret === undefined ? {} : { secret }),
       ...(egress === undefined ? {} : { egress }),

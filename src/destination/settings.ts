@@ -8,7 +8,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { systemClock, systemRandom } from '../core/clock.ts'
 import type { Random } from '../core/clock.ts'
 import { clockOption, decodeOptions, flag, func, list } from '../core/options.ts'
-import { optional, strict, wholeNumber, withDefault } from '../core/options.ts'
+import { optional, optionalKey, strict, wholeNumber, withDefault } from '../core/options.ts'
 import type { Decoded, Option, Shape } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
@@ -78,8 +78,8 @@ export const webhookList = (egress: Egress | undefined): Option<ReadonlyArray<We
     strict({
       url: urlOption(egress),
       headers: optional(headersOption()),
-      secret: optional(secretOption),
-      tls: optional(tlsOption),
+      secret: optionalKey(secretOption),
+      tls: optionalKey(tlsOption),
     }),
     (webhooks) => repeated('webhooks', 'url', webhooks.map(receiverOf)),
   )
@@ -98,7 +98,11 @@ export const webhookList = (egress: Egress | undefined): Option<ReadonlyArray<We
  */
 export const decodeSettings = (input: unknown, egress?: Egress): Either<ReadonlyArray<Fault>, Settings> =>
   decodeOptions(
-    strict({ sharedSecret: optional(secretOption), enabled: optional(flag), webhooks: webhookList(egress) }),
+    strict({
+      sharedSecret: optionalKey(secretOption),
+      enabled: optional(flag),
+      webhooks: webhookList(egress),
+    }),
     input,
   )
 
@@ -111,7 +115,7 @@ const sharedShape = {
   maxBytes: withDefault(wholeNumber('bytes', 1), 268_435_456),
   maxInFlight: withDefault(wholeNumber('items', 1), 1_000),
   maxBody: withDefault(wholeNumber('bytes', 1), bodyBytes),
-  egress: optional(egressOption),
+  egress: optionalKey(egressOption),
   statuses: optional(statusesOption),
   messageIdHeader: optional(headerNameOption),
   logger: optional(loggerOption),
@@ -134,5 +138,5 @@ export type CheckedOptions = SharedOptions & Pick<DestinationOptions, 'outbox'>
 
 /** The options of a destination. */
 export const destinationOptions: Option<CheckedOptions> = optionsWith({
-  outbox: optional(outboxOption<Payload<Event>>()),
+  outbox: optionalKey(outboxOption<Payload<Event>>()),
 })

@@ -14,6 +14,7 @@ import {
   decodeOptions,
   option,
   optional,
+  optionalKey,
   strict,
   wholeNumber,
 } from '../core/options.ts'
@@ -159,8 +160,8 @@ export const secretOption: Option<Secret> = option('a secret', (value) => {
 })
 
 const requestShape = {
-  tls: optional(tlsOption),
-  egress: optional(egressOption),
+  tls: optionalKey(tlsOption),
+  egress: optionalKey(egressOption),
   statuses: optional(statusesOption),
   connections: optional(wholeNumber('connections', 1)),
   clock: optional(clockOption),

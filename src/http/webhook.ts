@@ -1,9 +1,11 @@
-import { checkOptions, optional, wholeNumber } from '../core/options.ts'
+import { systemClock } from '../core/clock.ts'
+import { checkOptions, optional, optionalKey, timeLimit, wholeNumber, withDefault } from '../core/options.ts'
 import type { Payload } from '../event/payload.ts'
 import type { Secret } from '../signing/secret.ts'
 import { signerOf } from '../signing/sign.ts'
 import { makeSink } from '../sink/layer.ts'
 import type { Sink } from '../sink/sink.ts'
+import { withTimeout } from '../sink/timeout.ts'
 import {
   headerNameOption,
   headersOption,
@@ -26,6 +28,8 @@ export interface WebhookOptions extends RequestOptions {
   readonly url: string
   /** Signs the body of every request, in place of the secret that the payload was signed with. */
   readonly secret?: Secret | string
+  /** Milliseconds for one attempt, from its start to the status of the answer. `Infinity` for no limit. Default 5,000. */
+  readonly timeout?: number
   /** Milliseconds to look up the name, connect and agree on TLS. Default 5,000. */
   readonly connectWithin?: number
   /** The name of a header that carries the message id, for receivers that deduplicate. Default: none is sent. */
@@ -37,7 +41,8 @@ export interface WebhookOptions extends RequestOptions {
 const webhookOptions = optionsWith<WebhookOptions>(({ egress, messageIdHeader }) => ({
   url: urlOption(egress),
   headers: optional(headersOption(typeof messageIdHeader === 'string' ? [messageIdHeader] : [])),
-  secret: optional(secretOption),
+  secret: optionalKey(secretOption),
+  timeout: withDefault(timeLimit, 5_000),
   connectWithin: optional(wholeNumber('ms', 1)),
   messageIdHeader: optional(headerNameOption),
   userAgent: optional(userAgentOption),
@@ -55,8 +60,7 @@ const inHeader = (id: string): string =>
  *
  * Any 2xx is delivered; 408, 425, 429, 5xx, and a connection that fails or breaks may be tried again; a redirect, any other 4xx, a
  * certificate that does not verify and a forbidden address are final. It never follows a redirect, never
- * inflates, and sends nothing at or after `attempt.until`. Its only time limit is for connecting: put it
- * into `withTimeout(5_000)`.
+ * inflates, and sends nothing at or after `attempt.until`.
  *
  * Its name is the URL up to the query, with a hash of the query if there is one.
  *
@@ -70,11 +74,12 @@ const inHeader = (id: string): string =>
 export const webhook = (target: string | WebhookOptions): Sink<Payload<unknown>> => {
   const given = typeof target === 'string' ? { url: target } : target
   const options = checkOptions('webhook options', webhookOptions, given)
-  const { url, secret, messageIdHeader, connectWithin = 5_000, userAgent = 'headrace/1.0' } = options
+  const { url, secret, messageIdHeader, timeout = 5_000, clock = systemClock } = options
+  const { connectWithin = 5_000, userAgent = 'headrace/1.0' } = options
   const ownSigner = secret === undefined ? undefined : signerOf(secret)
   const fixed = ['Content-Type', 'application/json', 'User-Agent', userAgent]
   const client = openUrlClient(new URL(url), fixed, options, connectWithin)
-  return makeSink(
+  const sink = makeSink<Payload<unknown>>(
     client.name,
     (payload, attempt, observer) => {
       const headers = messageIdHeader === undefined ? [] : [messageIdHeader, inHeader(payload.id)]
@@ -82,4 +87,5 @@ export const webhook = (target: string | WebhookOptions): Sink<Payload<unknown>>
     },
     client.close,
   )
+  return timeout === Infinity ? sink : withTimeout(timeout, { clock })(sink)
 }

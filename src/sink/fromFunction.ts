@@ -10,10 +10,10 @@ import {
   checkOptions,
   clockOption,
   func,
-  guarded,
   optional,
   strict,
   text,
+  timeLimit,
   withDefault,
 } from '../core/options.ts'
 import { makeSink } from './layer.ts'
@@ -57,10 +57,7 @@ export interface SinkOptions {
 }
 
 const sinkOptions = strict({
-  timeout: withDefault(
-    guarded('a number of milliseconds above 0, or Infinity', (value): value is number => Number(value) > 0),
-    30_000,
-  ),
+  timeout: withDefault(timeLimit, 30_000),
   close: optional(func<NonNullable<SinkOptions['close']>>()),
   failureOf: optional(func<NonNullable<SinkOptions['failureOf']>>()),
   clock: withDefault(clockOption, systemClock),

@@ -78,7 +78,7 @@ describe('decodeOptions', () => {
       'drain must be true, false or a number of ms',
       'hooks must have 1 to 2 entries, not 3',
       'hooks[0].url must be a string that is not empty, not an empty one',
-      'hooks[0].secret is missing: it must be a string that is not empty',
+      'hooks[0].secret is undefined: set it, or leave the key out',
       'unknown option "hooks[0].tsl"',
       'hooks[1] must be an object, not a number',
       'hooks[2] must be an object, not a number',

@@ -49,6 +49,9 @@ describe('decodeSettings', () => {
     ['a padded secret', { sharedSecret: 's\n', webhooks: [{ url }] }, ['sharedSecret']],
     ['a misspelt setting', { sharedsecret: 's', webhooks: [{ url }] }, ['sharedsecret']],
     ['a misspelt entry', { webhooks: [{ url, header: {} }] }, ['webhooks[0].header']],
+    ['a shared secret that is undefined', { sharedSecret: undefined, webhooks: [{ url }] }, ['sharedSecret']],
+    ['a secret that is undefined', { webhooks: [{ url, secret: undefined }] }, ['webhooks[0].secret']],
+    ['tls that is undefined', { webhooks: [{ url, tls: undefined }] }, ['webhooks[0].tls']],
     ['enabled in words', { enabled: 'yes', webhooks: [{ url }] }, ['enabled']],
     [
       'a reserved header',
