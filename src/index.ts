@@ -51,9 +51,9 @@ export {
   type BatchPayload,
   type ClosedBy,
   type EventPayload,
+  type FixedFrame,
   type Frame,
   type Payload,
-  type Signer,
 } from './event/payload.ts'
 export {
   WebhookBody,
@@ -177,7 +177,7 @@ export { batch, type BatchOptions } from './operators/batch.ts'
 export { deliver, type DeliverOptions } from './operators/deliver.ts'
 export { encode, type EncodeOptions } from './operators/encode.ts'
 export { enrich, filterRight, lift, mapRight, tapRight, type EnrichOptions } from './operators/rightSide.ts'
-export { sign } from './operators/sign.ts'
+export { sign, type Signable } from './operators/sign.ts'
 export { validate } from './operators/validate.ts'
 export { pull, type PullOptions } from './sources/pull.ts'
 export { push, type NotTaken, type Push, type PushOptions, type PushStats } from './sources/push.ts'

@@ -19,7 +19,7 @@ const places: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^(rxjs|fp-ts\/lib\/\w+\.js|node:buffer)$/, /./],
   [
     /^io-ts$/,
-    /^(core\/options|operators\/validate|(event|destination|client|collector|http|testing)\/\w+)\.ts$/,
+    /^(core\/options|operators\/validate|(event|outbox\/lmdb|destination|client|collector|http|testing)\/\w+)\.ts$/,
   ],
   [/^(undici|ipaddr\.js|node:dns(\/promises)?)$/, /^http\//],
   [/^(debug|node:diagnostics_channel)$/, /^log\//],

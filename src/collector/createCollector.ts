@@ -13,6 +13,7 @@ import type { Listener } from '../log/logEvent.ts'
 import { hot } from '../log/streams.ts'
 import { isStoredIn, outboxFault, OutboxError } from '../outbox/lmdb/contract.ts'
 import type { Event } from '../event/event.ts'
+import { bodyOf } from '../event/payload.ts'
 import type { Payload } from '../event/payload.ts'
 import { signerOf } from '../signing/sign.ts'
 import { contramap } from '../sink/layer.ts'
@@ -53,7 +54,7 @@ const check = (
   ])
 }
 
-/** Makes the sink of a destination. One of the host's own has a time for each attempt, and its signer in the payload. */
+/** Makes the sink of a destination. One of the host's own has a time for each attempt, and its signature in the payload. */
 const sinkOf = (
   settings: DestinationSettings,
   options: SharedOptions,
@@ -65,8 +66,9 @@ const sinkOf = (
     return (onEvent) => urlsSink(urls, options, onEvent)
   }
   const signer = sharedSecret === undefined ? undefined : signerOf(sharedSecret)
-  const signed =
-    signer === undefined ? sink : contramap((payload: Payload<Event>) => ({ ...payload, signer }))(sink)
+  const withSignature = (payload: Payload<Event>): Payload<Event> =>
+    signer === undefined ? payload : { ...payload, signature: signer(bodyOf(payload, 0)) }
+  const signed = signer === undefined ? sink : contramap(withSignature)(sink)
   return (onEvent) => withObserver(onEvent, { clock })(withTimeout(timeout, { clock })(signed))
 }
 

@@ -33,8 +33,13 @@ export interface Frame {
   readonly sentAt?: true
 }
 
+/** A frame without a time of sending: the body is known before it is sent, so it can be signed. */
+export interface FixedFrame extends Frame {
+  readonly sentAt?: never
+}
+
 /** The body is a JSON array of the members. */
-export const jsonArrayFrame: Frame = { prefix: '[', suffix: ']' }
+export const jsonArrayFrame: FixedFrame = { prefix: '[', suffix: ']' }
 
 /** The end of a body that is sent at `now`. Each time has the same width; one outside the years 0000 to 9999 is written as 1970. */
 const endOf = ({ suffix, sentAt }: Frame, now: number): string =>
@@ -59,15 +64,15 @@ export interface EventPayload<out A> {
   readonly text: string
   /** UTF-8 bytes of the text. */
   readonly byteLength: number
-  /** Signs the body when it is sent; the signature is never stored. */
-  readonly signer?: Signer
+  /** The signature of the body, set by `sign`: lower-case hex. A sink with a secret of its own makes its own. */
+  readonly signature?: string
   readonly members?: never
   readonly frame?: never
   readonly closedBy?: never
 }
 
-/** Many events that are sent as one body. */
-export interface BatchPayload<out A> {
+/** Many events that are sent as one body. Plain data, as is every payload: it may be stored and sent by another process. */
+export interface BatchPayload<out A, out F extends Frame = Frame> {
   /** The batch's own id. */
   readonly id: string
   /** The events of the members, in their order. */
@@ -76,10 +81,10 @@ export interface BatchPayload<out A> {
   readonly members: ReadonlyArray<EventPayload<A>>
   /** UTF-8 bytes of the body as it is sent, envelope included. */
   readonly byteLength: number
-  readonly frame: Frame
+  readonly frame: F
   readonly closedBy: ClosedBy
-  /** Signs the body when it is sent; the signature is never stored. */
-  readonly signer?: Signer
+  /** As of an event. It covers the whole body, so a signed batch cannot be divided. */
+  readonly signature?: string
   readonly text?: never
 }
 

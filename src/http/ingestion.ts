@@ -121,7 +121,7 @@ export const ingestion = (
         observer.complete()
       }
       const cancelTimer = clock.schedule(timeout, () => end(pending ?? timedOut))
-      const cancelPost = client.post(payload, attempt, payload.signer, headers, MAX_BODY, {
+      const cancelPost = client.post(payload, attempt, undefined, headers, MAX_BODY, {
         next: (verdict) => {
           // The body of an answer that may be tried again says nothing more.
           if (verdict._tag === 'Left' && verdict.left._tag === 'Retryable') observer.next(pending ?? verdict)

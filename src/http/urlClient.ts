@@ -255,7 +255,8 @@ export const openUrlClient = (
     post: (payload, attempt, signer, more, maxBody, observer) => {
       const wire = wireOf(payload, attempt, clock.now())
       const headers = [...allFixed, ...more]
-      if (signer !== undefined) headers.push('X-Signature', signatureOf(wire, signer))
+      const signature = signer === undefined ? payload.signature : signatureOf(wire, signer)
+      if (signature !== undefined) headers.push('X-Signature', signature)
       const job: Job = {
         older: undefined,
         newer: undefined,

@@ -83,7 +83,7 @@ export const webhook = (target: string | WebhookOptions): Sink<Payload<unknown>>
     client.name,
     (payload, attempt, observer) => {
       const headers = messageIdHeader === undefined ? [] : [messageIdHeader, inHeader(payload.id)]
-      return client.post(payload, attempt, ownSigner ?? payload.signer, headers, 0, observer)
+      return client.post(payload, attempt, ownSigner, headers, 0, observer)
     },
     client.close,
   )

@@ -9,12 +9,12 @@ import { queue } from '../core/queue.ts'
 import { closed, tooLarge } from '../core/refusal.ts'
 import type { TooLarge } from '../core/refusal.ts'
 import { frameBytes, jsonArrayFrame, newId as randomId } from '../event/payload.ts'
-import type { BatchPayload, ClosedBy, EventPayload, Frame, Payload, Signer } from '../event/payload.ts'
+import type { BatchPayload, ClosedBy, EventPayload, FixedFrame, Frame, Payload } from '../event/payload.ts'
 import { channel } from '../log/channel.ts'
 import { callSafely } from '../log/listeners.ts'
 
 /** When a batch is closed, and its envelope. */
-export interface BatchOptions {
+export interface BatchOptions<F extends Frame = Frame> {
   /** The maximum number of members. Default 20; `Infinity` for no limit. */
   readonly maxCount?: number
   /** The maximum size of the body in UTF-8 bytes, with envelope and commas. Default 500,000. */
@@ -27,7 +27,7 @@ export interface BatchOptions {
    */
   readonly delayFrom?: 'firstItem' | 'lastFlush'
   /** The envelope. Default: a JSON array. */
-  readonly frame?: Frame
+  readonly frame?: F
   /** Each value closes the open batch. Its completion is ignored; its error ends the stream. */
   readonly flush?: Observable<unknown>
   /**
@@ -41,10 +41,12 @@ export interface BatchOptions {
   readonly newId?: () => string
 }
 
-type Settings = Required<Omit<BatchOptions, 'flush' | 'abandoned'>>
+type Settings<F extends Frame> = Required<Omit<BatchOptions<F>, 'flush' | 'abandoned'>>
 
-const settingsOf = (options: BatchOptions): Settings => {
-  const { maxCount = 20, maxBytes = 500_000, maxDelay = 5_000, frame = jsonArrayFrame } = options
+const settingsOf = <F extends Frame>(options: BatchOptions<F>): Settings<F> => {
+  const { maxCount = 20, maxBytes = 500_000, maxDelay = 5_000 } = options
+  // Without a frame F is FixedFrame, its default.
+  const frame = options.frame ?? (jsonArrayFrame as Frame as F)
   if (!(maxCount >= 1 && (maxCount === Infinity || Number.isInteger(maxCount))))
     throw new RangeError(`batch: maxCount must be a whole number from 1, got ${String(maxCount)}`)
   const envelope = frameBytes(frame)
@@ -63,11 +65,11 @@ interface Open<A> {
   /** Kept along with the members: visiting all of them again at the end is slower (measured). */
   readonly items: A[]
   byteLength: number
-  /** If the members are signed one by one, the first signer signs the batch. */
-  signer: Signer | undefined
 }
 
 const COMMA = 1
+const SIGNED =
+  'batch: the payload is signed already, and a signature covers a whole body: put sign after batch'
 
 const publishAsClosed =
   ({ now }: Clock) =>
@@ -104,17 +106,19 @@ const emit = <T>(observer: Observer<T>, notification: ObservableNotification<T>)
  * // => [1,2] count
  * // => [3] end
  */
-export const batch = (
-  options: BatchOptions = {},
-): (<L, A>(source: ObservableEither<L, Payload<A>>) => ObservableEither<L | TooLarge, BatchPayload<A>>) => {
+export const batch = <F extends Frame = FixedFrame>(
+  options: BatchOptions<F> = {},
+): (<L, A>(
+  source: ObservableEither<L, Payload<A>>,
+) => ObservableEither<L | TooLarge, BatchPayload<A, F>>) => {
   const settings = settingsOf(options)
   const { clock, delayFrom, frame, maxBytes, maxCount, maxDelay, newId } = settings
   const envelopeBytes = frameBytes(frame)
   const report = options.abandoned ?? publishAsClosed(clock)
   return <L, A>(source: ObservableEither<L, Payload<A>>) =>
-    new Observable<Either<L | TooLarge, BatchPayload<A>>>((subscriber) => {
+    new Observable<Either<L | TooLarge, BatchPayload<A, F>>>((subscriber) => {
       const unsubscribed = new Subject<void>()
-      const waiting = queue<ObservableNotification<Either<L | TooLarge, BatchPayload<A>>>>()
+      const waiting = queue<ObservableNotification<Either<L | TooLarge, BatchPayload<A, F>>>>()
       let isEmitting = false
       let open: Open<A> | undefined
       let cancelTimer: Cancel | undefined
@@ -139,12 +143,12 @@ export const batch = (
       }
       const close = (closedBy: ClosedBy): void => {
         if (open === undefined) return
-        const { items, members, byteLength, signer } = open
+        const { items, members, byteLength } = open
         open = undefined
         stopTimer()
         lastFlush = clock.monotonic()
         const batch = { id: newId(), items, members, byteLength, frame, closedBy }
-        waiting.push({ kind: 'N', value: right(signer === undefined ? batch : { ...batch, signer }) })
+        waiting.push({ kind: 'N', value: right(batch) })
       }
       const onTimer = (): void => {
         cancelTimer = undefined
@@ -157,20 +161,19 @@ export const batch = (
         if (wait > 0) cancelTimer = clock.schedule(wait, onTimer)
         else close('delay')
       }
-      const add = (payload: EventPayload<A>, signer: Signer | undefined): void => {
+      const add = (payload: EventPayload<A>): void => {
+        if (payload.signature !== undefined) throw new TypeError(SIGNED)
         const alone = envelopeBytes + payload.byteLength
         if (alone > maxBytes) {
           waiting.push({ kind: 'N', value: left(tooLarge(payload, maxBytes, alone, payload.id)) })
           return
         }
         if (open !== undefined && open.byteLength + COMMA + payload.byteLength > maxBytes) close('bytes')
-        if (open === undefined)
-          open = { members: [payload], items: [payload.items[0]], byteLength: alone, signer }
+        if (open === undefined) open = { members: [payload], items: [payload.items[0]], byteLength: alone }
         else {
           open.members.push(payload)
           open.items.push(payload.items[0])
           open.byteLength += COMMA + payload.byteLength
-          open.signer ??= signer
         }
         if (open.members.length >= maxCount) close('count')
         else if (open.byteLength >= maxBytes) close('bytes')
@@ -178,8 +181,9 @@ export const batch = (
       }
       const accept = (each: Either<L, Payload<A>>): void => {
         if (each._tag === 'Left') waiting.push({ kind: 'N', value: each })
-        else if (each.right.members === undefined) add(each.right, each.right.signer)
-        else for (const member of each.right.members) add(member, member.signer ?? each.right.signer)
+        else if (each.right.members === undefined) add(each.right)
+        else if (each.right.signature !== undefined) throw new TypeError(SIGNED)
+        else for (const member of each.right.members) add(member)
       }
       const end = (notification: ObservableNotification<never>): void => {
         close('end')

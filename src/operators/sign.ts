@@ -1,39 +1,50 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { map } from 'rxjs'
 import type { ObservableEither } from '../core/outcome.ts'
-import type { Payload, Signer } from '../event/payload.ts'
+import { bytesOf } from '../event/payload.ts'
+import type { BatchPayload, EventPayload, FixedFrame } from '../event/payload.ts'
 import type { Secret } from '../signing/secret.ts'
 import { signerOf } from '../signing/sign.ts'
 
-/** Written out: spreading the payload is four times slower. */
-const withSigner = <A>(payload: Payload<A>, signer: Signer): Payload<A> => {
-  const { id, byteLength } = payload
-  if (payload.members === undefined)
-    return { id, items: payload.items, text: payload.text, byteLength, signer }
-  const { items, members, frame, closedBy } = payload
-  return { id, items, members, byteLength, frame, closedBy, signer }
-}
+/** A payload whose body is known before it is sent: of one event, or of a batch whose frame has no time of sending. */
+export type Signable<A> = EventPayload<A> | BatchPayload<A, FixedFrame>
 
 /**
- * Gives each payload a signer. The signature is computed when the payload is sent, and is never stored. Sign after `batch`: the
- * signature covers the whole body. With a durable outbox give the secret to the sink instead (`webhook({ url, secret })`): the
- * signer is a function and is not stored.
+ * Signs the body of each payload as it passes, and keeps the signature in the payload, as data: it is stored and sent again with it. Sign
+ * after `batch`, because the signature covers the whole body.
+ *
+ * A secret that changes while events wait belongs to the sink (`webhook({ url, secret })`), which signs when it sends, and wins. So does the
+ * secret for batches with a time of sending (`sentAt`): the compiler refuses them here, and from JavaScript the stream ends with a TypeError.
+ *
+ *     in:   R(a)         L(x)
+ *     out:  R(a, signed) L(x)
  *
  * @throws TypeError for a secret that is empty or begins or ends with white space.
  *
  * @example
- * import { bodyOf, sign } from 'headrace'
+ * import { sign } from 'headrace'
  * import { right } from 'fp-ts/lib/Either.js'
  * import { of } from 'rxjs'
  * const payload = { id: 'm1', items: [{ type: 'track' }] as const, text: '{"type":"track"}', byteLength: 16 }
  * of(right(payload)).pipe(sign('correct horse')).subscribe((each) => {
- *   if (each._tag === 'Right') console.log(each.right.signer?.(bodyOf(each.right, 0)).length) // => 40
+ *   if (each._tag === 'Right') console.log(each.right.signature?.length) // => 40
  * })
  */
 export const sign = (
   secret: Secret | string,
-): (<L, A>(source: ObservableEither<L, Payload<A>>) => ObservableEither<L, Payload<A>>) => {
+): (<L, P extends Signable<unknown>>(source: ObservableEither<L, P>) => ObservableEither<L, P>) => {
   const signer = signerOf(secret)
   return (source) =>
-    source.pipe(map((each) => (each._tag === 'Left' ? each : right(withSigner(each.right, signer)))))
+    source.pipe(
+      map((each) => {
+        if (each._tag === 'Left') return each
+        const payload = each.right
+        // The type says so; code without types may still send one.
+        if (payload.frame !== undefined && 'sentAt' in payload.frame)
+          throw new TypeError(
+            'sign: the body of this batch has a time of sending, so it is not known yet: give the secret to the sink, webhook({ url, secret })',
+          )
+        return right({ ...payload, signature: signer(bytesOf(payload, 0)) })
+      }),
+    )
 }

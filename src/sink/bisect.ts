@@ -76,7 +76,7 @@ const afterRefusal = (failure: Failure, status: number): Failure => {
  *
  * The batch is sent as it is. If it is refused with a status of `only`, its two halves are sent, one after the other and in their order,
  * and so on until a bad member is alone: for one bad member of n at most 1 + 2·⌈log₂ n⌉ requests, for n of them 2n − 1. Halves have the
- * envelope and the signer of the batch and share its deadline: none starts at or after `attempt.until`. When a part fails in
+ * envelope of the batch and share its deadline: none starts at or after `attempt.until`. When a part fails in
  * a way that may pass, those behind it are not sent in this attempt, and their members fail as it did.
  *
  * The verdict is a success if every member was taken, the failure itself if it is the same for all, else a `PartlyFailed` with one verdict
@@ -131,7 +131,7 @@ export const withBisection = (
       const settle = (part: ReadonlyArray<number>, verdict: Verdict): void => {
         const failure = verdict._tag === 'Left' ? verdict.left : undefined
         const { status } = failure?._tag === 'Refused' ? failure : {}
-        if (status !== undefined && part.length > 1 && only.has(status)) {
+        if (status !== undefined && part.length > 1 && only.has(status) && batch.signature === undefined) {
           const middle = Math.ceil(part.length / 2)
           parts.push(part.slice(middle), part.slice(0, middle))
           dividedBy = status

@@ -45,7 +45,8 @@ const LATE: Verdict = left(
 )
 
 const namesOf = <A>(called: string, sinks: ReadonlyArray<Sink<A>>): ReadonlyArray<string> => {
-  if (!Array.isArray(sinks) || sinks.length === 0)
+  const given: unknown = sinks
+  if (!Array.isArray(given) || given.length === 0)
     throw new TypeError(`${called}: expected a list of sinks, such as ${called}([a, b])`)
   for (const sink of sinks) assertSink(called, sink)
   const names = sinks.map((sink) => sink.name)

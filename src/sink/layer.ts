@@ -132,7 +132,7 @@ export const subscribeTo = <A>(sink: Sink<A>): Subscribe<A> => {
           }
         },
         complete: () => observer.complete(),
-        error: (defect) => observer.error(defect),
+        error: (defect: unknown) => observer.error(defect),
       })
       return () => {
         try {

@@ -1,5 +1,5 @@
 import { left } from 'fp-ts/lib/Either.js'
-import { systemClock } from '../core/clock.ts'
+import { backgroundClock } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { refused, retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
@@ -29,7 +29,7 @@ const routeOptions = strict({
   open: func<(key: never) => Sink<never> | undefined>(),
   maxOpen: withDefault(wholeNumber('sinks', 1), 100),
   idleTimeout: withDefault(wholeNumber('ms', 1), 60_000),
-  clock: withDefault(clockOption, systemClock),
+  clock: withDefault(clockOption, backgroundClock),
 })
 
 /** A sink that is open. */

@@ -24,10 +24,10 @@ it('a record gives back the bytes, the id and the event; a payload is plain data
     }),
   ))
 
-it('a record holds no signer', () => {
+it('a record holds no signature', () => {
   const payload = {
     ...encoded({ type: 'delete', userId: 'u1', timestamp: '2024-02-29T12:00:00.000Z', messageId: 'm1' }),
-    signer: () => 'c0ffee',
+    signature: 'c0ffee',
   }
   expect(toText(payload)).toBe(
     '{"id":"m1"}\n{"type":"delete","userId":"u1","timestamp":"2024-02-29T12:00:00.000Z"}',

@@ -4,12 +4,9 @@ import { connect } from 'node:tls'
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
-import type { EventPayload } from '../../src/event/payload.ts'
 import { webhook } from '../../src/http/webhook.ts'
 import type { WebhookOptions } from '../../src/http/webhook.ts'
 import { secretFrom } from '../../src/signing/secret.ts'
-import { signerOf } from '../../src/signing/sign.ts'
-import { firstSuccess } from '../../src/sink/combine.ts'
 import type { SharedWork } from '../../src/sink/sink.ts'
 import { onlyAttempt } from '../../src/sink/sink.ts'
 import { loopbackReceiver, type TestCertificate } from '../../src/testing/loopbackReceiver.ts'
@@ -46,12 +43,11 @@ describe('the request of a webhook', () => {
 
   it('has X-Signature with a secret: its own one, or that of the payload (DE10)', async () => {
     const receiver = await receive()
-    const signer = signerOf('of the payload')
     const plain = sinkTo(`${receiver.url}plain`)
     const own = sinkTo({ url: `${receiver.url}own`, secret: 'of the sink' })
     for (const sink of [plain, own]) {
       await deliverOnce(sink, event)
-      await deliverOnce(sink, { ...event, signer })
+      await deliverOnce(sink, { ...event, signature: hmac('of the payload', event.text) })
     }
     expect(receiver.received.map(({ headers }) => headers['x-signature'])).toEqual([
       undefined,
@@ -123,38 +119,21 @@ describe('the request of a webhook', () => {
     delivery.subscribe()
     await receiver.arrived(2)
   })
-
-  it('is a defect if its signer throws', () => {
-    const signer = (): never => {
-      throw new Error('broken')
-    }
-    const payload: EventPayload<string> = { id: 'm1', items: ['a'], text: '{}', byteLength: 2, signer }
-    const events: unknown[] = []
-    firstSuccess([webhook('http://127.0.0.1:9/a'), webhook('http://127.0.0.1:9/b')])
-      .deliver(payload, onlyAttempt)
-      .subscribe({ next: (verdict) => events.push(verdict), complete: () => events.push('complete') })
-    const failure = { _tag: 'Retryable', reason: 'defect', detail: 'broken' }
-    expect(events).toMatchObject([{ left: { causes: [{ failure }, { failure }] } }, 'complete'])
-  })
 })
 
 describe('the webhooks of one attempt', () => {
   it('share bytes and signatures: one for each body and secret (DE10)', async () => {
     const receiver = await receive()
-    const inner = signerOf('correct horse')
-    let calls = 0
-    const signer = (body: string | Uint8Array): string => {
-      calls++
-      return inner(body)
-    }
+    const secret = secretFrom('correct horse')
+    if (secret._tag === 'Left') throw new Error(secret.left.message)
     const sinks = ['a', 'b', 'c', 'd', 'e'].map((path, at) =>
-      sinkTo(at % 2 === 0 ? receiver.url + path : { url: receiver.url + path, secret: 'another' }),
+      sinkTo({ url: receiver.url + path, secret: at % 2 === 0 ? secret.right : 'another' }),
     )
     const shared: SharedWork = { wire: undefined }
     const attempt = { ...onlyAttempt, shared }
-    const payload = { ...event, signer }
-    await Promise.all(sinks.map((sink) => deliverOnce(sink, payload, { attempt })))
-    expect(calls).toBe(1)
+    await Promise.all(sinks.map((sink) => deliverOnce(sink, event, { attempt })))
+    // One for the secret that three share, one for each of the two that were given as text.
+    expect(shared.wire?.signatures).toHaveLength(3)
     expect(new Set(receiver.received.map(({ headers }) => headers['x-signature']))).toEqual(
       new Set([hmac('correct horse', event.text), hmac('another', event.text)]),
     )

@@ -4,6 +4,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { Subject } from 'rxjs'
 import { describe, it } from 'vitest'
+import type { ObservableEither } from '../../src/core/outcome.ts'
 import type { TooLarge } from '../../src/core/refusal.ts'
 import { bodyOf, frameBytes } from '../../src/event/payload.ts'
 import type { BatchPayload, ClosedBy, EventPayload, Payload } from '../../src/event/payload.ts'
@@ -121,7 +122,9 @@ const world = (options: WorldOptions = {}): fc.Arbitrary<World> =>
     return commandsFor(fixed, busy, options).map((commands) => ({ settings: fixed, commands }))
   })
 
-export type BatchUnderTest = typeof batch
+export type BatchUnderTest = (
+  options?: BatchOptions,
+) => <L, A>(source: ObservableEither<L, Payload<A>>) => ObservableEither<L | TooLarge, BatchPayload<A>>
 
 /** An item: objects, so that identity can be seen. `text` is `size` bytes of it. */
 interface Item {

@@ -29,7 +29,8 @@ const stream = fc.array(each, { maxLength: 40, size: 'max' })
 const outputs = (
   source: ReadonlyArray<Each>,
   operator: Op,
-): Promise<ReadonlyArray<Either<unknown, unknown>>> => lastValueFrom(from(source).pipe(operator, toArray()))
+): Promise<ReadonlyArray<Either<unknown, unknown>>> =>
+  lastValueFrom(from(source).pipe(operator, toArray()), { defaultValue: [] })
 
 const call = ({ throws, n }: Item): number => {
   if (throws) throw new Error('planted')
@@ -109,6 +110,7 @@ export const rightSideLaws = (ops: RightSide): ReadonlyArray<Law> => [
           }),
           toArray(),
         ),
+        { defaultValue: [] },
       )
       same([out.length, open], [source.length, 0])
       holds(most <= concurrency, `${most} were open`)
@@ -123,4 +125,7 @@ describe('operators for the right side', () =>
 
 describe('lift', () =>
   it('puts every value on the right side', async () =>
-    same(await lastValueFrom(from([1, 2]).pipe(lift(), toArray())), [right(1), right(2)])))
+    same(await lastValueFrom(from([1, 2]).pipe(lift(), toArray()), { defaultValue: [] }), [
+      right(1),
+      right(2),
+    ])))

@@ -16,7 +16,7 @@ export type MakeCombination = (sinks: ReadonlyArray<Sink<string>>, clock: Clock)
 
 const START = 1_000_000
 
-/** How one sink answers one attempt. `wait`: it asks to wait so many milliseconds longer. */
+/** How one sink answers one attempt. `wait`: it asks to wait longer, in milliseconds. */
 interface Answer {
   readonly kind: 'take' | 'refuse' | 'retry' | 'wait' | 'defect'
   readonly after: number

@@ -16,7 +16,7 @@ const careless: Pick<RightSide, 'mapRight' | 'tapRight'> = {
     }),
 }
 
-const unordered: RightSide['enrich'] = (change, { concurrency = 16 } = {}) =>
+const unordered: RightSide['enrich'] = (change, options) =>
   mergeMap(async (each) => {
     if (each._tag === 'Left') return each
     try {
@@ -24,7 +24,7 @@ const unordered: RightSide['enrich'] = (change, { concurrency = 16 } = {}) =>
     } catch (error) {
       return left({ _tag: 'Threw' as const, operator: 'enrich', error, input: each.right })
     }
-  }, concurrency)
+  }, options?.concurrency ?? 16)
 
 itCatches<RightSide>('operators for the right side', rightSideLaws, {
   'a throw ends the stream of mapRight': ['L1', { ...whole, ...careless }],
@@ -45,7 +45,7 @@ itCatches<RightSide>('operators for the right side', rightSideLaws, {
     'L5',
     {
       ...whole,
-      enrich: (change, { concurrency = 16 } = {}) => enrich(change, { concurrency: concurrency + 1 }),
+      enrich: (change, options) => enrich(change, { concurrency: (options?.concurrency ?? 16) + 1 }),
     },
   ],
 })

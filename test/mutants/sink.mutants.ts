@@ -315,15 +315,14 @@ itCatches<MakeBisect>('bisection', bisectLaws.each, {
           subscribe(item, { ...attempt, until: Infinity }, observer),
       ),
   ],
-  'parts lose the signer': [
+  'parts have another envelope': [
     'B5',
     (only, clock) => (sink) =>
       withBisection({ only, clock })(
         makeLayer(
           sink,
-          (subscribe) =>
-            ({ signer: _, ...batch }, attempt, observer) =>
-              subscribe(batch, attempt, observer),
+          (subscribe) => (batch, attempt, observer) =>
+            subscribe({ ...batch, frame: { ...batch.frame } }, attempt, observer),
         ),
       ),
   ],

@@ -1,15 +1,15 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { NEVER, of } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import type { Payload } from '../../src/event/payload.ts'
-import { batch } from '../../src/operators/batch.ts'
-import { bodyOf } from '../../src/event/payload.ts'
-import { sign } from '../../src/operators/sign.ts'
 import type { ObservableEither } from '../../src/core/outcome.ts'
-import { secretFrom } from '../../src/signing/secret.ts'
+import { bodyOf } from '../../src/event/payload.ts'
+import type { EventPayload, Payload } from '../../src/event/payload.ts'
+import { trackingFrame } from '../../src/event/trackingMessage.ts'
+import { batch } from '../../src/operators/batch.ts'
+import { sign } from '../../src/operators/sign.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
 
-const payload: Payload<string> = { id: 'm1', items: ['one'], text: '{"a":1}', byteLength: 7 }
+const payload: EventPayload<string> = { id: 'm1', items: ['one'], text: '{"a":1}', byteLength: 7 }
 
 const valuesOf = <T>(rail: ObservableEither<unknown, T>): ReadonlyArray<T> => {
   const values: T[] = []
@@ -17,28 +17,42 @@ const valuesOf = <T>(rail: ObservableEither<unknown, T>): ReadonlyArray<T> => {
   return values
 }
 
+/** What a store gives back. */
+const stored = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T
+
 describe('sign', () => {
-  it('gives each payload a signer and changes nothing else', () => {
+  it('adds the signature of the body as data, and changes nothing else', () => {
     const [signed] = valuesOf(of(right(payload)).pipe(sign('s')))
-    expect(signed).toMatchObject(payload)
-    expect(verifyRaw('s', bodyOf(payload, 0), signed?.signer?.(bodyOf(payload, 0)))._tag).toBe('Right')
-    expect(payload.signer).toBeUndefined()
+    expect(signed).toEqual({ ...payload, signature: expect.any(String) })
+    expect(verifyRaw('s', bodyOf(payload, 0), signed?.signature)._tag).toBe('Right')
+    expect(stored(signed)).toEqual(signed)
+    expect(payload.signature).toBeUndefined()
   })
 
-  it('signs a batch as it goes out, envelope included', () => {
+  it('signs the whole body of a batch, which survives a store', () => {
     const [signed] = valuesOf(of(right(payload), right(payload)).pipe(batch(), sign('s')))
     if (signed === undefined) throw new Error('nothing came out')
-    expect(bodyOf(signed, 0)).toBe('[{"a":1},{"a":1}]')
-    expect(verifyRaw('s', '[{"a":1},{"a":1}]', signed.signer?.(bodyOf(signed, 0)))._tag).toBe('Right')
+    const again = stored(signed)
+    expect(again).toEqual(signed)
+    expect(bodyOf(again, 5)).toBe('[{"a":1},{"a":1}]')
+    expect(verifyRaw('s', bodyOf(again, 9), again.signature)._tag).toBe('Right')
   })
 
-  it('gives one secret one signer, whatever the pipeline', () => {
-    const secret = secretFrom('s')
-    if (secret._tag === 'Left') throw new Error(secret.left.message)
-    const signers = [sign(secret.right), sign(secret.right)].flatMap((each) =>
-      valuesOf(of(right(payload)).pipe(each)),
-    )
-    expect(signers[0]?.signer).toBe(signers[1]?.signer)
+  it('refuses a batch with a time of sending: in types, and from JavaScript at the first batch', () => {
+    const source = of(right(payload)).pipe(batch({ frame: { ...trackingFrame, sentAt: true } }))
+    const errors: unknown[] = []
+    // @ts-expect-error its frame has a sentAt
+    source.pipe(sign('s')).subscribe({ error: (error: unknown) => errors.push(error) })
+    expect(errors).toEqual([expect.any(TypeError)])
+    expect(String(errors[0])).toContain('give the secret to the sink')
+  })
+
+  it('stands after batch: a payload that is signed cannot be batched', () => {
+    const errors: unknown[] = []
+    of(right(payload))
+      .pipe(sign('s'), batch())
+      .subscribe({ error: (error: unknown) => errors.push(error) })
+    expect(String(errors[0])).toContain('put sign after batch')
   })
 
   it.each(['', ' s', 's\n'])('throws for the secret %j when the pipeline is put together', (secret) =>
@@ -46,9 +60,12 @@ describe('sign', () => {
   )
 
   it('keeps both types', () => {
-    const source: ObservableEither<'ended', Payload<{ readonly n: number }>> = NEVER
+    const source: ObservableEither<'ended', EventPayload<{ readonly n: number }>> = NEVER
     expectTypeOf(source.pipe(sign('s'))).toEqualTypeOf<
-      ObservableEither<'ended', Payload<{ readonly n: number }>>
+      ObservableEither<'ended', EventPayload<{ readonly n: number }>>
     >()
+    const any: ObservableEither<'ended', Payload<number>> = NEVER
+    // @ts-expect-error it may be a batch with a time of sending
+    any.pipe(sign('s'))
   })
 })

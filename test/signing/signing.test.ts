@@ -58,7 +58,7 @@ describe('a secret', () => {
           items: ['i'],
           text: '{}',
           byteLength: 2,
-          signer: signerOf(known),
+          signature: sign(known, '{}'),
         }
         const seen = [
           printed(known),

@@ -1,10 +1,9 @@
 import { frameBytes } from '../../src/event/payload.ts'
-import type { BatchPayload, EventPayload, Signer } from '../../src/event/payload.ts'
+import type { BatchPayload, EventPayload } from '../../src/event/payload.ts'
 
 export type Batch = BatchPayload<number>
 
 const FRAME = { prefix: '{"batch":[', suffix: ']}' }
-const signer: Signer = () => 'signed'
 
 export const batchOf = (count: number): Batch => {
   const members = Array.from({ length: count }, (_, at): EventPayload<number> => {
@@ -20,6 +19,5 @@ export const batchOf = (count: number): Batch => {
     byteLength: frameBytes(FRAME) + sum,
     frame: FRAME,
     closedBy: 'count',
-    signer,
   }
 }

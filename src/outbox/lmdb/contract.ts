@@ -1,11 +1,13 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
+import type * as t from 'io-ts'
 import type { Awaitable } from '../../core/awaitable.ts'
 import type { Clock } from '../../core/clock.ts'
 import { isRecord } from '../../core/json.ts'
 import { decodeOptions, option, optional, strict, text, wholeNumber } from '../../core/options.ts'
 import type { Option } from '../../core/options.ts'
 import type { Full } from '../../core/refusal.ts'
+import type { Payload } from '../../event/payload.ts'
 import { isOutbox } from '../outbox.ts'
 import type { Entry, Outbox, OutboxStats } from '../outbox.ts'
 
@@ -20,6 +22,9 @@ export interface ItemCodec<A> {
   readonly kind?: string
 }
 
+/** An io-ts codec of what an outbox holds: of the items of its payloads, or of its items themselves. */
+export type CodecOf<A> = A extends Payload<infer I> ? t.Type<I, unknown> : t.Type<A, unknown>
+
 /** A stored record that could not be read, and ended as a dead letter of reason `corrupt`. */
 export interface CorruptRecord {
   /** The id of its entry. */
@@ -32,7 +37,13 @@ export interface CorruptRecord {
 export interface LmdbOutboxOptions<A> {
   /** A folder of its own; made if it is missing. */
   readonly path: string
-  readonly codec: ItemCodec<A>
+  /**
+   * An io-ts codec of the items, or of the items of payloads: they come back as it decodes them. Default: items are stored as JSON, and one
+   * that JSON would change, such as a `Date`, is refused with its path.
+   */
+  readonly item?: CodecOf<A>
+  /** Another form than JSON, in place of `item`. */
+  readonly codec?: ItemCodec<A>
   /** How many items may wait; default 2,000,000. */
   readonly maxCount?: number
   /** How many bytes may wait, as the codec counts them; default 8,589,934,592 (8 GiB). */

@@ -7,6 +7,7 @@ export { lmdbOutbox, openLmdbOutbox } from './lmdbOutbox.ts'
 export { OutboxError } from './contract.ts'
 export type {
   Bookmark,
+  CodecOf,
   CorruptRecord,
   EnqueueOptions,
   ItemCodec,

@@ -1,3 +1,4 @@
+import type * as t from 'io-ts'
 import { isRight, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { resolve } from 'node:path'
@@ -30,6 +31,7 @@ import type {
 import { storedDeadLetters } from './deadLetters.ts'
 import { storedEntries } from './entries.ts'
 import type { Fresh } from './entries.ts'
+import { jsonCodec } from './jsonCodec.ts'
 import { aboutDead, encodeRecord, withAbout } from './records.ts'
 import { APPEND, openStore } from './store.ts'
 import type { Counters, Store } from './store.ts'
@@ -105,7 +107,8 @@ const ignore = (): void => undefined
 /** What is checked of the options. The types hold the rest. */
 const optionsOf = strict({
   path: text,
-  codec: methods<ItemCodec<unknown>>('an ItemCodec', 'toText', 'fromText', 'sizeOf'),
+  codec: optional(methods<ItemCodec<unknown>>('an ItemCodec', 'toText', 'fromText', 'sizeOf')),
+  item: optional(methods<t.Type<unknown>>('an io-ts codec', 'encode', 'decode')),
   maxCount: withDefault(wholeNumber('items', 1), 2_000_000),
   maxBytes: withDefault(wholeNumber('bytes', 1), 8_589_934_592),
   keepDead: withDefault(wholeNumber('items', 0), 100_000),
@@ -131,20 +134,18 @@ const optionsOf = strict({
  * import { join } from 'node:path'
  *
  * const path = mkdtempSync(join(tmpdir(), 'outbox-'))
- * const codec = { toText: JSON.stringify, fromText: JSON.parse, sizeOf: (item: string) => item.length }
- *
- * const outbox = lmdbOutbox<string>({ path, codec })
+ * const outbox = lmdbOutbox<string>({ path })
  * await outbox.enqueue(['a'])
  * await outbox.close()
  *
- * const again = lmdbOutbox<string>({ path, codec })
+ * const again = lmdbOutbox<string>({ path })
  * console.log(await again.lease(0, { count: 10, retries: 0 })) // => [ { id: '1', item: 'a', firstAttemptAt: undefined, progress: undefined } ]
  * await again.close()
  * rmSync(path, { recursive: true })
  */
 export const lmdbOutbox = <A>(options: LmdbOutboxOptions<A>): LmdbOutbox<A> => {
   const { maxCount, maxBytes, keepDead, path } = checkOptions('lmdb outbox', optionsOf, options)
-  const { codec, owner, clock = systemClock, onCorrupt = ignore } = options
+  const { codec = jsonCodec<A>(options.item), owner, clock = systemClock, onCorrupt = ignore } = options
   const now = steady(clock)
   const { store, close } = openStore(resolve(path), codec.kind ?? 'items', owner, now())
   const commits = groupCommit(store)
@@ -225,8 +226,7 @@ export const lmdbOutbox = <A>(options: LmdbOutboxOptions<A>): LmdbOutbox<A> => {
  * @example
  * import { openLmdbOutbox } from 'headrace/outbox/lmdb'
  *
- * const codec = { toText: JSON.stringify, fromText: JSON.parse, sizeOf: (item: string) => item.length }
- * const opened = openLmdbOutbox<string>({ path: '/dev/null/outbox', codec })
+ * const opened = openLmdbOutbox<string>({ path: '/dev/null/outbox' })
  * console.log(opened._tag === 'Left' ? opened.left.reason : 'open') // => noAccess
  */
 export const openLmdbOutbox = <A>(options: LmdbOutboxOptions<A>): Either<OutboxFault, LmdbOutbox<A>> => {

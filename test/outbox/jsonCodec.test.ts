@@ -1,0 +1,114 @@
+import * as fc from 'fast-check'
+import { isRight, right } from 'fp-ts/lib/Either.js'
+import * as t from 'io-ts'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { of } from 'rxjs'
+import { describe, expect, it, onTestFinished, test } from 'vitest'
+import type { BatchPayload, EventPayload } from '../../src/event/payload.ts'
+import { bodyOf } from '../../src/event/payload.ts'
+import { batch } from '../../src/operators/batch.ts'
+import { encode } from '../../src/operators/encode.ts'
+import { sign } from '../../src/operators/sign.ts'
+import { jsonCodec } from '../../src/outbox/lmdb/jsonCodec.ts'
+import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
+
+const through = <A>(codec: ReturnType<typeof jsonCodec<A>>, item: A): A => codec.fromText(codec.toText(item))
+
+const folder = (): string => {
+  const path = mkdtempSync(join(tmpdir(), 'json-codec-'))
+  onTestFinished(() => rmSync(path, { recursive: true }))
+  return path
+}
+
+describe('without a codec of the item', () => {
+  it('JSON comes back as it was, and counts its bytes', () =>
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const codec = jsonCodec<unknown>(undefined)
+        expect(codec.sizeOf(value)).toBe(Buffer.byteLength(JSON.stringify(value)))
+        // JSON writes -0 as 0, which reads the same.
+        expect(JSON.stringify(through(codec, value))).toBe(JSON.stringify(value))
+      }),
+    ))
+
+  test('a member that is undefined is left out', () =>
+    expect(through(jsonCodec<unknown>(undefined), { a: undefined, b: 1 })).toEqual({ b: 1 }))
+
+  test.each<[string, unknown, string]>([
+    ['a Date', { at: new Date(0) }, 'at is a Date'],
+    ['a Map', { deep: [{ m: new Map() }] }, 'deep[0].m is a Map'],
+    ['a function', { frame: { before: () => '' } }, 'frame.before is a function'],
+    ['NaN', [1, NaN], '[1] is NaN or infinity'],
+    ['undefined in an array', [undefined], '[0] is undefined'],
+    ['a BigInt', { n: 1n }, 'n is a bigint'],
+    ['a Buffer', { bytes: Buffer.from('a') }, 'bytes is an object'],
+    ['an object with toJSON', { x: { toJSON: () => 1 } }, 'x is an object'],
+    ['nothing', undefined, 'it is undefined'],
+  ])('%s is refused with its path', (_, item, change) =>
+    expect(() => jsonCodec<unknown>(undefined).toText(item)).toThrow(
+      `the item would not survive JSON: ${change}; give the outbox an io-ts codec of it`,
+    ),
+  )
+})
+
+const DateFromText = new t.Type<Date, string>(
+  'DateFromText',
+  (value): value is Date => value instanceof Date,
+  (value, context) => {
+    const date = new Date(String(value))
+    return Number.isNaN(date.getTime()) ? t.failure(value, context, 'must be a date') : t.success(date)
+  },
+  (date) => date.toISOString(),
+)
+const Order = t.strict({ id: t.string, at: DateFromText })
+type Order = t.TypeOf<typeof Order>
+const order: Order = { id: 'o1', at: new Date(1_700_000_000_000) }
+
+describe('with an io-ts codec', () => {
+  test('a Date comes back as a Date: of the item itself, of a payload, of a batch', () => {
+    expect(through(jsonCodec<Order>(Order), order)).toEqual(order)
+    const single: EventPayload<Order> = { id: 'm', items: [order], text: '{}', byteLength: 2 }
+    expect(through(jsonCodec<EventPayload<Order>>(Order), single)).toEqual(single)
+    const many: BatchPayload<Order> = {
+      ...{ id: 'b', items: [order], members: [single], byteLength: 4, closedBy: 'count' },
+      frame: { prefix: '[', suffix: ']' },
+    }
+    expect(through(jsonCodec<BatchPayload<Order>>(Order), many)).toEqual(many)
+  })
+
+  test('a text that is no such item is refused with its path', () =>
+    expect(() => jsonCodec<Order>(Order).fromText('{"id":"o1","at":"soon"}')).toThrow(/at must be a date/))
+})
+
+test('a signed batch of own items survives a folder: the same body and signature, and dates', async () => {
+  const path = folder()
+  const made: Array<BatchPayload<Order>> = []
+  of(right(order), right({ ...order, id: 'o2' }))
+    .pipe(
+      encode(({ id, at }: Order) => ({ id, at: at.toISOString() })),
+      batch(),
+      sign('a secret'),
+    )
+    .subscribe((each) => {
+      if (isRight(each)) made.push(each.right)
+    })
+  const before = lmdbOutbox<BatchPayload<Order>>({ path, item: Order })
+  await before.enqueue(made)
+  await before.close()
+  const after = lmdbOutbox<BatchPayload<Order>>({ path, item: Order })
+  const [entry] = await after.lease(0, { count: 1, retries: 0 })
+  expect(entry?.item).toEqual(made[0])
+  expect(entry && bodyOf(entry.item, 5)).toBe(made[0] && bodyOf(made[0], 0))
+  await after.close()
+})
+
+test('an item that would not survive is refused when it is enqueued', async () => {
+  const outbox = lmdbOutbox<unknown>({ path: folder() })
+  await expect(Promise.resolve(outbox.enqueue([{ frame: { before: () => '' } }]))).rejects.toThrow(
+    'frame.before is a function',
+  )
+  expect(outbox.stats().waiting).toBe(0)
+  await outbox.close()
+})
