@@ -221,10 +221,14 @@ const faultsOf = ({ printed, errors }: Run, expected: ReadonlyArray<string>): Re
   ]
 }
 
-/** What is wrong with each example, by position; empty for those that hold. */
+/**
+ * What is wrong with each example, by position; empty for those that hold. Each has `limit` milliseconds. They share a process unless they
+ * are `programs`.
+ */
 export const checkExamples = async (
   fences: ReadonlyArray<Fence>,
   limit: number,
+  { programs = false } = {},
 ): Promise<ReadonlyArray<ReadonlyArray<string>>> => {
   mkdirSync(`${root}node_modules/.cache`, { recursive: true })
   const scratch = mkdtempSync(`${root}node_modules/.cache/examples-`)
@@ -262,11 +266,10 @@ export const checkExamples = async (
     }
     const isRun = (at: number): boolean =>
       faults[at]?.length === 0 && fences[at]?.flags.includes('no-run') === false
-    const runs = await runAll(
-      `${scratch}/child.mjs`,
-      paths.filter((_, at) => isRun(at)).map((path) => `${path}.js`),
-      limit,
-    )
+    const started = paths.filter((_, at) => isRun(at)).map((path) => `${path}.js`)
+    const runs = new Map<string, Run>()
+    for (const group of programs ? started.map((path) => [path]) : [started])
+      for (const [path, run] of await runAll(`${scratch}/child.mjs`, group, limit)) runs.set(path, run)
     return faults.map((found, at) => {
       const run = runs.get(`${paths[at]}.js`)
       return run === undefined ? found : faultsOf(run, expectedOf(fences[at]?.text ?? ''))

@@ -1,0 +1,36 @@
+// A polite sender: at most 100 starts a second, and a pause while the receiver is down.
+import {
+  deliver,
+  exponential,
+  lift,
+  sink,
+  withCircuitBreaker,
+  withConcurrency,
+  withRateLimit,
+} from 'headrace'
+import { pipe } from 'fp-ts/lib/function.js'
+import { lastValueFrom, range, toArray } from 'rxjs'
+
+const started: number[] = []
+let failures = 4
+const api = sink('api', async (_: number) => {
+  started.push(Date.now())
+  if (failures-- > 0) throw new Error('down')
+})
+
+// The innermost layer comes first: what the breaker holds back takes nothing of the rate.
+const guarded = pipe(
+  api,
+  withRateLimit({ perSecond: 100, burst: 4 }),
+  withCircuitBreaker({ failures: 3, openFor: 200 }),
+  withConcurrency({ concurrency: 4 }),
+)
+
+const ended = await lastValueFrom(
+  range(1, 50).pipe(lift(), deliver(guarded, { retry: exponential({ base: 20, factor: 1 }) }), toArray()),
+)
+console.log(ended.every(({ _tag }) => _tag === 'Delivered')) // => true
+console.log(started.length) // => 54
+
+const gaps = started.map((at, n) => at - (started[n - 1] ?? at))
+console.log(Math.max(...gaps) >= 150) // => true
