@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { checkCommands, checkExamples, collectExamples } from './support/examples.ts'
 import type { Fence } from './support/examples.ts'
@@ -81,5 +82,53 @@ describe('README.md', () => {
       }
     }
     expect(named.filter((path) => !known(path))).toEqual([])
+  })
+})
+
+describe('links between the pages', () => {
+  const root = new URL('..', import.meta.url)
+  const pages = [
+    'README.md',
+    ...readdirSync(new URL('docs', root), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.md'))
+      .map((path) => `docs/${path}`),
+  ]
+  /** Without code, because `](` stands in code too. */
+  const proseOf = (page: string): string =>
+    readFileSync(new URL(page, root), 'utf8').replaceAll(/^ *(`{3,})[^]*?^ *\1 *$/gm, '')
+  /** The anchors of a page, as GitHub makes them of its headings. */
+  const anchorsOf = (page: string): ReadonlyArray<string> =>
+    [...proseOf(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{Nd}\p{M} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    )
+  const isDead = (page: string, link: string): boolean => {
+    const [path = '', anchor] = link.split('#')
+    const target = path === '' ? page : posix.join(posix.dirname(page), path)
+    if (!existsSync(new URL(target, root))) return true
+    return anchor !== undefined && !anchorsOf(target).includes(anchor)
+  }
+  const linksOf = (page: string): ReadonlyArray<string> =>
+    [...proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)]
+      .map(([, link = '']) => link)
+      .filter((link) => !/^[a-z]+:/.test(link))
+
+  test.each(pages)('%s', (page) => {
+    expect(linksOf(page).filter((link) => isDead(page, link))).toEqual([])
+  })
+
+  test('a dead link is found', () => {
+    expect(['docs/none.md', 'docs/cli.md#none', '#none'].every((link) => isDead('README.md', link))).toBe(
+      true,
+    )
+    expect(isDead('docs/cli.md', '../README.md#read-on')).toBe(false)
+  })
+
+  test('README.md has at most 200 lines and leads to every page', () => {
+    const readme = proseOf('README.md')
+    expect(readFileSync(new URL('README.md', root), 'utf8').split('\n').length).toBeLessThanOrEqual(201)
+    for (const page of pages) if (page !== 'README.md') expect(readme).toContain(`(${page})`)
   })
 })
