@@ -1,5 +1,5 @@
 // A pipeline of your own: validate, enrich, encode, sign, deliver.
-import { deliver, encode, enrich, isOutcome, showRefusal, sign, validate, withTimeout } from 'headrace'
+import { deliver, encode, enrich, isOutcome, showRefusal, sign, validate } from 'headrace'
 import { webhook } from 'headrace/sinks/webhook'
 import { loopbackReceiver } from 'headrace/testing'
 import * as t from 'io-ts'
@@ -17,7 +17,7 @@ const ended$ = from([{ id: 'o1', userId: 'u1', total: 9.5 }, { id: 'o2' }]).pipe
   enrich(async (order) => ({ ...order, country: await countryOf(order.userId) })),
   encode((order: Order & { country: string }) => order, { idOf: ({ id }) => id }),
   sign('correct horse'),
-  deliver(withTimeout(5_000)(hook)),
+  deliver(hook),
   tap((ended) => {
     if (isOutcome(ended)) console.log(ended._tag, ended.item.id)
     else console.log(ended._tag, showRefusal(ended))

@@ -1,10 +1,9 @@
 // One pipeline and one outbox for all tenants; each tenant has its own webhook and secret.
 import { createHmac } from 'node:crypto'
-import { deliver, encode, isOutcome, lift, route, withConcurrency, withTimeout } from 'headrace'
+import { deliver, encode, isOutcome, lift, route, withConcurrency } from 'headrace'
 import type { EventPayload } from 'headrace'
 import { webhook } from 'headrace/sinks/webhook'
 import { loopbackReceiver } from 'headrace/testing'
-import { pipe } from 'fp-ts/lib/function.js'
 import { from, lastValueFrom, tap } from 'rxjs'
 
 interface Order {
@@ -23,7 +22,7 @@ const byTenant = route({
   open: (tenant) => {
     const settings = tenants.get(tenant)
     if (settings === undefined) return undefined // the item is rejected as noRoute
-    return pipe(webhook(settings), withTimeout(5_000), withConcurrency({ concurrency: 4 }))
+    return withConcurrency({ concurrency: 4 })(webhook(settings))
   },
   maxOpen: 100,
 })
