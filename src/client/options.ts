@@ -210,7 +210,9 @@ export const checkClientOptions = (writeKey: string, options: ClientOptions): Cl
   const given: ClientOptions = isRecord(options) ? options : {}
   const { endpoint = DEFAULT_ENDPOINT, egress, tls, headers, ...own } = given
   const checked = decodeOptions(clientOptions, isRecord(options) ? own : options)
-  const faults = ingestionFaults({ writeKey, endpoint, egress, tls, headers })
+  // A key that is present and undefined is a fault, so only those that are present are passed on.
+  const present = Object.entries({ egress, tls, headers }).filter(([key]) => key in given)
+  const faults = ingestionFaults({ writeKey, endpoint, ...Object.fromEntries(present) })
   if (isLeft(checked) || faults.length > 0)
     throw new ConfigError('Invalid client options', [...(isLeft(checked) ? checked.left : []), ...faults])
   const how = { ...(egress && { egress }), ...(tls && { tls }), ...(headers && { headers }) }

@@ -7,6 +7,7 @@
 
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Observable } from 'rxjs'
+import { isRecord, kindOf } from './json.ts'
 import type { Expired as ExpiredFailure, Failure, Receipt } from './failure.ts'
 
 /** A sink accepted it. */
@@ -114,6 +115,14 @@ export interface Progress {
   readonly attempts: number
   /** How the last one failed. */
   readonly lastFailure: Failure
+}
+
+/** Throws a TypeError for what is no Either. Code without types may put plain values into a stream. */
+export const assertEither = (operator: string, each: unknown): void => {
+  if (isRecord(each) && (each['_tag'] === 'Left' || each['_tag'] === 'Right')) return
+  throw new TypeError(
+    `${operator}: expected an Either, got ${kindOf(each)}: put validate() before it, or lift() for plain values`,
+  )
 }
 
 /** A stream in which the left side is an item that has ended. Operators work on the right side, and let the left side pass. */

@@ -7,6 +7,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { randomUUID } from 'node:crypto'
+import { isRecord } from '../core/json.ts'
 import { invalid, tooLarge } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
 import { copyJson, newLook, toFaults } from './json.ts'
@@ -90,6 +91,13 @@ export interface BatchPayload<out A, out F extends Frame = Frame> {
 
 /** Something encoded, ready to be sent as often as needed: one event, or a batch, which has `members`. */
 export type Payload<A> = EventPayload<A> | BatchPayload<A>
+
+/** Whether a value that code without types gave is a payload. */
+export const isPayload = (value: unknown): value is Payload<unknown> =>
+  isRecord(value) &&
+  Array.isArray(value['items']) &&
+  typeof value['byteLength'] === 'number' &&
+  (typeof value['text'] === 'string' || Array.isArray(value['members']))
 
 /** The body to send at `now` (milliseconds since 1970), as text. The body of a single event never changes. */
 export const bodyOf = (payload: Payload<unknown>, now: number): string => {

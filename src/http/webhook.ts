@@ -1,9 +1,13 @@
+import { left } from 'fp-ts/lib/Either.js'
 import { systemClock } from '../core/clock.ts'
+import { refused } from '../core/failure.ts'
+import { kindOf } from '../core/json.ts'
 import { checkOptions, optional, optionalKey, timeLimit, wholeNumber, withDefault } from '../core/options.ts'
+import { isPayload } from '../event/payload.ts'
 import type { Payload } from '../event/payload.ts'
 import type { Secret } from '../signing/secret.ts'
 import { signerOf } from '../signing/sign.ts'
-import { makeSink } from '../sink/layer.ts'
+import { makeSink, nothingToCancel } from '../sink/layer.ts'
 import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
 import {
@@ -82,6 +86,13 @@ export const webhook = (target: string | WebhookOptions): Sink<Payload<unknown>>
   const sink = makeSink<Payload<unknown>>(
     client.name,
     (payload, attempt, observer) => {
+      if (!isPayload(payload)) {
+        observer.next(
+          left(refused('notAPayload', { detail: `got ${kindOf(payload)}: put encode() before it` })),
+        )
+        observer.complete()
+        return nothingToCancel
+      }
       const headers = messageIdHeader === undefined ? [] : [messageIdHeader, inHeader(payload.id)]
       return client.post(payload, attempt, ownSigner, headers, 0, observer)
     },

@@ -4,11 +4,13 @@ import { Observable, Subject, takeUntil } from 'rxjs'
 import type { ObservableNotification, Observer } from 'rxjs'
 import { systemClock } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
+import { kindOf } from '../core/json.ts'
+import { assertEither } from '../core/outcome.ts'
 import type { ObservableEither } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
 import { closed, tooLarge } from '../core/refusal.ts'
 import type { TooLarge } from '../core/refusal.ts'
-import { frameBytes, jsonArrayFrame, newId as randomId } from '../event/payload.ts'
+import { frameBytes, isPayload, jsonArrayFrame, newId as randomId } from '../event/payload.ts'
 import type { BatchPayload, ClosedBy, EventPayload, FixedFrame, Frame, Payload } from '../event/payload.ts'
 import { channel } from '../log/channel.ts'
 import { callSafely } from '../log/listeners.ts'
@@ -129,7 +131,7 @@ export const batch = <F extends Frame = FixedFrame>(
         try {
           change(input)
         } catch (error) {
-          // Only the caller's clock or `newId` can throw here.
+          // What is no payload, or the caller's clock or `newId`.
           waiting.push({ kind: 'E', error })
         }
         if (isEmitting || waiting.size() === 0) return
@@ -180,7 +182,10 @@ export const batch = <F extends Frame = FixedFrame>(
         else waitForMore()
       }
       const accept = (each: Either<L, Payload<A>>): void => {
+        assertEither('batch', each)
         if (each._tag === 'Left') waiting.push({ kind: 'N', value: each })
+        else if (!isPayload(each.right))
+          throw new TypeError(`batch: expected a payload, got ${kindOf(each.right)}: put encode() before it`)
         else if (each.right.members === undefined) add(each.right)
         else if (each.right.signature !== undefined) throw new TypeError(SIGNED)
         else for (const member of each.right.members) add(member)

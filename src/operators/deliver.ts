@@ -1,18 +1,24 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { Observable, Subject, defer, take, takeUntil } from 'rxjs'
+import { Observable, Subject, defer, isObservable, take, takeUntil, tap } from 'rxjs'
 import { messageOf, whenAnswered } from '../core/awaitable.ts'
 import { systemClock, systemRandom } from '../core/clock.ts'
 import type { Clock, Random } from '../core/clock.ts'
-import { checkOptions, wholeNumber } from '../core/options.ts'
+import { checkOptions, clockOption, func, guarded } from '../core/options.ts'
+import { optional, strict, wholeNumber, withDefault } from '../core/options.ts'
+import type { Decoded } from '../core/options.ts'
+import { assertEither } from '../core/outcome.ts'
 import type { Outcome, ObservableEither } from '../core/outcome.ts'
 import { notStored } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
+import { isListening, listeners } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { memoryOutbox } from '../outbox/memoryOutbox.ts'
+import { isOutbox } from '../outbox/outbox.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import { relay } from '../outbox/relay.ts'
-import { standard } from '../policy/retryPolicy.ts'
+import { retryOption, standard } from '../policy/retryPolicy.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
+import { assertSink } from '../sink/layer.ts'
 import type { Sink } from '../sink/sink.ts'
 
 /** Options of `deliver`. */
@@ -46,15 +52,36 @@ export interface Deliver {
   ): <L>(source: ObservableEither<L, P>) => Observable<L | Refusal | Outcome<P>>
 }
 
+const shape = {
+  retry: withDefault(retryOption, standard),
+  stop: optional(guarded('an Observable', isObservable)),
+  maxInFlight: withDefault(wholeNumber('items', 1), 1_000),
+  onEvent: optional(func<Listener>()),
+  clock: withDefault(clockOption, systemClock),
+  random: withDefault(func<Random>(), systemRandom),
+  outbox: optional(guarded('an Outbox', isOutbox)),
+}
+
+/** Outboxes that a deliver works on. */
+const inUse = new WeakSet<object>()
+
+const IN_USE =
+  'deliver: another deliver works on this outbox: give each deliver an outbox of its own, or use one deliver with route({ keyOf, open }) for several sinks'
+
 const run = <L, P>(
   source: ObservableEither<L, P>,
   sink: Sink<P>,
   outbox: Outbox<P>,
-  maxInFlight: number,
-  options: DeliverOptions,
+  options: Decoded<typeof shape>,
 ): Observable<L | Refusal | Outcome<P>> =>
   new Observable((subscriber) => {
-    const { clock = systemClock, random = systemRandom, retry = standard, onEvent } = options
+    const { clock, random, retry, maxInFlight, onEvent } = options
+    if (inUse.has(outbox)) {
+      subscriber.error(new Error(IN_USE))
+      return
+    }
+    inUse.add(outbox)
+    subscriber.add(() => inUse.delete(outbox))
     const stopped = new Subject<void>()
     let state: 'open' | 'completed' | 'stopped' | { readonly error: unknown } = 'open'
     /** Items for which the outbox has not answered yet. */
@@ -68,12 +95,23 @@ const run = <L, P>(
       clock,
       random,
       maxInFlight,
-      onEvent,
+      // Without a listener of the host: the diagnostics channels and the debug log.
+      onEvent: listeners({ logger: false, ...(onEvent && { onEvent }) }),
+      hears: isListening(onEvent === undefined ? {} : { onEvent }),
       ended: (outcome) => subscriber.next(outcome),
     })
     const endIfDone = (): void => {
       if (state === 'open' || state === 'stopped') return
       if (enqueuing > 0 || work.hasWorkBefore(Infinity) || work.running() > 0) return
+      const lost = work.lost()
+      if (lost > 0) {
+        const error = new Error(
+          `${String(lost)} entries left the outbox without an outcome: it lost them, or could not read them`,
+        )
+        work.report({ _tag: 'Defect', at: work.now(), where: 'outbox', error })
+      }
+      // Before the end: what follows may subscribe at once.
+      inUse.delete(outbox)
       if (state === 'completed') subscriber.complete()
       else subscriber.error(state.error)
     }
@@ -113,14 +151,19 @@ const run = <L, P>(
     })
     // `stop` may have a value at once: then the source is not subscribed.
     if (isStopped()) return
-    source.pipe(takeUntil(stopped)).subscribe({
-      next: (each) => {
-        if (isLeft(each)) subscriber.next(each.left)
-        else offer(each.right)
-      },
-      error: (error: unknown) => sourceEnded({ error }),
-      complete: () => sourceEnded('completed'),
-    })
+    source
+      .pipe(
+        tap((each) => assertEither('deliver', each)),
+        takeUntil(stopped),
+      )
+      .subscribe({
+        next: (each) => {
+          if (isLeft(each)) subscriber.next(each.left)
+          else offer(each.right)
+        },
+        error: (error: unknown) => sourceEnded({ error }),
+        complete: () => sourceEnded('completed'),
+      })
   })
 
 /**
@@ -134,7 +177,10 @@ const run = <L, P>(
  * The outbox bounds what waits (by default 100,000 items and 256 MiB). To bound the requests in flight, wrap the sink in
  * `withConcurrency`. A subscriber may send, stop or unsubscribe inside `next`; what that causes is emitted afterwards.
  *
- * @throws ConfigError when `maxInFlight` is not a whole number from 1.
+ * One deliver works on an outbox at a time: the stream of a second one ends with an error that says what to do instead, until the first has
+ * completed or is unsubscribed. Without `onEvent` log events go to the diagnostics channels and the debug log (`DEBUG=headrace:*`).
+ *
+ * @throws TypeError for what is no sink; ConfigError when an option is wrong or unknown.
  *
  * ```
  * source   --a----b---|
@@ -156,11 +202,11 @@ export const deliver: Deliver = <S>(
   sink: Sink<S>,
   options: DeliverOptions & { readonly outbox?: Outbox<S> } = {},
 ) => {
-  const { maxInFlight = 1_000 } = options
-  checkOptions('maxInFlight of deliver', wholeNumber('items', 1), maxInFlight)
+  assertSink('deliver', sink)
+  const checked = checkOptions('options of deliver', strict(shape), options)
   return <L, P extends S>(source: ObservableEither<L, P>): Observable<L | Refusal | Outcome<P>> => {
     // The overloads of `Deliver` allow an outbox only where P is S.
     const given = options.outbox as Outbox<P> | undefined
-    return defer(() => run(source, sink, given ?? memoryOutbox<P>(), maxInFlight, options))
+    return defer(() => run(source, sink, given ?? memoryOutbox<P>(), checked))
   }
 }

@@ -1,6 +1,7 @@
 import { left } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { map } from 'rxjs'
+import { assertEither } from '../core/outcome.ts'
 import type { ObservableEither } from '../core/outcome.ts'
 import { invalid } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
@@ -55,5 +56,11 @@ export const encode = <A>(
       return left(invalid(item, THREW))
     }
   }
-  return (source) => source.pipe(map((each) => (each._tag === 'Left' ? each : encodeOne(each.right))))
+  return (source) =>
+    source.pipe(
+      map((each) => {
+        assertEither('encode', each)
+        return each._tag === 'Left' ? each : encodeOne(each.right)
+      }),
+    )
 }

@@ -7,10 +7,10 @@
 
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { map, Observable } from 'rxjs'
+import { map, Observable, tap } from 'rxjs'
 import type { OperatorFunction } from 'rxjs'
 import { checkOptions, func, strict, wholeNumber, withDefault } from '../core/options.ts'
-import { skipped } from '../core/outcome.ts'
+import { assertEither, skipped } from '../core/outcome.ts'
 import type { ObservableEither, Skipped } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
 import { threw } from '../core/refusal.ts'
@@ -27,6 +27,7 @@ const overRight =
   (source) =>
     source.pipe(
       map((each) => {
+        assertEither(operator, each)
         if (each._tag === 'Left') return each
         try {
           return change(each.right)
@@ -192,7 +193,7 @@ export const enrich = <A, B>(
 
       subscriber.add(() => controller.abort())
       subscriber.add(
-        source.subscribe({
+        source.pipe(tap((each) => assertEither('enrich', each))).subscribe({
           next: (each) => {
             waiting.push(each)
             startNext()

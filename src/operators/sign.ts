@@ -1,5 +1,6 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { map } from 'rxjs'
+import { assertEither } from '../core/outcome.ts'
 import type { ObservableEither } from '../core/outcome.ts'
 import { bytesOf } from '../event/payload.ts'
 import type { BatchPayload, EventPayload, FixedFrame } from '../event/payload.ts'
@@ -37,6 +38,7 @@ export const sign = (
   return (source) =>
     source.pipe(
       map((each) => {
+        assertEither('sign', each)
         if (each._tag === 'Left') return each
         const payload = each.right
         // The type says so; code without types may still send one.

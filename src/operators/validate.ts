@@ -3,6 +3,7 @@ import { isLeft, left } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { map } from 'rxjs'
 import type { Observable } from 'rxjs'
+import { hasFunctions, kindOf } from '../core/json.ts'
 import type { ObservableEither } from '../core/outcome.ts'
 import { invalid } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
@@ -43,6 +44,8 @@ const decoding =
 export const validate = <A>(
   codec: t.Type<A, unknown>,
 ): ((source: Observable<unknown>) => ObservableEither<Refusal, A>) => {
+  if (!hasFunctions(codec, ['decode', 'encode']))
+    throw new TypeError(`validate: expected an io-ts codec, got ${kindOf(codec)}`)
   const decode = decoding(codec)
   return (source) => source.pipe(map(decode))
 }

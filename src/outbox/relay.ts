@@ -303,6 +303,8 @@ export const relay = <A>(options: RelayOptions<A>) => {
       // Records that cannot be read leave the store without an outcome.
       return { ...counted, waiting: Math.min(counted.waiting, outbox.stats().waiting) }
     },
+    /** Once nothing is left to do: entries that left the outbox without an outcome. */
+    lost: (): number => (isShared ? 0 : counts.waiting()),
     /** The time of due times and deadlines. */
     now,
   }

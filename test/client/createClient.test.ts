@@ -128,5 +128,5 @@ describe('what a person is told', () =>
     const { client, clock } = open({ size: 1, logger }, () => ({ verdict: busy }))
     for (const id of ['a', 'b']) client.track({ ...event(id), properties: { secret: 'in here' } })
     await clock.advance(30_000)
-    expect(lines).toEqual(['scripted: status 503'])
+    expect(lines).toEqual(['headrace: scripted: status 503'])
   }))

@@ -2,7 +2,7 @@ import type * as t from 'io-ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { isRecord, kindOf } from '../../core/json.ts'
 import { faultsOf } from '../../event/codecFaults.ts'
-import type { Payload } from '../../event/payload.ts'
+import { isPayload } from '../../event/payload.ts'
 import type { CodecOf, ItemCodec } from './contract.ts'
 
 /** Where a value would change if it were written as JSON and read again, and why; undefined if it survives. */
@@ -28,9 +28,6 @@ const firstChange = <K>(
   }
   return undefined
 }
-
-const isPayload = (item: unknown): item is Payload<unknown> =>
-  isRecord(item) && Array.isArray(item['items']) && typeof item['byteLength'] === 'number'
 
 /** The same item with each of what the codec is for changed: the items of a payload and of its members, or the item itself. */
 const mapItems = (item: unknown, change: (inner: unknown) => unknown): unknown => {

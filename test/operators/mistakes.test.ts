@@ -1,0 +1,166 @@
+/** What code without types, or in a hurry, does to a pipeline: every mistake is told at once, and costs nothing in silence. */
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { concat, lastValueFrom, NEVER, of, Subject, throwError, toArray } from 'rxjs'
+import type { Observable } from 'rxjs'
+import { describe, expect, it, test } from 'vitest'
+import type { LogEvent } from '../../src/log/logEvent.ts'
+import { batch } from '../../src/operators/batch.ts'
+import { deliver } from '../../src/operators/deliver.ts'
+import { encode } from '../../src/operators/encode.ts'
+import { enrich, filterRight, lift, mapRight, tapRight } from '../../src/operators/rightSide.ts'
+import { sign } from '../../src/operators/sign.ts'
+import { validate } from '../../src/operators/validate.ts'
+import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
+import type { Outbox } from '../../src/outbox/outbox.ts'
+import { failover, firstSuccess, toAll } from '../../src/sink/combine.ts'
+import { memory } from '../../src/sink/memory.ts'
+import { withTimeout } from '../../src/sink/timeout.ts'
+import { webhook } from '../../src/http/webhook.ts'
+import { sink } from '../../src/sink/fromFunction.ts'
+import { onlyAttempt } from '../../src/sink/sink.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+
+/** As code in JavaScript calls it. */
+type Untyped = (...given: ReadonlyArray<unknown>) => unknown
+const untyped = (f: unknown): Untyped => f as Untyped
+
+const errorOf = async (stream: Observable<unknown>): Promise<string> => {
+  const end = await lastValueFrom(stream.pipe(toArray()), { defaultValue: [] }).catch(
+    (error: unknown) => error,
+  )
+  return end instanceof Error ? `${end.name}: ${end.message}` : 'no error'
+}
+
+describe('deliver refuses when the pipeline is put together', () => {
+  test.each<[string, unknown, RegExp]>([
+    ['nothing', undefined, /TypeError: deliver: expected a sink, got undefined/],
+    ['a function', async (item: unknown) => item, /TypeError: .*got a function: wrap a function with sink/],
+    ['what makes a sink', memory, /TypeError: .*call what makes a sink or a layer/],
+    ['a layer', withTimeout(5), /TypeError: .*got a function/],
+    ['an object', { name: 'a' }, /TypeError: .*got an object: it needs name, deliver and close/],
+  ])('%s', (_, given, message) =>
+    expect(() => untyped(deliver)(given)).toThrow(expect.toSatisfy((error) => message.test(String(error)))),
+  )
+
+  test.each<[string, object, RegExp]>([
+    ['retry: 5', { retry: 5 }, /retry must be a RetryPolicy, made with the constructors/],
+    ['an unknown option', { retires: 3 }, /unknown option "retires"/],
+    ['a stop that is none', { stop: 1 }, /stop must be an Observable/],
+    ['an outbox that is none', { outbox: {} }, /outbox must be an Outbox/],
+  ])('%s', (_, options, message) => expect(() => untyped(deliver)(memory(), options)).toThrow(message))
+})
+
+describe('a stream of plain values is a TypeError that names the operator', () => {
+  const operators: ReadonlyArray<readonly [string, unknown]> = [
+    ['deliver', deliver(memory())],
+    ['encode', encode((item: object) => item)],
+    ['batch', batch()],
+    ['sign', sign('s')],
+    ['mapRight', mapRight(String)],
+    ['filterRight', filterRight(Boolean)],
+    ['tapRight', tapRight(String)],
+    ['enrich', enrich(async (item) => item)],
+  ]
+  test.each(operators)('%s', async (name, operator) => {
+    const through = operator as (source: Observable<unknown>) => Observable<unknown>
+    for (const value of [5, null, undefined, {}, 'text'])
+      expect(await errorOf(through(of(value)))).toMatch(
+        new RegExp(
+          `^TypeError: ${name}: expected an Either, got .*: put validate\\(\\) before it, or lift\\(\\)`,
+        ),
+      )
+  })
+})
+
+test('what deliver was given before the mistake still has its outcome', async () => {
+  const seen: unknown[] = []
+  const error = await new Promise((resolve) => {
+    concat(of(right('a')), of('b' as unknown as Either<never, string>))
+      .pipe(deliver(memory<string>()))
+      .subscribe({ next: (each) => seen.push(each), error: resolve })
+  })
+  expect(seen).toMatchObject([{ _tag: 'Delivered', item: 'a' }])
+  expect(error).toBeInstanceOf(TypeError)
+})
+
+test('validate refuses what is no io-ts codec', () => {
+  for (const codec of [undefined, { parse: () => 1 }, () => 1])
+    expect(() => untyped(validate)(codec)).toThrow(/^validate: expected an io-ts codec/)
+})
+
+test('batch wants payloads', async () =>
+  expect(await errorOf(of(right({ a: 1 } as never)).pipe(batch()))).toMatch(/put encode\(\) before it/))
+
+describe('combinators', () => {
+  test.each([
+    ['firstSuccess', firstSuccess],
+    ['failover', failover],
+    ['toAll', toAll],
+  ])('%s wants a list of sinks with names of their own', (name, combine) => {
+    expect(() => untyped(combine)(memory(), memory())).toThrow(`${name}: expected a list of sinks`)
+    expect(() => combine([])).toThrow(`${name}: expected a list of sinks`)
+    expect(() => untyped(combine)([1])).toThrow(`${name}: expected a sink, got a number`)
+    expect(() => combine([memory(), memory()])).toThrow(`${name}: two sinks have the name memory`)
+  })
+})
+
+test('a webhook refuses for good what is no payload', async () => {
+  const verdicts: unknown[] = []
+  const hook = webhook('http://127.0.0.1:9/hook')
+  hook.deliver({ type: 'track' } as never, onlyAttempt).subscribe((verdict) => verdicts.push(verdict))
+  expect(verdicts).toMatchObject([left({ _tag: 'Refused', reason: 'notAPayload' })])
+  await hook.close(0)()
+})
+
+describe('one outbox, one deliver', () => {
+  it('tells the second one what to do instead, until the first has ended', async () => {
+    const outbox = memoryOutbox<string>({})
+    const first = new Subject<string>()
+    const subscription = first.pipe(lift(), deliver(memory<string>(), { outbox })).subscribe()
+    const second = of('b').pipe(lift(), deliver(memory<string>(), { outbox }))
+    expect(await errorOf(second)).toMatch(/another deliver works on this outbox: .*route\(/)
+    subscription.unsubscribe()
+    expect(await errorOf(second)).toBe('no error')
+    expect(await errorOf(second)).toBe('no error')
+  })
+
+  it('lets one follow the other', async () => {
+    const outbox = memoryOutbox<string>({})
+    const one = of('a').pipe(lift(), deliver(memory<string>(), { outbox }))
+    expect(await errorOf(concat(one, one))).toBe('no error')
+  })
+
+  it('is free again after an error of the source', async () => {
+    const outbox = memoryOutbox<string>({})
+    const failing = throwError(() => new Error('planted')).pipe(
+      lift(),
+      deliver(memory<unknown>(), { outbox: outbox as Outbox<unknown> }),
+    )
+    expect(await errorOf(failing)).toBe('Error: planted')
+    expect(await errorOf(of('a').pipe(lift(), deliver(memory<string>(), { outbox })))).toBe('no error')
+  })
+})
+
+test('an outbox that loses an entry is reported as a defect', async () => {
+  const events: LogEvent[] = []
+  const whole = memoryOutbox<string>({})
+  const leaky: Outbox<string> = { ...whole, nack: () => undefined }
+  const clock = virtualClock()
+  const never = sink<string>('never', () => Promise.reject(new Error('down')))
+  of('a')
+    .pipe(lift(), deliver(never, { outbox: leaky, clock, onEvent: (event) => events.push(event) }))
+    .subscribe()
+  await clock.settle()
+  expect(events.filter(({ _tag }) => _tag === 'Defect')).toMatchObject([
+    { where: 'outbox', error: { message: /^1 entries left the outbox without an outcome/ } },
+  ])
+})
+
+test('a pipeline that waits says nothing and ends nothing', () => {
+  let ended = false
+  NEVER.pipe(lift(), deliver(memory()))
+    .subscribe({ complete: () => (ended = true) })
+    .unsubscribe()
+  expect(ended).toBe(false)
+})
