@@ -2,6 +2,7 @@ import { left } from 'fp-ts/lib/Either.js'
 import type { Task } from 'fp-ts/lib/Task.js'
 import type { Observer } from 'rxjs'
 import { Client } from 'undici'
+import type { Dispatcher } from 'undici'
 import { steady, systemClock } from '../core/clock.ts'
 import type { Cancel } from '../core/clock.ts'
 import { retryable } from '../core/failure.ts'
@@ -86,8 +87,8 @@ const signatureOf = ({ bytes, signatures }: Wire, signer: Signer): string => {
 
 /**
  * Connects at the first request, and keeps idle connections for some seconds. `fixed` are headers of every request, `connectWithin`
- * milliseconds to connect. A connection that is being made keeps the process alive in any case. Nothing is checked here: the sinks check
- * their options.
+ * milliseconds to connect. A connection that is being made keeps the process alive in any case. With a `dispatcher` of the host the requests
+ * go through it, and a cancelled one is aborted. Nothing is checked here: the sinks check their options.
  */
 export const openUrlClient = (
   url: URL,
@@ -95,6 +96,7 @@ export const openUrlClient = (
   options: RequestOptions,
   connectWithin: number,
   holds = true,
+  dispatcher?: Dispatcher,
 ): UrlClient => {
   const { connections = 16, statuses = statusTable, clock = systemClock, tls = {} } = options
   const name = nameOf(url)
@@ -140,20 +142,26 @@ export const openUrlClient = (
     let received = 0
     let chunks: Uint8Array[] = []
 
-    const client = new Client(url.origin, {
-      connect: (_options, done) => {
-        cancelDial = dial(done)
-      },
-      pipelining: 1,
-      maxHeaderSize: MAX_HEADERS,
-      // Our clock keeps the time: undici's own timers are half a second coarse.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    })
+    /** Of the request that runs, for a dispatcher of the host. */
+    let controller: Dispatcher.DispatchController | undefined
+
+    const client: Dispatcher =
+      dispatcher ??
+      new Client(url.origin, {
+        connect: (_options, done) => {
+          cancelDial = dial(done)
+        },
+        pipelining: 1,
+        maxHeaderSize: MAX_HEADERS,
+        // Our clock keeps the time: undici's own timers are half a second coarse.
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      })
 
     const handler = {
-      onRequestStart: () => {
+      onRequestStart: (started: Dispatcher.DispatchController) => {
         isSent = true
+        controller = started
       },
       onResponseStart: (
         _controller: unknown,
@@ -201,9 +209,13 @@ export const openUrlClient = (
         isSent = false
         received = 0
         if (chunks.length > 0) chunks = []
-        client.dispatch({ path, method: 'POST', headers, body }, handler)
+        client.dispatch({ origin: url.origin, path, method: 'POST', headers, body }, handler)
       },
       destroy: () => {
+        if (dispatcher !== undefined) {
+          controller?.abort(new Error('cancelled'))
+          return
+        }
         closing++
         cancelDial()
         client.destroy(null, () => {

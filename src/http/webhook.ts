@@ -1,8 +1,18 @@
 import { left } from 'fp-ts/lib/Either.js'
+import type { Dispatcher } from 'undici'
 import { systemClock } from '../core/clock.ts'
 import { refused } from '../core/failure.ts'
 import { kindOf } from '../core/json.ts'
-import { checkOptions, optional, optionalKey, timeLimit, wholeNumber, withDefault } from '../core/options.ts'
+import {
+  checkOptions,
+  methods,
+  optional,
+  optionalKey,
+  timeLimit,
+  wholeNumber,
+  withDefault,
+} from '../core/options.ts'
+import { ConfigError } from '../core/refusal.ts'
 import { isPayload } from '../event/payload.ts'
 import type { Payload } from '../event/payload.ts'
 import type { Secret } from '../signing/secret.ts'
@@ -36,6 +46,12 @@ export interface WebhookOptions extends RequestOptions {
   readonly timeout?: number
   /** Milliseconds to look up the name, connect and agree on TLS. Default 5,000. */
   readonly connectWithin?: number
+  /**
+   * An undici Dispatcher of the host, such as a ProxyAgent or a MockAgent, in place of connections of headrace's own. It connects by itself,
+   * so `egress` is checked for the text of the URL only, and not for the addresses that its name has; `tls` and `connectWithin` cannot be
+   * given; undici's own limits of time apply too. It is not closed with the sink.
+   */
+  readonly dispatcher?: Dispatcher
   /** The name of a header that carries the message id, for receivers that deduplicate. Default: none is sent. */
   readonly messageIdHeader?: string
   /** Default `headrace/1.0`. */
@@ -48,6 +64,7 @@ const webhookOptions = optionsWith<WebhookOptions>(({ egress, messageIdHeader })
   secret: optionalKey(secretOption),
   timeout: withDefault(timeLimit, 5_000),
   connectWithin: optional(wholeNumber('ms', 1)),
+  dispatcher: optionalKey(methods<Dispatcher>('an undici Dispatcher', 'dispatch')),
   messageIdHeader: optional(headerNameOption),
   userAgent: optional(userAgentOption),
 }))
@@ -82,7 +99,12 @@ export const webhook = (target: string | WebhookOptions): Sink<Payload<unknown>>
   const { connectWithin = 5_000, userAgent = 'headrace/1.0' } = options
   const ownSigner = secret === undefined ? undefined : signerOf(secret)
   const fixed = ['Content-Type', 'application/json', 'User-Agent', userAgent]
-  const client = openUrlClient(new URL(url), fixed, options, connectWithin)
+  const { dispatcher } = options
+  if (dispatcher !== undefined && (options.tls !== undefined || options.connectWithin !== undefined))
+    throw new ConfigError('Invalid webhook options', [
+      { path: 'dispatcher', message: 'connects by itself: leave out tls and connectWithin' },
+    ])
+  const client = openUrlClient(new URL(url), fixed, options, connectWithin, true, dispatcher)
   const sink = makeSink<Payload<unknown>>(
     client.name,
     (payload, attempt, observer) => {

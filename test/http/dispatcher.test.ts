@@ -1,0 +1,76 @@
+import { left, right } from 'fp-ts/lib/Either.js'
+import { Agent, MockAgent } from 'undici'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { refused } from '../../src/core/failure.ts'
+import { webhook } from '../../src/http/webhook.ts'
+import { subscribeTo } from '../../src/sink/layer.ts'
+import { onlyAttempt } from '../../src/sink/sink.ts'
+import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
+import { deliverOnce, payloadOf } from '../sink/deliverOnce.ts'
+
+const ORIGIN = 'http://receiver.example'
+const payload = payloadOf('{"a":1}')
+
+/** An agent that answers without a network. */
+const mocked = (): MockAgent => {
+  const agent = new MockAgent()
+  agent.disableNetConnect()
+  onTestFinished(() => agent.close())
+  return agent
+}
+
+describe('a dispatcher of the host', () => {
+  it('carries the requests, with their headers and bodies', async () => {
+    const agent = mocked()
+    const seen: unknown[] = []
+    agent
+      .get(ORIGIN)
+      .intercept({ path: '/hook', method: 'POST' })
+      .reply((request) => {
+        seen.push(request.headers, String(request.body))
+        return { statusCode: 202 }
+      })
+    const hook = webhook({ url: `${ORIGIN}/hook`, secret: 's', dispatcher: agent })
+    const { verdicts } = await deliverOnce(hook, payload)
+    expect(verdicts).toEqual([right({ sink: `${ORIGIN}/hook`, status: 202 })])
+    expect(JSON.stringify(seen)).toContain('X-Signature')
+    expect(seen[1]).toBe('{"a":1}')
+    await hook.close(10)()
+  })
+
+  it('that fails is a failure of the attempt', async () => {
+    const agent = mocked()
+    agent.get(ORIGIN).intercept({ path: '/hook', method: 'POST' }).reply(410)
+    const hook = webhook({ url: `${ORIGIN}/hook`, dispatcher: agent })
+    expect((await deliverOnce(hook, payload)).verdicts).toEqual([left(refused('status', { status: 410 }))])
+    agent.get(ORIGIN).intercept({ path: '/hook', method: 'POST' }).replyWithError(new Error('proxy is down'))
+    expect((await deliverOnce(hook, payload)).verdicts).toMatchObject([left({ _tag: 'Retryable' })])
+  })
+
+  it('is not closed with the sink, and a cancelled request is aborted', async () => {
+    const receiver = await loopbackReceiver(() => ({ do: 'silence' }))
+    onTestFinished(receiver.close)
+    const agent = new Agent()
+    const hook = webhook({ url: receiver.url, dispatcher: agent, timeout: Infinity })
+    const cancel = subscribeTo(hook)(payload, onlyAttempt, {
+      next: () => undefined,
+      complete: () => undefined,
+      error: () => undefined,
+    })
+    await receiver.arrived(1)
+    cancel()
+    await hook.close(10)()
+    expect(agent.closed).toBe(false)
+    // Nothing is left that would keep the agent from closing.
+    await agent.close()
+  })
+
+  it('connects by itself, so options of connections are refused beside it', () => {
+    const dispatcher = mocked()
+    const url = `${ORIGIN}/hook`
+    expect(() => webhook({ url, dispatcher, connectWithin: 5 })).toThrow(/dispatcher connects by itself/)
+    expect(() => webhook({ url, dispatcher: { dispatch: 1 } as never })).toThrow(/an undici Dispatcher/)
+    // The text of the URL is still checked.
+    expect(() => webhook({ url: 'http://169.254.169.254/', dispatcher })).toThrow(/not allowed/)
+  })
+})
