@@ -159,5 +159,7 @@ export interface Client<
    * and close inside `next`. What it throws, or rejects with, is reported as a `Defect` and logged.
    */
   readonly outcomes$: Observable<Outcome<Message>>
+  /** Each call that was refused, with the reason. Hot, like `outcomes$`: for calls whose answers nothing looks at. */
+  readonly refusals$: Observable<Refusal>
   readonly stats: () => ClientStats
 }

@@ -109,6 +109,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   }
   const until = (limit: number, isReached: () => boolean): Promise<boolean> =>
     waitUntil(clock, changes, limit, isReached)
+  const refusals = hot<Refusal>(failedIn('a subscriber of refusals$'))
   const outcomes = hot<Outcome<Message>>(failedIn('a subscriber of outcomes$'))
   const abandoned: Message[] = []
   let isReportingDrop = false
@@ -204,6 +205,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     changed()
     life.idle()
     outcomes.complete()
+    refusals.complete()
     return { totals: counted.totals(), abandoned }
   }
 
@@ -231,6 +233,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     if (refusal._tag === 'Full') room.refused()
     counted.refused(refusal)
     onEvent({ _tag: 'Refused', at: now(), refusal })
+    refusals.next(refusal)
     return left(refusal)
   }
 
@@ -315,6 +318,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     },
     close: (within) => close(timeoutOf(within, CLOSE_TIMEOUT, failedIn('the timeout of close')), timeout),
     outcomes$: outcomes.values$,
+    refusals$: refusals.values$,
     stats: counted.stats,
     [Symbol.asyncDispose]: async () => {
       await close(CLOSE_TIMEOUT, timeout)

@@ -127,6 +127,7 @@ export const openDestination = (
     (error: unknown): void =>
       onEvent({ _tag: 'Defect', at: now(), where, error })
   const outcomes = hot<Outcome<Payload<Event>>>(defectIn('a subscriber of outcomes$'))
+  const refusals = hot<Refusal>(defectIn('a subscriber of refusals$'))
   const attempts = hot<Attempted>(defectIn('a subscriber of attempts$'))
   const counts = counters()
   const onEvent = listeners(options, counts.onEvent, (event) => {
@@ -181,6 +182,7 @@ export const openDestination = (
   const refuse = (refusal: Refusal): Either<Refusal, never> => {
     if (refusal._tag === 'Full') room.refused()
     onEvent({ _tag: 'Refused', at: now(), refusal })
+    refusals.next(refusal)
     return left(refusal)
   }
 
@@ -197,6 +199,7 @@ export const openDestination = (
     await closeSafely('the close of the sink', () => sink.close(timeout)())
     await closeSafely('the close of the outbox', () => inTime(clock, timeout, () => outbox.close()))
     outcomes.complete()
+    refusals.complete()
     attempts.complete()
     return closed
   }
@@ -228,6 +231,7 @@ export const openDestination = (
     occupancy,
     ready: room.ready,
     outcomes$: outcomes.values$,
+    refusals$: refusals.values$,
     attempts$: attempts.values$,
     stats: () => ({
       ...work.totals(),

@@ -97,6 +97,8 @@ export interface Destination extends AsyncDisposable {
    * subscriber throws is logged as a `Defect`.
    */
   readonly outcomes$: Observable<Outcome<Payload<Event>>>
+  /** Each event that was not accepted, with the reason. Hot, like `outcomes$`: for calls whose answers nothing looks at. */
+  readonly refusals$: Observable<Refusal>
   /** Each attempt at a URL, when its verdict is known. Hot, like `outcomes$`. */
   readonly attempts$: Observable<Attempted>
   readonly stats: () => DestinationStats

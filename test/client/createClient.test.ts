@@ -130,3 +130,20 @@ describe('what a person is told', () =>
     await clock.advance(30_000)
     expect(lines).toEqual(['headrace: scripted: status 503'])
   }))
+
+it('calls that are refused come out of refusals$, with a warning for each reason', async () => {
+  const lines: string[] = []
+  const log = (line: string): void => void lines.push(line)
+  const logger: Logger = { debug: log, info: log, warn: log, error: log }
+  const { client, clock } = open({ maxCount: 1, logger }, () => ({ verdict: busy }))
+  const refusals: string[] = []
+  client.refusals$.subscribe(({ _tag }) => refusals.push(_tag))
+  client.track({ event: 'without an id' } as never)
+  for (const id of ['a', 'b', 'c']) client.track(event(id))
+  expect(refusals).toEqual(['Invalid', 'Full', 'Full'])
+  await clock.settle()
+  expect(lines.filter((line) => line.includes('refused'))).toEqual([
+    expect.stringContaining('headrace: refused: '),
+    'headrace: refused: 1 items are waiting, which is the bound: await ready() before sending more',
+  ])
+})

@@ -178,3 +178,21 @@ describe('subscribers', () => {
     expect(defects()).toHaveLength(5)
   })
 })
+
+it('events that are refused come out of refusals$', async () => {
+  const destination = webhookDestination(
+    { webhooks: [{ url: 'http://127.0.0.1:9/hook' }] },
+    { logger: false },
+  )
+  const refusals: string[] = []
+  let isOver = false
+  destination.refusals$.subscribe({
+    next: ({ _tag }) => refusals.push(_tag),
+    complete: () => (isOver = true),
+  })
+  await destination.send({ type: 'track', event: 'without an id' } as never)
+  destination.disable()
+  await destination.send({ type: 'track', event: 'E', userId: 'u' })
+  await destination.close({ timeout: 0 })
+  expect([refusals, isOver]).toEqual([['Invalid', 'Disabled'], true])
+})
