@@ -31,21 +31,22 @@ export const lifetime = (
 ) => {
   const idle$ = new Subject<void>()
   let exit: Subscription | undefined
-  let isBusy = false
+  /** Resolves when nothing waits any more; undefined while nothing does. */
+  let ended: Promise<unknown> | undefined
 
   return {
-    /** Messages wait. */
+    /** A message was accepted. Each call gets the promise: a host may wait for each of its requests by itself. */
     busy: (): void => {
-      if (isBusy) return
-      isBusy = true
-      exit = drain && beforeExit$.subscribe({ next: drain, error: failed })
-      if (waitUntil === undefined) return
-      callSafely(waitUntil, firstValueFrom(idle$, { defaultValue: undefined }), failed)
+      if (ended === undefined) {
+        ended = firstValueFrom(idle$, { defaultValue: undefined })
+        exit = drain && beforeExit$.subscribe({ next: drain, error: failed })
+      }
+      if (waitUntil !== undefined) callSafely(waitUntil, ended, failed)
     },
     /** No message waits that will end. */
     idle: (): void => {
-      if (!isBusy) return
-      isBusy = false
+      if (ended === undefined) return
+      ended = undefined
       exit?.unsubscribe()
       idle$.next()
     },

@@ -110,8 +110,8 @@ export interface ClientOptions {
   /** Receives every log event: of messages, and of attempts at batches. */
   readonly onEvent?: Listener
   /**
-   * Receives a promise when the first message after idleness was accepted; it resolves when everything accepted has ended. For platforms
-   * that freeze a process which waits for nothing.
+   * Receives a promise for each call that is accepted; it resolves when everything accepted has ended. For platforms that freeze a process
+   * which waits for nothing.
    */
   readonly waitUntil?: (ended: Promise<unknown>) => void
   /**

@@ -128,7 +128,7 @@ describe('the order of messages', () => {
 })
 
 describe('waitUntil', () =>
-  it('is given one promise for each time of work, which resolves when all has ended', async () => {
+  it('is given a promise for each call that is accepted, which resolves when all has ended', async () => {
     const given: Array<Promise<unknown>> = []
     const { client, clock } = open({ waitUntil: (ended) => void given.push(ended) }, () => ({
       verdict: yes,
@@ -136,7 +136,7 @@ describe('waitUntil', () =>
     }))
     client.track(event('a'))
     client.track(event('b'))
-    expect(given).toHaveLength(1)
+    expect(given).toHaveLength(2)
     let done = false
     void given[0]?.then(() => {
       done = true
@@ -146,11 +146,11 @@ describe('waitUntil', () =>
     await clock.advance(1)
     expect(done).toBe(true)
     client.track(event('c'))
-    expect(given).toHaveLength(2)
+    expect(given).toHaveLength(3)
     const closing = client.close()
     await clock.advance(10)
     await closing
-    await given[1]
+    await given[2]
   }))
 
 const many = (count: number): ReadonlyArray<string> =>
@@ -224,8 +224,9 @@ describe('waitUntil', () =>
     let woken = false
     const world: World = open({
       waitUntil: () => {
-        if (!woken) world.client.track(event('second'))
+        if (woken) return
         woken = true
+        world.client.track(event('second'))
       },
     })
     world.client.track(event('first'))
