@@ -32,10 +32,12 @@ export const hasSubscribers = (tag: LogEvent['_tag']): boolean => channels[tag].
  *
  * @example
  * import { channel } from 'headrace'
- * import { subscribe } from 'node:diagnostics_channel'
+ * import { subscribe, unsubscribe } from 'node:diagnostics_channel'
  *
- * subscribe('headrace:accepted', (event) => console.log(event))
- * channel({ _tag: 'Accepted', at: 0, item: 'a' })
+ * const print = (event: unknown): void => console.log(event)
+ * subscribe('headrace:accepted', print)
+ * channel({ _tag: 'Accepted', at: 0, item: 'a' }) // => { _tag: 'Accepted', at: 0, item: 'a' }
+ * unsubscribe('headrace:accepted', print)
  */
 export const channel: Listener = (event) => {
   const target = channels[event._tag]

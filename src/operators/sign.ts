@@ -10,6 +10,9 @@ import { signerOf } from '../signing/sign.ts'
 /** A payload whose body is known before it is sent: of one event, or of a batch whose frame has no time of sending. */
 export type Signable<A> = EventPayload<A> | BatchPayload<A, FixedFrame>
 
+/** A payload with the signature of its body. */
+export type Signed<P> = P & { readonly signature: string }
+
 /**
  * Signs the body of each payload as it passes, and keeps the signature in the payload, as data: it is stored and sent again with it. Sign
  * after `batch`, because the signature covers the whole body.
@@ -33,7 +36,7 @@ export type Signable<A> = EventPayload<A> | BatchPayload<A, FixedFrame>
  */
 export const sign = (
   secret: Secret | string,
-): (<L, P extends Signable<unknown>>(source: ObservableEither<L, P>) => ObservableEither<L, P>) => {
+): (<L, P extends Signable<unknown>>(source: ObservableEither<L, P>) => ObservableEither<L, Signed<P>>) => {
   const signer = signerOf(secret)
   return (source) =>
     source.pipe(

@@ -6,7 +6,7 @@ import { bodyOf } from '../../src/event/payload.ts'
 import type { EventPayload, Payload } from '../../src/event/payload.ts'
 import { trackingFrame } from '../../src/event/trackingMessage.ts'
 import { batch } from '../../src/operators/batch.ts'
-import { sign } from '../../src/operators/sign.ts'
+import { sign, type Signed } from '../../src/operators/sign.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
 
 const payload: EventPayload<string> = { id: 'm1', items: ['one'], text: '{"a":1}', byteLength: 7 }
@@ -62,7 +62,7 @@ describe('sign', () => {
   it('keeps both types', () => {
     const source: ObservableEither<'ended', EventPayload<{ readonly n: number }>> = NEVER
     expectTypeOf(source.pipe(sign('s'))).toEqualTypeOf<
-      ObservableEither<'ended', EventPayload<{ readonly n: number }>>
+      ObservableEither<'ended', Signed<EventPayload<{ readonly n: number }>>>
     >()
     const any: ObservableEither<'ended', Payload<number>> = NEVER
     // @ts-expect-error it may be a batch with a time of sending
