@@ -1,12 +1,9 @@
 import * as fc from 'fast-check'
-import { bufferCount, map, mergeMap, Observable, of, timer } from 'rxjs'
-import type { OperatorFunction } from 'rxjs'
+import { bufferCount, map, mergeMap, Observable, of, timer, type OperatorFunction } from 'rxjs'
 import { describe, it } from 'vitest'
 import { toScheduler } from '../../src/core/clock.ts'
-import { pull } from '../../src/sources/pull.ts'
-import type { PullOptions } from '../../src/sources/pull.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
-import type { VirtualClock } from '../../src/testing/virtualClock.ts'
+import { pull, type PullOptions } from '../../src/sources/pull.ts'
+import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
 import { holds, same } from '../support/check.ts'
 
 export type MakePull = <T, R>(

@@ -2,8 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
 import { describe, it } from 'vitest'
 import type { Abandoned, Dropped } from '../../src/core/outcome.ts'
-import { push } from '../../src/sources/push.ts'
-import type { NotTaken, Push, PushOptions } from '../../src/sources/push.ts'
+import { push, type NotTaken, type Push, type PushOptions } from '../../src/sources/push.ts'
 import { holds, same, turns } from '../support/check.ts'
 
 export interface Item {

@@ -1,5 +1,4 @@
-import { frameBytes } from '../../src/event/payload.ts'
-import type { BatchPayload, EventPayload, Signer } from '../../src/event/payload.ts'
+import { frameBytes, type BatchPayload, type EventPayload, type Signer } from '../../src/event/payload.ts'
 
 export type Batch = BatchPayload<number>
 
