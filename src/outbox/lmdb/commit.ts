@@ -38,17 +38,16 @@ export const groupCommit = (store: Store) => {
   const stored = (): Counters => countersIn(store) ?? { ...NO_COUNTERS }
   let counters = stored()
   let running: Promise<void> | undefined
-  /** Writes of a failed transaction, for the next one. */
+  /** Writes of a failed transaction, each for a transaction of its own. */
   let again: ReadonlyArray<Write> = []
   let isEnded = false
 
   /** The writes for one transaction, collected when it starts. */
   const collect = (): ReadonlyArray<Write> => {
-    const writes: Write[] = [...again]
-    if (writes.length > 0) {
-      again = []
-      return writes
-    }
+    const [first, ...others] = again
+    again = others
+    if (first !== undefined) return [first]
+    const writes: Write[] = []
     let isTight: boolean | undefined
     for (let items = 0; items < MAX_ITEMS;) {
       const write = pending.shift()
@@ -87,9 +86,10 @@ export const groupCommit = (store: Store) => {
       // A commit that failed may still be on the disk.
       counters = stored()
       const error = new Error(`the outbox in ${path} could not write (is its disk full?): ${cause}`)
-      // What ends an item may still find room without the others.
-      if (writes.some(({ grows }) => grows)) again = writes.filter(({ grows }) => !grows)
-      for (const write of writes) if (!again.includes(write)) write.reject(error)
+      // What ends an item may still find room by itself.
+      const ending = writes.length > 1 ? writes.filter(({ grows }) => !grows) : []
+      for (const write of [...writes, ...again]) if (!ending.includes(write)) write.reject(error)
+      again = ending
       return
     } finally {
       env.resetReadTxn()
