@@ -44,7 +44,7 @@ const light: Readonly<Record<string, RegExp>> = {
 }
 
 /** Where the rebuild stands. The aim is 150 files, 17,000 lines, 12,500 of code, and 30,000 lines under test: only lower these. */
-const budget = { files: 159, lines: 22_810, code: 17_090, test: 37_330, file: 400 }
+const budget = { files: 142, lines: 19_170, code: 14_070, test: 31_530, file: 400 }
 
 // In pieces, so that this file does not match itself.
 const words = new RegExp(

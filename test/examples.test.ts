@@ -1,8 +1,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { checkCommands, checkExamples, collectExamples } from './support/examples.ts'
-import type { Fence } from './support/examples.ts'
+import { checkCommands, checkExamples, collectExamples, type Fence } from './support/examples.ts'
 
 const fences = collectExamples()
 const isConsole = ({ language }: Fence): boolean => language === 'sh' || language === 'console'

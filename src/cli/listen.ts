@@ -16,14 +16,12 @@ const VERDICTS = {
   notChecked: ['yellow', 'not checked'],
 } as const
 
-interface Judgement {
-  readonly verdict: keyof typeof VERDICTS
-  /** What is wrong and what to do, unless it is authentic. */
-  readonly why?: string
-}
-
-/** Whether a request was signed with the secret: over the bytes as they arrived. */
-const judge = (secret: ListenOptions['secret'], body: Buffer, signature: unknown): Judgement => {
+/** Whether a request was signed with the secret: over the bytes as they arrived. If not, `why` says what to do. */
+const judge = (
+  secret: ListenOptions['secret'],
+  body: Buffer,
+  signature: unknown,
+): { readonly verdict: keyof typeof VERDICTS; readonly why?: string } => {
   if (secret !== undefined) {
     const result = verifyRaw(secret, body, typeof signature === 'string' ? signature : undefined)
     if (result._tag === 'Right') return { verdict: 'authentic' }

@@ -20,12 +20,6 @@ interface Segment {
   live: number
 }
 
-interface SentCounters {
-  batches: number
-  attempts: number
-  requests: number
-}
-
 type Bound = Pick<Full, 'bound' | 'limit'>
 
 const boundIn = (
@@ -54,7 +48,7 @@ export const clientCounters = (
   const own = { maxCount, maxBytes }
   const all = counters(start.waiting)
   const refusedBy = { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotStored: 0 }
-  const sent: SentCounters = { batches: 0, attempts: 0, requests: 0 }
+  const sent = { batches: 0, attempts: 0, requests: 0 }
   let { waiting, bytes } = start
   /** The segments that a flush waits for, oldest first. */
   let flushing: Segment[] = []
@@ -82,9 +76,7 @@ export const clientCounters = (
 
   return {
     /** Counted by the relay and the sink. */
-    get sent(): SentCounters {
-      return sent
-    },
+    sent,
     waiting: (): number => waiting,
     totals: (): Totals => all.totals(),
     stats: (): ClientStats => ({

@@ -21,11 +21,6 @@ import type { Message } from './message.ts'
 export type Entries = ReadonlyArray<Entry<Message>>
 export type MessageStore = ReturnType<typeof messageStore>
 
-interface Amount {
-  readonly count: number
-  readonly bytes: number
-}
-
 export const bytesOf = (entries: Entries): number => {
   let bytes = 0
   for (const { item } of entries) bytes += item.byteLength
@@ -51,8 +46,9 @@ export const messageStore = (
   corrupt: (entryId: string) => void,
   failed: (error: unknown) => void,
 ) => {
-  /** What `leaseNew` can hand out. */
+  /** What can be leased for its first batch. */
   const fresh = { count: start.waiting, bytes: start.bytes }
+  /** What is in memory and not stored. */
   const notStored = { count: 0, bytes: 0 }
   /** With an outbox, all messages in memory: arriving, being stored, in the queue and the heap, or leased from there. */
   const inMemory = new Set<Message>()
@@ -167,14 +163,8 @@ export const messageStore = (
   }
 
   return {
-    /** What can be leased for its first batch. */
-    get fresh(): Amount {
-      return fresh
-    },
-    /** What is in memory and not stored. */
-    get notStored(): Amount {
-      return notStored
-    },
+    fresh,
+    notStored,
     /** Stores a message: at once in memory, else together with the others of this turn. */
     add: (message: Message): void => {
       if (outbox === undefined) {
@@ -219,7 +209,7 @@ export const messageStore = (
       givenBack[isRetry ? 'retries' : 'fresh'].unshift(...entries)
       if (!isRetry) countFresh(entries.length, bytesOf(entries))
     },
-    /** When `leaseRetries` next has an entry; `Infinity` for never. */
+    /** When a lease of retries next has an entry; `Infinity` for never. */
     nextRetry: (): number =>
       givenBack.retries.length > 0
         ? -Infinity

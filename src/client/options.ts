@@ -26,7 +26,6 @@ import type { Fault } from '../core/refusal.ts'
 import type { Data } from '../event/call.ts'
 import { eventReader } from '../event/event.ts'
 import type { Integrations } from '../event/event.ts'
-import type { JsonObject } from '../event/json.ts'
 import * as Limits from '../event/limits.ts'
 import { frameBytes } from '../event/payload.ts'
 import { trackingFrame } from '../event/trackingMessage.ts'
@@ -193,13 +192,9 @@ const together = (options: Decoded<typeof shape>): ReadonlyArray<Fault> => {
 
 const clientOptions = strict(shape, together)
 
-type Unchanged = 'outbox' | 'sink' | 'logger' | 'onEvent' | 'waitUntil' | 'newId' | 'integrations'
-type Elsewhere = 'flushAt' | 'endpoint' | 'egress' | 'tls' | 'headers' | 'context'
-
 /** The checked options with their defaults. `size` is the smaller one of `size` and `flushAt`. */
-export interface ClientSettings
-  extends Required<Omit<ClientOptions, Unchanged | Elsewhere>>, Pick<ClientOptions, Unchanged> {
-  readonly context?: JsonObject
+export interface ClientSettings extends Omit<Decoded<typeof shape>, 'size'> {
+  readonly size: number
   readonly requests: IngestionSettings
 }
 

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { isRecord } from '../core/json.ts'
 import type { Event, Integrations } from './kinds.ts'
 
 /** Free data: anything that JSON can hold. It is checked and copied when the call is decoded. */
@@ -73,5 +74,17 @@ export interface DeleteCall extends CallOf<'delete'> {
 /** An event in the public call form. */
 export type Call = PageCall | ScreenCall | IdentifyCall | TrackCall | AliasCall | GroupCall | DeleteCall
 
-/** The event as a call, to offer it once more: every event is a call, and decoding it gives an equal event. */
-export const callOf = (event: Event): Call => event
+const isEmpty = (value: unknown): boolean => isRecord(value) && Object.keys(value).length === 0
+
+/**
+ * The event as a call, to offer it once more: decoding it gives an equal event. Empty `context`, `properties` and `traits` are left out, but
+ * for the properties of a screen, which were given.
+ */
+export const callOf = (event: Event): Call => {
+  const isFilledIn = (key: string, value: unknown): boolean =>
+    ['context', 'properties', 'traits'].includes(key) &&
+    isEmpty(value) &&
+    !(event.type === 'screen' && key === 'properties')
+  // What is left out is optional in a call.
+  return Object.fromEntries(Object.entries(event).filter(([key, value]) => !isFilledIn(key, value))) as Call
+}

@@ -102,17 +102,11 @@ const describe = (codec: unknown): string => {
 }
 
 /** A member of a union that was tried. It is no step in the input. */
-interface Choice {
-  readonly choice: string
-}
+type Choice = Readonly<{ choice: string }>
 
 /** One error: the way to its place, and what should stand there. */
 interface Descent {
   readonly way: ReadonlyArray<Step | Choice>
-  readonly leaf: Leaf
-}
-
-interface Leaf {
   /** The codec's own message. */
   readonly message: string | undefined
   readonly expected: string
@@ -120,9 +114,7 @@ interface Leaf {
 }
 
 /** A fault and how deep it stands. */
-interface Found extends Fault {
-  readonly depth: number
-}
+type Found = Fault & Readonly<{ depth: number }>
 
 /** Where an entry of a path leads; undefined if it stays where it is. */
 const stepOf = (above: t.ContextEntry, entry: t.ContextEntry): Step | Choice | undefined => {
@@ -136,22 +128,19 @@ const stepOf = (above: t.ContextEntry, entry: t.ContextEntry): Step | Choice | u
 }
 
 const descentOf = ({ context, message, value }: t.ValidationError): Descent => {
-  const way: Array<Step | Choice> = []
-  let above: t.ContextEntry | undefined
-  for (const entry of context) {
-    const step = above === undefined ? undefined : stepOf(above, entry)
-    if (step !== undefined) way.push(step)
-    above = entry
-  }
-  const codec = above?.type
+  const way = context.flatMap<Step | Choice>((entry, at) => {
+    const above = context[at - 1]
+    return above === undefined ? [] : (stepOf(above, entry) ?? [])
+  })
+  const codec = context.at(-1)?.type
   const tags = tagsOf(unwrapped(codec))
   if (message !== undefined || tags === undefined || typeof value !== 'object' || value === null)
-    return { way, leaf: { message, expected: describe(codec), value } }
+    return { way, message, expected: describe(codec), value }
   // For a tagged union the fault stands at the tag.
-  return { way: [...way, tags.tag], leaf: { message: `must be ${oneOf(tags.known)}`, expected: '', value } }
+  return { way: [...way, tags.tag], message: `must be ${oneOf(tags.known)}`, expected: '', value }
 }
 
-const messageOf = (leaves: ReadonlyArray<Leaf>): string => {
+const messageOf = (leaves: ReadonlyArray<Descent>): string => {
   const own = leaves.flatMap(({ message }) => message ?? [])
   if (own.length > 0) return [...new Set(own)].join(', or ')
   const expected = [...new Set(leaves.map((leaf) => leaf.expected))].join(' or ')
@@ -162,18 +151,6 @@ const messageOf = (leaves: ReadonlyArray<Leaf>): string => {
     ? `must be ${expected}`
     : `must be ${expected}, not ${kind}`
 }
-
-/** Of several alternatives the one that came further than `depth`, with the fewest faults, is what was meant. */
-const closest = (
-  alternatives: ReadonlyArray<ReadonlyArray<Found>>,
-  depth: number,
-): ReadonlyArray<Found> | undefined =>
-  alternatives
-    .filter((faults) => faults.some((fault) => fault.depth > depth))
-    .reduce<ReadonlyArray<Found> | undefined>(
-      (best, each) => (best === undefined || each.length < best.length ? each : best),
-      undefined,
-    )
 
 /** The faults of errors that have the first steps of their way in common. */
 const faultsAt = (
@@ -194,11 +171,12 @@ const faultsAt = (
     else if (typeof next === 'object') tried.push(group)
     else below.push([next, group])
   }
-  const meant = closest(
-    tried.map((each) => faultsAt(each, at + 1, steps)),
-    steps.length,
-  )
-  const here = (meant === undefined ? [...ending, ...tried.flat()] : ending).map(({ leaf }) => leaf)
+  // What was meant is the alternative that came further, with the fewest faults.
+  const [meant] = tried
+    .map((each) => faultsAt(each, at + 1, steps))
+    .filter((faults) => faults.some(({ depth }) => depth > steps.length))
+    .sort((one, other) => one.length - other.length)
+  const here = meant === undefined ? [...ending, ...tried.flat()] : ending
   return [
     ...(here.length === 0 ? [] : [{ path: showPath(steps), message: messageOf(here), depth: steps.length }]),
     ...(meant ?? []),

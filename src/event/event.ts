@@ -13,6 +13,7 @@ import type { Fault } from '../core/refusal.ts'
 import { callOf } from './call.ts'
 import type { Call } from './call.ts'
 import { newLook, toErrors, toFaults } from './json.ts'
+import type { Finding } from './json.ts'
 import type * as Kinds from './kinds.ts'
 import { newId as randomId } from './payload.ts'
 import { copyIntegrations, decode, isCanonical, isIntegrations, membersOf, modelForm } from './readEvent.ts'
@@ -84,24 +85,26 @@ const reportDropped = (
   if (keys.length > 0) onDropped(keys)
 }
 
-/**
- * Reads calls without io-ts. With a `kind` the call need not name its type.
- *
- * @param isListening whether dropped keys are of interest now: finding them costs time
- */
-export const eventReader = (
-  options: EventCodecOptions = {},
-  isListening: () => boolean = () => true,
-): ((input: unknown, kind?: Kinds.Kind) => Either<ReadonlyArray<Fault>, Event>) => {
+/** `isListening`: whether dropped keys are of interest now, because finding them costs time. */
+const readerOf = (options: EventCodecOptions, isListening: () => boolean) => {
   const form = formOf(options)
   const { onDropped } = options
-  return (input, kind) => {
+  return (input: unknown, kind?: Kinds.Kind): Either<ReadonlyArray<Finding>, Event> => {
     const { findings, event } = decode(form, input, kind)
-    if (event === undefined || findings.length > 0) return left(toFaults(findings))
+    if (event === undefined || findings.length > 0) return left(findings)
     // Only in a body a delete has no message id.
     const whole = event as Event
     if (onDropped !== undefined && isListening()) reportDropped(whole, input, onDropped)
     return right(whole)
+  }
+}
+
+/** Reads calls without io-ts. With a `kind` the call need not name its type. */
+export const eventReader = (options: EventCodecOptions = {}, isListening: () => boolean = () => true) => {
+  const read = readerOf(options, isListening)
+  return (input: unknown, kind?: Kinds.Kind): Either<ReadonlyArray<Fault>, Event> => {
+    const result = read(input, kind)
+    return result._tag === 'Left' ? left(toFaults(result.left)) : result
   }
 }
 
@@ -117,17 +120,13 @@ export const eventReader = (
  * // => { _tag: 'Right', right: { type: 'track', … timestamp: '1970-01-01T00:00:00.000Z', … } }
  */
 export const eventCodec = (options: EventCodecOptions = {}): t.Type<Event, Call> => {
-  const form = formOf(options)
+  const read = readerOf(options, () => true)
   return new t.Type(
     'Event',
     (input): input is Event => isCanonical(modelForm, input),
     (input, context) => {
-      const { findings, event } = decode(form, input)
-      if (event === undefined || findings.length > 0) return t.failures(toErrors(findings, context))
-      // Only in a body a delete has no message id.
-      const whole = event as Event
-      if (options.onDropped !== undefined) reportDropped(whole, input, options.onDropped)
-      return t.success(whole)
+      const result = read(input)
+      return result._tag === 'Left' ? t.failures(toErrors(result.left, context)) : result
     },
     callOf,
   )

@@ -314,8 +314,8 @@ export const modelForm: Form = { membersOf, isBody: false, isOwned: true, pageNe
 
 /** Whether a value is an event as it is: every own member is the very one that was read, and none is missing. Never throws. */
 export const isCanonical = (form: Form, input: unknown): boolean => {
-  if (!isRecord(input)) return false
   try {
+    if (!isRecord(input)) return false
     const { event = {}, findings } = decode(form, input)
     const given = new Map(Object.entries(input))
     const members = Object.entries(event)

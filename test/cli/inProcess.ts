@@ -4,8 +4,7 @@ import { PassThrough, type Readable, Writable } from 'node:stream'
 import { onTestFinished } from 'vitest'
 import { run } from '../../src/cli/program.ts'
 import type { Host } from '../../src/cli/terminal.ts'
-import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
-import type { Receiver } from '../../src/testing/loopbackReceiver.ts'
+import { loopbackReceiver, type Receiver } from '../../src/testing/loopbackReceiver.ts'
 
 export { newFolder as scratch } from '../support/folder.ts'
 

@@ -1,7 +1,6 @@
 import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { event, open } from './virtual.ts'
-import type { World } from './virtual.ts'
+import { event, open, type World } from './virtual.ts'
 
 const track = ({ client }: World, ...ids: ReadonlyArray<string>): void => {
   for (const id of ids) expect(isRight(client.track(event(id)))).toBe(true)

@@ -6,8 +6,7 @@ import type { ClientOptions } from '../../src/client/options.ts'
 import { createClient } from '../../src/client/createClient.ts'
 import { version } from '../../src/core/version.ts'
 import type { Fault, FaultScript } from '../../src/testing/faults.ts'
-import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
-import type { Received } from '../../src/testing/loopbackReceiver.ts'
+import { loopbackReceiver, type Received } from '../../src/testing/loopbackReceiver.ts'
 import { event } from './virtual.ts'
 
 interface Posted {

@@ -1,8 +1,7 @@
 /** A client over an outbox of the host: what it stores, and what happens while the store is slow, full or failing. */
 import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import type { Message } from '../../src/client/message.ts'
-import { messageCodec } from '../../src/client/message.ts'
+import { type Message, messageCodec } from '../../src/client/message.ts'
 import { bodyOf } from '../../src/event/payload.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'

@@ -7,8 +7,7 @@ import { ConfigError } from '../../src/core/refusal.ts'
 import { OutboxError } from '../../src/outbox/lmdb/contract.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { newFolder } from '../support/folder.ts'
-import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
-import type { Receiver } from '../../src/testing/loopbackReceiver.ts'
+import { loopbackReceiver, type Receiver } from '../../src/testing/loopbackReceiver.ts'
 
 const endpoint = async (code: () => number): Promise<Receiver> => {
   const receiver = await loopbackReceiver(() => ({ do: 'status', code: code() }))

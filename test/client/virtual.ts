@@ -5,14 +5,11 @@ import type { ClientOptions } from '../../src/client/options.ts'
 import { createClient } from '../../src/client/createClient.ts'
 import type { Message, SentBatch } from '../../src/client/message.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
-import { refused, retryable } from '../../src/core/failure.ts'
+import { refused, retryable, type Verdict } from '../../src/core/failure.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
-import type { Verdict } from '../../src/core/failure.ts'
 import { exponential } from '../../src/policy/retryPolicy.ts'
-import { scriptedSink } from '../../src/testing/scriptedSink.ts'
-import type { Reply, ScriptedSink } from '../../src/testing/scriptedSink.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
-import type { VirtualClock } from '../../src/testing/virtualClock.ts'
+import { scriptedSink, type Reply, type ScriptedSink } from '../../src/testing/scriptedSink.ts'
+import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
 
 export const yes: Verdict = right({ sink: 'scripted', status: 200 })
 export const busy: Verdict = left(retryable('status', { status: 503 }))

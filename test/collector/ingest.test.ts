@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { LogEvent } from '../../src/log/logEvent.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { ask, open, track } from './kit.ts'
-import type { Setting } from './kit.ts'
+import { ask, open, track, type Setting } from './kit.ts'
 
 const NOW = '2026-01-01T00:00:00.000Z'
 

@@ -1,16 +1,13 @@
 /** Collectors for tests: with a sink in memory, and mounted on servers. */
-import { createServer } from 'node:http'
-import type { Server } from 'node:http'
-import { connect } from 'node:net'
-import type { Socket } from 'node:net'
+import { createServer, type Server } from 'node:http'
+import { connect, type Socket } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import { createCollector } from '../../src/collector/createCollector.ts'
 import type { Collector, CollectorOptions, DestinationOutcome } from '../../src/collector/collector.ts'
 import type { CollectorSettings } from '../../src/collector/settings.ts'
 import type { Event } from '../../src/event/event.ts'
 import type { Payload } from '../../src/event/payload.ts'
-import { memory } from '../../src/sink/memory.ts'
-import type { MemorySink } from '../../src/sink/memory.ts'
+import { memory, type MemorySink } from '../../src/sink/memory.ts'
 import { listen, until } from '../support/http.ts'
 
 /** A collector that listens. */

@@ -6,10 +6,8 @@ import { createCollector } from '../../src/collector/createCollector.ts'
 import type { Collector } from '../../src/collector/collector.ts'
 import { WebhookBody } from '../../src/event/webhookBody.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
-import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
-import type { Receiver } from '../../src/testing/loopbackReceiver.ts'
-import { onServer } from './kit.ts'
-import type { Mounted } from './kit.ts'
+import { loopbackReceiver, type Receiver } from '../../src/testing/loopbackReceiver.ts'
+import { onServer, type Mounted } from './kit.ts'
 
 const SECRET = 'correct horse'
 

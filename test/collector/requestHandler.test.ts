@@ -1,8 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { endpointOf } from '../../src/collector/requestHandler.ts'
-import { ask, basic, mounts, open, post, track } from './kit.ts'
-import type { Mounted, Setting } from './kit.ts'
+import { ask, basic, mounts, open, post, track, type Mounted, type Setting } from './kit.ts'
 
 describe('endpointOf', () => {
   it.each([

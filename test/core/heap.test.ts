@@ -1,7 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { heap } from '../../src/core/heap.ts'
-import type { Heap } from '../../src/core/heap.ts'
+import { heap, type Heap } from '../../src/core/heap.ts'
 import { same } from '../support/check.ts'
 
 /** Few keys, so that many are equal. */

@@ -1,7 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import type { Clock } from '../../src/core/clock.ts'
-import { systemClock } from '../../src/core/clock.ts'
+import { type Clock, systemClock } from '../../src/core/clock.ts'
 import {
   anyOf,
   checked,

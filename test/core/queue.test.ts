@@ -1,7 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { queue, serialQueue } from '../../src/core/queue.ts'
-import type { Queue } from '../../src/core/queue.ts'
+import { queue, serialQueue, type Queue } from '../../src/core/queue.ts'
 import { same } from '../support/check.ts'
 
 type Command =

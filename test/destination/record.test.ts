@@ -1,10 +1,9 @@
 import * as fc from 'fast-check'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { expect, it, test } from 'vitest'
-import { encodePayload } from '../../src/event/payload.ts'
+import { encodePayload, type EventPayload } from '../../src/event/payload.ts'
 import { fromText, toText } from '../../src/destination/record.ts'
 import type { Event } from '../../src/event/event.ts'
-import type { EventPayload } from '../../src/event/payload.ts'
 import { toWebhookBody } from '../../src/event/webhookBody.ts'
 import { event } from '../arbitraries/event.ts'
 

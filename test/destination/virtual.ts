@@ -9,14 +9,11 @@ import type { TrackCall } from '../../src/event/call.ts'
 import type { Event } from '../../src/event/event.ts'
 import type { Payload } from '../../src/event/payload.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
-import { refused, retryable } from '../../src/core/failure.ts'
+import { refused, retryable, type Verdict } from '../../src/core/failure.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
-import type { Verdict } from '../../src/core/failure.ts'
 import { exponential } from '../../src/policy/retryPolicy.ts'
-import { scriptedSink } from '../../src/testing/scriptedSink.ts'
-import type { Reply, ScriptedSink } from '../../src/testing/scriptedSink.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
-import type { VirtualClock } from '../../src/testing/virtualClock.ts'
+import { scriptedSink, type Reply, type ScriptedSink } from '../../src/testing/scriptedSink.ts'
+import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
 
 export const yes: Verdict = right({ sink: 'url', status: 200 })
 export const busy: Verdict = left(retryable('status', { status: 503 }))

@@ -1,9 +1,7 @@
 import * as fc from 'fast-check'
-import { isLeft, isRight } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight, type Either } from 'fp-ts/lib/Either.js'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { show } from '../../src/core/refusal.ts'
-import type { Refusal } from '../../src/core/refusal.ts'
+import { show, type Refusal } from '../../src/core/refusal.ts'
 import * as Limits from '../../src/event/limits.ts'
 import { bodyOf, bytesOf, encodePayload, frameBytes, jsonArrayFrame } from '../../src/event/payload.ts'
 import type { BatchPayload, EventPayload, Frame, Payload } from '../../src/event/payload.ts'
@@ -182,8 +180,6 @@ describe('refuses what is no body, and says why', () => {
   const bomb = (): never => {
     throw new Error('hunter2')
   }
-  const cycle: Record<string, unknown> = {}
-  cycle['again'] = [cycle]
   const cases: ReadonlyArray<readonly [string, unknown, string]> = [
     ['undefined', undefined, 'could not be written as JSON'],
     ['a function', () => 1, 'could not be written as JSON'],
@@ -191,13 +187,7 @@ describe('refuses what is no body, and says why', () => {
     ['null', null, 'the body must be an object or an array'],
     ['a string', 'text', 'the body must be an object or an array'],
     ['a BigInt', { a: [1n] }, 'a[0]: is a BigInt: write it as a string'],
-    ['a cycle', cycle, 'again[0]: contains itself: JSON has no cycles'],
     ['a toJSON that throws', { a: { toJSON: bomb } }, 'a: could not be read: looking at it throws an error'],
-    [
-      'a getter that throws',
-      Object.defineProperty({}, 'a', { enumerable: true, get: bomb }),
-      'a: could not be read: looking at it throws an error',
-    ],
   ]
   it.each(cases)('%s', (_, body, reason) => expect(said(body)).toBe(reason))
 })

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { decodeOptions } from '../../src/core/options.ts'
-import type { Option } from '../../src/core/options.ts'
+import { decodeOptions, type Option } from '../../src/core/options.ts'
 import type { Fault } from '../../src/core/refusal.ts'
 import { headersOption, urlOption } from '../../src/http/target.ts'
 import { tlsOption } from '../../src/http/tls.ts'

@@ -139,18 +139,6 @@ describe('the webhooks of one attempt', () => {
     )
   })
 
-  it('share nothing of another payload', async () => {
-    const receiver = await receive()
-    const sink = sinkTo({ url: receiver.url, secret: 'correct horse' })
-    const shared: SharedWork = { wire: undefined }
-    const texts = ['{"a":1}', '{"a":2}']
-    for (const text of texts)
-      await deliverOnce(sink, payloadOf(text), { attempt: { ...onlyAttempt, shared } })
-    expect(receiver.received.map(({ body, headers }) => [String(body), headers['x-signature']])).toEqual(
-      texts.map((text) => [text, hmac('correct horse', text)]),
-    )
-  })
-
   it('do not delay each other: one URL hangs, another URL of its host delivers (DE8)', async () => {
     const receiver = await receive(({ path }) =>
       path === '/hangs' ? { do: 'silence' } : { do: 'status', code: 200 },
@@ -338,11 +326,8 @@ describe('TLS', () => {
     const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED']
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
     try {
-      for (const [name, options, words] of wrong) {
-        const { seen, receiver } = await secure(certificate(name), options)
-        expect(seen).toMatchObject(refusal(words))
-        expect(receiver.received).toEqual([])
-      }
+      for (const [name, options, words] of wrong)
+        expect((await secure(certificate(name), options)).seen).toMatchObject(refusal(words))
       // The variable works: Node connects without the option.
       const receiver = await loopbackReceiver([], { tls: certificate('selfSigned') })
       use(receiver, receiver.close)

@@ -1,15 +1,13 @@
 /** The laws of `batch`: random settings and commands, played on a virtual clock, and laws over the trace. */
 import * as fc from 'fast-check'
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { Subject } from 'rxjs'
 import { describe, it } from 'vitest'
 import type { ObservableEither } from '../../src/core/outcome.ts'
 import type { TooLarge } from '../../src/core/refusal.ts'
 import { bodyOf, frameBytes } from '../../src/event/payload.ts'
 import type { BatchPayload, ClosedBy, EventPayload, Payload } from '../../src/event/payload.ts'
-import { batch } from '../../src/operators/batch.ts'
-import type { BatchOptions } from '../../src/operators/batch.ts'
+import { batch, type BatchOptions } from '../../src/operators/batch.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { holds, law, type PlainLaw, same } from '../support/check.ts'
 

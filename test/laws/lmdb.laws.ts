@@ -7,8 +7,7 @@ import { it } from 'vitest'
 import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import type { LmdbOutbox } from '../../src/outbox/lmdb/contract.ts'
 import { runs } from '../support/runs.ts'
-import { outboxLaws } from './outbox.laws.ts'
-import type { Ground, Item } from './outbox.laws.ts'
+import { outboxLaws, type Ground, type Item } from './outbox.laws.ts'
 
 const codec = {
   toText: JSON.stringify,

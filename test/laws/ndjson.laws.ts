@@ -2,10 +2,8 @@ import { Buffer } from 'node:buffer'
 import type { Either } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
 import { describe, it } from 'vitest'
-import { ndjson } from '../../src/sources/ndjson.ts'
-import type { BadLine, Line } from '../../src/sources/ndjson.ts'
-import { holds, same } from '../support/check.ts'
-import type { Law } from '../support/check.ts'
+import { ndjson, type BadLine, type Line } from '../../src/sources/ndjson.ts'
+import { holds, same, type Law } from '../support/check.ts'
 
 export type Chunk = Uint8Array | string
 export type ReadNdjson = (

@@ -21,8 +21,7 @@ import {
   notBefore,
 } from '../../src/policy/retryPolicy.ts'
 import type { RetryPolicy } from '../../src/policy/retryPolicy.ts'
-import { step } from '../../src/policy/step.ts'
-import type { Step, Wait } from '../../src/policy/step.ts'
+import { step, type Step, type Wait } from '../../src/policy/step.ts'
 import { anyPolicy, ms } from '../arbitraries/policy.ts'
 import { holds, law, type PlainLaw, same } from '../support/check.ts'
 

@@ -1,13 +1,10 @@
 import * as fc from 'fast-check'
-import { bufferCount, map, mergeMap, Observable, of, timer } from 'rxjs'
-import type { OperatorFunction } from 'rxjs'
-import { describe, it } from 'vitest'
+import { bufferCount, map, mergeMap, Observable, of, timer, type OperatorFunction } from 'rxjs'
+import { it } from 'vitest'
 import { toScheduler } from '../../src/core/clock.ts'
-import { pull } from '../../src/sources/pull.ts'
-import type { PullOptions } from '../../src/sources/pull.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
-import type { VirtualClock } from '../../src/testing/virtualClock.ts'
-import { holds, same } from '../support/check.ts'
+import { pull, type PullOptions } from '../../src/sources/pull.ts'
+import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
+import { holds, lawTable, same } from '../support/check.ts'
 
 export type MakePull = <T, R>(
   iterable: AsyncIterable<T> | Iterable<T>,
@@ -181,7 +178,7 @@ const upTo = (count: number): ReadonlyArray<number> => Array.from({ length: coun
 const ascending = (numbers: ReadonlyArray<number>): ReadonlyArray<number> =>
   [...numbers].sort((a, b) => a - b)
 
-const checks: Readonly<Record<string, (trace: Trace, asked: World) => void>> = {
+const laws = lawTable(world, play, {
   'U1 takes the next item only while fewer than the window are in the pipeline': ({ beyond }) =>
     same(beyond, 0),
   'U2 every item comes out once; after an unsubscribe at most once': (trace, { total }) => {
@@ -206,18 +203,8 @@ const checks: Readonly<Record<string, (trace: Trace, asked: World) => void>> = {
     if (delays.every((delay) => delay === 0)) same(trace.came, ascending(trace.came))
   },
   'U7 no timer is left': ({ pending }) => same(pending, 0),
-}
-
-export const pullLaws = (make: MakePull) =>
-  Object.entries(checks).map(([id, check]) => ({
-    id,
-    property: fc.asyncProperty(world, async (asked) => {
-      check(await play(make, asked), asked)
-    }),
-  }))
-
-describe('pull', () => {
-  it.each(pullLaws(pull))('$id', async ({ property }) => {
-    await fc.assert(property)
-  })
 })
+
+export const pullLaws = laws.each
+
+it('pull keeps its laws', () => fc.assert(laws.all(pull)))

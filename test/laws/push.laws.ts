@@ -1,10 +1,9 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
-import { describe, it } from 'vitest'
+import { it } from 'vitest'
 import type { Abandoned, Dropped } from '../../src/core/outcome.ts'
-import { push } from '../../src/sources/push.ts'
-import type { NotTaken, Push, PushOptions } from '../../src/sources/push.ts'
-import { holds, same, turns } from '../support/check.ts'
+import { push, type NotTaken, type Push, type PushOptions } from '../../src/sources/push.ts'
+import { holds, lawTable, same, turns } from '../support/check.ts'
 
 export interface Item {
   readonly n: number
@@ -182,7 +181,7 @@ const play = async (make: MakePush, asked: World): Promise<Trace> => {
 const ascending = (numbers: ReadonlyArray<number>): ReadonlyArray<number> =>
   [...numbers].sort((a, b) => a - b)
 
-const checks: Readonly<Record<string, (trace: Trace, asked: World) => void>> = {
+const laws = lawTable(world, play, {
   'Q1 what waits never exceeds a bound': ({ after }, { capacity, maxBytes }) => {
     for (const { waiting, bytes } of after)
       holds(waiting <= capacity && bytes <= maxBytes && bytes >= 0, `${String(waiting)} wait`)
@@ -230,18 +229,8 @@ const checks: Readonly<Record<string, (trace: Trace, asked: World) => void>> = {
       'ready without room',
     )
   },
-}
-
-export const pushLaws = (make: MakePush) =>
-  Object.entries(checks).map(([id, check]) => ({
-    id,
-    property: fc.asyncProperty(world, async (asked) => {
-      check(await play(make, asked), asked)
-    }),
-  }))
-
-describe('push', () => {
-  it.each(pushLaws(push))('$id', async ({ property }) => {
-    await fc.assert(property)
-  })
 })
+
+export const pushLaws = laws.each
+
+it('push keeps its laws', () => fc.assert(laws.all(push)))

@@ -1,11 +1,9 @@
 /** The laws of a relay: random worlds of items, receivers and crashes, played on a virtual clock. */
 import * as fc from 'fast-check'
-import { refused, retryable } from '../../src/core/failure.ts'
-import type { Verdict } from '../../src/core/failure.ts'
+import { refused, retryable, type Verdict } from '../../src/core/failure.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import type { Totals } from '../../src/core/totals.ts'
-import { relay } from '../../src/outbox/relay.ts'
-import type { Relay, RelayOptions } from '../../src/outbox/relay.ts'
+import { relay, type Relay, type RelayOptions } from '../../src/outbox/relay.ts'
 import { both, capDelay, deadline, exponential, fullJitter, notBefore } from '../../src/policy/retryPolicy.ts'
 import { firstSuccess } from '../../src/sink/combine.ts'
 import { makeSink } from '../../src/sink/layer.ts'

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, it } from 'vitest'
 import type { Cancel } from '../../src/core/clock.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
-import type { VirtualClock } from '../../src/testing/virtualClock.ts'
+import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
 import { holds, type Law, lawTable, same, turns } from '../support/check.ts'
 
 export type MakeClock = (start: number) => VirtualClock

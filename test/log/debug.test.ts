@@ -102,7 +102,7 @@ afterEach(() => {
 describe('debugListener', () => {
   it('is undefined and loads nothing without DEBUG', () => {
     // Another file of this worker may have loaded it.
-    for (const path of loaded()) delete require.cache[path]
+    for (const path of loaded()) Reflect.deleteProperty(require.cache, path)
     delete process.env['DEBUG']
     expect(debugListener()).toBeUndefined()
     process.env['DEBUG'] = ''

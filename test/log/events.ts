@@ -1,8 +1,7 @@
 /** One log event of each kind. */
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Attempted, LogEvent } from '../../src/log/logEvent.ts'
-import { expired, refused, retryable } from '../../src/core/failure.ts'
-import type { Failure } from '../../src/core/failure.ts'
+import { expired, refused, retryable, type Failure } from '../../src/core/failure.ts'
 import * as Outcome from '../../src/core/outcome.ts'
 import { invalid } from '../../src/core/refusal.ts'
 

@@ -2,8 +2,7 @@
 import * as fc from 'fast-check'
 import { concatMap, from, lastValueFrom, toArray } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { traitNameOf } from '../../src/collector/audience.ts'
-import type { Change } from '../../src/collector/audience.ts'
+import { traitNameOf, type Change } from '../../src/collector/audience.ts'
 import { audience, audienceLaws, membership, nameLaws, trait, values } from '../laws/audience.laws.ts'
 import type { AudienceLaw, Pairs, Syncing } from '../laws/audience.laws.ts'
 

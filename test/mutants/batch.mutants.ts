@@ -1,16 +1,13 @@
 /** A second, plainer batch with one bug at a time. A law must find each. */
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { Observable } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/core/clock.ts'
 import { jsonArrayFrame, frameBytes } from '../../src/event/payload.ts'
 import type { BatchPayload, ClosedBy, Payload } from '../../src/event/payload.ts'
 import type { ObservableEither } from '../../src/core/outcome.ts'
-import { tooLarge } from '../../src/core/refusal.ts'
-import type { TooLarge } from '../../src/core/refusal.ts'
-import { batchLaws } from '../laws/batch.laws.ts'
-import type { BatchUnderTest } from '../laws/batch.laws.ts'
+import { tooLarge, type TooLarge } from '../../src/core/refusal.ts'
+import { batchLaws, type BatchUnderTest } from '../laws/batch.laws.ts'
 
 /** The law that each one breaks, and how. */
 const bugs = {

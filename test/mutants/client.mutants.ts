@@ -7,15 +7,13 @@ import type { Client } from '../../src/client/client.ts'
 import { createClient } from '../../src/client/createClient.ts'
 import type { Message, SentBatch } from '../../src/client/message.ts'
 import type { ClientOptions } from '../../src/client/options.ts'
-import { refused, retryable } from '../../src/core/failure.ts'
-import type { Verdict } from '../../src/core/failure.ts'
+import { refused, retryable, type Verdict } from '../../src/core/failure.ts'
 import { delivered } from '../../src/core/outcome.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { both, capDelay, exponential, notBefore } from '../../src/policy/retryPolicy.ts'
 import { contramap } from '../../src/sink/layer.ts'
 import type { Sink } from '../../src/sink/sink.ts'
-import { clientLaws, crashLaw } from '../laws/client.laws.ts'
-import type { OpenClient } from '../laws/client.laws.ts'
+import { clientLaws, crashLaw, type OpenClient } from '../laws/client.laws.ts'
 
 const withOptions =
   (change: (options: ClientOptions) => ClientOptions): OpenClient =>

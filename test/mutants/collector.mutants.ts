@@ -5,8 +5,7 @@ import { concatMap, of } from 'rxjs'
 import { createCollector } from '../../src/collector/createCollector.ts'
 import type { Collector, CollectorOptions } from '../../src/collector/collector.ts'
 import type { CollectorSettings, DestinationSettings } from '../../src/collector/settings.ts'
-import { collectorLaws } from '../laws/collector.laws.ts'
-import type { CreateCollector } from '../laws/collector.laws.ts'
+import { collectorLaws, type CreateCollector } from '../laws/collector.laws.ts'
 
 const withOptions =
   (change: (options: CollectorOptions) => CollectorOptions): CreateCollector =>

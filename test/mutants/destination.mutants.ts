@@ -3,8 +3,7 @@ import { filter } from 'rxjs'
 import type { Destination, DestinationOptions } from '../../src/destination/destination.ts'
 import { always } from '../../src/policy/retryPolicy.ts'
 import { openOver } from '../destination/virtual.ts'
-import { destinationLaws } from '../laws/destination.laws.ts'
-import type { OpenDestination } from '../laws/destination.laws.ts'
+import { destinationLaws, type OpenDestination } from '../laws/destination.laws.ts'
 import { itCatches } from '../support/mutants.ts'
 
 const withOptions =

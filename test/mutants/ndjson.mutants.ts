@@ -1,7 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { ndjson } from '../../src/sources/ndjson.ts'
-import { ndjsonLaws } from '../laws/ndjson.laws.ts'
-import type { Chunk, ReadNdjson } from '../laws/ndjson.laws.ts'
+import { ndjsonLaws, type Chunk, type ReadNdjson } from '../laws/ndjson.laws.ts'
 import { itCatches } from '../support/mutants.ts'
 
 /** The real reader, with changed chunks. */

@@ -2,8 +2,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ordered } from '../../src/outbox/ordered.ts'
-import { LAWS, orderedLaws } from '../laws/ordered.laws.ts'
-import type { MakeOrdered } from '../laws/ordered.laws.ts'
+import { LAWS, orderedLaws, type MakeOrdered } from '../laws/ordered.laws.ts'
 
 const mutants: Readonly<Record<string, readonly [law: keyof typeof LAWS, make: MakeOrdered]>> = {
   'keeps no order': ['order', (outbox) => outbox],

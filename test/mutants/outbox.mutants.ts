@@ -2,8 +2,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Entry, Outbox } from '../../src/outbox/outbox.ts'
-import { LAWS, memoryGround, outboxLaws } from '../laws/outbox.laws.ts'
-import type { Item, Law } from '../laws/outbox.laws.ts'
+import { LAWS, memoryGround, outboxLaws, type Item, type Law } from '../laws/outbox.laws.ts'
 
 type Change = (outbox: Outbox<Item>) => Partial<Outbox<Item>>
 

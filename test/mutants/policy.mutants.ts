@@ -1,12 +1,9 @@
 /** Versions of `step` with one mistake each, and the law that finds it. */
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { both, notBefore } from '../../src/policy/retryPolicy.ts'
-import type { RetryPolicy } from '../../src/policy/retryPolicy.ts'
-import { step } from '../../src/policy/step.ts'
-import type { Step } from '../../src/policy/step.ts'
-import { policyLaws } from '../laws/policy.laws.ts'
-import type { StepFunction } from '../laws/policy.laws.ts'
+import { both, notBefore, type RetryPolicy } from '../../src/policy/retryPolicy.ts'
+import { step, type Step } from '../../src/policy/step.ts'
+import { policyLaws, type StepFunction } from '../laws/policy.laws.ts'
 
 /** Decides by a policy whose parts are changed. */
 const withParts =

@@ -1,7 +1,6 @@
 import { from, Observable } from 'rxjs'
 import { pull } from '../../src/sources/pull.ts'
-import { pullLaws } from '../laws/pull.laws.ts'
-import type { MakePull } from '../laws/pull.laws.ts'
+import { pullLaws, type MakePull } from '../laws/pull.laws.ts'
 import { itCatches } from '../support/mutants.ts'
 
 type Source<T> = AsyncIterable<T> | Iterable<T>

@@ -1,7 +1,5 @@
-import { push } from '../../src/sources/push.ts'
-import type { Push } from '../../src/sources/push.ts'
-import { pushLaws } from '../laws/push.laws.ts'
-import type { Item, MakePush } from '../laws/push.laws.ts'
+import { push, type Push } from '../../src/sources/push.ts'
+import { pushLaws, type Item, type MakePush } from '../laws/push.laws.ts'
 import { itCatches } from '../support/mutants.ts'
 
 /** The real source with another reader. */

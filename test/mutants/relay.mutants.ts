@@ -2,12 +2,10 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { retryable } from '../../src/core/failure.ts'
-import type { RelayOptions } from '../../src/outbox/relay.ts'
-import { relay } from '../../src/outbox/relay.ts'
+import { type RelayOptions, relay } from '../../src/outbox/relay.ts'
 import { both, deadline, exponential, standard } from '../../src/policy/retryPolicy.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
-import { relayLaws } from '../laws/relay.laws.ts'
-import type { MakeRelay } from '../laws/relay.laws.ts'
+import { relayLaws, type MakeRelay } from '../laws/relay.laws.ts'
 
 const over =
   (change: (outbox: Outbox<number>) => Partial<Outbox<number>>): MakeRelay =>

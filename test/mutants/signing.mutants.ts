@@ -1,12 +1,10 @@
 /** Wrong ways to sign and verify, and the law that finds each. */
 import { createHmac } from 'node:crypto'
 import { right } from 'fp-ts/lib/Either.js'
-import { failed, verifyParsed, verifyRaw } from '../../src/signing/verify.ts'
-import type { Secrets } from '../../src/signing/verify.ts'
+import { failed, verifyParsed, verifyRaw, type Secrets } from '../../src/signing/verify.ts'
 import { sign } from '../../src/signing/sign.ts'
 import { describe, expect, it } from 'vitest'
-import { signingLaws } from '../laws/signing.laws.ts'
-import type { Signing } from '../laws/signing.laws.ts'
+import { signingLaws, type Signing } from '../laws/signing.laws.ts'
 
 const real: Signing = { sign, verifyRaw, verifyParsed }
 

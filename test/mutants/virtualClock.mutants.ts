@@ -1,7 +1,5 @@
-import { virtualClock } from '../../src/testing/virtualClock.ts'
-import type { VirtualClock } from '../../src/testing/virtualClock.ts'
-import { virtualClockLaws } from '../laws/virtualClock.laws.ts'
-import type { MakeClock } from '../laws/virtualClock.laws.ts'
+import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
+import { virtualClockLaws, type MakeClock } from '../laws/virtualClock.laws.ts'
 import { itCatches } from '../support/mutants.ts'
 
 /** The real clock with one fault. */

@@ -5,8 +5,7 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { afterAll, expect, it } from 'vitest'
 import type { Outbox } from '../../src/outbox/outbox.ts'
-import { outboxLaws } from '../laws/outbox.laws.ts'
-import type { Bounds, Item } from '../laws/outbox.laws.ts'
+import { outboxLaws, type Bounds, type Item } from '../laws/outbox.laws.ts'
 import { runs } from '../support/runs.ts'
 
 type FileOutbox = (path: string, options: Bounds & { readonly now: () => number }) => Outbox<Item>

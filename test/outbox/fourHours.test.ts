@@ -1,5 +1,4 @@
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { Subject } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { firstSuccess } from '../../src/sink/combine.ts'

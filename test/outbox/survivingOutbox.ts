@@ -5,8 +5,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../src/core/clock.ts'
 import type { Awaitable } from '../../src/core/awaitable.ts'
-import { isDead } from '../../src/core/outcome.ts'
-import type { Outcome } from '../../src/core/outcome.ts'
+import { isDead, type Outcome } from '../../src/core/outcome.ts'
 import { full } from '../../src/core/refusal.ts'
 import type { DeadLetter, Entry, Outbox } from '../../src/outbox/outbox.ts'
 

@@ -15,8 +15,7 @@ import {
   standard,
 } from '../../src/policy/retryPolicy.ts'
 import type { RetryPolicy } from '../../src/policy/retryPolicy.ts'
-import { step } from '../../src/policy/step.ts'
-import type { Step } from '../../src/policy/step.ts'
+import { step, type Step } from '../../src/policy/step.ts'
 
 const SINCE = 1_000_000
 const half = (): number => 0.5

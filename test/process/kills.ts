@@ -3,11 +3,9 @@
  *
  *     life (a process) ── requests ──▶ receiver ──▶ account ◀── NDJSON lines of the life: offered, accepted, outcome, summary
  */
-import { spawn } from 'node:child_process'
-import type { ChildProcessWithoutNullStreams } from 'node:child_process'
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { ServerResponse } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -5,11 +5,9 @@ import { format, inspect } from 'node:util'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import type { Fault } from '../../src/core/refusal.ts'
 import type { Payload, Signer } from '../../src/event/payload.ts'
-import { digest, secretFrom, secretOrThrow } from '../../src/signing/secret.ts'
-import type { Secret } from '../../src/signing/secret.ts'
+import { digest, secretFrom, secretOrThrow, type Secret } from '../../src/signing/secret.ts'
 import { sign, signerOf } from '../../src/signing/sign.ts'
-import { verifyParsed, verifyRaw } from '../../src/signing/verify.ts'
-import type { Mismatch, Verified } from '../../src/signing/verify.ts'
+import { verifyParsed, verifyRaw, type Mismatch, type Verified } from '../../src/signing/verify.ts'
 import { hostile } from '../fixtures/hostile.ts'
 
 const secretOf = (text: string): Secret => {

@@ -2,8 +2,7 @@ import { describe, expect, expectTypeOf, it } from 'vitest'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { ConfigError } from '../../src/core/refusal.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
-import { push } from '../../src/sources/push.ts'
-import type { NotTaken, Push } from '../../src/sources/push.ts'
+import { push, type NotTaken, type Push } from '../../src/sources/push.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const turn = (): Promise<void> =>

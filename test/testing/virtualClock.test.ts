@@ -1,7 +1,6 @@
 import { bufferTime, map, Subject, take, timer } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { toScheduler, systemClock } from '../../src/core/clock.ts'
-import type { Clock } from '../../src/core/clock.ts'
+import { toScheduler, systemClock, type Clock } from '../../src/core/clock.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const HOUR = 3_600_000

@@ -38,30 +38,15 @@ export const groupCommit = (store: Store) => {
   const stored = (): Counters => countersIn(store) ?? { ...NO_COUNTERS }
   let counters = stored()
   let running: Promise<void> | undefined
+  /** Writes of a failed transaction, each for a transaction of its own. */
+  let again: ReadonlyArray<Write> = []
   let isEnded = false
-
-  /** One transaction: all of it or nothing. */
-  const transact = async (writesNow: () => ReadonlyArray<Write>): Promise<void> => {
-    const draft = { ...counters }
-    let answers: ReadonlyArray<() => void> = []
-    try {
-      // A child transaction, because only that is undone when something throws within.
-      await env.childTransaction(() => {
-        answers = writesNow().map(({ apply, resolve }) => {
-          const synced = apply(draft)
-          return () => resolve(synced())
-        })
-        if (answers.length > 0) meta.putSync(COUNTERS_KEY, JSON.stringify(draft))
-      })
-    } finally {
-      env.resetReadTxn()
-    }
-    counters = draft
-    for (const answer of answers) answer()
-  }
 
   /** The writes for one transaction, collected when it starts. */
   const collect = (): ReadonlyArray<Write> => {
+    const [first, ...others] = again
+    again = others
+    if (first !== undefined) return [first]
     const writes: Write[] = []
     let isTight: boolean | undefined
     for (let items = 0; items < MAX_ITEMS;) {
@@ -80,46 +65,48 @@ export const groupCommit = (store: Store) => {
     return writes
   }
 
-  /** After a failed transaction: what ends an item may still find room by itself. */
-  const salvage = async (writes: ReadonlyArray<Write>, error: Error): Promise<void> => {
-    for (const [at, write] of writes.entries()) {
-      try {
-        await transact(() => [write])
-      } catch (again) {
-        await causeOf(again)
-        for (const { reject } of writes.slice(at)) reject(error)
-        return
-      }
-    }
-  }
-
+  /** One transaction: all of it or nothing. */
   const commitNext = async (): Promise<void> => {
+    const draft = { ...counters }
     let writes: ReadonlyArray<Write> = []
+    let answers: ReadonlyArray<() => void> = []
     try {
-      await transact(() => (writes = collect()))
+      // A child transaction, because only that is undone when something throws within.
+      await env.childTransaction(() => {
+        writes = collect()
+        answers = writes.map(({ apply, resolve }) => {
+          const synced = apply(draft)
+          return () => resolve(synced())
+        })
+        if (answers.length > 0) meta.putSync(COUNTERS_KEY, JSON.stringify(draft))
+      })
+      counters = draft
     } catch (thrown) {
       const cause = messageOf(await causeOf(thrown))
       // A commit that failed may still be on the disk.
       counters = stored()
       const error = new Error(`the outbox in ${path} could not write (is its disk full?): ${cause}`)
-      for (const { grows, reject } of writes) if (grows) reject(error)
-      await salvage(
-        writes.filter(({ grows }) => !grows),
-        error,
-      )
+      // What ends an item may still find room by itself.
+      const ending = writes.length > 1 ? writes.filter(({ grows }) => !grows) : []
+      for (const write of [...writes, ...again]) if (!ending.includes(write)) write.reject(error)
+      again = ending
+      return
+    } finally {
+      env.resetReadTxn()
     }
+    for (const answer of answers) answer()
   }
 
   const run = async (): Promise<void> => {
-    while (pending.size() > 0) await commitNext()
+    while (pending.size() + again.length > 0) await commitNext()
     running = undefined
   }
 
   return {
     /**
-     * Calls `apply` within the next transaction, and again in another one if that fails; it must not throw. What `apply` returned is
-     * called when the transaction was synced, and its value answers the promise. `count`: how many items it concerns. `grows`: the write
-     * is refused while the disk is nearly full, so that the writes which end items find room.
+     * Calls `apply` within the next transaction, and once more if that fails; it must not throw. What `apply` returned is called when the
+     * transaction was synced, and its value answers the promise. `count`: how many items it concerns. `grows`: the write is refused while
+     * the disk is nearly full, so that the writes which end items find room.
      */
     write: <T>(count: number, grows: boolean, apply: (counters: Counters) => () => T): Promise<T> =>
       new Promise<T>((resolve, reject) => {

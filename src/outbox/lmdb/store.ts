@@ -49,35 +49,28 @@ export const COUNTERS_KEY = 'counters'
 /** The key is larger than every other key: lmdb skips the search and fills its pages. */
 export const APPEND = { append: true } as const
 
-/** The counters of a store. Each transaction stores them, so opening a store counts nothing. */
-export interface Counters {
-  waiting: number
-  bytes: number
-  dead: number
-  evictedDeadLetters: number
-  /** The number of the last item. No number is used again, so ids are unique in a store. */
-  lastItem: number
-  /** The number of the last dead letter. */
-  lastDead: number
-}
-
-export const NO_COUNTERS: Readonly<Counters> = {
+/** The counters of a new store. Each transaction stores them, so opening a store counts nothing. */
+export const NO_COUNTERS = {
   waiting: 0,
   bytes: 0,
   dead: 0,
   evictedDeadLetters: 0,
+  /** The number of the last item. No number is used again, so ids are unique in a store. */
   lastItem: 0,
+  /** The number of the last dead letter. */
   lastDead: 0,
 }
+
+export type Counters = typeof NO_COUNTERS
+
+const COUNTED = ['waiting', 'bytes', 'dead', 'evictedDeadLetters', 'lastItem', 'lastDead'] as const
 
 /** The counters that a store holds; undefined if they are no counters. */
 export const countersIn = ({ meta }: Pick<Store, 'meta'>): Counters | undefined => {
   try {
-    // Each field is checked below. A missing one is not a number from 0.
+    // A missing one is not a number from 0.
     const counters = JSON.parse(meta.get(COUNTERS_KEY) ?? '') as Counters
-    const { waiting, bytes, dead, evictedDeadLetters, lastItem, lastDead } = counters
-    const all = [waiting, bytes, dead, evictedDeadLetters, lastItem, lastDead]
-    return all.every((count) => count >= 0) ? counters : undefined
+    return COUNTED.every((key) => counters[key] >= 0) ? counters : undefined
   } catch {
     return undefined
   }
