@@ -29,7 +29,9 @@ export interface Finding {
 /** One look at one input. `path` and `parents` change while it goes down, so that a finding knows its place and a cycle is seen. */
 export interface Look {
   readonly findings: Finding[]
-  /** How many values the input may still hold; below zero the look has ended. */
+  /** How many values the input may hold. */
+  readonly maxValues: number
+  /** How many more it may hold; below zero the look has ended. */
   room: number
   /** The steps from the input down to the value that is looked at. */
   readonly path: Step[]
@@ -37,7 +39,13 @@ export interface Look {
   readonly parents: object[]
 }
 
-export const newLook = (): Look => ({ findings: [], room: Limits.values, path: [], parents: [] })
+export const newLook = (maxValues: number = Limits.values): Look => ({
+  findings: [],
+  maxValues,
+  room: maxValues,
+  path: [],
+  parents: [],
+})
 
 const isPlain = (value: unknown, depth: number, budget: { room: number }): boolean => {
   switch (typeof value) {
@@ -70,7 +78,7 @@ const hasPlainMembers = (value: object, depth: number, budget: { room: number })
   return true
 }
 
-/** Whether a value inside an event is plain JSON data already, so that it need not be copied if only we hold it. Never throws. */
+/** Whether a value is plain JSON data already, inside an event or a body, so that it need not be copied if only we hold it. Never throws. */
 export const isJson = (value: unknown): value is Json => {
   try {
     return isPlain(value, 1, { room: Limits.values })
@@ -135,7 +143,7 @@ const takeRoom = (look: Look, count: number): boolean => {
   if (look.room < 0) return false
   look.room -= count
   if (look.room >= 0) return true
-  end(look, `holds more than ${String(Limits.values)} values: send less with the event`)
+  end(look, `holds more than ${String(look.maxValues)} values: send less with the event`)
   return false
 }
 

@@ -66,6 +66,8 @@ interface Slot {
 const MAX_DRAINED = 16_384
 const MAX_HEADERS = 16_384
 
+const JSON_TYPE = 'application/json'
+
 const CLOSED = retryable('network', { detail: 'the sink was closed' })
 const LATE = retryable('late', { detail: 'the deadline came before the request could start' })
 
@@ -85,7 +87,7 @@ const signatureOf = ({ bytes, signatures }: Wire, signer: Signer): string => {
 }
 
 /**
- * Connects at the first request, and keeps idle connections for some seconds. `fixed` are headers of every request, `connectWithin`
+ * Connects at the first request, and keeps idle connections for some seconds. `fixed` are headers of every request beside the Content-Type, `connectWithin`
  * milliseconds to connect. A connection that is being made keeps the process alive in any case. Nothing is checked here: the sinks check
  * their options.
  */
@@ -254,7 +256,7 @@ export const openUrlClient = (
     name,
     post: (payload, attempt, signer, more, maxBody, observer) => {
       const wire = wireOf(payload, attempt, clock.now())
-      const headers = [...allFixed, ...more]
+      const headers = ['Content-Type', payload.contentType ?? JSON_TYPE, ...allFixed, ...more]
       const signature = signer === undefined ? payload.signature : signatureOf(wire, signer)
       if (signature !== undefined) headers.push('X-Signature', signature)
       const job: Job = {
