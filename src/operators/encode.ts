@@ -56,7 +56,8 @@ const writerOf = <A>(given: ((item: A) => unknown) | EncodeFormat<A>): readonly 
   // `encodeOne` gives items of A only.
   if (typeof given === 'function')
     return ['toBody', (id, item, limit) => encodePayload(id, item, given(item as unknown as A), limit)]
-  const { toBytes, contentType } = given
+  // Code without types may give anything.
+  const { toBytes, contentType } = (given ?? {}) as Partial<EncodeFormat<A>>
   if (typeof toBytes !== 'function')
     throw new TypeError('encode: expected a function for the body, or { toBytes, contentType }')
   if (typeof contentType !== 'string' || !CONTENT_TYPE.test(contentType))
@@ -96,10 +97,10 @@ const writerOf = <A>(given: ((item: A) => unknown) | EncodeFormat<A>): readonly 
  */
 export const encode: Encode = <A>(
   given: ((item: A) => unknown) | EncodeFormat<A>,
-  options: EncodeOptions<A> = typeof given === 'function' ? {} : given,
+  options: EncodeOptions<A> = {},
 ) => {
   const [name, write] = writerOf(given)
-  const { limit = bodyBytes, idOf = messageIdOf } = options
+  const { limit = bodyBytes, idOf = messageIdOf } = typeof given === 'function' ? options : given
   const encodeOne = <B extends A>(item: B): Either<Refusal, EventPayload<B>> => {
     try {
       return write(idOf(item), item, limit)
