@@ -1,7 +1,7 @@
 import { left } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { map } from 'rxjs'
-import { kindOf } from '../core/json.ts'
+import { isRecord, kindOf } from '../core/json.ts'
 import { assertEither } from '../core/outcome.ts'
 import type { ObservableEither } from '../core/outcome.ts'
 import { invalid } from '../core/refusal.ts'
@@ -57,9 +57,9 @@ const writerOf = <A>(given: ((item: A) => unknown) | EncodeFormat<A>): readonly 
   if (typeof given === 'function')
     return ['toBody', (id, item, limit) => encodePayload(id, item, given(item as unknown as A), limit)]
   // Code without types may give anything.
-  const { toBytes, contentType } = (given ?? {}) as Partial<EncodeFormat<A>>
-  if (typeof toBytes !== 'function')
+  if (!isRecord(given) || typeof given.toBytes !== 'function')
     throw new TypeError('encode: expected a function for the body, or { toBytes, contentType }')
+  const { toBytes, contentType } = given
   if (typeof contentType !== 'string' || !CONTENT_TYPE.test(contentType))
     throw new TypeError('encode: contentType must be one, such as application/x-protobuf')
   const write: Write = (id, item, limit) => {

@@ -502,9 +502,7 @@ const asItems =
   ({ frame: _, ...options } = {}) =>
   <L, A>(source: ObservableEither<L, Payload<A>>) =>
     source.pipe(
-      make<Payload<A>>({ ...options, sizeOf: ({ byteLength }) => byteLength } as ItemBatchOptions<
-        Payload<A>
-      >),
+      make<Payload<A>>({ ...options, sizeOf: ({ byteLength }) => byteLength }),
       map((each): Either<L | TooLarge, BatchPayload<A>> => {
         if (each._tag === 'Left') {
           const refusal = each.left as L | TooLarge

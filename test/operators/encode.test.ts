@@ -240,7 +240,7 @@ describe('another format', () => {
     const [each] = await all(encoded)
     if (each?._tag !== 'Right') throw new Error('refused')
     expect(() => bodyOf(each.right, 0)).toThrow('bodyOf: the body is no text: use bytesOf')
-    await expect(lastValueFrom(encoded.pipe(batch()))).rejects.toThrow(
+    await expect(all(encoded.pipe(batch()))).rejects.toThrow(
       new TypeError('batch: joins JSON, and the payload is application/pdf: give sizeOf'),
     )
     const [many] = await all(encoded.pipe(batch({ sizeOf: ({ byteLength }) => byteLength })))
