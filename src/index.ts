@@ -53,6 +53,7 @@ export {
   type EventPayload,
   type FixedFrame,
   type Frame,
+  type ItemBatch,
   type Payload,
 } from './event/payload.ts'
 export {
@@ -173,9 +174,9 @@ export type {
 export type { Awaitable } from './core/awaitable.ts'
 
 // Operators and sources.
-export { batch, type BatchOptions } from './operators/batch.ts'
+export { batch, type BatchOptions, type ItemBatchOptions } from './operators/batch.ts'
 export { deliver, type DeliverOptions } from './operators/deliver.ts'
-export { encode, type EncodeOptions } from './operators/encode.ts'
+export { encode, type EncodeFormat, type EncodeOptions } from './operators/encode.ts'
 export { enrich, filterRight, lift, mapRight, tapRight, type EnrichOptions } from './operators/rightSide.ts'
 export { sign, type Signable, type Signed } from './operators/sign.ts'
 export { validate } from './operators/validate.ts'

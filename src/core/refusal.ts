@@ -118,7 +118,7 @@ export const show = (refusal: Refusal | Threw): string => {
         .map((fault) => (fault.path === '' ? fault.message : `${fault.path}: ${fault.message}`))
         .join('; ')
     case 'TooLarge':
-      return `${String(refusal.size)} bytes of JSON, the limit is ${String(refusal.limit)}: send less with the event`
+      return `${String(refusal.size)} bytes, the limit is ${String(refusal.limit)}: send less with the event`
     case 'Full':
       return `${String(refusal.limit)} ${refusal.bound === 'count' ? 'items' : 'bytes'} are waiting, which is the bound: await ready() before sending more`
     case 'Disabled':

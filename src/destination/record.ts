@@ -14,7 +14,7 @@ import type { Refusal } from '../core/refusal.ts'
 import { eventReader, Integrations } from '../event/event.ts'
 import type { Event } from '../event/event.ts'
 import type { Forwarded } from '../event/kinds.ts'
-import { encodePayload } from '../event/payload.ts'
+import { writePayload } from '../event/payload.ts'
 import type { EventPayload, Payload } from '../event/payload.ts'
 import { eventInOwned, toWebhookBody } from '../event/webhookBody.ts'
 import { isListening } from '../log/listeners.ts'
@@ -49,7 +49,7 @@ export const eventEncoder = (
       const found = read(call, undefined)
       if (isLeft(found)) return left(invalid(call, found.left))
       const event = found.right
-      return encodePayload(event.messageId, event, toWebhookBody(event), maxBody)
+      return writePayload(event.messageId, event, toWebhookBody(event), maxBody)
     } catch (error) {
       // The clock and `newId` are code of the host.
       return left(invalid(call, [{ path: '', message: `could not be encoded: ${messageOf(error)}` }]))

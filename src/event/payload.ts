@@ -10,7 +10,7 @@ import { randomUUID } from 'node:crypto'
 import { isRecord } from '../core/json.ts'
 import { invalid, tooLarge } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
-import { copyJson, newLook, toFaults } from './json.ts'
+import { copyJson, isJson, newLook, toFaults } from './json.ts'
 import * as Limits from './limits.ts'
 import { fromMillis } from './timestamp.ts'
 
@@ -61,10 +61,14 @@ export interface EventPayload<out A> {
   readonly id: string
   /** The event. */
   readonly items: readonly [A]
-  /** The JSON text. It is the body. */
+  /** The body as text: JSON, unless there is a `contentType`. */
   readonly text: string
-  /** UTF-8 bytes of the text. */
+  /** Bytes of the body as it is sent. */
   readonly byteLength: number
+  /** What the body is, for a format that is not JSON. Default `application/json`. */
+  readonly contentType?: string
+  /** The body is no text: its bytes are stored as base64. */
+  readonly encoding?: 'base64'
   /** The signature of the body, set by `sign`: lower-case hex. A sink with a secret of its own makes its own. */
   readonly signature?: string
   readonly members?: never
@@ -87,6 +91,19 @@ export interface BatchPayload<out A, out F extends Frame = Frame> {
   /** As of an event. It covers the whole body, so a signed batch cannot be divided. */
   readonly signature?: string
   readonly text?: never
+  readonly contentType?: never
+  readonly encoding?: never
+}
+
+/** Many items that a sink of your own takes together, in no format of ours. */
+export interface ItemBatch<out A> {
+  /** The batch's own id. */
+  readonly id: string
+  /** The items, in their order. */
+  readonly items: ReadonlyArray<A>
+  /** The sum of what `sizeOf` answered for them. */
+  readonly byteLength: number
+  readonly closedBy: ClosedBy
 }
 
 /** Something encoded, ready to be sent as often as needed: one event, or a batch, which has `members`. */
@@ -99,8 +116,17 @@ export const isPayload = (value: unknown): value is Payload<unknown> =>
   typeof value['byteLength'] === 'number' &&
   (typeof value['text'] === 'string' || Array.isArray(value['members']))
 
-/** The body to send at `now` (milliseconds since 1970), as text. The body of a single event never changes. */
+/** Whether a value is a batch, of payloads or of any items. */
+export const isBatch = (value: unknown): value is BatchPayload<unknown> | ItemBatch<unknown> =>
+  isRecord(value) && Array.isArray(value['items']) && typeof value['closedBy'] === 'string'
+
+/**
+ * The body to send at `now` (milliseconds since 1970), as text. The body of a single event never changes.
+ *
+ * @throws TypeError for a body that is no text, as of `encode({ toBytes })`: use `bytesOf`.
+ */
 export const bodyOf = (payload: Payload<unknown>, now: number): string => {
+  if (payload.encoding !== undefined) throw new TypeError('bodyOf: the body is no text: use bytesOf')
   if (payload.members === undefined) return payload.text
   const { frame, members } = payload
   return frame.prefix + members.map(({ text }) => text).join() + endOf(frame, now)
@@ -131,7 +157,7 @@ const written = ({ byteLength, frame, members }: BatchPayload<unknown>, now: num
 }
 
 /**
- * The bytes of the body to send at `now` (milliseconds since 1970): `bodyOf` in UTF-8, without making its text first.
+ * The bytes of the body to send at `now` (milliseconds since 1970), of any format.
  *
  * @example
  * import { bytesOf } from 'headrace'
@@ -140,8 +166,11 @@ const written = ({ byteLength, frame, members }: BatchPayload<unknown>, now: num
  */
 export const bytesOf = (payload: Payload<unknown>, now: number): Uint8Array =>
   payload.members === undefined
-    ? Buffer.from(payload.text)
+    ? Buffer.from(payload.text, payload.encoding)
     : (written(payload, now) ?? Buffer.from(bodyOf(payload, now)))
+
+const base64Of = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString('base64')
 
 const BRACE = 0x7b
 const BRACKET = 0x5b
@@ -155,18 +184,29 @@ const textOf = (body: unknown): string | undefined => {
   }
 }
 
-/** A body that cannot be written is rare, so it is read once more to find out why. */
-const unwritable = (item: unknown, body: unknown): Refusal => {
-  const look = newLook()
-  copyJson(look, body)
-  const faults = toFaults(look.findings)
-  return invalid(item, faults.length > 0 ? faults : [{ path: '', message: 'could not be written as JSON' }])
+/** Writes a body that holds only what JSON can hold, such as that of an event. Otherwise as `encodePayload`. */
+export const writePayload = <A>(
+  id: string,
+  item: A,
+  body: unknown,
+  limit: number,
+): Either<Refusal, EventPayload<A>> => {
+  const text = textOf(body)
+  if (text === undefined) return left(invalid(item, [{ path: '', message: 'could not be written as JSON' }]))
+  // Counting the bytes first flattens the rope that JSON.stringify made, so that a character is read at once.
+  const byteLength = Buffer.byteLength(text)
+  const start = text.charCodeAt(0)
+  if (start !== BRACE && start !== BRACKET)
+    return left(invalid(item, [{ path: '', message: 'the body must be an object or an array' }]))
+  return byteLength > limit
+    ? left(tooLarge(item, limit, byteLength, id))
+    : right({ id, items: [item], text, byteLength })
 }
 
 /**
- * Writes a body once, with plain `JSON.stringify`, and measures it once. The body must be an object or an array, for many receivers refuse
- * everything else. Answers `Invalid` when it is not or cannot be written, and `TooLarge` when it has more than `limit` bytes of UTF-8.
- * Never throws.
+ * Writes a body once, as `JSON.stringify` does, and measures it once. Answers `Invalid` with the path of each fault for what JSON would bend
+ * (`Map`, `Set`, binary data, NaN, an invalid Date, a key `__proto__`, more than 256 levels) and for a body that is no object and no array, which
+ * many receivers refuse; and `TooLarge` when it has more than `limit` bytes of UTF-8. Never throws.
  *
  * @param limit bytes; default 64,000
  *
@@ -182,14 +222,27 @@ export const encodePayload = <A>(
   body: unknown,
   limit: number = Limits.bodyBytes,
 ): Either<Refusal, EventPayload<A>> => {
-  const text = textOf(body)
-  if (text === undefined) return left(unwritable(item, body))
-  // Counting the bytes first flattens the rope that JSON.stringify made, so that a character is read at once.
-  const byteLength = Buffer.byteLength(text)
-  const start = text.charCodeAt(0)
-  if (start !== BRACE && start !== BRACKET)
-    return left(invalid(item, [{ path: '', message: 'the body must be an object or an array' }]))
-  return byteLength > limit
-    ? left(tooLarge(item, limit, byteLength, id))
-    : right({ id, items: [item], text, byteLength })
+  if (isJson(body)) return writePayload(id, item, body, limit)
+  // A body within the limit has fewer values than bytes.
+  const look = newLook(Math.max(Limits.values, limit))
+  const json = copyJson(look, body)
+  return look.findings.length > 0
+    ? left(invalid(item, toFaults(look.findings)))
+    : writePayload(id, item, json, limit)
+}
+
+/** A payload of another format than JSON. */
+export const encodeBytes = <A>(
+  id: string,
+  item: A,
+  body: Uint8Array | string,
+  contentType: string,
+  limit: number,
+): Either<Refusal, EventPayload<A>> => {
+  const byteLength = Buffer.byteLength(body)
+  if (byteLength > limit) return left(tooLarge(item, limit, byteLength, id))
+  const payload = { id, items: [item] as const, byteLength, contentType }
+  return typeof body === 'string'
+    ? right({ ...payload, text: body })
+    : right({ ...payload, text: base64Of(body), encoding: 'base64' })
 }

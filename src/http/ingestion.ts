@@ -102,10 +102,7 @@ export const ingestion = (
   if (url.pathname === '/') url.pathname = '/v1/batch'
   url.hash = ''
   const credentials = Buffer.from(`${writeKey}:`).toString('base64')
-  const fixed = [
-    ...['Content-Type', 'application/json', 'User-Agent', `headrace-node/${version}`],
-    ...['Authorization', `Basic ${credentials}`],
-  ]
+  const fixed = ['User-Agent', `headrace-node/${version}`, 'Authorization', `Basic ${credentials}`]
   const client = openUrlClient(url, fixed, settings, timeout, holds)
   const judge = judging(writeKey, credentials)
   const timedOut: Verdict = left(retryable('timeout', { detail: `no answer within ${String(timeout)} ms` }))

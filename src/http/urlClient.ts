@@ -67,6 +67,8 @@ interface Slot {
 const MAX_DRAINED = 16_384
 const MAX_HEADERS = 16_384
 
+const JSON_TYPE = 'application/json'
+
 const CLOSED = retryable('network', { detail: 'the sink was closed' })
 const LATE = retryable('late', { detail: 'the deadline came before the request could start' })
 
@@ -86,9 +88,9 @@ const signatureOf = ({ bytes, signatures }: Wire, signer: Signer): string => {
 }
 
 /**
- * Connects at the first request, and keeps idle connections for some seconds. `fixed` are headers of every request, `connectWithin`
- * milliseconds to connect. A connection that is being made keeps the process alive in any case. With a `dispatcher` of the host the requests
- * go through it, and a cancelled one is aborted. Nothing is checked here: the sinks check their options.
+ * Connects at the first request, and keeps idle connections for some seconds. `fixed` are headers of every request beside the Content-Type,
+ * `connectWithin` milliseconds to connect. A connection that is being made keeps the process alive in any case. With a `dispatcher` of the
+ * host the requests go through it, and a cancelled one is aborted. Nothing is checked here: the sinks check their options.
  */
 export const openUrlClient = (
   url: URL,
@@ -266,7 +268,7 @@ export const openUrlClient = (
     name,
     post: (payload, attempt, signer, more, maxBody, observer) => {
       const wire = wireOf(payload, attempt, clock.now())
-      const headers = [...allFixed, ...more]
+      const headers = ['Content-Type', payload.contentType ?? JSON_TYPE, ...allFixed, ...more]
       const signature = signer === undefined ? payload.signature : signatureOf(wire, signer)
       if (signature !== undefined) headers.push('X-Signature', signature)
       const job: Job = {

@@ -76,7 +76,7 @@ const inHeader = (id: string): string =>
   VISIBLE.test(id) ? id : encodeURIComponent(Buffer.from(id).toString())
 
 /**
- * A sink that posts each payload to a URL as JSON. The verdict is the status, and comes with the status line; the delivery completes
+ * A sink that posts each payload to a URL, as JSON or in the payload's own format. The verdict is the status, and comes with the status line; the delivery completes
  * when the rest of the answer is read (at most 16 KiB) or dropped. Unsubscribing destroys the socket.
  *
  * Any 2xx is delivered; 408, 425, 429, 5xx, and a connection that fails or breaks may be tried again; a redirect, any other 4xx, a
@@ -98,13 +98,19 @@ export const webhook = (target: string | WebhookOptions): Sink<Payload<unknown>>
   const { url, secret, messageIdHeader, timeout = 5_000, clock = systemClock } = options
   const { connectWithin = 5_000, userAgent = 'headrace/1.0' } = options
   const ownSigner = secret === undefined ? undefined : signerOf(secret)
-  const fixed = ['Content-Type', 'application/json', 'User-Agent', userAgent]
   const { dispatcher } = options
   if (dispatcher !== undefined && (options.tls !== undefined || options.connectWithin !== undefined))
     throw new ConfigError('Invalid webhook options', [
       { path: 'dispatcher', message: 'connects by itself: leave out tls and connectWithin' },
     ])
-  const client = openUrlClient(new URL(url), fixed, options, connectWithin, true, dispatcher)
+  const client = openUrlClient(
+    new URL(url),
+    ['User-Agent', userAgent],
+    options,
+    connectWithin,
+    true,
+    dispatcher,
+  )
   const sink = makeSink<Payload<unknown>>(
     client.name,
     (payload, attempt, observer) => {

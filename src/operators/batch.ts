@@ -5,21 +5,23 @@ import type { ObservableNotification, Observer } from 'rxjs'
 import { systemClock } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { kindOf } from '../core/json.ts'
+import { checkOptions, func } from '../core/options.ts'
 import { assertEither } from '../core/outcome.ts'
 import type { ObservableEither } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
-import { closed, tooLarge } from '../core/refusal.ts'
-import type { TooLarge } from '../core/refusal.ts'
+import { closed, invalid, threw, tooLarge } from '../core/refusal.ts'
+import type { Refusal, Threw, TooLarge } from '../core/refusal.ts'
 import { frameBytes, isPayload, jsonArrayFrame, newId as randomId } from '../event/payload.ts'
-import type { BatchPayload, ClosedBy, EventPayload, FixedFrame, Frame, Payload } from '../event/payload.ts'
+import type { BatchPayload, ClosedBy, EventPayload, FixedFrame, Frame } from '../event/payload.ts'
+import type { ItemBatch, Payload } from '../event/payload.ts'
 import { channel } from '../log/channel.ts'
 import { callSafely } from '../log/listeners.ts'
 
-/** When a batch is closed, and its envelope. */
-export interface BatchOptions<F extends Frame = Frame> {
+/** When a batch is closed. */
+interface BatchLimits {
   /** The maximum number of members. Default 20; `Infinity` for no limit. */
   readonly maxCount?: number
-  /** The maximum size of the body in UTF-8 bytes, with envelope and commas. Default 500,000. */
+  /** The maximum size of a batch in bytes: of its body with envelope and commas, or the sum of `sizeOf`. Default 500,000. */
   readonly maxBytes?: number
   /** The maximum time that a member waits, in milliseconds. Default 5,000; `Infinity` for no limit. */
   readonly maxDelay?: number
@@ -28,55 +30,82 @@ export interface BatchOptions<F extends Frame = Frame> {
    * first from the subscription; an item after a longer pause is then sent at once.
    */
   readonly delayFrom?: 'firstItem' | 'lastFlush'
-  /** The envelope. Default: a JSON array. */
-  readonly frame?: F
   /** Each value closes the open batch. Its completion is ignored; its error ends the stream. */
   readonly flush?: Observable<unknown>
-  /**
-   * Called once on unsubscription with what was not emitted: batches first, then single payloads. Default: each is published on
-   * the diagnostics channel `headrace:refused` as `Closed`. To lose nothing, complete the source instead of unsubscribing.
-   */
-  readonly abandoned?: (payloads: ReadonlyArray<Payload<unknown>>) => void
   /** Default the system clock. */
   readonly clock?: Clock
   /** Makes the id of a batch. Default: a random UUID. */
   readonly newId?: () => string
 }
 
-type Settings<F extends Frame> = Required<Omit<BatchOptions<F>, 'flush' | 'abandoned'>>
+/** When a batch of payloads is closed, and its envelope. */
+export interface BatchOptions<F extends Frame = Frame> extends BatchLimits {
+  /** The envelope. Default: a JSON array. */
+  readonly frame?: F
+  /**
+   * Called once on unsubscription with what was not emitted: batches first, then single payloads. Default: each is published on
+   * the diagnostics channel `headrace:refused` as `Closed`. To lose nothing, complete the source instead of unsubscribing.
+   */
+  readonly abandoned?: (payloads: ReadonlyArray<Payload<unknown>>) => void
+  readonly sizeOf?: never
+}
 
-const settingsOf = <F extends Frame>(options: BatchOptions<F>): Settings<F> => {
+/** When a batch of any items is closed. */
+export interface ItemBatchOptions<in A> extends BatchLimits {
+  /** The bytes of an item, from 0; any other answer refuses the item. `() => 0` if only count and delay matter. */
+  readonly sizeOf: (item: A) => number
+  /** Called once on unsubscription with the items that were not emitted. Default as for payloads. */
+  readonly abandoned?: (items: ReadonlyArray<A>) => void
+  readonly frame?: never
+}
+
+/** With `sizeOf` it gathers any items; without, payloads, whose JSON it joins. */
+export interface Batch {
+  <A>(
+    options: ItemBatchOptions<A>,
+  ): <L>(source: ObservableEither<L, A>) => ObservableEither<L | Refusal | Threw, ItemBatch<A>>
+  <F extends Frame = FixedFrame>(
+    options?: BatchOptions<F>,
+  ): <L, A>(source: ObservableEither<L, Payload<A>>) => ObservableEither<L | TooLarge, BatchPayload<A, F>>
+}
+
+/** The limits with their defaults. `envelope` has the bytes of a batch without members. */
+const limitsOf = (options: BatchLimits, envelope: number) => {
   const { maxCount = 20, maxBytes = 500_000, maxDelay = 5_000 } = options
-  // Without a frame F is FixedFrame, its default.
-  const frame = options.frame ?? (jsonArrayFrame as Frame as F)
   if (!(maxCount >= 1 && (maxCount === Infinity || Number.isInteger(maxCount))))
     throw new RangeError(`batch: maxCount must be a whole number from 1, got ${String(maxCount)}`)
-  const envelope = frameBytes(frame)
   if (!(maxBytes > envelope))
     throw new RangeError(
       `batch: maxBytes must be more than the ${String(envelope)} bytes of the envelope, got ${String(maxBytes)}`,
     )
   if (!(maxDelay > 0)) throw new RangeError(`batch: maxDelay must be above 0 ms, got ${String(maxDelay)}`)
-  const { delayFrom = 'firstItem', clock = systemClock, newId = randomId } = options
-  return { maxCount, maxBytes, maxDelay, frame, delayFrom, clock, newId }
+  const { delayFrom = 'firstItem', clock = systemClock, newId = randomId, flush } = options
+  return { maxCount, maxBytes, maxDelay, delayFrom, clock, newId, flush }
 }
 
 /** A batch that still takes members. */
-interface Open<A> {
-  readonly members: Array<EventPayload<A>>
+interface Open<M, A> {
+  readonly members: M[]
   /** Kept along with the members: visiting all of them again at the end is slower (measured). */
   readonly items: A[]
   byteLength: number
 }
 
-const COMMA = 1
-const SIGNED =
-  'batch: the payload is signed already, and a signature covers a whole body: put sign after batch'
+/** What is gathered, and what becomes of it. */
+interface Form<V, M, A, B, R> {
+  readonly envelope: number
+  readonly comma: number
+  /** Gives `add` the members of a value. Answers a refusal if there is none; throws a TypeError for what ends the stream. */
+  readonly read: (value: V, add: (member: M, item: A, size: number) => void) => R | undefined
+  readonly tooLarge: (member: M, size: number) => R
+  readonly toBatch: (id: string, open: Open<M, A>, closedBy: ClosedBy) => B
+  readonly abandon: (batches: ReadonlyArray<B>, members: ReadonlyArray<M>) => unknown
+}
 
 const publishAsClosed =
   ({ now }: Clock) =>
-  (payloads: ReadonlyArray<Payload<unknown>>): void => {
-    for (const payload of payloads) channel({ _tag: 'Refused', at: now(), refusal: closed(payload) })
+  (given: ReadonlyArray<unknown>): void => {
+    for (const each of given) channel({ _tag: 'Refused', at: now(), refusal: closed(each) })
   }
 
 const emit = <T>(observer: Observer<T>, notification: ObservableNotification<T>): void => {
@@ -85,10 +114,199 @@ const emit = <T>(observer: Observer<T>, notification: ObservableNotification<T>)
   else observer.complete()
 }
 
+const gather = <L, V, M, A, B, R>(
+  source: ObservableEither<L, V>,
+  limits: ReturnType<typeof limitsOf>,
+  form: Form<V, M, A, B, R>,
+): ObservableEither<L | R, B> => {
+  const { clock, delayFrom, flush, maxBytes, maxCount, maxDelay, newId } = limits
+  const { comma, envelope } = form
+  return new Observable<Either<L | R, B>>((subscriber) => {
+    const unsubscribed = new Subject<void>()
+    const waiting = queue<ObservableNotification<Either<L | R, B>>>()
+    let isEmitting = false
+    let open: Open<M, A> | undefined
+    let cancelTimer: Cancel | undefined
+    let lastFlush = clock.monotonic()
+
+    /** Changes the state first and emits afterwards: a subscriber may send or flush inside `next`. */
+    const update = <I>(change: (input: I) => void, input: I): void => {
+      try {
+        change(input)
+      } catch (error) {
+        // What is no payload, or the caller's clock or `newId`.
+        waiting.push({ kind: 'E', error })
+      }
+      if (isEmitting || waiting.size() === 0) return
+      isEmitting = true
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) emit(subscriber, next)
+      isEmitting = false
+    }
+    const stopTimer = (): void => {
+      cancelTimer?.()
+      cancelTimer = undefined
+    }
+    const close = (closedBy: ClosedBy): void => {
+      if (open === undefined) return
+      const full = open
+      open = undefined
+      stopTimer()
+      lastFlush = clock.monotonic()
+      waiting.push({ kind: 'N', value: right(form.toBatch(newId(), full, closedBy)) })
+    }
+    const onTimer = (): void => {
+      cancelTimer = undefined
+      update(close, 'delay')
+    }
+    /** The timer runs only while a batch is open. */
+    const waitForMore = (): void => {
+      if (cancelTimer !== undefined || maxDelay === Infinity) return
+      const wait = delayFrom === 'firstItem' ? maxDelay : lastFlush + maxDelay - clock.monotonic()
+      if (wait > 0) cancelTimer = clock.schedule(wait, onTimer)
+      else close('delay')
+    }
+    const refuse = (refusal: R): void => waiting.push({ kind: 'N', value: left(refusal) })
+    const add = (member: M, item: A, size: number): void => {
+      const alone = envelope + size
+      if (alone > maxBytes) {
+        refuse(form.tooLarge(member, alone))
+        return
+      }
+      if (open !== undefined && open.byteLength + comma + size > maxBytes) close('bytes')
+      if (open === undefined) open = { members: [member], items: [item], byteLength: alone }
+      else {
+        open.members.push(member)
+        open.items.push(item)
+        open.byteLength += comma + size
+      }
+      if (open.members.length >= maxCount) close('count')
+      else if (open.byteLength >= maxBytes) close('bytes')
+      else waitForMore()
+    }
+    const accept = (each: Either<L, V>): void => {
+      assertEither('batch', each)
+      if (each._tag === 'Left') {
+        waiting.push({ kind: 'N', value: each })
+        return
+      }
+      const refusal = form.read(each.right, add)
+      if (refusal !== undefined) refuse(refusal)
+    }
+    const end = (notification: ObservableNotification<never>): void => {
+      close('end')
+      waiting.push(notification)
+    }
+    const fail = (error: unknown): void => update(end, { kind: 'E', error })
+
+    subscriber.add(() => {
+      const batches = waiting
+        .drain()
+        .flatMap((each) => (each.kind === 'N' && each.value._tag === 'Right' ? [each.value.right] : []))
+      const rest = open?.members ?? []
+      open = undefined
+      stopTimer()
+      unsubscribed.next()
+      if (batches.length + rest.length === 0) return
+      callSafely(
+        () => form.abandon(batches, rest),
+        undefined,
+        (error) => channel({ _tag: 'Defect', at: clock.now(), where: 'abandoned', error }),
+      )
+    })
+    flush?.pipe(takeUntil(unsubscribed)).subscribe({
+      next: () => update(close, 'flush'),
+      error: fail,
+    })
+    if (subscriber.closed) return
+    source.pipe(takeUntil(unsubscribed)).subscribe({
+      next: (each) => update(accept, each),
+      error: fail,
+      complete: () => update(end, { kind: 'C' }),
+    })
+  })
+}
+
+const SIGNED =
+  'batch: the payload is signed already, and a signature covers a whole body: put sign after batch'
+
+/** Throws for what cannot be joined. */
+const joinable = <A>(payload: Payload<A>): Payload<A> => {
+  // The type says so; code without types may still send something else.
+  if (!isPayload(payload))
+    throw new TypeError(
+      `batch: expected a payload, got ${kindOf(payload)}: put encode() before it, or give sizeOf`,
+    )
+  if (payload.signature !== undefined) throw new TypeError(SIGNED)
+  if (payload.contentType !== undefined)
+    throw new TypeError(`batch: joins JSON, and the payload is ${payload.contentType}: give sizeOf`)
+  return payload
+}
+
+const ofPayloads = <F extends Frame>(
+  options: BatchOptions<F>,
+): (<L, A>(
+  source: ObservableEither<L, Payload<A>>,
+) => ObservableEither<L | TooLarge, BatchPayload<A, F>>) => {
+  // Without a frame F is FixedFrame, its default.
+  const frame = options.frame ?? (jsonArrayFrame as Frame as F)
+  const envelope = frameBytes(frame)
+  const limits = limitsOf(options, envelope)
+  const { abandoned = publishAsClosed(limits.clock) } = options
+  return <L, A>(source: ObservableEither<L, Payload<A>>) =>
+    gather<L, Payload<A>, EventPayload<A>, A, BatchPayload<A, F>, TooLarge>(source, limits, {
+      envelope,
+      comma: 1,
+      read: (payload, add) => {
+        const given = joinable(payload)
+        if (given.members === undefined) add(given, given.items[0], given.byteLength)
+        else for (const member of given.members) add(member, member.items[0], member.byteLength)
+        return undefined
+      },
+      tooLarge: (payload, size) => tooLarge(payload, limits.maxBytes, size, payload.id),
+      toBatch: (id, { items, members, byteLength }, closedBy) => ({
+        ...{ id, items, members, byteLength, frame, closedBy },
+      }),
+      abandon: (batches, members) => abandoned([...batches, ...members]),
+    })
+}
+
+const ofItems = <A>(
+  options: ItemBatchOptions<A>,
+): (<L>(source: ObservableEither<L, A>) => ObservableEither<L | Refusal | Threw, ItemBatch<A>>) => {
+  const limits = limitsOf(options, 0)
+  const { abandoned = publishAsClosed(limits.clock) } = options
+  const sizeOf = checkOptions('sizeOf of batch', func<(item: A) => number>(), options.sizeOf)
+  const form: Form<A, A, A, ItemBatch<A>, Refusal | Threw> = {
+    envelope: 0,
+    comma: 0,
+    read: (item, add) => {
+      let size: number
+      try {
+        size = sizeOf(item)
+      } catch (error) {
+        return threw(item, 'batch', error)
+      }
+      if (Number.isFinite(size) && size >= 0) {
+        add(item, item, size)
+        return undefined
+      }
+      const got = typeof size === 'number' ? String(size) : kindOf(size)
+      return invalid(item, [{ path: '', message: `sizeOf must answer a number of bytes from 0, got ${got}` }])
+    },
+    tooLarge: (item, size) => tooLarge(item, limits.maxBytes, size, undefined),
+    toBatch: (id, { items, byteLength }, closedBy) => ({ id, items, byteLength, closedBy }),
+    abandon: (batches, items) => abandoned([...batches.flatMap((each) => each.items), ...items]),
+  }
+  return (source) => gather(source, limits, form)
+}
+
 /**
- * Gathers payloads into batches. A batch is closed for one reason, its `closedBy`: count, bytes, delay, flush, or the end of the
- * source. When the source completes or fails, the rest is emitted first. Order is kept, no batch is empty, and `byteLength` is
+ * Gathers payloads into batches, or, with `sizeOf`, any items. A batch is closed for one reason, its `closedBy`: count, bytes, delay, flush, or
+ * the end of the source. When the source completes or fails, the rest is emitted first. Order is kept, no batch is empty, and `byteLength` is
  * exact. An item too large for any batch is emitted at once as `TooLarge`, and the open batch goes on. Lefts pass at once.
+ *
+ * Payloads stay the bytes that they are, joined in an envelope. Items are not changed: `{ id, items, byteLength, closedBy }` is for a sink of
+ * your own. A `sizeOf` that throws or answers no size costs its item only.
  *
  * @throws RangeError for limits of 0, below 0, or NaN.
  *
@@ -108,116 +326,6 @@ const emit = <T>(observer: Observer<T>, notification: ObservableNotification<T>)
  * // => [1,2] count
  * // => [3] end
  */
-export const batch = <F extends Frame = FixedFrame>(
-  options: BatchOptions<F> = {},
-): (<L, A>(
-  source: ObservableEither<L, Payload<A>>,
-) => ObservableEither<L | TooLarge, BatchPayload<A, F>>) => {
-  const settings = settingsOf(options)
-  const { clock, delayFrom, frame, maxBytes, maxCount, maxDelay, newId } = settings
-  const envelopeBytes = frameBytes(frame)
-  const report = options.abandoned ?? publishAsClosed(clock)
-  return <L, A>(source: ObservableEither<L, Payload<A>>) =>
-    new Observable<Either<L | TooLarge, BatchPayload<A, F>>>((subscriber) => {
-      const unsubscribed = new Subject<void>()
-      const waiting = queue<ObservableNotification<Either<L | TooLarge, BatchPayload<A, F>>>>()
-      let isEmitting = false
-      let open: Open<A> | undefined
-      let cancelTimer: Cancel | undefined
-      let lastFlush = clock.monotonic()
-
-      /** Changes the state first and emits afterwards: a subscriber may send or flush inside `next`. */
-      const update = <I>(change: (input: I) => void, input: I): void => {
-        try {
-          change(input)
-        } catch (error) {
-          // What is no payload, or the caller's clock or `newId`.
-          waiting.push({ kind: 'E', error })
-        }
-        if (isEmitting || waiting.size() === 0) return
-        isEmitting = true
-        for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) emit(subscriber, next)
-        isEmitting = false
-      }
-      const stopTimer = (): void => {
-        cancelTimer?.()
-        cancelTimer = undefined
-      }
-      const close = (closedBy: ClosedBy): void => {
-        if (open === undefined) return
-        const { items, members, byteLength } = open
-        open = undefined
-        stopTimer()
-        lastFlush = clock.monotonic()
-        const batch = { id: newId(), items, members, byteLength, frame, closedBy }
-        waiting.push({ kind: 'N', value: right(batch) })
-      }
-      const onTimer = (): void => {
-        cancelTimer = undefined
-        update(close, 'delay')
-      }
-      /** The timer runs only while a batch is open. */
-      const waitForMore = (): void => {
-        if (cancelTimer !== undefined || maxDelay === Infinity) return
-        const wait = delayFrom === 'firstItem' ? maxDelay : lastFlush + maxDelay - clock.monotonic()
-        if (wait > 0) cancelTimer = clock.schedule(wait, onTimer)
-        else close('delay')
-      }
-      const add = (payload: EventPayload<A>): void => {
-        if (payload.signature !== undefined) throw new TypeError(SIGNED)
-        const alone = envelopeBytes + payload.byteLength
-        if (alone > maxBytes) {
-          waiting.push({ kind: 'N', value: left(tooLarge(payload, maxBytes, alone, payload.id)) })
-          return
-        }
-        if (open !== undefined && open.byteLength + COMMA + payload.byteLength > maxBytes) close('bytes')
-        if (open === undefined) open = { members: [payload], items: [payload.items[0]], byteLength: alone }
-        else {
-          open.members.push(payload)
-          open.items.push(payload.items[0])
-          open.byteLength += COMMA + payload.byteLength
-        }
-        if (open.members.length >= maxCount) close('count')
-        else if (open.byteLength >= maxBytes) close('bytes')
-        else waitForMore()
-      }
-      const accept = (each: Either<L, Payload<A>>): void => {
-        assertEither('batch', each)
-        if (each._tag === 'Left') waiting.push({ kind: 'N', value: each })
-        else if (!isPayload(each.right))
-          throw new TypeError(`batch: expected a payload, got ${kindOf(each.right)}: put encode() before it`)
-        else if (each.right.members === undefined) add(each.right)
-        else if (each.right.signature !== undefined) throw new TypeError(SIGNED)
-        else for (const member of each.right.members) add(member)
-      }
-      const end = (notification: ObservableNotification<never>): void => {
-        close('end')
-        waiting.push(notification)
-      }
-      const fail = (error: unknown): void => update(end, { kind: 'E', error })
-
-      subscriber.add(() => {
-        const batches = waiting
-          .drain()
-          .flatMap((each) => (each.kind === 'N' && each.value._tag === 'Right' ? [each.value.right] : []))
-        const rest: ReadonlyArray<Payload<A>> = [...batches, ...(open?.members ?? [])]
-        open = undefined
-        stopTimer()
-        unsubscribed.next()
-        if (rest.length === 0) return
-        callSafely(report, rest, (error) =>
-          channel({ _tag: 'Defect', at: clock.now(), where: 'abandoned', error }),
-        )
-      })
-      options.flush?.pipe(takeUntil(unsubscribed)).subscribe({
-        next: () => update(close, 'flush'),
-        error: fail,
-      })
-      if (subscriber.closed) return
-      source.pipe(takeUntil(unsubscribed)).subscribe({
-        next: (each) => update(accept, each),
-        error: fail,
-        complete: () => update(end, { kind: 'C' }),
-      })
-    })
-}
+export const batch = ((options: BatchOptions | ItemBatchOptions<unknown> = {}) =>
+  // Each overload of `Batch` is one of these two: `sizeOf` tells them apart.
+  options.sizeOf === undefined ? ofPayloads(options) : ofItems(options)) as Batch

@@ -1,20 +1,44 @@
 import { left } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { map } from 'rxjs'
+import { isRecord, kindOf } from '../core/json.ts'
 import { assertEither } from '../core/outcome.ts'
 import type { ObservableEither } from '../core/outcome.ts'
 import { invalid } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
 import { bodyBytes } from '../event/limits.ts'
-import { encodePayload, newId } from '../event/payload.ts'
+import { encodeBytes, encodePayload, newId } from '../event/payload.ts'
 import type { EventPayload } from '../event/payload.ts'
 
 /** Options of `encode`. */
 export interface EncodeOptions<in A> {
-  /** The maximum size of a body in bytes of UTF-8 JSON. Default 64,000. */
+  /** The maximum size of a body in bytes. Default 64,000. */
   readonly limit?: number
   /** The payload's id. Default: the item's own `messageId`, else a random UUID. */
   readonly idOf?: (item: A) => string
+}
+
+/** A format that is not JSON. */
+export interface EncodeFormat<in A> extends EncodeOptions<A> {
+  /** Writes an item. A string is sent as its UTF-8 bytes. */
+  readonly toBytes: (item: A) => Uint8Array | string
+  /** The Content-Type that `webhook` sends, such as `application/x-protobuf`. */
+  readonly contentType: string
+}
+
+/** With a function for the body: JSON. With a format: its bytes. */
+export interface Encode {
+  <A>(
+    format: EncodeFormat<A>,
+  ): <B extends A, L = never>(
+    source: ObservableEither<L, B>,
+  ) => ObservableEither<L | Refusal, EventPayload<B>>
+  <A>(
+    toBody: (item: A) => unknown,
+    options?: EncodeOptions<A>,
+  ): <B extends A, L = never>(
+    source: ObservableEither<L, B>,
+  ) => ObservableEither<L | Refusal, EventPayload<B>>
 }
 
 const messageIdOf = (item: unknown): string =>
@@ -22,15 +46,44 @@ const messageIdOf = (item: unknown): string =>
     ? item.messageId
     : newId()
 
-const THREW = [{ path: '', message: 'could not be encoded: toBody or idOf throws an error' }]
+/** Visible ASCII: anything else would fail in each request. */
+const CONTENT_TYPE = /^[\x21-\x7e]+\/[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/
+
+type Write = <B>(id: string, item: B, limit: number) => Either<Refusal, EventPayload<B>>
+
+/** How items are written, and the name of the function that writes them. */
+const writerOf = <A>(given: ((item: A) => unknown) | EncodeFormat<A>): readonly [string, Write] => {
+  // `encodeOne` gives items of A only.
+  if (typeof given === 'function')
+    return ['toBody', (id, item, limit) => encodePayload(id, item, given(item as unknown as A), limit)]
+  // Code without types may give anything.
+  if (!isRecord(given) || typeof given.toBytes !== 'function')
+    throw new TypeError('encode: expected a function for the body, or { toBytes, contentType }')
+  const { toBytes, contentType } = given
+  if (typeof contentType !== 'string' || !CONTENT_TYPE.test(contentType))
+    throw new TypeError('encode: contentType must be one, such as application/x-protobuf')
+  const write: Write = (id, item, limit) => {
+    const body: unknown = toBytes(item as unknown as A)
+    if (typeof body === 'string' || body instanceof Uint8Array)
+      return encodeBytes(id, item, body, contentType, limit)
+    const message = `toBytes must answer a Uint8Array or a string, got ${kindOf(body)}`
+    return left(invalid(item, [{ path: '', message }]))
+  }
+  return ['toBytes', write]
+}
 
 /**
- * Encodes each item once: the same text is measured, stored, signed, sent and retried. An item whose body is no JSON becomes
- * `Invalid`, a body with too many bytes becomes `TooLarge`. An error thrown by `toBody` or `idOf` affects that item only. Lefts
- * pass.
+ * Encodes each item once: the same bytes are measured, stored, signed, sent and retried. A body that JSON would bend or cannot hold becomes
+ * `Invalid` with the path of each fault, a body with too many bytes becomes `TooLarge`. An error thrown by a function of yours affects that
+ * item only. Lefts pass.
+ *
+ * For another format than JSON give `{ toBytes, contentType }`. `webhook` sends these bytes with that Content-Type, `sign` signs them, and a sink
+ * of your own gets them with `bytesOf(payload, now)`.
  *
  *     in:   R(a)  L(x)  R(huge)
  *     out:  R(pa) L(x)  L(TooLarge)
+ *
+ * @throws TypeError for what is neither a function nor a format.
  *
  * @example
  * import { encode, Event, toWebhookBody, validate } from 'headrace'
@@ -42,21 +95,22 @@ const THREW = [{ path: '', message: 'could not be encoded: toBody or idOf throws
  *   })
  * // => {"type":"delete","userId":"u1","timestamp":"2024-02-29T12:00:00.000Z"}
  */
-export const encode = <A>(
-  toBody: (item: A) => unknown,
+export const encode: Encode = <A>(
+  given: ((item: A) => unknown) | EncodeFormat<A>,
   options: EncodeOptions<A> = {},
-): (<B extends A, L = never>(
-  source: ObservableEither<L, B>,
-) => ObservableEither<L | Refusal, EventPayload<B>>) => {
-  const { limit = bodyBytes, idOf = messageIdOf } = options
+) => {
+  const [name, write] = writerOf(given)
+  const { limit = bodyBytes, idOf = messageIdOf } = typeof given === 'function' ? options : given
   const encodeOne = <B extends A>(item: B): Either<Refusal, EventPayload<B>> => {
     try {
-      return encodePayload(idOf(item), item, toBody(item), limit)
+      return write(idOf(item), item, limit)
     } catch {
-      return left(invalid(item, THREW))
+      return left(
+        invalid(item, [{ path: '', message: `could not be encoded: ${name} or idOf throws an error` }]),
+      )
     }
   }
-  return (source) =>
+  return <B extends A, L = never>(source: ObservableEither<L, B>) =>
     source.pipe(
       map((each) => {
         assertEither('encode', each)

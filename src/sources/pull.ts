@@ -1,10 +1,13 @@
 import { Observable, Subject, tap } from 'rxjs'
 import type { OperatorFunction } from 'rxjs'
 import { nextTurn, systemClock } from '../core/clock.ts'
-import type { Clock } from '../core/clock.ts'
+import type { Cancel, Clock } from '../core/clock.ts'
+import { isRecord } from '../core/json.ts'
 import { checkOptions, wholeNumber } from '../core/options.ts'
-import { abandoned } from '../core/outcome.ts'
-import { callSafely } from '../log/listeners.ts'
+import { abandoned, isOutcome } from '../core/outcome.ts'
+import { isRefusal } from '../core/refusal.ts'
+import { isBatch } from '../event/payload.ts'
+import { callSafely, listeners } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 
 /** How much may be in a pipeline that is fed by `pull`. */
@@ -12,17 +15,40 @@ export interface PullOptions<R> {
   /** Items that are in the pipeline and have not come out, at most. Default 1,000. */
   readonly window?: number
   /**
-   * How many items came out with this output. Default 1, for pipelines with one output for each item. For a stream of batches
-   * it is the number of members; then the window must hold a batch, or each batch waits for its delay.
+   * How many items came out with this output. Default: the members of a batch and of its outcome or refusal, and 1 for everything else. With
+   * batches the window must hold a batch, or each batch waits for its delay.
    */
   readonly creditOf?: (output: R) => number
-  /** Gets an item that arrives after an unsubscribe, and an error of the source's `return`. */
+  /**
+   * Gets an item that arrives after an unsubscribe, an error of the source's `return`, and a warning, once, if nothing came out for 10 s while
+   * the window is used up. All of them go to the debug log too (`DEBUG=headrace:*`).
+   */
   readonly onEvent?: Listener
   readonly clock?: Clock
 }
 
 /** Items between two turns of the event loop, at most: a source that never waits would block all I/O. */
 const ITEMS_PER_TURN = 256
+
+/** Milliseconds without an output, while the window is used up, until there is a warning. */
+const STANDSTILL = 10_000
+
+/** What an output is about: the item of an outcome or of a `Skipped`, the input of a refusal, the right side of an `Either`. */
+const subjectOf = (output: unknown): unknown => {
+  if (isOutcome(output)) return output.item
+  if (isRefusal(output)) return output.input
+  if (!isRecord(output)) return output
+  if (output['_tag'] === 'Skipped') return output['item']
+  if (output['_tag'] === 'Right') return output['right']
+  return output['_tag'] === 'Left' ? subjectOf(output['left']) : output
+}
+
+const standstill = (window: number): string =>
+  `nothing came out for 10 s, and the window of ${String(window)} items is used up: the sink is slow or down, or an operator drops or joins items (use filterRight, or give creditOf)`
+
+/** A batch may hold batches. */
+const countOf = (item: unknown): number =>
+  isBatch(item) ? item.items.reduce<number>((sum, member) => sum + countOf(member), 0) : 1
 
 const iteratorOf = <T>(iterable: AsyncIterable<T> | Iterable<T>): AsyncIterator<T> | Iterator<T> =>
   typeof iterable === 'object' && Symbol.asyncIterator in iterable
@@ -33,9 +59,10 @@ const iteratorOf = <T>(iterable: AsyncIterable<T> | Iterable<T>): AsyncIterator<
  * Feeds a pipeline from an iterable, and takes the next item only while fewer than `window` items are in the pipeline. RxJS has no
  * backpressure (`from(iterable)` reads as fast as it can), so sources that can wait enter a pipeline here.
  *
- * The pipeline must have an output for every item. One that filters items out keeps their credit, and the source stops when
- * the window is used up. When the source ends or fails, the pipeline is completed and drains, and only then the result
- * completes, or fails with the source's error. Unsubscribing, or a pipeline that ends early, calls the source's `return`.
+ * The pipeline must have an output for every item, or for every batch of them. One that drops items keeps their credit, and the source stops
+ * when the window is used up: then there is a warning (see `onEvent`). When the source ends or fails, the pipeline is completed and drains,
+ * and only then the result completes, or fails with the source's error. Unsubscribing, or a pipeline that ends early, calls the source's
+ * `return`.
  *
  * @throws ConfigError if the window is not a whole number of at least 1.
  *
@@ -51,7 +78,8 @@ export const pull = <T, R>(
   pipeline: OperatorFunction<T, R>,
   options: PullOptions<R> = {},
 ): Observable<R> => {
-  const { window = 1_000, creditOf = () => 1, onEvent, clock = systemClock } = options
+  const { window = 1_000, onEvent, clock = systemClock } = options
+  const { creditOf = (output: R): number => countOf(subjectOf(output)) } = options
   checkOptions('window of pull', wholeNumber('items', 1), window)
 
   return new Observable<R>((subscriber) => {
@@ -61,14 +89,32 @@ export const pull = <T, R>(
     let isOver = false
     let failure: { readonly error: unknown } | undefined
     let hasRoom = (): void => undefined
+    let fullSince = 0
+    let cancelWarning: Cancel | undefined
+    let isWarned = false
+    const report = listeners({ logger: false, ...(onEvent && { onEvent }) })
+    const defect = (where: string, error: unknown): void =>
+      report({ _tag: 'Defect', at: clock.now(), where, error })
 
     const release = (output: R): void => {
       inPipeline -= creditOf(output)
       hasRoom()
     }
 
+    /** One timer, and not one for each item that waits. */
+    const watch = (): void => {
+      cancelWarning = undefined
+      if (inPipeline < window || isOver || isWarned) return
+      const rest = fullSince + STANDSTILL - clock.monotonic()
+      if (rest > 0) cancelWarning = clock.schedule(rest, watch)
+      else {
+        isWarned = true
+        defect('pull', new Error(standstill(window)))
+      }
+    }
+
     const receive = (item: T): void => {
-      if (isOver) onEvent?.({ _tag: 'Ended', at: clock.now(), outcome: abandoned(item, 0, undefined) })
+      if (isOver) report({ _tag: 'Ended', at: clock.now(), outcome: abandoned(item, 0, undefined) })
       else {
         inPipeline++
         items.next(item)
@@ -77,6 +123,8 @@ export const pull = <T, R>(
 
     const nextItem = async (taken: number): Promise<IteratorResult<T, unknown>> => {
       while (inPipeline >= window) {
+        fullSince = clock.monotonic()
+        if (cancelWarning === undefined) watch()
         await new Promise<void>((resolve) => {
           hasRoom = resolve
         })
@@ -104,12 +152,13 @@ export const pull = <T, R>(
     }
 
     subscriber.add(() => {
+      cancelWarning?.()
       if (isOver) return
       isOver = true
       callSafely(
         () => iterator.return?.(),
         undefined,
-        (error) => onEvent?.({ _tag: 'Defect', at: clock.now(), where: 'pull: return of the source', error }),
+        (error) => defect('pull: return of the source', error),
       )
     })
     subscriber.add(

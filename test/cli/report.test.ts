@@ -79,7 +79,7 @@ test('a wait is told in short, and no id steers the terminal', () => {
 })
 
 test('what is refused is told without its values, and on stderr wherever the data goes', () => {
-  const message = '70000 bytes of JSON, the limit is 64000: send less with the event'
+  const message = '70000 bytes, the limit is 64000: send less with the event'
   const report = { t: 'refused', line: 2, reason: 'tooLarge', faults: [{ path: '', message }] } as const
   expect(refusalReport(2, tooLarge({ secret: 1 }, 64_000, 70_000, 'm1'))).toEqual(report)
   const faults = [{ path: 'a', message: 'b' }]

@@ -4,6 +4,7 @@ import { connect } from 'node:tls'
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
+import type { EventPayload } from '../../src/event/payload.ts'
 import { webhook } from '../../src/http/webhook.ts'
 import type { WebhookOptions } from '../../src/http/webhook.ts'
 import { secretFrom } from '../../src/signing/secret.ts'
@@ -38,6 +39,23 @@ describe('the request of a webhook', () => {
       'content-type': 'application/json',
       'user-agent': 'headrace/1.0',
       'content-length': String(event.byteLength),
+    })
+  })
+
+  it('has the bytes and the Content-Type of another format, signed', async () => {
+    const receiver = await receive()
+    const bytes = Buffer.from([0, 255, 10, 128])
+    const payload: EventPayload<string> = {
+      ...{ id: 'p1', items: ['p'], byteLength: bytes.length, text: bytes.toString('base64') },
+      ...{ contentType: 'application/x-protobuf', encoding: 'base64' },
+    }
+    await deliverOnce(sinkTo({ url: receiver.url, secret: 'of the sink' }), payload)
+    const [request] = receiver.received
+    expect(Buffer.from(request?.body ?? '').equals(bytes)).toBe(true)
+    expect(request?.headers).toMatchObject({
+      'content-type': 'application/x-protobuf',
+      'content-length': '4',
+      'x-signature': createHmac('sha1', 'of the sink').update(bytes).digest('hex'),
     })
   })
 

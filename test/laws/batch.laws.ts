@@ -1,17 +1,23 @@
 /** The laws of `batch`: random settings and commands, played on a virtual clock, and laws over the trace. */
 import * as fc from 'fast-check'
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { Subject } from 'rxjs'
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { from, map, Subject } from 'rxjs'
 import { describe, it } from 'vitest'
 import type { ObservableEither } from '../../src/core/outcome.ts'
-import type { TooLarge } from '../../src/core/refusal.ts'
+import type { Refusal, Threw, TooLarge } from '../../src/core/refusal.ts'
 import { bodyOf, frameBytes } from '../../src/event/payload.ts'
-import type { BatchPayload, ClosedBy, EventPayload, Payload } from '../../src/event/payload.ts'
-import { batch, type BatchOptions } from '../../src/operators/batch.ts'
+import type { BatchPayload, ClosedBy, EventPayload, ItemBatch, Payload } from '../../src/event/payload.ts'
+import { batch } from '../../src/operators/batch.ts'
+import type { BatchOptions, ItemBatchOptions } from '../../src/operators/batch.ts'
+import { lift } from '../../src/operators/rightSide.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { holds, law, type PlainLaw, same } from '../support/check.ts'
 
-type Settings = Required<Pick<BatchOptions, 'maxCount' | 'maxBytes' | 'maxDelay' | 'delayFrom' | 'frame'>>
+type Settings = Required<Pick<BatchOptions, 'maxCount' | 'maxBytes' | 'maxDelay' | 'delayFrom' | 'frame'>> & {
+  /** Bytes between two members. */
+  readonly comma: 0 | 1
+}
 
 type End = 'complete' | 'error' | 'teardown'
 
@@ -61,7 +67,7 @@ const settings: fc.Arbitrary<Settings> = fc
       { prefix: '', suffix: '' },
     ),
   })
-  .map(({ room, ...rest }) => ({ ...rest, maxBytes: frameBytes(rest.frame) + room }))
+  .map(({ room, ...rest }) => ({ ...rest, comma: 1, maxBytes: frameBytes(rest.frame) + room }))
 
 interface WorldOptions {
   /** Whether commands come from within emissions too. Default false. */
@@ -292,7 +298,9 @@ const accepted = (trace: Trace, settings: Settings): ReadonlyArray<Item> =>
 const numbers = (items: ReadonlyArray<Item>): ReadonlyArray<number> => items.map((item) => item.n)
 
 const bytesOf = (items: ReadonlyArray<Item>, settings: Settings): number =>
-  frameBytes(settings.frame) + items.reduce((sum, item) => sum + item.size, 0) + items.length - 1
+  frameBytes(settings.frame) +
+  items.reduce((sum, item) => sum + item.size, 0) +
+  settings.comma * (items.length - 1)
 
 /** Why this batch was allowed to close when it did; `next` is the item after it. */
 const mayClose = (
@@ -308,7 +316,10 @@ const mayClose = (
     case 'count':
       return batch.items.length === settings.maxCount
     case 'bytes':
-      return bytes === settings.maxBytes || (next !== undefined && bytes + 1 + next.size > settings.maxBytes)
+      return (
+        bytes === settings.maxBytes ||
+        (next !== undefined && bytes + settings.comma + next.size > settings.maxBytes)
+      )
     case 'delay':
       return settings.delayFrom === 'firstItem'
         ? batch.at === first + settings.maxDelay
@@ -468,12 +479,99 @@ const laws = [
   }),
 ]
 
-export const batchLaws = (make: BatchUnderTest): ReadonlyArray<PlainLaw> =>
+export const batchLaws = (make: BatchUnderTest, fixed: Partial<Settings> = {}): ReadonlyArray<PlainLaw> =>
   laws.map(({ id, options, check }) =>
     law(
       id,
-      fc.property(world(options), (asked) => check(play(make, asked), asked, (other) => play(make, other))),
+      fc.property(world({ ...options, fixed: { ...options.fixed, ...fixed } }), (asked) =>
+        check(play(make, asked), asked, (other) => play(make, other)),
+      ),
     ),
   )
 
+export type ItemBatchUnderTest = <A>(
+  options: ItemBatchOptions<A>,
+) => <L>(source: ObservableEither<L, A>) => ObservableEither<L | Refusal | Threw, ItemBatch<A>>
+
+/** What has no envelope and no commas. */
+const bare = { frame: { prefix: '', suffix: '' }, comma: 0 } as const
+
+/** A batch of any items, played with payloads as items: the laws are the same. */
+const asItems =
+  (make: ItemBatchUnderTest): BatchUnderTest =>
+  ({ frame: _, ...options } = {}) =>
+  <L, A>(source: ObservableEither<L, Payload<A>>) =>
+    source.pipe(
+      make<Payload<A>>({ ...options, sizeOf: ({ byteLength }) => byteLength }),
+      map((each): Either<L | TooLarge, BatchPayload<A>> => {
+        if (each._tag === 'Left') {
+          const refusal = each.left as L | TooLarge
+          const isLarge = typeof refusal === 'object' && refusal !== null && '_tag' in refusal
+          return left(isLarge ? { ...refusal, id: (refusal.input as Payload<A>).id } : refusal)
+        }
+        const { items: payloads, ...rest } = each.right
+        const items = payloads.flatMap((payload) => payload.items)
+        const text = payloads.map((payload) => payload.text).join('')
+        // One member stands for all of them, so that the body is what was measured.
+        const whole = { id: 'whole', items: [items[0] as A] as const, text, byteLength: rest.byteLength }
+        return right({ ...rest, items, members: [whole], frame: bare.frame })
+      }),
+    )
+
+interface Sized {
+  readonly n: number
+  readonly size: number | 'throw'
+}
+
+/** `Refusal` for what has no size, `TooLarge` for what is too large, or the numbers of a batch. */
+const playItems = (make: ItemBatchUnderTest, items: ReadonlyArray<Sized>): ReadonlyArray<unknown> => {
+  const told: unknown[] = []
+  const sizeOf = ({ size }: Sized): number => {
+    if (size === 'throw') throw new Error('planted')
+    return size
+  }
+  from(items)
+    .pipe(lift(), make({ sizeOf, maxCount: 3, maxBytes: 20, clock: virtualClock() }))
+    .subscribe({
+      next: (each) => {
+        if (each._tag === 'Right') told.push(each.right.items.map(({ n }) => n))
+        else told.push([each.left._tag, 'input' in each.left && (each.left.input as Sized).n])
+      },
+      error: (error: unknown) => told.push(error),
+    })
+  return told
+}
+
+const hasSize = ({ size }: Sized): boolean => typeof size === 'number' && Number.isFinite(size) && size >= 0
+
+export const itemBatchLaws = (make: ItemBatchUnderTest): ReadonlyArray<PlainLaw> => [
+  ...batchLaws(asItems(make), bare),
+  law(
+    'B16 a wrong answer of sizeOf costs its item only',
+    fc.property(
+      fc.array(
+        fc.oneof(
+          { weight: 3, arbitrary: fc.integer({ min: 0, max: 22 }) },
+          fc.constantFrom<Sized['size']>(NaN, -1, Infinity, 'throw', undefined as never, '5' as never),
+        ),
+        { maxLength: 20 },
+      ),
+      (sizes) => {
+        const items = sizes.map((size, n) => ({ n, size }))
+        const told = playItems(make, items)
+        const bad = items.filter((item) => !hasSize(item))
+        const isBad = (each: unknown): boolean =>
+          Array.isArray(each) && (each[0] === 'Invalid' || each[0] === 'Threw')
+        same(
+          told.filter(isBad),
+          bad.map(({ n, size }) => [size === 'throw' ? 'Threw' : 'Invalid', n]),
+        )
+        const others = told.filter((each) => !isBad(each))
+        same(others, playItems(make, items.filter(hasSize)))
+      },
+    ),
+  ),
+]
+
 describe('batch keeps the law', () => it.each(batchLaws(batch))('$id', ({ check }) => check()))
+describe('with sizeOf too', () => it.each(itemBatchLaws(batch))('$id', ({ check }) => check()))

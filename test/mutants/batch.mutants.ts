@@ -1,13 +1,18 @@
 /** A second, plainer batch with one bug at a time. A law must find each. */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { Observable } from 'rxjs'
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { Observable, tap } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/core/clock.ts'
 import { jsonArrayFrame, frameBytes } from '../../src/event/payload.ts'
 import type { BatchPayload, ClosedBy, Payload } from '../../src/event/payload.ts'
 import type { ObservableEither } from '../../src/core/outcome.ts'
-import { tooLarge, type TooLarge } from '../../src/core/refusal.ts'
-import { batchLaws, type BatchUnderTest } from '../laws/batch.laws.ts'
+import { tooLarge } from '../../src/core/refusal.ts'
+import type { TooLarge } from '../../src/core/refusal.ts'
+import { batch } from '../../src/operators/batch.ts'
+import { mapRight } from '../../src/operators/rightSide.ts'
+import { batchLaws, itemBatchLaws } from '../laws/batch.laws.ts'
+import type { BatchUnderTest, ItemBatchUnderTest } from '../laws/batch.laws.ts'
 
 /** The law that each one breaks, and how. */
 const bugs = {
@@ -172,6 +177,59 @@ describe('the laws of batch', () => {
   const mutants = (Object.keys(bugs) as Bug[]).map((bug) => ({ bug, law: bugs[bug][0], what: bugs[bug][1] }))
   it.each(mutants)('$law finds one that $what', ({ bug, law }) => {
     const laws = batchLaws(batchWith(bug)).filter(({ id }) => id.startsWith(`${law} `))
+    expect(laws.some(({ fails }) => fails())).toBe(true)
+  })
+})
+
+/** Batches of items with one bug at a time. */
+const itemBugs: ReadonlyArray<readonly [string, string, ItemBatchUnderTest]> = [
+  [
+    'B16',
+    'counts a wrong answer as 0',
+    (options) =>
+      batch({
+        ...options,
+        sizeOf: (item) => {
+          try {
+            const size = options.sizeOf(item)
+            return size >= 0 ? size : 0
+          } catch {
+            return 0
+          }
+        },
+      }),
+  ],
+  [
+    'B16',
+    'ends the stream when sizeOf throws',
+    (options) => (source) =>
+      source.pipe(
+        tap((each) => each._tag === 'Right' && options.sizeOf(each.right)),
+        batch(options),
+      ),
+  ],
+  [
+    'B5',
+    'counts an envelope',
+    (options) => batch({ ...options, sizeOf: (item) => options.sizeOf(item) + 1 }),
+  ],
+  [
+    'B1',
+    'joins what is left in the order of size',
+    (options) => (source) =>
+      source.pipe(
+        batch(options),
+        mapRight((each) => ({
+          ...each,
+          items: [...each.items].sort((a, b) => options.sizeOf(a) - options.sizeOf(b)),
+        })),
+      ),
+  ],
+]
+
+describe('the laws of a batch of items', () => {
+  it.each(itemBugs)('%s finds one that %s', (id, _, make) => {
+    const laws = itemBatchLaws(make).filter((law) => law.id.startsWith(`${id} `))
     expect(laws.some(({ fails }) => fails())).toBe(true)
   })
 })

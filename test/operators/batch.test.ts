@@ -1,7 +1,19 @@
 import type { ObservableEither } from '../../src/core/outcome.ts'
-import type { TooLarge } from '../../src/core/refusal.ts'
-import { frameBytes, bytesOf, bodyOf } from '../../src/event/payload.ts'
-import type { BatchPayload, EventPayload, FixedFrame, Frame, Payload } from '../../src/event/payload.ts'
+import type { Refusal, Threw, TooLarge } from '../../src/core/refusal.ts'
+import { deliver } from '../../src/operators/deliver.ts'
+import { lift } from '../../src/operators/rightSide.ts'
+import { sink } from '../../src/sink/fromFunction.ts'
+import { memory } from '../../src/sink/memory.ts'
+import type { Sink } from '../../src/sink/sink.ts'
+import { frameBytes, bytesOf, bodyOf, jsonArrayFrame } from '../../src/event/payload.ts'
+import type {
+  BatchPayload,
+  EventPayload,
+  FixedFrame,
+  Frame,
+  ItemBatch,
+  Payload,
+} from '../../src/event/payload.ts'
 import { batch } from '../../src/operators/batch.ts'
 import type { BatchOptions } from '../../src/operators/batch.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
@@ -185,5 +197,50 @@ describe('the types of batch', () => {
     >()
     // @ts-expect-error what is batched has been encoded
     expectTypeOf(batch()).toBeCallableWith(of(right(5)))
+  })
+})
+
+describe('batch of any items', () => {
+  const frames = [Buffer.from([1]), Buffer.from([2, 3]), Buffer.from([4, 5, 6]), Buffer.from([7])]
+
+  it('gathers them as they are, for a sink that takes such batches', () => {
+    const taken: Array<ItemBatch<Buffer>> = []
+    const bulk = sink('bulk', async (many: ItemBatch<Buffer>) => void taken.push(many))
+    const options = { maxBytes: 4, newId: () => 'b' }
+    from(frames)
+      .pipe(lift(), batch({ ...options, sizeOf: (frame) => frame.length }), deliver(bulk))
+      .subscribe()
+    expect(taken).toEqual([
+      { id: 'b', items: frames.slice(0, 2), byteLength: 3, closedBy: 'bytes' },
+      { id: 'b', items: frames.slice(2), byteLength: 4, closedBy: 'bytes' },
+    ])
+    expect(taken[0]?.items[0]).toBe(frames[0])
+  })
+
+  it('hands back the items that were not emitted', () => {
+    const back: Array<ReadonlyArray<Buffer>> = []
+    concat(from(frames), NEVER)
+      .pipe(
+        lift(),
+        batch({
+          sizeOf: ({ length }: Buffer) => length,
+          clock: virtualClock(),
+          abandoned: (items) => back.push(items),
+        }),
+      )
+      .subscribe()
+      .unsubscribe()
+    expect(back).toEqual([frames])
+  })
+
+  it('has types that say so', () => {
+    const source: ObservableEither<'ended', Date> = NEVER
+    const many = source.pipe(batch({ sizeOf: (date) => date.getTime() }))
+    expectTypeOf(many).toEqualTypeOf<ObservableEither<'ended' | Refusal | Threw, ItemBatch<Date>>>()
+    const hook: Sink<Payload<unknown>> = memory()
+    // @ts-expect-error a webhook takes payloads
+    many.pipe(deliver(hook))
+    // @ts-expect-error an envelope is for JSON
+    batch({ sizeOf: () => 1, frame: jsonArrayFrame })
   })
 })

@@ -1,13 +1,19 @@
 import { from, lastValueFrom, of, toArray, type Observable } from 'rxjs'
 import { TestScheduler } from 'rxjs/testing'
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { expect, expectTypeOf, it } from 'vitest'
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { describe, expect, expectTypeOf, it, test } from 'vitest'
 import { Event } from '../../src/event/event.ts'
 import type { EventPayload } from '../../src/event/payload.ts'
 import { callBytes } from '../../src/event/limits.ts'
 import { callOf } from '../../src/event/call.ts'
 import { toWebhookBody } from '../../src/event/webhookBody.ts'
+import { bodyOf, bytesOf, encodePayload } from '../../src/event/payload.ts'
+import { batch } from '../../src/operators/batch.ts'
 import { encode } from '../../src/operators/encode.ts'
+import { lift } from '../../src/operators/rightSide.ts'
+import { sign } from '../../src/operators/sign.ts'
+import { verifyRaw } from '../../src/signing/verify.ts'
 import { validate } from '../../src/operators/validate.ts'
 import type { ObservableEither } from '../../src/core/outcome.ts'
 import { type Refusal, show } from '../../src/core/refusal.ts'
@@ -45,7 +51,7 @@ it('refuses what is too large or no JSON, and its neighbours go on', async () =>
   )
   expect(results.map(shown)).toEqual([
     'a {"x":1}',
-    '58 bytes of JSON, the limit is 20: send less with the event',
+    '58 bytes, the limit is 20: send less with the event',
     'is a BigInt: write it as a string',
     'd {}',
   ])
@@ -100,4 +106,127 @@ it('infers what comes out', () => {
   expectTypeOf(other).toEqualTypeOf<ObservableEither<'gone' | Refusal, EventPayload<{ a: string }>>>()
   // @ts-expect-error what comes in is no event
   from([right<never, { a: string }>({ a: '' })]).pipe(encode(toWebhookBody))
+})
+
+describe('refuses what JSON would bend, with its path', () => {
+  const deep = (levels: number): unknown => (levels === 0 ? 1 : { in: deep(levels - 1) })
+  test.each<[string, unknown, string]>([
+    ['a Map', { by: new Map([[1, 2]]) }, 'by: is a Map, which JSON cannot hold: use Object.fromEntries'],
+    ['a Set', { list: [0, new Set([1])] }, 'list[1]: is a Set, which JSON cannot hold: use an array'],
+    ['bytes', { pdf: Buffer.from('a') }, 'pdf: is binary data: write it as text, such as base64'],
+    ['NaN', { price: NaN }, 'price: is NaN or infinite: JSON has no such number'],
+    ['Infinity', [1, -Infinity], '[1]: is NaN or infinite: JSON has no such number'],
+    ['an invalid Date', { at: new Date(NaN) }, 'at: is an invalid Date'],
+    ['a key of its own __proto__', JSON.parse('{"a":{"__proto__":1}}'), 'a.__proto__: is a key that'],
+    ['what is too deep', deep(257), 'is nested deeper than 256 levels: flatten it'],
+    ['a BigInt', { n: 1n }, 'n: is a BigInt: write it as a string'],
+    ['a Map as the body', new Map(), 'is a Map, which JSON cannot hold: use Object.fromEntries'],
+    ['all at once', { a: NaN, b: 1n }, 'a: is NaN or infinite: JSON has no such number; b: is a BigInt'],
+  ])('%s', async (_, body, words) => {
+    const [refused, next] = await all(
+      of(body, { ok: 1 }).pipe(
+        lift(),
+        encode((item) => item),
+      ),
+    )
+    if (refused === undefined || next === undefined) throw new Error('something was lost')
+    expect(shown(refused)).toContain(words)
+    expect(next._tag).toBe('Right')
+  })
+
+  it('writes what JSON writes without loss as JSON.stringify does', () =>
+    fc.assert(
+      fc.property(
+        fc.dictionary(
+          fc.string(),
+          fc.oneof(fc.jsonValue(), fc.date({ noInvalidDate: true }), fc.constant(undefined)),
+        ),
+        (body) => {
+          const { ['__proto__']: _, ...plain } = body
+          const written = encodePayload('m1', body, plain)
+          expect(written).toMatchObject(right({ text: JSON.stringify(plain) }))
+        },
+      ),
+    ))
+
+  it('has more room for values where the limit has more room for bytes', async () => {
+    const body = Array.from({ length: 300_000 }, () => 1)
+    const [large] = await all(
+      of(body).pipe(
+        lift(),
+        encode((item) => item, { limit: 1_000_000 }),
+      ),
+    )
+    expect(large?._tag).toBe('Right')
+  })
+})
+
+describe('another format', () => {
+  const pdf = { toBytes: (item: Uint8Array) => item, contentType: 'application/pdf' }
+
+  it('keeps the exact bytes through a store, and their signature', async () =>
+    fc.assert(
+      fc.asyncProperty(fc.uint8Array(), async (bytes) => {
+        const [each] = await all(of(bytes).pipe(lift(), encode(pdf), sign('s')))
+        if (each?._tag !== 'Right') throw new Error('refused')
+        const { items: _, ...payload } = each.right
+        const again = { ...(JSON.parse(JSON.stringify(payload)) as typeof payload), items: [0] as const }
+        expect(Buffer.from(bytesOf(again, 0)).equals(bytes)).toBe(true)
+        expect(again).toMatchObject({ byteLength: bytes.length, contentType: 'application/pdf' })
+        expect(verifyRaw('s', bytes, again.signature)._tag).toBe('Right')
+      }),
+    ))
+
+  it('sends a string as UTF-8, without base64', async () => {
+    const xml = { toBytes: (item: string) => `<a>${item}</a>`, contentType: 'text/xml; charset=utf-8' }
+    const [each] = await all(of('é').pipe(lift(), encode({ ...xml, idOf: (item) => item })))
+    expect(each).toEqual(
+      right({
+        id: 'é',
+        items: ['é'],
+        text: '<a>é</a>',
+        byteLength: 9,
+        contentType: 'text/xml; charset=utf-8',
+      }),
+    )
+  })
+
+  it('refuses an item whose bytes are too many, are none, or throw', async () => {
+    const format = {
+      toBytes: (n: number): string => {
+        if (n === 1) throw new Error('hunter2')
+        return n === 2 ? (5 as unknown as string) : 'x'.repeat(n)
+      },
+      contentType: 'text/plain',
+      limit: 4,
+    }
+    const each = await all(of(1, 2, 3, 5).pipe(lift(), encode(format)))
+    expect(each.map((one) => (one._tag === 'Left' ? show(one.left) : one.right.text))).toEqual([
+      'could not be encoded: toBytes or idOf throws an error',
+      'toBytes must answer a Uint8Array or a string, got a number',
+      'xxx',
+      '5 bytes, the limit is 4: send less with the event',
+    ])
+  })
+
+  it('has no body as text, and cannot be joined', async () => {
+    const encoded = of(Buffer.from([255])).pipe(lift(), encode({ ...pdf, idOf: () => 'p1' }))
+    const [each] = await all(encoded)
+    if (each?._tag !== 'Right') throw new Error('refused')
+    expect(() => bodyOf(each.right, 0)).toThrow('bodyOf: the body is no text: use bytesOf')
+    await expect(all(encoded.pipe(batch()))).rejects.toThrow(
+      new TypeError('batch: joins JSON, and the payload is application/pdf: give sizeOf'),
+    )
+    const [many] = await all(encoded.pipe(batch({ sizeOf: ({ byteLength }) => byteLength })))
+    expect(many).toMatchObject(right({ items: [each.right], byteLength: 1, closedBy: 'end' }))
+  })
+
+  test.each([undefined, {}, { toBytes: 1, contentType: 'a/b' }])('%j is none', (format) =>
+    expect(() => encode(format as never)).toThrow(/^encode: expected a function for the body/),
+  )
+  test.each([undefined, '', 'text', 'a/b\r\nX: 1', 'a/é'])('%j is no content type', (contentType) =>
+    expect(() => encode({ toBytes: String, contentType: contentType as never })).toThrow(
+      /^encode: contentType must be one/,
+    ),
+  )
 })

@@ -92,6 +92,9 @@ test('validate refuses what is no io-ts codec', () => {
 test('batch wants payloads', async () =>
   expect(await errorOf(of(right({ a: 1 } as never)).pipe(batch()))).toMatch(/put encode\(\) before it/))
 
+test('batch wants a function for sizeOf', () =>
+  expect(() => untyped(batch)({ sizeOf: 5 })).toThrow(/sizeOf of batch.* must be a function/))
+
 describe('combinators', () => {
   test.each([
     ['firstSuccess', firstSuccess],

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { of } from 'rxjs'
 import { describe, expect, it, onTestFinished, test } from 'vitest'
-import type { BatchPayload, EventPayload } from '../../src/event/payload.ts'
+import type { BatchPayload, EventPayload, ItemBatch } from '../../src/event/payload.ts'
 import { bodyOf } from '../../src/event/payload.ts'
 import { batch } from '../../src/operators/batch.ts'
 import { encode } from '../../src/operators/encode.ts'
@@ -67,7 +67,7 @@ type Order = t.TypeOf<typeof Order>
 const order: Order = { id: 'o1', at: new Date(1_700_000_000_000) }
 
 describe('with an io-ts codec', () => {
-  test('a Date comes back as a Date: of the item itself, of a payload, of a batch', () => {
+  test('a Date comes back as a Date: of the item itself, of a payload, of a batch of each', () => {
     expect(through(jsonCodec<Order>(Order), order)).toEqual(order)
     const single: EventPayload<Order> = { id: 'm', items: [order], text: '{}', byteLength: 2 }
     expect(through(jsonCodec<EventPayload<Order>>(Order), single)).toEqual(single)
@@ -76,6 +76,10 @@ describe('with an io-ts codec', () => {
       frame: { prefix: '[', suffix: ']' },
     }
     expect(through(jsonCodec<BatchPayload<Order>>(Order), many)).toEqual(many)
+    const any: ItemBatch<Order> = { id: 'b', items: [order], byteLength: 1, closedBy: 'end' }
+    expect(through(jsonCodec<ItemBatch<Order>>(Order), any)).toEqual(any)
+    const ofPayloads: ItemBatch<EventPayload<Order>> = { ...any, items: [single] }
+    expect(through(jsonCodec<ItemBatch<EventPayload<Order>>>(Order), ofPayloads)).toEqual(ofPayloads)
   })
 
   test('a text that is no such item is refused with its path', () =>

@@ -1,9 +1,15 @@
-import { concatMap, map, mergeMap, Subject, take, tap, throwError, timer, toArray } from 'rxjs'
-import type { Observable } from 'rxjs'
+import { concatMap, filter, map, mergeMap, pipe, Subject, take, tap, throwError, timer, toArray } from 'rxjs'
+import type { Observable, OperatorFunction } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
 import { toScheduler } from '../../src/core/clock.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
+import { batch } from '../../src/operators/batch.ts'
+import { deliver } from '../../src/operators/deliver.ts'
+import { encode } from '../../src/operators/encode.ts'
+import { filterRight, lift, mapRight } from '../../src/operators/rightSide.ts'
+import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
+import { memory } from '../../src/sink/memory.ts'
 import { pull } from '../../src/sources/pull.ts'
 import { push } from '../../src/sources/push.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
@@ -206,6 +212,111 @@ describe('pull', () => {
     })
     await turn()
     expect(came).toEqual([1, 2, 3])
+  })
+
+  describe('counts by default', () => {
+    const numbers = Array.from({ length: 3_000 }, (_, n) => n)
+    const body = (n: number): object => ({ n })
+    const fails = (): number => {
+      throw new Error('planted')
+    }
+    const bySize = batch({ sizeOf: (_: number) => 1, maxCount: 7 })
+    const pipelines: ReadonlyArray<readonly [string, OperatorFunction<number, unknown>]> = [
+      [
+        'an item that was skipped',
+        pipe(
+          lift<number>(),
+          filterRight((n) => n % 2 === 0),
+          deliver(memory()),
+        ),
+      ],
+      ['one that a function threw for', pipe(lift<number>(), mapRight(fails), deliver(memory()))],
+      [
+        'one that was refused',
+        pipe(
+          lift<number>(),
+          encode(() => 5),
+          deliver(memory()),
+        ),
+      ],
+      [
+        'the members of a batch',
+        pipe(lift<number>(), encode(body), batch({ maxCount: 7 }), deliver(memory())),
+      ],
+      ['the items of a batch of any', pipe(lift<number>(), bySize, deliver(memory()))],
+      ['batches without an outcome', pipe(lift<number>(), bySize)],
+      [
+        'batches that were skipped',
+        pipe(
+          lift<number>(),
+          bySize,
+          filterRight(() => false),
+          deliver(memory()),
+        ),
+      ],
+      [
+        'batches of batches',
+        pipe(lift<number>(), bySize, batch({ sizeOf: () => 1, maxCount: 2 }), deliver(memory())),
+      ],
+      [
+        'batches that were refused',
+        pipe(lift<number>(), bySize, deliver(memory(), { outbox: memoryOutbox({ maxBytes: 1 }) })),
+      ],
+    ]
+    it.each(pipelines)('%s', async (_, pipeline) => {
+      let last = -1
+      const counted = function* (): Iterable<number> {
+        for (const n of numbers) yield (last = n)
+      }
+      // Without the credits it would stop at 20.
+      await all(pull(counted(), pipeline, { window: 20, clock: virtualClock() }))
+      expect(last).toBe(2_999)
+    })
+  })
+
+  describe('a standstill', () => {
+    const stalled = (pipeline: OperatorFunction<number, unknown>, clock = virtualClock()) => {
+      const told: string[] = []
+      const onEvent = (event: LogEvent): void => {
+        if (event._tag === 'Defect')
+          told.push(`${String(clock.monotonic())} ${event.where}: ${String(event.error)}`)
+      }
+      const subscription = pull([1, 2, 3, 4, 5, 6], pipeline, { window: 2, clock, onEvent }).subscribe()
+      return { clock, told, subscription }
+    }
+    it('is told once, 10 s after the last movement, and says what to do', async () => {
+      const { clock, told, subscription } = stalled(filter((n: number) => n === 1))
+      await clock.advance(9_999)
+      expect(told).toEqual([])
+      await clock.advance(1)
+      expect(told).toEqual([
+        expect.stringMatching(
+          /^10000 pull: Error: nothing came out for 10 s, .* 2 items .* filterRight, or give creditOf/,
+        ),
+      ])
+      await clock.advance(100_000)
+      expect(told).toHaveLength(1)
+      subscription.unsubscribe()
+      expect(clock.pending()).toBe(0)
+    })
+
+    it('is no pipeline that is only slow', async () => {
+      const clock = virtualClock()
+      const { told } = stalled(
+        concatMap((n: number) => timer(9_000, toScheduler(clock)).pipe(map(() => n))),
+        clock,
+      )
+      await clock.advance(60_000)
+      expect([told, clock.pending()]).toEqual([[], 0])
+    })
+
+    it('leaves no timer behind', async () => {
+      const { clock, subscription } = stalled(filter(() => false))
+      await clock.advance(1)
+      expect(clock.pending()).toBe(1)
+      subscription.unsubscribe()
+      expect(clock.pending()).toBe(0)
+    })
   })
 
   it.each([0, -1, 2.5, NaN])('refuses a window of %s', (window) =>

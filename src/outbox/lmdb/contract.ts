@@ -7,7 +7,7 @@ import { isRecord } from '../../core/json.ts'
 import { decodeOptions, option, optional, strict, text, wholeNumber } from '../../core/options.ts'
 import type { Option } from '../../core/options.ts'
 import type { Full } from '../../core/refusal.ts'
-import type { Payload } from '../../event/payload.ts'
+import type { ItemBatch, Payload } from '../../event/payload.ts'
 import { isOutbox } from '../outbox.ts'
 import type { Entry, Outbox, OutboxStats } from '../outbox.ts'
 
@@ -22,8 +22,13 @@ export interface ItemCodec<A> {
   readonly kind?: string
 }
 
-/** An io-ts codec of what an outbox holds: of the items of its payloads, or of its items themselves. */
-export type CodecOf<A> = A extends Payload<infer I> ? t.Type<I, unknown> : t.Type<A, unknown>
+/** An io-ts codec of what an outbox holds: of the items of its payloads or batches, or of its items themselves. */
+export type CodecOf<A> =
+  A extends Payload<infer I>
+    ? t.Type<I, unknown>
+    : A extends ItemBatch<infer I>
+      ? CodecOf<I>
+      : t.Type<A, unknown>
 
 /** A stored record that could not be read, and ended as a dead letter of reason `corrupt`. */
 export interface CorruptRecord {
@@ -38,7 +43,7 @@ export interface LmdbOutboxOptions<A> {
   /** A folder of its own; made if it is missing. */
   readonly path: string
   /**
-   * An io-ts codec of the items, or of the items of payloads: they come back as it decodes them. Default: items are stored as JSON, and one
+   * An io-ts codec of the items, or of the items of payloads and batches: they come back as it decodes them. Default: items are stored as JSON, and one
    * that JSON would change, such as a `Date`, is refused with its path.
    */
   readonly item?: CodecOf<A>

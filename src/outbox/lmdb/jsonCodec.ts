@@ -2,7 +2,7 @@ import type * as t from 'io-ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { isRecord, kindOf } from '../../core/json.ts'
 import { faultsOf } from '../../event/codecFaults.ts'
-import { isPayload } from '../../event/payload.ts'
+import { isBatch, isPayload } from '../../event/payload.ts'
 import type { CodecOf, ItemCodec } from './contract.ts'
 
 /** Where a value would change if it were written as JSON and read again, and why; undefined if it survives. */
@@ -29,9 +29,10 @@ const firstChange = <K>(
   return undefined
 }
 
-/** The same item with each of what the codec is for changed: the items of a payload and of its members, or the item itself. */
+/** The same item with each of what the codec is for changed: the items of a payload, of its members, of a batch, or the item itself. */
 const mapItems = (item: unknown, change: (inner: unknown) => unknown): unknown => {
-  if (!isPayload(item)) return change(item)
+  if (!isPayload(item))
+    return isBatch(item) ? { ...item, items: item.items.map((each) => mapItems(each, change)) } : change(item)
   const items = item.items.map(change)
   return item.members === undefined
     ? { ...item, items }
