@@ -1,3 +1,4 @@
+import * as fc from 'fast-check'
 import { from, lastValueFrom, of, toArray, type Observable } from 'rxjs'
 import { TestScheduler } from 'rxjs/testing'
 import { left, right } from 'fp-ts/lib/Either.js'
