@@ -37,11 +37,11 @@ interface Compiler {
 }
 
 /** What `tsc` prints about files of the scratch folder; nothing if all is well. */
-const compile = (compiler: Compiler, files: ReadonlyArray<string>): Promise<string> => {
+const compile = (compiler: Compiler, files: ReadonlyArray<string>, skipLibCheck = false): Promise<string> => {
   const { typescript, module, exactOptionalPropertyTypes } = compiler
   const compilerOptions = {
     strict: true,
-    skipLibCheck: false,
+    skipLibCheck,
     exactOptionalPropertyTypes,
     ...(module === 'nodenext' ? { module } : { module: 'esnext', moduleResolution: module }),
     target: 'es2022',
@@ -89,7 +89,59 @@ describe('the types hold', () => {
     )
     for (const typescript of ['typescript-5.6', 'typescript-5.9', 'typescript'])
       expect(
-        await compile({ typescript, module: 'nodenext', exactOptionalPropertyTypes: true }, ['wrong.ts']),
+        await compile(
+          { typescript, module: 'nodenext', exactOptionalPropertyTypes: true },
+          ['wrong.ts'],
+          true,
+        ),
       ).toMatch(/^wrong\.ts\(2,14\): error TS2322/)
   })
+})
+
+/** A pipeline that lacks an operator, and what the last line of its error names. */
+const FORGOTTEN: ReadonlyArray<readonly [operators: string, named: string]> = [
+  ['encode((order: { id: string }) => order)', 'ValidatedOrLifted<Refusal, { id: string; }>'],
+  ['mapRight((order: { id: string }) => order.id)', 'ValidatedOrLifted<unknown, { id: string; }>'],
+  ['deliver(memory())', 'ValidatedOrLifted<unknown, unknown>'],
+  ['batch()', 'ValidatedOrLifted<unknown, '],
+  ['validate(Order), batch()', 'Hint<"put encode() before batch">'],
+  ["validate(Order), sign('s')", 'Hint<"put encode() before sign">'],
+  ['validate(Order), deliver(hook)', 'Hint<"put encode() before deliver">'],
+  [
+    'validate(Order), deliver(hook, { outbox: memoryOutbox<Payload<unknown>>({}) })',
+    'Hint<"put encode() before deliver">',
+  ],
+  [
+    'validate(Order), encode((order) => order), deliver(memory<BatchPayload<unknown>>())',
+    'Hint<"put encode() and batch() before deliver">',
+  ],
+]
+
+test('a forgotten operator is named in the error of the compiler', async () => {
+  const program = [
+    "import { batch, deliver, encode, mapRight, memory, memoryOutbox, sign, validate } from 'headrace'",
+    "import type { BatchPayload, Payload } from 'headrace'",
+    "import { webhook } from 'headrace/sinks/webhook'",
+    "import * as t from 'io-ts'",
+    "import { from } from 'rxjs'",
+    'export const Order = t.type({ id: t.string })',
+    "export const hook = webhook('https://receiver.example')",
+    "const orders$ = from([{ id: 'a' }])",
+    ...FORGOTTEN.map(([operators], at) => `export const e${String(at)} = orders$.pipe(${operators})`),
+  ]
+  writeFileSync(`${scratch}/forgotten.ts`, program.join('\n'))
+  const output = await compile(
+    { typescript: 'typescript', module: 'nodenext', exactOptionalPropertyTypes: true },
+    ['forgotten.ts'],
+    true,
+  )
+  const errors = output.split(/^forgotten\.ts.*error TS/m).slice(1)
+  const found = errors.map((error) =>
+    [...error.matchAll(/^ +Type '.*' is not assignable to type '((?!Right|Operator).*)'\.$/gm)]
+      .map(([, wanted = '']) => wanted)
+      .filter((wanted) => /ValidatedOrLifted|put /.test(wanted))
+      .at(-1),
+  )
+  expect(found).toHaveLength(FORGOTTEN.length)
+  expect(FORGOTTEN.filter(([, named], at) => found[at]?.includes(named) !== true)).toEqual([])
 })
