@@ -103,7 +103,7 @@ export {
   type Skipped,
 } from './core/outcome.ts'
 export type { Progress } from './core/outcome.ts'
-export type { ObservableEither } from './core/outcome.ts'
+export type { EitherSource, Hint, ObservableEither, ValidatedOrLifted } from './core/outcome.ts'
 export type { Receipt } from './core/failure.ts'
 export {
   full,

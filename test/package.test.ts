@@ -242,43 +242,6 @@ describe('the packed package', () => {
     expect(importing(specifiers)).toEqual(all(specifiers, 'ERR_PACKAGE_PATH_NOT_EXPORTED'))
   })
 
-  test.each(profile === 'short' ? (['nodenext'] as const) : (['nodenext', 'bundler'] as const))(
-    'has types that hold for a user whose compiler resolves by %s',
-    (by) => {
-      const file = `${project}/user-${by}.ts`
-      writeFileSync(
-        file,
-        entries
-          .map(({ specifier }, at) => `import * as m${at} from '${specifier}'\nexport { m${at} }\n`)
-          .join(''),
-      )
-      const program = ts.createProgram([file], {
-        strict: true,
-        exactOptionalPropertyTypes: true,
-        target: ts.ScriptTarget.ES2022,
-        lib: ['lib.es2023.d.ts', 'lib.esnext.disposable.d.ts'],
-        types: ['node'],
-        noEmit: true,
-        // Our own declarations are checked too; what other packages declare is not ours to judge.
-        skipLibCheck: false,
-        ...(by === 'nodenext'
-          ? { module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext }
-          : { module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler }),
-      })
-      const ours = [file, ...program.getSourceFiles().map(({ fileName }) => fileName)].filter((name) =>
-        name.startsWith(project),
-      )
-      expect(ours.length).toBeGreaterThan(entries.length)
-      const faults = ours.flatMap((name) => {
-        const source = program.getSourceFile(name)
-        return [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)].map(
-          ({ messageText }) => `${name}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`,
-        )
-      })
-      expect(faults).toEqual([])
-    },
-  )
-
   // Not skipped in the short profile but left out: a skipped test is always a fault.
   const fullTest = profile === 'short' ? () => undefined : test
 

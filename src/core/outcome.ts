@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Either } from 'fp-ts/lib/Either.js'
+import type { Either, Left, Right } from 'fp-ts/lib/Either.js'
 import type { Observable } from 'rxjs'
 import { isRecord, kindOf } from './json.ts'
 import type { Expired as ExpiredFailure, Failure, Receipt } from './failure.ts'
@@ -127,3 +127,16 @@ export const assertEither = (operator: string, each: unknown): void => {
 
 /** A stream in which the left side is an item that has ended. Operators work on the right side, and let the left side pass. */
 export type ObservableEither<L, A> = Observable<Either<L, A>>
+
+/** An `Either`, as `validate` and `lift` make it. The name is for the compiler's error about a stream that has none. */
+export type ValidatedOrLifted<L, A> = Left<L> | Right<A>
+
+/** The stream that an operator takes. */
+export type EitherSource<L, A> = Observable<ValidatedOrLifted<L, A>>
+
+declare const hint: unique symbol
+
+/** No value has this type. It is a part of what an operator takes, for the compiler's error if the operator before it is missing. */
+export interface Hint<out M extends string> {
+  readonly [hint]: M
+}

@@ -47,7 +47,8 @@ interface Identified {
 }
 
 /** The properties of a page. The four named ones are strings. */
-export interface PageProperties extends JsonObject {
+// No interface that extends JsonObject: without `exactOptionalPropertyTypes` its members could be undefined, which is no JSON.
+export type PageProperties = JsonObject & {
   readonly path?: string
   readonly referrer?: string
   readonly title?: string

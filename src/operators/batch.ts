@@ -7,7 +7,7 @@ import type { Cancel, Clock } from '../core/clock.ts'
 import { kindOf } from '../core/json.ts'
 import { checkOptions, func } from '../core/options.ts'
 import { assertEither } from '../core/outcome.ts'
-import type { ObservableEither } from '../core/outcome.ts'
+import type { EitherSource, Hint, ObservableEither } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
 import { closed, invalid, threw, tooLarge } from '../core/refusal.ts'
 import type { Refusal, Threw, TooLarge } from '../core/refusal.ts'
@@ -63,10 +63,12 @@ export interface ItemBatchOptions<in A> extends BatchLimits {
 export interface Batch {
   <A>(
     options: ItemBatchOptions<A>,
-  ): <L>(source: ObservableEither<L, A>) => ObservableEither<L | Refusal | Threw, ItemBatch<A>>
+  ): <L>(source: EitherSource<L, A>) => ObservableEither<L | Refusal | Threw, ItemBatch<A>>
   <F extends Frame = FixedFrame>(
     options?: BatchOptions<F>,
-  ): <L, A>(source: ObservableEither<L, Payload<A>>) => ObservableEither<L | TooLarge, BatchPayload<A, F>>
+  ): <L, A>(
+    source: EitherSource<L, Payload<A> | Hint<'put encode() before batch'>>,
+  ) => ObservableEither<L | TooLarge, BatchPayload<A, F>>
 }
 
 /** The limits with their defaults. `envelope` has the bytes of a batch without members. */
@@ -327,5 +329,5 @@ const ofItems = <A>(
  * // => [3] end
  */
 export const batch = ((options: BatchOptions | ItemBatchOptions<unknown> = {}) =>
-  // Each overload of `Batch` is one of these two: `sizeOf` tells them apart.
+  // Each overload of `Batch` is one of these two: `sizeOf` tells them apart. No value is a Hint.
   options.sizeOf === undefined ? ofPayloads(options) : ofItems(options)) as Batch

@@ -7,7 +7,7 @@ import { checkOptions, clockOption, func, guarded } from '../core/options.ts'
 import { optional, strict, wholeNumber, withDefault } from '../core/options.ts'
 import type { Decoded } from '../core/options.ts'
 import { assertEither } from '../core/outcome.ts'
-import type { Outcome, ObservableEither } from '../core/outcome.ts'
+import type { EitherSource, Hint, ObservableEither, Outcome } from '../core/outcome.ts'
 import { notStored } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
 import { isListening, listeners } from '../log/listeners.ts'
@@ -15,6 +15,7 @@ import type { Listener } from '../log/logEvent.ts'
 import { memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { isOutbox } from '../outbox/outbox.ts'
 import type { Outbox } from '../outbox/outbox.ts'
+import type { BatchPayload, Payload } from '../event/payload.ts'
 import { relay } from '../outbox/relay.ts'
 import { retryOption, standard } from '../policy/retryPolicy.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
@@ -40,16 +41,23 @@ export interface DeliverOptions {
   readonly random?: Random
 }
 
+/** What to put before the sink of such items, in the words of a compiler's error. */
+type NeededFor<S> = [S] extends [BatchPayload<unknown>]
+  ? Hint<'put encode() and batch() before deliver'>
+  : [S] extends [Payload<unknown>]
+    ? Hint<'put encode() before deliver'>
+    : never
+
 /** Without an outbox `deliver` takes any item that the sink takes; with one, the items of that outbox. */
 export interface Deliver {
   <S>(
     sink: Sink<S>,
     options?: DeliverOptions,
-  ): <L, P extends S>(source: ObservableEither<L, P>) => Observable<L | Refusal | Outcome<P>>
+  ): <L, P extends S>(source: EitherSource<L, P | NeededFor<S>>) => Observable<L | Refusal | Outcome<P>>
   <P>(
     sink: Sink<P>,
     options: DeliverOptions & { readonly outbox: Outbox<P> },
-  ): <L>(source: ObservableEither<L, P>) => Observable<L | Refusal | Outcome<P>>
+  ): <L>(source: EitherSource<L, P | NeededFor<P>>) => Observable<L | Refusal | Outcome<P>>
 }
 
 const shape = {
@@ -204,9 +212,13 @@ export const deliver: Deliver = <S>(
 ) => {
   assertSink('deliver', sink)
   const checked = checkOptions('options of deliver', strict(shape), options)
-  return <L, P extends S>(source: ObservableEither<L, P>): Observable<L | Refusal | Outcome<P>> => {
+  return <L, P extends S>(
+    source: EitherSource<L, P | NeededFor<S>>,
+  ): Observable<L | Refusal | Outcome<P>> => {
     // The overloads of `Deliver` allow an outbox only where P is S.
     const given = options.outbox as Outbox<P> | undefined
-    return defer(() => run(source, sink, given ?? memoryOutbox<P>(), checked))
+    // No value is a Hint.
+    const items$ = source as ObservableEither<L, P>
+    return defer(() => run(items$, sink, given ?? memoryOutbox<P>(), checked))
   }
 }

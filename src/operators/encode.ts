@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { map } from 'rxjs'
 import { isRecord, kindOf } from '../core/json.ts'
 import { assertEither } from '../core/outcome.ts'
-import type { ObservableEither } from '../core/outcome.ts'
+import type { EitherSource, ObservableEither } from '../core/outcome.ts'
 import { invalid } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
 import { bodyBytes } from '../event/limits.ts'
@@ -30,15 +30,11 @@ export interface EncodeFormat<in A> extends EncodeOptions<A> {
 export interface Encode {
   <A>(
     format: EncodeFormat<A>,
-  ): <B extends A, L = never>(
-    source: ObservableEither<L, B>,
-  ) => ObservableEither<L | Refusal, EventPayload<B>>
+  ): <B extends A, L = never>(source: EitherSource<L, B>) => ObservableEither<L | Refusal, EventPayload<B>>
   <A>(
     toBody: (item: A) => unknown,
     options?: EncodeOptions<A>,
-  ): <B extends A, L = never>(
-    source: ObservableEither<L, B>,
-  ) => ObservableEither<L | Refusal, EventPayload<B>>
+  ): <B extends A, L = never>(source: EitherSource<L, B>) => ObservableEither<L | Refusal, EventPayload<B>>
 }
 
 const messageIdOf = (item: unknown): string =>

@@ -11,13 +11,13 @@ import { map, Observable, tap } from 'rxjs'
 import type { OperatorFunction } from 'rxjs'
 import { checkOptions, func, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { assertEither, skipped } from '../core/outcome.ts'
-import type { ObservableEither, Skipped } from '../core/outcome.ts'
+import type { EitherSource, ObservableEither, Skipped } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
 import { threw } from '../core/refusal.ts'
 import type { Threw } from '../core/refusal.ts'
 
 /** Takes a stream of `Either`, and gives another one. Lefts of the source pass. */
-type OnRight<A, B, More> = <L>(source: ObservableEither<L, A>) => ObservableEither<L | More, B>
+type OnRight<A, B, More> = <L>(source: EitherSource<L, A>) => ObservableEither<L | More, B>
 
 const functionOf = <F extends (...given: never[]) => unknown>(operator: string, given: F): F =>
   checkOptions(`argument of ${operator}`, func<F>(), given)
@@ -150,7 +150,7 @@ export const enrich = <A, B>(
 ): OnRight<A, B, Threw> => {
   const f = functionOf('enrich', change)
   const { concurrency } = checkOptions('options of enrich', enrichOptions, options)
-  return <L>(source: ObservableEither<L, A>) =>
+  return <L>(source: EitherSource<L, A>) =>
     new Observable<Either<L | Threw, B>>((subscriber) => {
       const controller = new AbortController()
       const waiting = queue<Either<L, A>>()

@@ -1,8 +1,9 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { map } from 'rxjs'
+import { kindOf } from '../core/json.ts'
 import { assertEither } from '../core/outcome.ts'
-import type { ObservableEither } from '../core/outcome.ts'
-import { bytesOf } from '../event/payload.ts'
+import type { EitherSource, Hint, ObservableEither } from '../core/outcome.ts'
+import { bytesOf, isPayload } from '../event/payload.ts'
 import type { BatchPayload, EventPayload, FixedFrame } from '../event/payload.ts'
 import type { Secret } from '../signing/secret.ts'
 import { signerOf } from '../signing/sign.ts'
@@ -36,7 +37,9 @@ export type Signed<P> = P & { readonly signature: string }
  */
 export const sign = (
   secret: Secret | string,
-): (<L, P extends Signable<unknown>>(source: ObservableEither<L, P>) => ObservableEither<L, Signed<P>>) => {
+): (<L, P extends Signable<unknown>>(
+  source: EitherSource<L, P | Hint<'put encode() before sign'>>,
+) => ObservableEither<L, Signed<P>>) => {
   const signer = signerOf(secret)
   return (source) =>
     source.pipe(
@@ -44,6 +47,8 @@ export const sign = (
         assertEither('sign', each)
         if (each._tag === 'Left') return each
         const payload = each.right
+        if (!isPayload(payload))
+          throw new TypeError(`sign: expected a payload, got ${kindOf(payload)}: put encode() before it`)
         // The type says so; code without types may still send one.
         if (payload.frame !== undefined && 'sentAt' in payload.frame)
           throw new TypeError(

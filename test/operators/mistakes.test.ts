@@ -4,6 +4,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { concat, lastValueFrom, NEVER, of, Subject, throwError, toArray } from 'rxjs'
 import type { Observable } from 'rxjs'
 import { describe, expect, it, test } from 'vitest'
+import type { BatchPayload } from '../../src/event/payload.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
 import { batch } from '../../src/operators/batch.ts'
 import { deliver } from '../../src/operators/deliver.ts'
@@ -167,3 +168,29 @@ test('a pipeline that waits says nothing and ends nothing', () => {
     .unsubscribe()
   expect(ended).toBe(false)
 })
+
+test('the compiler refuses a pipeline that lacks an operator', () => {
+  const hook = webhook('http://127.0.0.1:9/hook')
+  const plain$ = of({ id: 'a' })
+  const lifted$ = plain$.pipe(lift())
+  const encoded$ = lifted$.pipe(encode((item: { readonly id: string }) => item))
+  // @ts-expect-error -- no validate or lift
+  void plain$.pipe(encode((item: { readonly id: string }) => item))
+  // @ts-expect-error -- no validate or lift
+  void plain$.pipe(deliver(memory()))
+  // @ts-expect-error -- no encode
+  void lifted$.pipe(batch())
+  // @ts-expect-error -- no encode
+  void lifted$.pipe(sign('s'))
+  // @ts-expect-error -- no encode
+  void lifted$.pipe(deliver(hook))
+  // @ts-expect-error -- no batch
+  void encoded$.pipe(deliver(memory<BatchPayload<unknown>>()))
+  const whole: Observable<unknown> = encoded$.pipe(batch(), sign('s'), deliver(hook))
+  expect(whole).toBeDefined()
+})
+
+test('sign wants payloads', async () =>
+  expect(await errorOf(of(right({ a: 1 } as never)).pipe(sign('s')))).toMatch(
+    /sign: .*put encode\(\) before it/,
+  ))

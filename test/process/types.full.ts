@@ -1,0 +1,147 @@
+/** The types, as the compilers of users see them: all that they read is checked, declarations of other packages too. */
+import { execFile } from 'node:child_process'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const examples = readdirSync(`${root}docs/examples`).filter((file) => file.endsWith('.ts'))
+let scratch = ''
+
+beforeAll(() => {
+  mkdirSync(`${root}node_modules/.cache`, { recursive: true })
+  scratch = mkdtempSync(`${root}node_modules/.cache/types-`)
+  mkdirSync(`${scratch}/node_modules`)
+  symlinkSync(root, `${scratch}/node_modules/headrace`, 'dir')
+  writeFileSync(`${scratch}/package.json`, '{ "type": "module" }')
+  copyFileSync(`${root}test/fixtures/types/everyEntry.ts`, `${scratch}/everyEntry.ts`)
+  for (const file of examples) copyFileSync(`${root}docs/examples/${file}`, `${scratch}/${file}`)
+})
+
+afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+
+interface Compiler {
+  /** A package under node_modules. */
+  readonly typescript: string
+  readonly module: 'nodenext' | 'bundler'
+  readonly exactOptionalPropertyTypes: boolean
+}
+
+/** What `tsc` prints about files of the scratch folder; nothing if all is well. */
+const compile = (compiler: Compiler, files: ReadonlyArray<string>, skipLibCheck = false): Promise<string> => {
+  const { typescript, module, exactOptionalPropertyTypes } = compiler
+  const compilerOptions = {
+    strict: true,
+    skipLibCheck,
+    exactOptionalPropertyTypes,
+    ...(module === 'nodenext' ? { module } : { module: 'esnext', moduleResolution: module }),
+    target: 'es2022',
+    lib: ['es2023', 'esnext.disposable'],
+    types: ['node'],
+    resolveJsonModule: true,
+    noEmit: true,
+  }
+  const config = `${scratch}/${typescript}-${module}-${String(exactOptionalPropertyTypes)}.json`
+  writeFileSync(config, JSON.stringify({ compilerOptions, files }))
+  const args = [`${root}node_modules/${typescript}/bin/tsc`, '--pretty', 'false', '-p', config]
+  return new Promise((resolve) =>
+    execFile(process.execPath, args, { cwd: scratch, maxBuffer: 1e8 }, (error, output) =>
+      resolve(error === null ? output : output || error.message),
+    ),
+  )
+}
+
+const compilers = ['typescript-5.6', 'typescript-5.9', 'typescript'].flatMap((typescript) =>
+  (['nodenext', 'bundler'] as const).flatMap((module) =>
+    [false, true].map((exactOptionalPropertyTypes): Compiler => ({
+      typescript,
+      module,
+      exactOptionalPropertyTypes,
+    })),
+  ),
+)
+
+describe('the types hold', () => {
+  test('for a program that uses every entry', () => {
+    const { exports } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { exports: object }
+    const program = readFileSync(`${scratch}/everyEntry.ts`, 'utf8')
+    for (const entry of Object.keys(exports)) expect(program).toContain(`from 'headrace${entry.slice(1)}'`)
+  })
+
+  test.each(compilers)(
+    'in $typescript, $module, exactOptionalPropertyTypes $exactOptionalPropertyTypes',
+    async (compiler) => expect(await compile(compiler, ['everyEntry.ts', ...examples])).toBe(''),
+  )
+
+  test('which is seen if they do not', async () => {
+    writeFileSync(
+      `${scratch}/wrong.ts`,
+      `import { deliver } from 'headrace'\nexport const text: string = deliver\n`,
+    )
+    for (const typescript of ['typescript-5.6', 'typescript-5.9', 'typescript'])
+      expect(
+        await compile(
+          { typescript, module: 'nodenext', exactOptionalPropertyTypes: true },
+          ['wrong.ts'],
+          true,
+        ),
+      ).toMatch(/^wrong\.ts\(2,14\): error TS2322/)
+  })
+})
+
+/** A pipeline that lacks an operator, and what the last line of its error names. */
+const FORGOTTEN: ReadonlyArray<readonly [operators: string, named: string]> = [
+  ['encode((order: { id: string }) => order)', 'ValidatedOrLifted<Refusal, { id: string; }>'],
+  ['mapRight((order: { id: string }) => order.id)', 'ValidatedOrLifted<unknown, { id: string; }>'],
+  ['deliver(memory())', 'ValidatedOrLifted<unknown, unknown>'],
+  ['batch()', 'ValidatedOrLifted<unknown, '],
+  ['validate(Order), batch()', 'Hint<"put encode() before batch">'],
+  ["validate(Order), sign('s')", 'Hint<"put encode() before sign">'],
+  ['validate(Order), deliver(hook)', 'Hint<"put encode() before deliver">'],
+  [
+    'validate(Order), deliver(hook, { outbox: memoryOutbox<Payload<unknown>>({}) })',
+    'Hint<"put encode() before deliver">',
+  ],
+  [
+    'validate(Order), encode((order) => order), deliver(memory<BatchPayload<unknown>>())',
+    'Hint<"put encode() and batch() before deliver">',
+  ],
+]
+
+test('a forgotten operator is named in the error of the compiler', async () => {
+  const program = [
+    "import { batch, deliver, encode, mapRight, memory, memoryOutbox, sign, validate } from 'headrace'",
+    "import type { BatchPayload, Payload } from 'headrace'",
+    "import { webhook } from 'headrace/sinks/webhook'",
+    "import * as t from 'io-ts'",
+    "import { from } from 'rxjs'",
+    'export const Order = t.type({ id: t.string })',
+    "export const hook = webhook('https://receiver.example')",
+    "const orders$ = from([{ id: 'a' }])",
+    ...FORGOTTEN.map(([operators], at) => `export const e${String(at)} = orders$.pipe(${operators})`),
+  ]
+  writeFileSync(`${scratch}/forgotten.ts`, program.join('\n'))
+  const output = await compile(
+    { typescript: 'typescript', module: 'nodenext', exactOptionalPropertyTypes: true },
+    ['forgotten.ts'],
+    true,
+  )
+  const errors = output.split(/^forgotten\.ts.*error TS/m).slice(1)
+  const found = errors.map((error) =>
+    [...error.matchAll(/^ +Type '.*' is not assignable to type '((?!Right|Operator).*)'\.$/gm)]
+      .map(([, wanted = '']) => wanted)
+      .filter((wanted) => /ValidatedOrLifted|put /.test(wanted))
+      .at(-1),
+  )
+  expect(found).toHaveLength(FORGOTTEN.length)
+  expect(FORGOTTEN.filter(([, named], at) => found[at]?.includes(named) !== true)).toEqual([])
+})
