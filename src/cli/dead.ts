@@ -12,7 +12,7 @@ import type { DeadOptions, PurgeOptions, RedriveOptions } from './flags.ts'
 import { callsIn, typeOf } from './forward.ts'
 import type { Item } from './forward.ts'
 import { UsageError } from './options.ts'
-import { causesOf, plain, showCauses, toJson, whyNot } from './report.ts'
+import { causesOf, counted, plain, showCauses, toJson, whyNot } from './report.ts'
 import type { Cause } from './report.ts'
 import { FAULT, FINE } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
@@ -52,8 +52,9 @@ const endOf = (letter: Letter): string =>
   letter.reason === 'corrupt' ? 'corrupt' : letter.outcome._tag.toLowerCase()
 
 const matching =
-  ({ reason, status, kind, since }: DeadOptions) =>
+  ({ reason, status, kind, since }: DeadOptions, id = '') =>
   (letter: Letter): boolean => {
+    if (id !== '' && letter.id !== id) return false
     const causes = causesIn(letter)
     const type = letter.reason === 'corrupt' ? undefined : typeOf(letter.entry.item)
     return (
@@ -67,8 +68,8 @@ const matching =
 const PAGE = 1_000
 
 /** Matching dead letters page by page: there may be more than memory holds. */
-async function* lettersIn({ dead }: Store, options: DeadOptions): AsyncGenerator<Letter> {
-  const isMeant = matching(options)
+async function* lettersIn({ dead }: Store, options: DeadOptions, id?: string): AsyncGenerator<Letter> {
+  const isMeant = matching(options, id)
   let after: string | undefined
   for (;;) {
     const page = await dead.list({ limit: PAGE, ...(after === undefined ? {} : { after }) })
@@ -91,7 +92,7 @@ const lineOf = (letter: Letter, { paint }: Terminal['out']): string => {
   const head = `${letter.id.padEnd(8)} ${end} ${new Date(letter.at).toISOString()}`
   if (letter.reason === 'corrupt') return `${head}  ${plain(letter.raw)}`
   const { item } = letter.entry
-  const why = `${showCauses(causesIn(letter))}, after ${String(letter.outcome.attempts)} attempts`
+  const why = `${showCauses(causesIn(letter))}, after ${counted(letter.outcome.attempts, 'attempt')}`
   return `${head}  ${(typeOf(item) ?? '').padEnd(8)} ${plain(item.id)}  ${why}`
 }
 
@@ -139,8 +140,7 @@ export const listCommand = (options: DeadOptions, terminal: Terminal): Promise<n
 export const showCommand = (options: DeadOptions, terminal: Terminal, id: string): Promise<number> =>
   withStore(options.outbox, terminal, async (store) => {
     const { out, err } = terminal
-    for await (const letter of lettersIn(store, options)) {
-      if (letter.id !== id) continue
+    for await (const letter of lettersIn(store, options, id)) {
       const record = recordOf(letter)
       out.line(options.output === 'json' ? toJson(record) : JSON.stringify(record, null, 2))
       return FINE
@@ -152,16 +152,23 @@ export const showCommand = (options: DeadOptions, terminal: Terminal, id: string
 /** Counts what is meant without `--yes`, and does it with it. */
 const change =
   (action: 'redrive' | 'purge', done: string) =>
-  (given: RedriveOptions & Partial<PurgeOptions>, terminal: Terminal): Promise<number> =>
-    withStore(given.outbox, terminal, async (store, isClient) => {
+  (given: RedriveOptions & Partial<PurgeOptions>, terminal: Terminal, id: string): Promise<number> => {
+    const { outbox, output, yes, all, unreadable = false } = given
+    const options = unreadable ? { ...given, reason: 'corrupt' } : given
+    const { reason, status, kind, since } = options
+    const isAll = [reason, status, kind, since].every((each) => each === undefined) && id === ''
+    // Only `purge` has the flag: what is put back is not lost.
+    if (all === false && yes && isAll)
+      throw new UsageError(
+        'every dead letter would be deleted: name an ID, --reason, --status, --kind or --since, or give --all',
+      )
+    return withStore(outbox, terminal, async (store, isClient) => {
       const { out, err } = terminal
-      const { outbox, output, yes, unreadable = false } = given
-      const options = unreadable ? { ...given, reason: 'corrupt' } : given
       const isRedrive = action === 'redrive'
       let count = 0
-      if (yes) count = await store.dead[action](matching(options))
+      if (yes) count = await store.dead[action](matching(options, id))
       else
-        for await (const letter of lettersIn(store, options))
+        for await (const letter of lettersIn(store, options, id))
           if (!isRedrive || letter.reason !== 'corrupt') count++
       const meant = yes ? undefined : `${String(count)} of ${String(store.stats().dead)} dead letters`
       const corrupt = unreadable ? count : undefined
@@ -169,7 +176,7 @@ const change =
       if (output === 'lines')
         out.line(
           yes
-            ? `${String(count)} dead letters were ${done}`
+            ? `${counted(count, 'dead letter')} ${count === 1 ? 'was' : 'were'} ${done}`
             : `${String(meant)} would be ${done}; do it with --yes`,
         )
       const sender = isClient
@@ -178,15 +185,12 @@ const change =
       if (yes && isRedrive && output !== 'json' && count > 0) err.line(`headrace: ${sender}`)
       return FINE
     })
+  }
 
 /** `headrace dead redrive` */
-export const redriveCommand: (options: RedriveOptions, terminal: Terminal) => Promise<number> = change(
-  'redrive',
-  'put back to wait',
-)
+export const redriveCommand: (options: RedriveOptions, terminal: Terminal, id: string) => Promise<number> =
+  change('redrive', 'put back to wait')
 
 /** `headrace dead purge` */
-export const purgeCommand: (options: PurgeOptions, terminal: Terminal) => Promise<number> = change(
-  'purge',
-  'deleted',
-)
+export const purgeCommand: (options: PurgeOptions, terminal: Terminal, id: string) => Promise<number> =
+  change('purge', 'deleted')

@@ -93,7 +93,9 @@ export const redriveFlags = {
 const unreadable = toggle('--unreadable', 'the same as --reason corrupt')
 unreadable.option.conflicts('reason')
 
-export const purgeFlags = { unreadable, ...redriveFlags }
+const all = toggle('--all', 'delete every dead letter, where nothing else says which')
+
+export const purgeFlags = { unreadable, all, ...redriveFlags }
 
 export const signFlags = {
   secret: required('--secret-env <name>', SECRET, as.secret),

@@ -23,7 +23,7 @@ import type { Input, Mark } from './input.ts'
 import { UsageError } from './options.ts'
 import type { Output } from './options.ts'
 import { drawProgress } from './progress.ts'
-import { endingOf, exitCodeOf, refusalReport, reportOf, reporter } from './report.ts'
+import { counted, endingOf, exitCodeOf, refusalReport, reportOf, reporter } from './report.ts'
 import { showCauses, showSummary, summaryOf, toJson, whyNot } from './report.ts'
 import type { Report, Subject, Summary } from './report.ts'
 import { DEAD, FAULT, FINE, STOPPING, aborted, stopSignals } from './terminal.ts'
@@ -370,7 +370,7 @@ export const forward = async (
   for (const [url, counts] of Object.entries(urls.urls())) {
     report({ t: 'url', url, ...counts })
     const skipped = counts.passedOver === 0 ? '' : `, ${String(counts.passedOver)} skipped while it was busy`
-    const requests = `${String(counts.delivered)} requests succeeded, ${String(counts.failed)} failed`
+    const requests = `${counted(counts.delivered, 'request')} succeeded, ${String(counts.failed)} failed`
     if (output !== 'json') note(`${url}  ${requests}${skipped}`)
   }
   if (output === 'json') out.line(toJson({ t: 'summary', ...summary, forgotten: stored?.evicted() }))

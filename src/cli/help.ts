@@ -128,6 +128,7 @@ Examples:
   $ headrace dead show 17 --outbox ./outbox
   $ headrace dead redrive --outbox ./outbox --status 503         only counts
   $ headrace dead redrive --outbox ./outbox --status 503 --yes
+  $ headrace dead redrive 17 --outbox ./outbox --yes
   $ headrace dead purge --outbox ./outbox --reason corrupt --yes
 
 Exit codes: 0 done; 1 there is no such dead letter, or the output could not be

@@ -18,6 +18,7 @@ const FILE: Argument = ['[FILE]', 'NDJSON, one event a line; - is stdin', '-']
 const BODY: Argument = ['[FILE]', '- is stdin', '-']
 const CONFIG: Argument = ['<FILE>', 'sources and destinations, as JSON']
 const ID: Argument = ['<ID>', 'as ls prints it']
+const SOME: Argument = ['[ID]', 'one of them, as ls prints it; or the flags say which']
 const portOr = (preset: string): Argument => ['[PORT]', '0 for any free port', preset]
 
 const textOf = (name: string): readonly [description: string, help: string] => {
@@ -77,8 +78,8 @@ const program = (
   const dead = describe(headrace.command('dead'))
   add(dead, 'ls', [], deadFlags, async () => (await import('./dead.ts')).listCommand)
   add(dead, 'show', ID, deadFlags, async () => (await import('./dead.ts')).showCommand)
-  add(dead, 'redrive', [], Flags.redriveFlags, async () => (await import('./dead.ts')).redriveCommand)
-  add(dead, 'purge', [], Flags.purgeFlags, async () => (await import('./dead.ts')).purgeCommand)
+  add(dead, 'redrive', SOME, Flags.redriveFlags, async () => (await import('./dead.ts')).redriveCommand)
+  add(dead, 'purge', SOME, Flags.purgeFlags, async () => (await import('./dead.ts')).purgeCommand)
   add(
     headrace,
     'listen',
@@ -111,6 +112,13 @@ const configure = (command: Command, terminal: Terminal, name: string): void => 
   for (const each of command.commands) configure(each, terminal, `${name} ${each.name()}`)
 }
 
+/** Commander answers `help foo` and `foo --help` with the overview. Without the rest it says that `foo` is no command. */
+const known = ({ commands }: Command, argv: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const name = argv[0] === 'help' ? argv[1] : argv[0]
+  const isCommand = name === undefined || name.startsWith('-') || name === 'help'
+  return isCommand || commands.some((each) => each.name() === name) ? argv : [name]
+}
+
 /** Runs a command line. Resolves with the exit code. */
 export const run = async (argv: ReadonlyArray<string>, host: Host = process): Promise<number> => {
   let code: number = FINE
@@ -127,7 +135,7 @@ export const run = async (argv: ReadonlyArray<string>, host: Host = process): Pr
   })
   configure(command, plain, 'headrace')
   try {
-    await command.parseAsync(argv, { from: 'user' })
+    await command.parseAsync(known(command, argv), { from: 'user' })
     return code
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? FINE : USAGE

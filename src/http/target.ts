@@ -152,7 +152,7 @@ export const secretOption: Option<Secret> = option('a secret', (value) => {
       signerOf(value as Secret)
       return right(value as Secret)
     } catch {
-      return left('must be text, or the result of secretFrom')
+      return left('must be text, or a Secret made in code')
     }
   }
   const made = secretFrom(value)

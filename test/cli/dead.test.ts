@@ -26,8 +26,8 @@ it('lists, shows, counts first, puts back and deletes what is meant', async () =
   const { path, receiver, recover } = await outboxWith([{ messageId: 'a' }, identify])
   const ls = await dead(path, 'ls')
   expect(linesOf(ls.stdout)).toEqual([
-    expect.stringMatching(/^1 +rejected +\S+Z +track +a +http.* 410, after 1 attempts$/),
-    expect.stringMatching(/^2 +rejected +\S+Z +identify +b +http.* 410, after 1 attempts$/),
+    expect.stringMatching(/^1 +rejected +\S+Z +track +a +http.* 410, after 1 attempt$/),
+    expect.stringMatching(/^2 +rejected +\S+Z +identify +b +http.* 410, after 1 attempt$/),
   ])
   expect(ls.stderr).toBe('headrace: 2 of 2 dead letters · 0 events wait\n')
 
@@ -60,7 +60,7 @@ it('lists, shows, counts first, puts back and deletes what is meant', async () =
     '2 of 2 dead letters would be put back to wait; do it with --yes\n',
   )
   const put = await dead(path, 'redrive', '--kind', 'track', '--yes')
-  expect(put.stdout).toBe('1 dead letters were put back to wait\n')
+  expect(put.stdout).toBe('1 dead letter was put back to wait\n')
   expect(put.stderr).toContain(`send them with: headrace send --outbox ${path} --to URL`)
   recover()
   const before = receiver.received.length
@@ -68,7 +68,9 @@ it('lists, shows, counts first, puts back and deletes what is meant', async () =
   expect(receiver.received.slice(before).map(({ body }) => body.toString())).toEqual([
     expect.stringContaining('"messageId":"a"'),
   ])
-  expect((await dead(path, 'purge', '--yes')).stdout).toBe('1 dead letters were deleted\n')
+  const unsaid = await dead(path, 'purge', '--yes')
+  expect([unsaid.code, unsaid.stderr]).toEqual([2, expect.stringContaining('or give --all')])
+  expect((await dead(path, 'purge', '--all', '--yes')).stdout).toBe('1 dead letter was deleted\n')
   expect((await dead(path, 'ls')).stderr).toContain('0 of 0 dead letters')
 })
 
@@ -173,4 +175,18 @@ it('makes no folder, and opens no other one', async () => {
     `headrace dead ls: --outbox '${folder}': this folder is not an outbox\n`,
   ])
   expect(existsSync(`${folder}/data.mdb`)).toBe(false)
+})
+
+it('redrives and purges one by its id', async () => {
+  const { path } = await outboxWith(Array.from({ length: 3 }, () => ({})))
+  const ids = recordsOf((await dead(path, 'ls', '--output', 'json')).stdout).map(({ id }) => String(id))
+  const [first = '', second = ''] = ids
+  expect((await dead(path, 'redrive', first)).stdout).toBe(
+    '1 of 3 dead letters would be put back to wait; do it with --yes\n',
+  )
+  expect((await dead(path, 'redrive', first, '--yes')).stdout).toBe('1 dead letter was put back to wait\n')
+  expect((await dead(path, 'purge', second, '--yes')).stdout).toBe('1 dead letter was deleted\n')
+  expect((await dead(path, 'purge', 'no such id', '--yes')).stdout).toBe('0 dead letters were deleted\n')
+  const left = recordsOf((await dead(path, 'ls', '--output', 'json')).stdout).map(({ id }) => String(id))
+  expect(left).toEqual(ids.slice(2))
 })

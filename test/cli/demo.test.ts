@@ -60,8 +60,20 @@ describe('help', () => {
     const nothing = await headrace([])
     expect([nothing.code, nothing.stdout]).toEqual([2, ''])
     expect(nothing.stderr).toMatch(/^Usage: headrace/)
-    const unknown = await headrace(['sned'])
-    expect(unknown.code).toBe(2)
-    expect(unknown.stderr).toMatch(/^headrace: unknown command 'sned'/)
+  })
+
+  it.each([['sned'], ['help', 'sned'], ['sned', '--help']])(
+    'does not know the command %s %s',
+    async (...argv) => {
+      const unknown = await headrace(argv)
+      expect([unknown.code, unknown.stdout]).toEqual([2, ''])
+      expect(unknown.stderr).toMatch(/^headrace: unknown command 'sned' \(Did you mean send\?\)/)
+    },
+  )
+
+  it('is shown of one command by help and by --help', async () => {
+    const help = await headrace(['help', 'send'])
+    expect(help).toEqual(await headrace(['send', '--help']))
+    expect([help.code, help.stdout]).toEqual([0, expect.stringMatching(/^Usage: headrace send/)])
   })
 })

@@ -31,7 +31,7 @@ describe('what send prints, and its exit code', () => {
       ...([3, 'some dead', A + BAD] as const),
       [delivered(1, 'A'), 'rejected   line 2    track    Bad  http://127.0.0.1:PORT/ 400'],
       [
-        `${head} 1 requests succeeded, 1 failed`,
+        `${head} 1 request succeeded, 1 failed`,
         'headrace: read 2 · delivered 1 · rejected 1',
         'headrace: 1 not delivered; --dead FILE keeps them, to be sent again',
       ],
@@ -40,7 +40,7 @@ describe('what send prints, and its exit code', () => {
       ...([4, 'some lines refused', `oops\n${A}`, [delivered(2, 'A')]] as const),
       [
         'refused    line 1    not JSON: expected a value at character 1',
-        `${head} 1 requests succeeded, 0 failed`,
+        `${head} 1 request succeeded, 0 failed`,
         'headrace: read 2 (1 refused) · delivered 1',
       ],
     ],
@@ -374,7 +374,7 @@ describe('Ctrl-C', () => {
       expect(code).toBe(7)
       expect(linesOf(stderr)).toEqual([
         'headrace: Stopping: waiting for requests in flight. Press Ctrl-C again to quit now.',
-        expect.stringContaining('1 requests succeeded'),
+        expect.stringContaining('1 request succeeded'),
         'headrace: read 1 · delivered 1',
         'headrace: stopped: the input was not read to its end',
       ])
