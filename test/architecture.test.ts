@@ -44,7 +44,7 @@ const light: Readonly<Record<string, RegExp>> = {
 }
 
 /** Where the code stands: the aim before the pipeline was 150 files, 17,000 lines, 12,500 of code, and 30,000 lines under test. */
-const budget = { files: 148, lines: 20_720, code: 15_170, test: 33_960, file: 400 }
+const budget = { files: 148, lines: 20_750, code: 15_200, test: 33_990, file: 400 }
 
 // In pieces, so that this file does not match itself.
 const words = new RegExp(
