@@ -9,7 +9,7 @@ import { isLeft, isRight, left } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isRecord } from './json.ts'
 
-/** What a sink answers for a delivery. Plain data: it can be stored and printed. */
+/** What a sink answers for a successful delivery. Plain data: it can be stored and printed. */
 export interface Receipt {
   /** The name of the sink. */
   readonly sink: string

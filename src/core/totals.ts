@@ -32,7 +32,7 @@ export const sumOf: (all: ReadonlyArray<Totals>) => Totals = concatAll(TotalsMon
 export interface Counters {
   /** Default: one. */
   readonly accept: (count?: number) => void
-  /** Items that wait and belong to another process from now on. */
+  /** Counts an item that ended, by its outcome. */
   readonly end: (outcome: Outcome<unknown>) => void
   /** A stored item that cannot be read counts as rejected. It has no outcome. */
   readonly endCorrupt: () => void

@@ -1,5 +1,5 @@
 /**
- * Part A: the webhook destination, published as `headrace/destination`.
+ * The webhook destination, published as `headrace/destination`.
  *
  * @module
  */

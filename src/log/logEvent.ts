@@ -55,7 +55,7 @@ export interface Waiting {
   readonly failure: Failure
   /** Milliseconds from now. */
   readonly delay: number
-  /** What set the delay, in words: `exponential 1s x2, full jitter` or `Retry-After`. */
+  /** What set the delay, in words: `exponential from 1s x2, full jitter` or `Retry-After`. */
   readonly because: string
 }
 

@@ -54,7 +54,14 @@ export const sign = (
           throw new TypeError(
             'sign: the body of this batch has a time of sending, so it is not known yet: give the secret to the sink, webhook({ url, secret })',
           )
-        return right({ ...payload, signature: signer(bytesOf(payload, 0)) })
+        return right({
+          ...payload,
+          signature: signer(
+            payload.members === undefined && payload.encoding === undefined
+              ? payload.text
+              : bytesOf(payload, 0),
+          ),
+        })
       }),
     )
 }

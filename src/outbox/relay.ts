@@ -1,5 +1,5 @@
 /**
- * The relay delivers the entries of an outbox to a sink. Together with `withRetry` it is the only place that retries.
+ * The relay delivers the entries of an outbox to a sink. `withRetry` and the batch relay of the client retry too.
  *
  *     outbox.lease ─▶ sink.deliver ─▶ step ─┬─▶ outbox.ack    final: delivered, rejected or expired
  *                                           └─▶ outbox.nack   waits for its retry
