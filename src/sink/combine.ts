@@ -23,6 +23,8 @@ export interface CombinationOptions {
 
 type Answers = ReadonlyArray<Verdict | undefined>
 
+const NOTHING: Answers = []
+
 /** What tells the combinations apart. */
 interface Rules {
   readonly called: string
@@ -79,6 +81,7 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
   const name = options.name ?? names.join(rules.separator)
   const now = steady(options.clock ?? systemClock)
   const children = sinks.map(subscribeTo)
+  const everyone = names.map((_, at) => at)
   /** Given again if all fail as they did before: thousands of items that wait for the same failure share one verdict. */
   let lastFailed: { readonly answers: Answers; readonly verdict: Verdict } | undefined
 
@@ -94,12 +97,15 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
     name,
     (item, attempt, observer) => {
       const { number, until, lastFailure } = attempt
-      const time = lastFailure === undefined ? 0 : now()
-      const before = names.map((each) => rules.before(lastFailure, each))
-      const answers = before.map((answer) =>
-        answer !== undefined && stands(answer, time) ? answer : undefined,
-      )
-      const open = names.flatMap((_, at) => (answers[at] === undefined ? [at] : []))
+      const isFirst = lastFailure === undefined
+      const time = isFirst ? 0 : now()
+      // The first attempt remembers nothing: it is most of them.
+      const before = isFirst ? NOTHING : names.map((each) => rules.before(lastFailure, each))
+      const answers: Array<Verdict | undefined> = names.map((_, at) => {
+        const answer = before[at]
+        return answer !== undefined && stands(answer, time) ? answer : undefined
+      })
+      const open = isFirst ? everyone : everyone.filter((at) => answers[at] === undefined)
       const shared = attempt.shared ?? (open.length > 1 ? { wire: undefined } : undefined)
       const cancels: Cancel[] = []
       let unanswered = open.length
