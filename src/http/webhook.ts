@@ -76,8 +76,8 @@ const inHeader = (id: string): string =>
   VISIBLE.test(id) ? id : encodeURIComponent(Buffer.from(id).toString())
 
 /**
- * A sink that posts each payload to a URL, as JSON or in the payload's own format. The verdict is the status, and comes with the status line; the delivery completes
- * when the rest of the answer is read (at most 16 KiB) or dropped. Unsubscribing destroys the socket.
+ * A sink that posts each payload to a URL, as JSON or in the payload's own format. The verdict is the status, and comes with the status
+ * line; the delivery completes when the rest of the answer is read (at most 16 KiB) or dropped. Unsubscribing destroys the socket.
  *
  * Any 2xx is delivered; 408, 425, 429, 5xx, and a connection that fails or breaks may be tried again; a redirect, any other 4xx, a
  * certificate that does not verify and a forbidden address are final. It never follows a redirect, never

@@ -45,21 +45,20 @@ const messageIdOf = (item: unknown): string =>
 /** Visible ASCII: anything else would fail in each request. */
 const CONTENT_TYPE = /^[\x21-\x7e]+\/[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/
 
-type Write = <B>(id: string, item: B, limit: number) => Either<Refusal, EventPayload<B>>
+type Write<A> = <B extends A>(id: string, item: B, limit: number) => Either<Refusal, EventPayload<B>>
 
 /** How items are written, and the name of the function that writes them. */
-const writerOf = <A>(given: ((item: A) => unknown) | EncodeFormat<A>): readonly [string, Write] => {
-  // `encodeOne` gives items of A only.
+const writerOf = <A>(given: ((item: A) => unknown) | EncodeFormat<A>): readonly [string, Write<A>] => {
   if (typeof given === 'function')
-    return ['toBody', (id, item, limit) => encodePayload(id, item, given(item as unknown as A), limit)]
+    return ['toBody', (id, item, limit) => encodePayload(id, item, given(item), limit)]
   // Code without types may give anything.
   if (!isRecord(given) || typeof given.toBytes !== 'function')
     throw new TypeError('encode: expected a function for the body, or { toBytes, contentType }')
   const { toBytes, contentType } = given
   if (typeof contentType !== 'string' || !CONTENT_TYPE.test(contentType))
     throw new TypeError('encode: contentType must be one, such as application/x-protobuf')
-  const write: Write = (id, item, limit) => {
-    const body: unknown = toBytes(item as unknown as A)
+  const write: Write<A> = (id, item, limit) => {
+    const body: unknown = toBytes(item)
     if (typeof body === 'string' || body instanceof Uint8Array)
       return encodeBytes(id, item, body, contentType, limit)
     const message = `toBytes must answer a Uint8Array or a string, got ${kindOf(body)}`
@@ -69,7 +68,7 @@ const writerOf = <A>(given: ((item: A) => unknown) | EncodeFormat<A>): readonly 
 }
 
 /**
- * Encodes each item once: the same bytes are measured, stored, signed, sent and retried. A body that JSON would bend or cannot hold becomes
+ * Encodes each item once: the same bytes are measured, stored, signed, sent and retried. A body that JSON would change or cannot hold becomes
  * `Invalid` with the path of each fault, a body with too many bytes becomes `TooLarge`. An error thrown by a function of yours affects that
  * item only. Lefts pass.
  *
