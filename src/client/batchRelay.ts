@@ -28,7 +28,7 @@ import type { Sink } from '../sink/sink.ts'
 import type { Message, SentBatch } from './message.ts'
 import { bytesOf } from './messageStore.ts'
 import type { Entries, MessageStore } from './messageStore.ts'
-import { ENVELOPE } from './options.ts'
+import { FRAME_BYTES } from './options.ts'
 import type { ClientSettings } from './options.ts'
 
 /** A batch in flight. */
@@ -46,7 +46,7 @@ const COMMA = 1
 
 /** How many of the entries fit into one request. At least one. */
 const countThatFits = (entries: Entries, maxBytes: number): number => {
-  let bytes = ENVELOPE - COMMA
+  let bytes = FRAME_BYTES - COMMA
   const end = entries.findIndex(({ item }, at) => (bytes += item.byteLength + COMMA) > maxBytes && at > 0)
   return end < 0 ? entries.length : end
 }
@@ -86,7 +86,7 @@ export const batchRelay = (
   /** Whether what waits for its first batch fills one. */
   const fullBy = (): 'count' | 'bytes' | undefined => {
     if (fresh.count >= size) return 'count'
-    return fresh.count > 0 && ENVELOPE + fresh.bytes + COMMA * (fresh.count - 1) >= maxBatch
+    return fresh.count > 0 && FRAME_BYTES + fresh.bytes + COMMA * (fresh.count - 1) >= maxBatch
       ? 'bytes'
       : undefined
   }
@@ -170,7 +170,7 @@ export const batchRelay = (
       id: newId(),
       items: members.map(({ items: [type] }) => type),
       members,
-      byteLength: ENVELOPE + bytesOf(entries) + COMMA * (members.length - 1),
+      byteLength: FRAME_BYTES + bytesOf(entries) + COMMA * (members.length - 1),
       frame: trackingFrame,
       closedBy,
     }

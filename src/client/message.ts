@@ -13,7 +13,7 @@ export type CallType = 'identify' | 'track' | 'page' | 'screen' | 'group' | 'ali
 /** A message: `id` is its message id, `text` the exact JSON that is sent, and `items` names its kind. Plain data. */
 export type Message = EventPayload<CallType>
 
-/** The messages of one request, with their envelope: what a sink in place of the endpoint is given. */
+/** The messages of one request, with their frame: what a sink in place of the endpoint is given. */
 export type SentBatch = BatchPayload<CallType>
 
 const only = (type: CallType): readonly [CallType] => Object.freeze([type] as const)

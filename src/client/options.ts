@@ -63,7 +63,7 @@ export interface ClientOptions {
   readonly endpoint?: string | URL
   /** Bytes of JSON of one message; default 32,000. */
   readonly maxMessage?: number
-  /** Bytes of the body of a batch, envelope and commas included; default 500,000. */
+  /** Bytes of the body of a batch, frame and commas included; default 500,000. */
   readonly maxBatch?: number
   /** Messages that were accepted and have not ended; default 10,000. With an `outbox`: those that it has not stored yet. */
   readonly maxCount?: number
@@ -127,7 +127,7 @@ export interface ClientOptions {
 }
 
 /** The bytes of a body without its messages. */
-export const ENVELOPE: number = frameBytes(trackingFrame)
+export const FRAME_BYTES: number = frameBytes(trackingFrame)
 
 const count = wholeNumber('', 1)
 
@@ -177,9 +177,9 @@ const shape = {
 /** The rules for several options together. */
 const together = (options: Decoded<typeof shape>): ReadonlyArray<Fault> => {
   const { maxMessage, maxBatch, maxBytes, overflow } = options
-  const room = `must leave room for the ${String(ENVELOPE)} bytes of the envelope in maxBatch`
+  const room = `must leave room for the ${String(FRAME_BYTES)} bytes of the frame in maxBatch`
   const rules: ReadonlyArray<readonly [isBroken: boolean, path: string, message: string]> = [
-    [maxMessage + ENVELOPE > maxBatch, 'maxMessage', room],
+    [maxMessage + FRAME_BYTES > maxBatch, 'maxMessage', room],
     [maxMessage > maxBytes, 'maxBytes', 'must have room for one message of maxMessage'],
     [
       overflow === 'dropOldest' && options.outbox !== undefined,

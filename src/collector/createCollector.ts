@@ -29,14 +29,14 @@ import type {
   DestinationOutcome,
   SourceStats,
 } from './collector.ts'
-import { fromCode } from './envelope.ts'
+import { fromCode } from './requestBody.ts'
 import { ingester } from './ingest.ts'
 import type { Source, Target } from './ingest.ts'
 import { nodeMount } from './nodeMount.ts'
 import { requestHandler } from './requestHandler.ts'
 import { collectorOptions, decodeCollectorSettings } from './settings.ts'
 import type { CheckedCollectorOptions, CollectorSettings, DestinationSettings } from './settings.ts'
-import { uploads } from './uploads.ts'
+import { uploads } from './bodyLimits.ts'
 import { webMount } from './webMount.ts'
 
 /** All faults at once. The settings are checked against `egress` only if the options are right. */

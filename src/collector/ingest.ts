@@ -20,8 +20,8 @@ import * as Limits from '../event/limits.ts'
 import type { EventPayload } from '../event/payload.ts'
 import type { Refused, UnknownKeys } from '../log/logEvent.ts'
 import type { CollectorStats, Deletion } from './collector.ts'
-import { fromCode } from './envelope.ts'
-import type { Envelope } from './envelope.ts'
+import { fromCode } from './requestBody.ts'
+import type { Batch } from './requestBody.ts'
 import type { CheckedCollectorOptions } from './settings.ts'
 
 /** A destination of a collector. */
@@ -60,7 +60,7 @@ const under = (defaults: Fields, own: unknown): unknown => {
 }
 
 /** A message with what came beside it, and with its `originalTimestamp` if it has no `timestamp`. The same object if nothing is added. */
-const completed = (message: unknown, { type, context, integrations }: Envelope): unknown => {
+const completed = (message: unknown, { type, context, integrations }: Batch): unknown => {
   if (!isRecord(message)) return message
   const original =
     message['timestamp'] === undefined || message['timestamp'] === null ? message['originalTimestamp'] : null
@@ -111,7 +111,7 @@ const remaining = (budget: number, value: unknown, depth = Limits.nesting): numb
 }
 
 /** The JSON bytes of a message, or 0 if they are surely within `limit`. Undefined: nested too deeply to be written. */
-const sizeOf = (message: unknown, limit: number, { owned, size }: Envelope): number | undefined => {
+const sizeOf = (message: unknown, limit: number, { owned, size }: Batch): number | undefined => {
   if (size <= limit || (owned && remaining(limit, message) >= 0)) return 0
   try {
     return Buffer.byteLength(JSON.stringify(message))
@@ -130,25 +130,25 @@ const TOO_DEEP = `must not be nested much deeper than ${String(Limits.nesting)} 
 const messageEncoder = (
   options: CheckedCollectorOptions,
   onUnknownKeys: (keys: ReadonlyArray<string>) => void,
-): ((message: unknown, envelope: Envelope) => Either<Refusal, EventPayload<Event>>) => {
+): ((message: unknown, batch: Batch) => Either<Refusal, EventPayload<Event>>) => {
   const { maxMessage } = options
   const encodeOwned = eventEncoder(options, onUnknownKeys, true)
   const encodeCopy = eventEncoder(options, onUnknownKeys)
 
-  return (message, envelope) => {
+  return (message, batch) => {
     try {
-      const encode = envelope.owned ? encodeOwned : encodeCopy
-      let payload = encode(completed(message, envelope))
+      const encode = batch.owned ? encodeOwned : encodeCopy
+      let payload = encode(completed(message, batch))
       if (isLeft(payload)) {
         // Only here, because it is rare.
         const present = withoutNulls(message)
-        if (present !== undefined) payload = encode(completed(present, envelope))
+        if (present !== undefined) payload = encode(completed(present, batch))
         if (isLeft(payload)) return left({ ...payload.left, input: message })
       }
       const { id, items } = payload.right
-      if (items[0].type === 'delete' && envelope.type !== 'delete')
+      if (items[0].type === 'delete' && batch.type !== 'delete')
         return wrong(message, 'type', 'must not be delete here: post deletions to /v1/delete')
-      const size = sizeOf(message, maxMessage, envelope)
+      const size = sizeOf(message, maxMessage, batch)
       if (size === undefined) return wrong(message, '', TOO_DEEP)
       return size > maxMessage ? left(tooLarge(message, maxMessage, size, id)) : payload
     } catch {
@@ -212,7 +212,7 @@ export interface Ingested {
 /** Stores messages and deletions at the targets of their sources. Nothing here rejects. */
 export interface Ingester {
   /** Takes messages that came together. One bad message takes nothing from the others. Resolves when the accepted ones are stored. */
-  readonly ingest: (source: Source, envelope: Envelope) => Promise<Ingested>
+  readonly ingest: (source: Source, batch: Batch) => Promise<Ingested>
   /** Deletes the user of `call` at every target of the sources: one notification for each, with an id of its own for each source. */
   readonly deleteUser: (sources: ReadonlyArray<Source>, call: unknown) => Promise<Either<Refusal, Deletion>>
   readonly counts: () => Pick<CollectorStats, 'reasons' | 'unrouted' | 'deletions'>
@@ -250,12 +250,12 @@ export const ingester = (
   }
 
   return {
-    ingest: async (source, envelope) => {
-      const { messages } = envelope
+    ingest: async (source, batch) => {
+      const { messages } = batch
       const refused: Array<Ingested['refused'][number]> = []
       const routed: Routed[] = []
       messages.forEach((message, index) => {
-        const encoded = encode(message, envelope)
+        const encoded = encode(message, batch)
         if (isLeft(encoded)) refused.push({ index, refusal: encoded.left })
         else routed.push(routedTo(source, index, encoded.right))
       })
@@ -276,11 +276,11 @@ export const ingester = (
       return { refused, failure, id: routed.at(-1)?.payload.id }
     },
     deleteUser: async (sources, call) => {
-      const envelope = fromCode(call, 'delete')
+      const batch = fromCode(call, 'delete')
       const routed: Routed[] = []
       let refusal: Refusal | undefined
       for (const source of sources) {
-        const encoded = encode(call, envelope)
+        const encoded = encode(call, batch)
         if (isLeft(encoded)) refusal = encoded.left
         else routed.push(routedTo(source, 0, encoded.right))
       }

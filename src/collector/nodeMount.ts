@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { later } from './answers.ts'
 import type { Answer } from './answers.ts'
-import { parse } from './envelope.ts'
+import { parse } from './requestBody.ts'
 import type { Admission, Body, RequestHandler } from './requestHandler.ts'
-import type { Uploads } from './uploads.ts'
+import type { Uploads } from './bodyLimits.ts'
 
 /** What frameworks leave on a request: Express its own path, body parsers the parsed body. */
 interface MountedRequest extends IncomingMessage {

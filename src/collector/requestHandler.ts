@@ -24,8 +24,8 @@ import type { Answer, MessageError } from './answers.ts'
 import { isBasic } from './authentication.ts'
 import type { Authentication } from './authentication.ts'
 import type { Deletion } from './collector.ts'
-import { decompress, envelopeOf, parseBytes, writeKeyOf } from './envelope.ts'
-import type { Endpoint } from './envelope.ts'
+import { decompress, batchOf, parseBytes, writeKeyOf } from './requestBody.ts'
+import type { Endpoint } from './requestBody.ts'
 import type { Ingested, Ingester, Source } from './ingest.ts'
 
 /** What is known of a request before its body. */
@@ -222,16 +222,16 @@ export const requestHandler = (
         }
         const source = ifEnabled(named ?? authentication.byKey(writeKeyOf(value)))
         if (isLeft(source)) return source.left
-        const envelope = envelopeOf(endpoint, value, owned, size, maxBatch)
-        if (isLeft(envelope)) return envelope.left
+        const batch = batchOf(endpoint, value, owned, size, maxBatch)
+        if (isLeft(batch)) return batch.left
         if (endpoint !== 'delete')
           return ingestAnswer(
-            envelope.right.messages.length,
+            batch.right.messages.length,
             endpoint !== 'batch',
-            await ingest(source.right, envelope.right),
+            await ingest(source.right, batch.right),
           )
         return source.right.deletions
-          ? deletionAnswer(await deleteUser([source.right], envelope.right.messages[0]))
+          ? deletionAnswer(await deleteUser([source.right], batch.right.messages[0]))
           : noDeletions
       } catch (error) {
         return defect(error)

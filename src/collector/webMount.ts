@@ -4,7 +4,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { later } from './answers.ts'
 import type { Answer } from './answers.ts'
 import type { RequestHandler } from './requestHandler.ts'
-import type { Upload, Uploads } from './uploads.ts'
+import type { Upload, Uploads } from './bodyLimits.ts'
 
 const consumed: Answer = later(
   'the body was read before the collector saw it: hand the request on unread',

@@ -7,7 +7,7 @@
 /** Bytes of UTF-8 JSON of one call. */
 export const callBytes = 32_000
 
-/** Bytes of the body of a batch, envelope and commas included. */
+/** Bytes of the body of a batch, frame and commas included. */
 export const batchBytes = 500_000
 
 /** Bytes of a body that is posted to a webhook: it can be a little longer than the call. */

@@ -22,7 +22,7 @@ export type Signer = (body: string | Uint8Array) => string
 
 /**
  * What stands around the members of a batch, which are joined by commas. With `sentAt` the time of sending is written as the last member of
- * the envelope, just before the final `}` of the suffix.
+ * the frame, just before the final `}` of the suffix.
  *
  * @example
  * import type { Frame } from 'headrace'
@@ -48,7 +48,7 @@ const endOf = ({ suffix, sentAt }: Frame, now: number): string =>
     ? suffix
     : `${suffix.slice(0, -1)},"sentAt":"${fromMillis(now) ?? '1970-01-01T00:00:00.000Z'}"}`
 
-/** UTF-8 bytes of an envelope, the same at every time of sending. */
+/** UTF-8 bytes of a frame, the same at every time of sending. */
 export const frameBytes = (frame: Frame): number =>
   Buffer.byteLength(frame.prefix) + Buffer.byteLength(endOf(frame, 0))
 
@@ -84,7 +84,7 @@ export interface BatchPayload<out A, out F extends Frame = Frame> {
   readonly items: ReadonlyArray<A>
   /** The events as they were encoded. Their texts are joined when the batch is sent. */
   readonly members: ReadonlyArray<EventPayload<A>>
-  /** UTF-8 bytes of the body as it is sent, envelope included. */
+  /** UTF-8 bytes of the body as it is sent, frame included. */
   readonly byteLength: number
   readonly frame: F
   readonly closedBy: ClosedBy

@@ -82,7 +82,7 @@ export const toTrackingMessage = (event: Tracked, library: Library): TrackingMes
 }
 
 /**
- * The envelope of the public tracking convention: `{"batch":[…],"sentAt":"…"}`. The time of sending is written at each attempt and has a
+ * The frame of the public tracking convention: `{"batch":[…],"sentAt":"…"}`. The time of sending is written at each attempt and has a
  * fixed width, so the bytes of a batch are exact beforehand.
  *
  * @example

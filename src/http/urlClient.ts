@@ -17,7 +17,7 @@ import { statusTable, verdictOf } from '../sink/status.ts'
 import { dialer } from './dialer.ts'
 import { guardedLookup, guardOf } from './egress.ts'
 import { failureOf } from './networkError.ts'
-import type { RequestOptions } from './target.ts'
+import type { RequestOptions } from './httpOptions.ts'
 
 /**
  * Is told of a POST: the verdict at the status line, the answer's body if it was wanted and came whole, and the end when nothing of the

@@ -27,8 +27,8 @@ import {
   secretOption,
   urlOption,
   userAgentOption,
-} from './target.ts'
-import type { RequestOptions } from './target.ts'
+} from './httpOptions.ts'
+import type { RequestOptions } from './httpOptions.ts'
 import { openUrlClient } from './urlClient.ts'
 
 export type { Egress, EgressRules } from './egress.ts'

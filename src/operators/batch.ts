@@ -21,7 +21,7 @@ import { callSafely } from '../log/listeners.ts'
 interface BatchLimits {
   /** The maximum number of members. Default 20; `Infinity` for no limit. */
   readonly maxCount?: number
-  /** The maximum size of a batch in bytes: of its body with envelope and commas, or the sum of `sizeOf`. Default 500,000. */
+  /** The maximum size of a batch in bytes: of its body with frame and commas, or the sum of `sizeOf`. Default 500,000. */
   readonly maxBytes?: number
   /** The maximum time that a member waits, in milliseconds. Default 5,000; `Infinity` for no limit. */
   readonly maxDelay?: number
@@ -38,9 +38,9 @@ interface BatchLimits {
   readonly newId?: () => string
 }
 
-/** When a batch of payloads is closed, and its envelope. */
+/** When a batch of payloads is closed, and its frame. */
 export interface BatchOptions<F extends Frame = Frame> extends BatchLimits {
-  /** The envelope. Default: a JSON array. */
+  /** The frame. Default: a JSON array. */
   readonly frame?: F
   /**
    * Called once on unsubscription with what was not emitted: batches first, then single payloads. Default: each is published on
@@ -71,14 +71,14 @@ export interface Batch {
   ) => ObservableEither<L | TooLarge, BatchPayload<A, F>>
 }
 
-/** The limits with their defaults. `envelope` has the bytes of a batch without members. */
-const limitsOf = (options: BatchLimits, envelope: number) => {
+/** The limits with their defaults. `frameSize` has the bytes of a batch without members. */
+const limitsOf = (options: BatchLimits, frameSize: number) => {
   const { maxCount = 20, maxBytes = 500_000, maxDelay = 5_000 } = options
   if (!(maxCount >= 1 && (maxCount === Infinity || Number.isInteger(maxCount))))
     throw new RangeError(`batch: maxCount must be a whole number from 1, got ${String(maxCount)}`)
-  if (!(maxBytes > envelope))
+  if (!(maxBytes > frameSize))
     throw new RangeError(
-      `batch: maxBytes must be more than the ${String(envelope)} bytes of the envelope, got ${String(maxBytes)}`,
+      `batch: maxBytes must be more than the ${String(frameSize)} bytes of the frame, got ${String(maxBytes)}`,
     )
   if (!(maxDelay > 0)) throw new RangeError(`batch: maxDelay must be above 0 ms, got ${String(maxDelay)}`)
   const { delayFrom = 'firstItem', clock = systemClock, newId = randomId, flush } = options
@@ -95,7 +95,7 @@ interface Open<M, A> {
 
 /** What is gathered, and what becomes of it. */
 interface Form<V, M, A, B, R> {
-  readonly envelope: number
+  readonly frameSize: number
   readonly comma: number
   /** Gives `add` the members of a value. Answers a refusal if there is none; throws a TypeError for what ends the stream. */
   readonly read: (value: V, add: (member: M, item: A, size: number) => void) => R | undefined
@@ -122,7 +122,7 @@ const gather = <L, V, M, A, B, R>(
   form: Form<V, M, A, B, R>,
 ): ObservableEither<L | R, B> => {
   const { clock, delayFrom, flush, maxBytes, maxCount, maxDelay, newId } = limits
-  const { comma, envelope } = form
+  const { comma, frameSize } = form
   return new Observable<Either<L | R, B>>((subscriber) => {
     const unsubscribed = new Subject<void>()
     const waiting = queue<ObservableNotification<Either<L | R, B>>>()
@@ -169,7 +169,7 @@ const gather = <L, V, M, A, B, R>(
     }
     const refuse = (refusal: R): void => waiting.push({ kind: 'N', value: left(refusal) })
     const add = (member: M, item: A, size: number): void => {
-      const alone = envelope + size
+      const alone = frameSize + size
       if (alone > maxBytes) {
         refuse(form.tooLarge(member, alone))
         return
@@ -251,12 +251,12 @@ const ofPayloads = <F extends Frame>(
 ) => ObservableEither<L | TooLarge, BatchPayload<A, F>>) => {
   // Without a frame F is FixedFrame, its default.
   const frame = options.frame ?? (jsonArrayFrame as Frame as F)
-  const envelope = frameBytes(frame)
-  const limits = limitsOf(options, envelope)
+  const frameSize = frameBytes(frame)
+  const limits = limitsOf(options, frameSize)
   const { abandoned = publishAsClosed(limits.clock) } = options
   return <L, A>(source: ObservableEither<L, Payload<A>>) =>
     gather<L, Payload<A>, EventPayload<A>, A, BatchPayload<A, F>, TooLarge>(source, limits, {
-      envelope,
+      frameSize,
       comma: 1,
       read: (payload, add) => {
         const given = joinable(payload)
@@ -279,7 +279,7 @@ const ofItems = <A>(
   const { abandoned = publishAsClosed(limits.clock) } = options
   const sizeOf = checkOptions('sizeOf of batch', func<(item: A) => number>(), options.sizeOf)
   const form: Form<A, A, A, ItemBatch<A>, Refusal | Threw> = {
-    envelope: 0,
+    frameSize: 0,
     comma: 0,
     read: (item, add) => {
       let size: number
@@ -307,7 +307,7 @@ const ofItems = <A>(
  * the end of the source. When the source completes or fails, the rest is emitted first. Order is kept, no batch is empty, and `byteLength` is
  * exact. An item too large for any batch is emitted at once as `TooLarge`, and the open batch goes on. Lefts pass at once.
  *
- * Payloads stay the bytes that they are, joined in an envelope. Items are not changed: `{ id, items, byteLength, closedBy }` is for a sink of
+ * Payloads stay the bytes that they are, joined in a frame. Items are not changed: `{ id, items, byteLength, closedBy }` is for a sink of
  * your own. A `sizeOf` that throws or answers no size costs its item only.
  *
  * @throws RangeError for limits of 0, below 0, or NaN.

@@ -1,5 +1,5 @@
 /**
- * A shared secret that cannot be printed. A program holds an empty, frozen object; the key lies in a map that only this room reaches, so no
+ * A shared secret that cannot be printed. A program holds an empty, frozen object; the key lies in a map that only this module reaches, so no
  * log, error, `util.inspect`, JSON, spread or template can show it.
  *
  * @module
@@ -66,7 +66,7 @@ export const secretFrom = (text: unknown): Either<Fault, Secret> => {
   return right(secret)
 }
 
-/** The key of a secret, for this room alone; undefined for anything else, such as a copy of a secret. */
+/** The key of a secret, for this module alone; undefined for anything else, such as a copy of a secret. */
 export const keyOf = (secret: unknown): KeyObject | undefined =>
   typeof secret === 'object' && secret !== null ? keys.get(secret) : undefined
 

@@ -67,7 +67,7 @@ describe('how a client batches', () => {
     expect(other.clock.pending()).toBe(0)
   })
 
-  it('18: a body keeps its bytes, envelope and commas counted, and what would break them opens the next', () => {
+  it('18: a body keeps its bytes, frame and commas counted, and what would break them opens the next', () => {
     const pad = (n: number) => ({ ...event('m'), properties: { pad: 'x'.repeat(n) } })
     const probe = open()
     probe.client.track(pad(0))

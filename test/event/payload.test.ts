@@ -25,7 +25,7 @@ const many: BatchPayload<Track> = {
 }
 
 describe('bodyOf', () =>
-  it('is the text of an event, and the members of a batch in their envelope', () => {
+  it('is the text of an event, and the members of a batch in their frame', () => {
     expect(bodyOf(one, 0)).toBe(one.text)
     expect(bodyOf(many, 0)).toBe('[{"é":1},{"é":1}]')
     expect(bodyOf({ ...many, members: [] }, 0)).toBe('[]')
@@ -55,7 +55,7 @@ describe('the types of payloads', () => {
   it('do not let what cannot be compile', () => {
     const text = '{}'
     const { frame } = many
-    // @ts-expect-error an event has no envelope
+    // @ts-expect-error an event has no frame
     const framed: Payload<Track> = { id: 'm', items: [track], text, byteLength: 2, frame }
     // @ts-expect-error an event has one item
     const crowded: Payload<Track> = { id: 'm', items: [track, track], text, byteLength: 2 }
@@ -136,7 +136,7 @@ describe('bytesOf', () => {
     ['a member says too much', batchOf([{ ...accented, byteLength: 80 }, one])],
     ['the last member says too much', batchOf([one, { ...one, byteLength: 8 }])],
     [
-      'there is room for half an envelope',
+      'there is room for half a frame',
       { ...batchOf([]), frame: { prefix: 'x'.repeat(9), suffix: '' }, byteLength: 6 },
     ],
   ])('is the body, and never old memory, also when %s', (_, payload) => {

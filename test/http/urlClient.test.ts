@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Verdict } from '../../src/core/failure.ts'
 import { openUrlClient, type UrlClient } from '../../src/http/urlClient.ts'
-import type { RequestOptions } from '../../src/http/target.ts'
+import type { RequestOptions } from '../../src/http/httpOptions.ts'
 import { onlyAttempt } from '../../src/sink/sink.ts'
 import type { Fault } from '../../src/testing/faults.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'

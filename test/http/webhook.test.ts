@@ -120,7 +120,7 @@ describe('the request of a webhook', () => {
     expect(receiver.received[1]?.headers).not.toHaveProperty('x-evil')
   })
 
-  it('has the envelope of a batch around its members', async () => {
+  it('has the frame of a batch around its members', async () => {
     const receiver = await receive()
     const frame = { prefix: '{"batch":[', suffix: ']}' }
     const members = [payloadOf('{"a":1}'), payloadOf('{"a":2}')]

@@ -493,7 +493,7 @@ export type ItemBatchUnderTest = <A>(
   options: ItemBatchOptions<A>,
 ) => <L>(source: ObservableEither<L, A>) => ObservableEither<L | Refusal | Threw, ItemBatch<A>>
 
-/** What has no envelope and no commas. */
+/** What has no frame and no commas. */
 const bare = { frame: { prefix: '', suffix: '' }, comma: 0 } as const
 
 /** A batch of any items, played with payloads as items: the laws are the same. */

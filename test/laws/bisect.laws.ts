@@ -315,12 +315,12 @@ export const bisectLaws = lawTable(bisectWorld, (make: MakeBisect, world) => pla
       holds(startedAt < until, 'a late start')
     })
   },
-  'B5 every body is exact, with the envelope of the batch': (trace) => {
+  'B5 every body is exact, with the frame of the batch': (trace) => {
     const { batch } = trace
     for (const { item } of trace.attempts.flatMap(({ calls }) => calls)) {
       same(bytesOf(item, 0).length, item.byteLength)
       same(Buffer.from(bytesOf(item, 0)).toString(), bodyOf(item, 0))
-      holds(item.frame === batch.frame, 'another envelope')
+      holds(item.frame === batch.frame, 'another frame')
       holds(item.id === batch.id && item.closedBy === batch.closedBy, 'another batch')
       same(
         item.members,

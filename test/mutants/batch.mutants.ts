@@ -47,7 +47,7 @@ const batchWith =
     const { maxCount = 20, maxBytes = 500_000, maxDelay = 5_000, delayFrom = 'firstItem' } = options
     const { frame = jsonArrayFrame, clock = systemClock, newId = String } = options
     const is = (that: Bug): boolean => bug === that
-    const envelope = frameBytes(frame)
+    const frameSize = frameBytes(frame)
     const limit = is('overCount') ? maxCount + 1 : maxCount
     const comma = is('commaForgotten') ? 0 : 1
     const time = (): number => (is('wallClock') ? clock.now() : clock.monotonic())
@@ -62,7 +62,7 @@ const batchWith =
         let busy = false
 
         const bytes = (): number =>
-          envelope +
+          frameSize +
           open.reduce((sum, each) => sum + each.byteLength, 0) +
           comma * Math.max(0, open.length - 1)
         const drain = (): void => {
@@ -117,7 +117,7 @@ const batchWith =
           cancel = clock.schedule(wait > 0 ? wait : maxDelay, onTimer)
         }
         const offer = (payload: Payload<A>): void => {
-          const alone = envelope + payload.byteLength
+          const alone = frameSize + payload.byteLength
           if (alone > maxBytes && !is('oversizeIn')) {
             pass(left(tooLarge(payload, maxBytes, alone, payload.id)))
             return
@@ -208,11 +208,7 @@ const itemBugs: ReadonlyArray<readonly [string, string, ItemBatchUnderTest]> = [
         batch(options),
       ),
   ],
-  [
-    'B5',
-    'counts an envelope',
-    (options) => batch({ ...options, sizeOf: (item) => options.sizeOf(item) + 1 }),
-  ],
+  ['B5', 'counts a frame', (options) => batch({ ...options, sizeOf: (item) => options.sizeOf(item) + 1 })],
   [
     'B1',
     'joins what is left in the order of size',

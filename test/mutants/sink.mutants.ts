@@ -313,7 +313,7 @@ itCatches<MakeBisect>('bisection', bisectLaws.each, {
           subscribe(item, { ...attempt, until: Infinity }, observer),
       ),
   ],
-  'parts have another envelope': [
+  'parts have another frame': [
     'B5',
     (only, clock) => (sink) =>
       withBisection({ only, clock })(

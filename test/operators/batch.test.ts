@@ -65,7 +65,7 @@ describe('batch', () => {
     ])
   })
 
-  it('knows the bytes of an envelope that is written anew at every sending, as long as its width is fixed', () => {
+  it('knows the bytes of a frame that is written anew at every sending, as long as its width is fixed', () => {
     const tracking: Frame = { prefix: '{"batch":[', suffix: ']}', sentAt: true }
     const batches: Array<BatchPayload<string>> = []
     rail('{"a":1}', '{"é":2}', '{"c":3}')
@@ -81,7 +81,7 @@ describe('batch', () => {
     )
   })
 
-  it('takes a batch apart: its members are batched as if they had come one by one, without its envelope', () => {
+  it('takes a batch apart: its members are batched as if they had come one by one, without its frame', () => {
     const seen: unknown[] = []
     const given: unknown[] = []
     rail('1', '2', '3', '1234567', '4')
@@ -124,7 +124,7 @@ describe('batch', () => {
     [{ maxCount: 0 }, /maxCount.*whole number.*got 0/],
     [{ maxCount: NaN }, /maxCount/],
     [{ maxCount: 1.5 }, /maxCount/],
-    [{ maxBytes: 0 }, /maxBytes.*2 bytes of the envelope/],
+    [{ maxBytes: 0 }, /maxBytes.*2 bytes of the frame/],
     [{ maxBytes: NaN }, /maxBytes/],
     [{ maxDelay: 0 }, /maxDelay.*got 0/],
     [{ maxDelay: NaN }, /maxDelay/],
@@ -240,7 +240,7 @@ describe('batch of any items', () => {
     const hook: Sink<Payload<unknown>> = memory()
     // @ts-expect-error a webhook takes payloads
     many.pipe(deliver(hook))
-    // @ts-expect-error an envelope is for JSON
+    // @ts-expect-error a frame is for JSON
     batch({ sizeOf: () => 1, frame: jsonArrayFrame })
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { decodeOptions, type Option } from '../../src/core/options.ts'
 import type { Fault } from '../../src/core/refusal.ts'
-import { headersOption, urlOption } from '../../src/http/target.ts'
+import { headersOption, urlOption } from '../../src/http/httpOptions.ts'
 import { tlsOption } from '../../src/http/tls.ts'
 import { pem } from '../sink/deliverOnce.ts'
 

@@ -18,7 +18,7 @@ import type { Answer } from './answers.ts'
 export type Endpoint = 'batch' | Kind
 
 /** Messages that came together, and what came with them. */
-export interface Envelope {
+export interface Batch {
   readonly messages: ReadonlyArray<unknown>
   /** Their kind, if the path says it. */
   readonly type: Kind | undefined
@@ -32,7 +32,7 @@ export interface Envelope {
 }
 
 /** One message from code. */
-export const fromCode = (message: unknown, type?: Kind): Envelope => ({
+export const fromCode = (message: unknown, type?: Kind): Batch => ({
   messages: [message],
   type,
   context: undefined,
@@ -63,13 +63,13 @@ const withoutKey = (message: unknown): unknown => {
 }
 
 /** The messages of a body, without the write key, or the answer if it has none. `maxBatch` is the bytes that a body may have. */
-export const envelopeOf = (
+export const batchOf = (
   endpoint: Endpoint,
   body: unknown,
   owned: boolean,
   size: number,
   maxBatch: number,
-): Either<Answer, Envelope> => {
+): Either<Answer, Batch> => {
   const isBatch = endpoint === 'batch'
   if (!isRecord(body)) return left(no(400, `the body must be an object${isBatch ? ' with a batch' : ''}`))
   if (!isBatch) return right({ ...fromCode(withoutKey(body), endpoint), owned, size })
