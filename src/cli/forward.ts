@@ -368,10 +368,11 @@ export const forward = async (
 
   const summary = summaryNow()
   for (const [url, counts] of Object.entries(urls.urls())) {
-    report({ t: 'url', url, ...counts })
-    const skipped = counts.passedOver === 0 ? '' : `, ${String(counts.passedOver)} skipped while it was busy`
-    const requests = `${counted(counts.delivered, 'request')} succeeded, ${String(counts.failed)} failed`
-    if (output !== 'json') note(`${url}  ${requests}${skipped}`)
+    const { delivered, failed, skipped } = counts
+    report({ t: 'url', url, delivered, failed, passedOver: skipped })
+    const busy = skipped === 0 ? '' : `, ${String(skipped)} skipped while it was busy`
+    if (output !== 'json')
+      note(`${url}  ${counted(delivered, 'request')} succeeded, ${String(failed)} failed${busy}`)
   }
   if (output === 'json') out.line(toJson({ t: 'summary', ...summary, forgotten: stored?.evicted() }))
   else note(showSummary(`read ${String(summary.read)}`, summary.refused, summary))

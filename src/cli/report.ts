@@ -42,7 +42,7 @@ export type Report =
   | { readonly t: 'dropped'; readonly line: number; readonly keys: ReadonlyArray<string> }
   | NonNullable<ReturnType<typeof reportOf>>
   /** Requests to one URL in the whole run. */
-  | (UrlStats & { readonly t: 'url'; readonly url: string })
+  | (Omit<UrlStats, 'skipped'> & { readonly t: 'url'; readonly url: string; readonly passedOver: number })
 
 /** A count with its word: `1 attempt`, `2 attempts`. */
 export const counted = (count: number, word: string): string =>
@@ -136,7 +136,7 @@ export const reportOf = (event: LogEvent, subjectOf: (item: unknown) => Subject 
       const subject = subjectOf(event.item)
       if (subject === undefined) return undefined
       const attempt = { t: 'attempt', ...subject, url, n } as const
-      if (event._tag === 'UrlSkipped') return { ...attempt, ok: false, ms: 0, reason: 'laneFull' }
+      if (event._tag === 'UrlSkipped') return { ...attempt, ok: false, ms: 0, reason: 'queueFull' }
       const { duration, result } = event
       const ok = result._tag === 'Right'
       const how = ok ? { status: result.right.status } : { ...causesOf(result.left, url)[0], url }

@@ -41,7 +41,7 @@ export const encoder = (
   const read = eventReader(
     {
       clock,
-      onDropped: onUnknownKeys,
+      onUnknownKeys,
       owned: true,
       pageNeedsUserId: true,
       ...(newId && { newId: hostId }),

@@ -25,7 +25,7 @@ export type RefusedReason =
 
 /** Reasons for a failure that may pass. A sink of your own may use other words. */
 export type RetryableReason =
-  'status' | 'timeout' | 'network' | 'laneFull' | 'late' | 'held' | 'halved' | 'threw' | 'defect'
+  'status' | 'timeout' | 'network' | 'queueFull' | 'late' | 'held' | 'halved' | 'threw' | 'defect'
 
 /** Any other word; the editor still completes ours. */
 type OwnWord = string & Record<never, never>
@@ -192,7 +192,7 @@ export const carried = (lastFailure: Failure | undefined, failure: Failure): Fai
 }
 
 /** Reasons that say that no request was started. */
-const NOT_STARTED: ReadonlySet<string> = new Set<RetryableReason>(['laneFull', 'late', 'held'])
+const NOT_STARTED: ReadonlySet<string> = new Set<RetryableReason>(['queueFull', 'late', 'held'])
 
 /** Whether the failed attempt started a request. */
 export const wasStarted = (failure: Failure): boolean => {

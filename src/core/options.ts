@@ -274,3 +274,15 @@ export const checkOptions = <A>(where: string, of: Option<A>, input: unknown): A
   if (isLeft(decoded)) throw new ConfigError(`Invalid ${where}`, decoded.left)
   return decoded.right
 }
+
+/**
+ * The `timeout` of a flush or a close: milliseconds from 0, or `Infinity`. A wrong value goes to `onWrong` and the default is taken: a
+ * mistake neither gives up everything at once nor waits for ever.
+ */
+export const timeoutOf = (options: unknown, byDefault: number, onWrong: (error: unknown) => void): number => {
+  if (options === undefined || options === null) return byDefault
+  const timeout = isRecord(options) ? (options['timeout'] ?? byDefault) : options
+  if (isRecord(options) && typeof timeout === 'number' && timeout >= 0) return timeout
+  onWrong(new TypeError(`give { timeout }: milliseconds from 0, or Infinity, not ${shown(timeout)}`))
+  return byDefault
+}

@@ -4,8 +4,8 @@ import type { Listener } from '../log/logEvent.ts'
 export interface UrlStats {
   readonly delivered: number
   readonly failed: number
-  /** Attempts that left this URL out, because its queue was full. */
-  readonly passedOver: number
+  /** Attempts that skipped this URL, because its queue was full. */
+  readonly skipped: number
 }
 
 /** The counters of a destination that its outbox does not keep. */
@@ -17,13 +17,13 @@ export interface Counters {
 
 /** Counters that start at zero. A URL is listed from its first attempt on. */
 export const counters = (): Counters => {
-  const urls = new Map<string, { delivered: number; failed: number; passedOver: number }>()
+  const urls = new Map<string, { delivered: number; failed: number; skipped: number }>()
   let refused = 0
 
   const count = (sink: string, what: keyof UrlStats): void => {
     let counts = urls.get(sink)
     if (counts === undefined) {
-      counts = { delivered: 0, failed: 0, passedOver: 0 }
+      counts = { delivered: 0, failed: 0, skipped: 0 }
       urls.set(sink, counts)
     }
     counts[what]++
@@ -33,7 +33,7 @@ export const counters = (): Counters => {
     onEvent: (event) => {
       if (event._tag === 'Attempted')
         count(event.sink, event.result._tag === 'Right' ? 'delivered' : 'failed')
-      else if (event._tag === 'UrlSkipped') count(event.sink, 'passedOver')
+      else if (event._tag === 'UrlSkipped') count(event.sink, 'skipped')
       else if (event._tag === 'Refused') refused++
     },
     refused: () => refused,

@@ -39,9 +39,8 @@ export const eventEncoder = (
 ): ((call: unknown) => Either<Refusal, EventPayload<Event>>) => {
   const { clock, newId, maxBody } = options
   const hears = isListening(options)
-  const read = eventReader(
-    { clock, owned, onDropped: onUnknownKeys, ...(newId === undefined ? {} : { newId }) },
-    () => hears('UnknownKeys'),
+  const read = eventReader({ clock, owned, onUnknownKeys, ...(newId === undefined ? {} : { newId }) }, () =>
+    hears('UnknownKeys'),
   )
 
   return (call) => {

@@ -40,7 +40,7 @@ export interface EventCodecOptions {
   /** Whether a page must have a `userId`, as the client demands; else an `anonymousId` is enough. Default: false. */
   readonly pageNeedsUserId?: boolean
   /** Is given the top-level keys of a call that an event of its kind does not carry. */
-  readonly onDropped?: (keys: ReadonlyArray<string>) => void
+  readonly onUnknownKeys?: (keys: ReadonlyArray<string>) => void
 }
 
 const COMMON = ['type', 'messageId', 'timestamp', 'userId', 'anonymousId', 'context', 'integrations']
@@ -76,25 +76,25 @@ const formOf = ({ clock = systemClock, newId = randomId, ...options }: EventCode
   pageNeedsUserId: options.pageNeedsUserId ?? false,
 })
 
-const reportDropped = (
+const reportUnknownKeys = (
   event: Event,
   input: unknown,
-  onDropped: (keys: ReadonlyArray<string>) => void,
+  onUnknownKeys: (keys: ReadonlyArray<string>) => void,
 ): void => {
   const keys = Object.keys(input ?? {}).filter((key) => !KEYS[event.type].includes(key))
-  if (keys.length > 0) onDropped(keys)
+  if (keys.length > 0) onUnknownKeys(keys)
 }
 
 /** `isListening`: whether dropped keys are of interest now, because finding them costs time. */
 const readerOf = (options: EventCodecOptions, isListening: () => boolean) => {
   const form = formOf(options)
-  const { onDropped } = options
+  const { onUnknownKeys } = options
   return (input: unknown, kind?: Kinds.Kind): Either<ReadonlyArray<Finding>, Event> => {
     const { findings, event } = decode(form, input, kind)
     if (event === undefined || findings.length > 0) return left(findings)
     // Only in a body a delete has no message id.
     const whole = event as Event
-    if (onDropped !== undefined && isListening()) reportDropped(whole, input, onDropped)
+    if (onUnknownKeys !== undefined && isListening()) reportUnknownKeys(whole, input, onUnknownKeys)
     return right(whole)
   }
 }

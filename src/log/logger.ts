@@ -10,7 +10,6 @@
 import { show } from '../core/failure.ts'
 import type { Failure } from '../core/failure.ts'
 import { whenSettled } from '../core/awaitable.ts'
-import { isRecord, kindOf as kindOfValue } from '../core/json.ts'
 import { anyOf, methods, oneOf } from '../core/options.ts'
 import type { Option } from '../core/options.ts'
 import { logLine, oneLine } from './debug.ts'
@@ -197,23 +196,4 @@ export const toLogger = (logger: Logger, options: ToLoggerOptions = {}): Listene
       case 'Waiting':
     }
   }
-}
-
-/**
- * Reads the `timeout` of a flush or a close: milliseconds, a number of at least 0, `Infinity` included. A wrong value is reported to
- * `onWrong` and the default is taken, so that a mistake neither gives up everything at once nor waits for ever.
- *
- * @param options what the host gave; undefined takes the default without a report
- */
-export const timeoutOf = <U extends number | undefined>(
-  options: unknown,
-  usual: U,
-  onWrong: (error: unknown) => void,
-): number | U => {
-  const given: unknown = isRecord(options) ? options['timeout'] : undefined
-  if (typeof given === 'number' && given >= 0) return given
-  if (given === undefined && (options === undefined || options === null || isRecord(options))) return usual
-  const found = isRecord(options) ? kindOfValue(given) : `${kindOfValue(options)} in place of { timeout }`
-  onWrong(new TypeError(`timeout must be a number of milliseconds of at least 0, or Infinity, got ${found}`))
-  return usual
 }

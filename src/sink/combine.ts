@@ -258,7 +258,7 @@ export const firstSuccess = <A>(sinks: ReadonlyArray<Sink<A>>, options: Combinat
 /**
  * One sink made of several, in their order: each is asked when the one before it has failed. The first success is the verdict.
  *
- * A sink that refused for good in an earlier attempt, or asked to wait longer, is passed over, so the next attempt starts with the first
+ * A sink that refused for good in an earlier attempt, or asked to wait longer, is skipped, so the next attempt starts with the first
  * sink that may be asked. None is asked at or after `attempt.until`. If none succeeds, the verdict is an `AllFailed`.
  *
  * @throws TypeError without any sink, or if two sinks have the same name.

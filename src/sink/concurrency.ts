@@ -34,7 +34,7 @@ export interface ConcurrencyOptions<in A> {
   readonly clock?: Clock
 }
 
-const FULL: Verdict = left(retryable('laneFull'))
+const FULL: Verdict = left(retryable('queueFull'))
 const LATE: Verdict = left(
   retryable('late', { detail: 'the deadline came while it waited for a free place' }),
 )
@@ -155,7 +155,7 @@ const concurrencyOptions = strict({
  * Lets at most `concurrency` deliveries run at a time; the others wait in a queue, first in, first out.
  *
  * A delivery holds its place until it is complete, so a body that is still drained counts. What does not fit gets the
- * verdict `Retryable('laneFull')` at once. What reaches its start at or after `attempt.until` gets `Retryable('late')` and is not
+ * verdict `Retryable('queueFull')` at once. What reaches its start at or after `attempt.until` gets `Retryable('late')` and is not
  * started. A cancelled delivery frees its place.
  *
  * With `by`, each key has a queue of its own, dropped when it is empty; `concurrency: 1` then keeps the order within a key.

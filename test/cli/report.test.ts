@@ -38,7 +38,7 @@ it('reports attempts, URLs that were skipped, and waits', () => {
   ]).toEqual([
     { ...attempt, n: 2, ok: true, ms: 4, status: 200 },
     { ...attempt, n: 2, ok: false, ms: 4, reason: 'timeout' },
-    { ...attempt, n: 1, ok: false, ms: 0, reason: 'laneFull' },
+    { ...attempt, n: 1, ok: false, ms: 0, reason: 'queueFull' },
     { t: 'waiting', ...subject, n: 1, ms: 700, because: 'x', causes },
     undefined,
     undefined,

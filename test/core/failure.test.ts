@@ -35,7 +35,7 @@ describe('earliestRetry', () =>
 describe('wasStarted', () => {
   const held = left(retryable('held', { notBefore: 5 }))
   const late = left(retryable('late'))
-  const full = left(retryable('laneFull'))
+  const full = left(retryable('queueFull'))
   it.each<[string, Failure, boolean]>([
     ['held', retryable('held'), false],
     ['a batch that was held and late everywhere', partlyFailed([held, late, full]), false],

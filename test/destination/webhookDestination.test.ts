@@ -253,7 +253,7 @@ describe('webhookDestination', () => {
     await opened.destination.idle()
     const counts = Object.values(opened.destination.stats().urls)
     expect(opened.destination.stats().delivered).toBe(200)
-    expect(counts.reduce((sum, url) => sum + url.passedOver, 0)).toBe(200 - 16 - 20)
+    expect(counts.reduce((sum, url) => sum + url.skipped, 0)).toBe(200 - 16 - 20)
   })
 })
 

@@ -82,7 +82,7 @@ describe('decoding a call', () => {
   it('names the keys that it loses', () => {
     const dropped: Array<ReadonlyArray<string>> = []
     const codec = eventCodec({
-      onDropped: (keys) => {
+      onUnknownKeys: (keys) => {
         dropped.push(keys)
       },
     })
@@ -303,7 +303,7 @@ describe('eventReader', () => {
   it('looks for dropped keys only while there is a listener', () => {
     const dropped: Array<ReadonlyArray<string>> = []
     let isListening = false
-    const read = eventReader({ onDropped: (keys) => dropped.push(keys) }, () => isListening)
+    const read = eventReader({ onUnknownKeys: (keys) => dropped.push(keys) }, () => isListening)
     read({ type: 'delete', userId: 'u', extra: 1 })
     isListening = true
     read({ type: 'delete', userId: 'u', other: 1 })

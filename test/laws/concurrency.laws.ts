@@ -42,7 +42,7 @@ const world: fc.Arbitrary<World> = fc.record({
 const refusal = ({ heard }: Ran): string | undefined => {
   const failure = heard[0]?.verdict?._tag === 'Left' ? heard[0].verdict.left : undefined
   if (failure?._tag !== 'Retryable') return undefined
-  return ['laneFull', 'late'].includes(failure.reason) ? failure.reason : undefined
+  return ['queueFull', 'late'].includes(failure.reason) ? failure.reason : undefined
 }
 
 /** When it gave its place back. */
@@ -97,7 +97,7 @@ export const concurrencyLaws = lawTable(
     'C4 a delivery is turned away at once if all places are taken, and only then': ({ ran }, world) => {
       for (const one of ran) {
         const before = placed(ran, world, queueOf(one.item, world), one.arrived.order).length
-        const isFull = refusal(one) === 'laneFull'
+        const isFull = refusal(one) === 'queueFull'
         same(isFull, before >= world.concurrency + world.queue)
         if (isFull) holds(isOver(one) && (one.heard[0]?.order ?? Infinity) < one.returned, 'it waited')
       }

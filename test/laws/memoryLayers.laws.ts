@@ -42,7 +42,7 @@ const steps = fc.array(
 
 const verdictOf = ({ kind }: Step): Verdict => {
   if (kind === 'take') return taken
-  return left(kind === 'refuse' ? refused('status') : retryable(kind === 'held' ? 'laneFull' : 'network'))
+  return left(kind === 'refuse' ? refused('status') : retryable(kind === 'held' ? 'queueFull' : 'network'))
 }
 
 interface Heard {
