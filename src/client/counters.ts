@@ -8,7 +8,6 @@ import type { Full, Refusal } from '../core/refusal.ts'
 import { counters } from '../core/totals.ts'
 import type { Totals } from '../core/totals.ts'
 import type { OutboxStats } from '../outbox/outbox.ts'
-import type { Occupancy } from '../sources/waitForRoom.ts'
 import type { ClientStats } from './client.ts'
 import type { Message } from './message.ts'
 import type { MessageStore } from './messageStore.ts'
@@ -25,7 +24,7 @@ type Bound = Pick<Full, 'bound' | 'limit'>
 const boundIn = (
   count: number,
   bytes: number,
-  { maxCount, maxBytes }: Pick<Occupancy, 'maxCount' | 'maxBytes'>,
+  { maxCount, maxBytes }: Pick<OutboxStats, 'maxCount' | 'maxBytes'>,
 ): Bound | undefined => {
   if (count >= maxCount) return { bound: 'count', limit: maxCount }
   return bytes > maxBytes ? { bound: 'bytes', limit: maxBytes } : undefined
@@ -55,11 +54,6 @@ export const clientCounters = (
   let current: Segment = { live: waiting }
   /** By message until that has its entry, then by entry id. */
   const segments = new Map<Message | string, Segment>()
-
-  const inMemory = (): Occupancy =>
-    stored === undefined
-      ? { waiting, bytes, ...own }
-      : { waiting: notStored.count, bytes: notStored.bytes, ...own }
 
   const leave = (entryId: string, byteLength: number): void => {
     waiting--
@@ -96,13 +90,6 @@ export const clientCounters = (
         boundIn(notStored.count, notStored.bytes + byteLength, own) ??
         boundIn(waiting, bytes + byteLength, stored())
       )
-    },
-    /** What waits, and how much may: of memory or of all, whichever is closer to its bounds. */
-    occupancy: (): Occupancy => {
-      const memory = inMemory()
-      if (stored === undefined || memory.bytes >= maxBytes) return memory
-      const total = { ...stored(), waiting, bytes }
-      return maxCount - memory.waiting < total.maxCount - waiting ? memory : total
     },
     refused: ({ _tag }: Refusal): void => {
       refusedBy[_tag]++

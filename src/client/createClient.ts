@@ -158,7 +158,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   )
   const counted = clientCounters(settings, outbox?.stats, start, store.notStored)
   const { sent } = counted
-  const room = waitForRoom(counted.occupancy)
+  const room = waitForRoom(() => counted.boundFor(1) === undefined)
   const sink = batchSink(settings, () => sent.requests++)
   const relay = batchRelay(settings, store, sink, sent, onEvent, ended, changed)
   const encode = encoder(
@@ -171,7 +171,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const stopWatching = outbox?.watch?.(() => nextTurn(lookAgain))
   const lookAgain = (): void => {
     relay.lookAgain()
-    room.recheck()
+    room.freed()
   }
 
   const shutDown = async (limit: number, lastAttempt: number): Promise<CloseResult<Message>> => {
@@ -230,7 +230,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const life = lifetime(settings.waitUntil, onExit, failedIn('waitUntil'))
 
   const refuse = (refusal: Refusal): Either<Refusal, never> => {
-    if (refusal._tag === 'Full') room.refused()
+    if (refusal._tag === 'Full') room.refused(counted.waiting())
     counted.refused(refusal)
     onEvent({ _tag: 'Refused', at: now(), refusal })
     refusals.next(refusal)
@@ -266,7 +266,6 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
       drops.push(outcome)
       bound = counted.boundFor(byteLength)
     }
-    room.used()
     if (bound === undefined) {
       // First it is added, then it is reported: what a listener sends meanwhile comes behind it.
       counted.accepted(message)

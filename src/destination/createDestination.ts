@@ -144,7 +144,10 @@ export const openDestination = (
       ? stats
       : { ...stats, waiting: stats.waiting + arriving, bytes: stats.bytes + arrivingBytes }
   }
-  const room = waitForRoom(occupancy)
+  const room = waitForRoom(() => {
+    const { waiting, bytes, maxCount, maxBytes } = occupancy()
+    return waiting < maxCount && bytes < maxBytes
+  })
   const sink = makeSink(onEvent)
   const work = relay<Payload<Event>>({
     sink,
@@ -172,14 +175,14 @@ export const openDestination = (
     const answered = (): void => {
       arriving--
       arrivingBytes -= payload.byteLength
-      room.recheck()
+      room.freed()
     }
     answer.then(answered, answered)
     return answer
   }
 
   const refuse = (refusal: Refusal): Either<Refusal, never> => {
-    if (refusal._tag === 'Full') room.refused()
+    if (refusal._tag === 'Full') room.refused(occupancy().waiting)
     onEvent({ _tag: 'Refused', at: now(), refusal })
     refusals.next(refusal)
     return left(refusal)
@@ -217,7 +220,6 @@ export const openDestination = (
       if (!enabled) return refuse(disabled(call))
       const encoded = encode(call)
       if (isLeft(encoded)) return refuse(encoded.left)
-      room.used()
       try {
         const entry = await enqueue(encoded.right)
         return isLeft(entry) ? refuse({ ...entry.left, input: call }) : right({ id: encoded.right.id })

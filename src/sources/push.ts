@@ -101,7 +101,7 @@ export const push = <T>(options: PushOptions<T> = {}): Push<T> => {
   let bytes = 0
   let hasEnded = false
   let wasRead = false
-  const room = waitForRoom(() => ({ waiting: held.size(), bytes, maxCount: capacity, maxBytes }))
+  const room = waitForRoom(() => held.size() < capacity && bytes < maxBytes)
 
   const boundFor = (size: number): Full['bound'] | undefined => {
     if (held.size() >= capacity) return 'count'
@@ -138,7 +138,7 @@ export const push = <T>(options: PushOptions<T> = {}): Push<T> => {
     if (!(size >= 0 && size <= maxBytes)) return refuse(tooLarge(item, maxBytes, size, undefined))
     const bound = boundFor(size)
     if (bound !== undefined && overflow === 'error') {
-      room.refused()
+      room.refused(held.size())
       return refuse(full(item, bound, bound === 'count' ? capacity : maxBytes))
     }
     counts.accepted++
@@ -157,7 +157,6 @@ export const push = <T>(options: PushOptions<T> = {}): Push<T> => {
     counts.dropped += gone.length
     held.push({ item, size })
     bytes += size
-    room.used()
     serveReaders()
     // Last, because the callback may offer again.
     gone.forEach(report)

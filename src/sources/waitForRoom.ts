@@ -1,86 +1,42 @@
 import { nextTurn } from '../core/clock.ts'
-import { queue } from '../core/queue.ts'
-
-/** What waits, and how much may wait. */
-export interface Occupancy {
-  readonly waiting: number
-  readonly bytes: number
-  readonly maxCount: number
-  readonly maxBytes: number
-}
-
-/** How many items fit, if they are as large as those that wait. */
-const roomIn = ({ waiting, bytes, maxCount, maxBytes }: Occupancy): number =>
-  waiting === 0 ? maxCount : Math.min(maxCount - waiting, Math.ceil(((maxBytes - bytes) * waiting) / bytes))
 
 /**
- * Callers that wait until a bounded store has room. Lets no more of them continue in one turn of the event loop than there is room for. A caller may leave its room unused, so the
- * next turn checks again.
+ * Callers that wait until a bounded store has room. They continue one after the other, in the order of their calls; each looks anew,
+ * because the caller before it may have used the room or left it.
  */
-export const waitForRoom = (occupancy: () => Occupancy) => {
-  const callers = queue<() => void>()
-  /** Callers that continued in this turn and have not added an item yet. */
-  let admitted = 0
-  let isOpen = false
-  let isScheduled = false
+export const waitForRoom = (hasRoom: () => boolean) => {
+  let last: Promise<void> = Promise.resolve()
+  let wake: (() => void) | undefined
+  /** An item that was too large for the room that is left is so until another one leaves. */
   let wasRefused = false
-  let wasRefusedInThisTurn = false
+  let isOpen = false
 
-  const hasRoom = (): boolean => {
-    if (isOpen) return true
-    const state = occupancy()
-    // An item that was too large for the rest of the bytes is so until another one leaves.
-    if (wasRefusedInThisTurn || (wasRefused && state.waiting > 0)) return false
-    return state.bytes < state.maxBytes && admitted < roomIn(state)
+  const wait = async (): Promise<void> => {
+    while (!isOpen && (wasRefused || !hasRoom()))
+      await new Promise<void>((resolve) => {
+        wake = resolve
+      })
   }
 
-  const admit = (): void => {
-    while (callers.size() > 0 && hasRoom()) {
-      admitted++
-      callers.shift()?.()
-    }
-    if (admitted > 0) checkNextTurn()
-  }
-
-  const checkNextTurn = (): void => {
-    if (isScheduled || isOpen) return
-    isScheduled = true
-    nextTurn(() => {
-      isScheduled = false
-      admitted = 0
-      wasRefusedInThisTurn = false
-      admit()
-    })
+  const freed = (): void => {
+    wasRefused = false
+    wake?.()
   }
 
   return {
-    /** Resolves when there is room for one more item, in the order of the calls. The room is not reserved. */
-    ready: (): Promise<void> =>
-      new Promise((resolve) => {
-        callers.push(resolve)
-        admit()
-      }),
-    /** An item was added. */
-    used: (): void => {
-      if (admitted > 0) admitted--
-    },
-    /** An item was refused as `Full`. */
-    refused: (): void => {
+    /** Resolves when there is room for one more item. The room is not reserved. */
+    ready: (): Promise<void> => (last = last.then(wait)),
+    /** An item was refused as `Full` while others waited. If none does it can never fit, and nothing will leave. */
+    refused: (waiting: number): void => {
       wasRefused = true
-      wasRefusedInThisTurn = true
-      checkNextTurn()
+      if (waiting === 0) nextTurn(freed)
     },
-    /** An item left. */
-    freed: (): void => {
-      wasRefused = false
-      admit()
-    },
-    /** There may be room although nothing left. */
-    recheck: admit,
+    /** There may be room: an item left. */
+    freed,
     /** Lets every caller continue, now and later: the store is closing. */
     open: (): void => {
       isOpen = true
-      admit()
+      wake?.()
     },
   }
 }
