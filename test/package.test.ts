@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import {
   mkdirSync,
   mkdtempSync,
@@ -23,17 +23,15 @@ import { profile } from './support/runs.ts'
 /** The top of the repository; ends in a slash. */
 const root: string = fileURLToPath(new URL('..', import.meta.url))
 
-const Manifest = t.intersection([
-  t.type({
-    name: t.string,
-    version: t.string,
-    bin: t.record(t.string, t.string),
-    exports: t.record(t.string, t.union([t.string, t.strict({ types: t.string, default: t.string })])),
-    dependencies: t.record(t.string, t.string),
-    peerDependencies: t.record(t.string, t.string),
-  }),
-  t.partial({ optionalDependencies: t.record(t.string, t.string) }),
-])
+const Manifest = t.type({
+  name: t.string,
+  version: t.string,
+  bin: t.record(t.string, t.string),
+  exports: t.record(t.string, t.union([t.string, t.strict({ types: t.string, default: t.string })])),
+  dependencies: t.record(t.string, t.string),
+  peerDependencies: t.record(t.string, t.string),
+  peerDependenciesMeta: t.record(t.string, t.type({ optional: t.literal(true) })),
+})
 
 const decoded = Manifest.decode(JSON.parse(readFileSync(`${root}package.json`, 'utf8')))
 if (!isRight(decoded)) throw new Error('package.json is not of the form that the tests of the package expect')
@@ -161,7 +159,8 @@ beforeAll(() => {
   const tarball = `${scratch}/${manifest.name}-${manifest.version}.tgz`
   execFileSync('tar', ['-xzf', tarball, '--strip-components=1', '-C', installed])
   const companions = { ...manifest.dependencies, ...manifest.peerDependencies }
-  for (const name of [...Object.keys(companions), '@types']) {
+  const optional = Object.keys(manifest.peerDependenciesMeta)
+  for (const name of [...Object.keys(companions), '@types'].filter((each) => !optional.includes(each))) {
     symlinkSync(`${root}node_modules/${name}`, `${project}/node_modules/${name}`, 'dir')
   }
   writeFileSync(`${project}/package.json`, '{ "type": "module" }')
@@ -196,16 +195,23 @@ const packed = (): PackedFiles =>
   Object.fromEntries(packedPaths().map((path) => [path, readFileSync(`${installed}/${path}`)]))
 
 describe('the packed package', () => {
-  test('holds the build, the source, the licence and the readme, and nothing else', () => {
+  test('holds the build, the source, the docs without the reference, and nothing else', () => {
     const files = packedPaths()
     const unexpected = files.filter(
       (file) =>
-        !/^(dist\/.+\.(js|d\.ts|js\.map|d\.ts\.map)|src\/.+\.ts|LICENSE|README\.md|package\.json)$/.test(
+        !/^(dist\/.+\.(js|d\.ts|js\.map|d\.ts\.map)|src\/.+\.ts|docs\/(?!reference\/).+\.(md|ts|js|svg|ndjson)|LICENSE|README\.md|package\.json)$/.test(
           file,
         ),
     )
     expect(unexpected).toEqual([])
-    const wanted = ['LICENSE', 'README.md', 'package.json', 'dist/index.js', 'src/index.ts']
+    const wanted = [
+      'LICENSE',
+      'README.md',
+      'package.json',
+      'dist/index.js',
+      'src/index.ts',
+      'docs/examples/README.md',
+    ]
     expect(wanted.filter((file) => !files.includes(file))).toEqual([])
   })
 
@@ -263,6 +269,25 @@ describe('the packed package', () => {
     const bin = manifest.bin['headrace'] ?? ''
     expect(readFileSync(`${installed}/${bin}`, 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/)
     expect(node(`${installed}/${bin}`, '--version').trim()).toBe(manifest.version)
+  })
+
+  test('says without lmdb, the optional peer dependency, what to install', () => {
+    const script = `
+      import { createClient } from 'headrace/client'
+      import { webhookDestination } from 'headrace/destination'
+      import { lmdbOutbox } from 'headrace/outbox/lmdb'
+      const outbox = { path: 'outbox' }
+      const url = 'http://127.0.0.1:9'
+      const client = () => createClient('key', { endpoint: url, outbox })
+      const destination = () => webhookDestination({ webhooks: [{ url }] }, { outbox })
+      for (const open of [client, destination, () => lmdbOutbox(outbox)])
+        try { open() } catch ({ reason, message }) { console.log(reason, message) }`
+    const message = `an outbox on a disk needs the package lmdb, which could not be loaded: run "npm install lmdb" (Cannot find module 'lmdb')`
+    expect(node('--input-type=module', '--eval', script)).toBe(`missing ${message}\n`.repeat(3))
+    const args = ['send', '--outbox', 'outbox', '--to', 'https://a.example/hook']
+    const command = [`${installed}/${manifest.bin['headrace'] ?? ''}`, ...args]
+    const sent = spawnSync(process.execPath, command, { cwd: project, encoding: 'utf8', input: '' })
+    expect([sent.status, sent.stderr]).toEqual([2, `headrace send: --outbox: ${message}\n`])
   })
 })
 

@@ -235,26 +235,3 @@ describe('a sync', () => {
     expect(accepted).toBe(50)
   })
 })
-
-it('without the package lmdb the module loads, and opening says how to get it', () => {
-  const without = `
-    import Module from 'node:module'
-    const find = Module._resolveFilename
-    Module._resolveFilename = (name, ...rest) => {
-      if (name === 'lmdb') throw new Error("Cannot find module 'lmdb'")
-      return find(name, ...rest)
-    }`
-  const script = `
-    const { lmdbOutbox } = await import(${JSON.stringify(new URL('../../dist/outbox/lmdb/index.js', import.meta.url).href)})
-    try {
-      lmdbOutbox({ path: '/nowhere', codec: { toText: String, fromText: String, sizeOf: () => 1 } })
-    } catch ({ reason, message }) {
-      console.log(reason, message)
-    }`
-  const flags = ['--import', `data:text/javascript,${encodeURIComponent(without)}`, '--input-type=module']
-  const { stdout, stderr } = spawnSync(process.execPath, [...flags, '-e', script], { encoding: 'utf8' })
-  expect([stdout.trim(), stderr]).toEqual([
-    `missing an outbox on a disk needs the package lmdb, which could not be loaded: run "npm install lmdb" (Cannot find module 'lmdb')`,
-    '',
-  ])
-})

@@ -122,7 +122,7 @@ const optionsOf = strict({
  * the disk. Concurrent writes share one sync. Millions may wait: they are on the disk and not in memory, in the order in which they are
  * leased. One process at a time may have it open; the folder of a process that ended is taken over. Closing deletes nothing.
  *
- * Needs the package lmdb, which is an optional dependency.
+ * Needs the package lmdb, an optional peer dependency: `npm install lmdb`.
  *
  * @throws OutboxError when it cannot be opened: `reason` says why, the message says what to do.
  * @throws ConfigError when an option is wrong.

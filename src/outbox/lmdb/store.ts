@@ -153,10 +153,11 @@ const systemError = (path: string, error: unknown): OutboxError =>
 
 const load = (path: string): typeof Lmdb => {
   try {
-    // An optional dependency, loaded when an outbox is opened. `require` has no types; these describe the package.
+    // An optional peer dependency, loaded when an outbox is opened. `require` has no types; these describe the package.
     return createRequire(import.meta.url)('lmdb') as typeof Lmdb
   } catch (error) {
-    const message = `an outbox on a disk needs the package lmdb, which could not be loaded: run "npm install lmdb" (${messageOf(error)})`
+    const [reason = ''] = messageOf(error).split('\n')
+    const message = `an outbox on a disk needs the package lmdb, which could not be loaded: run "npm install lmdb" (${reason})`
     throw refusal('missing', path, message)
   }
 }
