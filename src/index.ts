@@ -21,7 +21,19 @@ export {
   type PageCall,
   type ScreenCall,
   type TrackCall,
-} from './event/call.ts'
+  allows,
+  type Alias,
+  type Delete,
+  type Forwarded,
+  type ForwardedDelete,
+  type Group,
+  type Identify,
+  type Kind,
+  type Page,
+  type PageProperties,
+  type Screen,
+  type Track,
+} from './event/model.ts'
 export { Event, ParsedEvent, eventCodec, type EventCodecOptions } from './event/event.ts'
 export { encodePayload } from './event/payload.ts'
 export { faultsOf } from './event/codecFaults.ts'
@@ -30,20 +42,6 @@ export type { Library, Tracked, TrackingMessage } from './event/trackingMessage.
 export { trackingFrame } from './event/trackingMessage.ts'
 export { jsonArrayFrame } from './event/payload.ts'
 export { Integrations } from './event/event.ts'
-export { allows } from './event/kinds.ts'
-export type {
-  Alias,
-  Delete,
-  Forwarded,
-  ForwardedDelete,
-  Group,
-  Identify,
-  Kind,
-  Page,
-  PageProperties,
-  Screen,
-  Track,
-} from './event/kinds.ts'
 export * as Limits from './event/limits.ts'
 export { bytesOf } from './event/payload.ts'
 export {
@@ -150,7 +148,7 @@ export {
   fullJitter,
   limitRetries,
   Monoid as RetryPolicyMonoid,
-  notBefore,
+  respectRetryAfter,
   standard,
   type ExponentialOptions,
   type RetryPolicy,

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import { crc32 } from 'node:zlib'
 import { systemClock } from '../core/clock.ts'
-import type { Call } from '../event/call.ts'
+import type { Call } from '../event/model.ts'
 import { both, deadline, exponential, fullJitter } from '../policy/retryPolicy.ts'
 import { sign } from '../signing/sign.ts'
 import type { Fault } from '../testing/faults.ts'

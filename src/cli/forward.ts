@@ -11,7 +11,7 @@ import { show } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
 import type { Totals } from '../core/totals.ts'
 import { counters } from '../destination/counters.ts'
-import { callOf } from '../event/call.ts'
+import { callOf } from '../event/model.ts'
 import type { Event } from '../event/event.ts'
 import type { EventPayload, Payload } from '../event/payload.ts'
 import type { Listener } from '../log/logEvent.ts'
@@ -87,7 +87,7 @@ export const MAX_BYTES = 268_435_456
 export const retryFor = (millis: number): retry.RetryPolicy => {
   const delays = retry.fullJitter(retry.capDelay(600_000)(retry.exponential()))
   const end = millis === 0 ? retry.limitRetries(0) : retry.deadline(millis)
-  return retry.both(delays, retry.both(end, retry.notBefore))
+  return retry.both(delays, retry.both(end, retry.respectRetryAfter))
 }
 
 /** Offers at a time to a store on a disk, which syncs them together. */

@@ -1,7 +1,7 @@
 /** The command line: names, help, and how commands are run. A command is loaded when it is called. */
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
-import { messageOf } from '../core/awaitable.ts'
+import { messageOf } from '../core/failure.ts'
 import * as Flags from './flags.ts'
 import { TEXTS } from './help.ts'
 import { UsageError, valuesOf } from './options.ts'

@@ -3,7 +3,7 @@
  * changes when a field changes.
  */
 import { getSystemErrorMap } from 'node:util'
-import { messageOf } from '../core/awaitable.ts'
+import { messageOf } from '../core/failure.ts'
 import type { Failure } from '../core/failure.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { show } from '../core/refusal.ts'

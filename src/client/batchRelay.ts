@@ -10,10 +10,10 @@
  * @module
  */
 import { left } from 'fp-ts/lib/Either.js'
-import { isPromiseLike, messageOf, whenAnswered } from '../core/awaitable.ts'
+import { isPromiseLike, whenAnswered } from '../core/awaitable.ts'
 import { steady } from '../core/clock.ts'
 import type { Cancel } from '../core/clock.ts'
-import { earliestRetry, retryable } from '../core/failure.ts'
+import { earliestRetry, messageOf, retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { newId } from '../event/payload.ts'
 import type { ClosedBy } from '../event/payload.ts'

@@ -16,7 +16,7 @@ import type {
   PageCall,
   ScreenCall,
   TrackCall,
-} from '../event/call.ts'
+} from '../event/model.ts'
 import type { CloseResult } from '../outbox/close.ts'
 import type { Message } from './message.ts'
 

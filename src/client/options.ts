@@ -23,7 +23,7 @@ import {
 import type { Decoded } from '../core/options.ts'
 import { ConfigError } from '../core/refusal.ts'
 import type { Fault } from '../core/refusal.ts'
-import type { Data } from '../event/call.ts'
+import type { Data } from '../event/model.ts'
 import { eventReader } from '../event/event.ts'
 import type { Integrations } from '../event/event.ts'
 import * as Limits from '../event/limits.ts'

@@ -11,7 +11,7 @@ import { scan } from 'rxjs'
 import type { Observable } from 'rxjs'
 import { ConfigError } from '../core/refusal.ts'
 import type { Fault } from '../core/refusal.ts'
-import type { IdentifyCall } from '../event/call.ts'
+import type { IdentifyCall } from '../event/model.ts'
 
 /** A word begins with a letter or a digit. Marks stay with the letter before them: many scripts write vowels as marks. */
 const WORDS = /[\p{L}\p{Nd}][\p{L}\p{Nd}\p{M}]*/gu

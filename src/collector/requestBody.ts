@@ -10,7 +10,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isRecord, jsonFault } from '../core/json.ts'
 import type { Fields } from '../core/json.ts'
-import type { Kind } from '../event/kinds.ts'
+import type { Kind } from '../event/model.ts'
 import { no, tooLong } from './answers.ts'
 import type { Answer } from './answers.ts'
 

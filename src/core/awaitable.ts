@@ -31,22 +31,3 @@ export const whenAnswered = <T, B>(
   answer.then(use, fail)
   return undefined
 }
-
-/** Characters of a message: it is stored with the item. */
-const MAX_MESSAGE = 300
-
-const textOf = (error: unknown): string => {
-  if (!(error instanceof Error)) return String(error)
-  const own = error.message === '' ? error.name : error.message
-  return error.cause instanceof Error && error.cause.message !== '' ? `${own}: ${error.cause.message}` : own
-}
-
-/** The message of an error and of its cause, in one short text (`fetch failed` alone says nothing). */
-export const messageOf = (error: unknown): string => {
-  try {
-    const text = textOf(error)
-    return text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text
-  } catch {
-    return 'an error that cannot be read'
-  }
-}

@@ -21,11 +21,13 @@ export interface Receipt {
 
 /** Reasons for a final refusal. A sink of your own may use other words. */
 export type RefusedReason =
-  'status' | 'redirect' | 'certificate' | 'blockedAddress' | 'badRequest' | 'rejected'
+  | ('status' | 'redirect' | 'certificate' | 'blockedAddress' | 'badRequest' | 'rejected')
+  | ('full' | 'format' | 'closed' | 'noRoute' | 'notAPayload')
 
 /** Reasons for a failure that may pass. A sink of your own may use other words. */
 export type RetryableReason =
-  'status' | 'timeout' | 'network' | 'queueFull' | 'late' | 'held' | 'halved' | 'threw' | 'defect'
+  | ('status' | 'timeout' | 'network' | 'queueFull' | 'late')
+  | ('held' | 'halved' | 'threw' | 'closed' | 'defect')
 
 /** Any other word; the editor still completes ours. */
 type OwnWord = string & Record<never, never>
@@ -50,7 +52,7 @@ export interface Retryable {
   readonly detail?: string
 }
 
-/** Every sink of a first success failed: the cause of each, in their order. */
+/** Every sink of a `firstSuccess` or `failover` failed: the cause of each, in their order. */
 export interface AllFailed {
   readonly _tag: 'AllFailed'
   readonly causes: ReadonlyArray<Cause>
@@ -105,7 +107,7 @@ export const retryable = (
   more: Omit<Retryable, '_tag' | 'reason'> = {},
 ): Retryable => ({ _tag: 'Retryable', reason, ...more })
 
-/** The failures of all sinks of a first success. */
+/** The failures of all sinks of a `firstSuccess` or `failover`. */
 export const allFailed = (causes: ReadonlyArray<Cause>): AllFailed => ({ _tag: 'AllFailed', causes })
 
 /** The verdicts of all sinks of a `toAll`. */
@@ -249,4 +251,23 @@ export const isVerdict = (value: unknown): value is Verdict => {
   return value['_tag'] === 'Left'
     ? isFailure(value['left'])
     : value['_tag'] === 'Right' && isReceipt(value['right'])
+}
+
+/** Characters of a message: it is stored with the item. */
+const MAX_MESSAGE = 300
+
+const textOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error)
+  const own = error.message === '' ? error.name : error.message
+  return error.cause instanceof Error && error.cause.message !== '' ? `${own}: ${error.cause.message}` : own
+}
+
+/** The message of an error and of its cause, in one short text (`fetch failed` alone says nothing). */
+export const messageOf = (error: unknown): string => {
+  try {
+    const text = textOf(error)
+    return text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text
+  } catch {
+    return 'an error that cannot be read'
+  }
 }

@@ -52,7 +52,7 @@ const endOf = ({ suffix, sentAt }: Frame, now: number): string =>
 export const frameBytes = (frame: Frame): number =>
   Buffer.byteLength(frame.prefix) + Buffer.byteLength(endOf(frame, 0))
 
-/** Why a batch closed. */
+/** Why a batch closed. Only the client says `retry`: the batch holds messages that were sent before. */
 export type ClosedBy = 'count' | 'bytes' | 'delay' | 'flush' | 'end' | 'retry'
 
 /** One event, encoded. */

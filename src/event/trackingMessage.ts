@@ -6,7 +6,7 @@
 
 import { isRecord } from '../core/json.ts'
 import type { Json, JsonObject } from './json.ts'
-import type { Delete, Event } from './kinds.ts'
+import type { Delete, Event } from './model.ts'
 import type { Frame } from './payload.ts'
 
 /** The library that sends: every message names it in `context.library`. */

@@ -7,9 +7,9 @@
 
 import * as t from 'io-ts'
 import { toErrors } from './json.ts'
-import type { Alias, Forwarded, ForwardedDelete, Group, Identify, Page, Screen, Track } from './kinds.ts'
-import { decode, isCanonical, membersOf, modelForm } from './readEvent.ts'
-import type { Decoded, Form } from './readEvent.ts'
+import type { Alias, Forwarded, ForwardedDelete, Group, Identify, Page, Screen, Track } from './model.ts'
+import { decode, isCanonical, membersOf, modelForm } from './checkEvent.ts'
+import type { Decoded, Form } from './checkEvent.ts'
 
 /** An event as it is written: `integrations` is left out. */
 type Body<E> = Readonly<{ version: 1 } & Omit<E, 'integrations'>>

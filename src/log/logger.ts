@@ -45,7 +45,7 @@ export interface ToLoggerOptions {
    */
   readonly quiet?: number
   /** The most sinks whose failures are remembered; beyond it the oldest is forgotten, and logged anew. Default 1,000. */
-  readonly most?: number
+  readonly maxSinks?: number
 }
 
 const MAX_CAUSE = 200
@@ -83,11 +83,11 @@ interface FailingSink {
 
 const ignore = (): void => undefined
 
-/** Sets a value, and deletes the oldest one if there are more than `most`. */
-const remember = <V>(map: Map<string, V>, most: number, key: string, value: V): V => {
+/** Sets a value, and deletes the oldest one if there are more than `max`. */
+const remember = <V>(map: Map<string, V>, max: number, key: string, value: V): V => {
   map.delete(key)
   map.set(key, value)
-  const oldest = map.size > most ? map.keys().next().value : undefined
+  const oldest = map.size > max ? map.keys().next().value : undefined
   if (oldest !== undefined) map.delete(oldest)
   return value
 }
@@ -108,7 +108,7 @@ const remember = <V>(map: Map<string, V>, most: number, key: string, value: V): 
  * onEvent({ _tag: 'Defect', at: Date.now(), where: 'my sink', error: new TypeError('oops') })
  */
 export const toLogger = (logger: Logger, options: ToLoggerOptions = {}): Listener => {
-  const { quiet = 60_000, most = 1_000 } = options
+  const { quiet = 60_000, maxSinks = 1_000 } = options
   const failing = new Map<string, FailingSink>()
   const withheld = new Map<string, { count: number; lastLine: number }>()
 
@@ -122,7 +122,7 @@ export const toLogger = (logger: Logger, options: ToLoggerOptions = {}): Listene
   }
 
   const failingSink = (sink: string): FailingSink =>
-    failing.get(sink) ?? remember(failing, most, sink, { failures: 0, lastLine: 0, logged: new Set() })
+    failing.get(sink) ?? remember(failing, maxSinks, sink, { failures: 0, lastLine: 0, logged: new Set() })
 
   /** Writes a line unless that cause was logged of this sink already. */
   const writeOnce = (
@@ -163,7 +163,7 @@ export const toLogger = (logger: Logger, options: ToLoggerOptions = {}): Listene
       return
     }
     const more = before?.count ?? 0
-    remember(withheld, most, key, { count: 0, lastLine: event.at })
+    remember(withheld, maxSinks, key, { count: 0, lastLine: event.at })
     const suffix = more === 0 ? '' : ` (and ${String(more)} more since the last line like this)`
     write(level, logLine(event) + suffix, { ...fields, more })
   }

@@ -1,6 +1,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { Observable, Subject, defer, isObservable, take, takeUntil, tap } from 'rxjs'
-import { messageOf, whenAnswered } from '../core/awaitable.ts'
+import { whenAnswered } from '../core/awaitable.ts'
+import { messageOf } from '../core/failure.ts'
 import { systemClock, systemRandom } from '../core/clock.ts'
 import type { Clock, Random } from '../core/clock.ts'
 import { checkOptions, clockOption, func, guarded } from '../core/options.ts'

@@ -27,15 +27,15 @@ export interface PlanOptions {
   readonly duration?: number
   /** How attempt `number` ends, at `now` milliseconds since the start of the first. Default: each one fails and may be retried. */
   readonly verdict?: (number: number, now: number) => Verdict
-  /** The maximum number of attempts, because some policies have no end. Default 1,000. */
-  readonly most?: number
+  /** The end of the list, because some policies have no end. Default 1,000. */
+  readonly maxAttempts?: number
 }
 
 const planOptions = strict({
   random: func<Random>(),
   duration: withDefault(wholeNumber('ms', 0), 0),
   verdict: optional(func<NonNullable<PlanOptions['verdict']>>()),
-  most: withDefault(wholeNumber('attempts', 1), 1_000),
+  maxAttempts: withDefault(wholeNumber('attempts', 1), 1_000),
 })
 
 const mayPass: Verdict = left(retryable('network'))
@@ -43,7 +43,7 @@ const mayPass: Verdict = left(retryable('network'))
 /**
  * The attempts that a policy would make for an item, until it gives up. It uses the same `step` as real deliveries.
  *
- * @throws ConfigError when `duration` is not a whole number from 0, or `most` not one from 1.
+ * @throws ConfigError when `duration` is not a whole number from 0, or `maxAttempts` not one from 1.
  * @example
  * import { plan, standard } from 'headrace'
  *
@@ -55,13 +55,13 @@ export const plan = (policy: RetryPolicy, options: PlanOptions): ReadonlyArray<P
   const {
     random,
     duration,
-    most,
+    maxAttempts,
     verdict = () => mayPass,
   } = checkOptions('plan options', planOptions, options)
   const attempts: PlannedAttempt[] = [{ number: 1, at: 0, delay: 0, because: 'first attempt' }]
   let progress: Progress | undefined
   let now = duration
-  while (attempts.length < most) {
+  while (attempts.length < maxAttempts) {
     const number = attempts.length
     const after = step(policy, progress, 0, verdict(number, now), now, random)
     if (after._tag !== 'Wait') break

@@ -4,7 +4,7 @@
  *
  * - `exponential`, shaped by `capDelay` and `fullJitter`, gives a delay. The longest delay wins; it is at least 1 ms.
  * - `limitRetries` and `deadline` stop. Any of them may stop.
- * - `notBefore` waits as long as the receiver asks (`Retry-After`), neither capped nor jittered.
+ * - `respectRetryAfter` waits as long as the receiver asks (`Retry-After`), neither capped nor jittered.
  *
  * @module
  */
@@ -18,11 +18,11 @@ import type { Option } from '../core/options.ts'
 export type RetryPolicy =
   | { readonly _tag: 'Always' }
   | { readonly _tag: 'Exponential'; readonly base: number; readonly factor: number }
-  | { readonly _tag: 'CapDelay'; readonly most: number; readonly policy: RetryPolicy }
+  | { readonly _tag: 'CapDelay'; readonly maxDelay: number; readonly policy: RetryPolicy }
   | { readonly _tag: 'FullJitter'; readonly policy: RetryPolicy }
-  | { readonly _tag: 'LimitRetries'; readonly most: number }
+  | { readonly _tag: 'LimitRetries'; readonly maxRetries: number }
   | { readonly _tag: 'Deadline'; readonly within: number }
-  | { readonly _tag: 'NotBefore' }
+  | { readonly _tag: 'RespectRetryAfter' }
   | { readonly _tag: 'Both'; readonly left: RetryPolicy; readonly right: RetryPolicy }
 
 /** How `exponential` grows. */
@@ -51,7 +51,7 @@ const exponentialOptions = strict({
  * @example
  * import { exponential, plan } from 'headrace'
  *
- * const delays = plan(exponential({ base: 500 }), { most: 4, random: () => 0 }).map((attempt) => attempt.delay)
+ * const delays = plan(exponential({ base: 500 }), { maxAttempts: 4, random: () => 0 }).map((attempt) => attempt.delay)
  * console.log(delays) // => [ 0, 500, 1000, 2000 ]
  */
 export const exponential = (options: ExponentialOptions = {}): RetryPolicy => ({
@@ -60,18 +60,18 @@ export const exponential = (options: ExponentialOptions = {}): RetryPolicy => ({
 })
 
 /**
- * Lets no delay of `policy` be longer than `most` milliseconds, its jitter included.
+ * Lets no delay of `policy` be longer than `maxDelay` milliseconds, its jitter included.
  *
- * @throws ConfigError when `most` is not a whole number from 1.
+ * @throws ConfigError when `maxDelay` is not a whole number from 1.
  * @example
  * import { capDelay, exponential } from 'headrace'
  * import { pipe } from 'fp-ts/lib/function.js'
  *
  * const policy = pipe(exponential(), capDelay(600_000)) // 1 s, 2 s, 4 s ... 512 s, 600 s, 600 s ...
  */
-export const capDelay = (most: number): ((policy: RetryPolicy) => RetryPolicy) => {
-  const checked = checkOptions('capDelay', wholeNumber('ms', 1), most)
-  return (policy) => ({ _tag: 'CapDelay', most: checked, policy })
+export const capDelay = (maxDelay: number): ((policy: RetryPolicy) => RetryPolicy) => {
+  const checked = checkOptions('capDelay', wholeNumber('ms', 1), maxDelay)
+  return (policy) => ({ _tag: 'CapDelay', maxDelay: checked, policy })
 }
 
 /**
@@ -83,11 +83,11 @@ export const fullJitter = (policy: RetryPolicy): RetryPolicy => ({ _tag: 'FullJi
 /**
  * The maximum number of retries: with 3, the fourth failure ends the item as expired. 0 means one attempt and no retry.
  *
- * @throws ConfigError when `most` is not a whole number from 0.
+ * @throws ConfigError when `maxRetries` is not a whole number from 0.
  */
-export const limitRetries = (most: number): RetryPolicy => ({
+export const limitRetries = (maxRetries: number): RetryPolicy => ({
   _tag: 'LimitRetries',
-  most: checkOptions('limitRetries', wholeNumber('retries', 0), most),
+  maxRetries: checkOptions('limitRetries', wholeNumber('retries', 0), maxRetries),
 })
 
 /**
@@ -102,7 +102,7 @@ export const deadline = (within: number): RetryPolicy => ({
 })
 
 /** Waits at least as long as the receiver asks (`Retry-After`). If that reaches the deadline, the item expires. */
-export const notBefore: RetryPolicy = { _tag: 'NotBefore' }
+export const respectRetryAfter: RetryPolicy = { _tag: 'RespectRetryAfter' }
 
 /**
  * Both policies at once: either may stop, and the longer delay wins. The order of the two changes only the words of `show`.
@@ -124,7 +124,7 @@ export const Monoid: M.Monoid<RetryPolicy> = { concat: both, empty: always }
  */
 export const standard: RetryPolicy = both(
   fullJitter(capDelay(600_000)(exponential())),
-  both(deadline(14_400_000), notBefore),
+  both(deadline(14_400_000), respectRetryAfter),
 )
 
 const isNumber = (value: unknown): boolean => typeof value === 'number' && !Number.isNaN(value)
@@ -132,19 +132,19 @@ const isNumber = (value: unknown): boolean => typeof value === 'number' && !Numb
 /** Whether a value is a policy down to its parts: it may come from a file or be made by hand. */
 export const isRetryPolicy = (value: unknown): value is RetryPolicy => {
   if (!isRecord(value)) return false
-  const { _tag, base, factor, most, within, policy, left, right } = value
+  const { _tag, base, factor, maxDelay, maxRetries, within, policy, left, right } = value
   switch (_tag) {
     case 'Always':
-    case 'NotBefore':
+    case 'RespectRetryAfter':
       return true
     case 'Exponential':
       return isNumber(base) && isNumber(factor)
     case 'CapDelay':
-      return isNumber(most) && isRetryPolicy(policy)
+      return isNumber(maxDelay) && isRetryPolicy(policy)
     case 'FullJitter':
       return isRetryPolicy(policy)
     case 'LimitRetries':
-      return isNumber(most)
+      return isNumber(maxRetries)
     case 'Deadline':
       return isNumber(within)
     case 'Both':
@@ -182,10 +182,10 @@ export const limitsOf = (policy: RetryPolicy): Limits => {
     case 'FullJitter':
       return limitsOf(policy.policy)
     case 'LimitRetries':
-      return { ...NONE, retries: policy.most }
+      return { ...NONE, retries: policy.maxRetries }
     case 'Deadline':
       return { ...NONE, within: policy.within }
-    case 'NotBefore':
+    case 'RespectRetryAfter':
       return { ...NONE, honours: true }
     case 'Both': {
       const left = limitsOf(policy.left)
@@ -231,14 +231,14 @@ const showPart = (policy: RetryPolicy): string => {
     case 'Exponential':
       return `exponential from ${showDuration(policy.base)} x${String(policy.factor)}`
     case 'CapDelay':
-      return `${within(policy.policy)}, at most ${showDuration(policy.most)}`
+      return `${within(policy.policy)}, at most ${showDuration(policy.maxDelay)}`
     case 'FullJitter':
       return `${within(policy.policy)}, full jitter`
     case 'LimitRetries':
-      return policy.most === 1 ? 'at most 1 retry' : `at most ${String(policy.most)} retries`
+      return policy.maxRetries === 1 ? 'at most 1 retry' : `at most ${String(policy.maxRetries)} retries`
     case 'Deadline':
       return `until ${showDuration(policy.within)}`
-    case 'NotBefore':
+    case 'RespectRetryAfter':
       return 'not before Retry-After'
     case 'Both':
       return show(policy)

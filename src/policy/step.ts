@@ -28,7 +28,7 @@ export interface Wait {
   readonly due: number
   /** Milliseconds from now, at least 1. */
   readonly delay: number
-  /** What set the delay: the part of the policy, in the words of `show`, or `Retry-After`. */
+  /** What set the delay: the part of the policy, in the words of `show`; or `Retry-After`, also when a gate holds back. */
   readonly because: string
   /** What to store, and to give back with the next verdict. */
   readonly progress: Progress
@@ -56,7 +56,7 @@ const backoff = (policy: RetryPolicy, failures: number, draw: number | undefined
     }
     case 'CapDelay': {
       const inner = backoff(policy.policy, failures, draw)
-      return inner && { delay: Math.min(inner.delay, policy.most), by: policy }
+      return inner && { delay: Math.min(inner.delay, policy.maxDelay), by: policy }
     }
     case 'FullJitter': {
       const inner = backoff(policy.policy, failures, undefined)
@@ -72,7 +72,7 @@ const backoff = (policy: RetryPolicy, failures: number, draw: number | undefined
     case 'Always':
     case 'LimitRetries':
     case 'Deadline':
-    case 'NotBefore':
+    case 'RespectRetryAfter':
       return undefined
   }
 }

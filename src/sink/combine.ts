@@ -6,10 +6,9 @@
  */
 
 import { left, right } from 'fp-ts/lib/Either.js'
-import { messageOf } from '../core/awaitable.ts'
 import { steady, systemClock } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
-import { allFailed, earliestRetry, notAll, retryable } from '../core/failure.ts'
+import { allFailed, earliestRetry, messageOf, notAll, retryable } from '../core/failure.ts'
 import type { Failure, Verdict } from '../core/failure.ts'
 import { assertSink, makeSink, subscribeTo } from './layer.ts'
 import type { Attempt, Sink } from './sink.ts'

@@ -1,9 +1,9 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { whenSettled, messageOf } from '../core/awaitable.ts'
+import { whenSettled } from '../core/awaitable.ts'
 import { steady, systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
-import { isFailure, isVerdict, retryable } from '../core/failure.ts'
+import { isFailure, isVerdict, messageOf, retryable } from '../core/failure.ts'
 import type { Failure, Receipt, Verdict } from '../core/failure.ts'
 import { hasFunctions, isRecord, kindOf } from '../core/json.ts'
 import {

@@ -9,7 +9,7 @@ export interface VirtualClockOptions {
   /** The wall clock at the start, milliseconds since 1970. Default: 2026-01-01, UTC. */
   readonly start?: number
   /** Timers that one call may run before it throws: it would probably never end. Default 1,000,000. */
-  readonly most?: number
+  readonly maxTimers?: number
 }
 
 /** A clock that a test moves. */
@@ -24,8 +24,8 @@ export interface VirtualClock extends Clock {
   readonly advance: (ms: number) => Promise<void>
   /** Lets every promise job run, and moves nothing. */
   readonly settle: () => Promise<void>
-  /** Advances from timer to timer until none is left. `most` as in the clock's options. */
-  readonly runAll: (options?: { readonly most?: number }) => Promise<void>
+  /** Advances from timer to timer until none is left. `maxTimers` as in the clock's options. */
+  readonly runAll: (options?: { readonly maxTimers?: number }) => Promise<void>
   /** Timers that neither ran nor were cancelled: 0 means that nothing is left. */
   readonly pending: () => number
   /** Shifts the wall clock by `shift` milliseconds, as NTP may do. Durations and timers do not change. */
@@ -58,7 +58,7 @@ const checked = (ms: number): number => {
  * console.log(rang, clock.pending()) // => [ 'four hours later' ] 0
  */
 export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock => {
-  const { start = Date.UTC(2026, 0, 1), most = 1_000_000 } = options
+  const { start = Date.UTC(2026, 0, 1), maxTimers = 1_000_000 } = options
   const timers = heap<Timer>()
   let cancelled = 0
   let elapsed = 0
@@ -78,7 +78,7 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
         const task = timers.peek()?.task
         if (task !== undefined && ran++ >= limit)
           throw new Error(
-            `livelock: ${String(limit)} timers ran in one call and more are due; raise \`most\` if that is right`,
+            `livelock: ${String(limit)} timers ran in one call and more are due; raise \`maxTimers\` if that is right`,
           )
         const timer = timers.pop()
         if (timer === undefined || task === undefined) {
@@ -116,18 +116,18 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
     },
     tick: (ms) => {
       const target = elapsed + checked(ms)
-      const runNext = runner(most)
+      const runNext = runner(maxTimers)
       while (runNext(target));
       elapsed = Math.max(elapsed, target)
     },
     advance: async (ms) => {
       const target = elapsed + checked(ms)
-      await advanceTo(target, most)
+      await advanceTo(target, maxTimers)
       elapsed = Math.max(elapsed, target)
     },
     settle,
     // A timer at Infinity is never due.
-    runAll: (call = {}) => advanceTo(Number.MAX_VALUE, call.most ?? most),
+    runAll: (call = {}) => advanceTo(Number.MAX_VALUE, call.maxTimers ?? maxTimers),
     pending: () => timers.size() - cancelled,
     wall: (shift) => {
       shifted += shift

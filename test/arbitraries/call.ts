@@ -1,6 +1,6 @@
 /** Calls as people write them: with what may be absent absent. */
 import * as fc from 'fast-check'
-import type { Event } from '../../src/event/kinds.ts'
+import type { Event } from '../../src/event/model.ts'
 import type { JsonObject } from '../../src/event/json.ts'
 import * as arbitrary from './event.ts'
 

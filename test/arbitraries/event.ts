@@ -3,7 +3,7 @@
  * break careless code.
  */
 import * as fc from 'fast-check'
-import type { Event, Forwarded } from '../../src/event/kinds.ts'
+import type { Event, Forwarded } from '../../src/event/model.ts'
 import type { WireBody } from '../../src/event/webhookBody.ts'
 import type { Json, JsonObject } from '../../src/event/json.ts'
 

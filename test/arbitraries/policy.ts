@@ -8,7 +8,7 @@ import {
   exponential,
   fullJitter,
   limitRetries,
-  notBefore,
+  respectRetryAfter,
 } from '../../src/policy/retryPolicy.ts'
 import type { RetryPolicy } from '../../src/policy/retryPolicy.ts'
 
@@ -19,7 +19,7 @@ export const ms: fc.Arbitrary<number> = fc.constantFrom(1, 2, 999, 1_000, 1_001,
 export const anyPolicy: fc.Arbitrary<RetryPolicy> = fc.letrec<{ policy: RetryPolicy }>((tie) => ({
   policy: fc.oneof(
     { maxDepth: 4, depthSize: 'max', withCrossShrink: true },
-    fc.constantFrom(always, notBefore),
+    fc.constantFrom(always, respectRetryAfter),
     fc.record({ base: ms, factor: fc.constantFrom(1, 1.5, 2) }).map(exponential),
     fc.nat({ max: 4 }).map(limitRetries),
     ms.map(deadline),

@@ -5,7 +5,7 @@ import type { Outcome } from '../../src/core/outcome.ts'
 import { show } from '../../src/core/refusal.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
 import { retryable } from '../../src/core/failure.ts'
-import { both, exponential, notBefore } from '../../src/policy/retryPolicy.ts'
+import { both, exponential, respectRetryAfter } from '../../src/policy/retryPolicy.ts'
 import { busy, event, open, yes, type World } from './virtual.ts'
 import { isRight, left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
@@ -101,7 +101,7 @@ describe('the order of messages', () => {
   })
 
   it('31: one Retry-After holds back all requests', async () => {
-    const retry = both(exponential(), notBefore)
+    const retry = both(exponential(), respectRetryAfter)
     const world = open({ size: 1, concurrency: 4, retry }, (_batch, _number, index) => ({
       verdict: index > 0 ? yes : left(retryable('status', { status: 429, notBefore: START + 2_000 })),
     }))

@@ -7,6 +7,7 @@ import {
   expired,
   type Failure,
   isFinal,
+  messageOf,
   notAll,
   isRetryable,
   refused,
@@ -94,3 +95,26 @@ it('isFinal: taken, or no part of the failure may pass', () =>
   expect(
     [taken, no, later, left(partlyFailed([taken, no])), left(partlyFailed([later, no]))].map(isFinal),
   ).toEqual([true, true, false, true, false]))
+
+class Hostile extends Error {
+  override get message(): string {
+    throw new Error('no message for you')
+  }
+}
+
+it.each([
+  ['the message of an error', new Error('broken pipe'), 'broken pipe'],
+  ['its name, when it says nothing', new RangeError(''), 'RangeError'],
+  [
+    'its cause too',
+    new Error('fetch failed', { cause: new Error('ECONNREFUSED') }),
+    'fetch failed: ECONNREFUSED',
+  ],
+  ['a text as it is', 'broken', 'broken'],
+  ['nothing at all', undefined, 'undefined'],
+  ['what cannot be turned into text', Object.create(null), 'an error that cannot be read'],
+  ['an error that throws', new Hostile(), 'an error that cannot be read'],
+])('messageOf: %s', (_name, error, message) => expect(messageOf(error)).toBe(message))
+
+it('messageOf: never more than 300 characters, however much was said', () =>
+  expect(messageOf(new Error('x'.repeat(100_000)))).toBe(`${'x'.repeat(300)}…`))

@@ -6,7 +6,7 @@ import type { Payload } from '../../src/event/payload.ts'
 import { webhookDestination } from '../../src/destination/createDestination.ts'
 import type { CloseResult } from '../../src/outbox/close.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { both, deadline, exponential, notBefore } from '../../src/policy/retryPolicy.ts'
+import { both, deadline, exponential, respectRetryAfter } from '../../src/policy/retryPolicy.ts'
 import { disk, survivingOutbox } from '../outbox/survivingOutbox.ts'
 import { busy, open, track, yes } from './virtual.ts'
 
@@ -131,7 +131,7 @@ describe('the deadline', () => {
           },
         }),
       ],
-      { retry: both(exponential(), both(deadline(4 * HOUR), notBefore)) },
+      { retry: both(exponential(), both(deadline(4 * HOUR), respectRetryAfter)) },
     )
     await destination.send(track('m1'))
     expect(ended()).toEqual(['Expired m1'])

@@ -5,7 +5,7 @@ import { openDestination, urlsSink } from '../../src/destination/createDestinati
 import { destinationOptions } from '../../src/destination/settings.ts'
 import { checkOptions } from '../../src/core/options.ts'
 import type { Sink } from '../../src/sink/sink.ts'
-import type { TrackCall } from '../../src/event/call.ts'
+import type { TrackCall } from '../../src/event/model.ts'
 import type { Event } from '../../src/event/event.ts'
 import type { Payload } from '../../src/event/payload.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'

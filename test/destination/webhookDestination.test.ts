@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import type { Call, TrackCall } from '../../src/event/call.ts'
+import type { Call, TrackCall } from '../../src/event/model.ts'
 import { exponential } from '../../src/policy/retryPolicy.ts'
 import { sign } from '../../src/signing/sign.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'

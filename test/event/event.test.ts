@@ -4,11 +4,11 @@ import * as t from 'io-ts'
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import type { Fault } from '../../src/core/refusal.ts'
-import { callOf, type Call } from '../../src/event/call.ts'
+import { callOf, type Call } from '../../src/event/model.ts'
 import { faultsOf } from '../../src/event/codecFaults.ts'
 import { Event, Integrations, ParsedEvent, eventCodec, eventReader } from '../../src/event/event.ts'
 import type { EventCodecOptions } from '../../src/event/event.ts'
-import { allows, type Event as Model } from '../../src/event/kinds.ts'
+import { allows, type Event as Model } from '../../src/event/model.ts'
 import { integrations } from '../arbitraries/event.ts'
 
 const faultsIn = (input: unknown, codec: t.Type<Model, unknown> = Event): ReadonlyArray<Fault> => {

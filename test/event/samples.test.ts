@@ -1,7 +1,7 @@
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { callOf } from '../../src/event/call.ts'
+import { callOf } from '../../src/event/model.ts'
 import { faultsOf } from '../../src/event/codecFaults.ts'
 import { Event, ParsedEvent } from '../../src/event/event.ts'
 import * as Limits from '../../src/event/limits.ts'

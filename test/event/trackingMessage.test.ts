@@ -1,7 +1,7 @@
 import { isRight } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Call, callOf } from '../../src/event/call.ts'
+import { type Call, callOf } from '../../src/event/model.ts'
 import { Event, ParsedEvent } from '../../src/event/event.ts'
 import { toTrackingMessage, type Tracked } from '../../src/event/trackingMessage.ts'
 import { event } from '../arbitraries/event.ts'

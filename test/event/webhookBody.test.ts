@@ -3,7 +3,7 @@ import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import type { TypeOf } from 'io-ts'
 import { eventCodec, type Event } from '../../src/event/event.ts'
-import type { Delete, Forwarded } from '../../src/event/kinds.ts'
+import type { Delete, Forwarded } from '../../src/event/model.ts'
 import { WebhookBody, toWebhookBody } from '../../src/event/webhookBody.ts'
 import { faultsOf } from '../../src/event/codecFaults.ts'
 

@@ -14,7 +14,14 @@ import { bodyOf } from '../../src/event/payload.ts'
 import type { CloseResult } from '../../src/outbox/close.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
-import { both, capDelay, deadline, exponential, fullJitter, notBefore } from '../../src/policy/retryPolicy.ts'
+import {
+  both,
+  capDelay,
+  deadline,
+  exponential,
+  fullJitter,
+  respectRetryAfter,
+} from '../../src/policy/retryPolicy.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import { scriptedSink, type Call, type Reply } from '../../src/testing/scriptedSink.ts'
 import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
@@ -165,7 +172,7 @@ const play = async (given: World, openClient: OpenClient) => {
     logger: false,
     retry: both(
       fullJitter(capDelay(2_000)(exponential({ base: 100 }))),
-      both(deadline(given.window), notBefore),
+      both(deadline(given.window), respectRetryAfter),
     ),
     maxMessage: MAX_MESSAGE,
     overflow: outbox !== undefined && given.overflow === 'dropOldest' ? 'dropNewest' : given.overflow,

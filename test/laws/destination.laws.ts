@@ -6,7 +6,14 @@ import type { Payload } from '../../src/event/payload.ts'
 import { refused, retryable } from '../../src/core/failure.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import type { CloseResult } from '../../src/outbox/close.ts'
-import { both, capDelay, deadline, exponential, fullJitter, notBefore } from '../../src/policy/retryPolicy.ts'
+import {
+  both,
+  capDelay,
+  deadline,
+  exponential,
+  fullJitter,
+  respectRetryAfter,
+} from '../../src/policy/retryPolicy.ts'
 import { scriptedSink, type Call, type Reply } from '../../src/testing/scriptedSink.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
@@ -141,7 +148,10 @@ const play = async (given: World, open: OpenDestination): Promise<Trace> => {
       clock,
       random: seededRandom(seed),
       logger: false,
-      retry: both(fullJitter(capDelay(2_000)(exponential({ base: 100 }))), both(deadline(within), notBefore)),
+      retry: both(
+        fullJitter(capDelay(2_000)(exponential({ base: 100 }))),
+        both(deadline(within), respectRetryAfter),
+      ),
       concurrency,
       maxInFlight,
       timeout,

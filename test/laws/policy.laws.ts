@@ -18,7 +18,7 @@ import {
   exponential,
   fullJitter,
   limitRetries,
-  notBefore,
+  respectRetryAfter,
 } from '../../src/policy/retryPolicy.ts'
 import type { RetryPolicy } from '../../src/policy/retryPolicy.ts'
 import { step, type Step, type Wait } from '../../src/policy/step.ts'
@@ -67,7 +67,7 @@ const policyOf = (shape: Shape): RetryPolicy => {
     ...shape.curves.map(policyOfCurve),
     ...(shape.retries === undefined ? [] : [limitRetries(shape.retries)]),
     ...(shape.within === undefined ? [] : [deadline(shape.within)]),
-    ...(shape.honours ? [notBefore] : []),
+    ...(shape.honours ? [respectRetryAfter] : []),
   ]
   return (shape.reversed ? parts.toReversed() : parts).reduce(both, always)
 }
@@ -441,7 +441,7 @@ const combineLaws = (step: StepFunction): ReadonlyArray<PlainLaw> => {
       equal(fullJitter(fullJitter(a)), fullJitter(a), moment)
     }),
     lawOf('limits pass through cap and jitter', (a, _b, _c, moment) => {
-      const limits = concat(notBefore, concat(limitRetries(2), deadline(5_000)))
+      const limits = concat(respectRetryAfter, concat(limitRetries(2), deadline(5_000)))
       equal(capDelay(1)(fullJitter(concat(a, limits))), concat(capDelay(1)(fullJitter(a)), limits), moment)
     }),
   ]

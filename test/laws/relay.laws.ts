@@ -4,7 +4,14 @@ import { refused, retryable, type Verdict } from '../../src/core/failure.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import type { Totals } from '../../src/core/totals.ts'
 import { relay, type Relay, type RelayOptions } from '../../src/outbox/relay.ts'
-import { both, capDelay, deadline, exponential, fullJitter, notBefore } from '../../src/policy/retryPolicy.ts'
+import {
+  both,
+  capDelay,
+  deadline,
+  exponential,
+  fullJitter,
+  respectRetryAfter,
+} from '../../src/policy/retryPolicy.ts'
 import { firstSuccess } from '../../src/sink/combine.ts'
 import { makeSink } from '../../src/sink/layer.ts'
 import type { Sink } from '../../src/sink/sink.ts'
@@ -127,7 +134,7 @@ export const play = async (
     })
   }
   const sinks = urls.map(url)
-  const policy = both(fullJitter(capDelay(10_000)(exponential())), both(deadline(within), notBefore))
+  const policy = both(fullJitter(capDelay(10_000)(exponential())), both(deadline(within), respectRetryAfter))
 
   const boot = (): Relay<number> => {
     const rounds = firstSuccess(sinks, { clock })

@@ -10,7 +10,7 @@ import type { ClientOptions } from '../../src/client/options.ts'
 import { refused, retryable, type Verdict } from '../../src/core/failure.ts'
 import { delivered } from '../../src/core/outcome.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
-import { both, capDelay, exponential, notBefore } from '../../src/policy/retryPolicy.ts'
+import { both, capDelay, exponential, respectRetryAfter } from '../../src/policy/retryPolicy.ts'
 import { contramap } from '../../src/sink/layer.ts'
 import type { Sink } from '../../src/sink/sink.ts'
 import { clientLaws, crashLaw, type OpenClient } from '../laws/client.laws.ts'
@@ -66,7 +66,7 @@ const mutants: Readonly<Record<string, OpenClient>> = {
   'accepts too many bytes': withOptions(({ maxBytes = 0 }) => ({ maxBytes: maxBytes + 400 })),
   'gives a request too much time': withOptions(({ timeout = 1 }) => ({ timeout: timeout + 1 })),
   'has no deadline': withOptions(() => ({
-    retry: both(capDelay(2_000)(exponential({ base: 100 })), notBefore),
+    retry: both(capDelay(2_000)(exponential({ base: 100 })), respectRetryAfter),
   })),
   'ignores a Retry-After': answering((verdict) =>
     verdict._tag === 'Left' && verdict.left._tag === 'Retryable'

@@ -1,6 +1,6 @@
 /** Codecs that are wrong on purpose, each in one way, and the laws of events that fail for them. */
 import { describe, expect, it } from 'vitest'
-import type { Event, Forwarded } from '../../src/event/kinds.ts'
+import type { Event, Forwarded } from '../../src/event/model.ts'
 import { type Road, type Taken, NOW, eventLaws, road } from '../laws/event.laws.ts'
 
 type Loose = Record<string, unknown>

@@ -1,7 +1,7 @@
 /** Versions of `step` with one mistake each, and the law that finds it. */
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { both, notBefore, type RetryPolicy } from '../../src/policy/retryPolicy.ts'
+import { both, respectRetryAfter, type RetryPolicy } from '../../src/policy/retryPolicy.ts'
 import { step, type Step } from '../../src/policy/step.ts'
 import { policyLaws, type StepFunction } from '../laws/policy.laws.ts'
 
@@ -43,7 +43,7 @@ const mutants: ReadonlyArray<readonly [string, string, StepFunction]> = [
   [
     'allows one retry more',
     'R8',
-    withParts((part) => (part._tag === 'LimitRetries' ? { ...part, most: part.most + 1 } : part)),
+    withParts((part) => (part._tag === 'LimitRetries' ? { ...part, maxRetries: part.maxRetries + 1 } : part)),
   ],
   [
     'never ends',
@@ -52,8 +52,16 @@ const mutants: ReadonlyArray<readonly [string, string, StepFunction]> = [
       part._tag === 'LimitRetries' || part._tag === 'Deadline' ? { _tag: 'Always' } : part,
     ),
   ],
-  ['ignores Retry-After', 'R6', withParts((part) => (part._tag === 'NotBefore' ? { _tag: 'Always' } : part))],
-  ['obeys Retry-After against the policy', 'R6', (policy, ...rest) => step(both(policy, notBefore), ...rest)],
+  [
+    'ignores Retry-After',
+    'R6',
+    withParts((part) => (part._tag === 'RespectRetryAfter' ? { _tag: 'Always' } : part)),
+  ],
+  [
+    'obeys Retry-After against the policy',
+    'R6',
+    (policy, ...rest) => step(both(policy, respectRetryAfter), ...rest),
+  ],
   ['leaves out the cap', 'R5', withParts((part) => (part._tag === 'CapDelay' ? part.policy : part))],
   ['leaves out the jitter', 'R5', withParts((part) => (part._tag === 'FullJitter' ? part.policy : part))],
   ['retries without a pause', 'R2', waiting((delay) => (delay === 1 ? 0 : delay))],

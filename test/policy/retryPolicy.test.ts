@@ -17,7 +17,7 @@ import {
   fullJitter,
   isRetryPolicy,
   limitRetries,
-  notBefore,
+  respectRetryAfter,
   standard,
   show,
   showDuration,
@@ -37,7 +37,7 @@ describe('RetryPolicy', () => {
 
   it('composes with pipe and with concatAll', () => {
     const backoff = pipe(exponential(), capDelay(600_000), fullJitter)
-    const policy = concatAll(Monoid)([backoff, deadline(14_400_000), notBefore])
+    const policy = concatAll(Monoid)([backoff, deadline(14_400_000), respectRetryAfter])
     expect(show(policy)).toBe(show(standard))
   })
 
@@ -76,7 +76,7 @@ const half = (): number => 0.5
 
 describe('plan', () => {
   it('lists number, start, delay and reason', () => {
-    const policy = both(both(capDelay(1_500)(exponential()), limitRetries(3)), notBefore)
+    const policy = both(both(capDelay(1_500)(exponential()), limitRetries(3)), respectRetryAfter)
     const verdict = (number: number, now: number) =>
       left(retryable('status', number === 3 ? { notBefore: now + 7_000 } : {}))
     expect(plan(policy, { random: half, duration: 100, verdict })).toEqual([
@@ -96,8 +96,8 @@ describe('plan', () => {
 
   it('has an end even where the policy has none', () => {
     expect(plan(always, { random: half })).toHaveLength(1_000)
-    expect(plan(exponential(), { random: half, most: 5_000 })).toHaveLength(5_000)
-    expect(plan(standard, { random: half, most: 1 })).toHaveLength(1)
+    expect(plan(exponential(), { random: half, maxAttempts: 5_000 })).toHaveLength(5_000)
+    expect(plan(standard, { random: half, maxAttempts: 1 })).toHaveLength(1)
   })
 
   it('stops right before the deadline', () => {
@@ -112,8 +112,8 @@ describe('plan', () => {
   it.each([
     ['duration', { duration: -1 }],
     ['duration', { duration: NaN }],
-    ['most', { most: 0 }],
-    ['most', { most: Infinity }],
+    ['maxAttempts', { maxAttempts: 0 }],
+    ['maxAttempts', { maxAttempts: Infinity }],
   ])('names a wrong %s', (name, wrong) => {
     expect(() => plan(always, { random: half, ...wrong })).toThrow(ConfigError)
     expect(() => plan(always, { random: half, ...wrong })).toThrow(
@@ -133,7 +133,7 @@ describe('show', () => {
   it.each([
     [always, 'always'],
     [both(always, always), 'always'],
-    [both(always, notBefore), 'not before Retry-After'],
+    [both(always, respectRetryAfter), 'not before Retry-After'],
     [exponential(), 'exponential from 1s x2'],
     [exponential({ base: 250, factor: 1.5 }), 'exponential from 250ms x1.5'],
     [capDelay(600_000)(fullJitter(exponential())), 'exponential from 1s x2, full jitter, at most 10m'],

@@ -11,7 +11,7 @@ import {
   deadline,
   exponential,
   fullJitter,
-  notBefore,
+  respectRetryAfter,
   standard,
 } from '../../src/policy/retryPolicy.ts'
 import type { RetryPolicy } from '../../src/policy/retryPolicy.ts'
@@ -95,7 +95,9 @@ describe('step', () => {
     ['a fraction', SINCE + 10.5, 11],
     ['infinity', Infinity, 1e15],
   ])('accepts a notBefore of %s', (_name, at, delay) =>
-    expect(after(notBefore, 1, 0, retryable('own words', { notBefore: at }))).toMatchObject({ delay }),
+    expect(after(respectRetryAfter, 1, 0, retryable('own words', { notBefore: at }))).toMatchObject({
+      delay,
+    }),
   )
 
   it('accepts a thousand attempts without a cap', () => {

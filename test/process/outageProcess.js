@@ -1,5 +1,5 @@
 // A destination with a folder that does what its parent sends: `outageProcess.js FOLDER URL MAX_DELAY`. It ends by a kill, or when it closes.
-import { both, capDelay, deadline, exponential, fullJitter, notBefore } from '../../dist/index.js'
+import { both, capDelay, deadline, exponential, fullJitter, respectRetryAfter } from '../../dist/index.js'
 import { webhookDestination } from '../../dist/destination/index.js'
 
 const [path, url, maxDelay] = process.argv.slice(2)
@@ -12,7 +12,10 @@ const destination = webhookDestination(
     logger: false,
     concurrency: 32,
     // The standard policy with shorter delays, so that retries come again and again while the test lasts.
-    retry: both(fullJitter(capDelay(Number(maxDelay))(exponential())), both(deadline(14_400_000), notBefore)),
+    retry: both(
+      fullJitter(capDelay(Number(maxDelay))(exponential())),
+      both(deadline(14_400_000), respectRetryAfter),
+    ),
   },
 )
 const opening = performance.now() - started

@@ -41,7 +41,7 @@ describe('virtualClock', () => {
   })
 
   it('reports a livelock instead of running for ever', async () => {
-    const clock = virtualClock({ most: 50 })
+    const clock = virtualClock({ maxTimers: 50 })
     let runs = 0
     const again = (): void => {
       runs++
@@ -51,7 +51,7 @@ describe('virtualClock', () => {
     expect(() => clock.tick(0)).toThrow('livelock: 50 timers')
     expect(runs).toBe(51)
     await expect(clock.advance(1)).rejects.toThrow('livelock')
-    await expect(clock.runAll({ most: 7 })).rejects.toThrow('livelock: 7 timers')
+    await expect(clock.runAll({ maxTimers: 7 })).rejects.toThrow('livelock: 7 timers')
   })
 
   it('never comes to a timer at infinity', async () => {

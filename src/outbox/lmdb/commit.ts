@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { messageOf } from '../../core/awaitable.ts'
+import { messageOf } from '../../core/failure.ts'
 import { queue } from '../../core/queue.ts'
 import { COUNTERS_KEY, NO_COUNTERS, RESERVED_SPACE, countersIn, freeSpace } from './store.ts'
 import type { Counters, Store } from './store.ts'

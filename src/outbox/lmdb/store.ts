@@ -15,7 +15,7 @@ import { accessSync, constants, existsSync, mkdirSync, statSync, statfsSync, wri
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type * as Lmdb from 'lmdb'
-import { messageOf } from '../../core/awaitable.ts'
+import { messageOf } from '../../core/failure.ts'
 import { OutboxError, outboxFault } from './contract.ts'
 import type { OutboxReason } from './contract.ts'
 import { FOREIGN, fileFault } from './fileCheck.ts'

@@ -11,7 +11,7 @@ import { isRecord, kindOf } from '../core/json.ts'
 import type { Fields } from '../core/json.ts'
 import { PROTO_KEY, UNREADABLE, copyJson, hasToJson, isJson, newLook } from './json.ts'
 import type { Finding, JsonObject, Look, Step } from './json.ts'
-import type * as Kinds from './kinds.ts'
+import type * as Kinds from './model.ts'
 import * as Limits from './limits.ts'
 import { notATimestamp, toTimestamp } from './timestamp.ts'
 
