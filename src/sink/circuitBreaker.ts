@@ -4,7 +4,7 @@ import type { Clock } from '../core/clock.ts'
 import { isRetryable, retryable, wasStarted } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { checkOptions, clockOption, strict, wholeNumber, withDefault } from '../core/options.ts'
-import { makeLayer, nothingToCancel, withNext } from './layer.ts'
+import { gateLayer } from './layer.ts'
 import type { Layer } from './sink.ts'
 
 /** Options of `withCircuitBreaker`. */
@@ -55,28 +55,18 @@ export const withCircuitBreaker = (options: CircuitBreakerOptions = {}): Layer =
     held = left(retryable('held', { notBefore: probeAt, detail: 'the circuit is open; not started' }))
   }
 
-  const learn = (verdict: Verdict): void => {
+  const holdBack = (): Verdict | undefined => {
+    if (probeAt === undefined) return undefined
+    if (now() < probeAt) return held
+    // This delivery is the probe: the circuit stays open for the others until it answers.
+    open()
+    return undefined
+  }
+
+  return gateLayer(holdBack, (verdict) => {
     if (verdict._tag === 'Right' || !isRetryable(verdict.left)) {
       failed = 0
       probeAt = undefined
     } else if (wasStarted(verdict.left) && ++failed >= failures) open()
-  }
-
-  return (sink) =>
-    makeLayer(sink, (subscribe) => (item, attempt, observer) => {
-      if (probeAt !== undefined) {
-        if (now() < probeAt) {
-          observer.next(held)
-          observer.complete()
-          return nothingToCancel
-        }
-        // This delivery is the probe: the circuit stays open for the others until it answers.
-        open()
-      }
-      const onVerdict = (verdict: Verdict): void => {
-        learn(verdict)
-        observer.next(verdict)
-      }
-      return subscribe(item, attempt, withNext(observer, onVerdict))
-    })
+  })
 }

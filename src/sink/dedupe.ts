@@ -4,7 +4,7 @@ import { steady, systemClock } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import type { Receipt, Verdict } from '../core/failure.ts'
 import { checkOptions, clockOption, func, strict, wholeNumber, withDefault } from '../core/options.ts'
-import { makeLayer, nothingToCancel } from './layer.ts'
+import { answer, makeLayer, nothingToCancel } from './layer.ts'
 import type { Sink } from './sink.ts'
 
 /** Options of `withDedupe`. */
@@ -87,11 +87,7 @@ export const withDedupe = <B>(options: DedupeOptions<B>): (<A extends B>(sink: S
       const key = keyOf(item)
       forget(now())
       const before = taken.get(key)
-      if (before !== undefined) {
-        observer.next(before.verdict)
-        observer.complete()
-        return nothingToCancel
-      }
+      if (before !== undefined) return answer(observer, before.verdict)
       const running = inFlight.get(key)
       if (running !== undefined) {
         running.observers.add(observer)

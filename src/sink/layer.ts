@@ -12,7 +12,7 @@ import type { Cancel } from '../core/clock.ts'
 import { isVerdict } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { hasFunctions, kindOf } from '../core/json.ts'
-import type { Attempt, Sink } from './sink.ts'
+import type { Attempt, Layer, Sink } from './sink.ts'
 
 /**
  * Starts a delivery and returns its teardown, which runs once: before the observer gets the end, or at the cancel. The
@@ -98,6 +98,13 @@ export const makeSink = <A>(
   return sink
 }
 
+/** Ends a delivery at once with a verdict. Nothing was started. */
+export const answer = (observer: Observer<Verdict>, verdict: Verdict): Cancel => {
+  observer.next(verdict)
+  observer.complete()
+  return nothingToCancel
+}
+
 const isOurs = <A>(sink: Sink<A>): sink is Sink<A> & WithSubscribe<A> => SUBSCRIBE in sink
 
 const VERDICT = 'a sink emits one Either, a Failure on the left or { sink } on the right'
@@ -178,6 +185,24 @@ export const makeLayer = <A, B = A>(
   assertSink('a layer', sink)
   return makeSink(sink.name, wrap(subscribeTo(sink)), sink.close)
 }
+
+/**
+ * A layer that may hold deliveries back. `holdBack` gives the verdict of one that is not started. `learn` is told every other verdict just
+ * before it is passed on, because its observer may start another delivery.
+ */
+export const gateLayer =
+  (holdBack: () => Verdict | undefined, learn?: (verdict: Verdict) => void): Layer =>
+  (sink) =>
+    makeLayer(sink, (subscribe) => (item, attempt, observer) => {
+      const held = holdBack()
+      if (held !== undefined) return answer(observer, held)
+      if (learn === undefined) return subscribe(item, attempt, observer)
+      const onVerdict = (verdict: Verdict): void => {
+        learn(verdict)
+        observer.next(verdict)
+      }
+      return subscribe(item, attempt, withNext(observer, onVerdict))
+    })
 
 /**
  * A sink for other items: each is translated by `f` on its way in. If `f` throws, that delivery ends as a defect.

@@ -1,7 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { refused } from '../core/failure.ts'
 import { checkOptions, wholeNumber } from '../core/options.ts'
-import { makeSink, nothingToCancel } from './layer.ts'
+import { answer, makeSink } from './layer.ts'
 import type { Sink } from './sink.ts'
 
 /** What a memory sink is called and how much it holds. */
@@ -42,9 +42,7 @@ export const memory = <A>(options: MemoryOptions = {}): MemorySink<A> => {
     (item, _attempt, observer) => {
       const fits = items.length < limit
       if (fits) items.push(item)
-      observer.next(fits ? delivered : full)
-      observer.complete()
-      return nothingToCancel
+      return answer(observer, fits ? delivered : full)
     },
     () => () => Promise.resolve(),
   )

@@ -3,7 +3,7 @@ import { steady, systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import { retryable } from '../core/failure.ts'
 import { checkOptions, clockOption, optional, strict, wholeNumber, withDefault } from '../core/options.ts'
-import { makeLayer, nothingToCancel } from './layer.ts'
+import { gateLayer } from './layer.ts'
 import type { Layer } from './sink.ts'
 
 /** Options of `withRateLimit`. */
@@ -53,19 +53,17 @@ export const withRateLimit = (options: RateLimitOptions): Layer => {
   /** The last moment that was given to a delivery that was held back. */
   let lastGiven = 0
 
-  return (sink) =>
-    makeLayer(sink, (subscribe) => (item, attempt, observer) => {
-      const time = (now() - origin) * perSecond
-      const free = fullAt - (burst - 1) * START
-      if (free <= time) {
-        fullAt = Math.max(fullAt, time) + START
-        return subscribe(item, attempt, observer)
-      }
-      lastGiven = Math.max(free, lastGiven + START)
-      const notBefore = origin + Math.ceil(lastGiven / perSecond)
-      const detail = `above ${String(perSecond)} deliveries a second; not started`
-      observer.next(left(retryable('held', { notBefore, detail })))
-      observer.complete()
-      return nothingToCancel
-    })
+  return gateLayer(() => {
+    const time = (now() - origin) * perSecond
+    const free = fullAt - (burst - 1) * START
+    if (free <= time) {
+      fullAt = Math.max(fullAt, time) + START
+      return undefined
+    }
+    lastGiven = Math.max(free, lastGiven + START)
+    const notBefore = origin + Math.ceil(lastGiven / perSecond)
+    return left(
+      retryable('held', { notBefore, detail: `above ${String(perSecond)} deliveries a second; not started` }),
+    )
+  })
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../core/clock.ts'
 import { retryable } from '../core/failure.ts'
 import type { Failure, Verdict } from '../core/failure.ts'
 import { checkOptions, clockOption, strict, wholeNumber, withDefault } from '../core/options.ts'
-import { makeLayer, nothingToCancel, withNext } from './layer.ts'
+import { gateLayer } from './layer.ts'
 import type { Layer } from './sink.ts'
 
 /** Options of `withRetryAfterGate`. */
@@ -72,18 +72,10 @@ export const withRetryAfterGate = (options: RetryAfterGateOptions = {}): Layer =
     )
   }
 
-  return (sink) =>
-    makeLayer(sink, (subscribe) => (item, attempt, observer) => {
-      if (now() < closedUntil) {
-        observer.next(held)
-        observer.complete()
-        return nothingToCancel
-      }
-      const onVerdict = (verdict: Verdict): void => {
-        // Before the verdict is passed on, because its observer may start another delivery.
-        if (verdict._tag === 'Left') closeFor(verdict.left)
-        observer.next(verdict)
-      }
-      return subscribe(item, attempt, withNext(observer, onVerdict))
-    })
+  return gateLayer(
+    () => (now() < closedUntil ? held : undefined),
+    (verdict) => {
+      if (verdict._tag === 'Left') closeFor(verdict.left)
+    },
+  )
 }

@@ -4,7 +4,7 @@ import type { Cancel, Clock } from '../core/clock.ts'
 import { refused, retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { checkOptions, clockOption, func, strict, text, wholeNumber, withDefault } from '../core/options.ts'
-import { makeSink, nothingToCancel, subscribeTo } from './layer.ts'
+import { answer, makeSink, nothingToCancel, subscribeTo } from './layer.ts'
 import type { Subscribe } from './layer.ts'
 import type { Sink } from './sink.ts'
 
@@ -110,11 +110,7 @@ export const route = <A, K>(options: RouteOptions<A, K>): Sink<A> => {
     (item, attempt, observer) => {
       const key = keyOf(item)
       const found = sinkOf(key)
-      if ('_tag' in found) {
-        observer.next(found)
-        observer.complete()
-        return nothingToCancel
-      }
+      if ('_tag' in found) return answer(observer, found)
       found.running++
       found.cancelIdle()
       const cancel = found.subscribe(item, attempt, observer)
