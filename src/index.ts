@@ -79,8 +79,7 @@ export { pull, type PullOptions } from './sources/pull.ts'
 export { push, type NotTaken, type Push, type PushOptions, type PushStats } from './sources/push.ts'
 
 // What happens inside.
-export { channel } from './log/channel.ts'
 export { debugListener } from './log/debug.ts'
-export { allListeners } from './log/listeners.ts'
+export { allListeners, channel } from './log/listeners.ts'
 export { toLogger, type Fields as LogFields, type Log, type Logger } from './log/logger.ts'
 export type { Listener, LogEvent } from './log/logEvent.ts'

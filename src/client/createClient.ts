@@ -5,6 +5,7 @@ import { inTime, nextTurn, steady } from '../core/clock.ts'
 import { timeoutOf } from '../core/options.ts'
 import { dropped } from '../core/outcome.ts'
 import type { Outcome } from '../core/outcome.ts'
+import { serialQueue } from '../core/queue.ts'
 import { closed, disabled, full } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
 import { ingestion } from '../http/ingestion.ts'
@@ -111,20 +112,20 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     waitUntil(clock, changes, limit, isReached)
   const refusals = hot<Refusal>(failedIn('a subscriber of refusals$'))
   const outcomes = hot<Outcome<Message>>(failedIn('a subscriber of outcomes$'))
+  const reports = serialQueue()
   const abandoned: Message[] = []
   let isReportingDrop = false
   let closing: Promise<CloseResult<Message>> | undefined
   let isClosed = false
 
-  const report = (outcome: Outcome<Message>): void => {
-    if (outcome._tag !== 'Delivered' || hears('Ended')) {
-      const before = isReportingDrop
-      isReportingDrop ||= outcome._tag === 'Dropped'
-      onEvent({ _tag: 'Ended', at: now(), outcome })
-      isReportingDrop = before
-    }
+  const reportNow = (outcome: Outcome<Message>): void => {
+    isReportingDrop = outcome._tag === 'Dropped'
+    if (outcome._tag !== 'Delivered' || hears('Ended')) onEvent({ _tag: 'Ended', at: now(), outcome })
     outcomes.next(outcome)
+    isReportingDrop = false
   }
+  /** What a listener causes is reported after the outcome that it hears. */
+  const report = (outcome: Outcome<Message>): void => reports.take(reportNow, outcome)
   const ended = (list: ReadonlyArray<Ack<Message>>): void => {
     for (const { entry, outcome } of list) {
       counted.ended(entry.id, outcome)
@@ -255,7 +256,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     let bound = counted.boundFor(byteLength)
     if (bound !== undefined && sendIfIdle()) bound = counted.boundFor(byteLength)
     // A call that sends a dropped message again could do so without end.
-    const mayDrop = overflow !== 'error' && !isReportingDrop && outcomes.current()?._tag !== 'Dropped'
+    const mayDrop = overflow !== 'error' && !isReportingDrop
     if (bound !== undefined && !mayDrop) return refuse(full(call, bound.bound, bound.limit))
     const drops: Array<Outcome<Message>> = []
     while (bound !== undefined && overflow === 'dropOldest') {

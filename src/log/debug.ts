@@ -1,28 +1,26 @@
 import type createDebug from 'debug'
 import { createRequire } from 'node:module'
 import { show as showFailure } from '../core/failure.ts'
+import { isRecord } from '../core/json.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { show as showRefusal } from '../core/refusal.ts'
-import { channelName } from './channel.ts'
 import { kindOf } from './logEvent.ts'
 import type { LogEvent, Listener } from './logEvent.ts'
 
 const MAX_NAME = 100
 
-/**
- * A text that may be logged: control characters from outside could fake lines or steer a terminal, so each is replaced by a question mark.
- */
+/** The name of a log event on `node:diagnostics_channel` and in `DEBUG`: `headrace:attempted`. */
+export const channelName = (tag: LogEvent['_tag']): string =>
+  `headrace:${tag.charAt(0).toLowerCase()}${tag.slice(1)}`
+
+/** A text that may be logged: control characters could fake lines or steer a terminal, so each becomes a question mark. */
 export const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]/gu, '?')
 
-/** Only the id of a payload is shown; any other item may be data as a whole. */
-const nameOf = (item: unknown): string =>
-  typeof item === 'object' &&
-  item !== null &&
-  'byteLength' in item &&
-  'id' in item &&
-  typeof item.id === 'string'
-    ? item.id.slice(0, MAX_NAME)
-    : 'an item'
+/** Of a payload only its id is shown, of a call its `messageId`: any other item may be data as a whole. */
+const nameOf = (item: unknown): string => {
+  const id = isRecord(item) ? item['byteLength' in item ? 'id' : 'messageId'] : undefined
+  return typeof id === 'string' ? `${id.slice(0, MAX_NAME)}: ` : ''
+}
 
 const attempts = (count: number): string => (count === 1 ? '1 attempt' : `${String(count)} attempts`)
 
@@ -46,25 +44,25 @@ const endOf = (outcome: Outcome<unknown>): string => {
 const textOf = (event: LogEvent): string => {
   switch (event._tag) {
     case 'Refused':
-      return `refused: ${showRefusal(event.refusal)}`
+      return `${nameOf(event.refusal.input)}refused: ${showRefusal(event.refusal)}`
     case 'UnknownKeys':
       return `unknown keys left out: ${event.keys.map((key) => key.slice(0, MAX_NAME)).join(', ')}`
     case 'Accepted':
-      return `${nameOf(event.item)}: accepted`
+      return `${nameOf(event.item)}accepted`
     case 'Attempted': {
       const { item, sink, number, result, duration } = event
       const verdict =
         result._tag === 'Left' ? showFailure(result.left) : `delivered ${String(result.right.status ?? '')}`
-      return `${nameOf(item)}: attempt ${String(number)} at ${sink}: ${verdict.trim()} in ${String(Math.round(duration))} ms`
+      return `${nameOf(item)}attempt ${String(number)} at ${sink}: ${verdict.trim()} in ${String(Math.round(duration))} ms`
     }
     case 'UrlSkipped':
-      return `${nameOf(event.item)}: attempt ${String(event.number)} at ${event.sink}: skipped, its queue is full`
+      return `${nameOf(event.item)}attempt ${String(event.number)} at ${event.sink}: skipped, its queue is full`
     case 'Waiting': {
       const { item, attempts: count, failure, delay, because } = event
-      return `${nameOf(item)}: waits ${String(delay)} ms (${because}) after ${attempts(count)}: ${showFailure(failure)}`
+      return `${nameOf(item)}waits ${String(delay)} ms (${because}) after ${attempts(count)}: ${showFailure(failure)}`
     }
     case 'Ended':
-      return `${nameOf(event.outcome.item)}: ${endOf(event.outcome)}`
+      return nameOf(event.outcome.item) + endOf(event.outcome)
     case 'Defect':
       return `defect in ${event.where}: ${kindOf(event.error)}`
   }
@@ -73,7 +71,10 @@ const textOf = (event: LogEvent): string => {
 /** A log event in one line for people: message ids, sinks, statuses, reasons; never a payload. */
 export const logLine = (event: LogEvent): string => oneLine(textOf(event))
 
-/** A bundle may have been made without `debug`, and a missing log must not stop a delivery. */
+/** Whether the variable `DEBUG` is set. */
+export const isDebugOn = (): boolean => (process.env['DEBUG'] ?? '') !== ''
+
+/** A bundle may have been made without `debug`, and a missing log must not stop a delivery. It loads in 60 ms. */
 const load = (): typeof createDebug | undefined => {
   try {
     // `require` has no types; this is the package that they describe.
@@ -82,9 +83,6 @@ const load = (): typeof createDebug | undefined => {
     return undefined
   }
 }
-
-/** Whether the variable `DEBUG` is set. */
-export const isDebugOn = (): boolean => (process.env['DEBUG'] ?? '') !== ''
 
 /**
  * The runtime log of `DEBUG=analytics`, or of `DEBUG=headrace:*` with one name for each kind of log event (`headrace:attempted`): one
@@ -101,11 +99,10 @@ export const debugListener = (): Listener | undefined => {
   if (create === undefined) return undefined
 
   const analytics = create('analytics')
-  const byTag = new Map<LogEvent['_tag'], createDebug.Debugger>()
+  const byTag: Partial<Record<LogEvent['_tag'], createDebug.Debugger>> = {}
 
   return (event) => {
-    const own = byTag.get(event._tag) ?? create(channelName(event._tag))
-    byTag.set(event._tag, own)
+    const own = (byTag[event._tag] ??= create(channelName(event._tag)))
     const log = own.enabled ? own : analytics
     // As an argument, because a per cent sign in the first one is a placeholder.
     if (log.enabled) log('%s', logLine(event))

@@ -1,21 +1,39 @@
+import diagnostics from 'node:diagnostics_channel'
+import type { Channel } from 'node:diagnostics_channel'
 import { isPromiseLike } from '../core/awaitable.ts'
-import { channel, hasSubscribers } from './channel.ts'
-import { debugListener, isDebugOn } from './debug.ts'
+import { channelName, debugListener, isDebugOn } from './debug.ts'
 import type { Listener, LogEvent } from './logEvent.ts'
 import { toLogger } from './logger.ts'
 import type { Logger } from './logger.ts'
 
 const ignore = (): void => undefined
 
-const failing =
-  <A>(onError: (error: unknown, input: A) => void, input: A) =>
-  (error: unknown): void => {
-    try {
-      onError(error, input)
-    } catch {
-      // There is nothing left to report it to.
-    }
-  }
+/** Looked up once: a look-up for each message can be measured. */
+const channels: Partial<Record<LogEvent['_tag'], Channel>> = {}
+
+const channelOf = (tag: LogEvent['_tag']): Channel =>
+  (channels[tag] ??= diagnostics.channel(channelName(tag)))
+
+/**
+ * Publishes log events on `node:diagnostics_channel`, one channel for each kind: `headrace:refused`, `headrace:unknownKeys`,
+ * `headrace:accepted`, `headrace:attempted`, `headrace:urlSkipped`, `headrace:waiting`, `headrace:ended`, `headrace:defect`. The
+ * message is the `LogEvent` itself, items included. Without subscribers it costs one check.
+ *
+ * An error that a subscriber throws ends the process: Node raises it as an uncaught exception.
+ *
+ * @example
+ * import { channel } from 'headrace'
+ * import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+ *
+ * const print = (event: unknown): void => console.log(event)
+ * subscribe('headrace:accepted', print)
+ * channel({ _tag: 'Accepted', at: 0, item: 'a' }) // => { _tag: 'Accepted', at: 0, item: 'a' }
+ * unsubscribe('headrace:accepted', print)
+ */
+export const channel: Listener = (event) => {
+  const target = channelOf(event._tag)
+  if (target.hasSubscribers) target.publish(event)
+}
 
 /**
  * Calls a function of the host so that its errors stay here: what it throws, and what a promise that it returns rejects with, goes to
@@ -29,9 +47,10 @@ export const callSafely = <A>(
   // Called several times for each event, so nothing is allocated unless it fails.
   try {
     const answer = call(input)
-    if (isPromiseLike(answer)) answer.then(ignore, failing(onError, input))
+    if (isPromiseLike(answer))
+      answer.then(ignore, (error: unknown) => callSafely(() => onError(error, input), 0, ignore))
   } catch (error) {
-    failing(onError, input)(error)
+    callSafely(() => onError(error, input), 0, ignore)
   }
 }
 
@@ -53,13 +72,11 @@ export const allListeners = (...given: ReadonlyArray<Listener | undefined>): Lis
   // One for each listener and not for each event: there are three or more events for every item.
   const safe = all.map((listener) => ({
     listener,
-    onError: (error: unknown, event: LogEvent): void => {
+    onError: (error: unknown, { _tag, at }: LogEvent): void => {
       // An error at a defect is dropped, or there could be no end of defects.
-      if (event._tag === 'Defect') return
-      for (const other of all) {
-        if (other !== listener)
-          callSafely(other, { _tag: 'Defect', at: event.at, where: 'onEvent', error }, ignore)
-      }
+      if (_tag === 'Defect') return
+      for (const other of all)
+        if (other !== listener) callSafely(other, { _tag: 'Defect', at, where: 'onEvent', error }, ignore)
     },
   }))
 
@@ -96,4 +113,4 @@ export const listeners = (
  * is one for each message. `DEBUG` is read once.
  */
 export const isListening = ({ onEvent }: Listening): ((tag: LogEvent['_tag']) => boolean) =>
-  onEvent !== undefined || isDebugOn() ? () => true : hasSubscribers
+  onEvent !== undefined || isDebugOn() ? () => true : (tag) => channelOf(tag).hasSubscribers

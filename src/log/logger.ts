@@ -7,7 +7,8 @@
  * @module
  */
 
-import { show } from '../core/failure.ts'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { partsOf, show } from '../core/failure.ts'
 import type { Failure } from '../core/failure.ts'
 import { whenSettled } from '../core/awaitable.ts'
 import { anyOf, methods, oneOf } from '../core/options.ts'
@@ -37,42 +38,20 @@ export const loggerOption: Option<Logger | false> = anyOf<Logger | false>(
   methods<Logger>('a Logger', 'debug', 'info', 'warn', 'error'),
 )
 
-/** Options of `toLogger`. */
-export interface ToLoggerOptions {
-  /**
-   * Milliseconds between two lines: a sink that fails on and off is reported as working again only after so long without a line, and
-   * defects and dead events get one line in that time. Default 60,000.
-   */
-  readonly quiet?: number
-  /** The most sinks whose failures are remembered; beyond it the oldest is forgotten, and logged anew. Default 1,000. */
-  readonly maxSinks?: number
-}
-
-const MAX_CAUSE = 200
-/** Causes of one sink that are logged until it works again; more of them are only counted. */
+/** The most sinks and reasons that are remembered; beyond it the oldest is forgotten, and logged anew. */
+const MAX_REMEMBERED = 1_000
+/** Causes of one sink that are logged until it works again. */
 const MAX_CAUSES = 20
 
-/** The causes inside a failure, each with the sink that it belongs to: the same texts whatever the details. */
-const causesOf = (failure: Failure, sink = ''): ReadonlyArray<string> => {
-  switch (failure._tag) {
-    case 'Refused':
-    case 'Retryable':
-      return [`${sink} ${failure.reason} ${String(failure.status ?? '')}`]
-    case 'AllFailed':
-      return failure.causes.flatMap((cause) => causesOf(cause.failure, cause.sink))
-    case 'NotAll':
-      return failure.verdicts.flatMap((each) =>
-        each.verdict._tag === 'Left' ? causesOf(each.verdict.left, each.sink) : [],
-      )
-    case 'PartlyFailed':
-      return failure.members.flatMap((member) => (member._tag === 'Left' ? causesOf(member.left, sink) : []))
-    case 'Expired':
-      return causesOf(failure.lastFailure, sink)
-  }
+/** The causes inside a failure: the same texts whatever the details. */
+const causesOf = (failure: Failure): ReadonlyArray<string> => {
+  if (failure._tag === 'Expired') return causesOf(failure.lastFailure)
+  if ('reason' in failure) return [`${failure.reason} ${String(failure.status ?? '')}`]
+  return partsOf(failure).flatMap((part) => (isLeft(part) ? causesOf(part.left) : []))
 }
 
 /** Failures that a person must act on. They are logged as errors. */
-const SERIOUS = / (timeout|certificate|blockedAddress) /
+const SERIOUS = /^(timeout|certificate|blockedAddress) /
 
 /** A sink that fails. */
 interface FailingSink {
@@ -83,11 +62,11 @@ interface FailingSink {
 
 const ignore = (): void => undefined
 
-/** Sets a value, and deletes the oldest one if there are more than `max`. */
-const remember = <V>(map: Map<string, V>, max: number, key: string, value: V): V => {
+/** Sets a value, and deletes the oldest one if there are too many. */
+const remember = <V>(map: Map<string, V>, key: string, value: V): V => {
   map.delete(key)
   map.set(key, value)
-  const oldest = map.size > max ? map.keys().next().value : undefined
+  const oldest = map.size > MAX_REMEMBERED ? map.keys().next().value : undefined
   if (oldest !== undefined) map.delete(oldest)
   return value
 }
@@ -95,8 +74,8 @@ const remember = <V>(map: Map<string, V>, max: number, key: string, value: V): V
 /**
  * Writes what a person should know to a logger: a sink that fails, once for each cause until it works again, then that it
  * does and after how many failures; never a line for each message. Timeouts, certificates and forbidden addresses are
- * errors, other failures warnings. Events that were refused or died, and defects, get a line for each reason now and then, with their
- * count.
+ * errors, other failures warnings. Events that were refused or died, and defects, get a line for each reason at most every `quiet`
+ * milliseconds (default 60,000), with their count. A sink that fails on and off works again after that time without a line.
  * What happens to each single message is in the runtime log, `debugListener`.
  *
  * No line holds a payload, and of an error that a host's own code threw only its kind and place.
@@ -107,8 +86,8 @@ const remember = <V>(map: Map<string, V>, max: number, key: string, value: V): V
  * const onEvent = toLogger(console) // or a pino logger
  * onEvent({ _tag: 'Defect', at: Date.now(), where: 'my sink', error: new TypeError('oops') })
  */
-export const toLogger = (logger: Logger, options: ToLoggerOptions = {}): Listener => {
-  const { quiet = 60_000, maxSinks = 1_000 } = options
+export const toLogger = (logger: Logger, options: { readonly quiet?: number } = {}): Listener => {
+  const { quiet = 60_000 } = options
   const failing = new Map<string, FailingSink>()
   const withheld = new Map<string, { count: number; lastLine: number }>()
 
@@ -121,30 +100,27 @@ export const toLogger = (logger: Logger, options: ToLoggerOptions = {}): Listene
     whenSettled(call(), ignore, ignore)
   }
 
-  const failingSink = (sink: string): FailingSink =>
-    failing.get(sink) ?? remember(failing, maxSinks, sink, { failures: 0, lastLine: 0, logged: new Set() })
-
   /** Writes a line unless that cause was logged of this sink already. */
-  const writeOnce = (
-    level: 'warn' | 'error',
-    event: Attempted | UrlSkipped,
-    cause: string,
+  const failed = (
+    { sink, at, number }: Attempted | UrlSkipped,
+    causes: ReadonlyArray<string>,
     text: string,
-  ): void => {
-    const { sink, at, number } = event
-    const state = failingSink(sink)
-    if (state.logged.has(cause) || state.logged.size >= MAX_CAUSES) return
+  ): FailingSink => {
+    const state =
+      failing.get(sink) ?? remember(failing, sink, { failures: 0, lastLine: 0, logged: new Set() })
+    const cause = causes.toSorted().join(';')
+    if (state.logged.has(cause) || state.logged.size >= MAX_CAUSES) return state
     state.logged.add(cause)
     state.lastLine = at
+    const level = causes.some((each) => SERIOUS.test(each)) ? 'error' : 'warn'
     write(level, `${sink}: ${text}`, { sink, attempt: number })
+    return state
   }
 
   const attempted = (event: Attempted): void => {
     const { sink, at, result } = event
-    if (result._tag === 'Left') {
-      failingSink(sink).failures++
-      const causes = [...new Set(causesOf(result.left))].sort().join(';')
-      writeOnce(SERIOUS.test(causes) ? 'error' : 'warn', event, causes.slice(0, MAX_CAUSE), show(result.left))
+    if (isLeft(result)) {
+      failed(event, [...new Set(causesOf(result.left))], show(result.left)).failures++
       return
     }
     const state = failing.get(sink)
@@ -163,7 +139,7 @@ export const toLogger = (logger: Logger, options: ToLoggerOptions = {}): Listene
       return
     }
     const more = before?.count ?? 0
-    remember(withheld, maxSinks, key, { count: 0, lastLine: event.at })
+    remember(withheld, key, { count: 0, lastLine: event.at })
     const suffix = more === 0 ? '' : ` (and ${String(more)} more since the last line like this)`
     write(level, logLine(event) + suffix, { ...fields, more })
   }
@@ -171,10 +147,9 @@ export const toLogger = (logger: Logger, options: ToLoggerOptions = {}): Listene
   return (event) => {
     switch (event._tag) {
       case 'Attempted':
-        attempted(event)
-        return
+        return attempted(event)
       case 'UrlSkipped':
-        writeOnce('warn', event, 'queueFull', 'its queue is full, so it is left out of some attempts')
+        failed(event, ['queueFull'], 'its queue is full, so it skips some attempts')
         return
       case 'Ended': {
         const outcome = event.outcome._tag
@@ -183,13 +158,11 @@ export const toLogger = (logger: Logger, options: ToLoggerOptions = {}): Listene
       }
       case 'Defect': {
         const { where, error } = event
-        writeSometimes('error', `defect ${where}`, event, { where, kind: kindOf(error) })
-        return
+        return writeSometimes('error', `defect ${where}`, event, { where, kind: kindOf(error) })
       }
       case 'Refused': {
         const reason = event.refusal._tag
-        writeSometimes('warn', `refused ${reason}`, event, { reason })
-        return
+        return writeSometimes('warn', `refused ${reason}`, event, { reason })
       }
       case 'Accepted':
       case 'UnknownKeys':

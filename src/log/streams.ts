@@ -18,14 +18,11 @@ export const contained = <T>(inner: Observable<T>, report: Report): Observable<T
   ): Subscription => {
     // A Subscriber is RxJS's own: an operator, or `firstValueFrom`.
     if (first instanceof Subscriber) return inner.subscribe(first)
-    const given = typeof first === 'object' && first !== null ? first : { next: first, error, complete }
+    const given = typeof first === 'function' ? { next: first, error, complete } : (first ?? {})
     return inner.subscribe({
       next: (value) => callSafely((each: T) => given.next?.(each), value, report),
-      error: (failure: unknown) => {
-        if (typeof given.error === 'function')
-          callSafely((each: unknown) => given.error?.(each), failure, report)
-        else report(failure)
-      },
+      error: (failure: unknown) =>
+        callSafely((each: unknown) => (given.error ?? report)(each), failure, report),
       complete: () => callSafely(() => given.complete?.(), undefined, report),
     })
   }
@@ -40,40 +37,21 @@ export const contained = <T>(inner: Observable<T>, report: Report): Observable<T
   return Object.assign(new Observable<T>(), { subscribe, pipe })
 }
 
-/** A stream that flows with and without subscribers. */
-export interface Hot<T> {
-  readonly next: (value: T) => void
-  readonly complete: () => void
-  /** Whether it has subscribers now. */
-  readonly heard: () => boolean
-  /** The value that subscribers are given at this moment, for what a subscriber causes meanwhile. */
-  readonly current: () => T | undefined
-  /** The stream for the host. */
-  readonly values$: Observable<T>
-}
-
 /**
- * A hot stream. Every subscriber gets every value in the same order, also a value that a subscriber causes. What a subscriber
- * throws goes to `report`.
+ * A hot stream: it flows with and without subscribers. Every subscriber gets every value in the same order, also a value that a subscriber
+ * causes. What a subscriber throws goes to `report`.
  */
-export const hot = <T>(report: Report): Hot<T> => {
+export const hot = <T>(report: Report) => {
   const subject = new Subject<T>()
   const order = serialQueue()
-  let current: T | undefined
-  const emit = (value: T): void => {
-    current = value
-    subject.next(value)
-    current = undefined
-  }
-  const end = (): void => subject.complete()
+  const emit = (value: T): void => subject.next(value)
   return {
-    next: (value) => {
+    next: (value: T): void => {
       // Skip `next` without subscribers: RxJS copies its list of observers all the same, which can be measured.
       if (subject.observed || order.busy()) order.take(emit, value)
     },
-    complete: () => order.take(end, undefined),
-    heard: () => subject.observed,
-    current: () => current,
+    complete: (): void => order.take(() => subject.complete(), undefined),
+    /** The stream for the host. */
     values$: contained(subject, report),
   }
 }

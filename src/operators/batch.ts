@@ -14,7 +14,7 @@ import type { Refusal, Threw, TooLarge } from '../core/refusal.ts'
 import { frameBytes, isPayload, jsonArrayFrame, newId as randomId } from '../event/payload.ts'
 import type { BatchPayload, ClosedBy, EventPayload, FixedFrame, Frame } from '../event/payload.ts'
 import type { ItemBatch, Payload } from '../event/payload.ts'
-import { channel } from '../log/channel.ts'
+import { channel } from '../log/listeners.ts'
 import { callSafely } from '../log/listeners.ts'
 
 /** When a batch is closed. */

@@ -144,6 +144,6 @@ it('calls that are refused come out of refusals$, with a warning for each reason
   await clock.settle()
   expect(lines.filter((line) => line.includes('refused'))).toEqual([
     expect.stringContaining('headrace: refused: '),
-    'headrace: refused: 1 items are waiting, which is the bound: await ready() before sending more',
+    'headrace: b: refused: 1 items are waiting, which is the bound: await ready() before sending more',
   ])
 })

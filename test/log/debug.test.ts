@@ -12,8 +12,9 @@ describe('logLine', () => {
     const lines = logEvents.map(logLine)
     expect(lines.slice(0, -1)).toEqual([
       'refused: userId: must be a string',
+      'm2: refused: userId: must be a string',
       'm1: accepted',
-      'an item: accepted',
+      'accepted',
       'm1: attempt 2 at a: delivered 200 in 12 ms',
       'm1: attempt 2 at a: timeout, no verdict within 5000 ms in 12 ms',
       'm1: attempt 3 at a: skipped, its queue is full',
@@ -115,7 +116,7 @@ describe('debugListener', () => {
     (namespaces) => {
       const lines = written(namespaces)
       expect(lines).toHaveLength(logEvents.length)
-      expect(lines[1]).toContain('m1: accepted')
+      expect(lines[2]).toContain('m1: accepted')
       expect(lines.join()).not.toContain(SECRET)
     },
   )

@@ -22,12 +22,11 @@ export const attempted = (sink: string, at: number, failure?: Failure): Attempte
 
 const timeout = retryable('timeout', { detail: 'no verdict within 5000 ms' })
 
+const faults = [{ path: 'userId', message: 'must be a string' }]
+
 export const logEvents: ReadonlyArray<LogEvent> = [
-  {
-    _tag: 'Refused',
-    at: 1,
-    refusal: invalid(SECRET, [{ path: 'userId', message: 'must be a string' }]),
-  },
+  { _tag: 'Refused', at: 1, refusal: invalid(SECRET, faults) },
+  { _tag: 'Refused', at: 1, refusal: invalid({ messageId: 'm2', userId: SECRET }, faults) },
   { _tag: 'Accepted', at: 1, item: payload },
   { _tag: 'Accepted', at: 1, item: SECRET },
   attempted('a', 1),

@@ -1,7 +1,6 @@
 import diagnostics from 'node:diagnostics_channel'
 import { afterEach, describe, expect, it } from 'vitest'
-import { channel } from '../../src/log/channel.ts'
-import { allListeners, callSafely, isListening } from '../../src/log/listeners.ts'
+import { allListeners, callSafely, channel, isListening } from '../../src/log/listeners.ts'
 import type { Listener, LogEvent } from '../../src/log/logEvent.ts'
 import { logEvents } from './events.ts'
 

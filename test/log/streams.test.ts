@@ -49,12 +49,11 @@ it('gives all subscribers the same order, also of values that a subscriber cause
   const seen: string[] = []
   stream.next(0)
   stream.values$.subscribe((value) => {
-    seen.push(`a${value} ${String(stream.current())}`)
+    seen.push(`a${value}`)
     if (value === 1) stream.next(2)
   })
   stream.values$.subscribe((value) => seen.push(`b${value}`))
-  expect(stream.heard()).toBe(true)
   stream.next(1)
   stream.complete()
-  expect(seen).toEqual(['a1 1', 'b1', 'a2 2', 'b2'])
+  expect(seen).toEqual(['a1', 'b1', 'a2', 'b2'])
 })
