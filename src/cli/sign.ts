@@ -1,7 +1,7 @@
 /** `sign` and `verify`: the signature of a body by hand. */
 import { createReadStream } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
-import { sign } from '../signing/sign.ts'
+import { sign } from '../signing/secret.ts'
 import { verifyRaw } from '../signing/verify.ts'
 import type { SignOptions, VerifyOptions } from './flags.ts'
 import { UsageError } from './options.ts'

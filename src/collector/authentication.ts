@@ -1,8 +1,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { newId } from '../event/payload.ts'
-import { secretFrom } from '../signing/secret.ts'
 import type { Secret } from '../signing/secret.ts'
-import { signerOf } from '../signing/sign.ts'
+import { secretFrom, signerOf } from '../signing/secret.ts'
 
 /** Finds the owner of a write key. */
 export interface Authentication<S> {

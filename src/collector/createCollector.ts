@@ -15,7 +15,7 @@ import { isStoredIn, outboxFault, OutboxError } from '../outbox/lmdb/contract.ts
 import type { Event } from '../event/event.ts'
 import { bodyOf } from '../event/payload.ts'
 import type { Payload } from '../event/payload.ts'
-import { signerOf } from '../signing/sign.ts'
+import { signerOf } from '../signing/secret.ts'
 import { contramap } from '../sink/layer.ts'
 import { withObserver } from '../sink/observe.ts'
 import type { Sink } from '../sink/sink.ts'

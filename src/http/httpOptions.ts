@@ -4,6 +4,7 @@
  * @module
  */
 
+import * as E from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
@@ -20,9 +21,8 @@ import {
 } from '../core/options.ts'
 import type { Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
-import { secretFrom } from '../signing/secret.ts'
 import type { Secret } from '../signing/secret.ts'
-import { signerOf } from '../signing/sign.ts'
+import { secretFrom, signerFrom } from '../signing/secret.ts'
 import { statusesOption } from '../sink/status.ts'
 import type { StatusTable } from '../sink/status.ts'
 import { egressOption, guardOf } from './egress.ts'
@@ -146,17 +146,13 @@ export const urlOption = (egress?: unknown): Option<string> =>
 
 /** A secret, or the text of one. */
 export const secretOption: Option<Secret> = option('a secret', (value) => {
-  if (typeof value === 'object' && value !== null) {
-    try {
-      // Only a real secret has a signer.
-      signerOf(value as Secret)
-      return right(value as Secret)
-    } catch {
-      return left('must be text, or a Secret made in code')
-    }
-  }
-  const made = secretFrom(value)
-  return made._tag === 'Left' ? left([made.left]) : made
+  if (typeof value === 'object' && value !== null)
+    // Only a real secret has a signer.
+    return E.bimap(
+      () => 'must be text, or a Secret made in code',
+      () => value as Secret,
+    )(signerFrom(value))
+  return E.mapLeft(({ message }: Fault) => message)(secretFrom(value))
 })
 
 const requestShape = {

@@ -6,7 +6,7 @@ import type { EitherSource, Hint, ObservableEither } from '../core/outcome.ts'
 import { bytesOf, isPayload } from '../event/payload.ts'
 import type { BatchPayload, EventPayload, FixedFrame } from '../event/payload.ts'
 import type { Secret } from '../signing/secret.ts'
-import { signerOf } from '../signing/sign.ts'
+import { signerOf } from '../signing/secret.ts'
 
 /** A payload whose body is known before it is sent: of one event, or of a batch whose frame has no time of sending. */
 export type Signable<A> = EventPayload<A> | BatchPayload<A, FixedFrame>

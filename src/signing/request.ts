@@ -6,7 +6,7 @@
 
 import { right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { expected, failed, verifyBytes } from './verify.ts'
+import { failed, verifierOf } from './verify.ts'
 import type { Mismatch, Secrets, VerifiedRequest } from './verify.ts'
 
 /** What is used of a web `Request`: Hono, Next, Remix, Bun, Deno, workers. */
@@ -31,8 +31,7 @@ export interface NodeRequest {
   /** Whether something has read from it. */
   readonly readableDidRead: boolean
   readonly destroyed: boolean
-  on(event: string, listener: (value: unknown) => void): unknown
-  removeListener(event: string, listener: (value: unknown) => void): unknown
+  iterator(options: { readonly destroyOnReturn: boolean }): AsyncIterator<unknown>
   resume(): unknown
 }
 
@@ -40,80 +39,67 @@ const bodyConsumed = failed(
   'bodyConsumed',
   "the request's body was read before, most often by a body parser, and its bytes are gone: call verifyRequest before the parser, or let the parser keep the bytes (express.raw, or the verify option of express.json) and use verifyRaw, or use verifyParsed on what it made",
 )
-const unreadable = failed('unreadable', 'the request broke off before its body was complete')
-const noRequest = failed('unreadable', 'this is neither a web Request nor a Node IncomingMessage')
+const unreadable = failed(
+  'unreadable',
+  'the request broke off before its body was complete, or is neither a web Request nor a Node IncomingMessage',
+)
 const decoded = failed(
   'badBody',
-  'the request was told to decode its body to text (setEncoding), and wrong bytes do not survive that: leave it out',
+  'the body came decoded, and wrong bytes do not survive that: leave out setEncoding',
 )
 const tooLarge = (maxBytes: number): Either<Mismatch, never> =>
   failed('tooLarge', `the body is longer than ${String(maxBytes)} bytes: answer 413, or raise maxBytes`)
 
 type Body = Either<Mismatch, Uint8Array>
 
-/** Without a listener, a request that breaks off after its verdict would end the process. */
 const ignore = (): void => undefined
 
-/**
- * The whole body of a Node request. Never rejects. The rest of a longer body flows away unread, so that the receiver can still answer 413.
- * How long a sender may take is the server's `requestTimeout`.
- */
-const nodeBody = (request: NodeRequest, maxBytes: number): Promise<Body> =>
-  new Promise((resolve) => {
-    const chunks: Uint8Array[] = []
-    let size = 0
-    const settle = (result: Body): void => {
-      for (const [event, listener] of listeners) request.removeListener(event, listener)
-      request.on('error', ignore)
-      request.resume()
-      resolve(result)
-    }
-    const take = (chunk: unknown): void => {
-      if (!(chunk instanceof Uint8Array)) return settle(decoded)
-      size += chunk.byteLength
-      if (size <= maxBytes) chunks.push(chunk)
-      else settle(tooLarge(maxBytes))
-    }
-    const fail = (): void => settle(unreadable)
-    const listeners = [
-      ['data', take],
-      ['end', () => settle(right(Buffer.concat(chunks, size)))],
-      ['error', fail],
-      ['close', fail],
-    ] as const
-    for (const [event, listener] of listeners) request.on(event, listener)
-  })
-
-/** The whole body of a web `Request`. Rejects if it breaks off. */
-const webBody = async (body: WebBody, maxBytes: number): Promise<Body> => {
-  const reader = body.getReader()
+/** The whole body. Rejects if it breaks off. `stop` is called when nothing more is read. */
+const readAll = async (
+  next: () => Promise<{ readonly done?: boolean | undefined; readonly value?: unknown }>,
+  stop: () => unknown,
+  maxBytes: number,
+): Promise<Body> => {
   const chunks: Uint8Array[] = []
   let size = 0
-  for (;;) {
-    const { value } = await reader.read()
-    if (value === undefined) return right(Buffer.concat(chunks, size))
-    size += value.byteLength
-    if (!(size <= maxBytes)) {
-      // The verdict does not wait for the sender's side to end.
-      reader.cancel().catch(ignore)
-      return tooLarge(maxBytes)
+  try {
+    for (;;) {
+      const { done, value } = await next()
+      if (done === true) return right(Buffer.concat(chunks, size))
+      if (!(value instanceof Uint8Array)) return decoded
+      size += value.byteLength
+      if (!(size <= maxBytes)) return tooLarge(maxBytes)
+      chunks.push(value)
     }
-    chunks.push(value)
+  } finally {
+    // The verdict does not wait for the sender's side to end.
+    Promise.resolve(stop()).catch(ignore)
   }
 }
 
 const isWeb = (request: WebRequest | NodeRequest): request is WebRequest =>
   typeof request.headers.get === 'function'
 
-const bodyOf = async (request: WebRequest | NodeRequest, maxBytes: number): Promise<Body> => {
-  if (!isWeb(request)) {
-    if (request.readableDidRead) return bodyConsumed
-    return request.destroyed ? unreadable : nodeBody(request, maxBytes)
+const bodyOf = (request: WebRequest | NodeRequest, maxBytes: number): Promise<Body> | Body => {
+  if (isWeb(request)) {
+    if (request.bodyUsed || request.body?.locked === true) return bodyConsumed
+    if (request.body === null) return right(new Uint8Array(0))
+    const reader = request.body.getReader()
+    return readAll(
+      () => reader.read(),
+      () => reader.cancel(),
+      maxBytes,
+    )
   }
-  if (request.bodyUsed || request.body?.locked === true) return bodyConsumed
-  return request.body === null
-    ? right(new Uint8Array(0))
-    : webBody(request.body, maxBytes).catch(() => unreadable)
+  if (request.readableDidRead) return bodyConsumed
+  if (request.destroyed) return unreadable
+  const chunks = request.iterator({ destroyOnReturn: false })
+  // The rest of a longer body flows away unread, so that the receiver can still answer 413.
+  return readAll(
+    () => chunks.next(),
+    () => chunks.return?.().then(() => request.resume()),
+    maxBytes,
+  )
 }
 
 /** How a request is read. */
@@ -145,16 +131,15 @@ export const verifyRequest = async (
   try {
     const header = (name: string): unknown =>
       isWeb(request) ? request.headers.get(name) : request.headers[name]
-    const wanted = expected(secrets, header('x-signature'))
-    if (wanted._tag === 'Left') return wanted
+    const verifier = verifierOf(secrets, header('x-signature'))
+    if (verifier._tag === 'Left') return verifier
     if (Number(header('content-length')) > maxBytes) return tooLarge(maxBytes)
     const body = await bodyOf(request, maxBytes)
     if (body._tag === 'Left') return body
-    const result = verifyBytes(wanted.right, body.right)
+    const result = verifier.right(body.right)
     if (result._tag === 'Left') return result
     return right({ ...result.right, body: body.right, text: Buffer.from(body.right).toString('utf8') })
   } catch {
-    // It has not even the members of a request.
-    return noRequest
+    return unreadable
   }
 }

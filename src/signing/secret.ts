@@ -6,14 +6,10 @@
  */
 
 import { createHmac, createSecretKey } from 'node:crypto'
-import type { KeyObject } from 'node:crypto'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Fault } from '../core/refusal.ts'
-
-/** Lower-case hex HMAC-SHA1 of a body: of its bytes, or of the UTF-8 bytes of its text. */
-export const digest = (key: KeyObject, body: string | Uint8Array): string =>
-  createHmac('sha1', key).update(body).digest('hex')
+import type { Signer } from '../event/payload.ts'
 
 /** Exists in types only: only `secretFrom` makes a `Secret`. */
 declare const OPAQUE: unique symbol
@@ -25,7 +21,7 @@ export interface Secret {
   toString(): string
 }
 
-const keys = new WeakMap<object, KeyObject>()
+const signers = new WeakMap<object, Signer>()
 
 const hidden = (): string => '[secret]'
 
@@ -36,15 +32,15 @@ const face: object = Object.freeze({
   [Symbol.for('nodejs.util.inspect.custom')]: hidden,
 })
 
-/** With the `u` flag, only a half that has no partner matches. */
-const LONE_SURROGATE = /\p{Surrogate}/u
-
-const faultOf = (text: string): string | undefined => {
+const faultOf = (text: unknown): string | undefined => {
+  if (typeof text !== 'string') return 'must be a string'
   if (text === '') return 'must not be empty'
   if (text.trim() !== text)
     return 'must not begin or end with white space, such as the newline at the end of a file'
-  if (LONE_SURROGATE.test(text)) return 'must be well-formed text: half of a surrogate pair has no UTF-8 form'
-  return undefined
+  // With the `u` flag, only a half that has no partner matches.
+  return /\p{Surrogate}/u.test(text)
+    ? 'must be well-formed text: half of a surrogate pair has no UTF-8 form'
+    : undefined
 }
 
 /**
@@ -57,23 +53,45 @@ const faultOf = (text: string): string | undefined => {
  * if (secret._tag === 'Right') console.log(String(secret.right), sign(secret.right, '{}').length) // => [secret] 40
  */
 export const secretFrom = (text: unknown): Either<Fault, Secret> => {
-  if (typeof text !== 'string') return left({ path: '', message: 'must be a string' })
   const message = faultOf(text)
   if (message !== undefined) return left({ path: '', message })
+  // What has no fault is text.
+  const key = createSecretKey(text as string, 'utf8')
   // The brand exists in types only, so no expression has this type by itself.
   const secret = Object.freeze(Object.create(face)) as Secret
-  keys.set(secret, createSecretKey(text, 'utf8'))
+  signers.set(secret, (body) => createHmac('sha1', key).update(body).digest('hex'))
   return right(secret)
 }
 
-/** The key of a secret, for this module alone; undefined for anything else, such as a copy of a secret. */
-export const keyOf = (secret: unknown): KeyObject | undefined =>
-  typeof secret === 'object' && secret !== null ? keys.get(secret) : undefined
-
-/** The secret of a text. Throws a `TypeError` that says what is wrong and never what was given. */
-export const secretOrThrow = (secret: Secret | string): Secret => {
-  if (typeof secret !== 'string' && keyOf(secret) !== undefined) return secret
+/** The signer of a secret, or of the text of one. A copy of a secret is none. */
+export const signerFrom = (secret: unknown): Either<Fault, Signer> => {
+  const known = typeof secret === 'object' && secret !== null ? signers.get(secret) : undefined
+  if (known !== undefined) return right(known)
   const made = secretFrom(secret)
-  if (made._tag === 'Left') throw new TypeError(`the secret ${made.left.message}`)
-  return made.right
+  return made._tag === 'Left' ? made : signerFrom(made.right)
 }
+
+/**
+ * The function that makes the `X-Signature` of a body. One `Secret` has one signer, so sinks with the same secret share one signature for a
+ * body. Text makes a new secret, and so a new signer, at each call. Throws a `TypeError` if the secret is wrong.
+ *
+ * @example
+ * import { signerOf } from 'headrace/signing'
+ * const signer = signerOf('correct horse')
+ * console.log(signer('{"type":"track"}') === signer(Buffer.from('{"type":"track"}'))) // => true
+ */
+export const signerOf = (secret: Secret | string): Signer => {
+  const signer = signerFrom(secret)
+  if (signer._tag === 'Left') throw new TypeError(`the secret ${signer.left.message}`)
+  return signer.right
+}
+
+/**
+ * The signature of a body: lower-case hex HMAC-SHA1, 40 characters. Text counts as its UTF-8 bytes. For many bodies make a `Secret` once.
+ * Throws a `TypeError` if the secret is wrong.
+ *
+ * @example
+ * import { sign } from 'headrace/signing'
+ * console.log(sign('Jefe', 'what do ya want for nothing?')) // => effcdf6ae5eb2fa2d27416d5f184df9c259a7c79
+ */
+export const sign = (secret: Secret | string, body: string | Uint8Array): string => signerOf(secret)(body)

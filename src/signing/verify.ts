@@ -5,10 +5,10 @@
  */
 
 import { timingSafeEqual } from 'node:crypto'
-import type { KeyObject } from 'node:crypto'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { digest, keyOf, secretFrom } from './secret.ts'
+import type { Signer } from '../event/payload.ts'
+import { signerFrom } from './secret.ts'
 import type { Secret } from './secret.ts'
 
 /** One secret, or several while one replaces another. At least one; each is checked before anything is compared. */
@@ -63,79 +63,59 @@ export const failed = (reason: MismatchReason, explanation: string): Either<Mism
 /** Only this form is ever compared: `timingSafeEqual` throws on other lengths, and hex decoding drops a bad tail. */
 const SIGNATURE = /^[0-9a-f]{40}$/
 
-const whatIsWrong = (signature: unknown): string => {
-  if (typeof signature !== 'string') return 'it is not text, or there are several'
-  if (signature.includes(',')) return 'there are several'
-  if (signature.length !== 40) return `it has ${String(signature.length)} characters`
-  return SIGNATURE.test(signature.toLowerCase()) ? 'it has upper-case characters' : 'it has other characters'
-}
-
-/** What a body is compared with. */
-interface Expected {
-  readonly keys: ReadonlyArray<KeyObject>
-  readonly signature: string
-}
-
-/**
- * The keys of all secrets, and the signature in its one form. One secret that is wrong fails them all, so that an unset variable among two
- * secrets is seen at once.
- *
- * @param signature any value that the header may have
- */
-export const expected = (secrets: Secrets, signature: unknown): Either<Mismatch, Expected> => {
-  const keys: KeyObject[] = []
-  for (const each of Array.isArray(secrets) ? (secrets as ReadonlyArray<unknown>) : [secrets]) {
-    const made = keyOf(each) === undefined ? secretFrom(each) : right(each)
-    if (made._tag === 'Left')
-      return failed(
-        'badSecret',
-        `this receiver's secret ${made.left.message}: nothing can be verified with it`,
-      )
-    const key = keyOf(made.right)
-    if (key !== undefined) keys.push(key)
-  }
-  if (keys.length === 0)
-    return failed('badSecret', 'this receiver has no secret: nothing can be verified without one')
-  if (signature === undefined || signature === null || signature === '')
-    return failed('missing', 'there is no signature: the sender has no secret, or a proxy removed the header')
-  if (typeof signature === 'string' && SIGNATURE.test(signature)) return right({ keys, signature })
-  const wrong = whatIsWrong(signature)
-  return failed('malformed', `the signature is not 40 lower-case hexadecimal digits: ${wrong}`)
-}
-
-/**
- * The position of the first key whose signature of the body is this one; -1 if there is none. In constant time: every key is tried, and every
- * comparison looks at all 40 characters.
- */
-const positionOf = ({ keys, signature }: Expected, body: string | Uint8Array): number => {
-  const given = Buffer.from(signature, 'latin1')
-  return keys.map((key) => timingSafeEqual(Buffer.from(digest(key, body), 'latin1'), given)).indexOf(true)
-}
+/** Finds the secret that signed a body. */
+export type Verify = (body: string | Uint8Array) => Either<Mismatch, Verified>
 
 /** Above this no second form is tried: no webhook body is longer, and a wrong body must not cause work. */
-const LONGEST_EXPLAINED = 64_000
+const MAX_REWRITTEN = 64_000
 
-const reformatted = (body: string | Uint8Array): string | undefined => {
-  if (body.length > LONGEST_EXPLAINED) return undefined
+/** The body in the form of `JSON.stringify`. */
+const rewritten = (body: string | Uint8Array): string | undefined => {
   try {
-    const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
-    return JSON.stringify(JSON.parse(text))
+    return body.length > MAX_REWRITTEN ? undefined : JSON.stringify(JSON.parse(Buffer.from(body).toString()))
   } catch {
     return undefined
   }
 }
 
-/** Compares the bytes of a body as they arrived. */
-export const verifyBytes = (wanted: Expected, body: string | Uint8Array): Either<Mismatch, Verified> => {
-  const secret = positionOf(wanted, body)
-  if (secret >= 0) return right({ _tag: 'Verified', secret })
-  const other = reformatted(body)
-  return failed(
-    'mismatch',
-    other !== undefined && positionOf(wanted, other) >= 0
-      ? 'the raw body does not match, but its re-serialised form does: something on the way wrote the JSON anew, or the sender signs another form than it sends; give the bytes as they arrived, or use verifyParsed'
-      : 'the signature belongs to another body or another secret: compare the secrets, and see that nothing changes the body on the way',
-  )
+/**
+ * What verifies bodies of this signature, in constant time. One secret that is wrong fails them all, so that an unset variable among two
+ * secrets is seen at once.
+ *
+ * @param signature any value that the header may have
+ */
+export const verifierOf = (secrets: Secrets, signature: unknown): Either<Mismatch, Verify> => {
+  const signers: Signer[] = []
+  for (const each of Array.isArray(secrets) ? (secrets as ReadonlyArray<unknown>) : [secrets]) {
+    const signer = signerFrom(each)
+    if (signer._tag === 'Left')
+      return failed(
+        'badSecret',
+        `this receiver's secret ${signer.left.message}: nothing can be verified with it`,
+      )
+    signers.push(signer.right)
+  }
+  if (signers.length === 0)
+    return failed('badSecret', 'this receiver has no secret: nothing can be verified without one')
+  if (signature === undefined || signature === null || signature === '')
+    return failed('missing', 'there is no signature: the sender has no secret, or a proxy removed the header')
+  if (typeof signature !== 'string' || !SIGNATURE.test(signature))
+    return failed('malformed', 'the signature must be one value of 40 lower-case hexadecimal digits')
+  const given = Buffer.from(signature, 'latin1')
+  /** Every secret is tried, and every comparison looks at all 40 characters. */
+  const positionOf = (body: string | Uint8Array): number =>
+    signers.map((signer) => timingSafeEqual(Buffer.from(signer(body), 'latin1'), given)).indexOf(true)
+  return right((body) => {
+    const secret = positionOf(body)
+    if (secret >= 0) return right({ _tag: 'Verified', secret })
+    const other = rewritten(body)
+    return failed(
+      'mismatch',
+      other !== undefined && positionOf(other) >= 0
+        ? 'the raw body does not match, but its re-serialised form does: something on the way wrote the JSON anew, or the sender signs another form than it sends; give the bytes as they arrived, or use verifyParsed'
+        : 'the signature belongs to another body or another secret: compare the secrets, and see that nothing changes the body on the way',
+    )
+  })
 }
 
 /**
@@ -155,9 +135,9 @@ export const verifyRaw = (
   body: string | Uint8Array,
   signature: unknown,
 ): Either<Mismatch, Verified> => {
-  const wanted = expected(secrets, signature)
-  if (wanted._tag === 'Left') return wanted
-  if (typeof body === 'string' || ArrayBuffer.isView(body)) return verifyBytes(wanted.right, body)
+  const verifier = verifierOf(secrets, signature)
+  if (verifier._tag === 'Left') return verifier
+  if (typeof body === 'string' || ArrayBuffer.isView(body)) return verifier.right(body)
   return failed(
     'badBody',
     'the body is neither bytes nor text: keep the raw bytes, or use verifyParsed for a parsed body',
@@ -189,17 +169,9 @@ export const verifyParsed = (
   body: unknown,
   signature: unknown,
 ): Either<Mismatch, Verified> => {
-  const wanted = expected(secrets, signature)
-  if (wanted._tag === 'Left') return wanted
+  const verifier = verifierOf(secrets, signature)
+  if (verifier._tag === 'Left') return verifier
   const text = serialise(body)
-  if (text === undefined)
-    return failed('badBody', 'the body cannot be written as JSON: is there a JSON body parser before this?')
-  const secret = positionOf(wanted.right, text)
-  if (secret >= 0) return right({ _tag: 'Verified', secret })
-  return failed(
-    'mismatch',
-    typeof body === 'string' || ArrayBuffer.isView(body)
-      ? 'the body does not match: this is text or bytes, not a parsed body; use verifyRaw'
-      : 'the re-serialised body does not match: it was changed after parsing, the sender does not write JSON as JSON.stringify does, or the secret is another; verifyRaw over the raw bytes is right for every sender',
-  )
+  if (text !== undefined) return verifier.right(text)
+  return failed('badBody', 'the body cannot be written as JSON: is there a JSON body parser before this?')
 }

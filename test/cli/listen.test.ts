@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it, test } from 'vitest'
-import { sign } from '../../src/signing/sign.ts'
+import { sign } from '../../src/signing/secret.ts'
 import { headrace, linesOf, recordsOf, scratch, start, steady, track } from './inProcess.ts'
 
 const env = { SECRET: 'correct horse' }
@@ -163,9 +163,8 @@ describe('sign and verify', () => {
       vector.input,
       signature.toUpperCase(),
       1,
-      /^not authentic: .*it has upper-case characters\n$/,
+      /^not authentic: .*40 lower-case hexadecimal digits\n$/,
     ],
-    ['cut', vector.input, signature.slice(1), 1, /^not authentic: .*it has 39 characters\n$/],
     ['re-serialised', '{ "a": 1 }', sign('Jefe', '{"a":1}'), 1, /but its re-serialised form does/],
   ] as const)('verifies: %s', async (_, input, given, code, says) => {
     const flags = ['--secret-env', 'SECRET', '--signature', given]

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { Call, TrackCall } from '../../src/event/model.ts'
 import { exponential } from '../../src/policy/retryPolicy.ts'
-import { sign } from '../../src/signing/sign.ts'
+import { sign } from '../../src/signing/secret.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
 import { adds, destinationsUnderTest, status, to, track } from './destinationsUnderTest.ts'
 

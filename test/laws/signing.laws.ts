@@ -1,6 +1,6 @@
 /** The laws of signing and verifying: pipelines S1 to S7, and webhooks/S35 to S38. */
 import { describe, it } from 'vitest'
-import { sign } from '../../src/signing/sign.ts'
+import { sign } from '../../src/signing/secret.ts'
 import { verifyParsed, verifyRaw } from '../../src/signing/verify.ts'
 import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'

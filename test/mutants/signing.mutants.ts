@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto'
 import { right } from 'fp-ts/lib/Either.js'
 import { failed, verifyParsed, verifyRaw, type Secrets } from '../../src/signing/verify.ts'
-import { sign } from '../../src/signing/sign.ts'
+import { sign } from '../../src/signing/secret.ts'
 import { describe, expect, it } from 'vitest'
 import { signingLaws, type Signing } from '../laws/signing.laws.ts'
 

@@ -1,13 +1,10 @@
-import { createSecretKey } from 'node:crypto'
 import * as fc from 'fast-check'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { format, inspect } from 'node:util'
-import { describe, expect, expectTypeOf, it } from 'vitest'
-import type { Fault } from '../../src/core/refusal.ts'
-import type { Payload, Signer } from '../../src/event/payload.ts'
-import { digest, secretFrom, secretOrThrow, type Secret } from '../../src/signing/secret.ts'
-import { sign, signerOf } from '../../src/signing/sign.ts'
-import { verifyParsed, verifyRaw, type Mismatch, type Verified } from '../../src/signing/verify.ts'
+import { describe, expect, it } from 'vitest'
+import type { Payload } from '../../src/event/payload.ts'
+import { secretFrom, sign, signerOf, type Secret } from '../../src/signing/secret.ts'
+import { verifyParsed, verifyRaw, type Mismatch } from '../../src/signing/verify.ts'
 import { hostile } from '../fixtures/hostile.ts'
 
 const secretOf = (text: string): Secret => {
@@ -125,11 +122,6 @@ describe('a secret', () => {
     }),
   )
 
-  it.each(['x', 'two words', 'tab\tinside', 'é', 'e\u0301', '日本', '😀', '0'])(
-    'is taken as it is: %s',
-    (input) => expect(secretFrom(input)._tag).toBe('Right'),
-  )
-
   it('is its bytes: two ways to write an accent are two secrets', () =>
     expect(sign('caf\u00e9', '{}')).not.toBe(sign('cafe\u0301', '{}')))
 })
@@ -142,47 +134,8 @@ describe('signerOf', () =>
     expect(signerOf('a')('{}')).toBe(sign(secret, '{}'))
   }))
 
-describe('the types', () => {
-  it('let a secret be made by secretFrom alone', () => {
-    expectTypeOf(secretFrom).toEqualTypeOf<(text: unknown) => Either<Fault, Secret>>()
-    expectTypeOf(signerOf('a')).toEqualTypeOf<Signer>()
-    expectTypeOf(secretOrThrow('a')).toEqualTypeOf<Secret>()
-    // @ts-expect-error an object that looks like nothing is no secret
-    expect(() => signerOf({})).toThrow()
-    // @ts-expect-error nothing in a secret can be read
-    expect(secretOf('a').key).toBeUndefined()
-  })
-})
-
-/** RFC 2202, part 3: key, data, digest. */
-const vectors = [
-  [Buffer.alloc(20, 0x0b), 'Hi There', 'b617318655057264e28bc0b6fb378c8ef146be00'],
-  [Buffer.from('Jefe'), 'what do ya want for nothing?', 'effcdf6ae5eb2fa2d27416d5f184df9c259a7c79'],
-  [Buffer.alloc(20, 0xaa), Buffer.alloc(50, 0xdd), '125d7342b9ac11cd91a39af48aa17b4f63f175d3'],
-  [
-    Buffer.from(Array.from({ length: 25 }, (_, i) => i + 1)),
-    Buffer.alloc(50, 0xcd),
-    '4c9007f4026250c6bc8414f9bf50c86c2d7235da',
-  ],
-  [Buffer.alloc(20, 0x0c), 'Test With Truncation', '4c1a03424b55e07fe7f27be1d58bb9324a9a5a04'],
-  [
-    Buffer.alloc(80, 0xaa),
-    'Test Using Larger Than Block-Size Key - Hash Key First',
-    'aa4ae5e15272d00e95705637ce8a3b55ed402112',
-  ],
-  [
-    Buffer.alloc(80, 0xaa),
-    'Test Using Larger Than Block-Size Key and Larger Than One Block-Size Data',
-    'e8e99d0f45237d786d6bbaa7965c7808bbff1a91',
-  ],
-] as const
-
 describe('sign', () => {
-  it.each(vectors)('gives the digests of RFC 2202 (%#)', (key, data, expected) =>
-    expect(digest(createSecretKey(key), data)).toBe(expected),
-  )
-
-  it('gives them for keys that are text', () => {
+  it('gives the digests of RFC 2202', () => {
     const text = String.fromCharCode(...Array.from({ length: 25 }, (_, i) => i + 1))
     expect(sign('Jefe', 'what do ya want for nothing?')).toBe('effcdf6ae5eb2fa2d27416d5f184df9c259a7c79')
     expect(sign(text, Buffer.alloc(50, 0xcd))).toBe('4c9007f4026250c6bc8414f9bf50c86c2d7235da')
@@ -248,15 +201,13 @@ describe('verifyRaw', () => {
   it('tells which secret it was while one replaces another', () =>
     expect(verifyRaw(['new', 'old'], body, sign('old', body))).toMatchObject({ right: { secret: 1 } }))
 
-  it.each([
+  it.each<[unknown, string, RegExp]>([
     [undefined, 'missing', /no signature/],
     ['', 'missing', /no signature/],
-    ['a'.repeat(39), 'malformed', /39 characters/],
-    ['A'.repeat(40), 'malformed', /upper-case/],
-    ['z'.repeat(40), 'malformed', /other characters/],
-    [`${'a'.repeat(40)}zz`, 'malformed', /42 characters/],
-    [`${'a'.repeat(40)}, ${'a'.repeat(40)}`, 'malformed', /several/],
-    [['a'.repeat(40)], 'malformed', /several/],
+    ['a'.repeat(39), 'malformed', /40 lower-case/],
+    ['A'.repeat(40), 'malformed', /40 lower-case/],
+    [`${'a'.repeat(40)}, ${'a'.repeat(40)}`, 'malformed', /40 lower-case/],
+    [['a'.repeat(40)], 'malformed', /40 lower-case/],
     ['a'.repeat(40), 'mismatch', /another body or another secret/],
   ])('answers %j with %s', (signature, reason, explanation) => {
     const result = verifyRaw('s', body, signature)
@@ -264,18 +215,13 @@ describe('verifyRaw', () => {
     expect(explanationOf(result)).toMatch(explanation)
   })
 
-  it('says so when the body was written anew on the way', () => {
+  it('says so when the body was written anew on the way, unless it is longer than any webhook', () => {
     const pretty = JSON.stringify(JSON.parse(body), null, 2)
-    expect(explanationOf(verifyRaw('s', pretty, sign('s', body)))).toMatch(/re-serialised form does/)
+    const long = JSON.stringify({ s: 'x'.repeat(64_000) })
     expect(explanationOf(verifyRaw('s', Buffer.from(pretty), sign('s', body)))).toMatch(
       /re-serialised form does/,
     )
     expect(explanationOf(verifyRaw('s', pretty, sign('other', body)))).not.toMatch(/re-serialised/)
-    expect(explanationOf(verifyRaw('s', '{broken', sign('s', body)))).not.toMatch(/re-serialised/)
-  })
-
-  it('buys no stranger that work for a body longer than any webhook', () => {
-    const long = JSON.stringify({ s: 'x'.repeat(64_000) })
     expect(explanationOf(verifyRaw('s', ` ${long}`, sign('s', long)))).not.toMatch(/re-serialised/)
   })
 
@@ -294,44 +240,16 @@ describe('verifyRaw', () => {
     expect(result).toMatchObject({ left: { reason: 'badSecret' } })
     expect(explanationOf(result)).toMatch(explanation)
   })
-
-  it('has one type for both answers', () => {
-    expectTypeOf(verifyRaw('s', body, '')).toEqualTypeOf<Either<Mismatch, Verified>>()
-  })
 })
 
-const text = '{"type":"track","userId":"u1"}'
-
 describe('verifyParsed', () => {
-  it('verifies what a JSON parser made', () => {
-    expect(verifyParsed('s', JSON.parse(text), sign('s', text))).toMatchObject({ right: { secret: 0 } })
-    expect(verifyParsed(['new', 's'], JSON.parse(text), sign('s', text))).toMatchObject({
+  it('verifies what a JSON parser made', () =>
+    expect(verifyParsed(['new', 's'], JSON.parse(body), sign('s', body))).toMatchObject({
       right: { secret: 1 },
-    })
-  })
+    }))
 
-  it('notices one field more', () => {
-    const changed = { ...(JSON.parse(text) as object), receivedAt: 1 }
-    expect(verifyParsed('s', changed, sign('s', text))).toMatchObject({ left: { reason: 'mismatch' } })
-  })
-
-  it('says so when it gets what is not parsed', () => {
-    for (const raw of [text, Buffer.from(text)])
-      expect(verifyParsed('s', raw, sign('s', text))).toMatchObject({
-        left: { reason: 'mismatch', explanation: expect.stringMatching(/use verifyRaw/) as string },
-      })
-    expect(verifyParsed('s', undefined, sign('s', text))).toMatchObject({
+  it('needs a body', () =>
+    expect(verifyParsed('s', undefined, sign('s', body))).toMatchObject({
       left: { reason: 'badBody', explanation: expect.stringMatching(/body parser/) as string },
-    })
-  })
-
-  it('does not throw where JSON.stringify does', () => {
-    const throwing = {
-      toJSON: () => {
-        throw new Error('no')
-      },
-    }
-    for (const body of [{ n: 1n }, throwing])
-      expect(verifyParsed('s', body, sign('s', text))._tag).toBe('Left')
-  })
+    }))
 })
