@@ -4,7 +4,7 @@
  * @module
  */
 
-import { left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { steady, systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
@@ -15,7 +15,7 @@ import type { Outcome } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
 import { full } from '../core/refusal.ts'
 import type { Full } from '../core/refusal.ts'
-import { DEAD_PAGE } from './outbox.ts'
+import { DEAD_PAGE, newEntry } from './outbox.ts'
 import type { EndedDeadLetter, Entry, Outbox } from './outbox.ts'
 
 /** The bounds of a memory outbox. */
@@ -69,35 +69,15 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
   let lastId = 0
   let lastDeadId = 0
 
-  const boundFor = (item: A): 'count' | 'bytes' | undefined => {
-    if (waiting >= maxCount) return 'count'
-    return bytes + sizeOf(item) > maxBytes ? 'bytes' : undefined
-  }
-
-  const newEntry = (item: A): Entry<A> => ({
-    id: String(++lastId),
-    item,
-    firstAttemptAt: undefined,
-    progress: undefined,
-  })
-
-  const add = (item: A): Entry<A> => {
-    const entry = newEntry(item)
+  const add = (item: A): Either<Full, Entry<A>> => {
+    const size = sizeOf(item)
+    if (waiting >= maxCount) return left(full(item, 'count', maxCount))
+    if (bytes + size > maxBytes) return left(full(item, 'bytes', maxBytes))
+    const entry = newEntry(String(++lastId), item)
     waiting++
-    bytes += sizeOf(item)
+    bytes += size
     fresh.push(entry)
-    return entry
-  }
-
-  const enqueueOne = (item: A): Either<Full, Entry<A>> => {
-    const bound = boundFor(item)
-    if (bound === undefined) return right(add(item))
-    return left(full(item, bound, bound === 'count' ? maxCount : maxBytes))
-  }
-
-  const remove = ({ item }: Entry<A>): void => {
-    waiting--
-    bytes -= sizeOf(item)
+    return right(entry)
   }
 
   const addDead = (entry: Entry<A>, outcome: Outcome<A>): void => {
@@ -110,7 +90,7 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
 
   return {
     durable: false,
-    enqueue: (items) => items.map(enqueueOne),
+    enqueue: (items) => items.map(add),
     lease: (now, limits) => {
       const leased: Array<Entry<A>> = []
       const maxRetries = Math.min(limits.count, limits.retries)
@@ -130,15 +110,17 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
     },
     ack: (list) => {
       for (const { entry, outcome } of list) {
-        remove(entry)
+        waiting--
+        bytes -= sizeOf(entry.item)
         if (isDead(outcome)) addDead(entry, outcome)
       }
     },
-    addDeadLetter: (item, outcome) => addDead(newEntry(item), outcome),
+    addDeadLetter: (item, outcome) => addDead(newEntry(String(++lastId), item), outcome),
     nextDue: (retriesOnly) => (fresh.size() > 0 && retriesOnly !== true ? 0 : retries.peekKey()),
     takeRemaining: () => {
       const all = [...retries.drain(), ...fresh.drain()]
-      for (const entry of all) remove(entry)
+      waiting -= all.length
+      for (const { item } of all) bytes -= sizeOf(item)
       return all
     },
     dead: {
@@ -150,11 +132,7 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
       redrive: (matches) => {
         const before = deadLetters()
         const wanted = new Set(before.filter(matches))
-        dead = before.filter((each) => {
-          if (!wanted.has(each) || boundFor(each.entry.item) !== undefined) return true
-          add(each.entry.item)
-          return false
-        })
+        dead = before.filter((each) => !wanted.has(each) || isLeft(add(each.entry.item)))
         return before.length - dead.length
       },
       purge: (matches) => {

@@ -156,6 +156,14 @@ const REQUIRED = ['enqueue', 'lease', 'nack', 'ack', 'takeRemaining', 'nextDue',
 /** Whether a value has the functions of an outbox. */
 export const isOutbox = (value: unknown): value is Outbox<unknown> => hasFunctions(value, REQUIRED)
 
+/** An entry that was never leased. */
+export const newEntry = <A>(id: string, item: A): Entry<A> => ({
+  id,
+  item,
+  firstAttemptAt: undefined,
+  progress: undefined,
+})
+
 /** The outcome of an entry that is handed back undelivered. */
 export const abandonedOf = <A>({ item, progress }: Entry<A>): Outcome<A> =>
   abandoned(item, progress?.attempts ?? 0, progress?.lastFailure)

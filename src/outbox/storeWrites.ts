@@ -13,23 +13,32 @@ export const storeWrites = <W>(
   failed: (error: unknown) => void,
   gaveUp: (write: W) => void,
 ) => {
-  const retryTimers = new Map<W, Cancel>()
+  const toRepeat: W[] = []
+  let cancelTimer: Cancel | undefined
   let unsaved = 0
-  let mayRetry = true
+  let mayRepeat = true
 
-  const end = (write: W, report: (write: W) => void): void => {
-    unsaved--
-    report(write)
+  const giveUp = (): void => {
+    for (const write of toRepeat.splice(0)) {
+      unsaved--
+      gaveUp(write)
+    }
   }
 
   const writeFailed = (write: W, error: unknown): void => {
     failed(error)
-    const retry = (): void => {
-      retryTimers.delete(write)
-      attempt(write)
-    }
-    if (mayRetry) retryTimers.set(write, clock.schedule(STORE_RETRY_DELAY, retry))
-    else end(write, gaveUp)
+    toRepeat.push(write)
+    if (!mayRepeat) giveUp()
+    else
+      cancelTimer ??= clock.schedule(STORE_RETRY_DELAY, () => {
+        cancelTimer = undefined
+        toRepeat.splice(0).forEach(attempt)
+      })
+  }
+
+  const confirmed = (write: W): void => {
+    unsaved--
+    saved(write)
   }
 
   const attempt = (write: W): void => {
@@ -41,10 +50,10 @@ export const storeWrites = <W>(
       return
     }
     // A store in memory answers at once: no functions are made for a later answer.
-    if (!isPromiseLike(answer)) end(write, saved)
+    if (!isPromiseLike(answer)) confirmed(write)
     else
       answer.then(
-        () => end(write, saved),
+        () => confirmed(write),
         (error: unknown) => writeFailed(write, error),
       )
   }
@@ -57,13 +66,9 @@ export const storeWrites = <W>(
     },
     /** Gives up what waits for its repetition, and from now on what fails. */
     stopRetrying: (): void => {
-      mayRetry = false
-      const waiting = [...retryTimers]
-      retryTimers.clear()
-      for (const [write, cancel] of waiting) {
-        cancel()
-        end(write, gaveUp)
-      }
+      mayRepeat = false
+      cancelTimer?.()
+      giveUp()
     },
     /** Results that the store has not confirmed. */
     unsaved: (): number => unsaved,

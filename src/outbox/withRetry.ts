@@ -1,4 +1,5 @@
 import { left, right } from 'fp-ts/lib/Either.js'
+import { EMPTY, Observable, catchError, defer, map, of, retry, throwError } from 'rxjs'
 import { steady, systemClock, systemRandom } from '../core/clock.ts'
 import type { Clock, Random } from '../core/clock.ts'
 import { expired, messageOf, retryable } from '../core/failure.ts'
@@ -9,10 +10,9 @@ import type { Listener } from '../log/logEvent.ts'
 import { deadlineOf } from '../policy/retryPolicy.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
 import { makeSink, nothingToCancel, subscribeTo } from '../sink/layer.ts'
-import type { Subscribe } from '../sink/layer.ts'
-import type { Layer, Sink } from '../sink/sink.ts'
+import type { Attempt, Layer, Sink } from '../sink/sink.ts'
 import { decide } from './decide.ts'
-import type { Entry } from './outbox.ts'
+import { newEntry } from './outbox.ts'
 
 /** Options of `withRetry`. */
 export interface RetryOptions {
@@ -24,6 +24,15 @@ export interface RetryOptions {
   readonly maxCount?: number
   /** Receives `Waiting` and `Defect` log events. */
   readonly onEvent?: Listener
+}
+
+/** Thrown by an attempt that is to be repeated. */
+class Wait extends Error {
+  readonly delay: number
+  constructor(delay: number) {
+    super()
+    this.delay = delay
+  }
 }
 
 /**
@@ -55,90 +64,73 @@ export const withRetry = (policy: RetryPolicy, options: RetryOptions = {}): Laye
 
   return <A>(inner: Sink<A>): Sink<A> => {
     const subscribe = subscribeTo(inner)
-    /** How to close each delivery in flight or waiting. */
-    const open = new Set<() => void>()
+    /** How to end each delivery in flight or waiting. */
+    const open = new Set<(reason: 'closed' | 'full') => void>()
     let isClosed = false
 
-    const start: Subscribe<A> = (item, outer, observer) => {
-      let cancelAttempt = nothingToCancel
-      let cancelTimer = nothingToCancel
-      const end = (verdict: Verdict): void => {
-        observer.next(verdict)
-        observer.complete()
-      }
-      const close = (): void => end(left(retryable('closed')))
-
-      const attempt = (entry: Entry<A>): void => {
+    const roundsOf = (item: A, outer: Attempt): Observable<Verdict> => {
+      let entry = newEntry('', item)
+      const attempt = defer(() => {
         const { firstAttemptAt: startedAt = now(), progress } = entry
+        const attempts = progress?.attempts ?? 0
         const until = Math.min(outer.until, startedAt + window)
         const lastFailure = progress?.lastFailure ?? outer.lastFailure
-        const attempts = progress?.attempts ?? 0
-        if (now() >= until) {
-          end(left(expired(attempts, startedAt, lastFailure ?? retryable('late'))))
-          return
-        }
+        if (now() >= until) return of(left(expired(attempts, startedAt, lastFailure ?? retryable('late'))))
         let hasVerdict = false
-        let isFinal = false
-
-        const settle = (verdict: Verdict): void => {
-          hasVerdict = true
-          const at = now()
-          const next = decide(policy, entry, startedAt, verdict, at, random)
-          if ('outcome' in next) {
-            const { outcome } = next
-            isFinal = true
-            observer.next(outcome._tag === 'Delivered' ? right(outcome.receipt) : left(outcome.failure))
-            return
-          }
-          const { delay, because, due, progress: after } = next.wait
-          const failure = after.lastFailure
-          if (due >= outer.until) {
-            isFinal = true
-            observer.next(left(expired(after.attempts, startedAt, failure)))
-            return
-          }
-          log({ _tag: 'Waiting', at, item, attempts: next.attempts, failure, delay, because })
-          cancelTimer = clock.schedule(delay, () => {
-            cancelAttempt()
-            attempt(next.entry)
-          })
-        }
-        const finish = (): void => {
-          if (isFinal) observer.complete()
-        }
-
-        cancelAttempt = subscribe(
-          item,
-          { number: attempts + 1, until, lastFailure },
-          {
-            next: settle,
-            complete: finish,
-            error: (error) => {
-              log({ _tag: 'Defect', at: now(), where: inner.name, error })
-              if (!hasVerdict) settle(left(retryable('defect', { detail: messageOf(error) })))
-              finish()
-            },
-          },
+        return new Observable<Verdict>((observer) =>
+          subscribe(item, { number: attempts + 1, until, lastFailure }, observer),
+        ).pipe(
+          catchError((error: unknown) => {
+            log({ _tag: 'Defect', at: now(), where: inner.name, error })
+            return hasVerdict ? EMPTY : of(left(retryable('defect', { detail: messageOf(error) })))
+          }),
+          map((verdict): Verdict => {
+            hasVerdict = true
+            const at = now()
+            const next = decide(policy, entry, startedAt, verdict, at, random)
+            if ('outcome' in next)
+              return next.outcome._tag === 'Delivered'
+                ? right(next.outcome.receipt)
+                : left(next.outcome.failure)
+            const { delay, because, due, progress: after } = next.wait
+            const failure = after.lastFailure
+            if (due >= outer.until) return left(expired(after.attempts, startedAt, failure))
+            log({ _tag: 'Waiting', at, item, attempts: next.attempts, failure, delay, because })
+            entry = next.entry
+            throw new Wait(delay)
+          }),
         )
-      }
-
-      if (isClosed || open.size >= maxCount) {
-        end(left(retryable(isClosed ? 'closed' : 'full')))
-        return nothingToCancel
-      }
-      open.add(close)
-      attempt({ id: '', item, firstAttemptAt: undefined, progress: undefined })
-      return () => {
-        open.delete(close)
-        cancelTimer()
-        cancelAttempt()
-      }
+      })
+      const pause = (thrown: Error): Observable<void> =>
+        thrown instanceof Wait
+          ? new Observable((observer) => clock.schedule(thrown.delay, () => observer.next()))
+          : throwError(() => thrown)
+      return attempt.pipe(retry({ delay: pause }))
     }
 
-    return makeSink<A>(inner.name, start, (within) => () => {
-      isClosed = true
-      for (const close of [...open]) close()
-      return inner.close(within)()
-    })
+    return makeSink<A>(
+      inner.name,
+      (item, outer, observer) => {
+        const end = (reason: 'closed' | 'full'): void => {
+          observer.next(left(retryable(reason)))
+          observer.complete()
+        }
+        if (isClosed || open.size >= maxCount) {
+          end(isClosed ? 'closed' : 'full')
+          return nothingToCancel
+        }
+        open.add(end)
+        const rounds = roundsOf(item, outer).subscribe(observer)
+        return () => {
+          open.delete(end)
+          rounds.unsubscribe()
+        }
+      },
+      (within) => () => {
+        isClosed = true
+        for (const end of [...open]) end('closed')
+        return inner.close(within)()
+      },
+    )
   }
 }

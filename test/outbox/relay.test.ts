@@ -5,7 +5,6 @@ import { describe, expect, it } from 'vitest'
 import { retryable, type Verdict } from '../../src/core/failure.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
 import { closeRelay } from '../../src/outbox/close.ts'
-import { deliveries } from '../../src/outbox/deliveries.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { ordered } from '../../src/outbox/ordered.ts'
 import type { Entry, Outbox } from '../../src/outbox/outbox.ts'
@@ -316,52 +315,37 @@ describe('an item that waits in a full queue of its URL', () =>
     expect(clock.pending()).toBe(0)
   }))
 
-describe('deliveries', () => {
-  const entry = (item: string): Entry<string> => ({
-    id: item,
-    item,
-    firstAttemptAt: undefined,
-    progress: undefined,
-  })
-  const watched = (sink: Sink<string>, onVerdict: () => void = () => undefined) => {
-    const log: string[] = []
-    const running = deliveries<string>(
-      sink,
-      ({ item }, _, verdict) => {
-        log.push(`${verdict._tag} ${item}`)
-        onVerdict()
-      },
-      () => log.push('finished'),
-      (where) => log.push(`defect in ${where}`),
-    )
-    const start = (item: string): void => running.start(entry(item), 0, Infinity)
-    return { running, log, start }
-  }
+describe('an abort cancels', () => {
+  const over = (sink: Sink<string>, clock: Clock, ended?: () => void) =>
+    relay<string>({
+      ...{ sink, outbox: memoryOutbox<string>(), retry: exponential(), clock, random: () => 0 },
+      ...{ maxInFlight: 10, ended: () => ended?.() },
+    })
 
-  it('cancel the other URLs if a verdict that comes at once cancels all', () => {
+  it('the other URLs, also inside a verdict that comes at once', () => {
     const clock = virtualClock()
     const quick = scriptedSink<string>({ name: 'quick', clock, reply: () => ({ verdict: yes }) })
     const slow = scriptedSink<string>({ name: 'slow', clock, reply: () => ({ verdict: yes, after: 1_000 }) })
-    const { start, log, running } = watched(firstSuccess([quick, slow], { clock }), () => running.cancelAll())
-    start('a')
-    expect([log, slow.running(), clock.pending(), running.running()]).toEqual([['Right a'], 0, 0, 0])
+    const work = over(firstSuccess([quick, slow], { clock }), clock, () => work.abort(() => undefined))
+    void work.offer('a')
+    expect([slow.running(), clock.pending(), work.running()]).toEqual([0, 0, 0])
   })
 
-  it('all are cancelled, also if one cancel throws', () => {
+  it('all deliveries, also if the cancel of one throws', () => {
     let cancelled = 0
-    const { start, running, log } = watched({
-      name: 's',
-      deliver: () =>
-        new Observable(() => () => {
-          cancelled++
-          throw new Error('no')
-        }),
-      close: nothing,
+    const deliver = () =>
+      new Observable<Verdict>(() => () => {
+        cancelled++
+        throw new Error('no')
+      })
+    const work = over({ name: 's', deliver, close: nothing }, virtualClock())
+    void work.offer('a')
+    void work.offer('b')
+    let rest: ReadonlyArray<string> = []
+    work.abort((unfinished) => {
+      rest = unfinished
     })
-    start('a')
-    start('b')
-    expect(running.cancelAll().map(({ item }) => item)).toEqual(['a', 'b'])
-    expect([cancelled, log, running.waiting.all]).toEqual([2, [], 0])
+    expect([cancelled, rest]).toEqual([2, ['a', 'b']])
   })
 })
 
