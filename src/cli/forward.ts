@@ -10,7 +10,7 @@ import type { Awaitable } from '../core/awaitable.ts'
 import { show } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
 import type { Totals } from '../core/totals.ts'
-import { counters } from '../destination/counters.ts'
+import { urlCounters } from '../destination/createDestination.ts'
 import { callOf } from '../event/model.ts'
 import type { Event } from '../event/event.ts'
 import type { EventPayload, Payload } from '../event/payload.ts'
@@ -178,7 +178,7 @@ export const forward = async (
   const { out, err, host } = terminal
   const dead = job.dead === undefined ? undefined : openDeadFile(job.dead, input)
   const items = itemLines()
-  const urls = counters()
+  const urls = urlCounters()
   const write = reporter(terminal, output)
   /** Accepted and not ended; only in memory, where a stop at once would lose them. */
   const outstanding = new Set<Item>()
@@ -367,7 +367,7 @@ export const forward = async (
   await dead?.close()
 
   const summary = summaryNow()
-  for (const [url, counts] of Object.entries(urls.urls())) {
+  for (const [url, counts] of Object.entries(urls.stats())) {
     const { delivered, failed, skipped } = counts
     report({ t: 'url', url, delivered, failed, passedOver: skipped })
     const busy = skipped === 0 ? '' : `, ${String(skipped)} skipped while it was busy`

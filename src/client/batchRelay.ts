@@ -183,7 +183,17 @@ export const batchRelay = (
       sent.attempts++
       const at = now()
       const duration = at - startedAt
-      onEvent({ _tag: 'Attempted', at, item: batch, sink: sink.name, number, duration, result: verdict })
+      const late = at > until ? { late: at - until } : undefined
+      onEvent({
+        _tag: 'Attempted',
+        at,
+        item: batch,
+        sink: sink.name,
+        number,
+        duration,
+        result: verdict,
+        ...late,
+      })
       const failure = verdict._tag === 'Left' ? verdict.left : undefined
       const notBefore = failure && earliestRetry(failure)
       if (notBefore !== undefined) heldUntil = Math.max(heldUntil, Math.min(notBefore, at + MAX_HOLD))

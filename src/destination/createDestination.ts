@@ -1,7 +1,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
-import { filter, firstValueFrom, map, startWith } from 'rxjs'
 import { isPromiseLike } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import { inTime, steady } from '../core/clock.ts'
@@ -10,21 +9,20 @@ import { checkOptions, timeoutOf } from '../core/options.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { disabled, notStored, ConfigError } from '../core/refusal.ts'
 import type { Closed, Full, Refusal } from '../core/refusal.ts'
-import type { Totals } from '../core/totals.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
 import { webhook } from '../http/webhook.ts'
 import { isListening, listeners } from '../log/listeners.ts'
-import type { Attempted, Listener } from '../log/logEvent.ts'
+import type { Attempted, Listener, LogEvent } from '../log/logEvent.ts'
 import { hot } from '../log/streams.ts'
-import { closeRelay } from '../outbox/close.ts'
+import { closeRelay, until } from '../outbox/close.ts'
 import type { CloseResult } from '../outbox/close.ts'
 import { isStoredIn } from '../outbox/lmdb/contract.ts'
 import type { CorruptRecord } from '../outbox/lmdb/contract.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
 import { memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { ordered } from '../outbox/ordered.ts'
-import type { Outbox, OutboxStats } from '../outbox/outbox.ts'
+import type { OutboxStats } from '../outbox/outbox.ts'
 import { relay } from '../outbox/relay.ts'
 import { withConcurrency } from '../sink/concurrency.ts'
 import { firstSuccess } from '../sink/combine.ts'
@@ -32,8 +30,7 @@ import { withObserver } from '../sink/observe.ts'
 import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
 import { waitForRoom } from '../sources/waitForRoom.ts'
-import { counters } from './counters.ts'
-import type { Destination, DestinationOptions } from './destination.ts'
+import type { Destination, DestinationOptions, UrlStats } from './destination.ts'
 import { eventEncoder, payloadCodec } from './record.ts'
 import { decodeSettings, destinationOptions } from './settings.ts'
 import type { CheckedOptions, Settings, SharedOptions } from './settings.ts'
@@ -53,10 +50,10 @@ export const webhooksOf = (
       // `urlsSink` limits the attempt.
       timeout: Infinity,
       connections: concurrency,
-      ...(secret === undefined ? {} : { secret }),
-      ...(egress === undefined ? {} : { egress }),
-      ...(statuses === undefined ? {} : { statuses }),
-      ...(messageIdHeader === undefined ? {} : { messageIdHeader }),
+      ...(secret && { secret }),
+      ...(egress && { egress }),
+      ...(statuses && { statuses }),
+      ...(messageIdHeader && { messageIdHeader }),
     }),
   )
 
@@ -92,19 +89,22 @@ export interface OpenDestination extends Destination {
   readonly isEnabled: () => boolean
 }
 
-const openOutbox = (
-  { outbox, orderBy, maxCount, maxBytes, clock }: CheckedOptions,
-  onOrderError: (error: unknown) => void,
-  onCorrupt: (record: CorruptRecord) => void,
-): Outbox<Payload<Event>> => {
-  const opened =
-    outbox === undefined
-      ? memoryOutbox<Payload<Event>>({ maxCount, maxBytes })
-      : isStoredIn(outbox)
-        ? lmdbOutbox({ ...outbox, codec: payloadCodec, clock, onCorrupt })
-        : outbox
-  if (orderBy === undefined) return opened
-  return ordered(opened, ({ items: [event] }) => orderBy(event), onOrderError)
+/** Counts the attempts at each URL, from its first attempt on. */
+export const urlCounters = () => {
+  const urls = new Map<string, { -readonly [K in keyof UrlStats]: number }>()
+  const count = (sink: string, what: keyof UrlStats): void => {
+    const counts = urls.get(sink) ?? { delivered: 0, failed: 0, skipped: 0 }
+    urls.set(sink, counts)
+    counts[what]++
+  }
+  return {
+    onEvent: (event: LogEvent): void => {
+      if (event._tag === 'Attempted') count(event.sink, isLeft(event.result) ? 'failed' : 'delivered')
+      else if (event._tag === 'UrlSkipped') count(event.sink, 'skipped')
+    },
+    stats: (): Readonly<Record<string, UrlStats>> =>
+      Object.fromEntries([...urls].map(([name, counts]) => [name, { ...counts }])),
+  }
 }
 
 /** Opens a destination over any sink. `onOutcome` is called before the subscribers of `outcomes$`. */
@@ -114,9 +114,11 @@ export const openDestination = (
   options: CheckedOptions,
   onOutcome: (outcome: Outcome<Payload<Event>>) => void = () => undefined,
 ): OpenDestination => {
-  const { clock, timeout } = options
+  const { clock, timeout, maxCount, maxBytes, orderBy } = options
   const now = steady(clock)
+  const urls = urlCounters()
   let enabled = initiallyEnabled
+  let refusedCount = 0
   let closing: Promise<CloseResult<Payload<Event>>> | undefined
   let arriving = 0
   let arrivingBytes = 0
@@ -128,16 +130,22 @@ export const openDestination = (
   const outcomes = hot<Outcome<Payload<Event>>>(defectIn('a subscriber of outcomes$'))
   const refusals = hot<Refusal>(defectIn('a subscriber of refusals$'))
   const attempts = hot<Attempted>(defectIn('a subscriber of attempts$'))
-  const counts = counters()
-  const onEvent = listeners(options, counts.onEvent, (event) => {
+  const onEvent = listeners(options, urls.onEvent, (event) => {
     if (event._tag === 'Attempted') attempts.next(event)
   })
 
   const encode = eventEncoder(options, (keys) => onEvent({ _tag: 'UnknownKeys', at: now(), keys }))
-  const outbox = openOutbox(options, defectIn('orderBy'), ({ id }) => {
+  const onCorrupt = ({ id }: CorruptRecord): void => {
     work.endedCorrupt(id)
     room.freed()
-  })
+  }
+  const opened = isStoredIn(options.outbox)
+    ? lmdbOutbox({ ...options.outbox, codec: payloadCodec, clock, onCorrupt })
+    : (options.outbox ?? memoryOutbox<Payload<Event>>({ maxCount, maxBytes }))
+  const outbox =
+    orderBy === undefined
+      ? opened
+      : ordered(opened, ({ items: [event] }) => orderBy(event), defectIn('orderBy'))
   const occupancy = (): OutboxStats => {
     const stats = outbox.stats()
     return arriving === 0
@@ -145,17 +153,14 @@ export const openDestination = (
       : { ...stats, waiting: stats.waiting + arriving, bytes: stats.bytes + arrivingBytes }
   }
   const room = waitForRoom(() => {
-    const { waiting, bytes, maxCount, maxBytes } = occupancy()
-    return waiting < maxCount && bytes < maxBytes
+    const stats = occupancy()
+    return stats.waiting < stats.maxCount && stats.bytes < stats.maxBytes
   })
   const sink = makeSink(onEvent)
   const work = relay<Payload<Event>>({
+    ...options,
     sink,
     outbox,
-    retry: options.retry,
-    clock,
-    random: options.random,
-    maxInFlight: options.maxInFlight,
     onEvent,
     hears: isListening(options),
     ended: (outcome) => {
@@ -182,24 +187,18 @@ export const openDestination = (
   }
 
   const refuse = (refusal: Refusal): Either<Refusal, never> => {
+    refusedCount++
     if (refusal._tag === 'Full') room.refused(occupancy().waiting)
     onEvent({ _tag: 'Refused', at: now(), refusal })
     refusals.next(refusal)
     return left(refusal)
   }
 
-  const closeSafely = async (where: string, close: () => Promise<void>): Promise<void> => {
-    try {
-      await close()
-    } catch (error) {
-      defectIn(where)(error)
-    }
-  }
-
   const shutDown = async (within: number): Promise<CloseResult<Payload<Event>>> => {
     const closed = await closeRelay(work, clock, within, timeout)
-    await closeSafely('the close of the sink', () => sink.close(timeout)())
-    await closeSafely('the close of the outbox', () => inTime(clock, timeout, () => outbox.close()))
+    const turn = Promise.resolve()
+    await turn.then(() => sink.close(timeout)()).catch(defectIn('the close of the sink'))
+    await inTime(clock, timeout, outbox.close).catch(defectIn('the close of the outbox'))
     outcomes.complete()
     refusals.complete()
     attempts.complete()
@@ -237,10 +236,10 @@ export const openDestination = (
     stats: () => ({
       ...work.totals(),
       enabled,
-      refused: counts.refused(),
+      refused: refusedCount,
       bytes: outbox.stats().bytes,
       evictedDeadLetters: outbox.stats().evictedDeadLetters ?? 0,
-      urls: counts.urls(),
+      urls: urls.stats(),
     }),
     isEnabled: () => enabled,
     enable: () => {
@@ -249,15 +248,10 @@ export const openDestination = (
     disable: () => {
       enabled = false
     },
-    idle: () =>
-      firstValueFrom(
-        work.changes$.pipe(
-          startWith(undefined),
-          map((): Totals => work.totals()),
-          filter(({ waiting }) => waiting === 0 || work.isAborted()),
-        ),
-        { defaultValue: work.totals() },
-      ),
+    idle: async () => {
+      await until(clock, work.changes$, Infinity, () => work.totals().waiting === 0 || work.isAborted())
+      return work.totals()
+    },
     redrive: (matches = () => true) => work.redrive(matches),
     close,
     [Symbol.asyncDispose]: async () => {

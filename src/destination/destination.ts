@@ -14,7 +14,6 @@ import type { CloseResult } from '../outbox/close.ts'
 import type { StoredIn } from '../outbox/lmdb/contract.ts'
 import type { EndedDeadLetter, Outbox } from '../outbox/outbox.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
-import type { UrlStats } from './counters.ts'
 
 /** Options of a destination. Numbers are whole numbers from 1. Unknown options are refused. */
 export interface DestinationOptions {
@@ -62,6 +61,14 @@ export interface DestinationOptions {
 export interface Accepted {
   /** The message id: the one of the call, or a new one. */
   readonly id: string
+}
+
+/** The attempts at one URL. */
+export interface UrlStats {
+  readonly delivered: number
+  readonly failed: number
+  /** Attempts that skipped this URL, because its queue was full. */
+  readonly skipped: number
 }
 
 /** Counts of a destination. accepted = delivered + rejected + expired + dropped + abandoned + waiting. */

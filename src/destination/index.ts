@@ -11,9 +11,9 @@ export type {
   Destination,
   DestinationOptions,
   DestinationStats,
+  UrlStats,
 } from './destination.ts'
 export type { StoredIn } from '../outbox/lmdb/contract.ts'
 export { decodeSettings } from './settings.ts'
 export type { Settings, WebhookSettings } from './settings.ts'
-export type { UrlStats } from './counters.ts'
 export { webhookDestination } from './createDestination.ts'

@@ -5,35 +5,27 @@
  * @module
  */
 
+import * as t from 'io-ts'
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { messageOf } from '../core/failure.ts'
-import type { Clock } from '../core/clock.ts'
 import { invalid } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
 import { eventReader, Integrations } from '../event/event.ts'
 import type { Event } from '../event/event.ts'
-import type { Forwarded } from '../event/model.ts'
 import { writePayload } from '../event/payload.ts'
 import type { EventPayload, Payload } from '../event/payload.ts'
 import { eventInOwned, toWebhookBody } from '../event/webhookBody.ts'
 import { isListening } from '../log/listeners.ts'
-import type { Listening } from '../log/listeners.ts'
 import type { ItemCodec } from '../outbox/lmdb/contract.ts'
-
-/** The part of a destination's options that an encoder needs. */
-interface EncoderOptions extends Listening {
-  readonly clock: Clock
-  readonly newId?: () => string
-  readonly maxBody: number
-}
+import type { SharedOptions } from './settings.ts'
 
 /**
  * Makes the payload of a call, or answers why not. Never throws. `onUnknownKeys` is given top-level keys that no event has.
  * With `owned`, calls come from `JSON.parse` and are not copied.
  */
 export const eventEncoder = (
-  options: EncoderOptions,
+  options: SharedOptions,
   onUnknownKeys: (keys: ReadonlyArray<string>) => void,
   owned = false,
 ): ((call: unknown) => Either<Refusal, EventPayload<Event>>) => {
@@ -57,27 +49,7 @@ export const eventEncoder = (
 }
 
 /** The first line of a record: what is not in the body. */
-interface Header {
-  readonly id: string
-  readonly integrations?: Integrations
-}
-
-const DAMAGED = 'not a record of an event'
-
-const headerIn = (text: string): Header => {
-  const header: unknown = JSON.parse(text)
-  if (typeof header !== 'object' || header === null || !('id' in header) || typeof header.id !== 'string')
-    throw new Error(DAMAGED)
-  if (!('integrations' in header)) return { id: header.id }
-  const integrations = Integrations.decode(header.integrations)
-  if (isLeft(integrations)) throw new Error(DAMAGED)
-  return { id: header.id, integrations: integrations.right }
-}
-
-const eventIn = ({ id, integrations }: Header, forwarded: Forwarded): Event => {
-  if (forwarded.type === 'delete') return { ...forwarded, messageId: id }
-  return integrations === undefined ? forwarded : { ...forwarded, integrations }
-}
+const Header = t.intersection([t.type({ id: t.string }), t.partial({ integrations: Integrations })])
 
 /** The record of a payload. */
 export const toText = (payload: Payload<Event>): string => {
@@ -86,24 +58,23 @@ export const toText = (payload: Payload<Event>): string => {
   const { id, items, text } = payload
   const [event] = items
   const integrations = event.type === 'delete' ? undefined : event.integrations
-  const header: Header = integrations === undefined ? { id } : { id, integrations }
+  const header = JSON.stringify(integrations === undefined ? { id } : { id, integrations })
   // JSON has no line break of its own, so the first one ends the header.
-  return `${JSON.stringify(header)}\n${text}`
+  return `${header}\n${text}`
 }
 
 /** The payload of a record, with the same bytes. Throws if it is no such record. */
 export const fromText = (record: string): EventPayload<Event> => {
   const end = record.indexOf('\n')
-  const header = headerIn(record.slice(0, Math.max(0, end)))
+  const header = Header.decode(JSON.parse(record.slice(0, Math.max(0, end))))
   const text = record.slice(end + 1)
   const forwarded = eventInOwned(JSON.parse(text))
-  if (forwarded === undefined) throw new Error(DAMAGED)
-  return {
-    id: header.id,
-    items: [eventIn(header, forwarded)],
-    text,
-    byteLength: Buffer.byteLength(text),
-  }
+  if (isLeft(header) || forwarded === undefined) throw new Error('not a record of an event')
+  const { id, integrations } = header.right
+  let event: Event
+  if (forwarded.type === 'delete') event = { ...forwarded, messageId: id }
+  else event = integrations === undefined ? forwarded : { ...forwarded, integrations }
+  return { id, items: [event], text, byteLength: Buffer.byteLength(text) }
 }
 
 /** Stores events in a folder. */

@@ -63,10 +63,8 @@ export const repeated = (
 
 /** Fragments are never sent, and an empty query names the same receiver. */
 const receiverOf = ({ url }: WebhookSettings): string => {
-  const target = new URL(url)
-  target.hash = ''
-  if (target.search === '') target.search = ''
-  return target.href
+  const { origin, pathname, search } = new URL(url)
+  return origin + pathname + search
 }
 
 /** One to five entries with a URL, no two of them for the same receiver. `egress` limits the URLs. */

@@ -34,6 +34,8 @@ export interface Attempted {
   /** Milliseconds from the start of the attempt to its verdict. */
   readonly duration: number
   readonly result: Either<Failure, Receipt>
+  /** Milliseconds past the deadline of the item, if the attempt ended after it. */
+  readonly late?: number
 }
 
 /** The queue of this sink was full, so it was left out of this attempt. */

@@ -118,7 +118,9 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
   }
 
   const attempted = (event: Attempted): void => {
-    const { sink, at, result } = event
+    const { sink, at, result, late } = event
+    if (late !== undefined)
+      failed(event, ['deadline'], `an attempt ended ${String(late)} ms past the deadline of its item`)
     if (isLeft(result)) {
       failed(event, [...new Set(causesOf(result.left))], show(result.left)).failures++
       return

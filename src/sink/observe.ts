@@ -1,4 +1,4 @@
-import { systemClock } from '../core/clock.ts'
+import { steady, systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import { callSafely } from '../log/listeners.ts'
 import type { LogEvent, Listener } from '../log/logEvent.ts'
@@ -30,10 +30,11 @@ export interface ObserverOptions {
  */
 export const withObserver = (onEvent: Listener, options: ObserverOptions = {}): Layer => {
   const { clock = systemClock } = options
+  const now = steady(clock)
   const report = (event: LogEvent): void => callSafely(onEvent, event, onThrown)
 
   const onThrown = (error: unknown, event: LogEvent): void => {
-    if (event._tag !== 'Defect') onEvent({ _tag: 'Defect', at: clock.now(), where: 'onEvent', error })
+    if (event._tag !== 'Defect') onEvent({ _tag: 'Defect', at: now(), where: 'onEvent', error })
   }
 
   return (sink) => {
@@ -43,13 +44,15 @@ export const withObserver = (onEvent: Listener, options: ObserverOptions = {}): 
       return subscribe(item, attempt, {
         next: (result) => {
           const duration = clock.monotonic() - start
-          const { number } = attempt
-          report({ _tag: 'Attempted', at: clock.now(), item, sink: name, number, duration, result })
+          const { number, until } = attempt
+          const at = now()
+          const late = at > until ? { late: at - until } : undefined
+          report({ _tag: 'Attempted', at, item, sink: name, number, duration, result, ...late })
           observer.next(result)
         },
         complete: () => observer.complete(),
         error: (error) => {
-          report({ _tag: 'Defect', at: clock.now(), where: name, error })
+          report({ _tag: 'Defect', at: now(), where: name, error })
           observer.error(error)
         },
       })

@@ -1,6 +1,7 @@
 import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { event, open, type World } from './virtual.ts'
+import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
+import { event, open, yes, type World } from './virtual.ts'
 
 const track = ({ client }: World, ...ids: ReadonlyArray<string>): void => {
   for (const id of ids) expect(isRight(client.track(event(id)))).toBe(true)
@@ -113,6 +114,14 @@ describe('how a client batches', () => {
     await world.client.close()
     expect(world.requests()).toEqual(['100 a', '100 b,c'])
     expect(world.client.stats()).toMatchObject({ batches: 2, delivered: 3 })
+  })
+
+  it('reports an attempt that outlives the deadline of its messages, with the time', () => {
+    const retry = both(exponential(), deadline(1_000))
+    const world = open({ size: 1, retry }, () => ({ verdict: yes, after: 1_500 }))
+    track(world, 'a')
+    world.clock.tick(1_500)
+    expect(world.told.find(({ _tag }) => _tag === 'Attempted')).toMatchObject({ late: 500 })
   })
 
   it('51: hours pass in no time', () => {

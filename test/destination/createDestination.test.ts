@@ -1,3 +1,4 @@
+import { left } from 'fp-ts/lib/Either.js'
 import { map } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { retryable } from '../../src/core/failure.ts'
@@ -122,20 +123,22 @@ describe('ready', () => {
 
 describe('the deadline', () => {
   it('a Retry-After beyond it ends the event at once', async () => {
-    const { clock, destination, ended } = open(
-      [
-        () => ({
-          verdict: {
-            _tag: 'Left',
-            left: retryable('status', { status: 429, notBefore: Date.UTC(2026, 0, 1, 4) }),
-          },
-        }),
-      ],
-      { retry: both(exponential(), both(deadline(4 * HOUR), respectRetryAfter)) },
-    )
+    const failure = retryable('status', { status: 429, notBefore: Date.UTC(2026, 0, 1, 4) })
+    const { clock, destination, ended } = open([() => ({ verdict: left(failure) })], {
+      retry: both(exponential(), both(deadline(4 * HOUR), respectRetryAfter)),
+    })
     await destination.send(track('m1'))
     expect(ended()).toEqual(['Expired m1'])
     expect(clock.pending()).toBe(0)
+  })
+
+  it('an attempt that outlives it is reported with the time', async () => {
+    const { clock, destination, told } = open([() => ({ verdict: yes, after: 1_500 })], {
+      retry: both(exponential(), deadline(1_000)),
+    })
+    await destination.send(track('m1'))
+    await clock.advance(1_500)
+    expect(told.find(({ _tag }) => _tag === 'Attempted')).toMatchObject({ sink: 'url0', late: 500 })
   })
 })
 

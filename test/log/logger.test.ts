@@ -80,6 +80,12 @@ describe('toLogger', () => {
     expect(lines).toEqual([`warn ${A}: its queue is full, so it skips some attempts`])
   })
 
+  it('logs once that attempts of a sink outlive their items', () => {
+    const { lines, onEvent } = logged()
+    for (const late of [7, 9]) onEvent({ ...attempted(A, 1), late })
+    expect(lines).toEqual([`warn ${A}: an attempt ended 7 ms past the deadline of its item`])
+  })
+
   it('logs dead events, defects and each reason of a refusal once a minute, with their count', () => {
     const { lines, onEvent } = logged()
     for (let i = 0; i <= 120; i++) {
