@@ -5,7 +5,7 @@ import { ConfigError } from '../core/refusal.ts'
 import type { Fault } from '../core/refusal.ts'
 import type { BatchOptions } from './flags.ts'
 import { MAX_BYTES, forward, retryFor } from './forward.ts'
-import type { OpenTarget } from './forward.ts'
+import type { Job } from './forward.ts'
 import { openInput } from './input.ts'
 import { UsageError } from './options.ts'
 import type { Terminal } from './terminal.ts'
@@ -28,12 +28,11 @@ export const batchCommand = async (
   terminal: Terminal,
   file: string,
 ): Promise<number> => {
-  const { writeKey, maxWaiting, endpoint, headers, flushAt, flushAfter, timeout, concurrency, egress } =
-    options
-  const open: OpenTarget = (onEvent) => {
-    const client = createClient(writeKey, {
+  const { endpoint, headers, flushAt, flushAfter, timeout, concurrency, egress } = options
+  const open: Job['open'] = (onEvent) => {
+    const client = createClient(options.writeKey, {
       ...{ endpoint, headers, flushAt, flushAfter, timeout, concurrency, egress },
-      maxCount: maxWaiting,
+      maxCount: options.maxWaiting,
       maxBytes: MAX_BYTES,
       retry: retryFor(options.retryFor),
       logger: false,
@@ -47,8 +46,7 @@ export const batchCommand = async (
   }
   try {
     const input = await openInput(file, terminal.host)
-    const { code } = await forward({ ...options, command: 'batch', input, open }, terminal)
-    return code
+    return (await forward({ ...options, command: 'batch', input, open }, terminal)).code
   } catch (error) {
     if (error instanceof ConfigError) throw new UsageError(...error.faults.map(sentenceOf))
     throw error

@@ -1,76 +1,42 @@
-import type { Collector, CollectorStats, DestinationOutcome } from '../collector/collector.ts'
+import type { Collector, DestinationOutcome } from '../collector/collector.ts'
 import { createCollector } from '../collector/createCollector.ts'
-import type { CollectorSettings } from '../collector/settings.ts'
-import { OutboxError } from '../outbox/lmdb/contract.ts'
+import { sumOf } from '../core/totals.ts'
 import { readConfig } from './config.ts'
 import type { CollectOptions } from './flags.ts'
-import { UsageError, argumentOf, port } from './options.ts'
-import type { Output } from './options.ts'
+import { drawStopping } from './progress.ts'
+import { endCodeOf, endingLine, endingOf, plain, showSummary, summaryOf, toJson } from './report.ts'
 import { serve } from './server.ts'
-import { endingLine, endingOf, plain, showSummary, summaryOf, toJson } from './report.ts'
-import { DEAD, FINE, STOPPED, STOPPING, aborted, stopSignals } from './terminal.ts'
+import { aborted, stopSignals } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
-/** `forgotten`: dead letters removed to make room, since the folder was made. */
-const accountOf = ({ received, accepted, refused, unrouted, deletions, destinations }: CollectorStats) => ({
-  ...{ received, accepted, refused, unrouted, deletions },
-  destinations: Object.fromEntries(
-    Object.entries(destinations).map(([name, each]) => [
-      name,
-      { ...summaryOf(each.refused, each), forgotten: each.evictedDeadLetters },
-    ]),
-  ),
-})
-
-type Account = ReturnType<typeof accountOf>
-
-const linesOf = ({ received, refused, unrouted, destinations }: Account): ReadonlyArray<string> => {
-  const all = `received ${String(received)} (${String(refused)} refused)`
-  const each = Object.entries(destinations).map(([name, { forgotten, ...totals }]) => {
-    const gone = forgotten === 0 ? '' : `; ${String(forgotten)} old dead letters were removed to make room`
-    return `${plain(name)}: ${showSummary(`accepted ${String(totals.accepted)}`, 0, totals)}${gone}`
-  })
-  return [unrouted === 0 ? all : `${all} · wanted by no destination ${String(unrouted)}`, ...each]
-}
-
-const exitCodeOf = ({ destinations }: Account): number => {
-  const all = Object.values(destinations)
-  if (all.some(({ abandoned, waiting }) => abandoned + waiting > 0)) return STOPPED
-  return all.some(({ rejected, expired, dropped }) => rejected + expired + dropped > 0) ? DEAD : FINE
-}
+/** Milliseconds for one attempt, as the library has it. */
+const TIMEOUT = 5_000
 
 /** Bytes that may wait for a slow reader of stdout. */
 const MAX_UNREAD = 16_777_216
 
 /** Writes a line for each event that has ended. Lines that a slow reader has no room for are left out, which is said once. */
-const printOutcomes = (collector: Collector, output: Output, { out, err, host }: Terminal): void => {
+const printOutcomes = (
+  collector: Collector,
+  output: CollectOptions['output'],
+  { out, err, host }: Terminal,
+): void => {
   let isLeftOut = false
-  const lineOf = ({ destination, outcome }: DestinationOutcome): string => {
+  const print = ({ destination, outcome }: DestinationOutcome): void => {
+    if (host.stdout.writableLength > MAX_UNREAD) {
+      if (!isLeftOut)
+        err.line('headrace collect: stdout is read too slowly: lines are left out; the summary is complete')
+      isLeftOut = true
+      return
+    }
     const ending = endingOf(outcome)
     const { id, items } = outcome.item
     const [{ type }] = items
-    if (output === 'json') return toJson({ ...ending, destination, id, type })
-    return endingLine(ending, `${plain(destination)}  ${type.padEnd(8)} ${plain(id)}`, out.paint)
-  }
-  if (output === 'quiet') return
-  const print = (outcome: DestinationOutcome): void => {
-    if (host.stdout.writableLength <= MAX_UNREAD) out.line(lineOf(outcome))
-    else if (!isLeftOut) {
-      isLeftOut = true
-      err.line('headrace collect: stdout is read too slowly: lines are left out; the summary is complete')
-    }
+    if (output === 'json') out.line(toJson({ ...ending, destination, id, type }))
+    else out.line(endingLine(ending, `${plain(destination)}  ${type.padEnd(8)} ${plain(id)}`, out.paint))
   }
   // It never fails: it completes when the collector is closed.
-  collector.outcomes$.subscribe({ next: print, error: () => undefined })
-}
-
-const open = (settings: CollectorSettings, egress: 'network' | 'public'): Collector => {
-  try {
-    return createCollector(settings, { egress })
-  } catch (error) {
-    if (error instanceof OutboxError) throw new UsageError(error.message)
-    throw error
-  }
+  if (output !== 'quiet') collector.outcomes$.subscribe({ next: print, error: () => undefined })
 }
 
 /** `headrace collect`: receives events over HTTP and forwards them to destinations. */
@@ -80,27 +46,45 @@ export const collectCommand = async (
   portText: string,
 ): Promise<number> => {
   const { out, err, host } = terminal
-  const number = argumentOf('PORT', portText, port)
-  const settings = readConfig(config, host.env)
-  const collector = open(settings, egress)
-  const server = await serve(address, number, collector.listener).catch(async (error: unknown) => {
-    await collector.close({ timeout: 0 })
-    throw error
-  })
+  const collector = createCollector(readConfig(config, host.env), { egress, timeout: TIMEOUT })
+  const { server, origin } = await serve(address, portText, collector.listener).catch(
+    async (error: unknown) => {
+      await collector.close({ timeout: 0 })
+      throw error
+    },
+  )
   const stop = stopSignals(host)
-  const url = `${server.origin}/v1/batch`
+  const url = `${origin}/v1/batch`
   out.line(output === 'json' ? toJson({ t: 'ready', url }) : `ready ${url}`)
   printOutcomes(collector, output, terminal)
   await aborted(stop.gently)
-  err.line(STOPPING)
-  server.stop()
-  await Promise.race([collector.close({ timeout: grace }), aborted(stop.now)])
+  // Requests in flight go on.
   server.close()
-  const account = accountOf(collector.stats())
-  if (output === 'json') out.line(toJson({ t: 'summary', ...account }))
-  else for (const line of linesOf(account)) err.line(`headrace: ${line}`)
-  stop.release()
-  const code = exitCodeOf(account)
+  const totals = () => sumOf(Object.values(collector.stats().destinations))
+  const erase = drawStopping(terminal, grace + TIMEOUT, () => totals().waiting)
+  await Promise.race([collector.close({ timeout: grace }), aborted(stop.now)])
+  erase()
+  server.closeAllConnections()
+
+  const { received, accepted, refused, unrouted, deletions, destinations } = collector.stats()
+  const accounts = Object.entries(destinations).map(
+    ([name, each]) =>
+      [name, { ...summaryOf(each.refused, each), forgotten: each.evictedDeadLetters }] as const,
+  )
+  const account = { received, accepted, refused, unrouted, deletions }
+  if (output === 'json')
+    out.line(toJson({ t: 'summary', ...account, destinations: Object.fromEntries(accounts) }))
+  else {
+    const unwanted = unrouted === 0 ? '' : ` · wanted by no destination ${String(unrouted)}`
+    err.line(`headrace: received ${String(received)} (${String(refused)} refused)${unwanted}`)
+    for (const [name, { forgotten, ...each }] of accounts) {
+      const gone = forgotten === 0 ? '' : `; ${String(forgotten)} old dead letters were removed to make room`
+      const ends = showSummary(`accepted ${String(each.accepted)}`, 0, each)
+      err.line(`headrace: ${plain(name)}: ${ends}${gone}`)
+    }
+  }
+  const code = endCodeOf(totals())
+  // Requests in flight would keep the process alive.
   if (stop.now.aborted) host.exit(code)
   return code
 }

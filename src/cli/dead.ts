@@ -1,11 +1,11 @@
 /** `dead`: dead letters in an outbox on the disk. */
 import { accessSync, constants } from 'node:fs'
 import { messageCodec } from '../client/message.ts'
-import { nextTurn } from '../core/clock.ts'
 import { isDead } from '../core/outcome.ts'
 import { payloadCodec } from '../destination/record.ts'
+import { OutboxError } from '../outbox/lmdb/contract.ts'
 import type { ItemCodec, LmdbOutbox } from '../outbox/lmdb/contract.ts'
-import { openLmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
+import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
 import { isStoreIn } from '../outbox/lmdb/store.ts'
 import type { DeadLetter } from '../outbox/outbox.ts'
 import type { DeadOptions, PurgeOptions, RedriveOptions } from './flags.ts'
@@ -20,28 +20,25 @@ import type { Terminal } from './terminal.ts'
 type Letter = DeadLetter<Item>
 type Store = LmdbOutbox<Item>
 
-/** Records are only read and moved here, never written. */
-const readOnly = <A extends Item>({ kind = '', fromText }: ItemCodec<A>): ItemCodec<Item> => ({
-  kind,
-  fromText,
-  toText: ({ text = '' }) => text,
-  sizeOf: ({ byteLength }) => byteLength,
-})
-
-/** Opens the outbox of a destination or of a client. A folder without one is left as it is. */
+/** Opens the outbox of a destination or of a client, whose records are only read and moved. A folder without one is left as it is. */
 const openStore = (path: string): { readonly store: Store; readonly isClient: boolean } => {
+  const openAs = <A extends Item>({ kind = '', fromText }: ItemCodec<A>): Store =>
+    lmdbOutbox<Item>({
+      path,
+      codec: { kind, fromText, toText: ({ text = '' }) => text, sizeOf: ({ byteLength }) => byteLength },
+    })
   try {
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     throw new UsageError(`--outbox '${path}' cannot be opened: ${whyNot(error)}`)
   }
   if (!isStoreIn(path)) throw new UsageError(`--outbox '${path}': this folder is not an outbox`)
-  const events = openLmdbOutbox({ path, codec: readOnly(payloadCodec) })
-  if (events._tag === 'Right') return { store: events.right, isClient: false }
-  if (events.left.reason !== 'otherKind') throw new UsageError(`--outbox: ${events.left.message}`)
-  const messages = openLmdbOutbox({ path, codec: readOnly(messageCodec) })
-  if (messages._tag === 'Left') throw new UsageError(`--outbox: ${messages.left.message}`)
-  return { store: messages.right, isClient: true }
+  try {
+    return { store: openAs(payloadCodec), isClient: false }
+  } catch (error) {
+    if (!(error instanceof OutboxError) || error.reason !== 'otherKind') throw error
+    return { store: openAs(messageCodec), isClient: true }
+  }
 }
 
 const causesIn = (letter: Letter): ReadonlyArray<Cause> =>
@@ -93,24 +90,17 @@ const lineOf = (letter: Letter, { paint }: Terminal['out']): string => {
   if (letter.reason === 'corrupt') return `${head}  ${plain(letter.raw)}`
   const { item } = letter.entry
   const why = `${showCauses(causesIn(letter))}, after ${counted(letter.outcome.attempts, 'attempt')}`
-  return `${head}  ${(typeOf(item) ?? '').padEnd(8)} ${plain(item.id)}  ${why}`
+  return `${head}  ${typeOf(item).padEnd(8)} ${plain(item.id)}  ${why}`
 }
 
 /** Opens the outbox for as long as `use` takes. Resolves with the exit code. */
 const withStore = async (
   path: string,
-  { out, err }: Terminal,
   use: (store: Store, isClient: boolean) => Promise<number>,
 ): Promise<number> => {
   const { store, isClient } = openStore(path)
   try {
-    const code = await use(store, isClient)
-    // A failed write is told a turn later.
-    await new Promise<void>(nextTurn)
-    const failure = out.failure()
-    if (failure === undefined) return code
-    err.line(`headrace dead: the output could not be written: ${failure}`)
-    return FAULT
+    return await use(store, isClient)
   } finally {
     await store.close()
   }
@@ -118,7 +108,7 @@ const withStore = async (
 
 /** `headrace dead ls` */
 export const listCommand = (options: DeadOptions, terminal: Terminal): Promise<number> =>
-  withStore(options.outbox, terminal, async (store) => {
+  withStore(options.outbox, async (store) => {
     const { out, err } = terminal
     const { output } = options
     let count = 0
@@ -138,7 +128,7 @@ export const listCommand = (options: DeadOptions, terminal: Terminal): Promise<n
 
 /** `headrace dead show` */
 export const showCommand = (options: DeadOptions, terminal: Terminal, id: string): Promise<number> =>
-  withStore(options.outbox, terminal, async (store) => {
+  withStore(options.outbox, async (store) => {
     const { out, err } = terminal
     for await (const letter of lettersIn(store, options, id)) {
       const record = recordOf(letter)
@@ -162,7 +152,7 @@ const change =
       throw new UsageError(
         'every dead letter would be deleted: name an ID, --reason, --status, --kind or --since, or give --all',
       )
-    return withStore(outbox, terminal, async (store, isClient) => {
+    return withStore(outbox, async (store, isClient) => {
       const { out, err } = terminal
       const isRedrive = action === 'redrive'
       let count = 0

@@ -46,8 +46,8 @@ const journey = (name: string): ReadonlyArray<Call> => {
   ]
 }
 
-/** What the demo sends: events of all seven kinds, one that both receivers refuse, and two lines that are wrong. */
-const sample = (): ReadonlyArray<string> => {
+/** Lines of events of all seven kinds, one that both receivers refuse, and two lines that are wrong. */
+const sample = async function* (): AsyncGenerator<string> {
   const events = PEOPLE.flatMap(journey)
   events[40] = { type: 'track', userId: 'user-alan', event: 'Order Completed', properties: { total: -1 } }
   const lines = events.map((event, at) =>
@@ -55,10 +55,6 @@ const sample = (): ReadonlyArray<string> => {
   )
   lines.splice(9, 0, '{"type":"track","userId":7,"event":"Order Completed"}')
   lines.splice(30, 0, '{"type":"identify","userId":"user-emmy","traits":{"plan":"reader"')
-  return lines
-}
-
-const atAPace = async function* (lines: ReadonlyArray<string>): AsyncGenerator<string> {
   for (const line of lines) {
     await new Promise<void>((resolve) => void systemClock.schedule(PACE, resolve))
     yield `${line}\n`
@@ -90,17 +86,17 @@ and in another terminal:
 /** `headrace demo` */
 export const demoCommand = async ({ output }: OutputOptions, terminal: Terminal): Promise<number> => {
   const { out } = terminal
-  const deliveries = new Map<string, number>()
-  const retried = new Set<string>()
   const requests = new Map<string, number>()
+  const retried = new Set<string>()
+  let sent = 0
   let verified = 0
-  let rescued = 0
 
   const answer = ({ path, body, headers }: Received): Fault => {
     const text = String(body)
-    if (headers['x-signature'] === sign(SECRET, body)) verified++
     const n = (requests.get(path + text) ?? 0) + 1
     requests.set(path + text, n)
+    sent++
+    if (headers['x-signature'] === sign(SECRET, body)) verified++
     return faultOf(path.slice(1), text, n)
   }
   const receivers = [await loopbackReceiver(answer), await loopbackReceiver(answer)]
@@ -108,54 +104,34 @@ export const demoCommand = async ({ output }: OutputOptions, terminal: Terminal)
   if (output === 'lines') out.line(`ready ${urls.join(' ')}\n${INTRODUCTION}`)
   if (output === 'json') out.line(toJson({ t: 'ready', urls }))
 
-  const withNames = (line: string): string => line.replaceAll(/http:\S+\//g, '')
-  const line = (text: string): void => out.line(output === 'json' ? text : withNames(text))
-  const onReport = (report: Report): void => {
-    if (report.t === 'waiting') retried.add(report.id)
-    if (report.t !== 'outcome' || report.url === undefined) return
-    deliveries.set(report.url, (deliveries.get(report.url) ?? 0) + 1)
-    if (report.n > 1) rescued++
-  }
-  const { summary } = await forward(
-    {
-      command: 'demo',
-      input: streamInput(Readable.from(atAPace(sample()))),
-      open: toWebhooks(
-        { sharedSecret: SECRET, webhooks: urls.map((url) => ({ url })) },
-        {
-          timeout: TIMEOUT,
-          retry: both(fullJitter(exponential({ base: 600 })), deadline(8_000)),
-          random: seededRandom(20),
-        },
-        1_000,
-      ),
-      grace: 2_000,
-      output,
-      onReport,
+  const settings = { sharedSecret: SECRET, webhooks: urls.map((url) => ({ url })) }
+  const retry = both(fullJitter(exponential({ base: 600 })), deadline(8_000))
+  const job = {
+    command: 'demo',
+    input: streamInput(Readable.from(sample())),
+    open: toWebhooks(settings, { timeout: TIMEOUT, retry, random: seededRandom(20) }),
+    ...{ maxWaiting: 1_000, timeout: TIMEOUT, grace: 2_000, output },
+    onReport: (report: Report): void => {
+      if (report.t === 'waiting') retried.add(report.id)
     },
-    { ...terminal, out: { ...out, line } },
-  )
+  }
+  // Names in place of the URLs.
+  const line = (text: string): void => out.line(output === 'json' ? text : text.replaceAll(/http:\S+\//g, ''))
+  const { summary } = await forward(job, { ...terminal, out: { ...out, line } })
   await Promise.all(receivers.map(({ close }) => close()))
 
   const { accepted, refused, rejected, delivered } = summary
-  const sent = [...requests.values()].reduce((sum, each) => sum + each, 0)
-  const first = [...deliveries].map(([url, count]) => `${withNames(url)} was first ${String(count)} times`)
-  const told = (title: string, text: string): void =>
-    terminal.out.line(`${out.paint('bold', title.padEnd(9))} ${text}`)
+  const told = {
+    validate: `${String(accepted)} events; ${String(refused)} lines were refused, each with its fault`,
+    sign: `${String(sent)} requests; the receivers verified ${String(verified)}`,
+    'fan out': 'each event to both, the first 2xx delivers it',
+    retry: `${String(retried.size)} events failed at both at first, and were tried again`,
+    'give up': `${String(rejected)} was answered 422 by both, which a retry cannot change`,
+    account: `${String(delivered)} delivered + ${String(rejected)} refused for good = ${String(accepted)}`,
+  }
   if (output === 'lines') {
     out.line('')
-    told('validate', `${String(accepted)} events; ${String(refused)} lines were refused, each with its fault`)
-    told('sign', `${String(sent)} requests; the receivers verified ${String(verified)}`)
-    told('fan out', `each event to both, the first 2xx delivers it: ${first.join(', ')}`)
-    told(
-      'retry',
-      `${String(retried.size)} events failed at both at first; ${String(rescued)} were delivered then`,
-    )
-    told('give up', `${String(rejected)} was answered 422 by both, which a retry cannot change`)
-    told(
-      'account',
-      `${String(delivered)} delivered + ${String(rejected)} refused for good = ${String(accepted)}`,
-    )
+    for (const [title, text] of Object.entries(told)) line(`${out.paint('bold', title.padEnd(9))} ${text}`)
     out.line(NEXT)
   }
   return delivered > 0 && delivered + rejected === accepted && verified === sent ? FINE : FAULT

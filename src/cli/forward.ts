@@ -11,22 +11,25 @@ import { show } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
 import type { Totals } from '../core/totals.ts'
 import { urlCounters } from '../destination/createDestination.ts'
+import { payloadCodec } from '../destination/record.ts'
 import { callOf } from '../event/model.ts'
 import type { Event } from '../event/event.ts'
 import type { EventPayload, Payload } from '../event/payload.ts'
 import type { Listener } from '../log/logEvent.ts'
+import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
+import type { Outbox } from '../outbox/outbox.ts'
 import * as retry from '../policy/retryPolicy.ts'
 import { lineFile } from '../sink/ndjson.ts'
-import type { BadLine, Line } from '../sources/ndjson.ts'
-import { markFromText } from './input.ts'
+import type { BadLine } from '../sources/ndjson.ts'
+import { markFromText, markToText } from './input.ts'
 import type { Input, Mark } from './input.ts'
 import { UsageError } from './options.ts'
 import type { Output } from './options.ts'
-import { drawProgress } from './progress.ts'
-import { counted, endingOf, exitCodeOf, refusalReport, reportOf, reporter } from './report.ts'
-import { showCauses, showSummary, summaryOf, toJson, whyNot } from './report.ts'
+import { drawProgress, drawStopping } from './progress.ts'
+import { counted, endingOf, exitCodeOf, refusalReport, reportOf, showCauses } from './report.ts'
+import { showSummary, summaryOf, toJson, whyNot, writeReport } from './report.ts'
 import type { Report, Subject, Summary } from './report.ts'
-import { DEAD, FAULT, FINE, STOPPING, aborted, stopSignals } from './terminal.ts'
+import { FAULT, aborted, stopSignals } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
 /** A destination or a client, as a run uses it. */
@@ -38,42 +41,23 @@ export interface Target {
   readonly idle: () => Promise<unknown>
   readonly close: (options: { readonly timeout: number }) => Promise<unknown>
   readonly stats: () => Totals
-  /** For events that wait on a disk. */
-  readonly stored?: Stored | undefined
 }
-
-export interface Stored {
-  /** How far an earlier run read an input of this name. */
-  readonly bookmark: (name: string) => string | undefined
-  /** The input was read to its end. */
-  readonly finish: (name: string, mark: Mark) => Promise<void>
-  /** Dead letters removed to make room for newer ones, in this run. */
-  readonly evicted: () => number
-  /** Stored records that could not be read, and ended as dead letters. */
-  readonly corrupt: () => number
-}
-
-/** What a target asks about the line that is being offered. */
-export interface Reading {
-  readonly input: string | undefined
-  readonly mark: () => Mark | undefined
-  /** Says that the line has become this item. */
-  readonly offered: (item: unknown) => void
-}
-
-export type OpenTarget = (onEvent: Listener, reading: Reading) => Target
 
 export interface Job {
-  /** `send` or `batch`. */
+  /** `send`, `batch` or `demo`. */
   readonly command: string
   readonly input: Input
-  readonly open: OpenTarget
+  /** Events wait in the outbox, if there is one. */
+  readonly open: (onEvent: Listener, outbox: Outbox<Payload<Event>> | undefined) => Target
+  readonly maxWaiting: number
   /** The file of `--dead`. */
   readonly dead?: string | undefined
   /** The folder of `--outbox`. */
   readonly outbox?: string | undefined
   /** Reads a file from its first line, whatever an earlier run has read. */
   readonly fromStart?: boolean
+  /** Milliseconds for one attempt. */
+  readonly timeout: number
   /** Milliseconds in which retries may still start after a stop. */
   readonly grace: number
   readonly output: Output
@@ -83,6 +67,12 @@ export interface Job {
 /** Bytes of events that may wait. */
 export const MAX_BYTES = 268_435_456
 
+/** Offers at a time to a store on a disk, which syncs them together. It has room for them beyond what may wait: so it is never full. */
+const MAX_UNDECIDED = 256
+const SLACK = { count: 1_000, bytes: 67_108_864 }
+
+const MAX_UNKNOWN_KEYS = 100
+
 /** The standard retry policy with another deadline; 0 is one attempt. */
 export const retryFor = (millis: number): retry.RetryPolicy => {
   const delays = retry.fullJitter(retry.capDelay(600_000)(retry.exponential()))
@@ -90,17 +80,13 @@ export const retryFor = (millis: number): retry.RetryPolicy => {
   return retry.both(delays, retry.both(end, retry.respectRetryAfter))
 }
 
-/** Offers at a time to a store on a disk, which syncs them together. */
-const MAX_UNDECIDED = 256
-const MAX_UNKNOWN_KEYS = 100
-
 /** A payload carries an event, or (of a client) only its kind. */
 export type Item = Payload<Event | Event['type']>
 
 const isItem = (item: unknown): item is Item =>
   typeof item === 'object' && item !== null && 'id' in item && 'items' in item && Array.isArray(item.items)
 
-export const typeOf = ({ items: [carried] }: Item): Event['type'] | undefined =>
+export const typeOf = ({ items: [carried] }: Item): Event['type'] =>
   typeof carried === 'object' ? carried.type : carried
 
 const callIn = ({ items: [carried], text }: EventPayload<Event | Event['type']>): object =>
@@ -110,35 +96,6 @@ const callIn = ({ items: [carried], text }: EventPayload<Event | Event['type']>)
 /** The events of a payload as calls that can be sent again. */
 export const callsIn = (item: Item): ReadonlyArray<object> =>
   item.members === undefined ? [callIn(item)] : item.members.map(callIn)
-
-/** Remembers the line of each item. */
-const itemLines = () => {
-  const lines = new WeakMap<object, number>()
-  // An item that was read back from a disk is another object with the same id.
-  const linesById = new Map<string, number>()
-  const lineOf = (item: Item): number => {
-    const first = item.members?.[0] ?? item
-    return lines.get(first) ?? linesById.get(first.id) ?? 0
-  }
-  return {
-    add: (item: Item, line: number): void => {
-      lines.set(item, line)
-      linesById.set(item.id, line)
-    },
-    end: (item: Item): void => {
-      // Late log events still find its line.
-      lines.set(item, lineOf(item))
-      linesById.delete(item.id)
-    },
-    subjectOf: (item: unknown): Subject | undefined => {
-      if (!isItem(item)) return undefined
-      const { id, members } = item
-      const line = lineOf(item)
-      if (members !== undefined) return { line, id, type: 'batch', count: members.length }
-      return { line, id, type: typeOf(item) ?? '' }
-    },
-  }
-}
 
 /** The file of `--dead`: events that were not delivered, as calls that can be sent again. It is made for the first of them. */
 const openDeadFile = (path: string, { stats: read }: Input) => {
@@ -155,47 +112,65 @@ const openDeadFile = (path: string, { stats: read }: Input) => {
     throw new UsageError(`--dead '${path}' cannot be written: ${whyNot(error)}; give another file`)
   }
   const file = lineFile(path)
-  let count = 0
-  let failure: string | undefined
+  const written = { count: 0, failure: '' }
   return {
-    add: (call: object, reason: string): void =>
-      file.write(JSON.stringify({ ...call, reason }), (error) => {
-        if (error instanceof Error) failure ??= whyNot(error)
-        else count++
-      }),
-    count: (): number => count,
-    failure: (): string | undefined => failure,
+    written,
+    add: (item: Item, reason: string): void => {
+      for (const call of callsIn(item))
+        file.write(JSON.stringify({ ...call, reason }), (error) => {
+          if (error instanceof Error) written.failure ||= whyNot(error)
+          else written.count++
+        })
+    },
     close: (): Promise<void> => new Promise((resolve) => file.end(resolve)),
   }
 }
 
-/** Runs a job to its end. @throws UsageError */
+/** Runs a job to its end. @throws UsageError, OutboxError */
 export const forward = async (
   job: Job,
   terminal: Terminal,
 ): Promise<{ readonly code: number; readonly summary: Summary }> => {
-  const { input, outbox, output } = job
+  const { input, output, maxWaiting } = job
   const { out, err, host } = terminal
   const dead = job.dead === undefined ? undefined : openDeadFile(job.dead, input)
-  const items = itemLines()
   const urls = urlCounters()
-  const write = reporter(terminal, output)
+  const ends = new Changes<void>()
+  const unknownKeys = new Set(['reason'])
+  const lines = new WeakMap<object, number>()
+  /** Of items that have not ended: one that was read back from a disk is another object with the same id. */
+  const linesById = new Map<string, number>()
   /** Accepted and not ended; only in memory, where a stop at once would lose them. */
   const outstanding = new Set<Item>()
-  const unknownKeys = new Set(['reason'])
-  const ends = new Changes<void>()
   /** Of the line that is being offered. */
   let line = 0
   let mark: Mark | undefined
-  let refused = 0
-  let isResumed = false
-  let isAtEnd = false
+  const reading = { refused: 0, corrupt: 0, isResumed: false, isAtEnd: false }
   let inputError: unknown
 
   const note = (sentence: string): void => err.line(`headrace: ${sentence}`)
   const report = (each: Report): void => {
-    write(each)
+    writeReport(terminal, output, each)
     job.onReport?.(each)
+  }
+  const refuse = (at: number, refusal: BadLine | Refusal): void => {
+    reading.refused++
+    report(refusalReport(at, refusal))
+  }
+
+  const firstOf = (item: Item): Item => item.members?.[0] ?? item
+  const lineOf = (item: Item): number => lines.get(firstOf(item)) ?? linesById.get(firstOf(item).id) ?? 0
+  const setLine = (item: Item): void => {
+    lines.set(item, line)
+    linesById.set(item.id, line)
+  }
+  const subjectOf = (item: unknown): Subject | undefined => {
+    if (!isItem(item)) return undefined
+    const { id, members } = item
+    const head = { line: lineOf(item), id }
+    return members === undefined
+      ? { ...head, type: typeOf(item) }
+      : { ...head, type: 'batch', count: members.length }
   }
 
   const onUnknownKeys = (all: ReadonlyArray<string>): void => {
@@ -204,80 +179,90 @@ export const forward = async (
     if (keys.length > 0) report({ t: 'dropped', line, keys })
   }
 
-  const handBack = (item: Item, reason: string): void => {
-    for (const call of callsIn(item)) dead?.add(call, reason)
-  }
-
   const onEvent: Listener = (event) => {
     urls.onEvent(event)
-    if (event._tag === 'Accepted' && stored === undefined && isItem(event.item)) {
-      items.add(event.item, line)
+    if (event._tag === 'Accepted' && store === undefined && isItem(event.item)) {
+      setLine(event.item)
       outstanding.add(event.item)
     }
     if (event._tag === 'UnknownKeys') onUnknownKeys(event.keys)
-    const told = reportOf(event, items.subjectOf)
+    const told = reportOf(event, subjectOf)
     if (told !== undefined) report(told)
     if (event._tag !== 'Ended') return
     const { item } = event.outcome
-    const { outcome, causes } = endingOf(event.outcome)
     if (isItem(item)) {
+      // Late log events still find its line.
+      lines.set(item, lineOf(item))
+      linesById.delete(item.id)
       outstanding.delete(item)
-      items.end(item)
+      const { outcome, causes } = endingOf(event.outcome)
       const why = causes.length === 0 ? 'stopped before it was attempted' : showCauses(causes)
-      if (outcome !== 'delivered') handBack(item, `${outcome}: ${why}`)
+      if (outcome !== 'delivered') dead?.add(item, `${outcome}: ${why}`)
     }
     ends.next()
   }
 
-  const target = job.open(onEvent, {
-    input: input.name,
-    mark: () => mark,
-    offered: (item) => {
-      if (isItem(item)) items.add(item, line)
+  const store =
+    job.outbox === undefined
+      ? undefined
+      : lmdbOutbox<Payload<Event>>({
+          path: job.outbox,
+          codec: payloadCodec,
+          maxCount: maxWaiting + SLACK.count,
+          maxBytes: MAX_BYTES + SLACK.bytes,
+          onCorrupt: () => reading.corrupt++,
+        })
+  const evictedBefore = store?.stats().evictedDeadLetters ?? 0
+  const target = job.open(
+    onEvent,
+    store && {
+      ...store,
+      // An event is stored together with the place behind its line: a run that was killed goes on behind the last one.
+      enqueue: (items) => {
+        items.forEach(setLine)
+        if (input.name === undefined || mark === undefined) return store.enqueue(items)
+        return store.enqueue(items, { bookmark: { name: input.name, value: markToText(mark) } })
+      },
+      stats: () => ({ ...store.stats(), maxCount: maxWaiting, maxBytes: MAX_BYTES }),
     },
-  })
-  const { stored } = target
+  )
   const stop = stopSignals(host)
-
-  const refuse = (at: number, refusal: BadLine | Refusal): void => {
-    refused++
-    report(refusalReport(at, refusal))
-  }
 
   /** Reads nothing more. What was accepted goes on. */
   const breakOff = (error: unknown): void => {
-    if (inputError !== undefined) return
-    inputError = error
-    note(`the input was not read to its end: ${whyNot(error)}; delivery of what was accepted goes on`)
+    if (inputError === undefined)
+      note(`the input was not read to its end: ${whyNot(error)}; delivery of what was accepted goes on`)
+    inputError ??= error
   }
 
-  const offer = async (read: Line): Promise<void> => {
-    line = read.line
-    mark = stored === undefined ? undefined : input.markAt(line)
-    const answer = await target.offer(read.value)
+  const offer = async (at: number, value: unknown): Promise<void> => {
+    line = at
+    mark = store && input.mark?.()
+    const answer = await target.offer(value)
     if (answer._tag === 'Right' || answer.left._tag === 'Closed') return
     const refusal = answer.left
-    if (refusal._tag === 'Full' && stored === undefined) {
+    if (refusal._tag === 'Full' && store === undefined) {
       // There was room for one more, but not for one of this size.
       if (target.stats().waiting > 0) await firstValueFrom(ends, { defaultValue: undefined })
-      if (!stop.gently.aborted) await offer(read)
+      if (!stop.gently.aborted) await offer(at, value)
       return
     }
-    refuse(read.line, refusal)
+    refuse(at, refusal)
     // A disk that fails would refuse all the rest, too; the same command goes on from here later.
     if (refusal._tag === 'NotStored' || refusal._tag === 'Full') breakOff(new Error(show(refusal)))
   }
 
   /** Where an earlier run stopped reading this file. */
-  const startOf = async ({ name, has }: Input): Promise<Mark | undefined> => {
-    if (name === undefined || job.fromStart === true) return undefined
-    const last = markFromText(stored?.bookmark(name) ?? '')
+  const startOf = async (): Promise<Mark | undefined> => {
+    const { name = '', has } = input
+    const last = job.fromStart === true ? undefined : markFromText(store?.bookmark(name) ?? '')
     if (last === undefined) return undefined
     const place = `line ${String(last.line)}`
-    isResumed = await has(last)
-    if (isResumed) {
-      const earlier = `${place}, up to which an earlier run read`
-      note(`${name}: going on after ${earlier}; --from-start sends all of it again`)
+    reading.isResumed = (await has?.(last)) === true
+    if (reading.isResumed) {
+      note(
+        `${name}: going on after ${place}, where an earlier run stopped; --from-start sends all of it again`,
+      )
       return last
     }
     const other = 'not the file that an earlier run read'
@@ -287,28 +272,37 @@ export const forward = async (
     return undefined
   }
 
-  const isOver = (): boolean => stop.gently.aborted || inputError !== undefined
-
   const readAll = async (): Promise<void> => {
     const undecided: Array<Promise<void>> = []
-    mark = await startOf(input)
+    const isOver = (): boolean => stop.gently.aborted || inputError !== undefined
+    mark = await startOf()
+    const before = mark?.line ?? 0
     for await (const read of input.lines(stop.gently, mark)) {
-      if (isOver()) return
       await out.caughtUp()
-      if (read._tag === 'Left') refuse(read.left.line, read.left)
-      else {
-        await target.ready()
-        if (stop.gently.aborted) return
-        undecided.push(offer(read.right))
-        if (undecided.length >= (stored === undefined ? 1 : MAX_UNDECIDED))
-          await Promise.all(undecided.splice(0))
-      }
+      if (read._tag === 'Right') await target.ready()
+      if (isOver()) break
+      if (read._tag === 'Left') refuse(before + read.left.line, read.left)
+      else undecided.push(offer(before + read.right.line, read.right.value))
+      if (undecided.length >= (store === undefined ? 1 : MAX_UNDECIDED))
+        await Promise.all(undecided.splice(0))
     }
     await Promise.all(undecided)
     if (isOver()) return
-    if (input.name !== undefined && mark !== undefined) await stored?.finish(input.name, mark)
-    isAtEnd = true
+    if (input.name !== undefined && mark !== undefined)
+      await store?.remember({ name: input.name, value: markToText({ ...mark, isEnd: true }) })
+    reading.isAtEnd = true
   }
+
+  const summaryNow = (): Summary => summaryOf(reading.refused, target.stats())
+  let erase = (): void => undefined
+  if (input.isKeyboard) note('reading events from the keyboard, one JSON object a line; Ctrl-D ends')
+  else if (err.isTTY && output !== 'quiet') erase = drawProgress(terminal, summaryNow, input.share)
+  stop.gently.addEventListener('abort', () => {
+    erase()
+    erase = drawStopping(terminal, job.grace + job.timeout, () => target.stats().waiting)
+    ends.next()
+    void target.close({ timeout: job.grace })
+  })
 
   const toTheEnd = async (): Promise<void> => {
     await readAll().catch((error: unknown) => {
@@ -319,51 +313,9 @@ export const forward = async (
     // After a stop this answers the close that began then.
     await target.close({ timeout: 0 })
   }
-
-  /** What people should know at the end beside the numbers. */
-  const notes = (summary: Summary): void => {
-    const when = (condition: boolean, sentence: string): void => {
-      if (condition) note(sentence)
-    }
-    const lost = summary.accepted - summary.delivered
-    when(!isAtEnd && inputError === undefined, 'stopped: the input was not read to its end')
-    const empty = `the input holds ${isResumed ? 'nothing new' : 'no events'}`
-    const waited = outbox === undefined ? '' : ` and nothing waited in ${outbox},`
-    when(summary.read === 0 && inputError === undefined, `${empty},${waited} so there was nothing to send`)
-    const keep = `${String(lost)} not delivered; --dead FILE keeps them, to be sent again`
-    when(stored === undefined && dead === undefined && lost > 0, keep)
-    if (stored !== undefined && outbox !== undefined) {
-      const next = 'the same command delivers them, and reads on from here'
-      when(summary.waiting > 0, `${String(summary.waiting)} wait in ${outbox}: ${next}`)
-      const [corrupt, evicted] = [stored.corrupt(), stored.evicted()]
-      const deadCount = summary.rejected + summary.expired + corrupt
-      const damaged = corrupt === 0 ? '' : `, ${String(corrupt)} of them damaged records`
-      const gone = evicted === 0 ? '' : `; ${String(evicted)} of the oldest were removed to make room`
-      const list = `see headrace dead ls --outbox ${outbox}`
-      when(deadCount > 0, `${String(deadCount)} dead letters are in ${outbox}${damaged}${gone}: ${list}`)
-    }
-    const [file, written, failure] = [String(job.dead), dead?.count() ?? 0, dead?.failure()]
-    const missing = `${String(lost - written)} events are not in it`
-    when(failure !== undefined, `--dead '${file}' could not be written: ${String(failure)}; ${missing}`)
-    const again = `send them again with: headrace ${job.command} ${file} …`
-    when(written > 0, `${String(written)} not delivered, now in ${file}; ${again}`)
-  }
-
-  const summaryNow = (): Summary => summaryOf(refused, target.stats())
-
-  if (input.isKeyboard) note('reading events from the keyboard, one JSON object a line; Ctrl-D ends')
-  stop.gently.addEventListener('abort', () => {
-    err.line(STOPPING)
-    ends.next()
-    void target.close({ timeout: job.grace })
-  })
-  const isDrawn = err.isTTY && output !== 'quiet' && !input.isKeyboard
-  const erase = isDrawn
-    ? drawProgress(terminal, () => ({ ...summaryNow(), share: input.share() }))
-    : undefined
   await Promise.race([toTheEnd(), aborted(stop.now)])
-  if (stop.now.aborted) for (const item of outstanding) handBack(item, 'abandoned: stopped at once')
-  erase?.()
+  if (stop.now.aborted) for (const item of outstanding) dead?.add(item, 'abandoned: stopped at once')
+  erase()
   await dead?.close()
 
   const summary = summaryNow()
@@ -374,19 +326,48 @@ export const forward = async (
     if (output !== 'json')
       note(`${url}  ${counted(delivered, 'request')} succeeded, ${String(failed)} failed${busy}`)
   }
-  if (output === 'json') out.line(toJson({ t: 'summary', ...summary, forgotten: stored?.evicted() }))
+  const evicted = (store?.stats().evictedDeadLetters ?? 0) - evictedBefore
+  const forgotten = store && evicted
+  if (output === 'json') out.line(toJson({ t: 'summary', ...summary, forgotten }))
   else note(showSummary(`read ${String(summary.read)}`, summary.refused, summary))
-  notes(summary)
-  const failure = out.failure()
-  if (failure !== undefined) note(`the output could not be written: ${failure}`)
-  stop.release()
-  const isFaulty = inputError !== undefined || dead?.failure() !== undefined || failure !== undefined
-  const ended = exitCodeOf(summary, !isAtEnd)
-  const code = isFaulty
-    ? FAULT
-    : ended === FINE && stored !== undefined && stored.corrupt() > 0
-      ? DEAD
-      : ended
+
+  const { accepted, delivered, rejected, expired, waiting, read } = summary
+  const { corrupt, isResumed, isAtEnd } = reading
+  const { count, failure } = dead?.written ?? { count: 0, failure: '' }
+  const lost = accepted - delivered
+  const deadCount = rejected + expired + corrupt
+  const folder = String(job.outbox)
+  const file = String(job.dead)
+  const isBroken = inputError !== undefined
+  const nothing = `the input holds ${isResumed ? 'nothing new' : 'no events'}`
+  const damaged = corrupt === 0 ? '' : `, ${String(corrupt)} of them damaged records`
+  const gone = evicted === 0 ? '' : `; ${String(evicted)} of the oldest were removed to make room`
+  const notes: ReadonlyArray<readonly [isTrue: boolean, sentence: string]> = [
+    [!isAtEnd && !isBroken, 'stopped: the input was not read to its end'],
+    [
+      read === 0 && !isBroken,
+      `${nothing},${store ? ` and nothing waited in ${folder},` : ''} so there was nothing to send`,
+    ],
+    [!store && !dead && lost > 0, `${String(lost)} not delivered; --dead FILE keeps them, to be sent again`],
+    [
+      store !== undefined && waiting > 0,
+      `${String(waiting)} wait in ${folder}: the same command delivers them, and reads on from here`,
+    ],
+    [
+      store !== undefined && deadCount > 0,
+      `${String(deadCount)} dead letters are in ${folder}${damaged}${gone}: see headrace dead ls --outbox ${folder}`,
+    ],
+    [
+      failure !== '',
+      `--dead '${file}' could not be written: ${failure}; ${String(lost - count)} events are not in it`,
+    ],
+    [
+      count > 0,
+      `${String(count)} not delivered, now in ${file}; send them again with: headrace ${job.command} ${file} …`,
+    ],
+  ]
+  for (const [isTrue, sentence] of notes) if (isTrue) note(sentence)
+  const code = isBroken || failure !== '' ? FAULT : exitCodeOf(summary, isAtEnd, corrupt)
   // Requests in flight would keep the process alive.
   if (stop.now.aborted) host.exit(code)
   return { code, summary }

@@ -5,7 +5,6 @@ import { open, realpath } from 'node:fs/promises'
 import { addAbortSignal } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { crc32 } from 'node:zlib'
-import { bimap } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { ndjson } from '../sources/ndjson.ts'
 import type { BadLine, Line } from '../sources/ndjson.ts'
@@ -34,56 +33,22 @@ export const markFromText = (text: string): Mark | undefined => {
 
 export interface Input {
   /** The whole path of a regular file, under which it is found again; undefined for pipes and stdin. */
-  readonly name: string | undefined
+  readonly name?: string
   /** Of the file or the pipe that is read. */
-  readonly stats: BigIntStats | undefined
-  /** The lines behind a mark, numbered as in the file; default from the first. To be called once. Aborting ends them. */
+  readonly stats?: BigIntStats | undefined
+  /** The lines behind a mark, numbered from 1; default from the first. To be called once. Aborting ends them. */
   readonly lines: (signal: AbortSignal, from?: Mark) => AsyncIterable<Either<BadLine, Line>>
-  /** The mark at the end of a line that was just read. To be asked in order. Undefined without a name. */
-  readonly markAt: (line: number) => Mark | undefined
+  /** The mark at the end of the line that was just read. */
+  readonly mark?: () => Mark
   /** Whether it still is the file in which a mark was made, with the same bytes before the mark. */
-  readonly has: (mark: Mark) => Promise<boolean>
+  readonly has?: (mark: Mark) => Promise<boolean>
   /** How much was read, from 0 to 1; undefined if the size is not known. */
-  readonly share: () => number | undefined
+  readonly share?: () => number
   readonly isKeyboard: boolean
 }
 
 const WINDOW = 4_096
 const LINE_FEED = 0x0a
-
-/** Finds the ends of lines in chunks that pass by. Begins at a place in the file, with the bytes before it. */
-const marker = (inode: string, place: Pick<Mark, 'line' | 'offset'>, before: Buffer) => {
-  let bytes = before
-  /** The offset of the first of `bytes` in the file. */
-  let start = place.offset - before.length
-  let { line, offset: end } = place
-
-  const advance = (to: number): void => {
-    while (line < to) {
-      const at = bytes.indexOf(LINE_FEED, Math.max(0, end - start))
-      if (at === -1) return
-      line++
-      end = start + at + 1
-    }
-  }
-
-  return {
-    push: (chunk: Buffer): void => {
-      advance(Infinity)
-      const kept = bytes.subarray(-WINDOW)
-      start += bytes.length - kept.length
-      bytes = Buffer.concat([kept, chunk])
-    },
-    markAt: (wanted: number): Mark => {
-      advance(wanted)
-      // The last line may have no line break.
-      const offset = line === wanted ? end : start + bytes.length
-      const until = offset - start
-      const checksum = crc32(bytes.subarray(Math.max(0, until - WINDOW), until))
-      return { line, offset, inode, checksum, isEnd: false }
-    },
-  }
-}
 
 /** Up to 4,096 bytes before a place in a file. */
 const bytesBefore = async (path: string, offset: number): Promise<Buffer> =>
@@ -91,52 +56,55 @@ const bytesBefore = async (path: string, offset: number): Promise<Buffer> =>
     ? Buffer.alloc(0)
     : buffer(createReadStream(path, { start: Math.max(0, offset - WINDOW), end: offset - 1 }))
 
-const numbered = async function* (
-  lines: AsyncIterable<Either<BadLine, Line>>,
-  before: number,
-): AsyncGenerator<Either<BadLine, Line>> {
-  const shift = <A extends { readonly line: number }>(each: A): A => ({ ...each, line: each.line + before })
-  for await (const each of lines) yield bimap<BadLine, BadLine, Line, Line>(shift, shift)(each)
-}
-
 /** A pipe or stdin, which cannot be read again. */
 export const streamInput = (stream: Host['stdin'], stats?: BigIntStats): Input => ({
-  name: undefined,
   stats,
   lines: (signal) => ndjson(addAbortSignal(signal, stream)),
-  markAt: () => undefined,
-  has: () => Promise.resolve(false),
-  share: () => undefined,
   isKeyboard: stream.isTTY === true,
 })
 
 const fileInput = async (path: string, stats: BigIntStats): Promise<Input> => {
   const inode = String(stats.ino)
   const size = Number(stats.size)
-  let read = 0
-  let marks = marker(inode, { line: 0, offset: 0 }, Buffer.alloc(0))
+  let [line, offset] = [0, 0]
+  /** The bytes that are being read and those before them; the line ends before `end`. */
+  let bytes = Buffer.alloc(0)
+  let end = 0
 
-  const chunks = async function* (signal: AbortSignal, from: Mark | undefined): AsyncGenerator<Buffer> {
-    const start = from?.offset ?? 0
-    if (from !== undefined) marks = marker(inode, from, await bytesBefore(path, start))
-    const stream = createReadStream(path, { start })
+  /** Gives one line at a time, so that the place is known when the reader has a line. */
+  const pieces = async function* (signal: AbortSignal, from: Mark | undefined): AsyncGenerator<Buffer> {
+    if (from !== undefined) {
+      ;({ line, offset } = from)
+      bytes = Buffer.from(await bytesBefore(path, offset))
+    }
+    const stream = createReadStream(path, { start: offset })
     // Chunks are bytes: no encoding was set.
     for await (const chunk of addAbortSignal(signal, stream) as AsyncIterable<Buffer>) {
-      read = start + stream.bytesRead
-      marks.push(chunk)
-      yield chunk
+      bytes = Buffer.concat([bytes.subarray(-WINDOW), chunk])
+      end = bytes.length - chunk.length
+      while (end < bytes.length) {
+        const start = end
+        const lineFeed = bytes.indexOf(LINE_FEED, start)
+        if (lineFeed !== -1) line++
+        end = lineFeed === -1 ? bytes.length : lineFeed + 1
+        offset += end - start
+        yield bytes.subarray(start, end)
+      }
     }
   }
   return {
     name: await realpath(path),
     stats,
-    lines: (signal, from) => numbered(ndjson(chunks(signal, from)), from?.line ?? 0),
-    markAt: (line) => marks.markAt(line),
+    lines: (signal, from) => ndjson(pieces(signal, from)),
+    mark: () => {
+      const checksum = crc32(bytes.subarray(Math.max(0, end - WINDOW), end))
+      return { line, offset, inode, checksum, isEnd: false }
+    },
     has: async (mark) =>
       mark.inode === inode &&
       mark.offset <= size &&
       crc32(await bytesBefore(path, mark.offset)) === mark.checksum,
-    share: () => (size > 0 ? Math.min(1, read / size) : undefined),
+    share: () => Math.min(1, size === 0 ? 1 : offset / size),
     isKeyboard: false,
   }
 }

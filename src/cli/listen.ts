@@ -1,50 +1,31 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { buffer } from 'node:stream/consumers'
 import { systemClock, systemRandom } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
 import { verifyRaw } from '../signing/verify.ts'
 import { lineFile } from '../sink/ndjson.ts'
 import type { ListenOptions } from './flags.ts'
-import { argumentOf, port } from './options.ts'
-import { serve } from './server.ts'
 import { plain, toJson, whyNot } from './report.ts'
+import { serve } from './server.ts'
 import { FAULT, FINE, aborted, stopSignals } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
-const VERDICTS = {
-  authentic: ['green', 'authentic'],
-  notAuthentic: ['red', 'not authentic'],
-  notChecked: ['yellow', 'not checked'],
-} as const
-
 /** Whether a request was signed with the secret: over the bytes as they arrived. If not, `why` says what to do. */
-const judge = (
-  secret: ListenOptions['secret'],
-  body: Buffer,
-  signature: unknown,
-): { readonly verdict: keyof typeof VERDICTS; readonly why?: string } => {
-  if (secret !== undefined) {
-    const result = verifyRaw(secret, body, typeof signature === 'string' ? signature : undefined)
-    if (result._tag === 'Right') return { verdict: 'authentic' }
-    return { verdict: 'notAuthentic', why: result.left.explanation }
+const judge = (secret: ListenOptions['secret'], body: Buffer, signature: unknown) => {
+  if (secret === undefined) {
+    const remedy = 'it is signed, and no secret was given: give --secret-env to verify it'
+    const why = signature === undefined ? 'it is not signed' : remedy
+    return { key: 'notChecked', verdict: 'not checked', colour: 'yellow', why } as const
   }
-  const isSigned = signature !== undefined
-  const remedy = 'it is signed, and no secret was given: give --secret-env to verify it'
-  return { verdict: 'notChecked', why: isSigned ? remedy : 'it is not signed' }
-}
-
-/** Longer than any webhook body of headrace; other senders may post here, too. */
-const MAX_BODY = 1_048_576
-
-/** Undefined for a longer body, which is read to its end so that the sender reads the answer. */
-const readBody = async (request: IncomingMessage): Promise<Buffer | undefined> => {
-  const chunks: Buffer[] = []
-  let size = 0
-  // Chunks are bytes: no encoding was set.
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size <= MAX_BODY) chunks.push(chunk)
-  }
-  return size <= MAX_BODY ? Buffer.concat(chunks) : undefined
+  const result = verifyRaw(secret, body, typeof signature === 'string' ? signature : undefined)
+  return result._tag === 'Right'
+    ? ({ key: 'authentic', verdict: 'authentic', colour: 'green', why: undefined } as const)
+    : ({
+        key: 'notAuthentic',
+        verdict: 'not authentic',
+        colour: 'red',
+        why: result.left.explanation,
+      } as const)
 }
 
 /** The type and the message id in a body, if there are any. */
@@ -83,56 +64,46 @@ export const listenCommand = async (
       err.line(`headrace listen: --out could not be written: ${whyNot(error)}`)
     })
 
-  const take = (path: string, body: Buffer, signature: unknown): number => {
-    const { verdict, why } = judge(secret, body, signature)
-    const isForged = verdict === 'notAuthentic'
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (request.method !== 'POST') {
+      response.writeHead(405, { Allow: 'POST' }).end()
+      return
+    }
+    const body = await buffer(request)
+    // A query may hold a credential.
+    const [path = '/'] = (request.url ?? '/').split('?')
+    const { key, verdict, colour, why } = judge(secret, body, request.headers['x-signature'])
+    const isForged = key === 'notAuthentic'
     const status = systemRandom() < fail ? 503 : isForged ? 401 : respond
     counts.requests++
-    counts[verdict]++
-    const [colour, words] = VERDICTS[verdict]
+    counts[key]++
     const { type, id } = eventIn(body)
     const bytes = body.length
     if (output === 'json')
-      out.line(
-        toJson({ t: 'request', n: counts.requests, path, type, id, bytes, verdict: words, why, status }),
-      )
+      out.line(toJson({ t: 'request', n: counts.requests, path, type, id, bytes, verdict, why, status }))
     if (output === 'lines') {
       const event = `${plain(type ?? '-')} ${plain(id ?? '-')}`
-      const how = `${String(bytes)} bytes  answered ${String(status)}${isForged ? `  ${String(why)}` : ''}`
-      out.line(`${out.paint(colour, words.padEnd(13))} POST ${plain(path)}  ${event}  ${how}`)
+      const how = `${String(bytes)} bytes  answered ${String(status)}${isForged ? `  ${why}` : ''}`
+      out.line(`${out.paint(colour, verdict.padEnd(13))} POST ${plain(path)}  ${event}  ${how}`)
     }
     if (status < 300 && !isForged) keep(body)
-    return status
+    const cancel = systemClock.schedule(delay, () => response.writeHead(status).end())
+    response.once('close', () => {
+      cancel()
+      if (++answered === once) ended.abort()
+    })
   }
 
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const body = await readBody(request)
-    // A query may hold a credential.
-    const [path = '/'] = (request.url ?? '/').split('?')
-    if (request.method !== 'POST') response.writeHead(405, { Allow: 'POST' }).end()
-    else if (body === undefined) response.writeHead(413).end()
-    else {
-      const status = take(path, body, request.headers['x-signature'])
-      const cancel = systemClock.schedule(delay, () => response.writeHead(status).end())
-      response.once('close', () => {
-        cancel()
-        if (++answered === once) ended.abort()
-      })
-    }
-  }
-
-  const server = await serve('127.0.0.1', argumentOf('PORT', portText, port), (request, response) => {
+  const { server, origin } = await serve('127.0.0.1', portText, (request, response) => {
     // A request that breaks off was never received.
     answer(request, response).catch(() => undefined)
   })
-  const stop = stopSignals(host)
-  const end = AbortSignal.any([stop.gently, out.gone, ended.signal])
-  const url = `${server.origin}/`
+  const url = `${origin}/`
   out.line(output === 'json' ? toJson({ t: 'ready', url }) : `ready ${url}`)
-  await aborted(end)
+  await aborted(AbortSignal.any([stopSignals(host).gently, out.gone, ended.signal]))
   server.close()
+  server.closeAllConnections()
   await new Promise<void>((resolve) => (file === undefined ? resolve() : file.end(resolve)))
-  stop.release()
   const { requests, authentic, notAuthentic, notChecked } = counts
   const checked = `authentic ${String(authentic)} · not authentic ${String(notAuthentic)}`
   if (output === 'json') out.line(toJson({ t: 'summary', ...counts }))

@@ -1,7 +1,9 @@
 /** The command line: names, help, and how commands are run. A command is loaded when it is called. */
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
+import { nextTurn } from '../core/clock.ts'
 import { messageOf } from '../core/failure.ts'
+import { OutboxError } from '../outbox/lmdb/contract.ts'
 import * as Flags from './flags.ts'
 import { TEXTS } from './help.ts'
 import { UsageError, valuesOf } from './options.ts'
@@ -125,11 +127,19 @@ export const run = async (argv: ReadonlyArray<string>, host: Host = process): Pr
   const plain = terminalOf(host, 'never')
   const command = program(async (name, action) => {
     const { color = 'auto' } = command.opts<{ readonly color?: Colours }>()
+    const terminal = terminalOf(host, color)
+    const say = (sentence: string): void => plain.err.line(`headrace ${name}: ${sentence}`)
     try {
-      code = await action(terminalOf(host, color))
+      code = await action(terminal)
+      // A failed write is told a turn later.
+      await new Promise<void>(nextTurn)
+      const { gone } = terminal.out
+      if (!gone.aborted || gone.reason === 'EPIPE') return
+      say(`the output could not be written: ${String(gone.reason)}`)
+      code = FAULT
     } catch (error) {
-      if (!(error instanceof UsageError)) throw error
-      for (const sentence of error.sentences) plain.err.line(`headrace ${name}: ${sentence}`)
+      if (!(error instanceof UsageError || error instanceof OutboxError)) throw error
+      for (const sentence of error instanceof UsageError ? error.sentences : [error.message]) say(sentence)
       code = USAGE
     }
   })

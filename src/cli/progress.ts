@@ -1,37 +1,54 @@
+/** The line below the others on a screen: how far a command is, and how long it may still take to stop. */
 import { systemClock } from '../core/clock.ts'
-import type { Cancel } from '../core/clock.ts'
+import type { Cancel, Clock } from '../core/clock.ts'
+import { showMillis } from './report.ts'
 import type { Summary } from './report.ts'
 import type { Terminal } from './terminal.ts'
 
-/** What a progress bar shows. */
-interface Progress extends Summary {
-  /** How much of the input was read, from 0 to 1; undefined if its end is not known. */
-  readonly share: number | undefined
-}
-
-const CLEARED_LINE = '\r\u001b[K'
-const WIDTH = 24
-
-const lineOf = ({ share, accepted, waiting, delivered, rejected, expired }: Progress): string => {
-  const ended = accepted === 0 ? 1 : (accepted - waiting) / accepted
-  const bar = '='.repeat(Math.round((share ?? 0) * ended * WIDTH)).padEnd(WIDTH, '-')
-  const text = `${String(delivered)} delivered, ${String(waiting)} waiting, ${String(rejected + expired)} dead`
-  return share === undefined ? text : `[${bar}] ${text}`
-}
-
-/** Draws a progress bar on the last line of stderr; lines can be written above it. Answers how to remove it. */
-export const drawProgress = ({ host: { stderr }, overlay }: Terminal, read: () => Progress): (() => void) => {
-  const erase = (): void => void stderr.write(CLEARED_LINE)
+const redrawn = ({ draw }: Terminal, periodMs: number, text: () => string, clock: Clock): Cancel => {
   let cancel: Cancel
-  const draw = (): void => {
-    stderr.write(CLEARED_LINE + lineOf(read()).slice(0, (stderr.columns ?? 80) - 1))
-    cancel = systemClock.schedule(125, draw)
+  const redraw = (): void => {
+    draw(text())
+    cancel = clock.schedule(periodMs, redraw)
   }
-  overlay(erase)
-  draw()
+  redraw()
   return () => {
     cancel()
-    overlay(undefined)
-    erase()
+    draw('')
   }
+}
+
+const WIDTH = 24
+
+/** Draws what `read` answers, and a bar if the share of the input that was read is known. Answers how to remove it. */
+export const drawProgress = (
+  terminal: Terminal,
+  read: () => Summary,
+  share: (() => number) | undefined,
+): Cancel => {
+  const text = (): string => {
+    const { accepted, waiting, delivered, rejected, expired } = read()
+    const counts = `${String(delivered)} delivered, ${String(waiting)} waiting, ${String(rejected + expired)} dead`
+    if (share === undefined) return counts
+    const ended = accepted === 0 ? 1 : (accepted - waiting) / accepted
+    return `[${'='.repeat(Math.round(share() * ended * WIDTH)).padEnd(WIDTH, '-')}] ${counts}`
+  }
+  return redrawn(terminal, 125, text, systemClock)
+}
+
+/** Says that a command is stopping: counts down on a screen, and is one line elsewhere. Answers how to remove it. */
+export const drawStopping = (
+  terminal: Terminal,
+  limitMs: number,
+  waiting: () => number,
+  clock: Clock = systemClock,
+): Cancel => {
+  const endAt = clock.monotonic() + limitMs
+  const text = (): string => {
+    const left = showMillis(Math.ceil(Math.max(0, endAt - clock.monotonic()) / 1_000) * 1_000)
+    return `Stopping: ${String(waiting())} waiting, at most ${left}. Press Ctrl-C again to quit now.`
+  }
+  if (terminal.err.isTTY) return redrawn(terminal, 1_000, text, clock)
+  terminal.err.line(`headrace: ${text()}`)
+  return () => undefined
 }

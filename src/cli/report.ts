@@ -14,7 +14,7 @@ import type { LogEvent } from '../log/logEvent.ts'
 import type { BadLine } from '../sources/ndjson.ts'
 import type { Output } from './options.ts'
 import { DEAD, FINE, NOTHING, REFUSED, STOPPED } from './terminal.ts'
-import type { Outlet, Style, Terminal } from './terminal.ts'
+import type { Paint, Style, Terminal } from './terminal.ts'
 
 /** Which event a report is about. */
 export interface Subject {
@@ -57,8 +57,6 @@ export interface Summary extends Totals {
   readonly refused: number
 }
 
-const ENDS = ['delivered', 'rejected', 'expired', 'dropped', 'abandoned', 'waiting'] as const
-
 export const summaryOf = (refused: number, totals: Totals): Summary => {
   const { accepted, delivered, rejected, expired, dropped, abandoned, waiting } = totals
   const read = refused + accepted
@@ -67,17 +65,26 @@ export const summaryOf = (refused: number, totals: Totals): Summary => {
 
 /** One line without zeros: `read 22 (2 refused) · delivered 20`. */
 export const showSummary = (first: string, refused: number, totals: Totals): string => {
-  const ends = ENDS.filter((end) => totals[end] > 0).map((end) => `${end} ${String(totals[end])}`)
+  const { delivered, rejected, expired, dropped, abandoned, waiting } = totals
+  const ends = Object.entries({ delivered, rejected, expired, dropped, abandoned, waiting })
+    .filter(([, count]) => count > 0)
+    .map(([end, count]) => `${end} ${String(count)}`)
   return [refused === 0 ? first : `${first} (${String(refused)} refused)`, ...ends].join(' · ')
 }
 
-/** The exit code of `send` and `batch`. `cut`: reading stopped before the end of the input. */
-export const exitCodeOf = (summary: Summary, cut: boolean): number => {
-  const { accepted, delivered, rejected, expired, dropped, abandoned, waiting, refused } = summary
-  if (accepted > 0 && delivered === 0) return NOTHING
-  if (cut || abandoned + waiting > 0) return STOPPED
-  if (rejected + expired + dropped > 0) return DEAD
-  return refused > 0 ? REFUSED : FINE
+/** What the ends of events say about the exit code. */
+export const endCodeOf = ({ rejected, expired, dropped, abandoned, waiting }: Totals): number => {
+  if (abandoned + waiting > 0) return STOPPED
+  return rejected + expired + dropped > 0 ? DEAD : FINE
+}
+
+/** The exit code of `send` and `batch`. */
+export const exitCodeOf = (summary: Summary, isAtEnd: boolean, corrupt = 0): number => {
+  if (summary.accepted > 0 && summary.delivered === 0) return NOTHING
+  if (!isAtEnd) return STOPPED
+  const code = endCodeOf(summary)
+  if (code === FINE && corrupt > 0) return DEAD
+  return code === FINE && summary.refused > 0 ? REFUSED : code
 }
 
 /** The causes of a failure, URL by URL. */
@@ -112,19 +119,17 @@ export interface Ending {
   readonly causes: ReadonlyArray<Cause>
 }
 
-const whyEnded = (outcome: Exclude<Outcome<unknown>, { _tag: 'Delivered' }>): ReadonlyArray<Cause> => {
-  if (outcome._tag === 'Dropped') return [{ reason: outcome.reason }]
-  const failure = outcome._tag === 'Abandoned' ? outcome.lastFailure : outcome.failure
-  return failure === undefined ? [] : causesOf(failure)
-}
-
 export const endingOf = (outcome: Outcome<unknown>): Ending => {
   // The type of `toLowerCase` is any text.
   const word = outcome._tag.toLowerCase() as Ending['outcome']
   const head = { t: 'outcome', outcome: word, n: outcome.attempts } as const
-  if (outcome._tag !== 'Delivered') return { ...head, causes: whyEnded(outcome) }
-  const { sink: url, status } = outcome.receipt
-  return { ...head, url, status, causes: [] }
+  if (outcome._tag === 'Delivered') {
+    const { sink: url, status } = outcome.receipt
+    return { ...head, url, status, causes: [] }
+  }
+  if (outcome._tag === 'Dropped') return { ...head, causes: [{ reason: outcome.reason }] }
+  const failure = outcome._tag === 'Abandoned' ? outcome.lastFailure : outcome.failure
+  return { ...head, causes: failure === undefined ? [] : causesOf(failure) }
 }
 
 /** Reports attempts, waits and ends. Undefined for other log events. Times are milliseconds, and `n` counts from 1. */
@@ -163,9 +168,8 @@ export const refusalReport = (line: number, refusal: BadLine | Refusal) => {
     ({ t: 'refused', line, reason, faults }) as const
   if (refusal._tag === 'Invalid') return refused('invalid', refusal.faults)
   if (refusal._tag === 'BadLine') return refused(refusal.reason, [{ path: '', message: refusal.detail }])
-  return refused(refusal._tag === 'TooLarge' ? 'tooLarge' : 'notTaken', [
-    { path: '', message: show(refusal) },
-  ])
+  const reason = refusal._tag === 'TooLarge' ? 'tooLarge' : 'notTaken'
+  return refused(reason, [{ path: '', message: show(refusal) }])
 }
 
 /** An error of the system in words: `no such file or directory`. */
@@ -180,29 +184,20 @@ export const plain = (text: string, maxLength = 80): string => {
   return shown.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '?')
 }
 
-/** A time for people: `12ms`, `1.2s`, `3m 20s`, `3h 59m`. */
+/** A time for people: `12ms`, `1.2s`, `3m`. */
 export const showMillis = (millis: number): string => {
   if (millis < 999.5) return `${String(Math.round(millis))}ms`
-  if (millis < 59_950) return `${String(Math.round(millis / 100) / 10)}s`
-  const seconds = Math.round(millis / 1_000)
-  const minutes = Math.floor(seconds / 60)
-  if (minutes < 60) return `${String(minutes)}m ${String(seconds % 60)}s`
-  return `${String(Math.floor(minutes / 60))}h ${String(minutes % 60)}m`
+  const seconds = millis / 1_000
+  return seconds < 120 ? `${String(Math.round(seconds * 10) / 10)}s` : `${String(Math.round(seconds / 60))}m`
 }
 
-const showCause = ({ reason, status, detail }: Cause, isShort: boolean): string => {
-  const what = status === undefined ? reason : String(status)
-  if (detail === undefined) return what
-  // `connection refused: nothing listens there` is `connection refused` in short.
-  if (isShort) return status === undefined ? (detail.split(/[:;] /)[0] ?? detail) : what
-  return `${what} (${detail})`
+const showCause = ({ url = '', reason, status, detail }: Cause): string => {
+  const what = `${url} ${String(status ?? reason)}`.trimStart()
+  return detail === undefined ? what : `${what} (${detail})`
 }
 
 /** Causes in one line: `http://a.example/hook 503; http://b.example/hook timeout (no verdict within 5000 ms)`. */
-export const showCauses = (causes: ReadonlyArray<Cause>, isShort = false): string =>
-  causes.map((cause) => `${cause.url ?? ''} ${showCause(cause, isShort)}`.trimStart()).join('; ')
-
-type Paint = Outlet['paint']
+export const showCauses = (causes: ReadonlyArray<Cause>): string => causes.map(showCause).join('; ')
 
 const COLOURS: Readonly<Record<string, Style>> = {
   delivered: 'green',
@@ -221,27 +216,26 @@ export const endingLine = (ending: Ending, what: string, paint: Paint): string =
   return `${wordOf(outcome, paint)} ${what}  ${how}${n <= 1 ? '' : `, after ${String(n)} attempts`}`
 }
 
+const lineText = (line: number): string => `line ${String(line).padEnd(4)}`
+
 const eventIn = ({ line, type, id, count }: Subject): string => {
-  const where = line === 0 ? 'earlier  ' : `line ${String(line).padEnd(4)}`
   const what = count === undefined ? `${plain(type).padEnd(8)} ${plain(id)}` : `batch of ${String(count)}`
-  return `${where} ${what}`
+  return `${line === 0 ? 'earlier  ' : lineText(line)} ${what}`
 }
 
 /** A line for people; its first word is the state of the event. Undefined for reports that are only for programs. */
 export const lineOf = (report: Report, paint: Paint): string | undefined => {
-  const ofLine = (word: string, line: number, text: string): string =>
-    `${wordOf(word, paint)} line ${String(line).padEnd(4)} ${plain(text, 2_000)}`
   switch (report.t) {
     case 'refused': {
-      const faults = report.faults.map(({ path, message }) => `${path} ${message}`.trimStart())
-      return ofLine('refused', report.line, faults.join('; '))
+      const faults = report.faults.map(({ path, message }) => `${path} ${message}`.trimStart()).join('; ')
+      return `${wordOf('refused', paint)} ${lineText(report.line)} ${plain(faults, 2_000)}`
     }
     case 'dropped': {
-      const keys = report.keys.join(', ')
-      return ofLine('left out', report.line, `${keys}: not a field of this kind of event (reported once)`)
+      const keys = plain(report.keys.join(', '), 2_000)
+      return `${wordOf('left out', paint)} ${lineText(report.line)} ${keys}: not a field of this kind of event (reported once)`
     }
     case 'waiting': {
-      const why = `attempt ${String(report.n)} failed: ${showCauses(report.causes, true)}`
+      const why = `attempt ${String(report.n)} failed: ${showCauses(report.causes)}`
       return `${wordOf('waiting', paint)} ${eventIn(report)}  ${why}; again in ${showMillis(report.ms)}`
     }
     case 'outcome':
@@ -251,13 +245,11 @@ export const lineOf = (report: Report, paint: Paint): string | undefined => {
   }
 }
 
-/** Writes reports: data to stdout, as lines or NDJSON; refused lines also to stderr, so that people see them when stdout is a file. */
-export const reporter =
-  ({ out, err }: Pick<Terminal, 'out' | 'err'>, output: Output): ((report: Report) => void) =>
-  (report) => {
-    if (output === 'json') out.line(toJson(report))
-    const outlet = report.t === 'refused' || report.t === 'dropped' ? err : out
-    if (outlet === out && output !== 'lines') return
-    const line = lineOf(report, outlet.paint)
-    if (line !== undefined) outlet.line(line)
-  }
+/** Writes a report: data to stdout, as a line or NDJSON; a refused line also to stderr, so that people see it when stdout is a file. */
+export const writeReport = ({ out, err }: Terminal, output: Output, report: Report): void => {
+  if (output === 'json') out.line(toJson(report))
+  const outlet = report.t === 'refused' || report.t === 'dropped' ? err : out
+  if (outlet === out && output !== 'lines') return
+  const line = lineOf(report, outlet.paint)
+  if (line !== undefined) outlet.line(line)
+}

@@ -5,6 +5,7 @@ import { styleText } from 'node:util'
 import type { Environment } from './options.ts'
 
 export type Style = 'red' | 'green' | 'yellow' | 'bold'
+export type Paint = (style: Style, text: string) => string
 
 /** When there are colours. */
 export type Colours = 'auto' | 'always' | 'never'
@@ -19,7 +20,6 @@ export interface Host {
   readonly stderr: Screen
   readonly env: Environment
   readonly on: (signal: Signal, listener: () => void) => unknown
-  readonly off: (signal: Signal, listener: () => void) => unknown
   readonly exit: (code: number) => unknown
 }
 
@@ -28,43 +28,45 @@ export interface Outlet {
   readonly isTTY: boolean
   /** Writes one line; nothing when the reader has gone. */
   readonly line: (text: string) => void
-  readonly paint: (style: Style, text: string) => string
+  readonly paint: Paint
   /** Resolves when the reader has taken what was written, or has gone. */
   readonly caughtUp: () => Promise<void>
-  /** Aborted when nothing can be written any more. */
+  /** Aborted when nothing can be written any more. The reason is the system's code; `EPIPE` if the reader has closed the pipe. */
   readonly gone: AbortSignal
-  /** The system's code for a failed write; undefined if the reader has just closed the pipe. */
-  readonly failure: () => string | undefined
 }
 
 export interface Terminal {
   readonly host: Host
   readonly out: Outlet
   readonly err: Outlet
-  /** While a progress bar is on the last line of the screen, `erase` is called before a line is written. */
-  readonly overlay: (erase: (() => void) | undefined) => void
+  /** Keeps a text below the last line of a screen, in place of the one before. An empty one removes it. */
+  readonly draw: (text: string) => void
 }
 
+const CLEARED_LINE = '\r\u001b[K'
+
 export const terminalOf = (host: Host, colours: Colours): Terminal => {
-  let erase: (() => void) | undefined
+  const { stdout, stderr, env } = host
+  let drawn = ''
+  const draw = (text: string): void => {
+    if (text !== drawn) stderr.write(CLEARED_LINE + text)
+    drawn = text
+  }
 
   const outletOf = (stream: Screen): Outlet => {
     const isTTY = stream.isTTY === true
-    const isAuto = isTTY && (host.env['NO_COLOR'] ?? '') === '' && host.env['TERM'] !== 'dumb'
+    const isAuto = isTTY && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
     const coloured = colours === 'auto' ? isAuto : colours === 'always'
     const gone = new AbortController()
-    let failure: string | undefined
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      const code = error.code ?? error.name
-      if (code !== 'EPIPE') failure ??= code
-      gone.abort()
-    })
+    stream.on('error', ({ code, name }: NodeJS.ErrnoException) => gone.abort(code ?? name))
     return {
       isTTY,
       line: (text) => {
         if (gone.signal.aborted) return
-        if (isTTY) erase?.()
+        const below = isTTY ? drawn : ''
+        if (below !== '') draw('')
         stream.write(`${text}\n`)
+        if (below !== '') draw(below)
       },
       paint: (style, text) => (coloured ? styleText(style, text, { validateStream: false }) : text),
       caughtUp: async () => {
@@ -72,17 +74,14 @@ export const terminalOf = (host: Host, colours: Colours): Terminal => {
           await once(stream, 'drain', { signal: gone.signal }).catch(() => undefined)
       },
       gone: gone.signal,
-      failure: () => failure,
     }
   }
 
   return {
     host,
-    out: outletOf(host.stdout),
-    err: outletOf(host.stderr),
-    overlay: (next) => {
-      erase = next
-    },
+    out: outletOf(stdout),
+    err: outletOf(stderr),
+    draw: (text) => draw(text.slice(0, (stderr.columns ?? 80) - 1)),
   }
 }
 
@@ -93,29 +92,17 @@ export const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve())
   })
 
-/** Ctrl-C or SIGTERM: the first ends a command in good order, the second at once. */
-export interface Stop {
-  readonly gently: AbortSignal
-  readonly now: AbortSignal
-  /** Stops listening: a signal then ends the process, as it does by default. */
-  readonly release: () => void
-}
-
-export const STOPPING = 'headrace: Stopping: waiting for requests in flight. Press Ctrl-C again to quit now.'
-
-export const stopSignals = (host: Host): Stop => {
+/** Ctrl-C or SIGTERM: the first ends a command in good order, the second ends it now, the third ends the process. */
+export const stopSignals = (host: Host): { readonly gently: AbortSignal; readonly now: AbortSignal } => {
   const gently = new AbortController()
   const now = new AbortController()
-  const signals = ['SIGINT', 'SIGTERM'] as const
-  const onSignal = (): void => (gently.signal.aborted ? now : gently).abort()
-  for (const signal of signals) host.on(signal, onSignal)
-  return {
-    gently: gently.signal,
-    now: now.signal,
-    release: () => {
-      for (const signal of signals) host.off(signal, onSignal)
-    },
+  const onSignal = (): void => {
+    if (now.signal.aborted) host.exit(STOPPED)
+    else (gently.signal.aborted ? now : gently).abort()
   }
+  host.on('SIGINT', onSignal)
+  host.on('SIGTERM', onSignal)
+  return { gently: gently.signal, now: now.signal }
 }
 
 // Exit codes, as the help of each command explains them.

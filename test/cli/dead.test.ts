@@ -161,7 +161,10 @@ it('writes nothing with --output quiet, and ends when the reader of stdout has g
   )
   expect(await listing.ended).toMatchObject({ code: 0 })
   const full = await headrace(['dead', 'redrive', '--outbox', path], { stdout: failing('ENOSPC') })
-  expect([full.code, full.stderr]).toEqual([1, 'headrace dead: the output could not be written: ENOSPC\n'])
+  expect([full.code, full.stderr]).toEqual([
+    1,
+    'headrace dead redrive: the output could not be written: ENOSPC\n',
+  ])
 })
 
 it('makes no folder, and opens no other one', async () => {

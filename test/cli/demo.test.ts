@@ -12,7 +12,7 @@ describe('the demo', () => {
     expect(stderr).toContain('refused    line 10   userId must be a string, not a number\n')
     expect(stderr).toContain('refused    line 31   not JSON: expected a comma or } at character 66\n')
     expect(stderr).toContain('headrace: read 62 (2 refused) · delivered 59 · rejected 1\n')
-    expect(stdout).toMatch(/\nwaiting .*flaky 503; slow no verdict within 500 ms; again in/)
+    expect(stdout).toMatch(/\nwaiting .*flaky 503; slow timeout \(no verdict within 500 ms\); again in/)
     expect(stdout).toMatch(/\ndelivered .* after [23] attempts\n/)
     expect(stdout).toMatch(/\nrejected .*flaky 422; slow 422/)
     for (const word of ['validate', 'sign', 'fan out', 'retry', 'give up', 'account'])

@@ -1,20 +1,24 @@
 import { left } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
+import { writeFileSync } from 'node:fs'
 import { PassThrough, Readable } from 'node:stream'
 import { expect, it } from 'vitest'
 import { forward, type Job } from '../../src/cli/forward.ts'
-import { streamInput } from '../../src/cli/input.ts'
+import { openInput, streamInput } from '../../src/cli/input.ts'
 import type { Report } from '../../src/cli/report.ts'
 import { toWebhooks } from '../../src/cli/send.ts'
 import { terminalOf } from '../../src/cli/terminal.ts'
 import { notStored } from '../../src/core/refusal.ts'
+import { payloadCodec } from '../../src/destination/record.ts'
+import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { limitRetries } from '../../src/policy/retryPolicy.ts'
-import { hostOf, receiverOf, track } from './inProcess.ts'
+import { hostOf, receiverOf, scratch, track } from './inProcess.ts'
 
 /** A run over these lines, to a receiver that answers with the status that the event is named after. */
 const running = async (
   lines: AsyncIterable<string> | ReadonlyArray<string>,
-  { maxBytes = 268_435_456, ...more }: Partial<Job> & { readonly maxBytes?: number } = {},
+  more: Partial<Job> = {},
+  maxBytes = 268_435_456,
 ) => {
   const receiver = await receiverOf(({ body }) => ({
     do: 'status',
@@ -28,8 +32,8 @@ const running = async (
     {
       command: 'send',
       input: streamInput(Readable.from(lines)),
-      open: toWebhooks(settings, { retry: limitRetries(0), maxBytes }, 50),
-      grace: 0,
+      open: toWebhooks(settings, { retry: limitRetries(0), maxBytes, maxCount: 50 }),
+      ...{ maxWaiting: 50, timeout: 5_000, grace: 0 },
       output: 'lines',
       onReport: (report) => void reports.push(report),
       ...more,
@@ -81,15 +85,13 @@ it('waits for room in bytes, where there is room in count', async () => {
   const events = Array.from({ length: 20 }, (_, at) => track('200', { messageId: `m${at}` }))
   let most = 0
   let begun = 0
-  const { summary } = await running(events, {
-    // One body has some 150 bytes, so one fits and two do not.
-    maxBytes: 250,
-    onReport: ({ t }) => {
-      if (t === 'attempt') begun++
-      if (t === 'outcome') begun--
-      most = Math.max(most, begun)
-    },
-  })
+  const onReport = ({ t }: Report): void => {
+    if (t === 'attempt') begun++
+    if (t === 'outcome') begun--
+    most = Math.max(most, begun)
+  }
+  // One body has some 150 bytes, so one fits and two do not.
+  const { summary } = await running(events, { onReport }, 250)
   expect(summary).toMatchObject({ delivered: 20, refused: 0 })
   expect(most).toBe(1)
 })
@@ -106,29 +108,27 @@ it('delivers what it has when its input fails, and says why', async () => {
 
 it('reads no further when the store fails, so that the same command goes on from there', async () => {
   const { url } = await receiverOf()
-  const open = toWebhooks({ webhooks: [{ url }] }, {}, 50)
+  const open = toWebhooks({ webhooks: [{ url }] }, {})
+  const folder = scratch()
+  const [path, file] = [`${folder}/outbox`, `${folder}/events`]
+  writeFileSync(file, track('200').repeat(1_000))
   let offers = 0
-  let isFinished = false
-  const lines = Array.from({ length: 1_000 }, () => track('200'))
-  const { code, summary, stderr } = await running(lines, {
-    open: (onEvent, reading) => {
-      const target = open(onEvent, reading)
+  const { code, summary, stderr } = await running([], {
+    input: await openInput(file, hostOf()),
+    outbox: path,
+    open: (onEvent, outbox) => {
+      const target = open(onEvent, outbox)
       return {
         ...target,
         offer: (value) => (++offers > 3 ? left(notStored(value, 'no room')) : target.offer(value)),
-        stored: {
-          bookmark: () => undefined,
-          finish: async () => {
-            isFinished = true
-          },
-          evicted: () => 0,
-          corrupt: () => 0,
-        },
       }
     },
   })
   expect(summary).toMatchObject({ accepted: 3, delivered: 3, refused: offers - 3 })
   expect(stderr.match(/not read to its end: .* no room/g)).toHaveLength(1)
   expect(offers).toBeLessThan(400)
-  expect([code, isFinished]).toEqual([1, false])
+  expect(code).toBe(1)
+  const store = lmdbOutbox({ path, codec: payloadCodec })
+  expect(store.bookmark(file)).toMatch(/^3 \d+ \d+ \d+$/)
+  await store.close()
 })

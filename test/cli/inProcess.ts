@@ -60,7 +60,6 @@ export const hostOf = (given: Partial<Host> = {}): Host => ({
   stderr: new PassThrough(),
   env: {},
   on: () => undefined,
-  off: () => undefined,
   exit: () => undefined,
   ...given,
 })
@@ -71,15 +70,12 @@ export const start = (args: ReadonlyArray<string>, { env = {}, stdout }: Surroun
   const stdin = new PassThrough()
   const out = collected(new PassThrough())
   const err = collected(new PassThrough())
-  const exits: number[] = []
   const host = hostOf({
     stdin,
     stdout: stdout ?? out.stream,
     stderr: err.stream,
     env,
     on: (signal, listener) => signals.on(signal, listener),
-    off: (signal, listener) => signals.off(signal, listener),
-    exit: (code) => exits.push(code),
   })
   stdin.on('error', () => undefined)
   const signal = (name: 'SIGINT' | 'SIGTERM' = 'SIGINT'): void => {
@@ -97,7 +93,7 @@ export const start = (args: ReadonlyArray<string>, { env = {}, stdout }: Surroun
     signal()
     await ended
   })
-  return { stdin, stdout: out.stream, signal, ended, exits, says: out.matches, complains: err.matches }
+  return { stdin, stdout: out.stream, signal, ended, says: out.matches, complains: err.matches }
 }
 
 /** Runs the command to its end. */

@@ -97,10 +97,9 @@ describe('listen', () => {
     expect(readFileSync(out, 'utf8')).toBe(`${body}\n"two\\nlines"\n"{\\"a\\":\\n1}"\n`)
   })
 
-  it('takes POST and nothing too long', async () => {
-    const { url, post } = await opened([])
+  it('takes only POST', async () => {
+    const { url } = await opened([])
     expect((await fetch(url)).status).toBe(405)
-    expect(await post('/', 'x'.repeat(1_100_000))).toBe(413)
   })
 
   it('cannot have a port that is taken', async () => {

@@ -77,7 +77,7 @@ describe('what send prints, and its exit code', () => {
     const { url, received } = await picky()
     const input = A + track('B')
     const { code, stderr } = await headrace(['send', '--to', url], { stdout: failing('ENOSPC'), input })
-    expect(stderr).toContain('headrace: the output could not be written: ENOSPC\n')
+    expect(stderr).toContain('headrace send: the output could not be written: ENOSPC\n')
     expect([code, received.length]).toEqual([1, 2])
   })
 })
@@ -373,7 +373,7 @@ describe('Ctrl-C', () => {
       const { code, stderr } = await ended
       expect(code).toBe(7)
       expect(linesOf(stderr)).toEqual([
-        'headrace: Stopping: waiting for requests in flight. Press Ctrl-C again to quit now.',
+        'headrace: Stopping: 0 waiting, at most 15s. Press Ctrl-C again to quit now.',
         expect.stringContaining('1 request succeeded'),
         'headrace: read 1 · delivered 1',
         'headrace: stopped: the input was not read to its end',

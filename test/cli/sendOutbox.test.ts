@@ -52,7 +52,7 @@ describe('send --outbox', () => {
   it('says when the folder cannot be opened', async () => {
     const flags = ['--to', 'http://127.0.0.1:9/', '--outbox', '/dev/null/outbox']
     const { code, stderr } = await headrace(['send', ...flags])
-    expect(stderr).toMatch(/^headrace send: --outbox: /)
+    expect(stderr).toMatch(/^headrace send: the folder \/dev\/null\/outbox /)
     expect(code).toBe(2)
   })
 

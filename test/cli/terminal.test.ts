@@ -1,74 +1,88 @@
 import { PassThrough, Writable } from 'node:stream'
-import { describe, expect, it, test } from 'vitest'
+import { expect, it, test } from 'vitest'
+import { drawStopping } from '../../src/cli/progress.ts'
 import { terminalOf } from '../../src/cli/terminal.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { hostOf } from './inProcess.ts'
 
-describe('a terminal', () => {
-  const streams = (isTTY: boolean, env: Record<string, string> = {}) => {
-    const stdout = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY })
-    const stderr = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY })
-    return { ...hostOf({ env }), stdout, stderr }
-  }
+const streams = (isTTY: boolean, env: Record<string, string> = {}) => {
+  const stdout = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY })
+  const stderr = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY })
+  return { ...hostOf({ env }), stdout, stderr }
+}
 
-  test.each([
-    ['a screen', true, {}, 'auto', true],
-    ['a pipe', false, {}, 'auto', false],
-    ['NO_COLOR', true, { NO_COLOR: '1' }, 'auto', false],
-    ['an empty NO_COLOR', true, { NO_COLOR: '' }, 'auto', true],
-    ['a dumb screen', true, { TERM: 'dumb' }, 'auto', false],
-    ['--color always', false, { NO_COLOR: '1' }, 'always', true],
-    ['--color never', true, {}, 'never', false],
-  ] as const)('%s', (_, isTTY, env, colours, coloured) => {
-    const painted = terminalOf(streams(isTTY, env), colours).out.paint('red', 'x')
-    expect(painted).toBe(coloured ? '\u001b[31mx\u001b[39m' : 'x')
-  })
+test.each([
+  ['a screen', true, {}, 'auto', true],
+  ['a pipe', false, {}, 'auto', false],
+  ['NO_COLOR', true, { NO_COLOR: '1' }, 'auto', false],
+  ['an empty NO_COLOR', true, { NO_COLOR: '' }, 'auto', true],
+  ['a dumb screen', true, { TERM: 'dumb' }, 'auto', false],
+  ['--color always', false, { NO_COLOR: '1' }, 'always', true],
+  ['--color never', true, {}, 'never', false],
+] as const)('colours: %s', (_, isTTY, env, colours, coloured) => {
+  const painted = terminalOf(streams(isTTY, env), colours).out.paint('red', 'x')
+  expect(painted).toBe(coloured ? '\u001b[31mx\u001b[39m' : 'x')
+})
 
-  it('erases what is drawn on the last line before it writes there, and only there', () => {
-    const both = streams(true)
-    const terminal = terminalOf(both, 'never')
-    terminal.overlay(() => both.stdout.write('<erased>'))
-    terminal.out.line('a')
-    terminal.overlay(undefined)
-    terminal.out.line('b')
-    expect(both.stdout.read()).toBe('<erased>a\nb\n')
-    const piped = streams(false)
-    const quiet = terminalOf(piped, 'never')
-    quiet.overlay(() => piped.stdout.write('<erased>'))
-    quiet.out.line('a')
-    expect(piped.stdout.read()).toBe('a\n')
-  })
+test('a line is written above the text that is drawn on a screen', () => {
+  const host = streams(true)
+  const { draw, err } = terminalOf(host, 'never')
+  draw('drawn')
+  err.line('a')
+  draw('')
+  err.line('b')
+  expect(host.stderr.read()).toBe('\r\u001b[Kdrawn\r\u001b[Ka\n\r\u001b[Kdrawn\r\u001b[Kb\n')
+})
 
-  it('waits for its reader, and no longer for one that has gone', async () => {
-    let take = (): void => undefined
-    const slow = new Writable({
-      highWaterMark: 1,
-      write: (_chunk, _encoding, done) => {
-        take = done
-      },
-    })
-    const { out } = terminalOf(hostOf({ stdout: slow }), 'never')
-    await out.caughtUp()
-    out.line('a')
-    let caughtUp = false
-    const waiting = out.caughtUp().then(() => (caughtUp = true))
-    await Promise.resolve()
-    expect(caughtUp).toBe(false)
-    take()
-    await waiting
-    out.line('b')
-    const second = out.caughtUp()
-    slow.destroy(Object.assign(new Error('gone'), { code: 'EPIPE' }))
-    await second
-    out.line('into the void')
-    await out.caughtUp()
-    expect([out.gone.aborted, out.failure()]).toEqual([true, undefined])
-  })
+test('stopping counts down on a screen, and is one line elsewhere', async () => {
+  const clock = virtualClock()
+  const screen = streams(true)
+  let waiting = 3
+  const erase = drawStopping(terminalOf(screen, 'never'), 15_000, () => waiting, clock)
+  await clock.advance(1_000)
+  waiting = 1
+  await clock.advance(15_000)
+  erase()
+  await clock.advance(5_000)
+  const shown = String(screen.stderr.read()).split('\r\u001b[K').slice(1)
+  expect(shown.slice(0, 3)).toEqual([
+    'Stopping: 3 waiting, at most 15s. Press Ctrl-C again to quit now.',
+    'Stopping: 3 waiting, at most 14s. Press Ctrl-C again to quit now.',
+    'Stopping: 1 waiting, at most 13s. Press Ctrl-C again to quit now.',
+  ])
+  expect(shown.slice(-2)).toEqual(['Stopping: 1 waiting, at most 0ms. Press Ctrl-C again to quit now.', ''])
+  expect(clock.pending()).toBe(0)
 
-  it('remembers a failure that is not the reader’s right', async () => {
-    const host = streams(false)
-    const { out } = terminalOf(host, 'never')
-    host.stdout.destroy(Object.assign(new Error('full'), { code: 'ENOSPC' }))
-    await new Promise((resolve) => out.gone.addEventListener('abort', resolve))
-    expect(out.failure()).toBe('ENOSPC')
+  const pipe = streams(false)
+  drawStopping(terminalOf(pipe, 'never'), 15_000, () => 3, clock)
+  expect(clock.pending()).toBe(0)
+  expect(pipe.stderr.read()).toBe(
+    'headrace: Stopping: 3 waiting, at most 15s. Press Ctrl-C again to quit now.\n',
+  )
+})
+
+it('waits for its reader, and no longer for one that has gone', async () => {
+  let take = (): void => undefined
+  const slow = new Writable({
+    highWaterMark: 1,
+    write: (_chunk, _encoding, done) => {
+      take = done
+    },
   })
+  const { out } = terminalOf(hostOf({ stdout: slow }), 'never')
+  await out.caughtUp()
+  out.line('a')
+  let caughtUp = false
+  const waiting = out.caughtUp().then(() => (caughtUp = true))
+  await Promise.resolve()
+  expect(caughtUp).toBe(false)
+  take()
+  await waiting
+  out.line('b')
+  const second = out.caughtUp()
+  slow.destroy(Object.assign(new Error('gone'), { code: 'EPIPE' }))
+  await second
+  out.line('into the void')
+  await out.caughtUp()
+  expect(out.gone).toMatchObject({ aborted: true, reason: 'EPIPE' })
 })
