@@ -11,7 +11,7 @@ import type { SharedOptions } from '../destination/settings.ts'
 import { listeners } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { hot } from '../log/streams.ts'
-import { isStoredIn, outboxFault, OutboxError } from '../outbox/lmdb/contract.ts'
+import { isStoredIn, OutboxError } from '../outbox/lmdb/contract.ts'
 import type { Event } from '../event/event.ts'
 import { bodyOf } from '../event/payload.ts'
 import type { Payload } from '../event/payload.ts'
@@ -93,7 +93,7 @@ const openTargets = (
       for (const { destination } of opened) void destination.close({ timeout: 0 })
       if (!(error instanceof OutboxError)) throw error
       const { reason, path, message } = error
-      throw new OutboxError(outboxFault(reason, path, `destination ${JSON.stringify(name)}: ${message}`))
+      throw new OutboxError(reason, path, `destination ${JSON.stringify(name)}: ${message}`)
     }
   }
   return opened

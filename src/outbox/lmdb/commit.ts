@@ -19,6 +19,8 @@ interface Write {
 /** A transaction holds the event loop, so it has at most about this many items. */
 const MAX_ITEMS = 1_024
 
+const WAIT_FOR_ROOM = 'new items are refused until there is room'
+
 /** lmdb gives the cause in a promise of its own, which would be an unhandled rejection. */
 const causeOf = async (error: unknown): Promise<unknown> => {
   if (!(error instanceof Error) || !('commitError' in error)) return error
@@ -38,15 +40,13 @@ export const groupCommit = (store: Store) => {
   const stored = (): Counters => countersIn(store) ?? { ...NO_COUNTERS }
   let counters = stored()
   let running: Promise<void> | undefined
-  /** Writes of a failed transaction, each for a transaction of its own. */
+  /** Writes that end items, of a transaction that failed. */
   let again: ReadonlyArray<Write> = []
   let isEnded = false
 
   /** The writes for one transaction, collected when it starts. */
   const collect = (): ReadonlyArray<Write> => {
-    const [first, ...others] = again
-    again = others
-    if (first !== undefined) return [first]
+    if (again.length > 0) return again
     const writes: Write[] = []
     let isTight: boolean | undefined
     for (let items = 0; items < MAX_ITEMS;) {
@@ -55,12 +55,7 @@ export const groupCommit = (store: Store) => {
       items += write.count
       if (write.grows) isTight ??= (freeSpace(path) ?? Infinity) < RESERVED_SPACE
       if (!write.grows || isTight !== true) writes.push(write)
-      else
-        write.reject(
-          new Error(
-            `the disk of the outbox in ${path} is nearly full: new items are refused until there is room`,
-          ),
-        )
+      else write.reject(new Error(`the disk of the outbox in ${path} is nearly full: ${WAIT_FOR_ROOM}`))
     }
     return writes
   }
@@ -69,16 +64,13 @@ export const groupCommit = (store: Store) => {
   const commitNext = async (): Promise<void> => {
     const draft = { ...counters }
     let writes: ReadonlyArray<Write> = []
-    let answers: ReadonlyArray<() => void> = []
+    let synced: ReadonlyArray<() => unknown> = []
     try {
       // A child transaction, because only that is undone when something throws within.
       await env.childTransaction(() => {
         writes = collect()
-        answers = writes.map(({ apply, resolve }) => {
-          const synced = apply(draft)
-          return () => resolve(synced())
-        })
-        if (answers.length > 0) meta.putSync(COUNTERS_KEY, JSON.stringify(draft))
+        synced = writes.map(({ apply }) => apply(draft))
+        if (writes.length > 0) meta.putSync(COUNTERS_KEY, JSON.stringify(draft))
       })
       counters = draft
     } catch (thrown) {
@@ -86,15 +78,15 @@ export const groupCommit = (store: Store) => {
       // A commit that failed may still be on the disk.
       counters = stored()
       const error = new Error(`the outbox in ${path} could not write (is its disk full?): ${cause}`)
-      // What ends an item may still find room by itself.
-      const ending = writes.length > 1 ? writes.filter(({ grows }) => !grows) : []
-      for (const write of [...writes, ...again]) if (!ending.includes(write)) write.reject(error)
-      again = ending
+      // What ends items may still find room without what is new.
+      again = again.length > 0 ? [] : writes.filter(({ grows }) => !grows)
+      for (const write of writes) if (!again.includes(write)) write.reject(error)
       return
     } finally {
       env.resetReadTxn()
     }
-    for (const answer of answers) answer()
+    again = []
+    for (const [at, { resolve }] of writes.entries()) resolve(synced[at]?.())
   }
 
   const run = async (): Promise<void> => {

@@ -164,13 +164,6 @@ export interface OutboxFault {
   readonly message: string
 }
 
-export const outboxFault = (reason: OutboxReason, path: string, message: string): OutboxFault => ({
-  _tag: 'OutboxFault',
-  reason,
-  path,
-  message,
-})
-
 /** Thrown by `lmdbOutbox`. `code` and `reason` are stable. */
 export class OutboxError extends Error {
   override readonly name = 'OutboxError'
@@ -179,7 +172,7 @@ export class OutboxError extends Error {
   /** The folder. */
   readonly path: string
 
-  constructor({ reason, path, message }: OutboxFault) {
+  constructor(reason: OutboxReason, path: string, message: string) {
     super(message)
     this.reason = reason
     this.path = path

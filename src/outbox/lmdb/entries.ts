@@ -1,15 +1,32 @@
 /**
- * The items that wait in a store, in the order in which they are leased. The order is that of the trees: in memory are only those that are
- * leased, and the next few new ones.
+ * The items that wait in a store, in the order in which they are leased, and its dead letters. The order is that of the trees: in memory
+ * are only those that are leased, and the next new ones.
  *
  * @module
  */
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
 import { isDead } from '../../core/outcome.ts'
+import type { Outcome } from '../../core/outcome.ts'
 import { queue } from '../../core/queue.ts'
-import type { Ack, Entry, LeaseLimits, Nack } from '../outbox.ts'
+import { full } from '../../core/refusal.ts'
+import type { Full } from '../../core/refusal.ts'
+import { DEAD_PAGE, newEntry } from '../outbox.ts'
+import type { Ack, DeadLetter, DeadLetters, Entry, LeaseLimits, Nack } from '../outbox.ts'
 import type { Commits } from './commit.ts'
 import type { CorruptRecord, ItemCodec } from './contract.ts'
-import { aboutDead, aboutRetry, decodeEntry, encodeCorrupt, rawOf, sizeIn, withAbout } from './records.ts'
+import {
+  aboutDead,
+  aboutRetry,
+  decodeDeadLetter,
+  decodeEntry,
+  encodeCorrupt,
+  encodeRecord,
+  rawOf,
+  sizeIn,
+  withAbout,
+} from './records.ts'
+import { APPEND } from './store.ts'
 import type { Counters, RetryKey, Store } from './store.ts'
 
 /** Where the record of a leased entry is. */
@@ -23,14 +40,24 @@ interface Leased {
 }
 
 /** An entry that was never put back. */
-export interface Fresh<A> {
+interface Fresh<A> {
   readonly number: number
   readonly entry: Entry<A>
   readonly size: number
 }
 
-const MAX_AHEAD = 1_024
-const MAX_AHEAD_BYTES = 2 * 1_048_576
+/** An item to store. */
+export interface Offer<A> {
+  readonly item: A
+  readonly size: number
+  readonly text: string
+}
+
+const MAX_AHEAD = 8_192
+const MAX_AHEAD_BYTES = 8 * 1_048_576
+
+/** The number of dead letters that are read at once, and moved in one transaction. */
+const DEAD_CHUNK = 500
 
 /** A due time, or a first attempt, so far ahead was written with a wrong clock, and counts as now. */
 const FAR_MS = 25 * 24 * 3_600_000
@@ -60,16 +87,16 @@ const correctDueTimes = ({ env, retries }: Store, now: number): void => {
   }
 }
 
-/** The entries of a store. */
+/** The entries and dead letters of a store. */
 export const storedEntries = <A>(
   store: Store,
   commits: Commits,
-  addDead: (counters: Counters, record: Buffer) => void,
   codec: ItemCodec<A>,
+  { maxCount, maxBytes, keepDead }: { maxCount: number; maxBytes: number; keepDead: number },
   now: () => number,
   onCorrupt: (record: CorruptRecord) => void,
 ) => {
-  const { fresh, retries } = store
+  const { fresh, retries, dead } = store
   const leased = new Map<number, Leased>()
   /** The next new entries. All before `aheadTo` are leased, gone, or here. */
   const ahead = queue<Fresh<A>>()
@@ -77,28 +104,58 @@ export const storedEntries = <A>(
   let aheadTo = 0
   /** All retries before this key are leased or gone. */
   let retriesFrom = FIRST_KEY
-  /** The first retry that is not leased, if it is known; undefined if there is none. */
-  let firstRetry: RetryKey | undefined
-  let isFirstKnown = false
+  /** The first retry that is not leased; undefined if there is none. */
+  let firstRetry: RetryKey | undefined | 'unknown' = 'unknown'
   correctDueTimes(store, now())
+
+  const refusalOf = (
+    { waiting, bytes }: Readonly<Counters>,
+    item: A,
+    size: number,
+  ): Either<Full, never> | undefined => {
+    if (waiting >= maxCount) return left(full(item, 'count', maxCount))
+    return bytes + size > maxBytes ? left(full(item, 'bytes', maxBytes)) : undefined
+  }
+
+  const lease = (number: number, retryKey: RetryKey | undefined, size: number): Leased => {
+    const place = { number, retryKey, size, isSettling: false }
+    leased.set(number, place)
+    return place
+  }
 
   const recordOf = ({ number, retryKey }: Leased): Buffer | undefined =>
     retryKey === undefined ? fresh.get(number) : retries.get(retryKey)
 
-  /** An item leaves. Sizes may have fractions, so an empty store has 0 bytes by definition. */
-  const remove = (counters: Counters, { number, retryKey, size }: Leased): void => {
+  const removeRecord = ({ number, retryKey }: Leased): void => {
     if (retryKey === undefined) fresh.removeSync(number)
     else retries.removeSync(retryKey)
+  }
+
+  /** An item leaves. Sizes may have fractions, so an empty store has 0 bytes by definition. */
+  const remove = (counters: Counters, place: Leased): void => {
+    removeRecord(place)
     counters.waiting = Math.max(0, counters.waiting - 1)
-    counters.bytes = counters.waiting === 0 ? 0 : Math.max(0, counters.bytes - size)
+    counters.bytes = counters.waiting === 0 ? 0 : Math.max(0, counters.bytes - place.size)
+  }
+
+  /** Adds a dead letter. The oldest make room. */
+  const addDead = (counters: Counters, record: Buffer): void => {
+    dead.putSync(++counters.lastDead, record, APPEND)
+    counters.dead++
+    if (counters.dead <= keepDead) return
+    for (const oldest of [...dead.getKeys({ limit: counters.dead - keepDead })]) {
+      dead.removeSync(oldest)
+      counters.dead--
+      counters.evictedDeadLetters++
+    }
   }
 
   /** Ends a record that cannot be read as a dead letter. If that cannot be written, the next process finds it again. */
   const endCorrupt = (number: number, retryKey: RetryKey | undefined, record: Buffer): void => {
     const copy = Buffer.from(record)
     // The size in a damaged record may be any number.
-    const place = { number, retryKey, size: Math.min(sizeIn(copy), copy.length), isSettling: true }
-    leased.set(number, place)
+    const place = lease(number, retryKey, Math.min(sizeIn(copy), copy.length))
+    place.isSettling = true
     const ended = commits.write(1, false, (counters) => {
       remove(counters, place)
       addDead(counters, encodeCorrupt(copy, now()))
@@ -118,11 +175,6 @@ export const storedEntries = <A>(
     return entry
   }
 
-  const hold = (next: Fresh<A>): void => {
-    ahead.push(next)
-    aheadBytes += next.size
-  }
-
   const hasFresh = (): boolean => {
     // A transaction that is not answered yet may be visible already.
     const end = commits.counters().lastItem + 1
@@ -133,8 +185,8 @@ export const storedEntries = <A>(
         aheadTo = key + 1
         const size = sizeIn(value)
         const entry = read(key, undefined, value)
-        if (entry !== undefined) hold({ number: key, entry, size })
-        if (aheadBytes > MAX_AHEAD_BYTES) return true
+        if (entry !== undefined) ahead.push({ number: key, entry, size })
+        if ((aheadBytes += entry === undefined ? 0 : size) > MAX_AHEAD_BYTES) return true
       }
       if (count < MAX_AHEAD) aheadTo = end
     }
@@ -142,8 +194,7 @@ export const storedEntries = <A>(
   }
 
   const nextRetry = (): RetryKey | undefined => {
-    if (isFirstKnown) return firstRetry
-    isFirstKnown = true
+    if (firstRetry !== 'unknown') return firstRetry
     firstRetry = undefined
     for (const key of retries.getKeys({ start: retriesFrom })) {
       if (leased.has(key[1])) continue
@@ -153,55 +204,33 @@ export const storedEntries = <A>(
     return firstRetry
   }
 
-  const lease = (
-    at: number,
-    { count, retries: maxRetries, retriesOnly = false }: LeaseLimits,
-  ): ReadonlyArray<Entry<A>> => {
-    const entries: Array<Entry<A>> = []
-    const hand = (entry: Entry<A>, number: number, retryKey: RetryKey | undefined, size: number): void => {
-      leased.set(number, { number, retryKey, size, isSettling: false })
-      entries.push(entry)
-    }
-    const first = nextRetry()
-    if (first !== undefined && first[0] <= at && maxRetries > 0) {
-      isFirstKnown = false
-      for (const { key, value } of retries.getRange({ start: first })) {
-        const [due, number] = key
-        if (due > at || entries.length >= Math.min(count, maxRetries)) break
-        retriesFrom = [due, number + 1]
-        if (leased.has(number)) continue
-        const size = sizeIn(value)
-        const entry = read(number, key, value)
-        if (entry !== undefined) hand(entry, number, key, size)
-      }
-    }
-    while (!retriesOnly && entries.length < count && hasFresh()) {
-      const next = ahead.shift()
-      if (next === undefined) break
-      aheadBytes -= next.size
-      hand(next.entry, next.number, undefined, next.size)
-    }
-    return entries
-  }
-
-  /** Writes changes of leased entries in one transaction. A late or repeated change of an entry is left out. */
+  /**
+   * Writes changes of leased entries in one transaction. A late or repeated change of an entry is left out. `change` answers the key of an
+   * entry that waits for a retry.
+   */
   const settle = async <T extends { readonly entry: Entry<A> }>(
     list: ReadonlyArray<T>,
-    change: (counters: Counters, place: Leased, asked: T) => () => void,
+    change: (counters: Counters, place: Leased, asked: T) => RetryKey | undefined,
   ): Promise<void> => {
-    const moves = list.flatMap((asked) => {
+    const moves: Array<{ readonly place: Leased; readonly asked: T }> = []
+    for (const asked of list) {
       const place = leased.get(Number(asked.entry.id))
-      if (place === undefined || place.isSettling) return []
+      if (place === undefined || place.isSettling) continue
       place.isSettling = true
-      return { place, asked }
-    })
+      moves.push({ place, asked })
+    }
     if (moves.length === 0) return
     try {
       await commits.write(moves.length, false, (counters) => {
-        const settled = moves.map(({ place, asked }) => change(counters, place, asked))
+        const keys = moves.map(({ place, asked }) => change(counters, place, asked))
         return () => {
           for (const { place } of moves) leased.delete(place.number)
-          for (const each of settled) each()
+          for (const key of keys) {
+            if (key === undefined) continue
+            if (isBefore(key, retriesFrom)) retriesFrom = key
+            if (firstRetry === undefined || (firstRetry !== 'unknown' && isBefore(key, firstRetry)))
+              firstRetry = key
+          }
         }
       })
     } catch (error) {
@@ -210,40 +239,143 @@ export const storedEntries = <A>(
     }
   }
 
+  /** Changes the dead letters that match, a chunk in each transaction, and counts them. Leaves those that die meanwhile. */
+  const changeDead = async (
+    matches: (deadLetter: DeadLetter<A>) => boolean,
+    change: (counters: Counters, deadLetter: DeadLetter<A>, key: number) => boolean,
+  ): Promise<number> => {
+    const last = commits.counters().lastDead
+    let count = 0
+    for (let after = 0; after < last;) {
+      const page = listDead(after, DEAD_CHUNK)
+      const chosen = page.filter((each) => Number(each.id) <= last && matches(each))
+      after = Number(page.at(-1)?.id ?? last)
+      if (chosen.length === 0) continue
+      count += await commits.write(chosen.length, false, (counters) => {
+        const changed = chosen.filter((each) => change(counters, each, Number(each.id))).length
+        counters.dead -= changed
+        return () => changed
+      })
+    }
+    return count
+  }
+  const listDead = (after: number, limit: number): ReadonlyArray<DeadLetter<A>> =>
+    Array.from(dead.getRange({ start: after + 1, limit }), ({ key, value }) =>
+      decodeDeadLetter(codec, key, value),
+    )
+
+  const deadLetters: DeadLetters<A> = {
+    list: ({ after = '0', limit = DEAD_PAGE } = {}) => listDead(Number(after), limit),
+    // What the bounds have no room for stays dead. What is moved waits as a new item, so its deadline is a new one.
+    redrive: (matches) =>
+      changeDead(
+        (each) => each.reason === 'ended' && matches(each),
+        (counters, each, key) => {
+          const record = dead.get(key)
+          if (record === undefined || each.reason === 'corrupt') return false
+          const size = sizeIn(record)
+          if (refusalOf(counters, each.entry.item, size) !== undefined) return false
+          dead.removeSync(key)
+          fresh.putSync(++counters.lastItem, withAbout(record, ''), APPEND)
+          counters.waiting++
+          counters.bytes += size
+          return true
+        },
+      ),
+    purge: (matches) => changeDead(matches, (_, __, key) => dead.removeSync(key)),
+  }
+
   return {
-    /** Entries were enqueued and synced. */
-    enqueued: (list: ReadonlyArray<Fresh<A>>): void => {
-      for (const next of list) {
-        // If there is a gap, they are read from the disk in their turn.
-        if (next.number !== aheadTo || ahead.size() >= MAX_AHEAD || aheadBytes > MAX_AHEAD_BYTES) return
-        hold(next)
-        aheadTo++
-      }
+    /** Adds items, and in the same transaction what `beside` writes; what it returns is called when that was synced. */
+    enqueue: async (
+      offers: ReadonlyArray<Offer<A>>,
+      beside: () => () => void,
+    ): Promise<ReadonlyArray<Either<Full, Entry<A>>>> => {
+      const refusals = offers.flatMap(({ item, size }) => refusalOf(commits.counters(), item, size) ?? [])
+      // A full store is not asked again.
+      if (refusals.length === offers.length) return refusals
+      return commits.write(offers.length, true, (counters) => {
+        const added: Array<Fresh<A>> = []
+        const answers = offers.map(({ item, size, text }): Either<Full, Entry<A>> => {
+          const refusal = refusalOf(counters, item, size)
+          if (refusal !== undefined) return refusal
+          const number = ++counters.lastItem
+          fresh.putSync(number, encodeRecord(size, text), APPEND)
+          counters.waiting++
+          counters.bytes += size
+          const entry = newEntry(String(number), item)
+          added.push({ number, entry, size })
+          return right(entry)
+        })
+        const synced = added.length > 0 ? beside() : undefined
+        return () => {
+          synced?.()
+          for (const next of added) {
+            // If there is a gap, they are read from the disk in their turn.
+            if (next.number !== aheadTo || ahead.size() >= MAX_AHEAD || aheadBytes > MAX_AHEAD_BYTES) break
+            ahead.push(next)
+            aheadBytes += next.size
+            aheadTo++
+          }
+          return answers
+        }
+      })
     },
-    lease,
+    lease: (
+      at: number,
+      { count, retries: maxRetries, retriesOnly = false }: LeaseLimits,
+    ): ReadonlyArray<Entry<A>> => {
+      const entries: Array<Entry<A>> = []
+      const first = nextRetry()
+      if (first !== undefined && first[0] <= at && maxRetries > 0) {
+        firstRetry = 'unknown'
+        for (const { key, value } of retries.getRange({ start: first })) {
+          const [due, number] = key
+          if (due > at || entries.length >= Math.min(count, maxRetries)) break
+          retriesFrom = [due, number + 1]
+          if (leased.has(number)) continue
+          const size = sizeIn(value)
+          const entry = read(number, key, value)
+          if (entry === undefined) continue
+          lease(number, key, size)
+          entries.push(entry)
+        }
+      }
+      while (!retriesOnly && entries.length < count && hasFresh()) {
+        const next = ahead.shift()
+        if (next === undefined) break
+        aheadBytes -= next.size
+        lease(next.number, undefined, next.size)
+        entries.push(next.entry)
+      }
+      return entries
+    },
     nextDue: (retriesOnly = false): number | undefined => (!retriesOnly && hasFresh() ? 0 : nextRetry()?.[0]),
     nack: (list: ReadonlyArray<Nack<A>>): Promise<void> =>
       settle(list, (_, place, { entry, due }) => {
         const isFar = !(due <= now() + FAR_MS)
         const key: RetryKey = [isFar ? now() : Math.max(due, FIRST_KEY[0]), place.number]
         const record = recordOf(place)
-        if (record !== undefined) {
-          const tried = withAbout(record, aboutRetry(entry))
-          if (place.retryKey === undefined) fresh.removeSync(place.number)
-          else retries.removeSync(place.retryKey)
-          retries.putSync(key, tried)
-        }
-        return () => {
-          if (isBefore(key, retriesFrom)) retriesFrom = key
-          if (firstRetry === undefined || isBefore(key, firstRetry)) firstRetry = key
-        }
+        if (record === undefined) return undefined
+        const tried = withAbout(record, aboutRetry(entry))
+        removeRecord(place)
+        retries.putSync(key, tried)
+        return key
       }),
     ack: (list: ReadonlyArray<Ack<A>>): Promise<void> =>
       settle(list, (counters, place, { entry, outcome }) => {
         const record = isDead(outcome) ? recordOf(place) : undefined
         if (record !== undefined) addDead(counters, withAbout(record, aboutDead(entry, outcome, now())))
         remove(counters, place)
+        return undefined
+      }),
+    addDeadLetter: ({ item, size, text }: Offer<A>, outcome: Outcome<A>): Promise<void> =>
+      commits.write(1, true, (counters) => {
+        const record = encodeRecord(size, text)
+        const entry = newEntry(String(++counters.lastItem), item)
+        addDead(counters, withAbout(record, aboutDead(entry, outcome, now())))
         return () => undefined
       }),
+    deadLetters,
   }
 }

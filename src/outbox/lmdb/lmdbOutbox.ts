@@ -1,6 +1,7 @@
 import type * as t from 'io-ts'
-import { isRight, left, right } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
+import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { steady, systemClock } from '../../core/clock.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -14,12 +15,9 @@ import {
   wholeNumber,
   withDefault,
 } from '../../core/options.ts'
-import { full } from '../../core/refusal.ts'
-import type { Full } from '../../core/refusal.ts'
-import type { Entry } from '../outbox.ts'
 import { groupCommit } from './commit.ts'
 import type { Commits } from './commit.ts'
-import { OutboxError, outboxFault } from './contract.ts'
+import { OutboxError } from './contract.ts'
 import type {
   Bookmark,
   CorruptRecord,
@@ -28,32 +26,22 @@ import type {
   LmdbOutboxOptions,
   OutboxFault,
 } from './contract.ts'
-import { storedDeadLetters } from './deadLetters.ts'
 import { storedEntries } from './entries.ts'
-import type { Fresh } from './entries.ts'
+import type { Offer } from './entries.ts'
 import { jsonCodec } from './jsonCodec.ts'
-import { aboutDead, encodeRecord, withAbout } from './records.ts'
-import { APPEND, openStore } from './store.ts'
-import type { Counters, Store } from './store.ts'
+import { openStore } from './store.ts'
+import type { Store } from './store.ts'
 
-const newEntry = <A>(number: number, item: A): Entry<A> => ({
-  id: String(number),
-  item,
-  firstAttemptAt: undefined,
-  progress: undefined,
-})
-
-const wrongAnswer = (member: string, answer: unknown, wanted: string): RangeError =>
-  new RangeError(`the codec's ${member} answered ${String(answer)}: it must be ${wanted}`)
-
-/** The size and text of an item. Not every codec has types, and a wrong size would make the counters of the store useless. */
-const encode = <A>(codec: ItemCodec<A>, item: A): { readonly size: number; readonly text: string } => {
-  const size: unknown = codec.sizeOf(item)
+/** An item with its size and text. Not every codec has types, and a wrong size would make the counters of the store useless. */
+const encode = <A>(codec: ItemCodec<A>, item: A): Offer<A> => {
+  const wrong = (member: string, answer: string, wanted: string): RangeError =>
+    new RangeError(`the codec's ${member} answered ${answer}: it must be ${wanted}`)
+  const size = codec.sizeOf(item)
   if (!(typeof size === 'number' && size >= 0 && size <= Number.MAX_SAFE_INTEGER))
-    throw wrongAnswer('sizeOf', size, 'a number from 0')
-  const encoded: unknown = codec.toText(item)
-  if (typeof encoded !== 'string') throw wrongAnswer('toText', typeof encoded, 'a string')
-  return { size, text: encoded }
+    throw wrong('sizeOf', String(size), 'a number from 0')
+  const encoded = codec.toText(item)
+  if (typeof encoded !== 'string') throw wrong('toText', typeof encoded, 'a string')
+  return { item, size, text: encoded }
 }
 
 const checkBookmark = ({ name, value }: Bookmark): void => {
@@ -63,36 +51,20 @@ const checkBookmark = ({ name, value }: Bookmark): void => {
     throw new TypeError('a bookmark has a name and a value, which are strings, and a name is not empty')
 }
 
-/** Bookmarks are stored by number, because a name may be longer than a key of lmdb. */
+/** The key of a bookmark, because a name may be longer than a key of lmdb, and may be no UTF-8. */
+const keyOf = (name: string): string => createHash('sha256').update(JSON.stringify(name)).digest('hex')
+
 const storedBookmarks = ({ bookmarks }: Store, commits: Commits) => {
-  const values = new Map<string, string>()
-  const keys = new Map<string, number>()
-  let lastKey = 0
-  for (const { key, value } of bookmarks.getRange()) {
-    // Written by `put`.
-    const [name, text] = JSON.parse(value) as [string, string]
-    values.set(name, text)
-    keys.set(name, key)
-    lastKey = key
-  }
-  const keyOf = (name: string): number => {
-    const key = keys.get(name) ?? ++lastKey
-    keys.set(name, key)
-    return key
-  }
-  /** Stores one, within a transaction. Answers what to do when that was synced. */
-  const put = ({ name, value }: Bookmark): (() => void) => {
-    bookmarks.putSync(keyOf(name), JSON.stringify([name, value]))
-    return () => values.set(name, value)
-  }
+  // Written by `put`.
+  const rows = Array.from(bookmarks.getRange(), ({ value }) => JSON.parse(value) as [string, string])
+  const values = new Map(rows)
   return {
-    put,
-    bookmark: (name: string) => values.get(name),
-    bookmarks: () => new Map(values),
-    remember: async (bookmark: Bookmark) => {
-      checkBookmark(bookmark)
-      await commits.write(1, true, () => put(bookmark))
+    /** Stores one, within a transaction. Answers what to do when that was synced. */
+    put: ({ name, value }: Bookmark): (() => void) => {
+      bookmarks.putSync(keyOf(name), JSON.stringify([name, value]))
+      return () => values.set(name, value)
     },
+    values,
     forget: async (name: string) => {
       await commits.write(1, false, () => {
         bookmarks.removeSync(keyOf(name))
@@ -144,74 +116,39 @@ const optionsOf = strict({
  * rmSync(path, { recursive: true })
  */
 export const lmdbOutbox = <A>(options: LmdbOutboxOptions<A>): LmdbOutbox<A> => {
-  const { maxCount, maxBytes, keepDead, path } = checkOptions('lmdb outbox', optionsOf, options)
+  const { path, ...bounds } = checkOptions('lmdb outbox', optionsOf, options)
   const { codec = jsonCodec<A>(options.item), owner, clock = systemClock, onCorrupt = ignore } = options
   const now = steady(clock)
   const { store, close } = openStore(resolve(path), codec.kind ?? 'items', owner, now())
   const commits = groupCommit(store)
-  const boundFor = ({ waiting, bytes }: Readonly<Counters>, size: number): Full['bound'] | undefined => {
-    if (waiting >= maxCount) return 'count'
-    return bytes + size > maxBytes ? 'bytes' : undefined
-  }
-  const refuse = (item: A, bound: Full['bound']): Either<Full, never> =>
-    left(full(item, bound, bound === 'count' ? maxCount : maxBytes))
-  const deadLetters = storedDeadLetters(store, commits, boundFor, codec, keepDead)
-  const entries = storedEntries(store, commits, deadLetters.add, codec, now, onCorrupt)
-  const { put, ...bookmarks } = storedBookmarks(store, commits)
+  const entries = storedEntries(store, commits, codec, bounds, now, onCorrupt)
+  const { put, values, forget } = storedBookmarks(store, commits)
   let closing: Promise<void> | undefined
-
-  const enqueue: LmdbOutbox<A>['enqueue'] = async (items, { bookmark } = {}) => {
-    if (bookmark !== undefined) checkBookmark(bookmark)
-    const offers = items.map((item) => ({ item, ...encode(codec, item) }))
-    const refusals = offers.flatMap(({ item, size }) => {
-      const bound = boundFor(commits.counters(), size)
-      return bound === undefined ? [] : refuse(item, bound)
-    })
-    // A full store is not asked again.
-    if (refusals.length === offers.length) return refusals
-    return commits.write(offers.length, true, (counters) => {
-      const added: Array<Fresh<A>> = []
-      const answers = offers.map(({ item, size, text: encoded }): Either<Full, Entry<A>> => {
-        const bound = boundFor(counters, size)
-        if (bound !== undefined) return refuse(item, bound)
-        const number = ++counters.lastItem
-        store.fresh.putSync(number, encodeRecord(size, encoded), APPEND)
-        counters.waiting++
-        counters.bytes += size
-        const entry = newEntry(number, item)
-        added.push({ number, entry, size })
-        return right(entry)
-      })
-      const remember = bookmark !== undefined && answers.some(isRight) ? put(bookmark) : ignore
-      return () => {
-        remember()
-        entries.enqueued(added)
-        return answers
-      }
-    })
-  }
 
   return {
     durable: true,
-    enqueue,
+    enqueue: async (items, { bookmark } = {}) => {
+      if (bookmark !== undefined) checkBookmark(bookmark)
+      const offers = items.map((item) => encode(codec, item))
+      return entries.enqueue(offers, () => (bookmark === undefined ? ignore : put(bookmark)))
+    },
     lease: (at, limits) => (closing === undefined ? entries.lease(at, limits) : []),
     nack: entries.nack,
     ack: entries.ack,
-    addDeadLetter: async (item, outcome) => {
-      const encoded = encode(codec, item)
-      await commits.write(1, true, (counters) => {
-        const record = encodeRecord(encoded.size, encoded.text)
-        const about = aboutDead(newEntry(++counters.lastItem, item), outcome, now())
-        deadLetters.add(counters, withAbout(record, about))
-        return ignore
-      })
-    },
+    addDeadLetter: async (item, outcome) => entries.addDeadLetter(encode(codec, item), outcome),
     takeRemaining: () => [],
     nextDue: (retriesOnly) => (closing === undefined ? entries.nextDue(retriesOnly) : undefined),
-    dead: { list: deadLetters.list, redrive: deadLetters.redrive, purge: deadLetters.purge },
-    ...bookmarks,
+    dead: entries.deadLetters,
+    bookmark: (name) => values.get(name),
+    bookmarks: () => new Map(values),
+    remember: async (bookmark) => {
+      checkBookmark(bookmark)
+      await commits.write(1, true, () => put(bookmark))
+    },
+    forget,
     stats: () => {
       const { waiting, bytes, dead, evictedDeadLetters } = commits.counters()
+      const { maxCount, maxBytes } = bounds
       return { waiting, bytes, dead, evictedDeadLetters, maxCount, maxBytes }
     },
     close: () => (closing ??= commits.end().then(close)),
@@ -234,6 +171,7 @@ export const openLmdbOutbox = <A>(options: LmdbOutboxOptions<A>): Either<OutboxF
     return right(lmdbOutbox(options))
   } catch (error) {
     if (!(error instanceof OutboxError)) throw error
-    return left(outboxFault(error.reason, error.path, error.message))
+    const { reason, message } = error
+    return left({ _tag: 'OutboxFault', reason, path: error.path, message })
   }
 }

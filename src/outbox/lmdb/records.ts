@@ -58,88 +58,70 @@ export const sizeIn = (record: Buffer): number => {
   return Number.isFinite(size) && size > 0 ? size : 0
 }
 
-/** Whether these are the bytes that were written. */
-export const isIntact = (record: Buffer): boolean =>
-  record.length >= HEAD && checksum(record) === record.readUInt32LE(0)
-
-/** What is stored with an item that waits for a retry. */
-interface Tried {
+/** What is known of an item beside its body: of one that waits for a retry, and of a dead letter. */
+interface About {
   readonly firstAttemptAt?: number | undefined
   readonly progress?: Progress | undefined
-}
-
-/** What is stored with a dead letter. */
-interface Died extends Tried {
-  /** The id of its entry. */
-  readonly id: string
-  readonly at: number
-  /** Without its item, which is the body of the record. */
-  readonly outcome: Omit<Outcome<unknown>, 'item'>
-}
-
-/** What is stored with a record that could not be read, which is the body of this one. */
-interface Corrupt {
-  readonly at: number
-  readonly corrupt: true
-}
-
-/** JSON has no infinity and no NaN, but a sink of the host may put them into a failure. */
-const finite = (_key: string, value: unknown): unknown => {
-  if (typeof value !== 'number' || Number.isFinite(value)) return value
-  return Number.isNaN(value) ? undefined : Math.sign(value) * Number.MAX_VALUE
+  /** Of a dead letter: the id of its entry, when it ended, and its outcome, whose item is the body of the record. */
+  readonly id?: string
+  readonly at?: number
+  readonly outcome?: Omit<Outcome<unknown>, 'item'>
+  /** The body is a record that could not be read. */
+  readonly corrupt?: true
 }
 
 const UNWRITABLE = retryable('defect', { detail: 'the failure could not be written as JSON' })
 
+/** JSON has no infinity and no NaN, but a sink of the host may put them into a failure: they are left out. */
+const finite = (_key: string, value: unknown): unknown =>
+  typeof value === 'number' && !Number.isFinite(value) ? undefined : value
+
 /** As JSON. A failure of the host's sink that is no JSON must not keep its item from ending. */
-const toJson = (about: Tried | Died, instead: () => Tried | Died): string => {
+const toJson = (about: About): string => {
   try {
     return JSON.stringify(about, finite)
   } catch {
-    return JSON.stringify(instead(), finite)
+    const { progress, outcome } = about
+    return JSON.stringify({
+      ...about,
+      ...(progress && { progress: { ...progress, lastFailure: UNWRITABLE } }),
+      ...(outcome && { outcome: { ...outcome, failure: UNWRITABLE } }),
+    })
   }
 }
 
 /** The `about` of an entry that is put back. */
 export const aboutRetry = <A>({ firstAttemptAt, progress }: Entry<A>): string =>
-  firstAttemptAt === undefined && progress === undefined
-    ? ''
-    : toJson({ firstAttemptAt, progress }, () => ({
-        firstAttemptAt,
-        progress: progress && { ...progress, lastFailure: UNWRITABLE },
-      }))
+  firstAttemptAt === undefined && progress === undefined ? '' : toJson({ firstAttemptAt, progress })
 
 /** The `about` of a dead letter. */
 export const aboutDead = <A>(entry: Entry<A>, { item: _, ...outcome }: Outcome<A>, at: number): string => {
   const { id, firstAttemptAt, progress } = entry
-  return toJson({ id, at, firstAttemptAt, progress, outcome }, () => {
-    const rejected = { _tag: 'Rejected', attempts: outcome.attempts, failure: UNWRITABLE } as const
-    return { id, at, outcome: rejected }
-  })
+  return toJson({ id, at, firstAttemptAt, progress, outcome })
 }
 
 /** A record that cannot be read, as text: its bytes after the head. Bytes that are not text are replaced. */
 export const rawOf = (record: Buffer): string => record.toString('utf8', HEAD)
 
 /** A dead letter of a record that cannot be read. */
-export const encodeCorrupt = (record: Buffer, at: number): Buffer => {
-  const about: Corrupt = { at, corrupt: true }
-  return join(0, JSON.stringify(about), record)
+export const encodeCorrupt = (record: Buffer, at: number): Buffer =>
+  join(0, toJson({ at, corrupt: true }), record)
+
+/** What stands in a record. It throws for bytes that are not those that were written. */
+const read = (record: Buffer): { readonly about: About; readonly body: Buffer } => {
+  if (record.length < HEAD || checksum(record) !== record.readUInt32LE(0)) throw new Error('wrong checksum')
+  const body = bodyOf(record)
+  const about = record.toString('utf8', HEAD, record.length - body.length)
+  // The checksum proves that `toJson` wrote it.
+  return { about: about === '' ? {} : (JSON.parse(about) as About), body }
 }
-
-const aboutOf = (record: Buffer): string =>
-  record.toString('utf8', HEAD, HEAD + record.readUInt32LE(LENGTH_AT))
-
-const UNTRIED: Tried = {}
 
 /** The entry in a record; undefined if it cannot be read. */
 export const decodeEntry = <A>(codec: ItemCodec<A>, number: number, record: Buffer): Entry<A> | undefined => {
-  if (!isIntact(record)) return undefined
   try {
-    const about = aboutOf(record)
-    // The checksum proves that `aboutRetry` wrote it.
-    const { firstAttemptAt, progress } = about === '' ? UNTRIED : (JSON.parse(about) as Tried)
-    return { id: String(number), item: codec.fromText(bodyOf(record).toString()), firstAttemptAt, progress }
+    const { about, body } = read(record)
+    const { firstAttemptAt, progress } = about
+    return { id: String(number), item: codec.fromText(body.toString()), firstAttemptAt, progress }
   } catch {
     return undefined
   }
@@ -147,23 +129,22 @@ export const decodeEntry = <A>(codec: ItemCodec<A>, number: number, record: Buff
 
 /** The dead letter in a record. One that cannot be read is a corrupt one; when it ended is then not known, and 0. */
 export const decodeDeadLetter = <A>(codec: ItemCodec<A>, number: number, record: Buffer): DeadLetter<A> => {
-  const corrupt = (at: number, raw: Buffer): DeadLetter<A> => ({
-    id: String(number),
-    at,
-    reason: 'corrupt',
-    raw: rawOf(raw),
-  })
-  if (!isIntact(record)) return corrupt(0, record)
-  // The checksum proves that `aboutDead` or `encodeCorrupt` wrote it.
-  const about = JSON.parse(aboutOf(record)) as Died | Corrupt
-  if ('corrupt' in about) return corrupt(about.at, bodyOf(record))
+  const id = String(number)
+  let endedAt = 0
+  let raw = record
   try {
-    const item = codec.fromText(bodyOf(record).toString())
-    const { id, at, firstAttemptAt, progress, outcome } = about
-    const entry = { id, item, firstAttemptAt, progress }
-    // With its item it is the outcome that `aboutDead` was given.
-    return { id: String(number), at, reason: 'ended', entry, outcome: { ...outcome, item } as Outcome<A> }
+    const { about, body } = read(record)
+    const { id: entryId = '', at = 0, firstAttemptAt, progress, outcome, corrupt } = about
+    endedAt = at
+    if (corrupt) raw = body
+    else {
+      const item = codec.fromText(body.toString())
+      const entry = { id: entryId, item, firstAttemptAt, progress }
+      // With its item it is the outcome that `aboutDead` was given.
+      return { id, at, reason: 'ended', entry, outcome: { ...outcome, item } as Outcome<A> }
+    }
   } catch {
-    return corrupt(about.at, record)
+    // The bytes are wrong, or the codec does not know them.
   }
+  return { id, at: endedAt, reason: 'corrupt', raw: rawOf(raw) }
 }

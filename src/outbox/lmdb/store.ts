@@ -5,7 +5,7 @@
  * - `fresh`: items that were never put back, by number, in the order of their enqueue;
  * - `retries`: items that wait for a retry, by due time and number;
  * - `dead`: dead letters, by number, in the order in which they ended;
- * - `bookmarks`: by number, as JSON `[name, value]`;
+ * - `bookmarks`: by the hash of its name, as JSON `[name, value]`;
  * - `meta`: version, kind, owner and counters.
  *
  * @module
@@ -16,8 +16,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type * as Lmdb from 'lmdb'
 import { messageOf } from '../../core/failure.ts'
-import { OutboxError, outboxFault } from './contract.ts'
-import type { OutboxReason } from './contract.ts'
+import { OutboxError } from './contract.ts'
 import { FOREIGN, fileFault } from './fileCheck.ts'
 import type { FileFault } from './fileCheck.ts'
 import { codeOf, lock } from './lock.ts'
@@ -35,7 +34,7 @@ export interface Store {
   readonly fresh: Lmdb.Database<Buffer, number>
   readonly retries: Lmdb.Database<Buffer, RetryKey>
   readonly dead: Lmdb.Database<Buffer, number>
-  readonly bookmarks: Lmdb.Database<string, number>
+  readonly bookmarks: Lmdb.Database<string, string>
   readonly meta: Lmdb.Database<string, string>
 }
 
@@ -63,14 +62,12 @@ export const NO_COUNTERS = {
 
 export type Counters = typeof NO_COUNTERS
 
-const COUNTED = ['waiting', 'bytes', 'dead', 'evictedDeadLetters', 'lastItem', 'lastDead'] as const
-
 /** The counters that a store holds; undefined if they are no counters. */
 export const countersIn = ({ meta }: Pick<Store, 'meta'>): Counters | undefined => {
   try {
-    // A missing one is not a number from 0.
-    const counters = JSON.parse(meta.get(COUNTERS_KEY) ?? '') as Counters
-    return COUNTED.every((key) => counters[key] >= 0) ? counters : undefined
+    // What is no number from 0 is found in the next line.
+    const counters = JSON.parse(meta.get(COUNTERS_KEY) ?? '') as Counters & Readonly<Record<string, number>>
+    return Object.keys(NO_COUNTERS).every((key) => (counters[key] ?? -1) >= 0) ? counters : undefined
   } catch {
     return undefined
   }
@@ -117,7 +114,7 @@ const openTrees = (path: string, env: Store['env']): Store => ({
   fresh: env.openDB<Buffer, number>('fresh', VIEW),
   retries: env.openDB<Buffer, RetryKey>('retries', VIEW),
   dead: env.openDB<Buffer, number>('dead', { encoding: 'binary' }),
-  bookmarks: env.openDB<string, number>('bookmarks', { encoding: 'string' }),
+  bookmarks: env.openDB<string, string>('bookmarks', { encoding: 'string' }),
   meta: env.openDB<string, string>('meta', { encoding: 'string' }),
 })
 
@@ -127,9 +124,6 @@ export const isStoreIn = (path: string): boolean => existsSync(join(path, DATA_F
 /** Bytes of the file of reader locks. lmdb maps it into memory; on a full disk its first write there ends the process. */
 const LOCKS_SIZE = 8_192
 
-const refusal = (reason: OutboxReason, path: string, message: string): OutboxError =>
-  new OutboxError(outboxFault(reason, path, message))
-
 const WAYS_OUT = {
   notAnOutbox: 'give the outbox a folder of its own',
   damaged:
@@ -137,15 +131,19 @@ const WAYS_OUT = {
 } as const
 
 const badFile = (path: string, { reason, what }: FileFault): OutboxError =>
-  refusal(reason, path, `${join(path, DATA_FILE)} ${what}: ${WAYS_OUT[reason]}`)
+  new OutboxError(reason, path, `${join(path, DATA_FILE)} ${what}: ${WAYS_OUT[reason]}`)
 
 const noSpace = (path: string): OutboxError =>
-  refusal('noSpace', path, `no space is left for the outbox in ${path}: make some, or give it another folder`)
+  new OutboxError(
+    'noSpace',
+    path,
+    `no space is left for the outbox in ${path}: make some, or give it another folder`,
+  )
 
 const systemError = (path: string, error: unknown): OutboxError =>
   codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT'
     ? noSpace(path)
-    : refusal(
+    : new OutboxError(
         'noAccess',
         path,
         `the folder ${path} of the outbox cannot be used: let this user make, read and write it (${messageOf(error)})`,
@@ -158,7 +156,7 @@ const load = (path: string): typeof Lmdb => {
   } catch (error) {
     const [reason = ''] = messageOf(error).split('\n')
     const message = `an outbox on a disk needs the package lmdb, which could not be loaded: run "npm install lmdb" (${reason})`
-    throw refusal('missing', path, message)
+    throw new OutboxError('missing', path, message)
   }
 }
 
@@ -186,7 +184,7 @@ const checkVersion = (env: Store['env'], path: string): void => {
   const version = Number(meta?.get(VERSION_KEY) ?? NaN)
   if (!Number.isSafeInteger(version)) throw badFile(path, FOREIGN)
   if (version <= VERSION) return
-  throw refusal(
+  throw new OutboxError(
     'newerVersion',
     path,
     `the outbox in ${path} has layout ${String(version)}, and this headrace knows up to ${String(VERSION)}: use the headrace that wrote it`,
@@ -200,7 +198,7 @@ const checkContent = (store: Store, kind: string, owner: string | undefined): vo
   if (counters === undefined) throw badFile(path, { reason: 'damaged', what: 'has lost its counters' })
   const foundKind = meta.get(KIND_KEY)
   if (foundKind !== kind)
-    throw refusal(
+    throw new OutboxError(
       'otherKind',
       path,
       `the outbox in ${path} holds ${String(foundKind)}, and was opened for ${kind}: give each its own folder`,
@@ -208,7 +206,7 @@ const checkContent = (store: Store, kind: string, owner: string | undefined): vo
   const found = meta.get(OWNER_KEY)
   const isEmpty = counters.waiting === 0 && counters.dead === 0
   if (owner === undefined || found === undefined || found === owner || isEmpty) return
-  throw refusal(
+  throw new OutboxError(
     'otherOwner',
     path,
     `the outbox in ${path} belongs to ${JSON.stringify(found)}, and was opened for ${JSON.stringify(owner)}: give each its own folder, or, if it is the same one under a new name, set the owner of this outbox to ${JSON.stringify(found)}`,
@@ -261,7 +259,7 @@ export const openStore = (path: string, kind: string, owner: string | undefined,
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 })
     const locked = lock(path, now)
-    if (isLeft(locked)) throw refusal('inUse', path, `the outbox in ${path} is in use ${locked.left}`)
+    if (isLeft(locked)) throw new OutboxError('inUse', path, `the outbox in ${path} is in use ${locked.left}`)
     release = locked.right
     const store = openLocked(lmdb, path, kind, owner)
     return { store, close: () => store.env.close().then(release) }
