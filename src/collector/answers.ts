@@ -30,11 +30,8 @@ const RETRY = { 'Retry-After': '10' }
 export const later = (reason: string, status = 503): Answer => no(status, reason, RETRY)
 
 /** Every message was accepted. */
-export const allAccepted = (count: number): Answer => ({
-  status: 200,
-  headers: JSON_TYPE,
-  body: `{"ok":true,"receivedEvents":${String(count)},"okEvents":${String(count)}}`,
-})
+export const allAccepted = (count: number): Answer =>
+  answer(200, { ok: true, receivedEvents: count, okEvents: count })
 
 /** Some messages were refused: 200. All were refused: `status`. */
 export const withErrors = (
@@ -59,3 +56,12 @@ export const tooLong = (limit: number): Answer =>
 export const closing: Answer = no(503, 'the collector is closing', { ...RETRY, Connection: 'close' })
 export const tooSlow: Answer = no(408, 'the body took too long to come', { Connection: 'close' })
 export const tooManyUploads: Answer = later('too many bodies are coming at once')
+export const brokenOff: Answer = later('the request broke off before its body was complete')
+export const notBytes: Answer = later(
+  'the body came in pieces that are no bytes: hand the request on as it came',
+  500,
+)
+export const consumed: Answer = later(
+  'the body was read before the collector saw it: mount the collector before the body parser',
+  500,
+)

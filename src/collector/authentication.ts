@@ -1,55 +1,39 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { newId } from '../event/payload.ts'
+import { signerFrom } from '../signing/secret.ts'
 import type { Secret } from '../signing/secret.ts'
-import { secretFrom, signerOf } from '../signing/secret.ts'
-
-/** Finds the owner of a write key. */
-export interface Authentication<S> {
-  /** By an `Authorization` header: Basic, with the write key as user name and any password. */
-  readonly byHeader: (header: string) => S | undefined
-  /** By the write key. */
-  readonly byKey: (key: string | undefined) => S | undefined
-}
 
 const BASIC = /^basic +([A-Za-z0-9+/_=-]+) *$/i
-
-/** Whether a header is Basic. With another scheme (Bearer) the body must name the write key. */
-export const isBasic = (header: string): boolean => /^basic\b/i.test(header)
 
 /** The user name of a Basic header. Some senders omit the colon. */
 const userOf = (header: string): string | undefined => {
   const [, encoded] = BASIC.exec(header) ?? []
-  if (encoded === undefined) return undefined
-  const text = Buffer.from(encoded, 'base64').toString('utf8')
-  const colon = text.indexOf(':')
-  return colon < 0 ? text : text.slice(0, colon)
+  return encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString('utf8').split(':', 1)[0]
 }
 
 /**
- * Keys are never compared as text: each signs a word of this process, and the signature is looked up, so timing tells nothing of
- * a key. Correct user names are remembered, because a signature costs more than the rest; there are no more of them than keys.
+ * Finds the owner of a write key. Keys are never compared as text: each signs a word of this process, and the signature is looked up, so
+ * timing tells nothing of a key. Correct user names are remembered, because a signature costs more than the rest.
  */
-export const authentication = <S>(
-  owners: ReadonlyArray<readonly [key: Secret | string, owner: S]>,
-): Authentication<S> => {
+export const authentication = <S>(owners: ReadonlyArray<readonly [key: Secret | string, owner: S]>) => {
   const word = newId()
-  const signatureOf = (key: Secret | string): string => signerOf(key)(word)
+  const signatureOf = (key: unknown): string | undefined => {
+    const signer = signerFrom(key)
+    return isLeft(signer) ? undefined : signer.right(word)
+  }
   const bySignature = new Map(owners.map(([key, owner]) => [signatureOf(key), owner]))
   const remembered = new Map<string, S>()
-
-  const byKey = (key: string | undefined): S | undefined => {
-    const secret = secretFrom(key)
-    return isLeft(secret) ? undefined : bySignature.get(signatureOf(secret.right))
+  const byKey = (key: unknown): S | undefined => {
+    const signature = signatureOf(key)
+    return signature === undefined ? undefined : bySignature.get(signature)
   }
 
   return {
     byKey,
-    byHeader: (header) => {
-      const user = userOf(header)
-      if (user === undefined) return undefined
-      const known = remembered.get(user)
-      if (known !== undefined) return known
-      const found = byKey(user)
+    /** By an `Authorization` header: Basic, with the write key as user name and any password. */
+    byHeader: (header: string): S | undefined => {
+      const user = userOf(header) ?? ''
+      const found = remembered.get(user) ?? byKey(user)
       if (found !== undefined) remembered.set(user, found)
       return found
     },

@@ -1,21 +1,19 @@
-import type { Clock } from '../core/clock.ts'
-import { closing, tooLong, tooManyUploads, tooSlow } from './answers.ts'
+import { isUint8Array } from 'node:util/types'
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { Cancel, Clock } from '../core/clock.ts'
+import { brokenOff, closing, notBytes, tooLong, tooManyUploads, tooSlow } from './answers.ts'
 import type { Answer } from './answers.ts'
 
-/** A request body that is being received. */
-export interface Upload {
-  /** Takes a chunk. The answer is there if it is too much, for this body or for all together. */
-  readonly add: (chunk: Uint8Array) => Answer | undefined
-  /** The body so far. */
-  readonly bytes: () => Uint8Array
-  /** It is complete, or given up. True once. */
-  readonly end: () => boolean
-}
+/** The next chunk of a body. */
+type Next = () => Promise<{ readonly done?: boolean | undefined; readonly value?: unknown }>
 
 /** All request bodies that are being received. */
-export interface Uploads {
-  /** Starts one. If it does not end in time, or the collector closes, it is ended and `onCut` is called. */
-  readonly begin: (onCut: (answer: Answer) => void) => Upload
+export interface BodyLimits {
+  /** A complete body, or the answer as soon as it is known. `stop` is called when nothing more is read. Never rejects. */
+  readonly read: (next: Next, stop: () => unknown) => Promise<Either<Answer, Uint8Array>>
+  /** Calls `onCut` after the time that a body may take, or when the collector closes. */
+  readonly begin: (onCut: (answer: Answer) => void) => Cancel
   /** Cuts all. */
   readonly close: () => void
 }
@@ -24,41 +22,52 @@ export interface Uploads {
 const EMPTY_CHUNK = 100
 
 /** Each body may take `timeout` milliseconds and have `maxBatch` bytes, and all of them together `maxBytes`. */
-export const uploads = (clock: Clock, timeout: number, maxBatch: number, maxBytes: number): Uploads => {
+export const bodyLimits = (clock: Clock, timeout: number, maxBatch: number, maxBytes: number): BodyLimits => {
   const running = new Set<(answer: Answer) => void>()
-  const long = tooLong(maxBatch)
   let total = 0
 
+  const begin = (onCut: (answer: Answer) => void): Cancel => {
+    const end = (): void => {
+      running.delete(cut)
+      cancelTimer()
+    }
+    const cut = (answer: Answer): void => {
+      end()
+      onCut(answer)
+    }
+    const cancelTimer = clock.schedule(timeout, () => cut(tooSlow))
+    running.add(cut)
+    return end
+  }
+
   return {
-    begin: (onCut) => {
+    begin,
+    read: async (next, stop) => {
       const chunks: Uint8Array[] = []
       let size = 0
-      const end = (): boolean => {
-        if (!running.delete(cut)) return false
-        cancelTimer()
-        total -= size
-        return true
-      }
-      const cut = (answer: Answer): void => {
-        if (end()) onCut(answer)
-      }
-      const cancelTimer = clock.schedule(timeout, () => cut(tooSlow))
-      running.add(cut)
-      return {
-        add: (chunk) => {
-          if (!running.has(cut)) return closing
-          const bytes = chunk.length === 0 ? EMPTY_CHUNK : chunk.length
-          chunks.push(chunk)
+      let end: Cancel = () => undefined
+      const cut = new Promise<Answer>((resolve) => {
+        end = begin(resolve)
+      })
+      try {
+        for (;;) {
+          const chunk = await Promise.race([next(), cut])
+          if ('status' in chunk) return left(chunk)
+          if (chunk.done === true) return right(Buffer.concat(chunks))
+          if (!isUint8Array(chunk.value)) return left(notBytes)
+          const bytes = chunk.value.length === 0 ? EMPTY_CHUNK : chunk.value.length
+          chunks.push(chunk.value)
           size += bytes
           total += bytes
-          if (size > maxBatch) return long
-          return total > maxBytes ? tooManyUploads : undefined
-        },
-        bytes: () => {
-          const [first] = chunks
-          return first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks)
-        },
-        end,
+          if (size > maxBatch) return left(tooLong(maxBatch))
+          if (total > maxBytes) return left(tooManyUploads)
+        }
+      } catch {
+        return left(brokenOff)
+      } finally {
+        end()
+        total -= size
+        Promise.resolve(stop()).catch(() => undefined)
       }
     },
     close: () => {

@@ -20,7 +20,7 @@ import { contramap } from '../sink/layer.ts'
 import { withObserver } from '../sink/observe.ts'
 import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
-import { authentication } from './authentication.ts'
+import { bodyLimits } from './bodyLimits.ts'
 import type {
   Collector,
   CollectorClosing,
@@ -29,15 +29,13 @@ import type {
   DestinationOutcome,
   SourceStats,
 } from './collector.ts'
-import { fromCode } from './requestBody.ts'
 import { ingester } from './ingest.ts'
 import type { Source, Target } from './ingest.ts'
-import { nodeMount } from './nodeMount.ts'
+import { nodeMount, webMount } from './mounts.ts'
+import { single } from './requestBody.ts'
 import { requestHandler } from './requestHandler.ts'
 import { collectorOptions, decodeCollectorSettings } from './settings.ts'
 import type { CheckedCollectorOptions, CollectorSettings, DestinationSettings } from './settings.ts'
-import { uploads } from './bodyLimits.ts'
-import { webMount } from './webMount.ts'
 
 /** All faults at once. The settings are checked against `egress` only if the options are right. */
 const check = (
@@ -157,19 +155,17 @@ export const createCollector = (
   const onAnswered = (status: number): void => {
     answers.set(status, (answers.get(status) ?? 0) + 1)
   }
-  const { ingest, deleteUser, counts } = ingester(options, isClosing, (event) =>
-    onEvent({ ...event, at: now() }),
-  )
+  const ingesting = ingester(options, isClosing, (event) => onEvent({ ...event, at: now() }))
+  const { ingest, deleteUser, counts } = ingesting
 
-  const receiving = uploads(clock, options.uploadTimeout, maxBatch, maxUploading)
+  const limits = bodyLimits(clock, options.uploadTimeout, maxBatch, maxUploading)
   const owners = sources.map((source, at) => [settings.sources[at]?.writeKey ?? '', source] as const)
-  const handler = requestHandler(
-    authentication(owners),
+  const answer = requestHandler(
+    owners,
     maxBatch,
     maxUploading,
     isClosing,
-    ingest,
-    deleteUser,
+    ingesting,
     defectIn('the collector'),
   )
 
@@ -194,7 +190,7 @@ export const createCollector = (
   const close: Collector['close'] = (given) => {
     if (closing !== undefined) return closing
     closing = Promise.resolve().then(() => shutDown(given))
-    receiving.close()
+    limits.close()
     return closing
   }
 
@@ -213,14 +209,14 @@ export const createCollector = (
   }
 
   return {
-    handle: webMount(handler, receiving, onAnswered),
-    listener: nodeMount(handler, receiving, onAnswered),
+    handle: webMount(answer, limits, onAnswered),
+    listener: nodeMount(answer, limits, onAnswered),
     accept: async (id, message) => {
       const source = sources.find((each) => each.id === id)
       if (source === undefined)
         return left(invalid(message, [{ path: '', message: 'there is no source with this id' }]))
       if (!source.enabled) return left(disabled(message))
-      const { refused, id: messageId = '' } = await ingest(source, fromCode(message))
+      const { refused, id: messageId = '' } = await ingest(source, single(message))
       return refused[0] === undefined ? right({ id: messageId }) : left(refused[0].refusal)
     },
     requestDeletion: async (userId, given) => {

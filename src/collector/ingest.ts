@@ -21,7 +21,7 @@ import * as Limits from '../event/limits.ts'
 import type { EventPayload } from '../event/payload.ts'
 import type { Refused, UnknownKeys } from '../log/logEvent.ts'
 import type { CollectorStats, Deletion } from './collector.ts'
-import { fromCode } from './requestBody.ts'
+import { single } from './requestBody.ts'
 import type { Batch } from './requestBody.ts'
 import type { CheckedCollectorOptions } from './settings.ts'
 
@@ -277,7 +277,7 @@ export const ingester = (
       return { refused, failure, id: routed.at(-1)?.payload.id }
     },
     deleteUser: async (sources, call) => {
-      const batch = fromCode(call, 'delete')
+      const batch = single(call, 'delete')
       const routed: Routed[] = []
       let refusal: Refusal | undefined
       for (const source of sources) {

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { isUtf8 } from 'node:buffer'
 import { gunzip } from 'node:zlib'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
@@ -27,18 +26,18 @@ export interface Batch {
   readonly integrations: Fields | undefined
   /** Whether they come from `JSON.parse`, and need not be copied. */
   readonly owned: boolean
-  /** Bytes of the text in which they came. `Infinity`: not known. */
+  /** Bytes of the text in which they came. NaN: not known. */
   readonly size: number
 }
 
-/** One message from code. */
-export const fromCode = (message: unknown, type?: Kind): Batch => ({
+/** One message. By default it comes from code. */
+export const single = (message: unknown, type?: Kind, owned = false, size = NaN): Batch => ({
   messages: [message],
   type,
   context: undefined,
   integrations: undefined,
-  owned: false,
-  size: Infinity,
+  owned,
+  size,
 })
 
 /** Bytes of the shortest valid message, with a comma: `{"type":"page","userId":"u"}`. */
@@ -51,15 +50,13 @@ const member = (body: Fields, key: string): unknown =>
   Object.hasOwn(body, key) && body[key] !== null ? body[key] : undefined
 
 /** The write key in a body: the second way to authenticate. */
-export const writeKeyOf = (body: unknown): string | undefined => {
-  const key = isRecord(body) ? member(body, 'writeKey') : undefined
-  return typeof key === 'string' ? key : undefined
-}
+export const writeKeyOf = (body: unknown): unknown => (isRecord(body) ? member(body, 'writeKey') : undefined)
 
 /** Log events and refusals hold the message, and must not hold its write key. */
 const withoutKey = (message: unknown): unknown => {
   if (!isRecord(message) || !Object.hasOwn(message, 'writeKey')) return message
-  return Object.fromEntries(Object.entries(message).filter(([name]) => name !== 'writeKey'))
+  const { writeKey: _, ...rest } = message
+  return rest
 }
 
 /** The messages of a body, without the write key, or the answer if it has none. `maxBatch` is the bytes that a body may have. */
@@ -72,7 +69,7 @@ export const batchOf = (
 ): Either<Answer, Batch> => {
   const isBatch = endpoint === 'batch'
   if (!isRecord(body)) return left(no(400, `the body must be an object${isBatch ? ' with a batch' : ''}`))
-  if (!isBatch) return right({ ...fromCode(withoutKey(body), endpoint), owned, size })
+  if (!isBatch) return right(single(withoutKey(body), endpoint, owned, size))
   const batch = member(body, 'batch')
   const context = member(body, 'context')
   const integrations = member(body, 'integrations')
@@ -88,24 +85,22 @@ export const batchOf = (
   return right({ messages: batch.map(withoutKey), type: undefined, context, integrations, owned, size })
 }
 
-/** The value of a JSON text, with or without a byte order mark. A fault is named by its place; the text is not quoted. */
-export const parse = (given: string): Either<Answer, unknown> => {
-  const text = given.startsWith('\u{feff}') ? given.slice(1) : given
+/** It leaves out a byte order mark. */
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** The value of a JSON text in UTF-8. A fault is named by its place; the text is not quoted. */
+export const parse = (bytes: Uint8Array): Either<Answer, unknown> => {
+  let text: string | undefined
   try {
+    text = utf8.decode(bytes)
     return right(JSON.parse(text) as unknown)
   } catch {
+    if (text === undefined) return left(no(400, 'the body is not UTF-8'))
     const fault = jsonFault(text)
     const where =
       fault === undefined ? '' : `: at character ${String(fault.at)} it should have ${fault.expected}`
     return left(no(400, `the body is not JSON${where}`))
   }
-}
-
-/** The value of a JSON text in UTF-8. */
-export const parseBytes = (bytes: Uint8Array): Either<Answer, unknown> => {
-  if (!isUtf8(bytes)) return left(no(400, 'the body is not UTF-8'))
-  const { buffer, byteOffset, byteLength } = bytes
-  return parse(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'))
 }
 
 /** Decompresses at most `limit` bytes. */

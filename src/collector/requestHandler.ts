@@ -1,5 +1,5 @@
 /**
- * The answer to a request, for both mounts. First `admit` looks at the head, then `answer` at the body.
+ * The answer to a request, for both mounts.
  *
  * @module
  */
@@ -10,6 +10,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isRecord } from '../core/json.ts'
 import { show } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
+import type { Secret } from '../signing/secret.ts'
 import {
   allAccepted,
   closing,
@@ -21,35 +22,26 @@ import {
   withErrors,
 } from './answers.ts'
 import type { Answer, MessageError } from './answers.ts'
-import { isBasic } from './authentication.ts'
-import type { Authentication } from './authentication.ts'
+import { authentication } from './authentication.ts'
 import type { Deletion } from './collector.ts'
-import { decompress, batchOf, parseBytes, writeKeyOf } from './requestBody.ts'
+import { batchOf, decompress, parse, writeKeyOf } from './requestBody.ts'
 import type { Endpoint } from './requestBody.ts'
 import type { Ingested, Ingester, Source } from './ingest.ts'
 
-/** What is known of a request before its body. */
-export interface Head {
-  readonly method: string
+/**
+ * A complete body: bytes as they came, or what a framework left: bytes that it decompressed, or a parsed value, which it may hold.
+ */
+export type Body = Uint8Array | { readonly decoded: Uint8Array } | { readonly parsed: unknown }
+
+/** Answers a request, whatever server it comes from. Never rejects. The body is read only if the head is right. */
+export type AnswerRequest = (
+  method: string,
   /** Path and query, or a whole URL. */
-  readonly target: string
+  target: string,
   /** By lower-case name. */
-  readonly header: (name: string) => string | undefined
-}
-
-/** A complete body. */
-export type Body =
-  | { readonly _tag: 'Bytes'; readonly bytes: Uint8Array }
-  /** Parsed by a framework, which may hold it. `size` is the bytes of its text; `Infinity`: not known. */
-  | { readonly _tag: 'Parsed'; readonly value: unknown; readonly size: number }
-
-/** A request that may send its body. */
-export interface Admission {
-  readonly endpoint: Endpoint
-  /** Undefined if no header names it: then the body must. */
-  readonly source: Source | undefined
-  readonly isGzip: boolean
-}
+  header: (name: string) => string | undefined,
+  readBody: () => Promise<Either<Answer, Body>>,
+) => Promise<Answer>
 
 const PATH = /\/v1\/(batch|import|delete|identify|track|page|screen|group|alias)\/*$/
 
@@ -96,11 +88,6 @@ const mayBeJson = (type: string | undefined, isGzip: boolean): boolean => {
 
 const IDENTITY = ['', 'identity']
 const GZIP = ['gzip', 'x-gzip']
-
-const ifEnabled = (source: Source | undefined): Either<Answer, Source> => {
-  if (source === undefined) return left(unknownKey)
-  return source.enabled ? right(source) : left(isOff)
-}
 
 const MAX_REASON = 500
 
@@ -150,26 +137,16 @@ const deletionAnswer = E.match(
   ({ notifications }: Deletion) => deletionAccepted(notifications),
 )
 
-/** Answers requests, whatever server they come from. */
-export interface RequestHandler {
-  /** Whether a request may send its body, or its answer. */
-  readonly admit: (head: Head) => Either<Answer, Admission>
-  /** The answer to a request with its body. Never rejects. */
-  readonly answer: (admission: Admission, body: Body) => Promise<Answer>
-  /** The answer after a defect, which is logged. */
-  readonly defect: (error: unknown) => Answer
-}
-
 /** `maxBatch`: bytes of a body, as it comes and decompressed. `maxUploading`: bytes of all bodies that are being decompressed. */
 export const requestHandler = (
-  authentication: Authentication<Source>,
+  owners: ReadonlyArray<readonly [key: Secret | string, source: Source]>,
   maxBatch: number,
   maxUploading: number,
   isClosing: () => boolean,
-  ingest: Ingester['ingest'],
-  deleteUser: Ingester['deleteUser'],
+  { ingest, deleteUser }: Ingester,
   onDefect: (error: unknown) => void,
-): RequestHandler => {
+): AnswerRequest => {
+  const { byHeader, byKey } = authentication(owners)
   let decompressing = 0
 
   /** Counts each body as the most it may become: many small ones could hold any amount. One is always let in. */
@@ -181,62 +158,51 @@ export const requestHandler = (
     return whole
   }
 
-  const defect = (error: unknown): Answer => {
-    onDefect(error)
-    return broken
+  const answer: AnswerRequest = async (method, target, header, readBody) => {
+    const endpoint = endpointOf(target)
+    if (endpoint === undefined) return unknownPath
+    if (method !== 'POST') return notPost
+    if (isClosing()) return closing
+    const authorization = header('authorization') ?? ''
+    // With another scheme (Bearer) the body must name the write key.
+    const isNamed = /^basic\b/i.test(authorization)
+    const named = isNamed ? byHeader(authorization) : undefined
+    if (isNamed && named?.enabled !== true) return named === undefined ? unknownKey : isOff
+    const coding = header('content-encoding')?.trim().toLowerCase() ?? ''
+    const isGzip = GZIP.includes(coding)
+    if (!mayBeJson(header('content-type'), isGzip)) return notJson
+    if (!isGzip && !IDENTITY.includes(coding)) return unknownCoding
+    const length = Number(header('content-length') ?? NaN)
+    if (length > maxBatch) return tooLong(maxBatch)
+
+    const read = await readBody()
+    if (isLeft(read)) return read.left
+    const body = read.right
+    const isParsed = 'parsed' in body
+    let value: Either<Answer, unknown>
+    let size = isGzip ? NaN : length
+    if (isParsed) value = right(body.parsed)
+    else {
+      const raw = 'decoded' in body ? body.decoded : body
+      const bytes = isGzip && raw === body ? await decompressInTurn(raw) : right(raw)
+      if (isLeft(bytes)) return bytes.left
+      size = bytes.right.byteLength
+      value = size > maxBatch ? left(tooLong(maxBatch)) : parse(bytes.right)
+    }
+    if (isLeft(value)) return value.left
+    const source = named ?? byKey(writeKeyOf(value.right))
+    if (source?.enabled !== true) return source === undefined ? unknownKey : isOff
+    const batch = batchOf(endpoint, value.right, !isParsed, size, maxBatch)
+    if (isLeft(batch)) return batch.left
+    const { messages } = batch.right
+    if (endpoint !== 'delete')
+      return ingestAnswer(messages.length, endpoint !== 'batch', await ingest(source, batch.right))
+    return source.deletions ? deletionAnswer(await deleteUser([source], messages[0])) : noDeletions
   }
 
-  return {
-    admit: ({ method, target, header }) => {
-      const endpoint = endpointOf(target)
-      if (endpoint === undefined) return left(unknownPath)
-      if (method !== 'POST') return left(notPost)
-      if (isClosing()) return left(closing)
-      const authorization = header('authorization')
-      const isNamed = authorization !== undefined && isBasic(authorization)
-      const source = isNamed ? ifEnabled(authentication.byHeader(authorization)) : right(undefined)
-      if (isLeft(source)) return source
-      const coding = header('content-encoding')?.trim().toLowerCase() ?? ''
-      const isGzip = GZIP.includes(coding)
-      if (!mayBeJson(header('content-type'), isGzip)) return left(notJson)
-      if (!isGzip && !IDENTITY.includes(coding)) return left(unknownCoding)
-      if (Number(header('content-length')) > maxBatch) return left(tooLong(maxBatch))
-      return right({ endpoint, source: source.right, isGzip })
-    },
-    answer: async ({ endpoint, source: named, isGzip }, body) => {
-      try {
-        let value: unknown
-        let size: number
-        const owned = body._tag === 'Bytes'
-        if (owned) {
-          const bytes = isGzip ? await decompressInTurn(body.bytes) : right(body.bytes)
-          if (isLeft(bytes)) return bytes.left
-          const parsed = parseBytes(bytes.right)
-          if (isLeft(parsed)) return parsed.left
-          value = parsed.right
-          size = bytes.right.byteLength
-        } else {
-          value = body.value
-          size = body.size
-          if (size > maxBatch && size < Infinity) return tooLong(maxBatch)
-        }
-        const source = ifEnabled(named ?? authentication.byKey(writeKeyOf(value)))
-        if (isLeft(source)) return source.left
-        const batch = batchOf(endpoint, value, owned, size, maxBatch)
-        if (isLeft(batch)) return batch.left
-        if (endpoint !== 'delete')
-          return ingestAnswer(
-            batch.right.messages.length,
-            endpoint !== 'batch',
-            await ingest(source.right, batch.right),
-          )
-        return source.right.deletions
-          ? deletionAnswer(await deleteUser([source.right], batch.right.messages[0]))
-          : noDeletions
-      } catch (error) {
-        return defect(error)
-      }
-    },
-    defect,
-  }
+  return (...request) =>
+    answer(...request).catch((error: unknown) => {
+      onDefect(error)
+      return broken
+    })
 }

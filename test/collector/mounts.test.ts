@@ -1,4 +1,4 @@
-import type { createServer, IncomingMessage } from 'node:http'
+import type { createServer } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import express from 'express'
 import Fastify from 'fastify'
@@ -163,41 +163,20 @@ describe('a body that is sent on after its answer', () => {
   })
 })
 
-it.each(['utf8', 'latin1', 'base64'] as const)('a request with the encoding %s is read', async (coding) => {
-  const { collector, outcomes } = open()
-  const { url, close } = await onServer((request: IncomingMessage, response) => {
-    request.setEncoding(coding)
-    collector.listener(request, response)
-  })
-  const large = { batch: [track('a', { properties: { text: 'é'.repeat(50_000) } }), track('b')] }
-  expect((await post(`${url}/v1/batch`, large)).body).toMatchObject({ okEvents: 1 })
-  expect((await post(`${url}/v1/batch`, { batch: [track('c', { properties: { text: 'é' } })] })).status).toBe(
-    200,
-  )
-  await close()
-  expect(outcomes.map(({ outcome }) => outcome.item.id)).toEqual(['b', 'c'])
-  expect(outcomes[1]?.outcome.item.items[0]).toMatchObject({ properties: { text: 'é' } })
-})
-
-const streamed = (body: ReadableStream<unknown>, signal?: AbortSignal): Request =>
+const streamed = (body: ReadableStream<unknown>): Request =>
   new Request('http://x/v1/batch', {
     method: 'POST',
     body,
     headers: { Authorization: basic('wk:') },
     duplex: 'half',
-    ...(signal && { signal }),
   } as RequestInit)
 
 const whole = (...pieces: ReadonlyArray<unknown>): Request => streamed(ReadableStream.from(pieces))
 
 describe('a web request with chunks', () => {
-  it.each<[string, unknown]>([
-    ['text', 'text'],
-    ['an object', {}],
-    ['something with a length', { byteLength: Number.NaN }],
-  ])('that are %s is refused, and the next one is accepted', async (_, piece) => {
+  it('that are no bytes is refused, and the next one is accepted', async () => {
     const { collector } = open()
-    for (let i = 0; i < 3; i++) {
+    for (const piece of ['text', {}, { byteLength: Number.NaN }]) {
       const bad = await collector.handle(whole(new TextEncoder().encode(body), piece))
       expect([bad.status, await bad.text()]).toEqual([500, expect.stringContaining('no bytes')])
       expect((await collector.handle(whole(new TextEncoder().encode(body)))).status).toBe(200)
@@ -205,10 +184,10 @@ describe('a web request with chunks', () => {
     expect(collector.stats()).toMatchObject({ received: 3, accepted: 3 })
   })
 
-  it.each<[string, Uint8Array, number]>([
-    ['with bytes', new Uint8Array(70_000), 413],
-    ['empty', new Uint8Array(0), 413],
-  ])('that never end (%s) is answered', async (_, piece, status) => {
+  it.each([
+    ['with bytes', new Uint8Array(70_000)],
+    ['empty', new Uint8Array(0)],
+  ])('that never end (%s) is answered', async (_, piece) => {
     const { collector } = open()
     let pulled = 0
     const endless = new Promise<void>((cancelled) => {
@@ -219,23 +198,10 @@ describe('a web request with chunks', () => {
         },
         cancel: () => cancelled(),
       })
-      void collector.handle(streamed(body)).then((response) => expect(response.status).toBe(status))
+      void collector.handle(streamed(body)).then((response) => expect(response.status).toBe(413))
     })
     await endless
     expect(pulled).toBeLessThan(10_000)
-  })
-
-  it('that is aborted is answered', async () => {
-    const clock = virtualClock()
-    const { collector } = open({ clock })
-    const gone = new AbortController()
-    const answer = collector.handle(streamed(new ReadableStream(), gone.signal))
-    await clock.settle()
-    expect(clock.pending()).toBe(1)
-    gone.abort()
-    expect((await answer).status).toBe(503)
-    await clock.settle()
-    expect(clock.pending()).toBe(0)
   })
 })
 
