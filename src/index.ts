@@ -2,7 +2,7 @@
  * `headrace`: the parts a pipeline is made of. It loads no undici; what speaks HTTP is at `headrace/sinks/webhook` and
  * `headrace/destination`.
  *
- * @module
+ * @module headrace
  */
 
 // Time and chance.

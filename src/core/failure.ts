@@ -29,7 +29,7 @@ export type RetryableReason =
   | ('status' | 'timeout' | 'network' | 'queueFull' | 'late')
   | ('held' | 'halved' | 'threw' | 'closed' | 'defect')
 
-/** Any other word; the editor still completes ours. */
+/** Any other word; the editor still completes ours. @inline */
 type OwnWord = string & Record<never, never>
 
 /** A final refusal: trying again would change nothing. */

@@ -10,7 +10,7 @@
 import { isRecord } from '../core/json.ts'
 import type { JsonObject } from './json.ts'
 
-/** Destinations by name, and `All` for the rest: true or an object lets the event through, false does not. */
+/** Destinations by name, and `All` for the rest: true or an object lets the event through, false does not. @inline */
 export type Integrations = Readonly<Record<string, boolean | JsonObject>>
 
 /**
@@ -116,7 +116,7 @@ export interface Delete extends ForwardedDelete {
   readonly messageId: string
 }
 
-/** Something that a user did or is. */
+/** Something that a user did or is. @inline */
 export type Event = Page | Screen | Identify | Track | Alias | Group | Delete
 
 /** The seven kinds by name. */

@@ -18,6 +18,7 @@ export interface Library {
 /** The kinds that the convention has: all but delete. */
 export type Tracked = Exclude<Event, Delete>
 
+/** @inline */
 type Context = Readonly<Record<string, Json | Library>>
 
 /** A message in the convention's form, for `JSON.stringify`, which leaves out the keys that have no value. */

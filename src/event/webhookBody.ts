@@ -14,14 +14,19 @@ import type { Decoded, Form } from './checkEvent.ts'
 /** An event as it is written: `integrations` is left out. */
 type Body<E> = Readonly<{ version: 1 } & Omit<E, 'integrations'>>
 
+/** @useDeclaredType */
 export type PageBody = Body<Page>
+/** @useDeclaredType */
 export type ScreenBody = Body<Screen>
+/** @useDeclaredType */
 export type IdentifyBody = Body<Identify>
+/** @useDeclaredType */
 export type TrackBody = Body<Track>
 export type AliasBody = Body<Omit<Alias, 'previousId' | 'userId'>> & {
   readonly 'Previous ID': string
   readonly 'User ID': string
 }
+/** @useDeclaredType */
 export type GroupBody = Body<Group>
 
 /** Has no version, no context and no message id. */

@@ -4,6 +4,7 @@ import type { SecureContext } from 'node:tls'
 import { decodeOptions, list, option, optional, strict } from '../core/options.ts'
 import type { Option } from '../core/options.ts'
 
+/** @inline */
 type Pem = string | Uint8Array
 
 /** Certificates and keys in PEM form. No option turns verification off, and no environment variable does. */

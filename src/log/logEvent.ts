@@ -9,21 +9,21 @@ import type { Failure, Receipt } from '../core/failure.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { Refusal } from '../core/refusal.ts'
 
-/** An input was refused: it never became an item. */
+/** An input was refused: it never became an item. @inline */
 export interface Refused {
   readonly _tag: 'Refused'
   readonly at: number
   readonly refusal: Refusal
 }
 
-/** An item is in the outbox. */
+/** An item is in the outbox. @inline */
 export interface Accepted {
   readonly _tag: 'Accepted'
   readonly at: number
   readonly item: unknown
 }
 
-/** One sink's attempt has its verdict. */
+/** One sink's attempt has its verdict. @inline */
 export interface Attempted {
   readonly _tag: 'Attempted'
   readonly at: number
@@ -38,7 +38,7 @@ export interface Attempted {
   readonly late?: number
 }
 
-/** The queue of this sink was full, so it was left out of this attempt. */
+/** The queue of this sink was full, so it was left out of this attempt. @inline */
 export interface UrlSkipped {
   readonly _tag: 'UrlSkipped'
   readonly at: number
@@ -47,7 +47,7 @@ export interface UrlSkipped {
   readonly number: number
 }
 
-/** An attempt failed; the item waits for the next. */
+/** An attempt failed; the item waits for the next. @inline */
 export interface Waiting {
   readonly _tag: 'Waiting'
   readonly at: number
@@ -61,21 +61,21 @@ export interface Waiting {
   readonly because: string
 }
 
-/** An item has its outcome. */
+/** An item has its outcome. @inline */
 export interface Ended {
   readonly _tag: 'Ended'
   readonly at: number
   readonly outcome: Outcome<unknown>
 }
 
-/** An event had top-level keys that no event has; they were left out. */
+/** An event had top-level keys that no event has; they were left out. @inline */
 export interface UnknownKeys {
   readonly _tag: 'UnknownKeys'
   readonly at: number
   readonly keys: ReadonlyArray<string>
 }
 
-/** Something threw that should not: a sink, a store, a callback, a subscriber. Nothing was lost by it. */
+/** Something threw that should not: a sink, a store, a callback, a subscriber. Nothing was lost by it. @inline */
 export interface Defect {
   readonly _tag: 'Defect'
   readonly at: number

@@ -310,6 +310,7 @@ const ofItems = <A>(
  * Payloads stay the bytes that they are, joined in a frame. Items are not changed: `{ id, items, byteLength, closedBy }` is for a sink of
  * your own. A `sizeOf` that throws or answers no size costs its item only.
  *
+ * @function
  * @throws RangeError for limits of 0, below 0, or NaN.
  *
  * @example

@@ -189,6 +189,7 @@ const run = <L, P>(
  * One deliver works on an outbox at a time: the stream of a second one ends with an error that says what to do instead, until the first has
  * completed or is unsubscribed. Without `onEvent` log events go to the diagnostics channels and the debug log (`DEBUG=headrace:*`).
  *
+ * @function
  * @throws TypeError for what is no sink; ConfigError when an option is wrong or unknown.
  *
  * ```

@@ -78,6 +78,7 @@ const writerOf = <A>(given: ((item: A) => unknown) | EncodeFormat<A>): readonly 
  *     in:   R(a)  L(x)  R(huge)
  *     out:  R(pa) L(x)  L(TooLarge)
  *
+ * @function
  * @throws TypeError for what is neither a function nor a format.
  *
  * @example

@@ -16,7 +16,7 @@ import { queue } from '../core/queue.ts'
 import { threw } from '../core/refusal.ts'
 import type { Threw } from '../core/refusal.ts'
 
-/** Takes a stream of `Either`, and gives another one. Lefts of the source pass. */
+/** Takes a stream of `Either`, and gives another one. Lefts of the source pass. @inline */
 type OnRight<A, B, More> = <L>(source: EitherSource<L, A>) => ObservableEither<L | More, B>
 
 const functionOf = <F extends (...given: never[]) => unknown>(operator: string, given: F): F =>
@@ -82,6 +82,7 @@ export interface FilterRight {
  *     in:   R(1)          L(x) R(2)
  *     out:  L(Skipped(1)) L(x) R(2)
  *
+ * @function
  * @example
  * import { filterRight, lift } from 'headrace'
  * import { of } from 'rxjs'

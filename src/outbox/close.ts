@@ -3,7 +3,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Totals } from '../core/totals.ts'
 import type { Relay } from './relay.ts'
 
-/** The result of a close. */
+/** The result of a close. @inline */
 export interface CloseResult<A> {
   readonly totals: Totals
   /** Items without an outcome, undelivered. Empty with a durable outbox, which keeps them. */

@@ -67,7 +67,7 @@ export interface SharedWork {
   wire: Wire | undefined
 }
 
-/** A payload as it is sent. */
+/** A payload as it is sent. @inline */
 export interface Wire {
   readonly payload: Payload<unknown>
   /** Its body. */
@@ -76,7 +76,7 @@ export interface Wire {
   readonly signatures: Signed[]
 }
 
-/** The signature that a signer made of the body. */
+/** The signature that a signer made of the body. @inline */
 export interface Signed {
   readonly signer: Signer
   readonly signature: string
