@@ -195,11 +195,11 @@ const packed = (): PackedFiles =>
   Object.fromEntries(packedPaths().map((path) => [path, readFileSync(`${installed}/${path}`)]))
 
 describe('the packed package', () => {
-  test('holds the build, the source, the docs without the reference, and nothing else', () => {
+  test('holds the build, the source, the docs, and nothing else', () => {
     const files = packedPaths()
     const unexpected = files.filter(
       (file) =>
-        !/^(dist\/.+\.(js|d\.ts|js\.map|d\.ts\.map)|src\/.+\.ts|docs\/(?!reference\/).+\.(md|ts|js|svg|ndjson)|LICENSE|README\.md|package\.json)$/.test(
+        !/^(dist\/.+\.(js|d\.ts|js\.map|d\.ts\.map)|src\/.+\.ts|docs\/.+\.(md|ts|svg|ndjson)|LICENSE|README\.md|package\.json)$/.test(
           file,
         ),
     )

@@ -161,5 +161,6 @@ export interface Client<
   readonly outcomes$: Observable<Outcome<Message>>
   /** Each call that was refused, with the reason. Hot, like `outcomes$`: for calls whose answers nothing looks at. */
   readonly refusals$: Observable<Refusal>
+  /** The counters, as they are now. */
   readonly stats: () => ClientStats
 }

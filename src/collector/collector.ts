@@ -117,6 +117,7 @@ export interface Collector extends AsyncDisposable {
    * subscriber throws is logged as a `Defect`.
    */
   readonly outcomes$: Observable<DestinationOutcome>
+  /** The counters, as they are now. */
   readonly stats: () => CollectorStats
   /** Resolves with the totals of all destinations when no event waits, or it is closed. */
   readonly idle: () => Promise<Totals>

@@ -94,6 +94,7 @@ export const tooLarge = (input: unknown, limit: number, size: number, id: string
   id,
   input,
 })
+/** For an outbox of your own: it has no room for `input`, by its `limit` in count or in bytes. */
 export const full = (input: unknown, bound: Full['bound'], limit: number): Full => ({
   _tag: 'Full',
   bound,

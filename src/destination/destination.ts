@@ -108,7 +108,9 @@ export interface Destination extends AsyncDisposable {
   readonly refusals$: Observable<Refusal>
   /** Each attempt at a URL, when its verdict is known. Hot, like `outcomes$`. */
   readonly attempts$: Observable<Attempted>
+  /** The counters, as they are now. */
   readonly stats: () => DestinationStats
+  /** Makes `send` accept events again. */
   readonly enable: () => void
   /** Makes `send` answer `Disabled`. What was accepted before is still sent. */
   readonly disable: () => void

@@ -14,19 +14,20 @@ import type { Decoded, Form } from './checkEvent.ts'
 /** An event as it is written: `integrations` is left out. */
 type Body<E> = Readonly<{ version: 1 } & Omit<E, 'integrations'>>
 
-/** @useDeclaredType */
+/** The body of a page. @useDeclaredType */
 export type PageBody = Body<Page>
-/** @useDeclaredType */
+/** The body of a screen. @useDeclaredType */
 export type ScreenBody = Body<Screen>
-/** @useDeclaredType */
+/** The body of an identify. @useDeclaredType */
 export type IdentifyBody = Body<Identify>
-/** @useDeclaredType */
+/** The body of a track. @useDeclaredType */
 export type TrackBody = Body<Track>
+/** The body of an alias, with two keys of its own. */
 export type AliasBody = Body<Omit<Alias, 'previousId' | 'userId'>> & {
   readonly 'Previous ID': string
   readonly 'User ID': string
 }
-/** @useDeclaredType */
+/** The body of a group. @useDeclaredType */
 export type GroupBody = Body<Group>
 
 /** Has no version, no context and no message id. */

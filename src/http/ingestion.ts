@@ -1,3 +1,4 @@
+/** `headrace/sinks/ingestion`: a sink that posts batches to a collector. @module */
 import { left, right } from 'fp-ts/lib/Either.js'
 import { systemClock } from '../core/clock.ts'
 import { retryable } from '../core/failure.ts'

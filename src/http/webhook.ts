@@ -1,3 +1,4 @@
+/** `headrace/sinks/webhook`: a sink that posts to a URL. @module */
 import { left } from 'fp-ts/lib/Either.js'
 import type { Dispatcher } from 'undici'
 import { systemClock } from '../core/clock.ts'

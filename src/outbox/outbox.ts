@@ -133,6 +133,7 @@ export interface Outbox<A> {
    */
   readonly watch?: (lookAgain: () => void) => Cancel
   readonly dead: DeadLetters<A>
+  /** What it holds, as it is now. */
   readonly stats: () => OutboxStats
   /** Releases resources and deletes nothing. Idempotent. */
   readonly close: Task<void>

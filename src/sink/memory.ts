@@ -1,3 +1,4 @@
+/** `headrace/sinks/memory`: a sink that holds what it is given. @module */
 import { left, right } from 'fp-ts/lib/Either.js'
 import { refused } from '../core/failure.ts'
 import { checkOptions, wholeNumber } from '../core/options.ts'

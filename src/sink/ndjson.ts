@@ -1,3 +1,4 @@
+/** `headrace/sinks/ndjson`: a sink that writes lines. @module */
 import * as E from 'fp-ts/lib/Either.js'
 import { closeSync, createWriteStream, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import type { Writable } from 'node:stream'

@@ -40,6 +40,7 @@ export const onlyAttempt: Attempt = { number: 1, until: Infinity, lastFailure: u
 export interface Sink<in A> {
   /** Unique among siblings and stable across restarts: remembered failures are found by it. */
   readonly name: string
+  /** One attempt, when it is subscribed: a verdict, and the end when nothing of it runs any more. */
   readonly deliver: (item: A, attempt: Attempt) => Observable<Either<Failure, Receipt>>
   /**
    * Releases what the sink holds (sockets, files), within `within` milliseconds. Idempotent. Layers pass it down; the code

@@ -1,3 +1,4 @@
+/** `headrace/sources/ndjson`: a source of the lines of a file or stream. @module */
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { Buffer, isUtf8 } from 'node:buffer'

@@ -1,3 +1,4 @@
+/** `headrace/sources/pull`: a source that reads no faster than the pipeline delivers. @module */
 import { Observable, Subject, tap } from 'rxjs'
 import type { OperatorFunction } from 'rxjs'
 import { nextTurn, systemClock } from '../core/clock.ts'

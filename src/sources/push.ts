@@ -1,3 +1,4 @@
+/** `headrace/sources/push`: a bounded source that a program pushes into. @module */
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { systemClock } from '../core/clock.ts'
@@ -61,6 +62,7 @@ export interface Push<T> extends AsyncIterable<T, undefined, undefined> {
   readonly ready: () => Promise<void>
   /** Accepts nothing more. The reader still gets what waits, and then the source is done. */
   readonly end: () => void
+  /** The counters, as they are now. */
   readonly stats: () => PushStats
 }
 

@@ -13,6 +13,7 @@ import type { Entry, Outbox, OutboxStats } from '../outbox.ts'
 
 /** How an item becomes text and is read back. The text is stored as its UTF-8 bytes, unchanged. */
 export interface ItemCodec<A> {
+  /** One line or many; `fromText` gets the same text. */
   readonly toText: (item: A) => string
   /** May throw: then the record ends as a dead letter of reason `corrupt`. */
   readonly fromText: (text: string) => A
@@ -112,6 +113,7 @@ export interface LmdbOutbox<A> extends Outbox<A> {
   readonly remember: (bookmark: Bookmark) => Promise<void>
   /** Deletes a bookmark. */
   readonly forget: (name: string) => Promise<void>
+  /** The counters, as they are now. */
   readonly stats: () => LmdbOutboxStats
 }
 
