@@ -71,7 +71,7 @@ export type { Awaitable } from './core/awaitable.ts'
 // Operators and sources.
 export { batch, type BatchOptions, type ItemBatchOptions } from './operators/batch.ts'
 export { deliver, type DeliverOptions } from './operators/deliver.ts'
-export { encode, type EncodeFormat, type EncodeOptions } from './operators/encode.ts'
+export { encode, type BodyWriter, type EncodeFormat, type EncodeOptions } from './operators/encode.ts'
 export { enrich, filterRight, lift, mapRight, tapRight, type EnrichOptions } from './operators/rightSide.ts'
 export { sign, type Signable, type Signed } from './operators/sign.ts'
 export { validate } from './operators/validate.ts'

@@ -15,7 +15,7 @@ const hook = webhook(receiver.url)
 const ended$ = from([{ id: 'o1', userId: 'u1', total: 9.5 }, { id: 'o2' }]).pipe(
   validate(Order),
   enrich(async (order) => ({ ...order, country: await countryOf(order.userId) })),
-  encode((order: Order & { country: string }) => order, { idOf: ({ id }) => id }),
+  encode((order) => order, { idOf: ({ id }) => id }),
   sign('correct horse'),
   deliver(hook),
   tap((ended) => {

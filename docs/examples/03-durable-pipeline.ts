@@ -34,7 +34,7 @@ const run = async (path: string, hooks: Record<string, string[]>, orders: unknow
   const ended$ = from(orders).pipe(
     validate(Order),
     enrich(async (order) => ({ ...order, price: await priceOf(order.id) })),
-    encode((order: Priced) => order, { idOf: ({ id }) => id }),
+    encode((order) => order, { idOf: ({ id }) => id }),
     groupBy((each) => (each._tag === 'Right' ? each.right.items[0].tenant : '')),
     mergeMap((tenant) => tenant.pipe(batch({ maxCount: 2, maxDelay: 100 }))),
     sign('correct horse'),

@@ -15,7 +15,7 @@ const show = ({ items, closedBy }: BatchPayload<unknown>): string => `${items.le
 
 const ended$ = from(['a', 'b', 'c', 'bad', 'e']).pipe(
   lift(),
-  encode((name: string) => ({ name })),
+  encode((name) => ({ name })),
   batch({ maxCount: 3, maxDelay: 1_000, frame: { prefix: '{"batch":[', suffix: ']}' } }),
   deliver(bulk),
   tap((ended) => {

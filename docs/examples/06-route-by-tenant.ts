@@ -30,7 +30,7 @@ const byTenant = route({
 const orders = ['red', 'blue', 'green', 'red'].map((tenant, at): Order => ({ tenant, id: `o${at}` }))
 const ended$ = from(orders).pipe(
   lift(),
-  encode((order: Order) => order, { idOf: ({ id }) => id }),
+  encode((order) => order, { idOf: ({ id }) => id }),
   deliver(byTenant),
   tap((ended) => {
     if (isOutcome(ended) && ended._tag === 'Rejected') console.log(ended.item.id, ended.failure)

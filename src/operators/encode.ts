@@ -26,13 +26,17 @@ export interface EncodeFormat<in A> extends EncodeOptions<A> {
   readonly contentType: string
 }
 
-/** With a function for the body: JSON. With a format: its bytes. */
+/** How items are written: a function for the body, which becomes JSON, or a format of its own. */
+export type BodyWriter<A> = ((item: A) => unknown) | EncodeFormat<A>
+
+/** Within a `pipe` the item is that of the stream; elsewhere it is what the writer takes. */
 export interface Encode {
   <A>(
-    format: EncodeFormat<A>,
-  ): <B extends A, L = never>(source: EitherSource<L, B>) => ObservableEither<L | Refusal, EventPayload<B>>
+    writer: BodyWriter<NoInfer<A>>,
+    options?: EncodeOptions<NoInfer<A>>,
+  ): <L = never>(source: EitherSource<L, A>) => ObservableEither<L | Refusal, EventPayload<A>>
   <A>(
-    toBody: (item: A) => unknown,
+    writer: BodyWriter<A>,
     options?: EncodeOptions<A>,
   ): <B extends A, L = never>(source: EitherSource<L, B>) => ObservableEither<L | Refusal, EventPayload<B>>
 }
@@ -48,7 +52,7 @@ const CONTENT_TYPE = /^[\x21-\x7e]+\/[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/
 type Write<A> = <B extends A>(id: string, item: B, limit: number) => Either<Refusal, EventPayload<B>>
 
 /** How items are written, and the name of the function that writes them. */
-const writerOf = <A>(given: ((item: A) => unknown) | EncodeFormat<A>): readonly [string, Write<A>] => {
+const writerOf = <A>(given: BodyWriter<A>): readonly [string, Write<A>] => {
   if (typeof given === 'function')
     return ['toBody', (id, item, limit) => encodePayload(id, item, given(item), limit)]
   // Code without types may give anything.
@@ -91,12 +95,10 @@ const writerOf = <A>(given: ((item: A) => unknown) | EncodeFormat<A>): readonly 
  *   })
  * // => {"type":"delete","userId":"u1","timestamp":"2024-02-29T12:00:00.000Z"}
  */
-export const encode: Encode = <A>(
-  given: ((item: A) => unknown) | EncodeFormat<A>,
-  options: EncodeOptions<A> = {},
-) => {
-  const [name, write] = writerOf(given)
-  const { limit = bodyBytes, idOf = messageIdOf } = typeof given === 'function' ? options : given
+export const encode: Encode = <A>(writer: BodyWriter<A>, options: EncodeOptions<A> = {}) => {
+  const [name, write] = writerOf(writer)
+  const { limit = bodyBytes, idOf = messageIdOf } =
+    typeof writer === 'function' ? options : { ...options, ...writer }
   const encodeOne = <B extends A>(item: B): Either<Refusal, EventPayload<B>> => {
     try {
       return write(idOf(item), item, limit)

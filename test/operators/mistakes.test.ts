@@ -173,7 +173,7 @@ test('the compiler refuses a pipeline that lacks an operator', () => {
   const hook = webhook('http://127.0.0.1:9/hook')
   const plain$ = of({ id: 'a' })
   const lifted$ = plain$.pipe(lift())
-  const encoded$ = lifted$.pipe(encode((item: { readonly id: string }) => item))
+  const encoded$ = lifted$.pipe(encode((item) => ({ id: item.id }), { idOf: ({ id }) => id }))
   // @ts-expect-error -- no validate or lift
   void plain$.pipe(encode((item: { readonly id: string }) => item))
   // @ts-expect-error -- no validate or lift
