@@ -10,7 +10,6 @@
  * @module
  */
 import { left } from 'fp-ts/lib/Either.js'
-import { isPromiseLike, whenAnswered } from '../core/awaitable.ts'
 import { steady } from '../core/clock.ts'
 import type { Cancel } from '../core/clock.ts'
 import { earliestRetry, messageOf, retryable } from '../core/failure.ts'
@@ -25,8 +24,7 @@ import { deadlineOf } from '../policy/retryPolicy.ts'
 import type { Wait } from '../policy/step.ts'
 import { nothingToCancel, subscribeTo } from '../sink/layer.ts'
 import type { Sink } from '../sink/sink.ts'
-import type { Message, SentBatch } from './message.ts'
-import { bytesOf } from './messageStore.ts'
+import type { CallType, Message, SentBatch } from './message.ts'
 import type { Entries, MessageStore } from './messageStore.ts'
 import { FRAME_BYTES } from './options.ts'
 import type { ClientSettings } from './options.ts'
@@ -43,13 +41,6 @@ const LEASE_RETRY_DELAY = 1_000
 /** The longest time that one `Retry-After` holds back all batches, in milliseconds. */
 const MAX_HOLD = 3_600_000
 const COMMA = 1
-
-/** How many of the entries fit into one request. At least one. */
-const countThatFits = (entries: Entries, maxBytes: number): number => {
-  let bytes = FRAME_BYTES - COMMA
-  const end = entries.findIndex(({ item }, at) => (bytes += item.byteLength + COMMA) > maxBytes && at > 0)
-  return end < 0 ? entries.length : end
-}
 
 /**
  * @param sent the counters of batches
@@ -132,69 +123,63 @@ export const batchRelay = (
     wasChangedByOthers = false
     lastSent = now()
     isLeasing = true
-    whenAnswered(
-      () => store.lease(lastSent, size, isRetry),
-      (leased) => {
-        isLeasing = false
+    store.lease(lastSent, size, isRetry, (leased) => {
+      isLeasing = false
+      if (leased === undefined) heldUntil = Math.max(heldUntil, now() + LEASE_RETRY_DELAY)
+      else {
         // More may be there if all that was asked for was found.
         wasChangedByOthers ||= forOthers && (isRetry || leased.length === size)
         const entries = endLate(leased)
-        const count = countThatFits(entries, maxBatch)
-        if (count < entries.length) store.giveBack(entries.slice(count), isRetry)
-        if (count > 0) send(entries.slice(0, count), closedBy)
+        if (entries.length > 0) send(entries, closedBy)
         else changed()
-        poll()
-      },
-      (error) => {
-        isLeasing = false
-        heldUntil = Math.max(heldUntil, now() + LEASE_RETRY_DELAY)
-        onEvent({ _tag: 'Defect', at: now(), where: 'outbox', error })
-        poll()
-      },
-    )
+      }
+      poll()
+    })
   }
 
-  /** Ends what is past its deadline, after a pause or a restart. */
+  /** Ends what is past its deadline, after a pause or a restart. Answers the rest. */
   const endLate = (entries: Entries): Entries => {
     const at = now()
-    const late = entries.flatMap((entry) => lateEnd(entry, at, window) ?? [])
-    if (late.length === 0) return entries
-    store.ack(late, ended)
-    return entries.filter((entry) => lateEnd(entry, at, window) === undefined)
+    const late: Array<Ack<Message>> = []
+    const inTime: Array<Entry<Message>> = []
+    for (const entry of entries) {
+      const end = lateEnd(entry, at, window)
+      if (end === undefined) inTime.push(entry)
+      else late.push(end)
+    }
+    if (late.length > 0) store.ack(late, ended)
+    return inTime
   }
 
-  const send = (entries: Entries, closedBy: ClosedBy): void => {
+  /** Sends as many of the entries as fit into one request, at least one, and gives back the rest. */
+  const send = (leased: Entries, closedBy: ClosedBy): void => {
     const startedAt = now()
-    const members = entries.map(({ item }) => item)
-    const batch: SentBatch = {
-      id: newId(),
-      items: members.map(({ items: [type] }) => type),
-      members,
-      byteLength: FRAME_BYTES + bytesOf(entries) + COMMA * (members.length - 1),
-      frame: trackingFrame,
-      closedBy,
+    const members: Message[] = []
+    const items: CallType[] = []
+    let byteLength = FRAME_BYTES - COMMA
+    let number = 1
+    let until = window + startedAt
+    for (const { item, progress, firstAttemptAt = startedAt } of leased) {
+      if (members.length > 0 && byteLength + COMMA + item.byteLength > maxBatch) break
+      members.push(item)
+      items.push(item.items[0])
+      byteLength += COMMA + item.byteLength
+      number = Math.max(number, 1 + (progress?.attempts ?? 0))
+      until = Math.min(until, window + firstAttemptAt)
     }
-    const number = 1 + Math.max(...entries.map(({ progress }) => progress?.attempts ?? 0))
-    const until = window + Math.min(...entries.map(({ firstAttemptAt }) => firstAttemptAt ?? startedAt))
+    const entries = leased.slice(0, members.length)
+    if (entries.length < leased.length) store.giveBack(leased.slice(entries.length), closedBy === 'retry')
+    const batch: SentBatch = { id: newId(), items, members, byteLength, frame: trackingFrame, closedBy }
     const delivery: Delivery = { entries, hasVerdict: false, cancel: nothingToCancel }
 
-    const settle = (verdict: Verdict): void => {
+    const settle = (result: Verdict): void => {
       delivery.hasVerdict = true
       sent.attempts++
       const at = now()
       const duration = at - startedAt
       const late = at > until ? { late: at - until } : undefined
-      onEvent({
-        _tag: 'Attempted',
-        at,
-        item: batch,
-        sink: sink.name,
-        number,
-        duration,
-        result: verdict,
-        ...late,
-      })
-      const failure = verdict._tag === 'Left' ? verdict.left : undefined
+      onEvent({ _tag: 'Attempted', at, item: batch, sink: sink.name, number, duration, result, ...late })
+      const failure = result._tag === 'Left' ? result.left : undefined
       const notBefore = failure && earliestRetry(failure)
       if (notBefore !== undefined) heldUntil = Math.max(heldUntil, Math.min(notBefore, at + MAX_HOLD))
       const isPartly = failure?._tag === 'PartlyFailed' && failure.members.length === entries.length
@@ -204,21 +189,21 @@ export const batchRelay = (
       const draw = (): number => (drawn ??= random())
       const over: Array<Ack<Message>> = []
       const again: Array<Entry<Message>> = []
+      let attempts = 0
       let wait: Wait | undefined
       for (const [index, entry] of entries.entries()) {
-        const next = decide(retry, entry, startedAt, verdicts[index] ?? verdict, at, draw)
+        const next = decide(retry, entry, startedAt, verdicts[index] ?? result, at, draw)
         if ('outcome' in next) over.push(next)
         else {
           again.push(next.entry)
+          attempts = Math.max(attempts, next.attempts)
           if (wait === undefined || next.wait.due > wait.due) wait = next.wait
         }
       }
       if (over.length > 0) store.ack(over, ended)
       if (wait === undefined) return
       const { due, delay, because, progress } = wait
-      const attempts = again.some((entry) => entry.progress !== undefined) ? number : number - 1
-      const { lastFailure } = progress
-      onEvent({ _tag: 'Waiting', at, item: batch, attempts, failure: lastFailure, delay, because })
+      onEvent({ _tag: 'Waiting', at, item: batch, attempts, failure: progress.lastFailure, delay, because })
       nacks++
       store.nack(again, due, () => {
         nacks--
@@ -234,22 +219,25 @@ export const batchRelay = (
 
     deliveries.add(delivery)
     sent.batches++
-    const attempt = { number, until, lastFailure: undefined }
-    const cancel = subscribe(batch, attempt, {
-      next: settle,
-      complete: finish,
-      error: (error) => {
-        onEvent({ _tag: 'Defect', at: now(), where: sink.name, error })
-        if (!delivery.hasVerdict) settle(left(retryable('defect', { detail: messageOf(error) })))
-        finish()
+    const cancel = subscribe(
+      batch,
+      { number, until, lastFailure: undefined },
+      {
+        next: settle,
+        complete: finish,
+        error: (error) => {
+          onEvent({ _tag: 'Defect', at: now(), where: sink.name, error })
+          if (!delivery.hasVerdict) settle(left(retryable('defect', { detail: messageOf(error) })))
+          finish()
+        },
       },
-    })
+    )
     if (deliveries.has(delivery)) delivery.cancel = cancel
   }
 
   return {
     /** Sends what is due. */
-    poll: (): void => poll(),
+    poll,
     /** Polls after one message was added, without work if nothing is due. */
     pollNew: (): void => {
       // Until the timer, which is set, only a full batch or a flush is a reason to send.
@@ -268,11 +256,13 @@ export const batchRelay = (
     },
     /** Takes out the oldest message that is not in flight. The store must answer at once. */
     takeOldest: (): Entry<Message> | undefined => {
-      for (const retriesOnly of [true, false]) {
-        const leased = store.lease(Number.MAX_SAFE_INTEGER, 1, retriesOnly)
-        if (!isPromiseLike(leased) && leased[0] !== undefined) return leased[0]
-      }
-      return undefined
+      let oldest: Entry<Message> | undefined
+      for (const retriesOnly of [true, false])
+        if (oldest === undefined)
+          store.lease(Number.MAX_SAFE_INTEGER, 1, retriesOnly, (leased) => {
+            oldest = leased?.[0]
+          })
+      return oldest
     },
     /** Whether a batch is in flight, or may be sent before `instant`. To be called after `flush`. */
     hasWorkBefore: (instant: number): boolean =>

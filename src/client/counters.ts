@@ -39,18 +39,17 @@ const boundIn = (
  * @param stored the outbox of the host or the folder; undefined for the memory of the client
  */
 export const clientCounters = (
-  { maxCount, maxBytes, enabled }: ClientSettings,
+  settings: ClientSettings,
   stored: (() => OutboxStats) | undefined,
   start: { readonly waiting: number; readonly bytes: number },
   notStored: MessageStore['notStored'],
 ) => {
-  const own = { maxCount, maxBytes }
   const all = counters(start.waiting)
   const refusedBy = { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotStored: 0 }
   const sent = { batches: 0, attempts: 0, requests: 0 }
   let { waiting, bytes } = start
   /** The segments that a flush waits for, oldest first. */
-  let flushing: Segment[] = []
+  const flushing: Segment[] = []
   let current: Segment = { live: waiting }
   /** By message until that has its entry, then by entry id. */
   const segments = new Map<Message | string, Segment>()
@@ -58,14 +57,12 @@ export const clientCounters = (
   const leave = (entryId: string, byteLength: number): void => {
     waiting--
     bytes = waiting === 0 ? 0 : bytes - byteLength
-    const known = segments.size === 0 ? undefined : segments.get(entryId)
-    const segment = known ?? flushing[0] ?? current
-    if (known !== undefined) segments.delete(entryId)
+    const segment = segments.get(entryId) ?? flushing[0] ?? current
     segment.live = Math.max(0, segment.live - 1)
-    if (flushing.length === 0 || segment.live > 0) return
-    const open = flushing.findIndex(({ live }) => live > 0)
-    flushing = open < 0 ? [] : flushing.slice(open)
-    if (open < 0) segments.clear()
+    if (flushing.length === 0) return
+    segments.delete(entryId)
+    while (flushing[0]?.live === 0) flushing.shift()
+    if (flushing.length === 0) segments.clear()
   }
 
   return {
@@ -75,22 +72,18 @@ export const clientCounters = (
     totals: (): Totals => all.totals(),
     stats: (): ClientStats => ({
       ...all.totals(),
-      enabled,
+      enabled: settings.enabled,
       refused: Object.values(refusedBy).reduce((sum, count) => sum + count, 0),
       refusedBy: { ...refusedBy },
       bytes,
-      notPersisted: stored === undefined ? waiting : notStored.count,
+      notPersisted: notStored.count,
       ...sent,
     }),
     /** The bound that one more message would break. */
-    boundFor: (byteLength: number): Bound | undefined => {
+    boundFor: (byteLength: number): Bound | undefined =>
       // Called twice for each message, so without objects.
-      if (stored === undefined) return boundIn(waiting, bytes + byteLength, own)
-      return (
-        boundIn(notStored.count, notStored.bytes + byteLength, own) ??
-        boundIn(waiting, bytes + byteLength, stored())
-      )
-    },
+      boundIn(notStored.count, notStored.bytes + byteLength, settings) ??
+      (stored && boundIn(waiting, bytes + byteLength, stored())),
     refused: ({ _tag }: Refusal): void => {
       refusedBy[_tag]++
     },
@@ -102,7 +95,7 @@ export const clientCounters = (
       if (flushing.length > 0) segments.set(message, current)
     },
     placed: (entryId: string, message: Message): void => {
-      const segment = segments.size === 0 ? undefined : segments.get(message)
+      const segment = segments.get(message)
       if (segment !== undefined) segments.set(entryId, segment)
     },
     ended: (entryId: string, outcome: Outcome<Message>): void => {

@@ -25,9 +25,8 @@ import { waitForRoom } from '../sources/waitForRoom.ts'
 import { batchRelay } from './batchRelay.ts'
 import type { Accepted, AnyEvents, AnyTraits, Client, EventTypes, WithinOptions, Traits } from './client.ts'
 import { clientCounters } from './counters.ts'
-import { encoder } from './encoder.ts'
 import { held, lifetime } from './processExit.ts'
-import { isMessage, messageCodec } from './message.ts'
+import { encoder, messageCodec } from './message.ts'
 import type { CallType, Message, SentBatch } from './message.ts'
 import { messageStore } from './messageStore.ts'
 import { checkClientOptions } from './options.ts'
@@ -154,7 +153,6 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
       relay.poll()
       afterChange()
     },
-    corrupt,
     failedIn('outbox'),
   )
   const counted = clientCounters(settings, outbox?.stats, start, store.notStored)
@@ -191,10 +189,6 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
       if (outbox !== undefined) unfinished.push(...(await outbox.takeRemaining()))
     })
     for (const entry of unfinished) {
-      if (!isMessage(entry.item)) {
-        counted.corrupt(entry.id)
-        continue
-      }
       abandoned.push(entry.item)
       const outcome = abandonedOf(entry)
       counted.ended(entry.id, outcome)

@@ -1,11 +1,20 @@
 /**
- * A message: what waits, is stored and is sent. Plain data.
+ * A message: what a call becomes, what waits, is stored and is sent. Plain data.
  *
  * @module
  */
-import { isRecord } from '../core/json.ts'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { messageOf } from '../core/failure.ts'
+import { invalid, tooLarge } from '../core/refusal.ts'
+import type { Refusal } from '../core/refusal.ts'
+import { version } from '../core/version.ts'
+import { eventReader } from '../event/event.ts'
+import * as Limits from '../event/limits.ts'
+import { toTrackingMessage } from '../event/trackingMessage.ts'
 import type { BatchPayload, EventPayload } from '../event/payload.ts'
 import type { ItemCodec } from '../outbox/lmdb/contract.ts'
+import type { ClientSettings } from './options.ts'
 
 /** The six kinds of calls that a client takes. */
 export type CallType = 'identify' | 'track' | 'page' | 'screen' | 'group' | 'alias'
@@ -16,24 +25,18 @@ export type Message = EventPayload<CallType>
 /** The messages of one request, with their frame: what a sink in place of the endpoint is given. */
 export type SentBatch = BatchPayload<CallType>
 
-const only = (type: CallType): readonly [CallType] => Object.freeze([type] as const)
-
-/** The `items` of a message, by kind: one frozen list for all messages of the kind. */
-export const itemsOf: Readonly<Record<CallType, readonly [CallType]>> = Object.freeze({
-  identify: only('identify'),
-  track: only('track'),
-  page: only('page'),
-  screen: only('screen'),
-  group: only('group'),
-  alias: only('alias'),
-})
+/** The `items` of a message, by kind: one list for all messages of the kind. */
+const itemsOf: { readonly [K in CallType]: readonly [K] } = {
+  identify: ['identify'],
+  track: ['track'],
+  page: ['page'],
+  screen: ['screen'],
+  group: ['group'],
+  alias: ['alias'],
+}
 
 const isCallType = (type: string | undefined): type is CallType =>
   type !== undefined && Object.hasOwn(itemsOf, type)
-
-/** Whether something that an outbox handed out is a message. */
-export const isMessage = (item: unknown): item is Message =>
-  isRecord(item) && typeof item['text'] === 'string' && typeof item['byteLength'] === 'number'
 
 /** The first two keys of every message, as `toTrackingMessage` writes them. */
 const HEAD = /^\{"type":"(\w+)","messageId":("(?:[^"\\]|\\.)*")/
@@ -53,4 +56,61 @@ export const messageCodec: ItemCodec<Message> = {
   toText: ({ text }) => text,
   fromText: messageFromText,
   sizeOf: ({ byteLength }) => byteLength,
+}
+
+const LIBRARY = { name: 'headrace-node', version }
+
+const NO_DELETE = [
+  {
+    path: 'type',
+    message: 'must be one of page, screen, identify, track, alias, group: a client cannot delete users',
+  },
+]
+
+/**
+ * Makes the message of a call; `kind` is that of the method that was called. Never throws. A call is checked where it is and written at
+ * once: the text is the copy.
+ *
+ * @param onUnknownKeys receives the keys that a call lost, if `isHeard` says so
+ */
+export const encoder = (
+  { clock, context, integrations, maxMessage, newId }: ClientSettings,
+  onUnknownKeys: (keys: ReadonlyArray<string>) => void,
+  isHeard: () => boolean,
+) => {
+  const hostId = (): string => {
+    const id: unknown = newId?.()
+    if (typeof id === 'string' && id !== '' && id.length <= Limits.messageIdLength) return id
+    throw new TypeError('newId must answer 1 to 256 characters')
+  }
+  const read = eventReader(
+    {
+      clock,
+      onUnknownKeys,
+      owned: true,
+      pageNeedsUserId: true,
+      ...(newId && { newId: hostId }),
+    },
+    isHeard,
+  )
+
+  return (call: unknown, kind: CallType | undefined): Either<Refusal, Message> => {
+    try {
+      const decoded = read(call, kind)
+      if (isLeft(decoded)) return left(invalid(call, decoded.left))
+      let event = decoded.right
+      if (event.type === 'delete') return left(invalid(call, NO_DELETE))
+      if (context !== undefined) event = { ...event, context: { ...context, ...event.context } }
+      if (integrations !== undefined)
+        event = { ...event, integrations: { ...integrations, ...event.integrations } }
+      const text = JSON.stringify(toTrackingMessage(event, LIBRARY))
+      const byteLength = Buffer.byteLength(text)
+      const { messageId: id, type } = event
+      if (byteLength > maxMessage) return left(tooLarge(call, maxMessage, byteLength, id))
+      return right({ id, items: itemsOf[type], text, byteLength })
+    } catch (error) {
+      // A getter of the call, or `newId`, threw.
+      return left(invalid(call, [{ path: '', message: `could not be encoded: ${messageOf(error)}` }]))
+    }
+  }
 }

@@ -5,17 +5,15 @@
  *
  * @module
  */
-import { isLeft } from 'fp-ts/lib/Either.js'
-import { isPromiseLike, whenAnswered } from '../core/awaitable.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { whenAnswered } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { heap } from '../core/heap.ts'
-import { refused } from '../core/failure.ts'
-import { rejected } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
+import type { Full } from '../core/refusal.ts'
 import type { Ack, Entry, Outbox } from '../outbox/outbox.ts'
 import { STORE_RETRY_DELAY, storeWrites } from '../outbox/storeWrites.ts'
-import { isMessage } from './message.ts'
 import type { Message } from './message.ts'
 
 export type Entries = ReadonlyArray<Entry<Message>>
@@ -35,7 +33,6 @@ const MAX_UNSAVED = 16
  * @param start what the outbox holds at the start
  * @param placed a message has its entry, and can be leased from now on
  * @param changed the outbox answered, or messages can be leased
- * @param corrupt the outbox ended something that is no message
  */
 export const messageStore = (
   outbox: Outbox<Message> | undefined,
@@ -43,12 +40,11 @@ export const messageStore = (
   start: { readonly waiting: number; readonly bytes: number },
   placed: (entryId: string, message: Message) => void,
   changed: () => void,
-  corrupt: (entryId: string) => void,
   failed: (error: unknown) => void,
 ) => {
   /** What can be leased for its first batch. */
   const fresh = { count: start.waiting, bytes: start.bytes }
-  /** What is in memory and not stored. */
+  /** What is in memory and not stored. Without an outbox: all that waits. */
   const notStored = { count: 0, bytes: 0 }
   /** With an outbox, all messages in memory: arriving, being stored, in the queue and the heap, or leased from there. */
   const inMemory = new Set<Message>()
@@ -60,7 +56,6 @@ export const messageStore = (
   /** Leased, and given back because they did not fit into a batch. */
   const givenBack = { fresh: [] as Array<Entry<Message>>, retries: [] as Array<Entry<Message>> }
   let lastId = 0
-  let isScheduled = false
   let isStopped = false
   /** Set while the store fails. */
   let pause: Cancel | undefined
@@ -70,15 +65,13 @@ export const messageStore = (
     return { id, item, firstAttemptAt: undefined, progress: undefined }
   }
   const isInMemory = ({ item }: Entry<Message>): boolean => outbox === undefined || inMemory.has(item)
-
-  const isStoring = (): boolean => storing.length > 0 || isScheduled
+  const isStoring = (): boolean => storing.length > 0 || arriving.length > 0
 
   const leaveMemory = (message: Message): void => {
     inMemory.delete(message)
     notStored.count--
     notStored.bytes -= message.byteLength
   }
-
   const countFresh = (count: number, bytes: number): void => {
     fresh.count = Math.max(0, fresh.count + count)
     fresh.bytes = fresh.count === 0 ? 0 : fresh.bytes + bytes
@@ -87,7 +80,6 @@ export const messageStore = (
     placed(entryId, message)
     countFresh(1, message.byteLength)
   }
-
   const waitInMemory = (message: Message): void => {
     const entry = newEntry(message)
     newInMemory.push(entry)
@@ -98,45 +90,35 @@ export const messageStore = (
     pause = undefined
     const entries = newInMemory.drain()
     countFresh(-entries.length, -bytesOf(entries))
-    arriving = [...entries.map(({ item }) => item), ...arriving]
-    storeAll()
+    arriving.unshift(...entries.map(({ item }) => item))
+    void storeAll()
   }
 
-  const storeAll = (): void => {
-    isScheduled = false
-    if (outbox === undefined || storing.length > 0 || isStopped || arriving.length === 0) return
-    const list = arriving
-    arriving = []
-    const answered = (notTaken: ReadonlyArray<Message>): void => {
-      storing = []
+  /** Stores what arrives, one list after the other. Never rejects. */
+  const storeAll = async (): Promise<void> => {
+    while (outbox !== undefined && storing.length === 0 && arriving.length > 0 && !isStopped) {
+      storing = arriving
+      arriving = []
+      let answers: ReadonlyArray<Either<Full, Entry<Message>>> = []
+      try {
+        if (pause === undefined) answers = await outbox.enqueue(storing)
+      } catch (error) {
+        failed(error)
+      }
       if (isStopped) return
-      for (const message of notTaken) waitInMemory(message)
-      if (notTaken.length > 0) pause ??= clock.schedule(STORE_RETRY_DELAY, offerAgain)
-      storeAll()
-      changed()
-    }
-    if (pause !== undefined) {
-      answered(list)
-      return
-    }
-    storing = list
-    whenAnswered(
-      () => outbox.enqueue(list),
-      (answers) => {
-        const full = list.filter((message, at) => {
-          const answer = answers[at]
-          if (answer === undefined || isLeft(answer)) return true
+      for (const [at, message] of storing.entries()) {
+        const answer = answers[at]
+        if (answer?._tag === 'Right') {
           place(answer.right.id, message)
           leaveMemory(message)
-          return false
-        })
-        answered(full)
-      },
-      (error) => {
-        failed(error)
-        answered(list)
-      },
-    )
+        } else {
+          waitInMemory(message)
+          pause ??= clock.schedule(STORE_RETRY_DELAY, offerAgain)
+        }
+      }
+      storing = []
+      changed()
+    }
   }
 
   const writes = storeWrites<{ readonly run: () => Awaitable<void>; readonly saved: () => void }>(
@@ -151,44 +133,29 @@ export const messageStore = (
     ({ saved }) => (outbox?.durable === true ? changed() : saved()),
   )
 
-  /** An outbox of the host may hand out anything: what is no message ends as rejected. */
-  const messagesIn = (stored: Entries): Entries => {
-    const wrong = stored.filter(({ item }) => !isMessage(item))
-    if (outbox === undefined || wrong.length === 0) return stored
-    const failure = refused('rejected', { detail: 'it is not a message' })
-    const acks = wrong.map((entry) => ({ entry, outcome: rejected(entry.item, 0, failure) }))
-    const saved = (): void => wrong.forEach(({ id }) => corrupt(id))
-    writes.save({ run: () => outbox.ack(acks), saved })
-    return stored.filter(({ item }) => isMessage(item))
-  }
-
   return {
     fresh,
     notStored,
     /** Stores a message: at once in memory, else together with the others of this turn. */
     add: (message: Message): void => {
+      notStored.count++
+      notStored.bytes += message.byteLength
       if (outbox === undefined) {
         waitInMemory(message)
         return
       }
       inMemory.add(message)
-      notStored.count++
-      notStored.bytes += message.byteLength
-      arriving.push(message)
-      if (isScheduled) return
-      isScheduled = true
-      queueMicrotask(storeAll)
+      if (arriving.push(message) === 1) queueMicrotask(() => void storeAll())
     },
-    /** Leases retries that are due, or messages for their first batch: given back ones, stored ones, then those in memory, the newest. */
-    lease: (now: number, count: number, retriesOnly: boolean): Awaitable<Entries> => {
+    /**
+     * Leases retries that are due, or messages for their first batch: given back ones, stored ones, then those in memory, the newest. `use`
+     * is given nothing if the store failed.
+     */
+    lease: (now: number, count: number, retriesOnly: boolean, use: (entries?: Entries) => void): void => {
       const before = { ...fresh }
       const first = retriesOnly ? givenBack.retries : givenBack.fresh
       const room = Math.max(0, count - first.length)
-      const answer =
-        outbox === undefined
-          ? []
-          : outbox.lease(now, { count: room, retries: retriesOnly ? room : 0, retriesOnly })
-      const complete = (stored: Entries): Entries => {
+      const take = (stored: Entries): void => {
         const all = [...first.splice(0, count), ...stored]
         while (all.length < count) {
           const isDue = retriesOnly && (retriesInMemory.peekKey() ?? Infinity) <= now
@@ -196,14 +163,21 @@ export const messageStore = (
           if (entry === undefined) break
           all.push(entry)
         }
-        const messages = messagesIn(all)
-        if (retriesOnly) return messages
         // Fewer than asked for: nothing else is there. Records that cannot be read were counted, and are never leased.
-        if (all.length < count) countFresh(-before.count, -before.bytes)
-        else countFresh(-count, -bytesOf(messages))
-        return messages
+        if (!retriesOnly && all.length < count) countFresh(-before.count, -before.bytes)
+        else if (!retriesOnly) countFresh(-count, -bytesOf(all))
+        use(all)
       }
-      return isPromiseLike(answer) ? answer.then(complete) : complete(answer)
+      if (outbox === undefined) take([])
+      else
+        whenAnswered(
+          () => outbox.lease(now, { count: room, retries: retriesOnly ? room : 0, retriesOnly }),
+          take,
+          (error) => {
+            failed(error)
+            use()
+          },
+        )
     },
     giveBack: (entries: Entries, isRetry: boolean): void => {
       givenBack[isRetry ? 'retries' : 'fresh'].unshift(...entries)
@@ -217,26 +191,22 @@ export const messageStore = (
     /** Puts entries back until `due`. Repeats the write until the store has it. */
     nack: (entries: Entries, due: number, saved: () => void): void => {
       for (const entry of entries) if (isInMemory(entry)) retriesInMemory.push(due, entry)
-      const stored = entries.filter((entry) => !isInMemory(entry))
+      const stored = entries.flatMap((entry) => (isInMemory(entry) ? [] : { entry, due }))
       if (outbox === undefined || stored.length === 0) saved()
-      else writes.save({ run: () => outbox.nack(stored.map((entry) => ({ entry, due }))), saved })
+      else writes.save({ run: () => outbox.nack(stored), saved })
     },
     /** Ends entries. Repeats the write until the store has it. */
     ack: (list: ReadonlyArray<Ack<Message>>, saved: (list: ReadonlyArray<Ack<Message>>) => void): void => {
-      if (outbox === undefined) {
-        saved(list)
-        return
-      }
       const stored = list.filter(({ entry }) => !isInMemory(entry))
       const finish = (): void => {
         for (const { entry } of list) if (isInMemory(entry)) leaveMemory(entry.item)
         saved(list)
       }
-      if (stored.length === 0) finish()
+      if (outbox === undefined || stored.length === 0) finish()
       else writes.save({ run: () => outbox.ack(stored), saved: finish })
     },
     /** Whether messages are on their way into the outbox. */
-    isStoring: (): boolean => isStoring(),
+    isStoring,
     /** Whether a write is not answered yet. */
     isBusy: (): boolean => writes.unsaved() > 0 || isStoring(),
     /** Whether the store is too far behind to be asked for more. */

@@ -30,17 +30,6 @@ const failing = (isFailing: () => boolean): Outbox<Message> => {
 const never = (): Promise<never> => new Promise(() => undefined)
 
 describe('a client over an outbox of the host', () => {
-  it('logs and rejects what is no message, and sends the rest', async () => {
-    const outbox = memoryOutbox<Message>()
-    await outbox.enqueue([undefined, 7, { text: 'no size' }] as never)
-    const { client, ended, defects } = open({ outbox })
-    client.track(event('a'))
-    expect(await client.flush()).toMatchObject({ accepted: 4, delivered: 1, rejected: 3, waiting: 0 })
-    expect(ended()).toEqual(['Delivered a'])
-    expect(defects()).toHaveLength(3)
-    expect(outbox.stats()).toMatchObject({ waiting: 0, dead: 3 })
-  })
-
   it('leaves what has not ended in a durable outbox, and the next client delivers it', async () => {
     const outbox = durable()
     const before = open({ outbox, size: 2 }, () => ({ verdict: busy }))
