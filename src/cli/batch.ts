@@ -3,7 +3,7 @@ import { createClient } from '../client/createClient.ts'
 import { systemClock } from '../core/clock.ts'
 import { ConfigError } from '../core/refusal.ts'
 import type { Fault } from '../core/refusal.ts'
-import type { BatchOptions } from './flags.ts'
+import type { OptionsOf } from './flags.ts'
 import { MAX_BYTES, forward, retryFor } from './forward.ts'
 import type { Job } from './forward.ts'
 import { openInput } from './input.ts'
@@ -24,7 +24,7 @@ const sentenceOf = ({ path, message }: Fault): string => {
 
 /** `headrace batch`: sends NDJSON events in batches to an endpoint of the tracking convention. */
 export const batchCommand = async (
-  options: BatchOptions,
+  options: OptionsOf<'batch'>,
   terminal: Terminal,
   file: string,
 ): Promise<number> => {

@@ -2,7 +2,7 @@ import type { Collector, DestinationOutcome } from '../collector/collector.ts'
 import { createCollector } from '../collector/createCollector.ts'
 import { sumOf } from '../core/totals.ts'
 import { readConfig } from './config.ts'
-import type { CollectOptions } from './flags.ts'
+import type { OptionsOf } from './flags.ts'
 import { drawStopping } from './progress.ts'
 import { endCodeOf, endingLine, endingOf, plain, showSummary, summaryOf, toJson } from './report.ts'
 import { serve } from './server.ts'
@@ -18,7 +18,7 @@ const MAX_UNREAD = 16_777_216
 /** Writes a line for each event that has ended. Lines that a slow reader has no room for are left out, which is said once. */
 const printOutcomes = (
   collector: Collector,
-  output: CollectOptions['output'],
+  output: OptionsOf<'collect'>['output'],
   { out, err, host }: Terminal,
 ): void => {
   let isLeftOut = false
@@ -41,7 +41,7 @@ const printOutcomes = (
 
 /** `headrace collect`: receives events over HTTP and forwards them to destinations. */
 export const collectCommand = async (
-  { config, egress, grace, host: address, output }: CollectOptions,
+  { config, egress, grace, host: address, output }: OptionsOf<'collect'>,
   terminal: Terminal,
   portText: string,
 ): Promise<number> => {

@@ -8,7 +8,7 @@ import type { ItemCodec, LmdbOutbox } from '../outbox/lmdb/contract.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
 import { isStoreIn } from '../outbox/lmdb/store.ts'
 import type { DeadLetter } from '../outbox/outbox.ts'
-import type { DeadOptions, PurgeOptions, RedriveOptions } from './flags.ts'
+import type { OptionsOf } from './flags.ts'
 import { callsIn, typeOf } from './forward.ts'
 import type { Item } from './forward.ts'
 import { UsageError } from './options.ts'
@@ -49,7 +49,7 @@ const endOf = (letter: Letter): string =>
   letter.reason === 'corrupt' ? 'corrupt' : letter.outcome._tag.toLowerCase()
 
 const matching =
-  ({ reason, status, kind, since }: DeadOptions, id = '') =>
+  ({ reason, status, kind, since }: OptionsOf<'ls'>, id = '') =>
   (letter: Letter): boolean => {
     if (id !== '' && letter.id !== id) return false
     const causes = causesIn(letter)
@@ -65,7 +65,7 @@ const matching =
 const PAGE = 1_000
 
 /** Matching dead letters page by page: there may be more than memory holds. */
-async function* lettersIn({ dead }: Store, options: DeadOptions, id?: string): AsyncGenerator<Letter> {
+async function* lettersIn({ dead }: Store, options: OptionsOf<'ls'>, id?: string): AsyncGenerator<Letter> {
   const isMeant = matching(options, id)
   let after: string | undefined
   for (;;) {
@@ -107,7 +107,7 @@ const withStore = async (
 }
 
 /** `headrace dead ls` */
-export const listCommand = (options: DeadOptions, terminal: Terminal): Promise<number> =>
+export const listCommand = (options: OptionsOf<'ls'>, terminal: Terminal): Promise<number> =>
   withStore(options.outbox, async (store) => {
     const { out, err } = terminal
     const { output } = options
@@ -127,7 +127,7 @@ export const listCommand = (options: DeadOptions, terminal: Terminal): Promise<n
   })
 
 /** `headrace dead show` */
-export const showCommand = (options: DeadOptions, terminal: Terminal, id: string): Promise<number> =>
+export const showCommand = (options: OptionsOf<'ls'>, terminal: Terminal, id: string): Promise<number> =>
   withStore(options.outbox, async (store) => {
     const { out, err } = terminal
     for await (const letter of lettersIn(store, options, id)) {
@@ -142,7 +142,11 @@ export const showCommand = (options: DeadOptions, terminal: Terminal, id: string
 /** Counts what is meant without `--yes`, and does it with it. */
 const change =
   (action: 'redrive' | 'purge', done: string) =>
-  (given: RedriveOptions & Partial<PurgeOptions>, terminal: Terminal, id: string): Promise<number> => {
+  (
+    given: OptionsOf<'redrive'> & Partial<OptionsOf<'purge'>>,
+    terminal: Terminal,
+    id: string,
+  ): Promise<number> => {
     const { outbox, output, yes, all, unreadable = false } = given
     const options = unreadable ? { ...given, reason: 'corrupt' } : given
     const { reason, status, kind, since } = options
@@ -178,9 +182,12 @@ const change =
   }
 
 /** `headrace dead redrive` */
-export const redriveCommand: (options: RedriveOptions, terminal: Terminal, id: string) => Promise<number> =
-  change('redrive', 'put back to wait')
+export const redriveCommand: (
+  options: OptionsOf<'redrive'>,
+  terminal: Terminal,
+  id: string,
+) => Promise<number> = change('redrive', 'put back to wait')
 
 /** `headrace dead purge` */
-export const purgeCommand: (options: PurgeOptions, terminal: Terminal, id: string) => Promise<number> =
+export const purgeCommand: (options: OptionsOf<'purge'>, terminal: Terminal, id: string) => Promise<number> =
   change('purge', 'deleted')

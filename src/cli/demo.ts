@@ -9,7 +9,7 @@ import type { Fault } from '../testing/faults.ts'
 import { loopbackReceiver } from '../testing/loopbackReceiver.ts'
 import type { Received } from '../testing/loopbackReceiver.ts'
 import { seededRandom } from '../testing/random.ts'
-import type { OutputOptions } from './flags.ts'
+import type { OptionsOf } from './flags.ts'
 import { forward } from './forward.ts'
 import { streamInput } from './input.ts'
 import { toJson } from './report.ts'
@@ -84,7 +84,7 @@ and in another terminal:
   echo '{"type":"track","userId":"u1","event":"Hello"}' | npx headrace send --to http://127.0.0.1:7412/hook`
 
 /** `headrace demo` */
-export const demoCommand = async ({ output }: OutputOptions, terminal: Terminal): Promise<number> => {
+export const demoCommand = async ({ output }: OptionsOf<'demo'>, terminal: Terminal): Promise<number> => {
   const { out } = terminal
   const requests = new Map<string, number>()
   const retried = new Set<string>()

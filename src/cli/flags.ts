@@ -4,7 +4,7 @@ import * as as from './options.ts'
 import { optional, repeated, required, toggle, withDefault } from './options.ts'
 import type { ValuesOf } from './options.ts'
 
-export const outputFlags = {
+const outputs = {
   output: withDefault(
     '--output <form>',
     'lines, json or quiet',
@@ -14,105 +14,94 @@ export const outputFlags = {
 }
 
 /** Of commands that run until they are stopped. */
-const runFlags = {
+const running = {
   grace: withDefault('--grace <duration>', 'for retries to start after Ctrl-C', '10s', as.duration(0)),
   egress: withDefault('--egress <where>', 'network or public', 'network', as.choice('network', 'public')),
-  ...outputFlags,
+  ...outputs,
 }
 
 const SECRET = 'the variable that holds the shared secret'
 
-const sendingFlags = {
+const sending = {
   headers: repeated('--header <header>', "'Name: value' for every request; may be repeated", as.headers),
   retryFor: withDefault('--retry-for <duration>', 'from the first attempt; 0s: once', '4h', as.duration(0)),
   maxWaiting: withDefault('--max-waiting <n>', 'events; reading waits for them', '10000', as.count(1, 1e6)),
   dead: optional('--dead <file>', 'append what is not delivered, to be sent again', as.text),
-  ...runFlags,
-}
-
-export const sendFlags = {
-  urls: repeated('--to <url>', 'where to; give it one to five times', (urls) =>
-    urls.length > 0
-      ? right(urls)
-      : left('is missing: give one to five URLs, such as --to http://127.0.0.1:7412/hook'),
-  ),
-  secret: optional('--secret-env <name>', `${SECRET}; requests are then signed`, as.secret),
-  timeout: withDefault('--timeout <duration>', 'for one attempt', '5s', as.duration(1)),
-  concurrency: withDefault('--concurrency <n>', 'requests at a time to one URL', '16', as.count(1, 1_000)),
-  outbox: optional('--outbox <folder>', 'where events wait, so that a crash loses none', as.text),
-  fromStart: toggle('--from-start', 'with --outbox: read FILE from its first line again'),
-  ...sendingFlags,
-}
-
-export const batchFlags = {
-  writeKey: required(
-    '--write-key-env <name>',
-    'the variable that holds the write key',
-    as.variable('the write key'),
-  ),
-  endpoint: withDefault('--endpoint <url>', 'where to', 'http://127.0.0.1:7410/v1/batch', as.text),
-  flushAt: withDefault('--flush-at <n>', 'events in a batch', '20', as.count(1, 1e6)),
-  flushAfter: withDefault('--flush-after <duration>', 'after the last batch', '5s', as.duration(1)),
-  timeout: withDefault('--timeout <duration>', 'for one request', '10s', as.duration(1)),
-  concurrency: withDefault('--concurrency <n>', 'requests; above 1 no order', '1', as.count(1, 1_000)),
-  ...sendingFlags,
-}
-
-export const collectFlags = {
-  config: required('--config <file>', 'sources and destinations, as JSON', as.text),
-  host: withDefault('--host <address>', 'to listen at', '127.0.0.1', as.text),
-  ...runFlags,
-}
-
-export const listenFlags = {
-  secret: optional('--secret-env <name>', `${SECRET}; signatures are then verified`, as.secret),
-  respond: withDefault('--respond <code>', 'the status of the answers', '200', as.count(200, 599)),
-  fail: withDefault('--fail <rate>', 'answer 503 to this share, such as 0.3 or 30%', '0', as.rate),
-  delay: withDefault('--delay <duration>', 'before each answer', '0s', as.duration(0)),
-  out: optional('--out <file>', 'append the bodies that were answered 2xx, one a line', as.text),
-  once: optional('--once <n>', 'end after this many requests', as.count(1, 1e9)),
-  ...outputFlags,
+  ...running,
 }
 
 const KINDS = ['page', 'screen', 'identify', 'track', 'alias', 'group', 'delete'] as const
 
-export const deadFlags = {
+const dead = {
   outbox: required('--outbox <folder>', 'the folder in which events wait', as.text),
   reason: optional('--reason <word>', 'rejected, expired, corrupt, or a cause such as status', right),
   status: optional('--status <code>', 'a status that a receiver answered', as.count(100, 599)),
   kind: optional('--kind <kind>', KINDS.join(', '), as.choice(...KINDS)),
   since: optional('--since <time>', 'ended since then: a time, or how long ago, such as 2h', as.moment),
-  ...outputFlags,
+  ...outputs,
 }
 
-export const redriveFlags = {
-  yes: toggle('--yes', 'do it; without it they are only counted'),
-  ...deadFlags,
-}
+const redrive = { yes: toggle('--yes', 'do it; without it they are only counted'), ...dead }
 
 const unreadable = toggle('--unreadable', 'the same as --reason corrupt')
 unreadable.option.conflicts('reason')
 
-const all = toggle('--all', 'delete every dead letter, where nothing else says which')
+const signing = { secret: required('--secret-env <name>', SECRET, as.secret) }
 
-export const purgeFlags = { unreadable, all, ...redriveFlags }
-
-export const signFlags = {
-  secret: required('--secret-env <name>', SECRET, as.secret),
+/** By command. */
+export const flags = {
+  send: {
+    urls: repeated('--to <url>', 'where to; give it one to five times', (urls) =>
+      urls.length > 0
+        ? right(urls)
+        : left('is missing: give one to five URLs, such as --to http://127.0.0.1:7412/hook'),
+    ),
+    secret: optional('--secret-env <name>', `${SECRET}; requests are then signed`, as.secret),
+    timeout: withDefault('--timeout <duration>', 'for one attempt', '5s', as.duration(1)),
+    concurrency: withDefault('--concurrency <n>', 'requests at a time to one URL', '16', as.count(1, 1_000)),
+    outbox: optional('--outbox <folder>', 'where events wait, so that a crash loses none', as.text),
+    fromStart: toggle('--from-start', 'with --outbox: read FILE from its first line again'),
+    ...sending,
+  },
+  batch: {
+    writeKey: required('--write-key-env <name>', 'the variable that holds the write key', as.variable),
+    endpoint: withDefault('--endpoint <url>', 'where to', 'http://127.0.0.1:7410/v1/batch', as.text),
+    flushAt: withDefault('--flush-at <n>', 'events in a batch', '20', as.count(1, 1e6)),
+    flushAfter: withDefault('--flush-after <duration>', 'after the last batch', '5s', as.duration(1)),
+    timeout: withDefault('--timeout <duration>', 'for one request', '10s', as.duration(1)),
+    concurrency: withDefault('--concurrency <n>', 'requests; above 1 no order', '1', as.count(1, 1_000)),
+    ...sending,
+  },
+  collect: {
+    config: required('--config <file>', 'sources and destinations, as JSON', as.text),
+    host: withDefault('--host <address>', 'to listen at', '127.0.0.1', as.text),
+    ...running,
+  },
+  check: outputs,
+  listen: {
+    secret: optional('--secret-env <name>', `${SECRET}; signatures are then verified`, as.secret),
+    respond: withDefault('--respond <code>', 'the status of the answers', '200', as.count(200, 599)),
+    fail: withDefault('--fail <rate>', 'answer 503 to this share, such as 0.3 or 30%', '0', as.rate),
+    delay: withDefault('--delay <duration>', 'before each answer', '0s', as.duration(0)),
+    out: optional('--out <file>', 'append the bodies that were answered 2xx, one a line', as.text),
+    once: optional('--once <n>', 'end after this many requests', as.count(1, 1e9)),
+    ...outputs,
+  },
+  ls: dead,
+  show: dead,
+  redrive,
+  purge: {
+    unreadable,
+    all: toggle('--all', 'delete every dead letter, where nothing else says which'),
+    ...redrive,
+  },
+  sign: signing,
+  verify: {
+    signature: required('--signature <hex>', 'the value of the X-Signature header', right),
+    ...signing,
+  },
+  demo: outputs,
 }
 
-export const verifyFlags = {
-  signature: required('--signature <hex>', 'the value of the X-Signature header', right),
-  ...signFlags,
-}
-
-export type OutputOptions = ValuesOf<typeof outputFlags>
-export type SendOptions = ValuesOf<typeof sendFlags>
-export type BatchOptions = ValuesOf<typeof batchFlags>
-export type CollectOptions = ValuesOf<typeof collectFlags>
-export type ListenOptions = ValuesOf<typeof listenFlags>
-export type DeadOptions = ValuesOf<typeof deadFlags>
-export type RedriveOptions = ValuesOf<typeof redriveFlags>
-export type PurgeOptions = ValuesOf<typeof purgeFlags>
-export type SignOptions = ValuesOf<typeof signFlags>
-export type VerifyOptions = ValuesOf<typeof verifyFlags>
+/** What the flags of a command give. */
+export type OptionsOf<Name extends keyof typeof flags> = ValuesOf<(typeof flags)[Name]>

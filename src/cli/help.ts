@@ -8,7 +8,7 @@ const EXIT_CODES = `Exit codes (frozen: scripts may depend on them):
   4  finished, but some lines were refused
   5  events were accepted, and none of them was delivered
   7  stopped before all of the input was read and all events had ended
-If several apply, the first of 1, 5, 7, 3, 4 is given.`
+The first of 1, 5, 7, 3, 4 that applies.`
 
 /** The description of a command, and its help after an empty line. */
 export const TEXTS: Readonly<Record<string, string>> = {
@@ -25,7 +25,7 @@ Or with a collector between, that many applications post to:
 
   send: `send events to one to five URLs
 
-An event is one JSON object on a line. There are seven kinds:
+An event is one JSON object on a line, of one of seven kinds:
   {"type":"page","userId":"u1","name":"Home","properties":{"path":"/"}}
   {"type":"screen","userId":"u1","name":"Cart"}
   {"type":"identify","userId":"u1","traits":{"plan":"pro"}}
@@ -34,28 +34,21 @@ An event is one JSON object on a line. There are seven kinds:
   {"type":"group","userId":"u1","groupId":"acme","traits":{"seats":40}}
   {"type":"delete","userId":"u1"}
 anonymousId may replace userId in all but alias and delete. messageId, timestamp
-(ISO 8601) and context may be added. A wrong line is reported on stderr with its
-number; the other lines are sent.
+(ISO 8601) and context may be added.
 
-An event is delivered when one of the URLs has answered 2xx. 5xx, 408, 425,
-429, timeouts and broken connections are tried again, with growing pauses,
-until --retry-for is over. All other answers are final.
+A 2xx of one URL delivers an event. 5xx, 408, 425, 429, timeouts and broken
+connections are tried again until --retry-for is over. Other answers are final.
 
 Examples:
-  $ export WEBHOOK_SECRET=…
   $ headrace send events.ndjson --secret-env WEBHOOK_SECRET \\
       --to https://a.example/hook --to https://b.example/hook
   $ tail -f app.log | headrace send --to http://127.0.0.1:7412/hook
   $ headrace send events.ndjson --to https://a.example/hook --dead dead.ndjson
   $ headrace send dead.ndjson --to https://a.example/hook
 
-With --output json stdout is NDJSON (t is refused, dropped, attempt, waiting,
-outcome, url, and at last summary).
-
-With --outbox events wait in a folder. After a crash, run the same command again:
-it delivers what waits, and reads the file on from where it was. So does the next
-run over a file that has grown; --from-start reads all of it. To deliver only
-what waits:
+With --outbox events wait in a folder. After a crash, or when the file has grown,
+run the same command again: it delivers what waits, and reads on. This delivers
+only what waits:
   $ headrace send --outbox ./outbox --to https://a.example/hook < /dev/null
 
 Ctrl-C stops reading and waits for requests in flight, for at most --grace and
@@ -65,45 +58,33 @@ ${EXIT_CODES}`,
 
   batch: `post events in batches to an endpoint of the tracking convention
 
-The endpoint is a headrace collector or any other. Events are written as for
-'send', in six kinds: page (with a userId), screen, identify, track, alias, group.
-
-A batch leaves when it has --flush-at events or 500,000 bytes, or --flush-after
-after the last one, one batch after the other; with --concurrency above 1 no
-order is kept. Failures are tried again as by 'send'. A batch that is answered
-400 or 413 is halved until the bad event stands alone.
+Events are written as for 'send', in six kinds: page (with a userId), screen,
+identify, track, alias, group. A batch leaves when it has --flush-at events or
+500,000 bytes, or --flush-after after the last one. Failures are tried again as
+by 'send'. A batch that is answered 400 or 413 is halved until the bad event
+stands alone. Output, --dead and Ctrl-C are as for 'send'.
 
 Examples:
-  $ export WRITE_KEY=…
   $ headrace batch events.ndjson --write-key-env WRITE_KEY
   $ tail -f app.log | headrace batch --write-key-env WRITE_KEY \\
       --endpoint https://collector.example/v1/batch --flush-at 100
-
-Output, --dead and Ctrl-C are as for 'send'.
 
 ${EXIT_CODES}`,
 
   collect: `receive events over HTTP and forward them to destinations
 
-Takes what tracking libraries post (POST /v1/batch, /v1/import, /v1/track and so
-on; POST /v1/delete for sources that may), and forwards each event to the
-destinations that the file connects with its source.
-
-The file:
+Takes what tracking libraries post to /v1/batch, /v1/track and so on, and forwards
+each event to the destinations that the file connects with its source:
   {"sources":[{"id":"web","writeKey":{"env":"WEB_KEY"},"deletions":true}],
    "destinations":[{"name":"hooks","sources":["web"],
      "sharedSecret":{"env":"HOOKS_SECRET"},
      "webhooks":[{"url":"https://a.example/hook","headers":{"X-Team":"blue"}}]}]}
 Any text may be {"env":"NAME"}: the value of a variable of the environment.
-A destination may have "outbox":{"path":"FOLDER"}: its events wait there, and
-what was accepted survives a crash. The folder belongs to the destination of that
-name; "owner" beside "path" gives the old name after a change.
-
-The first line on stdout is 'ready URL'. Then there is a line for each event that
-has ended at a destination. Ctrl-C is as for 'send'.
+With "outbox":{"path":"FOLDER"} in a destination its events wait there and survive
+a crash. The first line on stdout is 'ready URL', then there is one for each event
+that has ended at a destination. Ctrl-C is as for 'send'.
 
 Examples:
-  $ headrace check collector.json
   $ headrace collect --config collector.json
   $ headrace collect 8080 --host 0.0.0.0 --config collector.json --output json
 
@@ -112,23 +93,19 @@ port is taken; 3 some events were rejected or expired; 7 some had not ended.`,
 
   check: `say what is wrong with a file for 'collect'
 
-  $ headrace check collector.json
-
 Exit codes: 0 the file is valid, likely mistakes are told on stderr; 2 it is not.`,
 
   dead: `list, show, redrive or purge the dead letters of an outbox on the disk
 
 Dead letters are events that receivers refused for good or that were not
-delivered in time, and damaged records (--reason corrupt). They stay in the
-outbox of 'send --outbox', of a destination of 'collect', or of a client. No
-other process may have the outbox open.
+delivered in time, and damaged records (--reason corrupt). No other process may
+have the outbox open.
 
 Examples:
   $ headrace dead ls --outbox ./outbox --since 24h
   $ headrace dead show 17 --outbox ./outbox
   $ headrace dead redrive --outbox ./outbox --status 503         only counts
   $ headrace dead redrive --outbox ./outbox --status 503 --yes
-  $ headrace dead redrive 17 --outbox ./outbox --yes
   $ headrace dead purge --outbox ./outbox --reason corrupt --yes
 
 Exit codes: 0 done; 1 there is no such dead letter, or the output could not be
@@ -140,9 +117,8 @@ written; 2 wrong usage, or the outbox cannot be opened.`,
 
   listen: `receive webhooks on 127.0.0.1, verify and print them, or fail on purpose
 
-The first line on stdout is 'ready URL'. Then there is a line for each request:
-whether its signature is authentic, what arrived, and the answer. A request that
-is not authentic is answered 401. Ctrl-C ends it.
+The first line on stdout is 'ready URL', then there is one for each request. One
+that is not authentic is answered 401. Ctrl-C ends it.
 
 Examples:
   $ headrace listen 7412 --secret-env WEBHOOK_SECRET
@@ -154,8 +130,7 @@ Exit codes: 0 ended; 1 with --once: a request was not authentic, or fewer came;
 
   sign: `print the signature of a body
 
-The signature is the lower-case hex HMAC-SHA1 of the bytes as they are: the
-value of X-Signature.
+It is the lower-case hex HMAC-SHA1 of the bytes as they are, as in X-Signature.
 
 Example:
   $ printf '{"type":"track"}' | headrace sign --secret-env WEBHOOK_SECRET
@@ -172,8 +147,7 @@ Exit codes: 0 authentic; 1 not authentic; 2 wrong usage, or no such body.`,
 
   demo: `watch events being validated, signed, fanned out, retried and accounted for
 
-Opens two receivers on 127.0.0.1, one that often answers 503 and one that is slow,
-and sends sixty events of all seven kinds to both. It takes about five seconds.
+Sends sixty events to two bad receivers on this machine, for about five seconds.
 
 Exit codes: 0 every event is accounted for and every signature verified; 1 not so.`,
 }

@@ -4,14 +4,14 @@ import { systemClock, systemRandom } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
 import { verifyRaw } from '../signing/verify.ts'
 import { lineFile } from '../sink/ndjson.ts'
-import type { ListenOptions } from './flags.ts'
+import type { OptionsOf } from './flags.ts'
 import { plain, toJson, whyNot } from './report.ts'
 import { serve } from './server.ts'
 import { FAULT, FINE, aborted, stopSignals } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Whether a request was signed with the secret: over the bytes as they arrived. If not, `why` says what to do. */
-const judge = (secret: ListenOptions['secret'], body: Buffer, signature: unknown) => {
+const judge = (secret: OptionsOf<'listen'>['secret'], body: Buffer, signature: unknown) => {
   if (secret === undefined) {
     const remedy = 'it is signed, and no secret was given: give --secret-env to verify it'
     const why = signature === undefined ? 'it is not signed' : remedy
@@ -47,7 +47,7 @@ const lineOfBody = (body: Buffer): string => {
 
 /** `headrace listen`: receives webhooks on 127.0.0.1, verifies and prints them, and fails on purpose. */
 export const listenCommand = async (
-  { secret, respond, fail, delay, once, output, out: path }: ListenOptions,
+  { secret, respond, fail, delay, once, output, out: path }: OptionsOf<'listen'>,
   { out, err, host }: Terminal,
   portText: string,
 ): Promise<number> => {

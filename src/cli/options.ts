@@ -2,7 +2,7 @@
 import { Option } from 'commander'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { flow, pipe } from 'fp-ts/lib/function.js'
+import { pipe } from 'fp-ts/lib/function.js'
 import { separate } from 'fp-ts/lib/ReadonlyArray.js'
 import { systemClock } from '../core/clock.ts'
 import { toTimestamp } from '../event/timestamp.ts'
@@ -29,8 +29,6 @@ export interface Flag<A> {
   readonly option: Option
   readonly read: (texts: ReadonlyArray<string>, env: Environment) => Either<string, A>
 }
-
-export type Flags = Readonly<Record<string, Flag<unknown>>>
 
 /** The options that flags give. */
 export type ValuesOf<F> = { readonly [K in keyof F]: F[K] extends Flag<infer A> ? A : never }
@@ -68,14 +66,20 @@ export const toggle = (form: string, help: string): Flag<boolean> => ({
 type Given = Readonly<Record<string, string | ReadonlyArray<string> | true | undefined>>
 
 /** The values of all flags. @throws UsageError with every fault */
-export const valuesOf = <F extends Flags>(flags: F, given: Given, env: Environment): ValuesOf<F> => {
-  const all = Object.entries(flags).map(([key, { option, read }]) => {
-    const texts = given[option.attributeName()] ?? []
-    const value = read([texts].flat().map(String), env)
-    return E.isLeft(value)
-      ? E.left(`${option.long ?? key} ${value.left}`)
-      : E.right([key, value.right] as const)
-  })
+export const valuesOf = <F extends Readonly<Record<string, Flag<unknown>>>>(
+  flags: F,
+  given: Given,
+  env: Environment,
+): ValuesOf<F> => {
+  const all = Object.entries(flags).map(([key, { option, read }]) =>
+    pipe(
+      read([given[option.attributeName()] ?? []].flat().map(String), env),
+      E.bimap(
+        (fault) => `${String(option.long)} ${fault}`,
+        (value) => [key, value] as const,
+      ),
+    ),
+  )
   const { left: faults, right: values } = separate(all)
   if (faults.length > 0) throw new UsageError(...faults)
   // Each key has the value that its own flag has read.
@@ -107,8 +111,6 @@ export const count =
       ? E.right(number)
       : E.left(`must be a whole number from ${String(min)} to ${String(max)}`)
   }
-
-export const port: Parse<number> = count(0, 65_535)
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 const YEAR_MS = 31_536_000_000
@@ -145,7 +147,7 @@ export const headers: Flag<Readonly<Record<string, string>>>['read'] = (texts) =
   const entries = texts.map((each) => /^\s*([^:\s][^:]*?)\s*:\s*([^]*?)\s*$/.exec(each)?.slice(1) ?? [])
   const names = entries.map(([name = '']) => name.toLowerCase())
   const at = names.findIndex((name, index) => name === '' || names.indexOf(name) < index)
-  if (at === -1) return E.right(Object.fromEntries(entries.map(([name, value]) => [name, value])))
+  if (at === -1) return E.right(Object.fromEntries(entries))
   const fault =
     names[at] === ''
       ? "must be a name, a colon and a value, such as 'X-Team: blue'"
@@ -154,25 +156,21 @@ export const headers: Flag<Readonly<Record<string, string>>>['read'] = (texts) =
 }
 
 /** The text in a variable of the environment: an argument could be read by every user of the machine. */
-export const variable =
-  (what: string): Parse<string> =>
-  (name, env) => {
-    const value = Object.hasOwn(env, name) ? env[name] : undefined
-    if (value !== undefined && value !== '') return E.right(value)
-    const found = value === '' ? 'empty' : 'not set'
-    // The name may be the secret itself, given by mistake.
-    return E.left(
-      `must name a variable of the environment that holds ${what}, and the one it names is ${found}: set it with export`,
-    )
-  }
+export const variable: Parse<string> = (name, env) => {
+  const value = Object.hasOwn(env, name) ? env[name] : undefined
+  if (value !== undefined && value !== '') return E.right(value)
+  // The name may be the secret itself, given by mistake.
+  const found = value === '' ? 'empty' : 'not set'
+  return E.left(`names a variable of the environment that is ${found}: set it with export`)
+}
 
 /** The secret in a variable. A missing one is a fault: nothing is sent unsigned by mistake. */
 export const secret: Parse<Secret> = (name, env) =>
   pipe(
-    variable('the secret')(name, env),
-    E.chain(
-      flow(
-        secretFrom,
+    variable(name, env),
+    E.chain((value) =>
+      pipe(
+        secretFrom(value),
         E.mapLeft(({ message }) => `names a variable whose value cannot be a secret: it ${message}`),
       ),
     ),

@@ -4,10 +4,10 @@ import { Command, CommanderError, Option } from 'commander'
 import { nextTurn } from '../core/clock.ts'
 import { messageOf } from '../core/failure.ts'
 import { OutboxError } from '../outbox/lmdb/contract.ts'
-import * as Flags from './flags.ts'
+import { flags } from './flags.ts'
+import type { OptionsOf } from './flags.ts'
 import { TEXTS } from './help.ts'
 import { UsageError, valuesOf } from './options.ts'
-import type { Flags as FlagTable, ValuesOf } from './options.ts'
 import { FAULT, FINE, USAGE, terminalOf } from './terminal.ts'
 import type { Colours, Host, Terminal } from './terminal.ts'
 
@@ -23,11 +23,6 @@ const ID: Argument = ['<ID>', 'as ls prints it']
 const SOME: Argument = ['[ID]', 'one of them, as ls prints it; or the flags say which']
 const portOr = (preset: string): Argument => ['[PORT]', '0 for any free port', preset]
 
-const textOf = (name: string): readonly [description: string, help: string] => {
-  const [description = '', ...help] = (TEXTS[name] ?? '').split('\n\n')
-  return [description, help.length === 0 ? '' : `\n${help.join('\n\n')}`]
-}
-
 const versionOfPackage = (): string => {
   const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
   // npm installs no package without a text as its version.
@@ -39,23 +34,21 @@ const program = (
   run: (name: string, action: (terminal: Terminal) => Promise<number>) => Promise<void>,
 ): Command => {
   const describe = (command: Command): Command => {
-    const [description, help] = textOf(command.name())
-    return command.description(description).addHelpText('after', help)
+    const [description = '', ...help] = (TEXTS[command.name()] ?? '').split('\n\n')
+    return command.description(description).addHelpText('after', ['', ...help].join('\n\n').slice(1))
   }
-
-  const add = <F extends FlagTable>(
+  const add = <Name extends keyof typeof flags>(
     parent: Command,
-    name: string,
+    name: Name,
     [form, help, preset]: Partial<Argument>,
-    flags: F,
-    load: () => Promise<Action<ValuesOf<F>>>,
+    load: () => Promise<Action<OptionsOf<Name>>>,
   ): void => {
     const command = describe(parent.command(name))
     if (form !== undefined) command.argument(form, help, preset)
-    for (const { option } of Object.values(flags)) command.addOption(option)
+    for (const { option } of Object.values(flags[name])) command.addOption(option)
     command.action(() =>
       run(parent === headrace ? name : `${parent.name()} ${name}`, async (terminal) => {
-        const options = valuesOf(flags, command.opts(), terminal.host.env)
+        const options = valuesOf(flags[name], command.opts(), terminal.host.env)
         return (await load())(options, terminal, command.args[0] ?? preset ?? '')
       }),
     )
@@ -65,43 +58,21 @@ const program = (
   const headrace = describe(new Command('headrace'))
     .version(versionOfPackage())
     .addOption(when.choices(['auto', 'always', 'never']).default('auto'))
-
-  const { sendFlags, batchFlags, collectFlags, outputFlags, deadFlags, listenFlags } = Flags
-  add(headrace, 'send', FILE, sendFlags, async () => (await import('./send.ts')).sendCommand)
-  add(headrace, 'batch', FILE, batchFlags, async () => (await import('./batch.ts')).batchCommand)
-  add(
-    headrace,
-    'collect',
-    portOr('7410'),
-    collectFlags,
-    async () => (await import('./collect.ts')).collectCommand,
-  )
-  add(headrace, 'check', CONFIG, outputFlags, async () => (await import('./config.ts')).checkCommand)
+  add(headrace, 'send', FILE, async () => (await import('./send.ts')).sendCommand)
+  add(headrace, 'batch', FILE, async () => (await import('./batch.ts')).batchCommand)
+  add(headrace, 'collect', portOr('7410'), async () => (await import('./collect.ts')).collectCommand)
+  add(headrace, 'check', CONFIG, async () => (await import('./config.ts')).checkCommand)
   const dead = describe(headrace.command('dead'))
-  add(dead, 'ls', [], deadFlags, async () => (await import('./dead.ts')).listCommand)
-  add(dead, 'show', ID, deadFlags, async () => (await import('./dead.ts')).showCommand)
-  add(dead, 'redrive', SOME, Flags.redriveFlags, async () => (await import('./dead.ts')).redriveCommand)
-  add(dead, 'purge', SOME, Flags.purgeFlags, async () => (await import('./dead.ts')).purgeCommand)
-  add(
-    headrace,
-    'listen',
-    portOr('7412'),
-    listenFlags,
-    async () => (await import('./listen.ts')).listenCommand,
-  )
-  add(headrace, 'sign', BODY, Flags.signFlags, async () => (await import('./sign.ts')).signCommand)
-  add(headrace, 'verify', BODY, Flags.verifyFlags, async () => (await import('./sign.ts')).verifyCommand)
-  add(headrace, 'demo', [], outputFlags, async () => (await import('./demo.ts')).demoCommand)
+  add(dead, 'ls', [], async () => (await import('./dead.ts')).listCommand)
+  add(dead, 'show', ID, async () => (await import('./dead.ts')).showCommand)
+  add(dead, 'redrive', SOME, async () => (await import('./dead.ts')).redriveCommand)
+  add(dead, 'purge', SOME, async () => (await import('./dead.ts')).purgeCommand)
+  add(headrace, 'listen', portOr('7412'), async () => (await import('./listen.ts')).listenCommand)
+  add(headrace, 'sign', BODY, async () => (await import('./sign.ts')).signCommand)
+  add(headrace, 'verify', BODY, async () => (await import('./sign.ts')).verifyCommand)
+  add(headrace, 'demo', [], async () => (await import('./demo.ts')).demoCommand)
   return headrace
 }
-
-/** Commander's error as one sentence. The value behind an unknown flag is left out: `--secret=…` may hold a secret. */
-const sentenceOf = (text: string): string =>
-  text
-    .trim()
-    .replaceAll(/^error: |\.$/g, '')
-    .replaceAll(/\s+/g, ' ')
-    .replace(/'(-[^'=]*)=[^]*?'/, "'$1'")
 
 /** Sends all output of commander to the terminal. */
 const configure = (command: Command, terminal: Terminal, name: string): void => {
@@ -109,7 +80,14 @@ const configure = (command: Command, terminal: Terminal, name: string): void => 
   command.exitOverride().configureOutput({
     writeOut: (text) => out.line(text.trimEnd()),
     writeErr: (text) => err.line(text.trimEnd()),
-    outputError: (text) => err.line(`${name}: ${sentenceOf(text)}; see ${name} --help`),
+    outputError: (text) => {
+      const sentence = text
+        .trim()
+        .replaceAll(/^error: |\.$/g, '')
+        .replaceAll(/\s+/g, ' ')
+      // The value behind an unknown flag is left out: `--secret=…` may hold a secret.
+      err.line(`${name}: ${sentence.replace(/'(-[^'=]*)=[^]*?'/, "'$1'")}; see ${name} --help`)
+    },
   })
   for (const each of command.commands) configure(each, terminal, `${name} ${each.name()}`)
 }

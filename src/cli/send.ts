@@ -6,7 +6,7 @@ import type { DestinationOptions } from '../destination/destination.ts'
 import { decodeSettings } from '../destination/settings.ts'
 import type { Settings } from '../destination/settings.ts'
 import type { Call } from '../event/model.ts'
-import type { SendOptions } from './flags.ts'
+import type { OptionsOf } from './flags.ts'
 import { MAX_BYTES, forward, retryFor } from './forward.ts'
 import type { Job } from './forward.ts'
 import { openInput } from './input.ts'
@@ -40,7 +40,7 @@ export const toWebhooks =
 
 /** `headrace send`: sends NDJSON events to one to five URLs. */
 export const sendCommand = async (
-  options: SendOptions,
+  options: OptionsOf<'send'>,
   terminal: Terminal,
   file: string,
 ): Promise<number> => {

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
 import { sign } from '../signing/secret.ts'
 import { verifyRaw } from '../signing/verify.ts'
-import type { SignOptions, VerifyOptions } from './flags.ts'
+import type { OptionsOf } from './flags.ts'
 import { UsageError } from './options.ts'
 import { whyNot } from './report.ts'
 import { FAULT, FINE } from './terminal.ts'
@@ -23,7 +23,7 @@ const LINE_FEED = 0x0a
 
 /** `headrace sign`: prints the signature of a body. */
 export const signCommand = async (
-  { secret }: SignOptions,
+  { secret }: OptionsOf<'sign'>,
   terminal: Terminal,
   file: string,
 ): Promise<number> => {
@@ -36,7 +36,7 @@ export const signCommand = async (
 
 /** `headrace verify`: says whether a body has this signature, and if not, why. */
 export const verifyCommand = async (
-  { secret, signature }: VerifyOptions,
+  { secret, signature }: OptionsOf<'verify'>,
   terminal: Terminal,
   file: string,
 ): Promise<number> => {

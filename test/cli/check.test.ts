@@ -24,11 +24,7 @@ const check = (config: unknown, ...flags: ReadonlyArray<string>) => {
 
 it('says what a file that is right holds', async () => {
   const { code, stdout, stderr } = await check(good)
-  expect(linesOf(stdout)).toEqual([
-    'source web: on',
-    'destination hooks: on, from web, to 1 URL, signed',
-    expect.stringMatching(/collector\.json is valid$/),
-  ])
+  expect(stdout).toMatch(/collector\.json is valid: 1 sources, 1 destinations\n$/)
   expect([code, stderr]).toEqual([0, ''])
 })
 

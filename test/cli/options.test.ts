@@ -64,8 +64,8 @@ it('headers are split at the first colon; a fault names the place and never the 
 })
 
 test.each([
-  ['not set', {}, /the one it names is not set/],
-  ['empty', { hunter2: '' }, /the one it names is empty/],
+  ['not set', {}, /that is not set: set it with export/],
+  ['empty', { hunter2: '' }, /that is empty/],
   ['padded', { hunter2: 'hunter2 ' }, /must not begin or end with white space/],
   ['a key of every object', Object.create({ hunter2: 'x' }) as Record<string, string>, /is not set/],
 ])('a secret that is %s: the fault names neither the variable nor the secret', (_, env, pattern) => {

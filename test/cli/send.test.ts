@@ -231,8 +231,6 @@ describe('--dead', () => {
 
 const to = ['--to', NOWHERE]
 const address = '--to points to an address that is not allowed:'
-const variable =
-  '--secret-env must name a variable of the environment that holds the secret, and the one it names is'
 
 test.each<[what: string, args: ReadonlyArray<string>, sentence: string | RegExp]>([
   ['no URL', [], '--to is missing: give one to five URLs, such as --to http://127.0.0.1:7412/hook'],
@@ -264,7 +262,11 @@ test.each<[what: string, args: ReadonlyArray<string>, sentence: string | RegExp]
     [...to, '--to', 'http://127.0.0.1:10/', '--header', 'X-A: b\r\nX-B: c'],
     /^--header X-A must be visible ASCII, with no line break/,
   ],
-  ['an unset secret', [...to, '--secret-env', 'NOPE'], `${variable} not set: set it with export`],
+  [
+    'an unset secret',
+    [...to, '--secret-env', 'NOPE'],
+    /^--secret-env names a variable of the environment that is not set: set it with/,
+  ],
   ['a padded secret', [...to, '--secret-env', 'PADDED'], /cannot be a secret: it must not begin or end/],
   ['a missing file', ['/nowhere/events', ...to], /^'\/nowhere\/events' cannot be read: no such file/],
   ['a folder', ['/', ...to], "'/' is a folder: give a file of events, one JSON object a line"],
