@@ -1,5 +1,4 @@
-// `npm run bench -- [NAME ...] [--json FILE] [--rounds N]`: runs the benches and prints what they found. What published clients do
-// in bad times is no figure: see labMatrix.js.
+// `npm run bench -- [NAME ...] [--json FILE] [--rounds N]`: runs the benches and prints what they found.
 import { writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
