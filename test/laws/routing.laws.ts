@@ -1,4 +1,4 @@
-/** Failover and toAll over several attempts, against oracles in plain code. What is remembered goes through JSON, as in a store. */
+/** First success, failover and toAll over several attempts, against oracles in plain code. What is remembered goes through JSON, as in a store. */
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, it } from 'vitest'
@@ -16,10 +16,10 @@ export type MakeCombination = (sinks: ReadonlyArray<Sink<string>>, clock: Clock)
 
 const START = 1_000_000
 
-/** How one sink answers one attempt. `wait`: it asks to wait longer, in milliseconds. */
+/** How one sink answers one attempt, on the spot if `after` is null. `wait`: it asks to wait longer, in milliseconds. */
 interface Answer {
   readonly kind: 'take' | 'refuse' | 'retry' | 'wait' | 'defect'
-  readonly after: number
+  readonly after: number | null
   readonly rest: number
   readonly wait: number
 }
@@ -37,7 +37,7 @@ const ATTEMPTS = 4
 const small = fc.oneof(fc.constant(0), fc.nat(5), fc.nat(60))
 const answer: fc.Arbitrary<Answer> = fc.record({
   kind: fc.constantFrom('take', 'refuse', 'retry', 'retry', 'wait', 'defect'),
-  after: small,
+  after: fc.option(small),
   rest: small,
   wait: fc.nat(120),
 })
@@ -68,13 +68,19 @@ const verdictAt = ({ kind, wait }: Answer, at: number, now: number): Verdict => 
   }
 }
 
+/** A sink that was asked, when, and with what memory of its own. */
+interface Asked {
+  readonly sink: number
+  readonly at: number
+  readonly lastFailure: Failure | undefined
+}
+
 interface Attempted {
   readonly start: number
   readonly until: number
   readonly verdicts: ReadonlyArray<{ readonly at: number; readonly verdict: Verdict }>
   readonly endedAt: number | undefined
-  /** Which sinks were asked in this attempt, and when. */
-  readonly asked: ReadonlyArray<{ readonly sink: number; readonly at: number }>
+  readonly asked: ReadonlyArray<Asked>
 }
 
 interface Trace {
@@ -95,9 +101,9 @@ const play = (make: MakeCombination, { answers, pauses, time }: World): Trace =>
       reply: () => {
         const one = ofSink[attempt] as Answer
         const { kind, after, rest } = one
-        const now = clock.now() + after
+        const now = clock.now() + (after ?? 0)
         return {
-          after,
+          ...(after === null ? {} : { after }),
           rest,
           ...(kind === 'defect'
             ? { defect: new Error(`defect ${at}`) }
@@ -127,7 +133,11 @@ const play = (make: MakeCombination, { answers, pauses, time }: World): Trace =>
     )
     clock.tick(1_000)
     const asked = sinks.flatMap(({ calls }, at) =>
-      calls.slice(before[at]).map((call) => ({ sink: at, at: START + call.startedAt })),
+      calls.slice(before[at]).map((call) => {
+        const { number, until, lastFailure: own } = call.attempt
+        same([number, until], [attempt + 1, start + time])
+        return { sink: at, at: START + call.startedAt, lastFailure: own }
+      }),
     )
     attempts.push({ start, until: start + time, verdicts, endedAt, asked })
     const verdict = verdicts[0]?.verdict
@@ -148,10 +158,23 @@ const stands = (before: Verdict | undefined, now: number): boolean => {
 
 /** An answer with the time at which the sink is over. A defect is known at the end. */
 const timed = (one: Answer, at: number, start: number) => {
-  const end = start + one.after + one.rest
-  const known = one.kind === 'defect' ? end : start + one.after
-  return { verdict: verdictAt(one, at, start + one.after), known, end }
+  const answered = start + (one.after ?? 0)
+  const end = answered + one.rest
+  const known = one.kind === 'defect' ? end : answered
+  return { verdict: verdictAt(one, at, answered), known, end }
 }
+
+const failureOf = (verdict: Verdict | undefined): Failure | undefined =>
+  verdict?._tag === 'Left' ? verdict.left : undefined
+
+const causesOf = (memory: ReadonlyArray<Verdict | undefined>): Verdict =>
+  left(
+    allFailed(
+      memory.flatMap((verdict, at) =>
+        verdict?._tag === 'Left' ? [{ sink: nameOf(at), failure: verdict.left }] : [],
+      ),
+    ),
+  )
 
 type Expected = Omit<Attempted, 'until' | 'start'> & { readonly memory: ReadonlyArray<Verdict | undefined> }
 
@@ -162,7 +185,7 @@ const failoverOracle = (
   before: Expected['memory'],
 ): Expected => {
   const memory = [...before]
-  const asked: Array<{ sink: number; at: number }> = []
+  const asked: Asked[] = []
   let now = start
   let endedAt = start
   let success: Verdict | undefined
@@ -172,40 +195,56 @@ const failoverOracle = (
       memory[at] = left(LATE)
       continue
     }
-    asked.push({ sink: at, at: now })
+    asked.push({ sink: at, at: now, lastFailure: failureOf(before[at]) })
     const { verdict, known, end } = timed(ofSink[attempt] as Answer, at, now)
     memory[at] = verdict
     now = known
     endedAt = Math.max(endedAt, end)
     if (verdict._tag === 'Right') success = verdict
   }
-  const causes = memory.flatMap((verdict, at) =>
-    verdict?._tag === 'Left' ? [{ sink: nameOf(at), failure: verdict.left }] : [],
-  )
-  return { verdicts: [{ at: now, verdict: success ?? left(allFailed(causes)) }], endedAt, asked, memory }
+  return { verdicts: [{ at: now, verdict: success ?? causesOf(memory) }], endedAt, asked, memory }
 }
 
-const toAllOracle = (given: World, attempt: number, start: number, before: Expected['memory']): Expected => {
-  const memory = [...before]
-  const asked: Array<{ sink: number; at: number }> = []
-  let known = start
-  let endedAt = start
-  for (const [at, ofSink] of given.answers.entries()) {
-    if (stands(before[at], start)) continue
-    asked.push({ sink: at, at: start })
-    const one = timed(ofSink[attempt] as Answer, at, start)
-    memory[at] = one.verdict
-    known = Math.max(known, one.known)
-    endedAt = Math.max(endedAt, one.end)
+/** Asks all that may be asked at the same time. `judge` gives the verdict and its time, from the answers and the whole memory. */
+const askAll =
+  (
+    judge: (
+      answers: ReadonlyArray<ReturnType<typeof timed> & { readonly after: number }>,
+      start: number,
+      memory: Expected['memory'],
+    ) => { readonly at: number; readonly verdict: Verdict },
+  ) =>
+  (given: World, attempt: number, start: number, before: Expected['memory']): Expected => {
+    const memory = [...before]
+    const open = given.answers.flatMap((ofSink, at) =>
+      stands(before[at], start) ? [] : [{ at, one: ofSink[attempt] as Answer }],
+    )
+    const asked = open.map(({ at }) => ({ sink: at, at: start, lastFailure: failureOf(before[at]) }))
+    // What answers on the spot is before what answers after 0 ms.
+    const answers = open.map(({ at, one }) => ({ ...timed(one, at, start), after: one.after ?? -1 }))
+    open.forEach(({ at }, place) => (memory[at] = answers[place]?.verdict))
+    const endedAt = Math.max(start, ...answers.map(({ end }) => end))
+    return { verdicts: [judge(answers, start, memory)], endedAt, asked, memory }
   }
+
+const firstSuccessOracle = askAll((answers, start, memory) => {
+  const [winner] = answers
+    .filter(({ verdict }) => verdict._tag === 'Right')
+    .sort((one, other) => one.after - other.after)
+  return winner === undefined
+    ? { at: Math.max(start, ...answers.map(({ known }) => known)), verdict: causesOf(memory) }
+    : { at: winner.known, verdict: winner.verdict }
+})
+
+const toAllOracle = askAll((answers, start, memory) => {
   const verdicts = memory.flatMap((verdict, at) =>
     verdict === undefined ? [] : [{ sink: nameOf(at), verdict }],
   )
   const verdict: Verdict = verdicts.every((each) => each.verdict._tag === 'Right')
-    ? right({ sink: given.answers.map((_, at) => nameOf(at)).join(' & ') })
+    ? right({ sink: memory.map((_, at) => nameOf(at)).join(' & ') })
     : left(notAll(verdicts))
-  return { verdicts: [{ at: known, verdict }], endedAt, asked, memory }
-}
+  return { at: Math.max(start, ...answers.map(({ known }) => known)), verdict }
+})
 
 const agrees =
   (make: MakeCombination, oracle: typeof failoverOracle) =>
@@ -227,6 +266,13 @@ const law = (id: string, check: (given: World) => Promise<void>): Law => ({
 
 const callsOf = (sinks: Trace['sinks'], given: World, at: number): ReadonlyArray<Answer['kind']> =>
   (sinks[at]?.calls ?? []).flatMap((_, call) => given.answers[at]?.[call]?.kind ?? [])
+
+export const firstSuccessLaws = (make: MakeCombination): ReadonlyArray<Law> => [
+  law(
+    'F1 asks all at the same time; the verdict is the first success; none is aborted',
+    agrees(make, firstSuccessOracle),
+  ),
+]
 
 export const failoverLaws = (make: MakeCombination): ReadonlyArray<Law> => [
   law(
@@ -309,6 +355,8 @@ export const nestedLaws = (inner: MakeCombination, outer: MakeCombination): Read
 
 const run = ({ property }: Law): Promise<void> => fc.assert(property)
 
+describe('firstSuccess', () =>
+  it.each(firstSuccessLaws((sinks, clock) => firstSuccess(sinks, { clock })))('$id', run))
 describe('failover', () => it.each(failoverLaws((sinks, clock) => failover(sinks, { clock })))('$id', run))
 describe('toAll', () => it.each(toAllLaws((sinks, clock) => toAll(sinks, { clock })))('$id', run))
 describe('nested', () => {

@@ -17,7 +17,13 @@ import {
   type MakeRateLimit,
   type MakeRoute,
 } from '../laws/memoryLayers.laws.ts'
-import { failoverLaws, nestedLaws, toAllLaws, type MakeCombination } from '../laws/routing.laws.ts'
+import {
+  failoverLaws,
+  firstSuccessLaws,
+  nestedLaws,
+  toAllLaws,
+  type MakeCombination,
+} from '../laws/routing.laws.ts'
 import { itCatches } from '../support/mutants.ts'
 
 const given =
@@ -45,6 +51,29 @@ const inTurn = (sinks: ReadonlyArray<Sink<string>>, clock: Clock): Sink<string> 
 const all = (sinks: ReadonlyArray<Sink<string>>, clock: Clock): Sink<string> => toAll(sinks, { clock })
 const first = (sinks: ReadonlyArray<Sink<string>>, clock: Clock): Sink<string> =>
   firstSuccess(sinks, { clock })
+
+/** Ends its delivery, and cancels the others, at the first success. */
+const abortingTheOthers: MakeCombination = (sinks, clock) =>
+  makeLayer(
+    first(sinks, clock),
+    (subscribe) => (item, attempt, observer) =>
+      subscribe(item, attempt, {
+        next: (verdict) => {
+          observer.next(verdict)
+          if (verdict._tag === 'Right') observer.complete()
+        },
+        complete: () => observer.complete(),
+        error: (defect) => observer.error(defect),
+      }),
+  )
+
+itCatches<MakeCombination>('first success', firstSuccessLaws, {
+  'it forgets what failed before': ['F1', given(first, forgetting)],
+  'the deadline is forgotten': ['F1', given(first, (attempt) => ({ ...attempt, until: 5 }))],
+  'a success aborts the others': ['F1', abortingTheOthers],
+  'only the first sink is asked': ['F1', (sinks, clock) => first(sinks.slice(0, 1), clock)],
+  'they are asked in turn': ['F1', inTurn],
+})
 
 itCatches<MakeCombination>('failover', failoverLaws, {
   'all are asked at the same time': ['V1', first],

@@ -3,14 +3,12 @@ import { Observable, share, type Observer } from 'rxjs'
 import { type Failure, retryable, type Verdict } from '../../src/core/failure.ts'
 import { withBisection } from '../../src/sink/bisect.ts'
 import { withConcurrency } from '../../src/sink/concurrency.ts'
-import { firstSuccess } from '../../src/sink/combine.ts'
 import { makeLayer, makeSink, subscribeTo } from '../../src/sink/layer.ts'
 import { withRetryAfterGate } from '../../src/sink/retryAfterGate.ts'
 import { type Attempt, onlyAttempt, type Sink } from '../../src/sink/sink.ts'
 import { withTimeout } from '../../src/sink/timeout.ts'
 import { bisectLaws, type MakeBisect } from '../laws/bisect.laws.ts'
 import { concurrencyLaws, type Limits, type MakeConcurrency } from '../laws/concurrency.laws.ts'
-import { firstSuccessLaws, type MakeFirstSuccess } from '../laws/firstSuccess.laws.ts'
 import { layerLaws, type MakeLayer, openStack, stackWorld } from '../laws/layers.laws.ts'
 import { gateLaws, type MakeGate } from '../laws/retryAfterGate.laws.ts'
 import { type MakeTimeout, timeoutLaws } from '../laws/timeout.laws.ts'
@@ -173,67 +171,6 @@ itCatches<MakeConcurrency>('concurrency', concurrencyLaws.each, {
     ),
   ],
   'a cancel stays outside': ['C7', limited((limits) => limits, leaky)],
-})
-
-/** First success with changed children, or a changed attempt. */
-const racing =
-  (inside: Wrap, attemptOf = (attempt: Attempt) => attempt): MakeFirstSuccess =>
-  (sinks, clock) =>
-    makeLayer(
-      firstSuccess(sinks.map(inside), { clock }),
-      (subscribe) => (item, attempt, observer) => subscribe(item, attemptOf(attempt), observer),
-    )
-
-const asIs: Wrap = (sink) => sink
-
-itCatches<MakeFirstSuccess>('first success', firstSuccessLaws.each, {
-  'what failed before is forgotten': [
-    'F2',
-    racing(asIs, (attempt) => ({ ...attempt, lastFailure: undefined })),
-  ],
-  'a Retry-After is ignored': [
-    'F2',
-    (sinks) =>
-      firstSuccess(sinks, {
-        clock: { now: () => 1e15, monotonic: () => 0, schedule: () => () => undefined },
-      }),
-  ],
-  'a success aborts the others': [
-    'F3',
-    (sinks, clock) =>
-      makeLayer(
-        firstSuccess(sinks, { clock }),
-        (subscribe) => (item, attempt, observer) =>
-          subscribe(item, attempt, {
-            next: (verdict) => {
-              observer.next(verdict)
-              if (verdict._tag === 'Right') observer.complete()
-            },
-            complete: () => observer.complete(),
-            error: (defect) => observer.error(defect),
-          }),
-      ),
-  ],
-  'a cancel stays outside': ['F3', racing(leaky)],
-  'the deadline is forgotten': ['F4', racing(asIs, (attempt) => ({ ...attempt, until: 5 }))],
-  'nothing is shared': [
-    'F5',
-    racing((sink) =>
-      makeLayer(
-        sink,
-        (subscribe) =>
-          (item, { shared: _, ...attempt }, observer) =>
-            subscribe(item, attempt, observer),
-      ),
-    ),
-  ],
-  'the first answer decides': [
-    'F1',
-    (sinks, clock) => {
-      const [first] = sinks
-      return firstSuccess(first === undefined ? sinks : [first], { clock })
-    },
-  ],
 })
 
 itCatches<MakeTimeout>('timeouts', timeoutLaws.each, {

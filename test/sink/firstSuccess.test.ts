@@ -5,7 +5,7 @@ import { allFailed, expired, type Failure, refused, retryable, partlyFailed } fr
 import type { Verdict } from '../../src/core/failure.ts'
 import { onlyAttempt, type Sink } from '../../src/sink/sink.ts'
 import { sink } from '../../src/sink/fromFunction.ts'
-import { scriptedSink } from '../../src/testing/scriptedSink.ts'
+import { scriptedSink, type ScriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const taken: Verdict = right({ sink: 'a', status: 200 })
@@ -88,18 +88,21 @@ test('a first success may be inside another one, and remembers the failures of i
   expect(busy.calls.length).toBe(3)
 })
 
-test('passes on `shared` of its own attempt, also to one sink alone', () => {
+test('several sinks share their work; one alone is given that of its own attempt', () => {
   const clock = virtualClock()
-  const only = scriptedSink<number>({ name: 'a', clock, reply: () => ({ verdict: taken }) })
+  const [one, other] = ['a', 'b'].map((name) =>
+    scriptedSink<number>({ name, clock, reply: () => ({ verdict: taken }) }),
+  ) as [ScriptedSink<number>, ScriptedSink<number>]
   const shared = { wire: undefined }
-  firstSuccess([only])
-    .deliver(1, { ...onlyAttempt, shared })
-    .subscribe()
-  firstSuccess([only])
+  firstSuccess([one, other]).deliver(1, onlyAttempt).subscribe()
+  firstSuccess([one]).deliver(1, onlyAttempt).subscribe()
+  firstSuccess([one])
     .deliver(1, { ...onlyAttempt, lastFailure: retryable('network'), shared })
     .subscribe()
-  expect(only.calls.map((call) => call.attempt.shared)).toEqual([shared, shared])
-  expect(only.calls[0]?.attempt.shared).toBe(shared)
+  const [first, alone, given] = one.calls.map((call) => call.attempt.shared)
+  expect([first, alone]).toEqual([{ wire: undefined }, undefined])
+  expect(first).toBe(other.calls[0]?.attempt.shared)
+  expect(given).toBe(shared)
 })
 
 test('shares one verdict between items for which all sinks fail as before', () => {
