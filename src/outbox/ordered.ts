@@ -3,7 +3,7 @@ import type { Awaitable } from '../core/awaitable.ts'
 import { queue } from '../core/queue.ts'
 import type { Queue } from '../core/queue.ts'
 import { abandonedOf } from './outbox.ts'
-import type { Entry, LeaseLimits, Outbox } from './outbox.ts'
+import type { Entry, Outbox } from './outbox.ts'
 
 /** The entries of one key: the first is in flight or waits for its retry, the others wait in memory behind it. */
 interface Line<A> {
@@ -41,19 +41,15 @@ export const ordered = <A>(
   const ready = queue<Entry<A>>()
   let behind = 0
 
-  const safeKeyOf = (item: A): unknown => {
-    try {
-      return keyOf(item)
-    } catch (error) {
-      failed(error)
-      return undefined
-    }
-  }
-
   /** Whether an entry is the first of its line. If not, it waits behind it. */
   const isFirst = (entry: Entry<A>): boolean => {
     if (lineOf.has(entry.id)) return true
-    const key = safeKeyOf(entry.item)
+    let key: unknown
+    try {
+      key = keyOf(entry.item)
+    } catch (error) {
+      failed(error)
+    }
     if (key === undefined) return true
     const line = lines.get(key)
     if (line !== undefined) {
@@ -83,52 +79,33 @@ export const ordered = <A>(
 
   const isFull = (): boolean => lines.size > 0 && behind >= maxBehind
 
-  const accept = (entries: ReadonlyArray<Entry<A>>, leased: Array<Entry<A>>, retriesOnly: boolean): void => {
-    for (const entry of entries) {
-      if (!isFirst(entry)) continue
-      if (entry.progress === undefined && !retriesOnly) ready.push(entry)
-      else leased.push(entry)
-    }
-  }
-
   const lease: Outbox<A>['lease'] = (now, { count, retries, retriesOnly = false }) => {
     const leased: Array<Entry<A>> = []
     const missing = (): number => count - leased.length - (retriesOnly ? 0 : ready.size())
 
-    /** What to ask of the outbox next. */
-    const limits = (): LeaseLimits => {
-      const moreRetries = Math.max(0, Math.min(count, retries) - leased.length)
-      if (retriesOnly || missing() <= 0 || isFull())
-        return { count: moreRetries, retries: moreRetries, retriesOnly: true }
-      const fresh = Math.min(MAX_LEASE, missing() + maxBehind - behind)
-      return { count: Math.max(fresh, moreRetries), retries: moreRetries }
-    }
-
-    /** A loop: many leases may bring only entries that belong behind others. */
-    const leaseAll = (): Awaitable<ReadonlyArray<Entry<A>>> => {
-      for (let next = limits(); next.count > 0; next = limits()) {
-        const asked = next.count
-        const answer = outbox.lease(now, next)
-        if (isPromiseLike(answer))
-          return answer.then((entries) => {
-            accept(entries, leased, retriesOnly)
-            return entries.length === asked && missing() > 0 ? leaseAll() : handOut()
-          })
-        accept(answer, leased, retriesOnly)
-        if (answer.length < asked || missing() <= 0) break
+    /** Asks the outbox, and again: a lease may bring only entries that belong behind others. */
+    const leaseMore = (): Awaitable<ReadonlyArray<Entry<A>>> => {
+      const maxRetries = Math.max(0, Math.min(count, retries) - leased.length)
+      const noNew = retriesOnly || missing() <= 0 || isFull()
+      const maxNew = noNew ? 0 : Math.min(MAX_LEASE, missing() + maxBehind - behind)
+      const limits = { count: Math.max(maxNew, maxRetries), retries: maxRetries, retriesOnly: noNew }
+      const use = (entries: ReadonlyArray<Entry<A>>): Awaitable<ReadonlyArray<Entry<A>>> => {
+        const first = entries.filter(isFirst)
+        for (const entry of first)
+          if (entry.progress === undefined && !retriesOnly) ready.push(entry)
+          else leased.push(entry)
+        if (limits.count > 0 && entries.length === limits.count && missing() > 0) return leaseMore()
+        while (!retriesOnly && leased.length < count) {
+          const next = ready.shift()
+          if (next === undefined) break
+          leased.push(next)
+        }
+        return leased
       }
-      return handOut()
+      const answer = limits.count > 0 ? outbox.lease(now, limits) : []
+      return isPromiseLike(answer) ? answer.then(use) : use(answer)
     }
-
-    const handOut = (): ReadonlyArray<Entry<A>> => {
-      while (!retriesOnly && leased.length < count) {
-        const next = ready.shift()
-        if (next === undefined) break
-        leased.push(next)
-      }
-      return leased
-    }
-    return leaseAll()
+    return leaseMore()
   }
 
   /** Adds what is held here to what the outbox gave back, each key in its order. */

@@ -15,19 +15,12 @@ export interface FileFault {
 export const FOREIGN: FileFault = { reason: 'notAnOutbox', what: 'was not written by headrace' }
 const SHORT: FileFault = { reason: 'damaged', what: 'is shorter than it was' }
 
-/** The head of a page: its number, transaction, flags and bounds. The offsets of nodes count from its end. */
+/** The head of a page: its number, transaction, flags, and the end of its nodes or its number of pages. Offsets of nodes count from its end. */
 const PAGE_HEAD = 24
 const FLAGS_AT = 18
-const LOWER_AT = 20
-const OVERFLOW_PAGES_AT = 20
-const IS_BRANCH = 0x01
-const IS_LEAF = 0x02
-const NODE_HEAD = 8
-/** The value of a node stands on pages of its own. */
-const IS_OVERFLOW_VALUE = 0x01
-/** The value of a node is the head of another tree. */
-const IS_TREE = 0x02
-const ROOT_IN_TREE_AT = 40
+const EXTENT_AT = 20
+const IS_BRANCH = 1
+const IS_LEAF = 2
 const NO_PAGE = 0xffff_ffff_ffff_ffffn
 
 const MAGIC = 0xbeef_c0de
@@ -56,7 +49,7 @@ const metaAt = (file: number, at: number): Meta | undefined => {
 }
 
 const nodesOf = (page: Buffer): ReadonlyArray<Buffer> =>
-  Array.from({ length: page.readUInt16LE(LOWER_AT) >> 1 }, (_, at) =>
+  Array.from({ length: page.readUInt16LE(EXTENT_AT) >> 1 }, (_, at) =>
     page.subarray(PAGE_HEAD + page.readUInt16LE(PAGE_HEAD + 2 * at)),
   )
 
@@ -65,9 +58,10 @@ const childOf = (node: Buffer): bigint => BigInt(node.readUIntLE(0, 6))
 /** The page to which a node of a leaf refers, if any. */
 const pageIn = (node: Buffer): bigint => {
   const flags = node.readUInt16LE(4)
-  const value = node.subarray(NODE_HEAD + node.readUInt16LE(6))
-  if ((flags & IS_OVERFLOW_VALUE) !== 0) return value.readBigUInt64LE(0)
-  return (flags & IS_TREE) === 0 ? NO_PAGE : value.readBigUInt64LE(ROOT_IN_TREE_AT)
+  const value = node.subarray(8 + node.readUInt16LE(6))
+  // The value stands on pages of its own, or is the head of another tree.
+  if ((flags & 1) !== 0) return value.readBigUInt64LE(0)
+  return (flags & 2) === 0 ? NO_PAGE : value.readBigUInt64LE(40)
 }
 
 /** Whether all pages that the trees use are in the file. It reads every page in use, so it is for files that may be too short. */
@@ -83,7 +77,7 @@ const hasAllPages = (file: number, size: number, { pageSize, roots }: Meta): boo
     const flags = page.readUInt16LE(FLAGS_AT)
     if ((flags & IS_BRANCH) !== 0) ahead.push(...nodesOf(page).map(childOf))
     else if ((flags & IS_LEAF) !== 0) ahead.push(...nodesOf(page).map(pageIn))
-    else if (Number(next) + page.readUInt32LE(OVERFLOW_PAGES_AT) > pageCount) return false
+    else if (Number(next) + page.readUInt32LE(EXTENT_AT) > pageCount) return false
   }
   return true
 }

@@ -1,29 +1,28 @@
 import type * as t from 'io-ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { isRecord, kindOf } from '../../core/json.ts'
+import type { Fields } from '../../core/json.ts'
+import { faultText } from '../../core/refusal.ts'
 import { faultsOf } from '../../event/codecFaults.ts'
 import { isBatch, isPayload } from '../../event/payload.ts'
 import type { CodecOf, ItemCodec } from './contract.ts'
 
+const isPlain = (value: unknown): value is Fields =>
+  isRecord(value) &&
+  [Object.prototype, null].includes(Object.getPrototypeOf(value) as null) &&
+  typeof value['toJSON'] !== 'function'
+
 /** Where a value would change if it were written as JSON and read again, and why; undefined if it survives. */
 const changeOf = (value: unknown, path: string): string | undefined => {
-  const within = path === '' ? 'it' : path
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined
-  if (typeof value === 'number') return Number.isFinite(value) ? undefined : `${within} is ${kindOf(value)}`
-  if (Array.isArray(value)) return firstChange([...value.entries()], (at) => `${path}[${String(at)}]`)
-  const isPlain = isRecord(value) && [Object.prototype, null].includes(Object.getPrototypeOf(value) as null)
-  if (!isPlain || typeof value['toJSON'] === 'function') return `${within} is ${kindOf(value)}`
-  // A member that is undefined is left out, which reads the same.
-  const members = Object.entries(value).filter(([, member]) => member !== undefined)
-  return firstChange(members, (key) => (path === '' ? key : `${path}.${key}`))
-}
-
-const firstChange = <K>(
-  members: ReadonlyArray<readonly [K, unknown]>,
-  pathOf: (key: K) => string,
-): string | undefined => {
-  for (const [key, member] of members) {
-    const change = changeOf(member, pathOf(key))
+  if (Number.isFinite(value)) return undefined
+  const isList = Array.isArray(value)
+  if (!isList && !isPlain(value)) return `${path === '' ? 'it' : path} is ${kindOf(value)}`
+  for (const [key, member] of isList ? value.entries() : Object.entries(value)) {
+    // A member that is undefined is left out, which reads the same.
+    if (!isList && member === undefined) continue
+    const name = isList ? `[${String(key)}]` : `${path === '' ? '' : '.'}${String(key)}`
+    const change = changeOf(member, path + name)
     if (change !== undefined) return change
   }
   return undefined
@@ -68,13 +67,8 @@ export const jsonCodec = <A>(codec: CodecOf<A> | undefined): ItemCodec<A> => {
   const decode = (each: unknown): unknown => {
     const decoded = inner?.decode(each)
     if (decoded === undefined) return each
-    if (isLeft(decoded))
-      throw new TypeError(
-        faultsOf(decoded.left)
-          .map(({ path, message }) => `${path} ${message}`)
-          .join('; '),
-      )
-    return decoded.right
+    if (!isLeft(decoded)) return decoded.right
+    throw new TypeError(faultsOf(decoded.left).map(faultText).join('; '))
   }
 
   return {

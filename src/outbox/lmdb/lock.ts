@@ -5,11 +5,13 @@
  */
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** A lock file without content is being written, unless it is older than this. A power failure may leave one. */
 const WRITING_MS = 10_000
+
+const STARTING = 'by a process that is starting: try again'
 
 interface Holder {
   readonly pid: number
@@ -23,23 +25,13 @@ interface Holder {
 export const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 
-/** Undefined if the system answers with this code. */
-const unless = <T>(code: string, call: () => T): T | undefined => {
-  try {
-    return call()
-  } catch (error) {
-    if (codeOf(error) === code) return undefined
-    throw error
-  }
-}
-
 /** The state and start time of a process; undefined where the system does not say. */
-const statOf = (pid: number): { readonly state: string; readonly started: string } | undefined => {
+const statOf = (pid: number): ReadonlyArray<string> | undefined => {
   try {
     // The name of the process may hold blanks and brackets, so fields are counted from the last bracket.
     const text = readFileSync(`/proc/${String(pid)}/stat`, 'utf8')
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-    return { state: fields[0] ?? '', started: fields[19] ?? '' }
+    return [fields[0] ?? '', fields[19] ?? '']
   } catch {
     return undefined
   }
@@ -52,17 +44,19 @@ const isRunning = ({ pid, started }: Holder): boolean => {
     // EPERM: it exists and belongs to another user.
     if (codeOf(error) !== 'EPERM') return false
   }
-  const stat = statOf(pid)
-  return stat === undefined || (stat.state !== 'Z' && (started === undefined || stat.started === started))
+  const [state, since] = statOf(pid) ?? []
+  return state !== 'Z' && (started === undefined || since === undefined || since === started)
 }
 
-const holderIn = (text: string): Holder | undefined => {
+/** What a lock file says, and by which process, if it is one that may be running. */
+const read = (file: string): { readonly text: string; readonly holder: Holder | undefined } => {
+  const text = readFileSync(file, 'utf8')
   try {
     // Written by `lock`; a missing time is only missing in a message.
     const found = JSON.parse(text) as Holder | null
-    return Number(found?.pid) > 0 ? (found ?? undefined) : undefined
+    return { text, holder: Number(found?.pid) > 0 ? (found ?? undefined) : undefined }
   } catch {
-    return undefined
+    return { text, holder: undefined }
   }
 }
 
@@ -71,29 +65,33 @@ const show = ({ pid, since }: Holder, file: string): string =>
     ? `by this process, since ${since}: close it first, or share it`
     : `by process ${String(pid)}, since ${since}: end that process, or use another folder (if it is no process of headrace, delete ${file})`
 
-/** Writes the lock file; undefined if there is one. */
-const create = (file: string, text: string): true | undefined =>
-  unless('EEXIST', () => {
-    try {
-      writeFileSync(file, text, { flag: 'wx', flush: true, mode: 0o600 })
-      return true
-    } catch (error) {
-      // A full disk may leave a file without content.
-      if (codeOf(error) !== 'EEXIST') rmSync(file, { force: true })
-      throw error
-    }
-  })
-
-const read = (file: string): string | undefined => unless('ENOENT', () => readFileSync(file, 'utf8'))
-
 /** Removes a stale lock file, unless another process has replaced it meanwhile. */
 const removeStale = (file: string, stale: string): void => {
   const aside = `${file}.${String(process.pid)}`
-  unless('ENOENT', () => {
-    renameSync(file, aside)
-    if (readFileSync(aside, 'utf8') === stale) rmSync(aside, { force: true })
-    else renameSync(aside, file)
-  })
+  renameSync(file, aside)
+  if (readFileSync(aside, 'utf8') === stale) rmSync(aside, { force: true })
+  else renameSync(aside, file)
+}
+
+/** Locks, or answers by which process the folder is in use; undefined after the removal of a stale lock file. */
+const tryLock = (file: string, text: string, now: number): Either<string, () => void> | undefined => {
+  try {
+    writeFileSync(file, text, { flag: 'wx', flush: true, mode: 0o600 })
+    return right(() => {
+      if (existsSync(file) && read(file).text === text) rmSync(file, { force: true })
+    })
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') {
+      const found = read(file)
+      if (found.holder !== undefined && isRunning(found.holder)) return left(show(found.holder, file))
+      if (found.holder === undefined && now < statSync(file).mtimeMs + WRITING_MS) return left(STARTING)
+      removeStale(file, found.text)
+      return undefined
+    }
+    // A full disk may leave a file without content.
+    rmSync(file, { force: true })
+    throw error
+  }
 }
 
 /**
@@ -104,20 +102,15 @@ const removeStale = (file: string, stale: string): void => {
 export const lock = (path: string, now: number): Either<string, () => void> => {
   const file = join(path, 'headrace.lock')
   const since = new Date(now).toISOString()
-  const text = JSON.stringify({ pid: process.pid, started: statOf(process.pid)?.started, since })
+  const text = JSON.stringify({ pid: process.pid, started: statOf(process.pid)?.[1], since })
   for (let attempt = 0; attempt < 3; attempt++) {
-    if (create(file, text) === true) {
-      return right(() => {
-        if (read(file) === text) rmSync(file, { force: true })
-      })
+    try {
+      const locked = tryLock(file, text, now)
+      if (locked !== undefined) return locked
+    } catch (error) {
+      // Another process removed the file meanwhile.
+      if (codeOf(error) !== 'ENOENT') throw error
     }
-    const found = read(file)
-    if (found === undefined) continue
-    const holder = holderIn(found)
-    if (holder !== undefined && isRunning(holder)) return left(show(holder, file))
-    const changedAt = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
-    if (holder === undefined && now < changedAt + WRITING_MS) break
-    removeStale(file, found)
   }
-  return left('by a process that is starting: try again')
+  return left(STARTING)
 }

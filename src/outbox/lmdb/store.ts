@@ -193,28 +193,24 @@ const checkVersion = (env: Store['env'], path: string): void => {
 
 /** Whether a store holds what it is opened for. An empty store may be taken by another owner. */
 const checkContent = (store: Store, kind: string, owner: string | undefined): void => {
-  const { meta, path } = store
+  const { env, meta, path } = store
   const counters = countersIn(store)
   if (counters === undefined) throw badFile(path, { reason: 'damaged', what: 'has lost its counters' })
-  const foundKind = meta.get(KIND_KEY)
-  if (foundKind !== kind)
-    throw new OutboxError(
-      'otherKind',
-      path,
-      `the outbox in ${path} holds ${String(foundKind)}, and was opened for ${kind}: give each its own folder`,
-    )
+  const refuse = (reason: 'otherKind' | 'otherOwner', message: string): never => {
+    throw new OutboxError(reason, path, `the outbox in ${path} ${message}`)
+  }
+  const own = 'give each its own folder'
+  const foundKind = String(meta.get(KIND_KEY))
+  if (foundKind !== kind) refuse('otherKind', `holds ${foundKind}, and was opened for ${kind}: ${own}`)
   const found = meta.get(OWNER_KEY)
-  const isEmpty = counters.waiting === 0 && counters.dead === 0
-  if (owner === undefined || found === undefined || found === owner || isEmpty) return
-  throw new OutboxError(
-    'otherOwner',
-    path,
-    `the outbox in ${path} belongs to ${JSON.stringify(found)}, and was opened for ${JSON.stringify(owner)}: give each its own folder, or, if it is the same one under a new name, set the owner of this outbox to ${JSON.stringify(found)}`,
-  )
-}
-
-const writeOwner = ({ env, meta }: Store, owner: string | undefined): void => {
-  if (owner === undefined || meta.get(OWNER_KEY) === owner) return
+  if (owner === undefined || found === owner) return
+  if (found !== undefined && counters.waiting + counters.dead > 0) {
+    const [theirs, ours] = [JSON.stringify(found), JSON.stringify(owner)]
+    refuse(
+      'otherOwner',
+      `belongs to ${theirs}, and was opened for ${ours}: ${own}, or, if it is the same one under a new name, set the owner of this outbox to ${theirs}`,
+    )
+  }
   try {
     env.transactionSync(() => meta.putSync(OWNER_KEY, owner))
   } catch {
@@ -238,7 +234,6 @@ const openLocked = (lmdb: typeof Lmdb, path: string, kind: string, owner: string
         meta.putSync(COUNTERS_KEY, JSON.stringify(NO_COUNTERS))
       })
     checkContent(store, kind, owner)
-    writeOwner(store, owner)
     return store
   } catch (error) {
     // Nothing is under way in it, so it is closed when this returns.
