@@ -19,7 +19,7 @@ import type { ClosedBy } from '../event/payload.ts'
 import { trackingFrame } from '../event/trackingMessage.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { decide, lateEnd } from '../outbox/decide.ts'
-import type { Ack, Entry } from '../outbox/outbox.ts'
+import type { Ack, Entry, OutboxStats } from '../outbox/outbox.ts'
 import { deadlineOf } from '../policy/retryPolicy.ts'
 import type { Wait } from '../policy/step.ts'
 import { nothingToCancel, subscribeTo } from '../sink/layer.ts'
@@ -43,12 +43,14 @@ const MAX_HOLD = 3_600_000
 const COMMA = 1
 
 /**
+ * @param bounds of what waits
  * @param sent the counters of batches
  * @param ended the store knows that these ended
  * @param changed a batch is over, or nothing was found
  */
 export const batchRelay = (
-  { size, maxBatch, flushAfter, concurrency, retry, clock, random }: ClientSettings,
+  { size, maxMessage, maxBatch, flushAfter, concurrency, retry, clock, random }: ClientSettings,
+  { maxCount, maxBytes }: Pick<OutboxStats, 'maxCount' | 'maxBytes'>,
   store: MessageStore,
   sink: Sink<SentBatch>,
   sent: { batches: number; attempts: number },
@@ -74,12 +76,12 @@ export const batchRelay = (
   let timerAt = Infinity
   let cancelTimer = nothingToCancel
 
-  /** Whether what waits for its first batch fills one. */
-  const fullBy = (): 'count' | 'bytes' | undefined => {
-    if (fresh.count >= size) return 'count'
-    return fresh.count > 0 && FRAME_BYTES + fresh.bytes + COMMA * (fresh.count - 1) >= maxBatch
-      ? 'bytes'
-      : undefined
+  /** Whether what waits for its first batch fills one, or a queue that is smaller than a batch. */
+  const fullBy = (): 'count' | 'bytes' | 'flush' | undefined => {
+    const { count, bytes } = fresh
+    if (count >= size) return 'count'
+    if (FRAME_BYTES + bytes + COMMA * (count - 1) >= maxBatch) return 'bytes'
+    return count >= maxCount || bytes + maxMessage > maxBytes ? 'flush' : undefined
   }
 
   /** When the next batch is to be sent if nothing else happens, and why. */
@@ -267,9 +269,6 @@ export const batchRelay = (
     /** Whether a batch is in flight, or may be sent before `instant`. To be called after `flush`. */
     hasWorkBefore: (instant: number): boolean =>
       deliveries.size > 0 || isLeasing || nacks > 0 || nextBatch().due < instant,
-    /** Whether nothing is in flight and no retry waits. */
-    isIdle: (): boolean =>
-      deliveries.size === 0 && !isLeasing && nacks === 0 && store.nextRetry() === Infinity,
     inFlight: (): number => deliveries.size,
     stopStarting: (): void => {
       isStopped = true

@@ -159,7 +159,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const { sent } = counted
   const room = waitForRoom(() => counted.boundFor(1) === undefined)
   const sink = batchSink(settings, () => sent.requests++)
-  const relay = batchRelay(settings, store, sink, sent, onEvent, ended, changed)
+  const relay = batchRelay(settings, outbox?.stats() ?? settings, store, sink, sent, onEvent, ended, changed)
   const encode = encoder(
     settings,
     (keys) => onEvent({ _tag: 'UnknownKeys', at: now(), keys }),
@@ -232,13 +232,6 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     return left(refusal)
   }
 
-  /** With no room and nothing in flight, all would wait for the timer: a queue may be smaller than a batch. */
-  const sendIfIdle = (): boolean => {
-    if (!relay.isIdle()) return false
-    relay.flush('flush')
-    return true
-  }
-
   /** Takes a call, or answers why not: at once, and without throwing. */
   const send = (call: unknown, kind: CallType | undefined): Either<Refusal, Accepted> => {
     if (closing !== undefined) return refuse(closed(call))
@@ -248,7 +241,6 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     const message = encoded.right
     const { byteLength } = message
     let bound = counted.boundFor(byteLength)
-    if (bound !== undefined && sendIfIdle()) bound = counted.boundFor(byteLength)
     // A call that sends a dropped message again could do so without end.
     const mayDrop = overflow !== 'error' && !isReportingDrop
     if (bound !== undefined && !mayDrop) return refuse(full(call, bound.bound, bound.limit))
@@ -273,7 +265,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     }
     if (hears('Accepted')) onEvent({ _tag: 'Accepted', at: now(), item: message })
     for (const outcome of drops) report(outcome)
-    if (bound === undefined && (counted.boundFor(1) === undefined || !sendIfIdle())) relay.pollNew()
+    if (bound === undefined) relay.pollNew()
     return right({ id: message.id })
   }
 
@@ -305,7 +297,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
       // Before anything is sent: what a listener adds meanwhile is not waited for.
       const isOver = counted.flush()
       relay.flush('flush')
-      const isIdle = (): boolean => !store.isBusy() && relay.isIdle() && !relay.hasWorkBefore(now() + 1)
+      const isIdle = (): boolean => !store.isBusy() && !relay.hasWorkBefore(Infinity)
       const done = until(limit, () => isClosed || (isShared ? isIdle() : isOver()))
       await (counted.waiting() === 0 ? done : held(done))
       return counted.totals()

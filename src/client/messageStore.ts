@@ -94,9 +94,11 @@ export const messageStore = (
     void storeAll()
   }
 
+  const mayStore = (): boolean => storing.length === 0 && arriving.length > 0 && !isStopped
+
   /** Stores what arrives, one list after the other. Never rejects. */
   const storeAll = async (): Promise<void> => {
-    while (outbox !== undefined && storing.length === 0 && arriving.length > 0 && !isStopped) {
+    while (outbox !== undefined && mayStore()) {
       storing = arriving
       arriving = []
       let answers: ReadonlyArray<Either<Full, Entry<Message>>> = []
