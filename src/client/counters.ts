@@ -6,11 +6,9 @@
 import type { Outcome } from '../core/outcome.ts'
 import type { Full, Refusal } from '../core/refusal.ts'
 import { counters } from '../core/totals.ts'
-import type { Totals } from '../core/totals.ts'
 import type { OutboxStats } from '../outbox/outbox.ts'
 import type { ClientStats } from './client.ts'
 import type { Message } from './message.ts'
-import type { MessageStore } from './messageStore.ts'
 import type { ClientSettings } from './options.ts'
 
 /** The messages accepted between two flushes. */
@@ -42,11 +40,11 @@ export const clientCounters = (
   settings: ClientSettings,
   stored: (() => OutboxStats) | undefined,
   start: { readonly waiting: number; readonly bytes: number },
-  notStored: MessageStore['notStored'],
 ) => {
   const all = counters(start.waiting)
   const refusedBy = { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotStored: 0 }
   const sent = { batches: 0, attempts: 0, requests: 0 }
+  const notStored = { count: 0, bytes: 0 }
   let { waiting, bytes } = start
   /** The segments that a flush waits for, oldest first. */
   const flushing: Segment[] = []
@@ -68,8 +66,10 @@ export const clientCounters = (
   return {
     /** Counted by the relay and the sink. */
     sent,
+    /** What is in memory and not stored, counted by the store. Without an outbox: all that waits. */
+    notStored,
     waiting: (): number => waiting,
-    totals: (): Totals => all.totals(),
+    totals: all.totals,
     stats: (): ClientStats => ({
       ...all.totals(),
       enabled: settings.enabled,
@@ -94,6 +94,7 @@ export const clientCounters = (
       current.live++
       if (flushing.length > 0) segments.set(message, current)
     },
+    /** A message has its entry. */
     placed: (entryId: string, message: Message): void => {
       const segment = segments.get(message)
       if (segment !== undefined) segments.set(entryId, segment)

@@ -14,6 +14,7 @@ import { hot } from '../log/streams.ts'
 import { until as waitUntil } from '../outbox/close.ts'
 import type { CloseResult } from '../outbox/close.ts'
 import { isStoredIn } from '../outbox/lmdb/contract.ts'
+import type { CorruptRecord } from '../outbox/lmdb/contract.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
 import { abandonedOf } from '../outbox/outbox.ts'
 import type { Ack } from '../outbox/outbox.ts'
@@ -90,32 +91,35 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     (where: string) =>
     (error: unknown): void =>
       onEvent({ _tag: 'Defect', at: now(), where, error })
+  const storeFailed = failedIn('outbox')
 
+  const onCorrupt = ({ id }: CorruptRecord): void => {
+    storeFailed(new Error(`the stored message ${id} cannot be read: it is a dead letter now`))
+    counted.corrupt(id)
+    changed()
+  }
   const outbox = isStoredIn(settings.outbox)
-    ? lmdbOutbox({
-        ...settings.outbox,
-        codec: messageCodec,
-        clock,
-        onCorrupt: ({ id }) => corrupt(id),
-      })
+    ? lmdbOutbox({ ...settings.outbox, codec: messageCodec, clock, onCorrupt })
     : settings.outbox
   const isShared = outbox?.watch !== undefined
   /** What a shared outbox holds may be leased by other processes. */
   const start = outbox === undefined || isShared ? { waiting: 0, bytes: 0 } : outbox.stats()
 
   const changes = new Subject<void>()
+  const refusals = hot<Refusal>(failedIn('a subscriber of refusals$'))
+  const outcomes = hot<Outcome<Message>>(failedIn('a subscriber of outcomes$'))
+  const reports = serialQueue()
+  let isReportingDrop = false
+  let closing: Promise<CloseResult<Message>> | undefined
+  let isClosed = false
+
   const changed = (): void => {
+    room.freed()
+    if (counted.waiting() === 0) life.idle()
     if (changes.observed) changes.next()
   }
   const until = (limit: number, isReached: () => boolean): Promise<boolean> =>
     waitUntil(clock, changes, limit, isReached)
-  const refusals = hot<Refusal>(failedIn('a subscriber of refusals$'))
-  const outcomes = hot<Outcome<Message>>(failedIn('a subscriber of outcomes$'))
-  const reports = serialQueue()
-  const abandoned: Message[] = []
-  let isReportingDrop = false
-  let closing: Promise<CloseResult<Message>> | undefined
-  let isClosed = false
 
   const reportNow = (outcome: Outcome<Message>): void => {
     isReportingDrop = outcome._tag === 'Dropped'
@@ -130,33 +134,16 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
       counted.ended(entry.id, outcome)
       report(outcome)
     }
-    afterChange()
-  }
-  const afterChange = (): void => {
-    room.freed()
-    if (counted.waiting() === 0) life.idle()
     changed()
   }
 
-  const corrupt = (id: string): void => {
-    failedIn('outbox')(new Error(`the stored message ${id} cannot be read: it is a dead letter now`))
-    counted.corrupt(id)
-    afterChange()
+  const counted = clientCounters(settings, outbox?.stats, start)
+  const { sent, notStored } = counted
+  const storeChanged = (): void => {
+    relay.poll()
+    changed()
   }
-
-  const store = messageStore(
-    outbox,
-    clock,
-    start,
-    (entryId, message) => counted.placed(entryId, message),
-    () => {
-      relay.poll()
-      afterChange()
-    },
-    failedIn('outbox'),
-  )
-  const counted = clientCounters(settings, outbox?.stats, start, store.notStored)
-  const { sent } = counted
+  const store = messageStore(outbox, clock, start, notStored, counted.placed, storeChanged, storeFailed)
   const room = waitForRoom(() => counted.boundFor(1) === undefined)
   const sink = batchSink(settings, () => sent.requests++)
   const relay = batchRelay(settings, outbox?.stats() ?? settings, store, sink, sent, onEvent, ended, changed)
@@ -165,6 +152,8 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     (keys) => onEvent({ _tag: 'UnknownKeys', at: now(), keys }),
     () => hears('UnknownKeys'),
   )
+  /** Whether nothing more happens before `instant`. */
+  const isQuiet = (instant: number): boolean => !store.isBusy() && !relay.hasWorkBefore(instant)
 
   // The outbox is asked a turn later, as its contract says.
   const stopWatching = outbox?.watch?.(() => nextTurn(lookAgain))
@@ -178,7 +167,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     const quietly = (where: string, task: () => Promise<void>): Promise<void> =>
       inTime(clock, timeout, task).catch(failedIn(where))
     relay.flush('end')
-    await until(limit, () => !store.isBusy() && !relay.hasWorkBefore(closeAt))
+    await until(limit, () => isQuiet(closeAt))
     relay.stopStarting()
     await until(lastAttempt, () => relay.inFlight() === 0)
     const cut = relay.cut()
@@ -188,12 +177,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     await quietly('outbox', async () => {
       if (outbox !== undefined) unfinished.push(...(await outbox.takeRemaining()))
     })
-    for (const entry of unfinished) {
-      abandoned.push(entry.item)
-      const outcome = abandonedOf(entry)
-      counted.ended(entry.id, outcome)
-      report(outcome)
-    }
+    ended(unfinished.map((entry) => ({ entry, outcome: abandonedOf(entry) })))
     if (settings.sink === undefined) await quietly('the close of the sink', sink.close(lastAttempt))
     if (outbox !== undefined) await quietly('the close of the outbox', outbox.close)
     isClosed = true
@@ -201,10 +185,10 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     life.idle()
     outcomes.complete()
     refusals.complete()
-    return { totals: counted.totals(), abandoned }
+    return { totals: counted.totals(), abandoned: unfinished.map(({ item }) => item) }
   }
 
-  const close = (limit: number, lastAttempt: number): Promise<CloseResult<Message>> => {
+  const close = (limit: number, lastAttempt = timeout): Promise<CloseResult<Message>> => {
     // A turn later, so that a call of `close` inside a callback of the close finds the same promise.
     closing ??= held(Promise.resolve().then(() => shutDown(limit, lastAttempt)))
     room.open()
@@ -215,9 +199,8 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const drain = async (limit: number): Promise<void> => {
     if (closing !== undefined) return
     const drainUntil = now() + limit
-    const isOver = (): boolean => !store.isBusy() && !relay.hasWorkBefore(drainUntil)
     relay.flush('flush')
-    await held(until(limit, () => counted.waiting() === 0 || isOver()))
+    await held(until(limit, () => counted.waiting() === 0 || isQuiet(drainUntil)))
     if (counted.waiting() > 0) void close(0, 0)
   }
   const drainTimeout = drainOnExit === true ? DRAIN_TIMEOUT : drainOnExit
@@ -269,8 +252,8 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     return right({ id: message.id })
   }
 
-  const timeoutIn = (within: WithinOptions | undefined, method: string): number =>
-    timeoutOf(within, Infinity, failedIn(`the timeout of ${method}`))
+  const timeoutIn = (method: string, within: WithinOptions | undefined, byDefault = Infinity): number =>
+    timeoutOf(within, byDefault, failedIn(`the timeout of ${method}`))
 
   if (counted.waiting() > 0) life.busy()
   if (isShared) relay.lookAgain()
@@ -286,28 +269,27 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     send: (call) => send(call, undefined),
     ready: () => (counted.boundFor(0) === undefined ? room.ready() : held(room.ready())),
     persisted: async (within) => {
-      const limit = timeoutIn(within, 'persisted')
+      const limit = timeoutIn('persisted', within)
       if (outbox?.durable !== true) return false
       const isPersisted = store.persisted()
       await held(until(limit, () => isClosed || isPersisted()))
       return isPersisted()
     },
     flush: async (within) => {
-      const limit = timeoutIn(within, 'flush')
+      const limit = timeoutIn('flush', within)
       // Before anything is sent: what a listener adds meanwhile is not waited for.
       const isOver = counted.flush()
       relay.flush('flush')
-      const isIdle = (): boolean => !store.isBusy() && !relay.hasWorkBefore(Infinity)
-      const done = until(limit, () => isClosed || (isShared ? isIdle() : isOver()))
+      const done = until(limit, () => isClosed || (isShared ? isQuiet(Infinity) : isOver()))
       await (counted.waiting() === 0 ? done : held(done))
       return counted.totals()
     },
-    close: (within) => close(timeoutOf(within, CLOSE_TIMEOUT, failedIn('the timeout of close')), timeout),
+    close: (within) => close(timeoutIn('close', within, CLOSE_TIMEOUT)),
     outcomes$: outcomes.values$,
     refusals$: refusals.values$,
     stats: counted.stats,
     [Symbol.asyncDispose]: async () => {
-      await close(CLOSE_TIMEOUT, timeout)
+      await close(CLOSE_TIMEOUT)
     },
   }
 }

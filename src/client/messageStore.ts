@@ -31,6 +31,7 @@ const MAX_UNSAVED = 16
 /**
  * @param outbox of the host or the folder; undefined: all messages wait in memory
  * @param start what the outbox holds at the start
+ * @param notStored counts what is in memory and not stored
  * @param placed a message has its entry, and can be leased from now on
  * @param changed the outbox answered, or messages can be leased
  */
@@ -38,14 +39,13 @@ export const messageStore = (
   outbox: Outbox<Message> | undefined,
   clock: Clock,
   start: { readonly waiting: number; readonly bytes: number },
+  notStored: { count: number; bytes: number },
   placed: (entryId: string, message: Message) => void,
   changed: () => void,
   failed: (error: unknown) => void,
 ) => {
   /** What can be leased for its first batch. */
   const fresh = { count: start.waiting, bytes: start.bytes }
-  /** What is in memory and not stored. Without an outbox: all that waits. */
-  const notStored = { count: 0, bytes: 0 }
   /** With an outbox, all messages in memory: arriving, being stored, in the queue and the heap, or leased from there. */
   const inMemory = new Set<Message>()
   let arriving: Message[] = []
@@ -137,7 +137,6 @@ export const messageStore = (
 
   return {
     fresh,
-    notStored,
     /** Stores a message: at once in memory, else together with the others of this turn. */
     add: (message: Message): void => {
       notStored.count++

@@ -7,19 +7,8 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { backgroundClock, systemRandom } from '../core/clock.ts'
 import type { Clock, Random } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
-import {
-  anyOf,
-  clockOption,
-  decodeOptions,
-  flag,
-  func,
-  oneOf,
-  option,
-  optional,
-  strict,
-  wholeNumber,
-  withDefault,
-} from '../core/options.ts'
+import { anyOf, clockOption, decodeOptions, flag, func, oneOf, option } from '../core/options.ts'
+import { optional, strict, wholeNumber, withDefault } from '../core/options.ts'
 import type { Decoded } from '../core/options.ts'
 import { ConfigError } from '../core/refusal.ts'
 import type { Fault } from '../core/refusal.ts'
