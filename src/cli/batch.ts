@@ -1,26 +1,11 @@
 import type { ClientCall } from '../client/client.ts'
 import { createClient } from '../client/createClient.ts'
 import { systemClock } from '../core/clock.ts'
-import { ConfigError } from '../core/refusal.ts'
-import type { Fault } from '../core/refusal.ts'
 import type { OptionsOf } from './flags.ts'
 import { MAX_BYTES, forward, retryFor } from './forward.ts'
 import type { Job } from './forward.ts'
 import { openInput } from './input.ts'
-import { UsageError } from './options.ts'
 import type { Terminal } from './terminal.ts'
-
-const FLAGS: Readonly<Record<string, string>> = {
-  endpoint: '--endpoint',
-  writeKey: '--write-key-env',
-  headers: '--header',
-}
-
-/** A fault of a client's options in the words of the flags. */
-const sentenceOf = ({ path, message }: Fault): string => {
-  const [option = '', ...rest] = path.split('.')
-  return [FLAGS[option] ?? option, rest.join('.'), message].filter(Boolean).join(' ')
-}
 
 /** `headrace batch`: sends NDJSON events in batches to an endpoint of the tracking convention. */
 export const batchCommand = async (
@@ -44,11 +29,6 @@ export const batchCommand = async (
     // `send` checks whatever it gets, and answers `Invalid` for what is no call.
     return { ...client, offer: (value) => client.send(value as ClientCall), idle: client.flush }
   }
-  try {
-    const input = await openInput(file, terminal.host)
-    return (await forward({ ...options, command: 'batch', input, open }, terminal)).code
-  } catch (error) {
-    if (error instanceof ConfigError) throw new UsageError(...error.faults.map(sentenceOf))
-    throw error
-  }
+  const input = await openInput(file, terminal.host)
+  return (await forward({ ...options, input, open }, terminal)).code
 }

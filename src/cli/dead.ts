@@ -15,7 +15,7 @@ import { UsageError } from './options.ts'
 import { causesOf, counted, plain, showCauses, toJson, whyNot } from './report.ts'
 import type { Cause } from './report.ts'
 import { FAULT, FINE } from './terminal.ts'
-import type { Terminal } from './terminal.ts'
+import type { Paint, Terminal } from './terminal.ts'
 
 type Letter = DeadLetter<Item>
 type Store = LmdbOutbox<Item>
@@ -49,12 +49,12 @@ const endOf = (letter: Letter): string =>
   letter.reason === 'corrupt' ? 'corrupt' : letter.outcome._tag.toLowerCase()
 
 const matching =
-  ({ reason, status, kind, since }: OptionsOf<'ls'>, id = '') =>
+  ({ reason, status, kind, since }: OptionsOf<'ls'>, id: string) =>
   (letter: Letter): boolean => {
-    if (id !== '' && letter.id !== id) return false
     const causes = causesIn(letter)
     const type = letter.reason === 'corrupt' ? undefined : typeOf(letter.entry.item)
     return (
+      (id === '' || letter.id === id) &&
       (reason === undefined || endOf(letter) === reason || causes.some((cause) => cause.reason === reason)) &&
       (status === undefined || causes.some((cause) => cause.status === status)) &&
       (kind === undefined || type === kind) &&
@@ -65,26 +65,24 @@ const matching =
 const PAGE = 1_000
 
 /** Matching dead letters page by page: there may be more than memory holds. */
-async function* lettersIn({ dead }: Store, options: OptionsOf<'ls'>, id?: string): AsyncGenerator<Letter> {
+async function* lettersIn({ dead }: Store, options: OptionsOf<'ls'>, id = ''): AsyncGenerator<Letter> {
   const isMeant = matching(options, id)
-  let after: string | undefined
-  for (;;) {
-    const page = await dead.list({ limit: PAGE, ...(after === undefined ? {} : { after }) })
-    for (const letter of page) if (isMeant(letter)) yield letter
-    if (page.length < PAGE) return
-    after = page.at(-1)?.id
-  }
+  let page: ReadonlyArray<Letter> = []
+  do {
+    const after = page.at(-1)?.id
+    page = await dead.list({ limit: PAGE, ...(after === undefined ? {} : { after }) })
+    yield* page.filter(isMeant)
+  } while (page.length === PAGE)
 }
 
 const recordOf = (letter: Letter): object => {
-  const { id, at } = letter
-  const head = { t: 'dead', id, at: new Date(at).toISOString(), outcome: endOf(letter) }
+  const head = { t: 'dead', id: letter.id, at: new Date(letter.at).toISOString(), outcome: endOf(letter) }
   if (letter.reason === 'corrupt') return { ...head, raw: letter.raw }
   const [call] = callsIn(letter.entry.item)
   return { ...head, n: letter.outcome.attempts, causes: causesIn(letter), call }
 }
 
-const lineOf = (letter: Letter, { paint }: Terminal['out']): string => {
+const lineOf = (letter: Letter, paint: Paint): string => {
   const end = paint('red', endOf(letter).padEnd(9))
   const head = `${letter.id.padEnd(8)} ${end} ${new Date(letter.at).toISOString()}`
   if (letter.reason === 'corrupt') return `${head}  ${plain(letter.raw)}`
@@ -93,31 +91,26 @@ const lineOf = (letter: Letter, { paint }: Terminal['out']): string => {
   return `${head}  ${typeOf(item).padEnd(8)} ${plain(item.id)}  ${why}`
 }
 
-/** Opens the outbox for as long as `use` takes. Resolves with the exit code. */
+/** Opens the outbox for as long as `use` takes. */
 const withStore = async (
   path: string,
   use: (store: Store, isClient: boolean) => Promise<number>,
 ): Promise<number> => {
   const { store, isClient } = openStore(path)
-  try {
-    return await use(store, isClient)
-  } finally {
-    await store.close()
-  }
+  return use(store, isClient).finally(store.close)
 }
 
 /** `headrace dead ls` */
-export const listCommand = (options: OptionsOf<'ls'>, terminal: Terminal): Promise<number> =>
+export const listCommand = (options: OptionsOf<'ls'>, { out, err }: Terminal): Promise<number> =>
   withStore(options.outbox, async (store) => {
-    const { out, err } = terminal
     const { output } = options
     let count = 0
     for await (const letter of lettersIn(store, options)) {
       count++
       await out.caughtUp()
       if (out.gone.aborted) return FINE
-      if (output === 'json') out.line(toJson(recordOf(letter)))
-      else if (output === 'lines') out.line(lineOf(letter, out))
+      if (output !== 'quiet')
+        out.line(output === 'json' ? toJson(recordOf(letter)) : lineOf(letter, out.paint))
     }
     const { dead, waiting, evictedDeadLetters: evicted } = store.stats()
     const removed = evicted === 0 ? '' : ` · ${String(evicted)} older ones were removed to make room`
@@ -127,9 +120,12 @@ export const listCommand = (options: OptionsOf<'ls'>, terminal: Terminal): Promi
   })
 
 /** `headrace dead show` */
-export const showCommand = (options: OptionsOf<'ls'>, terminal: Terminal, id: string): Promise<number> =>
+export const showCommand = (
+  options: OptionsOf<'show'>,
+  { out, err }: Terminal,
+  id: string,
+): Promise<number> =>
   withStore(options.outbox, async (store) => {
-    const { out, err } = terminal
     for await (const letter of lettersIn(store, options, id)) {
       const record = recordOf(letter)
       out.line(options.output === 'json' ? toJson(record) : JSON.stringify(record, null, 2))
@@ -144,20 +140,18 @@ const change =
   (action: 'redrive' | 'purge', done: string) =>
   (
     given: OptionsOf<'redrive'> & Partial<OptionsOf<'purge'>>,
-    terminal: Terminal,
+    { out, err }: Terminal,
     id: string,
   ): Promise<number> => {
     const { outbox, output, yes, all, unreadable = false } = given
     const options = unreadable ? { ...given, reason: 'corrupt' } : given
     const { reason, status, kind, since } = options
-    const isAll = [reason, status, kind, since].every((each) => each === undefined) && id === ''
     // Only `purge` has the flag: what is put back is not lost.
-    if (all === false && yes && isAll)
+    if (all === false && yes && (reason ?? status ?? kind ?? since ?? id) === '')
       throw new UsageError(
         'every dead letter would be deleted: name an ID, --reason, --status, --kind or --since, or give --all',
       )
     return withStore(outbox, async (store, isClient) => {
-      const { out, err } = terminal
       const isRedrive = action === 'redrive'
       let count = 0
       if (yes) count = await store.dead[action](matching(options, id))
@@ -166,13 +160,10 @@ const change =
           if (!isRedrive || letter.reason !== 'corrupt') count++
       const meant = yes ? undefined : `${String(count)} of ${String(store.stats().dead)} dead letters`
       const corrupt = unreadable ? count : undefined
+      const was = `${counted(count, 'dead letter')} ${count === 1 ? 'was' : 'were'} ${done}`
       if (output === 'json') out.line(toJson({ t: action, done: yes, count, meant, unreadable: corrupt }))
       if (output === 'lines')
-        out.line(
-          yes
-            ? `${counted(count, 'dead letter')} ${count === 1 ? 'was' : 'were'} ${done}`
-            : `${String(meant)} would be ${done}; do it with --yes`,
-        )
+        out.line(meant === undefined ? was : `${meant} would be ${done}; do it with --yes`)
       const sender = isClient
         ? 'the client of this folder sends them when it is started again'
         : `send them with: headrace send --outbox ${outbox} --to URL; or start the process that has this folder`
@@ -182,12 +173,7 @@ const change =
   }
 
 /** `headrace dead redrive` */
-export const redriveCommand: (
-  options: OptionsOf<'redrive'>,
-  terminal: Terminal,
-  id: string,
-) => Promise<number> = change('redrive', 'put back to wait')
+export const redriveCommand = change('redrive', 'put back to wait')
 
 /** `headrace dead purge` */
-export const purgeCommand: (options: OptionsOf<'purge'>, terminal: Terminal, id: string) => Promise<number> =
-  change('purge', 'deleted')
+export const purgeCommand = change('purge', 'deleted')

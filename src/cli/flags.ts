@@ -52,9 +52,9 @@ const signing = { secret: required('--secret-env <name>', SECRET, as.secret) }
 export const flags = {
   send: {
     urls: repeated('--to <url>', 'where to; give it one to five times', (urls) =>
-      urls.length > 0
+      urls.length > 0 && urls.length <= 5
         ? right(urls)
-        : left('is missing: give one to five URLs, such as --to http://127.0.0.1:7412/hook'),
+        : left('must be given one to five times, such as --to http://127.0.0.1:7412/hook'),
     ),
     secret: optional('--secret-env <name>', `${SECRET}; requests are then signed`, as.secret),
     timeout: withDefault('--timeout <duration>', 'for one attempt', '5s', as.duration(1)),

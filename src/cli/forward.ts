@@ -44,8 +44,6 @@ export interface Target {
 }
 
 export interface Job {
-  /** `send`, `batch` or `demo`. */
-  readonly command: string
   readonly input: Input
   /** Events wait in the outbox, if there is one. */
   readonly open: (onEvent: Listener, outbox: Outbox<Payload<Event>> | undefined) => Target
@@ -61,7 +59,6 @@ export interface Job {
   /** Milliseconds in which retries may still start after a stop. */
   readonly grace: number
   readonly output: Output
-  readonly onReport?: (report: Report) => void
 }
 
 /** Bytes of events that may wait. */
@@ -149,10 +146,7 @@ export const forward = async (
   let inputError: unknown
 
   const note = (sentence: string): void => err.line(`headrace: ${sentence}`)
-  const report = (each: Report): void => {
-    writeReport(terminal, output, each)
-    job.onReport?.(each)
-  }
+  const report = (each: Report): void => writeReport(terminal, output, each)
   const refuse = (at: number, refusal: BadLine | Refusal): void => {
     reading.refused++
     report(refusalReport(at, refusal))
@@ -361,10 +355,7 @@ export const forward = async (
       failure !== '',
       `--dead '${file}' could not be written: ${failure}; ${String(lost - count)} events are not in it`,
     ],
-    [
-      count > 0,
-      `${String(count)} not delivered, now in ${file}; send them again with: headrace ${job.command} ${file} …`,
-    ],
+    [count > 0, `${String(count)} not delivered, now in ${file}, which can be sent again`],
   ]
   for (const [isTrue, sentence] of notes) if (isTrue) note(sentence)
   const code = isBroken || failure !== '' ? FAULT : exitCodeOf(summary, isAtEnd, corrupt)

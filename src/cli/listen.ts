@@ -55,15 +55,11 @@ export const listenCommand = async (
   const counts = { requests: 0, authentic: 0, notAuthentic: 0, notChecked: 0 }
   const ended = new AbortController()
   let answered = 0
-  let hasFailed = false
 
   const keep = (body: Buffer): void =>
     file?.write(lineOfBody(body), (error) => {
-      if (!(error instanceof Error) || hasFailed) return
-      hasFailed = true
-      err.line(`headrace listen: --out could not be written: ${whyNot(error)}`)
+      if (error instanceof Error) err.line(`headrace listen: --out could not be written: ${whyNot(error)}`)
     })
-
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (request.method !== 'POST') {
       response.writeHead(405, { Allow: 'POST' }).end()

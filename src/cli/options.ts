@@ -86,13 +86,6 @@ export const valuesOf = <F extends Readonly<Record<string, Flag<unknown>>>>(
   return Object.fromEntries(values) as ValuesOf<F>
 }
 
-/** The value of an argument that is not a flag. @throws UsageError */
-export const argumentOf = <A>(name: string, text: string, parse: Parse<A>): A => {
-  const value = parse(text, {})
-  if (E.isLeft(value)) throw new UsageError(`${name} ${value.left}`)
-  return value.right
-}
-
 /** Any text but an empty one. */
 export const text: Parse<string> = (given) => (given === '' ? E.left('must not be empty') : E.right(given))
 

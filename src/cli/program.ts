@@ -3,11 +3,13 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
 import { nextTurn } from '../core/clock.ts'
 import { messageOf } from '../core/failure.ts'
+import { ConfigError, faultText } from '../core/refusal.ts'
 import { OutboxError } from '../outbox/lmdb/contract.ts'
 import { flags } from './flags.ts'
 import type { OptionsOf } from './flags.ts'
 import { TEXTS } from './help.ts'
 import { UsageError, valuesOf } from './options.ts'
+import type { Flag } from './options.ts'
 import { FAULT, FINE, USAGE, terminalOf } from './terminal.ts'
 import type { Colours, Host, Terminal } from './terminal.ts'
 
@@ -45,7 +47,7 @@ const program = (
   ): void => {
     const command = describe(parent.command(name))
     if (form !== undefined) command.argument(form, help, preset)
-    for (const { option } of Object.values(flags[name])) command.addOption(option)
+    for (const { option } of Object.values<Flag<unknown>>(flags[name])) command.addOption(option)
     command.action(() =>
       run(parent === headrace ? name : `${parent.name()} ${name}`, async (terminal) => {
         const options = valuesOf(flags[name], command.opts(), terminal.host.env)
@@ -116,8 +118,10 @@ export const run = async (argv: ReadonlyArray<string>, host: Host = process): Pr
       say(`the output could not be written: ${String(gone.reason)}`)
       code = FAULT
     } catch (error) {
-      if (!(error instanceof UsageError || error instanceof OutboxError)) throw error
-      for (const sentence of error instanceof UsageError ? error.sentences : [error.message]) say(sentence)
+      if (error instanceof UsageError) error.sentences.forEach(say)
+      else if (error instanceof ConfigError) error.faults.map(faultText).forEach(say)
+      else if (error instanceof OutboxError) say(error.message)
+      else throw error
       code = USAGE
     }
   })

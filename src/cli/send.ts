@@ -14,15 +14,10 @@ import { UsageError } from './options.ts'
 import type { Terminal } from './terminal.ts'
 
 /** A fault of the settings in the words of the flags. */
-const sentenceOf = ({ path, message }: Fault, urls: number): string => {
-  if (path === 'webhooks')
-    return `--to may be given one to five times, not ${String(urls)} times: leave some URLs out`
-  const [, at = '0', part, header = ''] = /^webhooks\[(\d+)\](?:\.(\w+)(?:\.(.+))?)?$/.exec(path) ?? []
-  if (part === 'headers') return `--header ${header} ${message}`
-  if (part !== 'url') return faultText({ path, message })
-  const nameOf = (index: string): string => (urls === 1 ? '--to' : `--to number ${String(Number(index) + 1)}`)
-  return `${nameOf(at)} ${message.replace(/webhooks\[(\d+)\]\.url/, (_, other: string) => nameOf(other))}`
-}
+const sentenceOf = (fault: Fault): string =>
+  faultText(fault)
+    .replaceAll(/webhooks\[(\d+)\]\.url/g, (_, at: string) => `--to number ${String(Number(at) + 1)}`)
+    .replace(/^webhooks\[\d+\]\.headers\./, '--header ')
 
 /** Delivers to webhooks. */
 export const toWebhooks =
@@ -51,13 +46,11 @@ export const sendCommand = async (
     egress,
   )
   // All URLs have the same headers, and the same faults of them.
-  if (isLeft(settings))
-    throw new UsageError(...new Set(settings.left.map((fault) => sentenceOf(fault, urls.length))))
+  if (isLeft(settings)) throw new UsageError(...new Set(settings.left.map(sentenceOf)))
   if (fromStart && outbox === undefined)
     throw new UsageError('--from-start needs --outbox: without it every input is read from its first line')
   const input = await openInput(file, terminal.host)
   const retry = retryFor(options.retryFor)
   const open = toWebhooks(settings.right, { retry, timeout, concurrency, egress, maxCount: maxWaiting })
-  const { code } = await forward({ ...options, command: 'send', input, open }, terminal)
-  return code
+  return (await forward({ ...options, input, open }, terminal)).code
 }

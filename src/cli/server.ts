@@ -1,7 +1,8 @@
 import { createServer } from 'node:http'
 import type { RequestListener, Server } from 'node:http'
 import { isIPv6 } from 'node:net'
-import { UsageError, argumentOf, count } from './options.ts'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { UsageError, count } from './options.ts'
 import { whyNot } from './report.ts'
 
 /** Opens an HTTP server at the port that a text says; 0 is any free one. Its `origin` is such as `http://127.0.0.1:7412`. @throws UsageError */
@@ -10,7 +11,9 @@ export const serve = async (
   portText: string,
   listener: RequestListener,
 ): Promise<{ readonly server: Server; readonly origin: string }> => {
-  const port = argumentOf('PORT', portText, count(0, 65_535))
+  const parsed = count(0, 65_535)(portText, {})
+  if (isLeft(parsed)) throw new UsageError(`PORT ${parsed.left}`)
+  const port = parsed.right
   const server = createServer(listener)
   return new Promise((resolve, reject) => {
     server.once('error', (error) => {

@@ -19,8 +19,6 @@ const bodyOf = async (file: string, { host }: Terminal): Promise<Buffer> => {
   }
 }
 
-const LINE_FEED = 0x0a
-
 /** `headrace sign`: prints the signature of a body. */
 export const signCommand = async (
   { secret }: OptionsOf<'sign'>,
@@ -28,7 +26,7 @@ export const signCommand = async (
   file: string,
 ): Promise<number> => {
   const body = await bodyOf(file, terminal)
-  if (body.at(-1) === LINE_FEED)
+  if (body.at(-1) === 0x0a)
     terminal.err.line('headrace sign: the body ends with a line break, which is signed with it')
   terminal.out.line(sign(secret, body))
   return FINE
@@ -48,8 +46,7 @@ export const verifyCommand = async (
     return FINE
   }
   const withoutBreak = body.subarray(0, body.at(-2) === 0x0d ? -2 : -1)
-  const isBreakAdded =
-    body.at(-1) === LINE_FEED && verifyRaw(secret, withoutBreak, signature)._tag === 'Right'
+  const isBreakAdded = body.at(-1) === 0x0a && verifyRaw(secret, withoutBreak, signature)._tag === 'Right'
   const why = isBreakAdded
     ? 'it was signed without the line break at its end, which an editor or echo has added: remove it'
     : result.left.explanation

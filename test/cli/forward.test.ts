@@ -5,14 +5,13 @@ import { PassThrough, Readable } from 'node:stream'
 import { expect, it } from 'vitest'
 import { forward, type Job } from '../../src/cli/forward.ts'
 import { openInput, streamInput } from '../../src/cli/input.ts'
-import type { Report } from '../../src/cli/report.ts'
 import { toWebhooks } from '../../src/cli/send.ts'
 import { terminalOf } from '../../src/cli/terminal.ts'
 import { notStored } from '../../src/core/refusal.ts'
 import { payloadCodec } from '../../src/destination/record.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { limitRetries } from '../../src/policy/retryPolicy.ts'
-import { hostOf, receiverOf, scratch, track } from './inProcess.ts'
+import { collected, hostOf, receiverOf, recordsOf, scratch, track } from './inProcess.ts'
 
 /** A run over these lines, to a receiver that answers with the status that the event is named after. */
 const running = async (
@@ -24,23 +23,21 @@ const running = async (
     do: 'status',
     code: Number((JSON.parse(body.toString()) as { event: string }).event),
   }))
-  const reports: Report[] = []
+  const stdout = collected(new PassThrough())
   const settings = { webhooks: [{ url: receiver.url }] }
   const stderr = new PassThrough({ encoding: 'utf8' })
-  const host = hostOf({ stdout: new PassThrough().resume(), stderr })
+  const host = hostOf({ stdout: stdout.stream, stderr })
   const ended = await forward(
     {
-      command: 'send',
       input: streamInput(Readable.from(lines)),
       open: toWebhooks(settings, { retry: limitRetries(0), maxBytes, maxCount: 50 }),
       ...{ maxWaiting: 50, timeout: 5_000, grace: 0 },
-      output: 'lines',
-      onReport: (report) => void reports.push(report),
+      output: 'json',
       ...more,
     },
     terminalOf(host, 'never'),
   )
-  return { ...ended, receiver, reports, stderr: String(stderr.read()) }
+  return { ...ended, receiver, reports: recordsOf(stdout.text()), stderr: String(stderr.read()) }
 }
 
 it('accounts for each of a thousand lines, whatever becomes of it', async () => {
@@ -70,30 +67,21 @@ it('accounts for each of a thousand lines, whatever becomes of it', async () => 
   })
   expect(receiver.received.length).toBe(summary.accepted)
   // Each line is reported with its own number, and with what became of it.
-  const told = reports.flatMap((report): ReadonlyArray<[number, string]> => {
-    if (report.t === 'outcome') return [[report.line, report.outcome]]
-    return report.t === 'refused' ? [[report.line, report.reason]] : []
+  const ends = reports.filter(({ t }) => t === 'outcome' || t === 'refused')
+  const told = new Map(ends.map(({ line, outcome, reason }) => [line, outcome ?? reason]))
+  drawn.forEach((name, at) => {
+    if (name === 'blank') expect(told.has(at + 1)).toBe(false)
+    else expect(told.get(at + 1)).toBe(name === 'refused' ? 'notJson' : name)
   })
-  const expected = drawn.flatMap((name, at): ReadonlyArray<[number, string]> => {
-    if (name === 'blank') return []
-    return [[at + 1, name === 'refused' ? 'notJson' : name]]
-  })
-  expect(new Map(told)).toEqual(new Map(expected))
 })
 
 it('waits for room in bytes, where there is room in count', async () => {
   const events = Array.from({ length: 20 }, (_, at) => track('200', { messageId: `m${at}` }))
-  let most = 0
-  let begun = 0
-  const onReport = ({ t }: Report): void => {
-    if (t === 'attempt') begun++
-    if (t === 'outcome') begun--
-    most = Math.max(most, begun)
-  }
   // One body has some 150 bytes, so one fits and two do not.
-  const { summary } = await running(events, { onReport }, 250)
+  const { summary, reports } = await running(events, {}, 250)
   expect(summary).toMatchObject({ delivered: 20, refused: 0 })
-  expect(most).toBe(1)
+  const order = reports.map(({ t }) => t).filter((t) => t === 'attempt' || t === 'outcome')
+  expect(order).toEqual(events.flatMap(() => ['attempt', 'outcome']))
 })
 
 it('delivers what it has when its input fails, and says why', async () => {
