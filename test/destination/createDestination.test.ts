@@ -66,6 +66,7 @@ describe('close', () => {
     expect(await destination.send(track('m2'))).toMatchObject({ left: { _tag: 'Closed' } })
     await clock.advance(0)
     await closing
+    await destination[Symbol.asyncDispose]()
     expect(waited.toSorted()).toEqual(['rest', 'room'])
     await destination.idle()
     await destination.ready()

@@ -63,11 +63,8 @@ describe('webhookDestination', () => {
     opened.destination.enable()
     expect((await opened.destination.send(track(3)))._tag).toBe('Right')
     expect(opened.destination.stats()).toMatchObject({ refused: 1, accepted: 2 })
-  })
-
-  it('starts disabled if the settings say so', async () => {
-    const { destination } = open({ enabled: false, webhooks: [{ url: 'http://127.0.0.1:9/' }] })
-    expect(await destination.send(track(1))).toMatchObject({ left: { _tag: 'Disabled' } })
+    const off = open({ enabled: false, webhooks: [{ url: 'http://127.0.0.1:9/' }] })
+    expect(await off.destination.send(track(1))).toMatchObject({ left: { _tag: 'Disabled' } })
   })
 
   it('answers Full at its bound; ready resolves when there is room', async () => {
@@ -114,17 +111,6 @@ describe('webhookDestination', () => {
     expect(opened.destination.stats()).toMatchObject({ refused: 2, accepted: 1, delivered: 1 })
   })
 
-  it('copies the event (EV8)', async () => {
-    const receiver = await receive([status(503)])
-    const opened = open(to(receiver))
-    const properties: Record<string, unknown> = { plan: { name: 'pro' } }
-    await opened.destination.send(track(1, { properties }))
-    properties['plan'] = 'changed'
-    await opened.destination.idle()
-    for (const { body } of receiver.received) expect(body.toString()).toContain('"plan":{"name":"pro"}')
-    expect(opened.outcomes[0]?.item.items[0]).toMatchObject({ properties: { plan: { name: 'pro' } } })
-  })
-
   it('logs unknown keys (EV3)', async () => {
     const receiver = await receive()
     const dropped: Array<ReadonlyArray<string>> = []
@@ -156,26 +142,6 @@ describe('webhookDestination', () => {
     expect(abandoned.map((item) => item.id)).toEqual(['m2'])
     expect(opened.outcomes.map((outcome) => outcome._tag).sort()).toEqual(['Abandoned', 'Delivered'])
     await expect.poll(slow.connections).toBe(0)
-  })
-
-  it('is closed at the end of its scope', async () => {
-    const receiver = await receive()
-    const opened = open(to(receiver))
-    await opened.destination.send(track(1))
-    await opened.destination[Symbol.asyncDispose]()
-    expect(opened.destination.stats()).toMatchObject({ delivered: 1 })
-    expect(await opened.destination.send(track(2))).toMatchObject({ left: { _tag: 'Closed' } })
-  })
-
-  it('redrive sends dead letters again', async () => {
-    const receiver = await receive([status(404)])
-    const opened = open(to(receiver))
-    await opened.destination.send(track(1))
-    await opened.destination.idle()
-    expect(await opened.destination.redrive()).toBe(1)
-    await opened.destination.idle()
-    expect(opened.outcomes.map((outcome) => outcome._tag)).toEqual(['Rejected', 'Delivered'])
-    expect(opened.destination.stats()).toMatchObject({ accepted: 2, rejected: 1, delivered: 1 })
   })
 
   it('sends the same bytes again, and not to a URL that refused', async () => {
@@ -236,17 +202,7 @@ describe('webhookDestination', () => {
     expect(opened.errors.filter((line) => line.includes('certificate')).length).toBeGreaterThan(0)
   })
 
-  it('a URL that hangs delays no other', async () => {
-    const [hanging, healthy] = [await receive(() => ({ do: 'silence' })), await receive()]
-    const opened = open(to(hanging, healthy), { timeout: 60_000 })
-    for (let n = 0; n < 500; n++) await opened.destination.send(track(n))
-    await opened.destination.idle()
-    expect(opened.destination.stats()).toMatchObject({ delivered: 500, waiting: 0 })
-    expect(hanging.received.length).toBeLessThanOrEqual(16)
-    expect(hanging.connections()).toBeLessThanOrEqual(16)
-  })
-
-  it('counts requests that were left out because their queue was full', async () => {
+  it('a URL that hangs delays no other: the attempts that skip it are counted', async () => {
     const [hanging, healthy] = [await receive(() => ({ do: 'silence' })), await receive()]
     const opened = open(to(hanging, healthy), { timeout: 60_000, maxInFlight: 20 })
     for (let n = 0; n < 200; n++) await opened.destination.send(track(n))
@@ -254,6 +210,8 @@ describe('webhookDestination', () => {
     const counts = Object.values(opened.destination.stats().urls)
     expect(opened.destination.stats().delivered).toBe(200)
     expect(counts.reduce((sum, url) => sum + url.skipped, 0)).toBe(200 - 16 - 20)
+    expect(hanging.received.length).toBeLessThanOrEqual(16)
+    expect(hanging.connections()).toBeLessThanOrEqual(16)
   })
 })
 
@@ -272,20 +230,5 @@ describe('orderBy', () => {
     await destination.send(track(1))
     expect(await destination.idle()).toMatchObject({ delivered: 1 })
     expect(defects).toEqual(['orderBy'])
-  })
-
-  it('close answers the events of a key in order, and leaves no timer', async () => {
-    const receiver = await receive(() => status(503))
-    const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
-    const before = timers()
-    const { destination } = open(to(receiver), {
-      orderBy: (event) => ('userId' in event ? (event.userId ?? '') : ''),
-      retry: exponential({ base: 600_000 }),
-    })
-    for (let n = 0; n < 3; n++) await destination.send(track(n))
-    await expect.poll(() => destination.stats().urls[receiver.url]?.failed).toBe(1)
-    const { abandoned } = await destination.close()
-    expect(abandoned.map(({ id }) => id)).toEqual(['m0', 'm1', 'm2'])
-    await expect.poll(timers).toBe(before)
   })
 })

@@ -24,69 +24,25 @@ import { holds, lawTable, same } from '../support/check.ts'
 
 export type OpenDestination = (...given: Required<Parameters<typeof openOver>>) => Destination
 
-interface Step {
-  readonly answer: 'ok' | 'refuse' | 'busy' | 'wait' | 'defect'
+type Of<A> = A extends fc.Arbitrary<infer T> ? T : never
+type Step = Of<typeof step>
+type World = Of<typeof world>
+type Trace = Awaited<ReturnType<typeof play>>
+
+const step = fc.record({
+  answer: fc.constantFrom(...(['ok', 'ok', 'refuse', 'refuse', 'busy', 'busy', 'wait', 'defect'] as const)),
   /** Milliseconds until the verdict, and from the verdict to rest. Undefined: at once. */
-  readonly after: number | undefined
-  readonly rest: number | undefined
-}
-
-interface World {
-  /** For each URL what it does; the step is picked by the count of its requests for that event, the last one repeats. */
-  readonly urls: ReadonlyArray<ReadonlyArray<Step>>
-  /** When each event arrives, and of which user it is. */
-  readonly events: ReadonlyArray<{ readonly at: number; readonly user: string }>
-  readonly concurrency: number
-  readonly maxInFlight: number
-  readonly timeout: number
-  readonly maxCount: number
-  readonly within: number
-  readonly ordered: boolean
-  readonly closeAt: number
-  readonly closeWithin: number
-  readonly seed: number
-}
-
-interface Told {
-  readonly at: number
-  readonly outcome: Outcome<Payload<Event>>
-  /** accepted minus all that it should be the sum of, as seen inside this callback. */
-  readonly missing: number
-}
-
-interface Trace {
-  readonly calls: ReadonlyArray<ReadonlyArray<Call<Payload<Event>>>>
-  readonly mostRunning: ReadonlyArray<number>
-  readonly told: ReadonlyArray<Told>
-  readonly sent: number
-  readonly refused: number
-  readonly closing: CloseResult<Payload<Event>> | undefined
-  readonly closedAt: number
-  readonly counted: Readonly<Record<string, number>>
-  readonly timersLeft: number
-  readonly running: number
-}
-
-const step: fc.Arbitrary<Step> = fc.record({
-  answer: fc.constantFrom('ok', 'ok', 'refuse', 'refuse', 'busy', 'busy', 'wait', 'defect'),
   after: fc.constantFrom(undefined, 0, 1, 40, 400),
   rest: fc.constantFrom(undefined, undefined, 30, 400),
 })
 
-const world: fc.Arbitrary<World> = fc.record({
-  urls: fc.array(fc.array(step, { minLength: 1, maxLength: 4, size: 'max' }), {
-    minLength: 1,
-    maxLength: 3,
-    size: 'max',
-  }),
-  events: fc.array(
-    fc.record({ at: fc.constantFrom(0, 0, 1, 50, 3_000), user: fc.constantFrom('a', 'a', 'b') }),
-    {
-      minLength: 1,
-      maxLength: 12,
-      size: 'max',
-    },
-  ),
+const script = fc.array(step, { minLength: 1, maxLength: 4, size: 'max' })
+const arrival = fc.record({ at: fc.constantFrom(0, 0, 1, 50, 3_000), user: fc.constantFrom('a', 'a', 'b') })
+
+const world = fc.record({
+  /** For each URL what it does; the step is picked by the count of its requests for that event, the last one repeats. */
+  urls: fc.array(script, { minLength: 1, maxLength: 3, size: 'max' }),
+  events: fc.array(arrival, { minLength: 1, maxLength: 12, size: 'max' }),
   concurrency: fc.constantFrom(1, 2, 16),
   maxInFlight: fc.constantFrom(1, 2, 3, 100),
   timeout: fc.constantFrom(30, 300),
@@ -133,13 +89,14 @@ const urlOf = (script: ReadonlyArray<Step>, at: number, clock: VirtualClock) => 
 }
 
 /** Plays a world to its end, which is a while after its close. */
-const play = async (given: World, open: OpenDestination): Promise<Trace> => {
+const play = async (given: World, open: OpenDestination) => {
   const { events, concurrency, maxInFlight, timeout, maxCount, within, ordered, seed } = given
   const clock = virtualClock()
   const urls = given.urls.map((script, at) => urlOf(script, at, clock))
-  const told: Told[] = []
+  /** `missing`: accepted minus the sum that it must equal, read inside the callback. */
+  const told: Array<{ at: number; outcome: Outcome<Payload<Event>>; missing: number }> = []
   let refusals = 0
-  let closing: Trace['closing']
+  let closing: CloseResult<Payload<Event>> | undefined
   let closedAt = Infinity
 
   const destination = open(
@@ -193,7 +150,7 @@ const play = async (given: World, open: OpenDestination): Promise<Trace> => {
     closedAt,
     counted: Object.fromEntries(
       Object.entries(byUrl).map(([name, { delivered, failed }]) => [name, delivered + failed]),
-    ),
+    ) as Readonly<Record<string, number>>,
     timersLeft: clock.pending(),
     running: urls.reduce((sum, { sink }) => sum + sink.running(), 0),
   }
