@@ -152,16 +152,13 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
         else cancels.push(cancel)
       }
 
-      const mayAskNext = (): boolean =>
-        !isOver &&
-        asked < open.length &&
-        (!rules.isInTurn || (verdict === undefined && unanswered === open.length - asked))
-
       /** A loop, because a sink may answer at once. Nothing is emitted before all that may be asked are. */
       const proceed = (): void => {
         if (isAsking) return
         isAsking = true
-        while (mayAskNext()) {
+        while (!isOver && asked < open.length) {
+          // In turn: only when the one before it has failed.
+          if (rules.isInTurn && (verdict !== undefined || unanswered !== open.length - asked)) break
           const at = open[asked++] ?? 0
           if (asked > 1 && rules.isInTurn && now() >= until) answer(at, LATE)
           else ask(at)

@@ -155,7 +155,7 @@ export const subscribeTo = <A>(sink: Sink<A>): Subscribe<A> => {
 }
 
 /** An observer with another `next`. A class, because it is made for each delivery and three closures cost more. */
-class WithNext implements Observer<Verdict> {
+export class WithNext implements Observer<Verdict> {
   readonly next: (verdict: Verdict) => void
   private readonly observer: Observer<Verdict>
 
@@ -172,10 +172,6 @@ class WithNext implements Observer<Verdict> {
     this.observer.error(defect)
   }
 }
-
-/** The same observer with another `next`. */
-export const withNext = (observer: Observer<Verdict>, next: (verdict: Verdict) => void): Observer<Verdict> =>
-  new WithNext(observer, next)
 
 /** A sink around another one, with its name and its `close`. `wrap` is called once, with the way to start deliveries inside. */
 export const makeLayer = <A, B = A>(
@@ -201,7 +197,7 @@ export const gateLayer =
         learn(verdict)
         observer.next(verdict)
       }
-      return subscribe(item, attempt, withNext(observer, onVerdict))
+      return subscribe(item, attempt, new WithNext(observer, onVerdict))
     })
 
 /**

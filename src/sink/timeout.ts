@@ -7,7 +7,7 @@ import type { Verdict } from '../core/failure.ts'
 import { linkedList } from '../core/linkedList.ts'
 import type { Link } from '../core/linkedList.ts'
 import { checkOptions, guarded } from '../core/options.ts'
-import { makeLayer, withNext } from './layer.ts'
+import { makeLayer, WithNext } from './layer.ts'
 import type { Layer } from './sink.ts'
 
 /** A delivery that runs. */
@@ -87,7 +87,7 @@ export const withTimeout = (timeout: number, options: { readonly clock?: Clock }
         if (clock.monotonic() - one.start >= timeout) expire(one)
         else observer.next(verdict)
       }
-      const cancel = subscribe(item, attempt, withNext(observer, onVerdict))
+      const cancel = subscribe(item, attempt, new WithNext(observer, onVerdict))
       arm()
       return () => {
         remove(one)
