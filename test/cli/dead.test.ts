@@ -138,17 +138,10 @@ it('knows records that cannot be read: lists and deletes them, and leaves them i
 })
 
 it('tells of dead letters that were removed to make room', async () => {
-  const { path, receiver } = await outboxWith(
-    Array.from({ length: 5 }, () => ({})),
-    2,
-  )
+  const { path } = await outboxWith([{}, {}, {}, {}, {}], 2)
   expect((await dead(path, 'ls')).stderr).toBe(
     'headrace: 2 of 2 dead letters · 3 older ones were removed to make room · 0 events wait\n',
   )
-  // A run of send counts its own only.
-  const args = ['send', '--to', receiver.url, '--outbox', path, '--output', 'json']
-  const { stdout } = await headrace(args, { input: track('a') })
-  expect(linesOf(stdout).at(-1)).toContain('"forgotten":0')
 })
 
 it('writes nothing with --output quiet, and ends when the reader of stdout has gone', async () => {
@@ -181,15 +174,13 @@ it('makes no folder, and opens no other one', async () => {
 })
 
 it('redrives and purges one by its id', async () => {
-  const { path } = await outboxWith(Array.from({ length: 3 }, () => ({})))
-  const ids = recordsOf((await dead(path, 'ls', '--output', 'json')).stdout).map(({ id }) => String(id))
-  const [first = '', second = ''] = ids
-  expect((await dead(path, 'redrive', first)).stdout).toBe(
+  const { path } = await outboxWith([{}, {}, {}])
+  expect((await dead(path, 'redrive', '1')).stdout).toBe(
     '1 of 3 dead letters would be put back to wait; do it with --yes\n',
   )
-  expect((await dead(path, 'redrive', first, '--yes')).stdout).toBe('1 dead letter was put back to wait\n')
-  expect((await dead(path, 'purge', second, '--yes')).stdout).toBe('1 dead letter was deleted\n')
+  expect((await dead(path, 'redrive', '1', '--yes')).stdout).toBe('1 dead letter was put back to wait\n')
+  expect((await dead(path, 'purge', '2', '--yes')).stdout).toBe('1 dead letter was deleted\n')
   expect((await dead(path, 'purge', 'no such id', '--yes')).stdout).toBe('0 dead letters were deleted\n')
-  const left = recordsOf((await dead(path, 'ls', '--output', 'json')).stdout).map(({ id }) => String(id))
-  expect(left).toEqual(ids.slice(2))
+  const left = recordsOf((await dead(path, 'ls', '--output', 'json')).stdout)
+  expect(left).toMatchObject([{ id: '3' }])
 })

@@ -56,12 +56,6 @@ describe('help', () => {
     expect(await headrace(['--version'])).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' })
   })
 
-  it('is what is shown to who types nothing, or something else', async () => {
-    const nothing = await headrace([])
-    expect([nothing.code, nothing.stdout]).toEqual([2, ''])
-    expect(nothing.stderr).toMatch(/^Usage: headrace/)
-  })
-
   it.each([['sned'], ['help', 'sned'], ['sned', '--help']])(
     'does not know the command %s %s',
     async (...argv) => {
@@ -70,10 +64,4 @@ describe('help', () => {
       expect(unknown.stderr).toMatch(/^headrace: unknown command 'sned' \(Did you mean send\?\)/)
     },
   )
-
-  it('is shown of one command by help and by --help', async () => {
-    const help = await headrace(['help', 'send'])
-    expect(help).toEqual(await headrace(['send', '--help']))
-    expect([help.code, help.stdout]).toEqual([0, expect.stringMatching(/^Usage: headrace send/)])
-  })
 })

@@ -11,54 +11,26 @@ const A = track('A')
 const BAD = track('Bad')
 
 describe('what send prints, and its exit code', () => {
-  const head = 'headrace: http://127.0.0.1:PORT/ '
-  const delivered = (line: number, event: string) =>
-    `delivered  line ${line}    track    ${event}  http://127.0.0.1:PORT/ 200`
-
-  test.each<
-    [code: number, what: string, input: string, stdout: ReadonlyArray<string>, stderr: ReadonlyArray<string>]
-  >([
-    [
-      ...([0, 'all delivered', A + track('B')] as const),
-      [delivered(1, 'A'), delivered(2, 'B')],
-      [`${head} 2 requests succeeded, 0 failed`, 'headrace: read 2 · delivered 2'],
-    ],
-    [
-      ...([0, 'an empty input', '\n \n', []] as const),
-      ['headrace: read 0', 'headrace: the input holds no events, so there was nothing to send'],
-    ],
-    [
-      ...([3, 'some dead', A + BAD] as const),
-      [delivered(1, 'A'), 'rejected   line 2    track    Bad  http://127.0.0.1:PORT/ 400'],
-      [
-        `${head} 1 request succeeded, 1 failed`,
-        'headrace: read 2 · delivered 1 · rejected 1',
-        'headrace: 1 not delivered; --dead FILE keeps them, to be sent again',
-      ],
-    ],
-    [
-      ...([4, 'some lines refused', `oops\n${A}`, [delivered(2, 'A')]] as const),
-      [
-        'refused    line 1    not JSON: expected a value at character 1',
-        `${head} 1 request succeeded, 0 failed`,
-        'headrace: read 2 (1 refused) · delivered 1',
-      ],
-    ],
-    [
-      ...([5, 'nothing delivered, which comes before 4', `oops\n${BAD}`] as const),
-      ['rejected   line 2    track    Bad  http://127.0.0.1:PORT/ 400'],
-      [
-        'refused    line 1    not JSON: expected a value at character 1',
-        `${head} 0 requests succeeded, 1 failed`,
-        'headrace: read 2 (1 refused) · rejected 1',
-        'headrace: 1 not delivered; --dead FILE keeps them, to be sent again',
-      ],
-    ],
-  ])('%d: %s', async (code, _, input, stdout, stderr) => {
+  it('3: some events are dead, 4: some lines are refused', async () => {
     const { url } = await picky()
-    const ended = await headrace(['send', '--to', url], { input })
-    expect([...linesOf(steady(ended.stdout))].sort()).toEqual(stdout)
-    expect([linesOf(steady(ended.stderr)), ended.code]).toEqual([stderr, code])
+    const dead = await headrace(['send', '--to', url], { input: A + BAD })
+    expect([...linesOf(steady(dead.stdout))].sort()).toEqual([
+      'delivered  line 1    track    A  http://127.0.0.1:PORT/ 200',
+      'rejected   line 2    track    Bad  http://127.0.0.1:PORT/ 400',
+    ])
+    expect([dead.code, ...linesOf(steady(dead.stderr))]).toEqual([
+      3,
+      'headrace: http://127.0.0.1:PORT/  1 request succeeded, 1 failed',
+      'headrace: read 2 · delivered 1 · rejected 1',
+      'headrace: 1 not delivered; --dead FILE keeps them, to be sent again',
+    ])
+    const refused = await headrace(['send', '--to', url], { input: `oops\n${A}` })
+    expect([refused.code, ...linesOf(steady(refused.stderr))]).toEqual([
+      4,
+      'refused    line 1    not JSON: expected a value at character 1',
+      'headrace: http://127.0.0.1:PORT/  1 request succeeded, 0 failed',
+      'headrace: read 2 (1 refused) · delivered 1',
+    ])
   })
 
   it('5: nothing listens', async () => {
@@ -126,14 +98,6 @@ describe('--output', () => {
     const { code, stdout, stderr } = await headrace(['send', '--to', url, '--output', 'quiet'], { input })
     expect([code, stdout]).toEqual([3, ''])
     expect(stderr).toMatch(/^refused {4}line 1 .*\n.*\nheadrace: read 3 .*\nheadrace: 1 not delivered.*\n$/)
-  })
-
-  it('has no colours in a pipe unless it is told to', async () => {
-    const { url } = await picky()
-    const plain = await headrace(['send', '--to', url], { input })
-    expect(plain.stdout + plain.stderr).not.toContain('\u001b')
-    const painted = await headrace(['--color', 'always', 'send', '--to', url], { input })
-    expect(painted.stdout).toContain('\u001b[32mdelivered \u001b[39m')
   })
 })
 
@@ -238,22 +202,11 @@ test.each<[what: string, args: ReadonlyArray<string>, sentence: string | RegExp]
     '--to must be given one to five times, such as --to http://127.0.0.1:7412/hook',
   ],
   ['no scheme', ['--to', 'a.example/hook'], /--to number 1 is not a URL: it must look like https:/],
-  ['credentials', ['--to', 'http://u:p@a.example/'], /--to number 1 must not have a user name or a password/],
   ['one URL twice', [...to, '--to', 'HTTP://127.0.0.1:9'], '--to number 2 is the same as --to number 1'],
   [
     'cloud metadata',
     ['--to', 'http://169.254.169.254/'],
     `${address} 169.254.169.254 is a link-local address, where clouds serve their credentials: it is never dialled`,
-  ],
-  [
-    'a private address',
-    [...to, '--egress', 'public'],
-    `${address} 127.0.0.1 is not an address of the public internet, and only those are dialled`,
-  ],
-  [
-    'a header of ours',
-    [...to, '--header', 'X-Signature: a'],
-    '--header X-Signature belongs to the request and cannot be set',
   ],
   [
     'a line break in a header',
@@ -265,7 +218,6 @@ test.each<[what: string, args: ReadonlyArray<string>, sentence: string | RegExp]
     [...to, '--secret-env', 'NOPE'],
     /^--secret-env names a variable of the environment that is not set: set it with/,
   ],
-  ['a padded secret', [...to, '--secret-env', 'PADDED'], /cannot be a secret: it must not begin or end/],
   ['a missing file', ['/nowhere/events', ...to], /^'\/nowhere\/events' cannot be read: no such file/],
   ['a folder', ['/', ...to], "'/' is a folder: give a file of events, one JSON object a line"],
   [
@@ -279,22 +231,14 @@ test.each<[what: string, args: ReadonlyArray<string>, sentence: string | RegExp]
     "too many arguments for 'send'. Expected 1 argument but got 2; see headrace send --help",
   ],
 ])('wrong usage ends with 2 and one sentence: %s', async (_, args, sentence) => {
-  const { code, stdout, stderr } = await headrace(['send', ...args], { env: { PADDED: 'a\n' }, input: A })
+  const { code, stdout, stderr } = await headrace(['send', ...args], { input: A })
   expect([code, stdout]).toEqual([2, ''])
   const said = linesOf(stderr).map((line) => line.replace('headrace send: ', ''))
   expect(said).toEqual([typeof sentence === 'string' ? sentence : expect.stringMatching(sentence)])
 })
 
 it('all wrong flags are told at once', async () => {
-  const flags = [
-    '--timeout',
-    '--retry-for',
-    '--concurrency',
-    '--max-waiting',
-    '--grace',
-    '--egress',
-    '--output',
-  ]
+  const flags = ['--timeout', '--retry-for', '--concurrency', '--grace', '--egress', '--output']
   const { stderr } = await headrace(['send', ...flags.flatMap((flag) => [flag, 'x']), '--header', 'x'])
   const named = linesOf(stderr).map((line) => line.split(' ')[2])
   expect(new Set(named)).toEqual(new Set(['--to', '--header', ...flags]))
@@ -305,20 +249,10 @@ const traits = (a: string): string => `{"type":"identify","userId":"u","traits":
 
 const lines: ReadonlyArray<readonly [line: string, says: string]> = [
   ['oops', 'not JSON: expected a value at character 1'],
-  ['{"type":"track"', 'not JSON: expected a comma or } at character 16'],
-  ['{"a":1}{"b":2}', 'not JSON: expected nothing more at character 8'],
-  ['\u0000', 'not JSON: expected a value at character 1'],
   ['[]', 'must be an object'],
-  ['"hunter2"', 'must be an object'],
-  ['{}', 'type is missing'],
   ['{"type":"pige","userId":"u"}', 'type must be one of page, screen, identify, track, alias, group, delete'],
-  ['{"type":"toString","userId":"u"}', 'type must be one of page'],
   ['{"type":"track","userId":7,"event":"e"}', 'userId must be a string, not a number'],
-  ['{"type":"track","userId":"u"}', 'event'],
   ['{"type":"page","userId":"u","properties":{"url":7}}', 'properties.url must be a string, not a number'],
-  ['{"type":"delete","anonymousId":"a"}', 'userId'],
-  ['{"type":"identify","userId":"u","timestamp":"2023-02-29T00:00:00Z"}', 'timestamp'],
-  ['{"type":"identify","userId":"u","traits":{"__proto__":{"admin":true}}}', 'traits.__proto__ is a key'],
   [deep, 'nested'],
   [traits('x'.repeat(64_000)), 'the limit is 64000'],
   [traits('x'.repeat(1_100_000)), 'longer than 1048576 bytes'],
@@ -335,18 +269,7 @@ it('a bad line costs itself only, and says what would be right, whatever is wron
     expect(said).toMatch(new RegExp(`^refused {4}line ${2 * at + 2} `))
     expect(said).toContain(says)
   })
-  expect(stderr).not.toContain('hunter2')
   expect(stderr).toContain(`(${lines.length} refused) · delivered ${lines.length + 1}\n`)
-})
-
-it('takes a byte order mark, and a file without a last line break; refuses bytes that are no UTF-8', async () => {
-  const receiver = await receiverOf()
-  const file = `${scratch()}/events`
-  const bad = Buffer.from(track('caf\u00e9'), 'latin1')
-  writeFileSync(file, Buffer.concat([Buffer.from(`\ufeff${A.trimEnd()}\r\n`), bad, Buffer.from(A.trimEnd())]))
-  const { code, stderr } = await headrace(['send', file, '--to', receiver.url])
-  expect(stderr).toContain('refused    line 2    not UTF-8: save the file in that encoding\n')
-  expect([code, receiver.received.length]).toEqual([4, 2])
 })
 
 /** It answers events named Down with 503, leaves those named Silent unanswered, and takes the others. */
