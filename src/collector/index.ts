@@ -6,16 +6,7 @@
 export type { StoredIn } from '../outbox/lmdb/contract.ts'
 export { OutboxError } from '../outbox/lmdb/contract.ts'
 export { ConfigError } from '../core/refusal.ts'
-export type {
-  Collector,
-  CollectorClosing,
-  CollectorOptions,
-  CollectorStats,
-  Deletion,
-  DeletionOptions,
-  DestinationOutcome,
-  SourceStats,
-} from './collector.ts'
+export type * from './collector.ts'
 export { decodeCollectorSettings } from './settings.ts'
 export type {
   CollectorSettings,
@@ -25,6 +16,7 @@ export type {
   WebhookDestinationSettings,
 } from './settings.ts'
 export { createCollector } from './createCollector.ts'
+export type * from './audience.ts'
 export {
   audienceSync,
   audienceSyncs,
@@ -33,16 +25,4 @@ export {
   traitChanges,
   traitNameOf,
   traitNamesOf,
-} from './audience.ts'
-export type {
-  AudienceOperator,
-  AudienceSync,
-  Change,
-  Members,
-  Sync,
-  SyncOptions,
-  TraitCall,
-  TraitOperator,
-  TraitSync,
-  TraitValues,
 } from './audience.ts'

@@ -94,18 +94,10 @@ const remaining = (budget: number, value: unknown, depth = Limits.nesting): numb
   if (typeof value !== 'object' || value === null) return budget - 26
   if (depth === 0) return -1
   let rest = budget - 2
-  if (Array.isArray(value)) {
-    for (const each of value) {
-      rest = remaining(rest, each, depth - 1)
-      if (rest < 0) return rest
-    }
-    return rest
-  }
-  // Not `Object.entries`: its arrays were a tenth of all garbage of a message (measured).
+  // Arrays too. Not `Object.entries`: its arrays were a tenth of all garbage of a message (measured).
   for (const key in value) {
     // Every object can be read by its own keys.
-    const each = (value as Fields)[key]
-    rest = remaining(rest - 6 * key.length - 3, each, depth - 1)
+    rest = remaining(rest - 6 * key.length - 3, (value as Fields)[key], depth - 1)
     if (rest < 0) return rest
   }
   return rest
@@ -210,20 +202,14 @@ export interface Ingested {
   readonly id: string | undefined
 }
 
-/** Stores messages and deletions at the targets of their sources. Nothing here rejects. */
-export interface Ingester {
-  /** Takes messages that came together. One bad message takes nothing from the others. Resolves when the accepted ones are stored. */
-  readonly ingest: (source: Source, batch: Batch) => Promise<Ingested>
-  /** Deletes the user of `call` at every target of the sources: one notification for each, with an id of its own for each source. */
-  readonly deleteUser: (sources: ReadonlyArray<Source>, call: unknown) => Promise<Either<Refusal, Deletion>>
-  readonly counts: () => Pick<CollectorStats, 'reasons' | 'unrouted' | 'deletions'>
-}
+export type Ingester = ReturnType<typeof ingester>
 
+/** Stores messages and deletions at the targets of their sources. Nothing here rejects. */
 export const ingester = (
   options: CheckedCollectorOptions,
   isClosing: () => boolean,
   report: (event: Omit<UnknownKeys, 'at'> | Omit<Refused, 'at'>) => void,
-): Ingester => {
+) => {
   const { whenFull } = options
   const encode = messageEncoder(options, (keys) => report({ _tag: 'UnknownKeys', keys }))
   const reasons = { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotStored: 0 }
@@ -251,7 +237,8 @@ export const ingester = (
   }
 
   return {
-    ingest: async (source, batch) => {
+    /** Takes messages that came together. One bad message takes nothing from the others. Resolves when the accepted ones are stored. */
+    ingest: async (source: Source, batch: Batch): Promise<Ingested> => {
       const { messages } = batch
       const refused: Array<Ingested['refused'][number]> = []
       const routed: Routed[] = []
@@ -276,7 +263,8 @@ export const ingester = (
       source.accepted += messages.length - refused.length
       return { refused, failure, id: routed.at(-1)?.payload.id }
     },
-    deleteUser: async (sources, call) => {
+    /** Deletes the user of `call` at every target of the sources: one notification for each, with an id of its own for each source. */
+    deleteUser: async (sources: ReadonlyArray<Source>, call: unknown): Promise<Either<Refusal, Deletion>> => {
       const batch = single(call, 'delete')
       const routed: Routed[] = []
       let refusal: Refusal | undefined
@@ -296,6 +284,10 @@ export const ingester = (
       deletions += notifications
       return right({ notifications })
     },
-    counts: () => ({ reasons: { ...reasons }, unrouted, deletions }),
+    counts: (): Pick<CollectorStats, 'reasons' | 'unrouted' | 'deletions'> => ({
+      reasons: { ...reasons },
+      unrouted,
+      deletions,
+    }),
   }
 }

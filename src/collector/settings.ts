@@ -5,7 +5,7 @@
  */
 
 import { resolve } from 'node:path'
-import { left, right } from 'fp-ts/lib/Either.js'
+import { left } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
   decodeOptions,
@@ -20,7 +20,7 @@ import {
   wholeNumber,
   withDefault,
 } from '../core/options.ts'
-import type { Option } from '../core/options.ts'
+import type { Decoded, Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import { optionsWith, repeated, webhookList } from '../destination/settings.ts'
 import type { Settings, SharedOptions } from '../destination/settings.ts'
@@ -97,10 +97,11 @@ const sources = list('sources with an id and a writeKey', 1, Infinity, source, (
   return [...repeated('sources', 'id', ids), ...repeated('sources', 'writeKey', keys)]
 })
 
-const name: Option<string> = option('a name', (value) => {
-  if (value === 'All') return left('must not be All: in an integrations map it means every destination')
-  return typeof value === 'string' && value !== '' ? right(value) : left('must be a string that is not empty')
-})
+const name: Option<string> = option('a name', (value) =>
+  value === 'All'
+    ? left('must not be All: in an integrations map it means every destination')
+    : decodeOptions(text, value),
+)
 
 const destinations = (egress: Egress | undefined) => {
   const destination = strict(
@@ -146,41 +147,30 @@ export const decodeCollectorSettings = (
   egress?: Egress,
 ): Either<ReadonlyArray<Fault>, CollectorSettings> => {
   const shape = { sources, destinations: destinations(egress) }
-  const decoded = decodeOptions(
-    strict(shape, (given) => {
-      const ids = given.sources.map(({ id }) => id)
-      return given.destinations.flatMap((destination, at) =>
-        destination.sources.flatMap((id, index) =>
-          ids.includes(id)
-            ? []
-            : [
-                {
-                  path: `destinations[${String(at)}].sources[${String(index)}]`,
-                  message: 'is not the id of a source',
-                },
-              ],
-        ),
-      )
-    }),
-    input,
-  )
+  const settings = strict(shape, (given) => {
+    const ids = given.sources.map(({ id }) => id)
+    return given.destinations.flatMap((destination, at) =>
+      destination.sources.flatMap((id, index) => {
+        const path = `destinations[${String(at)}].sources[${String(index)}]`
+        return ids.includes(id) ? [] : [{ path, message: 'is not the id of a source' }]
+      }),
+    )
+  })
   // Each destination has webhooks or a sink, and not both: the rule above.
-  return decoded as Either<ReadonlyArray<Fault>, CollectorSettings>
+  return decodeOptions(settings, input) as Either<ReadonlyArray<Fault>, CollectorSettings>
 }
 
-type Own = 'whenFull' | 'maxMessage' | 'maxBatch' | 'uploadTimeout' | 'maxUploading'
-
-type OwnOptions = Required<Pick<CollectorOptions, Own>> & Pick<CollectorOptions, 'outbox'>
-
-/** Checked options of a collector, with their defaults. */
-export type CheckedCollectorOptions = SharedOptions & OwnOptions
-
-/** The options of a collector. */
-export const collectorOptions: Option<CheckedCollectorOptions> = optionsWith({
+const ownShape = {
   outbox: optional(func<NonNullable<CollectorOptions['outbox']>>()),
   whenFull: withDefault(oneOf('deadLetter', 'refuse'), 'deadLetter'),
   maxMessage: withDefault(wholeNumber('bytes', 1), receivedCallBytes),
   maxBatch: withDefault(wholeNumber('bytes', 1), receivedBatchBytes),
   uploadTimeout: withDefault(wholeNumber('ms', 1), 30_000),
   maxUploading: withDefault(wholeNumber('bytes', 1), 67_108_864),
-})
+}
+
+/** Checked options of a collector, with their defaults. */
+export type CheckedCollectorOptions = SharedOptions & Decoded<typeof ownShape>
+
+/** The options of a collector. */
+export const collectorOptions: Option<CheckedCollectorOptions> = optionsWith(ownShape)
