@@ -70,51 +70,39 @@ const item = fc.record({
 const which = fc.array(fc.nat(7), { minLength: 1, maxLength: 4 })
 /** The items whose number leaves `rest` when divided by `by`. */
 const share = fc.constantFrom({ rest: 0, by: 1 }, { rest: 0, by: 2 }, { rest: 1, by: 3 }, { rest: 5, by: 5 })
+/** A command with its weight. */
+const say = <D extends string, F>(
+  weight: number,
+  name: D,
+  fields: { [K in keyof F]: fc.Arbitrary<F[K]> },
+) => ({
+  weight,
+  arbitrary: fc.record<F>(fields).map((given) => ({ ...given, do: name })),
+})
 const command = fc.oneof(
-  {
-    weight: 24,
-    arbitrary: fc.record({
-      do: fc.constant('enqueue' as const),
-      items: fc.array(item, { maxLength: 4 }),
-    }),
-  },
-  {
-    weight: 24,
-    arbitrary: fc.record({
-      do: fc.constant('lease' as const),
-      count: fc.integer({ min: 0, max: 6 }),
-      retries: fc.nat(4),
-      retriesOnly: fc.constantFrom(false, false, false, true),
-    }),
-  },
-  {
-    weight: 16,
-    arbitrary: fc.record({
-      do: fc.constant('nack' as const),
-      which,
-      delay: fc.constantFrom(0, 1, 1, 10, 50),
-      isTried: fc.constantFrom(true, true, true, false),
-    }),
-  },
-  {
-    weight: 16,
-    arbitrary: fc.record({
-      do: fc.constant('ack' as const),
-      which,
-      how: fc.constantFrom('delivered' as const, 'rejected' as const, 'expired' as const, 'dropped' as const),
-    }),
-  },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('addDeadLetter' as const), item }) },
-  { weight: 8, arbitrary: fc.record({ do: fc.constant('pass' as const), ms: fc.constantFrom(0, 1, 9, 40) }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('redrive' as const), share }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('purge' as const), share }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({ do: fc.constant('list' as const), limit: fc.integer({ min: 1, max: 3 }) }),
-  },
-  { weight: 1, arbitrary: fc.constant({ do: 'takeRemaining' as const }) },
-  { weight: 1, arbitrary: fc.constant({ do: 'crash' as const }) },
-  { weight: 1, arbitrary: fc.constant({ do: 'reopen' as const }) },
+  say(24, 'enqueue', { items: fc.array(item, { maxLength: 4 }) }),
+  say(24, 'lease', {
+    count: fc.integer({ min: 0, max: 6 }),
+    retries: fc.nat(4),
+    retriesOnly: fc.constantFrom(false, false, false, true),
+  }),
+  say(16, 'nack', {
+    which,
+    delay: fc.constantFrom(0, 1, 1, 10, 50),
+    isTried: fc.constantFrom(true, true, true, false),
+  }),
+  say(16, 'ack', {
+    which,
+    how: fc.constantFrom('delivered' as const, 'rejected' as const, 'expired' as const, 'dropped' as const),
+  }),
+  say(3, 'addDeadLetter', { item }),
+  say(8, 'pass', { ms: fc.constantFrom(0, 1, 9, 40) }),
+  say(3, 'redrive', { share }),
+  say(2, 'purge', { share }),
+  say(2, 'list', { limit: fc.integer({ min: 1, max: 3 }) }),
+  say(1, 'takeRemaining', {}),
+  say(1, 'crash', {}),
+  say(1, 'reopen', {}),
 )
 type Command = typeof command extends fc.Arbitrary<infer C> ? C : never
 type How = Extract<Command, { do: 'ack' }>['how']
@@ -142,25 +130,15 @@ const NEW = { firstAttemptAt: undefined, progress: undefined }
 const isNew = ({ due, isLeased }: Waiting): boolean => due === undefined && !isLeased
 const isRetry = ({ due, isLeased }: Waiting): boolean => due !== undefined && !isLeased
 
-const outcomeOf = ({ item, firstAttemptAt, progress }: Entry<Item>, how: How, at: number) => {
+const outcomeOf = ({ item, firstAttemptAt = 0, progress }: Entry<Item>, how: How) => {
   const attempts = (progress?.attempts ?? 0) + 1
-  switch (how) {
-    case 'delivered':
-      return Outcome.delivered(item, attempts, { sink: 'a', status: 200 })
-    case 'rejected':
-      return Outcome.rejected(
-        item,
-        attempts,
-        Failure.allFailed([{ sink: 'a', failure: Failure.refused('status', { status: 410 }) }]),
-      )
-    case 'expired':
-      return Outcome.expired(
-        item,
-        Failure.expired(attempts, firstAttemptAt ?? at, Failure.retryable('timeout')),
-      )
-    case 'dropped':
-      return Outcome.dropped(item, attempts, 'dropOldest')
-  }
+  const gone = { sink: 'a', failure: Failure.refused('status', { status: 410 }) }
+  return {
+    delivered: Outcome.delivered(item, attempts, { sink: 'a', status: 200 }),
+    rejected: Outcome.rejected(item, attempts, Failure.allFailed([gone])),
+    expired: Outcome.expired(item, Failure.expired(attempts, firstAttemptAt, Failure.retryable('timeout'))),
+    dropped: Outcome.dropped(item, attempts, 'dropOldest'),
+  }[how]
 }
 
 const START = 1_800_000_000_000
@@ -222,19 +200,10 @@ const play = async (ground: Ground, { bounds, commands }: World): Promise<void> 
   const checkDead = async (limit: number): Promise<void> => {
     const found = await listed(limit)
     // The id of an item that was never enqueued is not known.
-    const plain = ({
-      reason,
-      at,
-      entry: { item, firstAttemptAt, progress },
-      outcome,
-    }: (typeof dead)[number]) => ({
-      reason,
-      at,
-      item,
-      firstAttemptAt,
-      progress,
-      outcome,
-    })
+    const plain = ({ reason, at, entry, outcome }: (typeof dead)[number]) => {
+      const { id: _, ...known } = entry
+      return { reason, at, outcome, ...known }
+    }
     same(
       'dead',
       found.map((each) => (each.reason === 'corrupt' ? each : plain(each))),
@@ -345,7 +314,7 @@ const play = async (ground: Ground, { bounds, commands }: World): Promise<void> 
         return
       }
       case 'ack': {
-        const list = release(each.which).map((entry) => ({ entry, outcome: outcomeOf(entry, each.how, now) }))
+        const list = release(each.which).map((entry) => ({ entry, outcome: outcomeOf(entry, each.how) }))
         await outbox.ack(list)
         for (const { entry, outcome } of list) {
           waiting = waiting.filter(({ id }) => id !== entry.id)

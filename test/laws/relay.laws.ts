@@ -13,7 +13,7 @@ import {
   respectRetryAfter,
 } from '../../src/policy/retryPolicy.ts'
 import { firstSuccess } from '../../src/sink/combine.ts'
-import { makeSink } from '../../src/sink/layer.ts'
+import { makeLayer, withNext } from '../../src/sink/layer.ts'
 import type { Sink } from '../../src/sink/sink.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
@@ -23,26 +23,6 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, it } from 'vitest'
 
 export type Answer = 'ok' | 'refuse' | 'busy' | 'wait' | 'defect'
-
-export interface Step {
-  readonly answer: Answer
-  /** Milliseconds until the verdict, and from the verdict to rest. */
-  readonly after: number
-  readonly rest: number
-}
-
-export interface World {
-  /** For each URL what it does; the step is picked by item and attempt, the last one repeats. */
-  readonly urls: ReadonlyArray<ReadonlyArray<Step>>
-  /** When each item arrives. */
-  readonly items: ReadonlyArray<number>
-  /** When the process crashes. */
-  readonly crashes: ReadonlyArray<number>
-  readonly within: number
-  readonly maxInFlight: number
-  readonly latency: number
-  readonly seed: number
-}
 
 export interface Ask {
   readonly life: number
@@ -66,25 +46,29 @@ export interface Trace {
   readonly timersLeft: number
 }
 
-const step: fc.Arbitrary<Step> = fc.record({
+const step = fc.record({
   answer: fc.constantFrom<Answer>('ok', 'refuse', 'busy', 'busy', 'busy', 'wait', 'defect'),
+  /** Milliseconds until the verdict, and from the verdict to rest. */
   after: fc.constantFrom(0, 0, 1, 40, 5_000),
   rest: fc.constantFrom(0, 0, 30),
 })
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 
-export const world: fc.Arbitrary<World> = fc.record({
-  urls: fc.array(fc.array(step, { minLength: 1, maxLength: 4, size: 'max' }), {
-    minLength: 1,
-    maxLength: 3,
-    size: 'max',
-  }),
-  items: fc.array(fc.nat(20_000), { minLength: 1, maxLength: 6, size: 'max' }),
-  crashes: fc.array(fc.nat(60_000), { maxLength: 3, size: 'max' }),
+const listOf = <A>(each: fc.Arbitrary<A>, minLength: number, maxLength: number) =>
+  fc.array(each, { minLength, maxLength, size: 'max' })
+
+export const world = fc.record({
+  /** For each URL what it does; the step is picked by item and attempt, the last one repeats. */
+  urls: listOf(listOf(step, 1, 4), 1, 3),
+  /** When each item arrives, and when the process crashes. */
+  items: listOf(fc.nat(20_000), 1, 6),
+  crashes: listOf(fc.nat(60_000), 0, 3),
   within: fc.constantFrom(1, 1_000, 30_000, 60_000),
   maxInFlight: fc.constantFrom(1, 2, 4, 12),
   latency: fc.constantFrom(0, 0, 1, 700),
   seed: fc.nat(),
 })
+export type World = typeof world extends fc.Arbitrary<infer W> ? W : never
 
 const ALWAYS_OK: Step = { answer: 'ok', after: 0, rest: 0 }
 
@@ -138,30 +122,14 @@ export const play = async (
 
   const boot = (): Relay<number> => {
     const rounds = firstSuccess(sinks, { clock })
-    const counted = makeSink<number>(
-      'counted',
-      (item, attempt, receiver) => {
-        busy++
-        let out = false
-        const over = (): void => {
-          if (!out) busy--
-          out = true
-        }
-        const subscription = rounds.deliver(item, attempt).subscribe({
-          next: (verdict) => {
-            over()
-            receiver.next(verdict)
-          },
-          complete: () => receiver.complete(),
-          error: (error) => {
-            over()
-            receiver.error(error)
-          },
-        })
-        return () => subscription.unsubscribe()
-      },
-      () => () => Promise.resolve(),
-    )
+    const counted = makeLayer<number>(rounds, (subscribe) => (item, attempt, observer) => {
+      busy++
+      const answered = withNext(observer, (verdict) => {
+        busy--
+        observer.next(verdict)
+      })
+      return subscribe(item, attempt, answered)
+    })
     return makeRelay({
       sink: counted,
       outbox: survivingOutbox(on, clock, { latency }),

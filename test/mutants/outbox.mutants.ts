@@ -84,26 +84,6 @@ const mutants: Readonly<Record<string, readonly [law: Law, change: Change]>> = {
     'stats',
     ({ stats }) => ({ stats: () => ({ ...stats(), waiting: Math.min(2, stats().waiting) }) }),
   ],
-  'keeps delivered items as dead letters': [
-    'stats',
-    ({ ack }) => ({
-      ack: (list) =>
-        ack(
-          list.map(({ entry, outcome }) => ({
-            entry,
-            outcome:
-              outcome._tag === 'Delivered'
-                ? {
-                    _tag: 'Rejected',
-                    item: entry.item,
-                    attempts: 1,
-                    failure: { _tag: 'Refused', reason: 'x' },
-                  }
-                : outcome,
-          })),
-        ),
-    }),
-  ],
   'lists dead letters backwards': [
     'dead',
     ({ dead }) => ({ dead: { ...dead, list: async (page) => [...(await dead.list(page))].reverse() } }),

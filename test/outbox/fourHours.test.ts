@@ -57,25 +57,6 @@ describe('four hours of a dead receiver', () => {
     expect(clock.pending()).toBe(0)
   })
 
-  it('a receiver that comes back after three hours gets what still waits', () => {
-    const clock = virtualClock()
-    const items = new Subject<Either<never, number>>()
-    let delivered = 0
-    let ended = 0
-    const sleeper = scriptedSink<number>({
-      clock,
-      reply: () => ({ verdict: clock.monotonic() > 3 * HOUR ? right({ sink: 'sleeper' }) : busy, after: 30 }),
-    })
-    items.pipe(deliver(sleeper, { clock, random: seededRandom(7) })).subscribe((outcome) => {
-      ended++
-      if (outcome._tag === 'Delivered') delivered++
-    })
-    for (let n = 0; n < 1_000; n++) items.next(right(n))
-    clock.tick(4 * HOUR)
-    expect([ended, delivered]).toEqual([1_000, 1_000])
-    expect(clock.pending()).toBe(0)
-  })
-
   it('a machine whose clock is set back five hours keeps its deadlines', () => {
     const clock = virtualClock()
     const items = new Subject<Either<never, number>>()

@@ -24,17 +24,12 @@ import { lmdbOutbox, openLmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { lock } from '../../src/outbox/lmdb/lock.ts'
 import type { Store } from '../../src/outbox/lmdb/store.ts'
 import { seededRandom } from '../../src/testing/random.ts'
-import { newFolder } from '../support/folder.ts'
+import { newFolder, textCodec } from '../support/folder.ts'
 import { sized } from '../support/runs.ts'
 
-const codec = {
-  toText: (item: string) => item,
-  fromText: (text: string) => text,
-  sizeOf: (item: string) => item.length,
-}
 const data = (path: string): string => join(path, 'data.mdb')
 const faultOf = (path: string) => {
-  const opened = openLmdbOutbox<string>({ path, codec })
+  const opened = openLmdbOutbox<string>({ path, codec: textCodec })
   return isLeft(opened) ? opened.left : undefined
 }
 
@@ -58,7 +53,7 @@ describe('a file that is not a whole store is refused and not changed', () => {
 
   it('one that ends too early, wherever: it is refused, or no record is missing', async () => {
     const whole = newFolder()
-    const outbox = lmdbOutbox<string>({ path: whole, codec })
+    const outbox = lmdbOutbox<string>({ path: whole, codec: textCodec })
     // Some of them stand on pages of their own.
     await outbox.enqueue(Array.from({ length: 300 }, (_, at) => `${String(at)} ${'x'.repeat(at * 20)}`))
     const dead = await outbox.lease(0, { count: 3, retries: 0 })
@@ -70,7 +65,7 @@ describe('a file that is not a whole store is refused and not changed', () => {
       const path = newFolder()
       copyFileSync(data(whole), data(path))
       truncateSync(data(path), Math.floor(size * share))
-      const opened = openLmdbOutbox<string>({ path, codec })
+      const opened = openLmdbOutbox<string>({ path, codec: textCodec })
       if (isLeft(opened)) {
         expect(['damaged', 'notAnOutbox']).toContain(opened.left.reason)
         expect(statSync(data(path)).size).toBe(Math.floor(size * share))

@@ -39,21 +39,6 @@ describe('memoryOutbox', () => {
     expect(await outbox.dead.list({ after, limit: 1 })).toMatchObject([{ entry: { item: 19 } }])
   })
 
-  it('redrives what it has room for', async () => {
-    const outbox = memoryOutbox<string>({ maxCount: 2 })
-    for (const item of ['a', 'b', 'c']) await outbox.addDeadLetter?.(item, rejected(item, 0, refused('full')))
-    expect(await outbox.dead.redrive(() => true)).toBe(2)
-    expect(outbox.stats()).toMatchObject({ waiting: 2, dead: 1 })
-    expect(await outbox.lease(0, { count: 9, retries: 0 })).toMatchObject([
-      { item: 'a', firstAttemptAt: undefined, progress: undefined },
-      { item: 'b' },
-    ])
-  })
-
-  it('keeps no dead letters with keepDead 0', async () => {
-    expect((await withDead(3, 0)).stats().dead).toBe(0)
-  })
-
   it.each([
     [{ maxCount: 0 }, 'maxCount'],
     [{ maxBytes: 1.5 }, 'maxBytes'],

@@ -42,19 +42,6 @@ const setUp = (maxBehind = 100) => {
 const names = (entries: ReadonlyArray<Entry<string>>): string => entries.map(({ item }) => item).join(' ')
 
 describe('ordered', () => {
-  it('leases the next item of a key when the one before it has ended', async () => {
-    const { outbox, lease, end, retry } = setUp()
-    await outbox.enqueue(['a1', 'a2', 'b1', '-', '-'])
-    const first = await lease(10)
-    expect(names(first)).toBe('a1 b1 - -')
-    await retry(first[0])
-    const again = await lease(10)
-    expect(names(again)).toBe('a1')
-    await end(again[0])
-    expect(outbox.nextDue()).toBe(0)
-    expect(names(await lease(10))).toBe('a2')
-  })
-
   it('leases only retries while it holds as many as it may', async () => {
     const { outbox, lease, end, retry, asked } = setUp(2)
     await outbox.enqueue(['a1', 'a2', 'a3', 'a4', 'b1'])
@@ -75,14 +62,6 @@ describe('ordered', () => {
     await outbox.enqueue(['bad', 'bad'])
     expect(names(await lease(2))).toBe('bad bad')
     expect(errors).toHaveLength(2)
-  })
-
-  it('hands back what it holds, each key in its order', async () => {
-    const { outbox, lease } = setUp()
-    await outbox.enqueue(['a1', 'a2', 'b1', 'a3'])
-    await lease(1)
-    expect(names(await outbox.takeRemaining())).toBe('b1 a2 a3')
-    expect(outbox.stats().waiting).toBe(1)
   })
 
   it('needs few leases for many items behind one', async () => {

@@ -238,17 +238,6 @@ describe('a store that others use too', () => {
     expect(log).toEqual(['0 start a', '0 start busy b', '10 end a'])
     expect(work.totals()).toMatchObject({ accepted: 0, delivered: 1, waiting: 1 })
   })
-
-  it('is not listened to any more after an abort', async () => {
-    const clock = virtualClock()
-    const store = sharedStore<string>(clock)
-    const { log, work } = setUp({ clock, store: () => store.open().outbox })
-    work.abort(() => undefined)
-    await store.open().outbox.enqueue(['a'])
-    await clock.advance(1_000)
-    expect(log).toEqual([])
-    expect(clock.pending()).toBe(0)
-  })
 })
 
 describe('totals', () => {

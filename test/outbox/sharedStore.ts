@@ -3,6 +3,7 @@
  * time, and `watch` tells a view that another one changed something. A view that is killed keeps its leases until they run out.
  */
 import { left, right } from 'fp-ts/lib/Either.js'
+import { newEntry } from '../../src/outbox/outbox.ts'
 import type { Awaitable } from '../../src/core/awaitable.ts'
 import type { Clock } from '../../src/core/clock.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
@@ -60,12 +61,7 @@ export const sharedStore = <A>(
         answer(() => {
           const answers = items.map((item) => {
             if (rows.size >= maxCount) return left(full(item, 'count', maxCount))
-            const entry: Entry<A> = {
-              id: String(++ids),
-              item,
-              firstAttemptAt: undefined,
-              progress: undefined,
-            }
+            const entry = newEntry(String(++ids), item)
             rows.set(entry.id, { entry, due: 0, owner: undefined })
             return right(entry)
           })

@@ -3,6 +3,7 @@
  * milliseconds of the virtual clock until it is committed (0: at once, without a promise).
  */
 import { left, right } from 'fp-ts/lib/Either.js'
+import { newEntry } from '../../src/outbox/outbox.ts'
 import type { Clock } from '../../src/core/clock.ts'
 import type { Awaitable } from '../../src/core/awaitable.ts'
 import { isDead, type Outcome } from '../../src/core/outcome.ts'
@@ -64,12 +65,7 @@ export const survivingOutbox = <A>(
       commit(() =>
         items.map((item) => {
           if (on.entries.size >= maxCount) return left(full(item, 'count', maxCount))
-          const entry: Entry<A> = {
-            id: String(++on.appended),
-            item,
-            firstAttemptAt: undefined,
-            progress: undefined,
-          }
+          const entry = newEntry(String(++on.appended), item)
           on.entries.set(entry.id, { entry, due: 0 })
           return right(entry)
         }),

@@ -1,13 +1,11 @@
 import { left, right } from 'fp-ts/lib/Either.js'
-import { take } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
-import { firstSuccess } from '../../src/sink/combine.ts'
 import { retryable, show as showFailure } from '../../src/core/failure.ts'
 import type { Verdict } from '../../src/core/failure.ts'
 import { withRetry } from '../../src/outbox/withRetry.ts'
 import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
-import { onlyAttempt } from '../../src/sink/sink.ts'
+import { onlyAttempt, type Attempt } from '../../src/sink/sink.ts'
 import { scriptedSink, type ScriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
 
@@ -25,12 +23,12 @@ const scripted = (clock: VirtualClock, verdicts: ReadonlyArray<Verdict>) =>
   })
 const startsOf = ({ calls }: ScriptedSink<string>) => calls.map(({ startedAt }) => startedAt)
 
-const play = (verdicts: ReadonlyArray<Verdict>, within = 60_000) => {
+const play = (verdicts: ReadonlyArray<Verdict>, within = 60_000, attempt: Attempt = onlyAttempt) => {
   const clock = virtualClock()
   const sink = scripted(clock, verdicts)
   const layered = withRetry(both(exponential(), deadline(within)), { clock })(sink)
   const seen: string[] = []
-  const subscription = layered.deliver('a', onlyAttempt).subscribe({
+  const subscription = layered.deliver('a', attempt).subscribe({
     next: (verdict) => seen.push(verdict._tag === 'Right' ? 'Right' : verdict.left._tag),
     complete: () => seen.push('complete'),
     error: () => seen.push('error'),
@@ -53,28 +51,14 @@ describe('withRetry', () => {
     expect(seen).toEqual(['Expired', 'complete'])
   })
 
-  it('cancels the round under way, and starts no other', () => {
-    const { clock, sink, seen, subscription } = play([busy])
-    clock.tick(1_015)
-    expect(sink.running()).toBe(1)
-    subscription.unsubscribe()
-    expect(sink.running()).toBe(0)
+  it('starts nothing at or after the deadline of the attempt around it, and passes on its last failure', () => {
+    const until = virtualClock().now() + 3_000
+    const attempt = { number: 2, until, lastFailure: retryable('before') }
+    const { clock, sink, seen } = play([busy], 60_000, attempt)
     clock.tick(60_000)
-    expect(sink.calls).toHaveLength(2)
-    expect(seen).toEqual([])
-    expect(clock.pending()).toBe(0)
-  })
-
-  it('starts nothing at or after the deadline of the attempt around it', () => {
-    const clock = virtualClock()
-    const sink = scripted(clock, [busy])
-    const seen: string[] = []
-    withRetry(exponential(), { clock })(sink)
-      .deliver('a', { number: 1, until: clock.now() + 3_000, lastFailure: undefined })
-      .subscribe((verdict) => seen.push(verdict._tag === 'Left' ? verdict.left._tag : 'Right'))
-    clock.tick(60_000)
+    expect(seen).toEqual(['Expired', 'complete'])
     expect(startsOf(sink).every((at) => at < 3_000)).toBe(true)
-    expect(seen).toEqual(['Expired'])
+    expect(sink.calls[0]?.attempt.lastFailure).toBe(attempt.lastFailure)
   })
 
   it('when its bound is reached a delivery fails as retryable', () => {
@@ -87,15 +71,6 @@ describe('withRetry', () => {
     expect(seen).toEqual([left(retryable('full'))])
     clock.tick(10)
     expect(seen).toHaveLength(2)
-  })
-
-  it('cancels the siblings of an answer that came at once and made its hearer cancel', () => {
-    const clock = virtualClock()
-    const quick = scriptedSink<string>({ name: 'quick', clock, reply: () => ({ verdict: yes }) })
-    const slow = scriptedSink<string>({ name: 'slow', clock, reply: () => ({ verdict: yes, after: 1_000 }) })
-    const layered = withRetry(exponential(), { clock })(firstSuccess([quick, slow], { clock }))
-    layered.deliver('a', onlyAttempt).pipe(take(1)).subscribe()
-    expect([slow.running(), clock.pending()]).toEqual([0, 0])
   })
 
   it('cancels what still runs of an attempt when the next one starts', () => {
@@ -145,14 +120,6 @@ describe('withRetry', () => {
     hear('late')
     expect(seen).toEqual(['waits', 'runs', 'late'].flatMap((name) => [`${name} closed`, `${name} complete`]))
     expect([sink.running(), clock.pending()]).toEqual([0, 0])
-  })
-
-  it('passes on what the outer retry knows of the last attempt', () => {
-    const clock = virtualClock()
-    const sink = scripted(clock, [yes])
-    const attempt = { number: 2, until: Infinity, lastFailure: retryable('before') }
-    withRetry(exponential(), { clock })(sink).deliver('a', attempt).subscribe()
-    expect(sink.calls[0]?.attempt.lastFailure).toBe(attempt.lastFailure)
   })
 
   it('refuses a bound that is none', () => {

@@ -11,20 +11,16 @@ import { refused } from '../../src/core/failure.ts'
 import { rejected } from '../../src/core/outcome.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import type { LmdbOutbox } from '../../src/outbox/lmdb/contract.ts'
+import { textCodec } from '../support/folder.ts'
 import { RUNS, sized } from '../support/runs.ts'
 
 const CHILD = fileURLToPath(new URL('lmdbProcess.js', import.meta.url))
 const KILLS = sized({ short: 1, full: 5, long: 100 })
 const ALL = { count: 1_000_000, retries: 1_000_000 }
 
-const codec = {
-  toText: (item: string) => item,
-  fromText: (text: string) => text,
-  sizeOf: (item: string) => item.length,
-}
 const textOf = (key: string): string => `${key} ${'é'.repeat(key.length * 40)}`
 const keyOf = (item: string): string => item.split(' ')[0] ?? ''
-const open = (path: string): LmdbOutbox<string> => lmdbOutbox({ path, codec, keepDead: 1_000_000 })
+const open = (path: string): LmdbOutbox<string> => lmdbOutbox({ path, codec: textCodec, keepDead: 1_000_000 })
 
 /** On a real disk. */
 const newFolder = (): string => {

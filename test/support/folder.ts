@@ -10,3 +10,10 @@ export const newFolder = (): string => {
   onTestFinished(() => rmSync(path, { recursive: true, force: true }))
   return path
 }
+
+/** Texts as the items of an outbox. */
+export const textCodec = {
+  toText: (item: string): string => item,
+  fromText: (text: string): string => text,
+  sizeOf: (item: string): number => item.length,
+}
