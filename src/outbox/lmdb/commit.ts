@@ -40,13 +40,15 @@ export const groupCommit = (store: Store) => {
   const stored = (): Counters => countersIn(store) ?? { ...NO_COUNTERS }
   let counters = stored()
   let running: Promise<void> | undefined
-  /** Writes that end items, of a transaction that failed. */
+  /** Writes of a failed transaction, each for a transaction of its own. */
   let again: ReadonlyArray<Write> = []
   let isEnded = false
 
   /** The writes for one transaction, collected when it starts. */
   const collect = (): ReadonlyArray<Write> => {
-    if (again.length > 0) return again
+    const [first, ...others] = again
+    again = others
+    if (first !== undefined) return [first]
     const writes: Write[] = []
     let isTight: boolean | undefined
     for (let items = 0; items < MAX_ITEMS;) {
@@ -78,14 +80,14 @@ export const groupCommit = (store: Store) => {
       // A commit that failed may still be on the disk.
       counters = stored()
       const error = new Error(`the outbox in ${path} could not write (is its disk full?): ${cause}`)
-      // What ends items may still find room without what is new.
-      again = again.length > 0 ? [] : writes.filter(({ grows }) => !grows)
-      for (const write of writes) if (!again.includes(write)) write.reject(error)
+      // What ends an item may still find room by itself: a small transaction needs fewer pages.
+      const ending = writes.length > 1 ? writes.filter(({ grows }) => !grows) : []
+      for (const write of [...writes, ...again]) if (!ending.includes(write)) write.reject(error)
+      again = ending
       return
     } finally {
       env.resetReadTxn()
     }
-    again = []
     for (const [at, { resolve }] of writes.entries()) resolve(synced[at]?.())
   }
 
