@@ -13,7 +13,7 @@ import {
   respectRetryAfter,
 } from '../../src/policy/retryPolicy.ts'
 import { firstSuccess } from '../../src/sink/combine.ts'
-import { makeLayer, withNext } from '../../src/sink/layer.ts'
+import { makeLayer, WithNext } from '../../src/sink/layer.ts'
 import type { Sink } from '../../src/sink/sink.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
@@ -124,7 +124,7 @@ export const play = async (
     const rounds = firstSuccess(sinks, { clock })
     const counted = makeLayer<number>(rounds, (subscribe) => (item, attempt, observer) => {
       busy++
-      const answered = withNext(observer, (verdict) => {
+      const answered = new WithNext(observer, (verdict) => {
         busy--
         observer.next(verdict)
       })
