@@ -313,6 +313,19 @@ describe('the published names', () => {
     )
   })
 
+  test('stand as code on some page', () => {
+    const pages = readdirSync(`${root}docs`).filter((file) => file.endsWith('.md'))
+    const texts = ['README.md', ...pages.map((file) => `docs/${file}`)].map((page) =>
+      readFileSync(root + page, 'utf8'),
+    )
+    const code = texts.flatMap((text) => text.match(/^```[^]*?^```|`[^`\n]+`/gm) ?? []).join('\n')
+    const isNamed = (name: string): boolean =>
+      new RegExp(`(?<![\\w$])${name.replaceAll(/[.$]/g, '\\$&')}(?![\\w$])`).test(code)
+    for (const [entry, { values, types }] of Object.entries(surfaces))
+      expect([entry, ...[...values, ...types].filter((name) => !isNamed(name))]).toEqual([entry])
+    expect(isNamed('Paylo')).toBe(false)
+  })
+
   test.each(entries)('$specifier has at run time what its types promise', async ({ specifier, code }) => {
     const module: unknown = await import(`${root}${code}`)
     const values = surfaces[specifier]?.values.filter((name) => !name.includes('.')) ?? []

@@ -67,7 +67,7 @@ export interface LmdbOutboxOptions<A> {
   readonly onCorrupt?: (record: CorruptRecord) => void
 }
 
-/** A folder on a disk in which items wait. Needs the package lmdb, an optional dependency. */
+/** A folder on a disk in which items wait. Needs the package lmdb, an optional peer dependency. */
 export interface StoredIn extends Pick<
   LmdbOutboxOptions<never>,
   'path' | 'maxCount' | 'maxBytes' | 'keepDead' | 'owner'
