@@ -5,12 +5,7 @@ import { optional, repeated, required, toggle, withDefault } from './options.ts'
 import type { ValuesOf } from './options.ts'
 
 const outputs = {
-  output: withDefault(
-    '--output <form>',
-    'lines, json or quiet',
-    'lines',
-    as.choice('lines', 'json', 'quiet'),
-  ),
+  output: withDefault('--output <form>', 'lines, json or quiet', 'lines', as.choice(...as.OUTPUTS)),
 }
 
 /** Of commands that run until they are stopped. */

@@ -18,7 +18,6 @@ import type { EventPayload, Payload } from '../event/payload.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
 import type { Outbox } from '../outbox/outbox.ts'
-import * as retry from '../policy/retryPolicy.ts'
 import { lineFile } from '../sink/ndjson.ts'
 import type { BadLine } from '../sources/ndjson.ts'
 import { markFromText, markToText } from './input.ts'
@@ -69,13 +68,6 @@ const MAX_UNDECIDED = 256
 const SLACK = { count: 1_000, bytes: 67_108_864 }
 
 const MAX_UNKNOWN_KEYS = 100
-
-/** The standard retry policy with another deadline; 0 is one attempt. */
-export const retryFor = (millis: number): retry.RetryPolicy => {
-  const delays = retry.fullJitter(retry.capDelay(600_000)(retry.exponential()))
-  const end = millis === 0 ? retry.limitRetries(0) : retry.deadline(millis)
-  return retry.both(delays, retry.both(end, retry.respectRetryAfter))
-}
 
 /** A payload carries an event, or (of a client) only its kind. */
 export type Item = Payload<Event | Event['type']>
@@ -167,19 +159,17 @@ export const forward = async (
       : { ...head, type: 'batch', count: members.length }
   }
 
-  const onUnknownKeys = (all: ReadonlyArray<string>): void => {
-    const keys = all.filter((key) => !unknownKeys.has(key)).slice(0, MAX_UNKNOWN_KEYS - unknownKeys.size)
-    for (const key of keys) unknownKeys.add(key)
-    if (keys.length > 0) report({ t: 'dropped', line, keys })
-  }
-
   const onEvent: Listener = (event) => {
     urls.onEvent(event)
     if (event._tag === 'Accepted' && store === undefined && isItem(event.item)) {
       setLine(event.item)
       outstanding.add(event.item)
     }
-    if (event._tag === 'UnknownKeys') onUnknownKeys(event.keys)
+    if (event._tag === 'UnknownKeys' && unknownKeys.size < MAX_UNKNOWN_KEYS) {
+      const keys = event.keys.filter((key) => !unknownKeys.has(key))
+      for (const key of keys) unknownKeys.add(key)
+      if (keys.length > 0) report({ t: 'dropped', line, keys })
+    }
     const told = reportOf(event, subjectOf)
     if (told !== undefined) report(told)
     if (event._tag !== 'Ended') return
@@ -254,9 +244,7 @@ export const forward = async (
     const place = `line ${String(last.line)}`
     reading.isResumed = (await has?.(last)) === true
     if (reading.isResumed) {
-      note(
-        `${name}: going on after ${place}, where an earlier run stopped; --from-start sends all of it again`,
-      )
+      note(`${name}: going on after ${place}; --from-start sends all of it again`)
       return last
     }
     const other = 'not the file that an earlier run read'
@@ -335,7 +323,6 @@ export const forward = async (
   const isBroken = inputError !== undefined
   const nothing = `the input holds ${isResumed ? 'nothing new' : 'no events'}`
   const damaged = corrupt === 0 ? '' : `, ${String(corrupt)} of them damaged records`
-  const gone = evicted === 0 ? '' : `; ${String(evicted)} of the oldest were removed to make room`
   const notes: ReadonlyArray<readonly [isTrue: boolean, sentence: string]> = [
     [!isAtEnd && !isBroken, 'stopped: the input was not read to its end'],
     [
@@ -349,7 +336,7 @@ export const forward = async (
     ],
     [
       store !== undefined && deadCount > 0,
-      `${String(deadCount)} dead letters are in ${folder}${damaged}${gone}: see headrace dead ls --outbox ${folder}`,
+      `${String(deadCount)} dead letters are in ${folder}${damaged}: see headrace dead ls --outbox ${folder}`,
     ],
     [
       failure !== '',

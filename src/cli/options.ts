@@ -170,4 +170,5 @@ export const secret: Parse<Secret> = (name, env) =>
   )
 
 /** Lines for people, NDJSON for programs, or only errors and the summary. */
-export type Output = 'lines' | 'json' | 'quiet'
+export const OUTPUTS = ['lines', 'json', 'quiet'] as const
+export type Output = (typeof OUTPUTS)[number]

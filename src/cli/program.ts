@@ -61,7 +61,7 @@ const program = (
     .version(versionOfPackage())
     .addOption(when.choices(['auto', 'always', 'never']).default('auto'))
   add(headrace, 'send', FILE, async () => (await import('./send.ts')).sendCommand)
-  add(headrace, 'batch', FILE, async () => (await import('./batch.ts')).batchCommand)
+  add(headrace, 'batch', FILE, async () => (await import('./send.ts')).batchCommand)
   add(headrace, 'collect', portOr('7410'), async () => (await import('./collect.ts')).collectCommand)
   add(headrace, 'check', CONFIG, async () => (await import('./config.ts')).checkCommand)
   const dead = describe(headrace.command('dead'))

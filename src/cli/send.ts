@@ -1,23 +1,28 @@
+/** `send` and `batch`: what they deliver to, from their flags. */
 import { isLeft } from 'fp-ts/lib/Either.js'
+import type { ClientCall } from '../client/client.ts'
+import { createClient } from '../client/createClient.ts'
+import { systemClock } from '../core/clock.ts'
 import { faultText } from '../core/refusal.ts'
-import type { Fault } from '../core/refusal.ts'
 import { webhookDestination } from '../destination/createDestination.ts'
 import type { DestinationOptions } from '../destination/destination.ts'
 import { decodeSettings } from '../destination/settings.ts'
 import type { Settings } from '../destination/settings.ts'
 import type { Call } from '../event/model.ts'
+import * as retry from '../policy/retryPolicy.ts'
 import type { OptionsOf } from './flags.ts'
-import { MAX_BYTES, forward, retryFor } from './forward.ts'
+import { MAX_BYTES, forward } from './forward.ts'
 import type { Job } from './forward.ts'
 import { openInput } from './input.ts'
 import { UsageError } from './options.ts'
 import type { Terminal } from './terminal.ts'
 
-/** A fault of the settings in the words of the flags. */
-const sentenceOf = (fault: Fault): string =>
-  faultText(fault)
-    .replaceAll(/webhooks\[(\d+)\]\.url/g, (_, at: string) => `--to number ${String(Number(at) + 1)}`)
-    .replace(/^webhooks\[\d+\]\.headers\./, '--header ')
+/** The standard retry policy with another deadline; 0 is one attempt. */
+const retryFor = (millis: number): retry.RetryPolicy => {
+  const delays = retry.fullJitter(retry.capDelay(600_000)(retry.exponential()))
+  const end = millis === 0 ? retry.limitRetries(0) : retry.deadline(millis)
+  return retry.both(delays, retry.both(end, retry.respectRetryAfter))
+}
 
 /** Delivers to webhooks. */
 export const toWebhooks =
@@ -41,16 +46,42 @@ export const sendCommand = async (
 ): Promise<number> => {
   const { urls, headers, secret, egress, timeout, concurrency, maxWaiting, outbox, fromStart } = options
   const webhooks = urls.map((url) => ({ url, headers }))
-  const settings = decodeSettings(
-    secret === undefined ? { webhooks } : { sharedSecret: secret, webhooks },
-    egress,
-  )
-  // All URLs have the same headers, and the same faults of them.
-  if (isLeft(settings)) throw new UsageError(...new Set(settings.left.map(sentenceOf)))
+  const settings = decodeSettings({ webhooks, ...(secret && { sharedSecret: secret }) }, egress)
+  if (isLeft(settings)) {
+    const sentences = settings.left.map((fault) =>
+      faultText(fault)
+        .replaceAll(/webhooks\[(\d+)\]\.url/g, (_, at: string) => `--to number ${String(Number(at) + 1)}`)
+        .replace(/^webhooks\[\d+\]\.headers\./, '--header '),
+    )
+    // All URLs have the same headers, and the same faults of them.
+    throw new UsageError(...new Set(sentences))
+  }
   if (fromStart && outbox === undefined)
     throw new UsageError('--from-start needs --outbox: without it every input is read from its first line')
   const input = await openInput(file, terminal.host)
-  const retry = retryFor(options.retryFor)
-  const open = toWebhooks(settings.right, { retry, timeout, concurrency, egress, maxCount: maxWaiting })
+  const policy = retryFor(options.retryFor)
+  const more = { timeout, concurrency, egress, maxCount: maxWaiting }
+  const open = toWebhooks(settings.right, { retry: policy, ...more })
+  return (await forward({ ...options, input, open }, terminal)).code
+}
+
+/** `headrace batch`: sends NDJSON events in batches to an endpoint of the tracking convention. */
+export const batchCommand = async (
+  options: OptionsOf<'batch'>,
+  terminal: Terminal,
+  file: string,
+): Promise<number> => {
+  const { endpoint, headers, flushAt, flushAfter, timeout, concurrency, egress } = options
+  const open: Job['open'] = (onEvent) => {
+    const client = createClient(options.writeKey, {
+      ...{ endpoint, headers, flushAt, flushAfter, timeout, concurrency, egress, onEvent },
+      ...{ maxCount: options.maxWaiting, maxBytes: MAX_BYTES, retry: retryFor(options.retryFor) },
+      // Unlike in a host, timers of the command keep the process alive, and the command ends by itself.
+      ...{ clock: systemClock, drainOnExit: false, logger: false },
+    })
+    // `send` checks whatever it gets, and answers `Invalid` for what is no call.
+    return { ...client, offer: (value) => client.send(value as ClientCall), idle: client.flush }
+  }
+  const input = await openInput(file, terminal.host)
   return (await forward({ ...options, input, open }, terminal)).code
 }
