@@ -1,5 +1,5 @@
 /** `headrace/sinks/ingestion`: a sink that posts batches to a collector. @module */
-import { left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { systemClock } from '../core/clock.ts'
 import { retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
@@ -8,6 +8,7 @@ import type { Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import { version } from '../core/version.ts'
 import type { Payload } from '../event/payload.ts'
+import { secretFrom } from '../signing/secret.ts'
 import { makeSink } from '../sink/layer.ts'
 import type { Sink } from '../sink/sink.ts'
 import { judging } from './ingestionAnswer.ts'
@@ -36,18 +37,13 @@ export interface IngestionSettings extends IngestionOptions {
   readonly writeKey: string
 }
 
-const UNREADABLE = /[\p{Cc}\p{Surrogate}]/u
-
 const writeKeyOption: Option<string> = option('a write key', (value) => {
-  if (value === undefined || value === '') return left("is missing: it must be the source's write key")
-  if (typeof value !== 'string') return left('must be a string')
-  if (value.trim() !== value)
-    return left('must not begin or end with white space, such as the newline at the end of a file')
+  if (typeof value !== 'string' || value === '') return left("is missing: it must be the source's write key")
+  const secret = secretFrom(value)
+  if (isLeft(secret)) return left(secret.left.message)
   // Basic authentication ends the user name at its first colon.
   if (value.includes(':')) return left('must not have a colon, which would end it in the request')
-  return UNREADABLE.test(value)
-    ? left('must not have a control character or half of a surrogate pair')
-    : right(value)
+  return /\p{Cc}/u.test(value) ? left('must not have a control character') : right(value)
 })
 
 const ingestionSettings: Option<IngestionSettings> = optionsWith<IngestionSettings>(({ egress }) => ({

@@ -22,33 +22,12 @@ const firstText = (...values: ReadonlyArray<unknown>): string | undefined =>
 const reasonOf = (error: unknown): string | undefined =>
   isRecord(error) ? firstText(error['reason'], error['error'], error['message']) : firstText(error)
 
-/** The errors of a body with their keys: a list, or an object by message id or by position. */
-const errorsOf = ({ errors }: Fields): ReadonlyArray<readonly [key: string | undefined, error: unknown]> => {
-  if (Array.isArray(errors)) return errors.map((error: unknown) => [undefined, error])
-  return isRecord(errors) ? Object.entries(errors) : []
-}
-
-/** A position in a batch of `count` messages, as a number or in digits. */
-const positionIn = (count: number, value: unknown): ReadonlyArray<number> => {
-  const at = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
-  return typeof at === 'number' && Number.isInteger(at) && at >= 0 && at < count ? [at] : []
-}
-
-/**
- * The positions that an error names: by its index, else by message id, which a batch may have several times. The key of an error is
- * a position if it is a number and no message has it as its id.
- */
-const positionsOf = (
-  key: string | undefined,
-  error: unknown,
-  ids: ReadonlyArray<string>,
-): ReadonlyArray<number> => {
+/** The positions in a batch that an error names: by its index, else by message id, which a batch may have several times. */
+const positionsOf = (error: unknown, ids: ReadonlyArray<string>): ReadonlyArray<number> => {
   const { index, messageId, message_id: snake }: Fields = isRecord(error) ? error : {}
-  const byIndex = positionIn(ids.length, index)
-  if (byIndex.length > 0) return byIndex
-  const id = firstText(messageId, snake, key)
-  const byId = ids.flatMap((each, at) => (each === id ? [at] : []))
-  return byId.length > 0 ? byId : positionIn(ids.length, key)
+  if (typeof index === 'number' && index in ids) return [index]
+  const id = firstText(messageId, snake)
+  return ids.flatMap((each, at) => (each === id ? [at] : []))
 }
 
 /** A verdict by status, after the answer's body was read. */
@@ -56,7 +35,7 @@ export type Judge = (verdict: Verdict, body: Buffer, payload: Payload<unknown>) 
 
 /**
  * A JSON body with `"ok":false` changes a status that says delivered: the messages that it names are refused, each with its reason, or
- * all of them if it names none or has `okEvents: 0`. If `okEvents` does not match the names, the refusals say so. The text of another
+ * all of them if it names none or has `okEvents: 0`.  The text of another
  * body is the detail of a refusal. A receiver may repeat the request, so the write key is replaced before a text is cut.
  */
 export const judging = (writeKey: string, credentials: string): Judge => {
@@ -77,16 +56,10 @@ export const judging = (writeKey: string, credentials: string): Judge => {
   ): Verdict => {
     const ids = payload.members?.map(({ id }) => id) ?? [payload.id]
     const named = new Map<number, string | undefined>()
-    for (const [key, error] of errorsOf(said))
-      for (const at of positionsOf(key, error, ids)) named.set(at, reasonOf(error))
-    const { okEvents: given } = said
-    const [okEvents] = typeof given === 'number' ? positionIn(ids.length + 1, given) : []
-    const disagrees = named.size > 0 && okEvents !== undefined && ids.length - okEvents !== named.size
-    const doubt = disagrees
-      ? `; the receiver says that it took ${String(okEvents)} of ${String(ids.length)}, and names ${String(named.size)} that it did not`
-      : ''
+    const errors: ReadonlyArray<unknown> = Array.isArray(said['errors']) ? said['errors'] : []
+    for (const error of errors) for (const at of positionsOf(error, ids)) named.set(at, reasonOf(error))
     const refusal = (reason: string | undefined): Refused => {
-      const detail = (detailOf(reason ?? '') ?? 'the receiver says that it did not take it') + doubt
+      const detail = detailOf(reason ?? '') ?? 'the receiver says that it did not take it'
       return refused('rejected', status === undefined ? { detail } : { status, detail })
     }
     if (named.size === 0) return left(refusal(reasonOf(said)))
@@ -95,7 +68,7 @@ export const judging = (writeKey: string, credentials: string): Judge => {
       partlyFailed(
         ids.map((_, at) => {
           if (named.has(at)) return left(refusal(named.get(at)))
-          return okEvents === 0 ? left(refusal(reasonOf(said))) : delivered
+          return said['okEvents'] === 0 ? left(refusal(reasonOf(said))) : delivered
         }),
       ),
     )
