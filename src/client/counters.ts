@@ -55,7 +55,9 @@ export const clientCounters = (
   const leave = (entryId: string, byteLength: number): void => {
     waiting--
     bytes = waiting === 0 ? 0 : bytes - byteLength
-    const segment = segments.get(entryId) ?? flushing[0] ?? current
+    // Looking up a new string costs more than all else here.
+    const known = segments.size === 0 ? undefined : segments.get(entryId)
+    const segment = known ?? flushing[0] ?? current
     segment.live = Math.max(0, segment.live - 1)
     if (flushing.length === 0) return
     segments.delete(entryId)
@@ -96,7 +98,7 @@ export const clientCounters = (
     },
     /** A message has its entry. */
     placed: (entryId: string, message: Message): void => {
-      const segment = segments.get(message)
+      const segment = segments.size === 0 ? undefined : segments.get(message)
       if (segment !== undefined) segments.set(entryId, segment)
     },
     ended: (entryId: string, outcome: Outcome<Message>): void => {
