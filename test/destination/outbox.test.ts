@@ -1,8 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { systemClock } from '../../src/core/clock.ts'
 import type { Event } from '../../src/event/event.ts'
 import type { Payload } from '../../src/event/payload.ts'
-import { disk, reread, survivingOutbox, type Disk } from '../outbox/survivingOutbox.ts'
 import { payloadCodec } from '../../src/destination/record.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { webhookDestination } from '../../src/destination/createDestination.ts'
@@ -138,42 +136,4 @@ it('options are checked before the folder is opened', async () => {
     )
   expect(() => open(5)).toThrow(/retry must be a RetryPolicy/)
   await open(undefined).close()
-})
-
-it('a given outbox holds no signer; each URL is signed with its own secret, or the shared one', async () => {
-  let healthy = false
-  const receiver = await loopbackReceiver(() => ({ do: 'status', code: healthy ? 200 : 503 }))
-  onTestFinished(receiver.close)
-  const open = (on: Disk<Payload<Event>>, sharedSecret: string) =>
-    webhookDestination(
-      {
-        sharedSecret,
-        webhooks: [
-          { url: `${receiver.url}shared` },
-          { url: `${receiver.url}none` },
-          { url: `${receiver.url}own`, secret: 'of this URL' },
-        ],
-      },
-      { outbox: survivingOutbox(on, systemClock), logger: false },
-    )
-  const before = disk<Payload<Event>>()
-  const first = open(before, 'an old secret')
-  expect((await first.send(track('m1')))._tag).toBe('Right')
-  await receiver.arrived(3)
-  await first.close({ timeout: 0 })
-  const [row] = [...before.entries.values()]
-  expect(Object.keys(row?.entry.item ?? {})).toEqual(['id', 'items', 'text', 'byteLength'])
-
-  const count = receiver.received.length
-  healthy = true
-  const second = open(reread(before), 'a new secret')
-  expect((await second.idle()).delivered).toBe(1)
-  await second.close()
-  const after = receiver.received.slice(count)
-  expect(after.length).toBeGreaterThan(0)
-  for (const { path, body, headers } of after) {
-    const secret = path === '/own' ? 'of this URL' : 'a new secret'
-    expect(verifyRaw(secret, body, headers['x-signature'])._tag).toBe('Right')
-    expect(body).toEqual(receiver.received[0]?.body)
-  }
 })
