@@ -21,7 +21,7 @@ type Letter = DeadLetter<Item>
 type Store = LmdbOutbox<Item>
 
 /** Opens the outbox of a destination or of a client, whose records are only read and moved. A folder without one is left as it is. */
-const openStore = (path: string): { readonly store: Store; readonly isClient: boolean } => {
+const openStore = (path: string): Store => {
   const openAs = <A extends Item>({ kind = '', fromText }: ItemCodec<A>): Store =>
     lmdbOutbox<Item>({
       path,
@@ -34,10 +34,10 @@ const openStore = (path: string): { readonly store: Store; readonly isClient: bo
   }
   if (!isStoreIn(path)) throw new UsageError(`--outbox '${path}': this folder is not an outbox`)
   try {
-    return { store: openAs(payloadCodec), isClient: false }
+    return openAs(payloadCodec)
   } catch (error) {
     if (!(error instanceof OutboxError) || error.reason !== 'otherKind') throw error
-    return { store: openAs(messageCodec), isClient: true }
+    return openAs(messageCodec)
   }
 }
 
@@ -92,12 +92,9 @@ const lineOf = (letter: Letter, paint: Paint): string => {
 }
 
 /** Opens the outbox for as long as `use` takes. */
-const withStore = async (
-  path: string,
-  use: (store: Store, isClient: boolean) => Promise<number>,
-): Promise<number> => {
-  const { store, isClient } = openStore(path)
-  return use(store, isClient).finally(store.close)
+const withStore = async (path: string, use: (store: Store) => Promise<number>): Promise<number> => {
+  const store = openStore(path)
+  return use(store).finally(store.close)
 }
 
 /** `headrace dead ls` */
@@ -151,7 +148,7 @@ const change =
       throw new UsageError(
         'every dead letter would be deleted: name an ID, --reason, --status, --kind or --since, or give --all',
       )
-    return withStore(outbox, async (store, isClient) => {
+    return withStore(outbox, async (store) => {
       const isRedrive = action === 'redrive'
       let count = 0
       if (yes) count = await store.dead[action](matching(options, id))
@@ -164,10 +161,10 @@ const change =
       if (output === 'json') out.line(toJson({ t: action, done: yes, count, meant, unreadable: corrupt }))
       if (output === 'lines')
         out.line(meant === undefined ? was : `${meant} would be ${done}; do it with --yes`)
-      const sender = isClient
-        ? 'the client of this folder sends them when it is started again'
-        : `send them with: headrace send --outbox ${outbox} --to URL; or start the process that has this folder`
-      if (yes && isRedrive && output !== 'json' && count > 0) err.line(`headrace: ${sender}`)
+      if (yes && isRedrive && output !== 'json' && count > 0)
+        err.line(
+          `headrace: start the process that has this folder, or: headrace send --outbox ${outbox} --to URL`,
+        )
       return FINE
     })
   }

@@ -66,17 +66,14 @@ const faultOf = (name: string, body: string, n: number): Fault => {
 }
 
 const INTRODUCTION = `
-headrace delivers events as signed webhooks. Two receivers, both on this machine:
+62 lines come in, two of them wrong. Each event goes to two receivers on this machine; the first 2xx delivers it:
   flaky  answers 503 to four requests of ten
   slow   takes its time, and does not answer three requests of ten
-62 lines come in. Each event is sent to both; the first 2xx delivers it.
-If both fail, the event waits and is tried again. Two lines are wrong, and both receivers refuse one event.
+If both fail, the event waits and is tried again. Both refuse one event for good.
 `
 
 const NEXT = `
-Now with an event of your own. Start a receiver with
-  npx headrace listen 7412
-and in another terminal:
+Now with an event of your own. Start a receiver with npx headrace listen 7412, and in another terminal:
   echo '{"type":"track","userId":"u1","event":"Hello"}' | npx headrace send --to http://127.0.0.1:7412/hook`
 
 /** `headrace demo` */
@@ -116,7 +113,6 @@ export const demoCommand = async ({ output }: OptionsOf<'demo'>, terminal: Termi
   const told = {
     validate: `${String(accepted)} events; ${String(refused)} lines were refused, each with its fault`,
     sign: `${String(sent)} requests; the receivers verified ${String(verified)}`,
-    'fan out': 'each event to both, the first 2xx delivers it',
     retry: `${String(retried.length)} events failed at both at first, and were tried again`,
     'give up': `${String(rejected)} was answered 422 by both, which a retry cannot change`,
     account: `${String(delivered)} delivered + ${String(rejected)} refused for good = ${String(accepted)}`,

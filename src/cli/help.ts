@@ -17,11 +17,7 @@ export const TEXTS: Readonly<Record<string, string>> = {
 Start here:
   $ headrace demo             watch it work: nothing leaves this machine
   $ headrace listen 7412      a receiver to try things out with
-  $ headrace send events.ndjson --to http://127.0.0.1:7412/hook
-
-Or with a collector between, that many applications post to:
-  $ headrace collect --config collector.json
-  $ headrace batch events.ndjson --write-key-env WRITE_KEY`,
+  $ headrace send events.ndjson --to http://127.0.0.1:7412/hook`,
 
   send: `send events to one to five URLs
 
@@ -43,8 +39,6 @@ Examples:
   $ headrace send events.ndjson --secret-env WEBHOOK_SECRET \\
       --to https://a.example/hook --to https://b.example/hook
   $ tail -f app.log | headrace send --to http://127.0.0.1:7412/hook
-  $ headrace send events.ndjson --to https://a.example/hook --dead dead.ndjson
-  $ headrace send dead.ndjson --to https://a.example/hook
 
 With --outbox events wait in a folder. After a crash, or when the file has grown,
 run the same command again: it delivers what waits, and reads on. This delivers
@@ -66,8 +60,6 @@ stands alone. Output, --dead and Ctrl-C are as for 'send'.
 
 Examples:
   $ headrace batch events.ndjson --write-key-env WRITE_KEY
-  $ tail -f app.log | headrace batch --write-key-env WRITE_KEY \\
-      --endpoint https://collector.example/v1/batch --flush-at 100
 
 ${EXIT_CODES}`,
 
@@ -85,7 +77,6 @@ a crash. The first line on stdout is 'ready URL', then there is one for each eve
 that has ended at a destination. Ctrl-C is as for 'send'.
 
 Examples:
-  $ headrace collect --config collector.json
   $ headrace collect 8080 --host 0.0.0.0 --config collector.json --output json
 
 Exit codes: 0 all that was accepted was delivered; 2 wrong usage or file, or the
@@ -123,7 +114,6 @@ that is not authentic is answered 401. Ctrl-C ends it.
 Examples:
   $ headrace listen 7412 --secret-env WEBHOOK_SECRET
   $ headrace listen 7412 --fail 30% --delay 200ms
-  $ headrace listen 0 --once 10 --out received.ndjson
 
 Exit codes: 0 ended; 1 with --once: a request was not authentic, or fewer came;
 2 wrong usage, or the port is taken.`,

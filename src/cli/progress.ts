@@ -18,9 +18,7 @@ const redrawn = ({ draw }: Terminal, periodMs: number, text: () => string, clock
   }
 }
 
-const WIDTH = 24
-
-/** Draws what `read` answers, and a bar if the share of the input that was read is known. Answers how to remove it. */
+/** Draws what `read` answers, and the share of the input that has ended if its size is known. Answers how to remove it. */
 export const drawProgress = (
   terminal: Terminal,
   read: () => Summary,
@@ -31,7 +29,7 @@ export const drawProgress = (
     const counts = `${String(delivered)} delivered, ${String(waiting)} waiting, ${String(rejected + expired)} dead`
     if (share === undefined) return counts
     const ended = accepted === 0 ? 1 : (accepted - waiting) / accepted
-    return `[${'='.repeat(Math.round(share() * ended * WIDTH)).padEnd(WIDTH, '-')}] ${counts}`
+    return `${String(Math.floor(share() * ended * 100))} %: ${counts}`
   }
   return redrawn(terminal, 125, text, systemClock)
 }

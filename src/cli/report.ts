@@ -110,23 +110,18 @@ export const causesOf = (failure: Failure, url?: string): ReadonlyArray<Cause> =
 }
 
 /** How an event ended after `n` attempts; `url` is the one that took it. */
-export interface Ending {
-  readonly t: 'outcome'
-  readonly outcome: Lowercase<Outcome<unknown>['_tag']>
-  readonly n: number
-  readonly url?: string
-  readonly status?: number | undefined
-  readonly causes: ReadonlyArray<Cause>
-}
-
-export const endingOf = (outcome: Outcome<unknown>): Ending => {
+export const endingOf = (outcome: Outcome<unknown>) => {
   // The type of `toLowerCase` is any text.
-  const word = outcome._tag.toLowerCase() as Ending['outcome']
-  const head = { t: 'outcome', outcome: word, n: outcome.attempts } as const
-  if (outcome._tag === 'Delivered') {
-    const { sink: url, status } = outcome.receipt
-    return { ...head, url, status, causes: [] }
-  }
+  const word = outcome._tag.toLowerCase() as Lowercase<Outcome<unknown>['_tag']>
+  const receipt = outcome._tag === 'Delivered' ? outcome.receipt : undefined
+  const head = {
+    t: 'outcome',
+    outcome: word,
+    n: outcome.attempts,
+    url: receipt?.sink,
+    status: receipt?.status,
+  } as const
+  if (outcome._tag === 'Delivered') return { ...head, causes: [] }
   if (outcome._tag === 'Dropped') return { ...head, causes: [{ reason: outcome.reason }] }
   const failure = outcome._tag === 'Abandoned' ? outcome.lastFailure : outcome.failure
   return { ...head, causes: failure === undefined ? [] : causesOf(failure) }
@@ -209,7 +204,7 @@ const COLOURS: Readonly<Record<string, Style>> = {
 const wordOf = (word: string, paint: Paint): string => paint(COLOURS[word] ?? 'red', word.padEnd(10))
 
 /** The line of something that has ended; `what` names it. */
-export const endingLine = (ending: Ending, what: string, paint: Paint): string => {
+export const endingLine = (ending: ReturnType<typeof endingOf>, what: string, paint: Paint): string => {
   const { outcome, n, url, status, causes } = ending
   const why = causes.length === 0 ? 'never attempted' : showCauses(causes)
   const how = url === undefined ? why : `${url} ${String(status ?? '')}`.trimEnd()

@@ -61,7 +61,7 @@ it('lists, shows, counts first, puts back and deletes what is meant', async () =
   )
   const put = await dead(path, 'redrive', '--kind', 'track', '--yes')
   expect(put.stdout).toBe('1 dead letter was put back to wait\n')
-  expect(put.stderr).toContain(`send them with: headrace send --outbox ${path} --to URL`)
+  expect(put.stderr).toContain(`headrace send --outbox ${path} --to URL`)
   recover()
   const before = receiver.received.length
   expect((await headrace(['send', '--outbox', path, '--to', receiver.url])).code).toBe(0)
@@ -94,7 +94,7 @@ it('shows each dead message of a client, and the next client sends what was put 
     { call: { type: 'track', messageId: 'm1', event: 'Seen', properties: { a: 1 } } },
   ])
   const put = await dead(path, 'redrive', '--kind', 'track', '--yes')
-  expect(put.stderr).toBe('headrace: the client of this folder sends them when it is started again\n')
+  expect(put.stderr).toMatch(/^headrace: start the process that has this folder/)
 
   code = 200
   const again = open()

@@ -133,7 +133,7 @@ describe('a file that was read to its end', () => {
     expect((await headrace(['send', file, ...flags])).code).toBe(3)
     code = 200
     const { stderr } = await headrace(['dead', 'redrive', '--outbox', outbox, '--yes'])
-    expect(stderr).toContain(`send them with: headrace send --outbox ${outbox} --to URL`)
+    expect(stderr).toContain(`headrace send --outbox ${outbox} --to URL`)
     await headrace(['send', file, ...flags])
     expect(events()).toEqual(['a', 'b', 'c', 'b'])
     const idle = await headrace(['send', ...flags])
