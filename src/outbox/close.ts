@@ -1,4 +1,4 @@
-import { NEVER, Observable, filter, firstValueFrom, map, merge } from 'rxjs'
+import { NEVER, Observable, filter, firstValueFrom, map, takeUntil } from 'rxjs'
 import type { Clock } from '../core/clock.ts'
 import type { Totals } from '../core/totals.ts'
 import type { Relay } from './relay.ts'
@@ -18,12 +18,9 @@ export const until = (
   isReached: () => boolean,
 ): Promise<boolean> => {
   if (isReached()) return Promise.resolve(true)
-  const reached$ = changes$.pipe(
-    filter(isReached),
-    map(() => true),
-  )
-  const over$ = new Observable<boolean>((over) => clock.schedule(limit, () => over.next(false)))
-  return firstValueFrom(merge(reached$, limit === Infinity ? NEVER : over$), { defaultValue: false })
+  const over$ = new Observable<void>((over) => clock.schedule(limit, () => over.next()))
+  const reached$ = changes$.pipe(filter(isReached), takeUntil(limit === Infinity ? NEVER : over$))
+  return firstValueFrom(reached$.pipe(map(() => true)), { defaultValue: false })
 }
 
 /**

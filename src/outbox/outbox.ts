@@ -112,7 +112,10 @@ export interface Outbox<A> {
   readonly durable: boolean
   /** Adds items. One answer for each, in order: its entry, or `Full` if a bound is reached. */
   readonly enqueue: (items: ReadonlyArray<A>) => Awaitable<ReadonlyArray<Either<Full, Entry<A>>>>
-  /** Hands out entries that are due at `now`: first retries by due time, then new ones in the order of `enqueue`. */
+  /**
+   * Hands out entries that are due at `now`: first retries by due time, then new ones in the order of `enqueue`. After fewer than `count`
+   * the relay asks again when a delivery ends, an item comes, or a second later.
+   */
   readonly lease: (now: number, limits: LeaseLimits) => Awaitable<ReadonlyArray<Entry<A>>>
   /** Puts leased entries back, with their new progress, until `due` (milliseconds since 1970). */
   readonly nack: (list: ReadonlyArray<Nack<A>>) => Awaitable<void>
@@ -151,7 +154,6 @@ export interface Ack<out A> {
   readonly outcome: Outcome<A>
 }
 
-/** The members that every outbox has, for a check at run time. */
 const REQUIRED = ['enqueue', 'lease', 'nack', 'ack', 'takeRemaining', 'nextDue', 'stats', 'close'] as const
 
 /** Whether a value has the functions of an outbox. */

@@ -87,7 +87,6 @@ const correctDueTimes = ({ env, retries }: Store, now: number): void => {
   }
 }
 
-/** The entries and dead letters of a store. */
 export const storedEntries = <A>(
   store: Store,
   commits: Commits,

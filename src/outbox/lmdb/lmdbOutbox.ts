@@ -46,8 +46,7 @@ const encode = <A>(codec: ItemCodec<A>, item: A): Offer<A> => {
 
 const checkBookmark = ({ name, value }: Bookmark): void => {
   // Not every caller has types.
-  const given: ReadonlyArray<unknown> = [name, value]
-  if (name === '' || !given.every((each) => typeof each === 'string'))
+  if (name === '' || typeof name !== 'string' || typeof value !== 'string')
     throw new TypeError('a bookmark has a name and a value, which are strings, and a name is not empty')
 }
 
