@@ -18,6 +18,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
+import { systemClock } from './clock.ts'
 import type { Clock } from './clock.ts'
 import { hasFunctions, isRecord, kindOf } from './json.ts'
 import { ConfigError, UNKNOWN_OPTION } from './refusal.ts'
@@ -108,6 +109,14 @@ export const wholeNumber = (
     typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max
   return guarded(`${what} ${range}`, is, shown)
 }
+
+/** How many of something there may be: a whole number from 1, or Infinity. */
+export const limit = (unit: string): Option<number> =>
+  guarded(
+    `a whole number of ${unit} from 1, or Infinity`,
+    (value): value is number => value === Infinity || (Number.isSafeInteger(value) && Number(value) >= 1),
+    shown,
+  )
 
 /** Milliseconds for something that may take for ever: a number above 0, or Infinity for no limit. */
 export const timeLimit: Option<number> = guarded(
@@ -225,6 +234,9 @@ export const strict = <S extends Shape>(
     // Each key of the shape was decoded by its own option.
     return withRule(errors, decoded as Decoded<S>, context, rule)
   })
+
+/** The options of what takes a clock and nothing else. */
+export const clockOnly = strict({ clock: withDefault(clockOption, systemClock) })
 
 /** An array of `min` to `max` members. `what` says what they are: `entries with a url`. */
 export const list = <A>(

@@ -1,11 +1,23 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { Observable, Subject, takeUntil } from 'rxjs'
+import { isObservable, Observable, Subject, takeUntil } from 'rxjs'
 import type { ObservableNotification, Observer } from 'rxjs'
 import { systemClock } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
-import { kindOf } from '../core/json.ts'
-import { checkOptions, func } from '../core/options.ts'
+import { isRecord, kindOf } from '../core/json.ts'
+import {
+  checkOptions,
+  clockOption,
+  func,
+  guarded,
+  limit,
+  oneOf,
+  optional,
+  strict,
+  timeLimit,
+  withDefault,
+} from '../core/options.ts'
+import type { Decoded } from '../core/options.ts'
 import { assertEither } from '../core/outcome.ts'
 import type { EitherSource, Hint, ObservableEither } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
@@ -71,19 +83,30 @@ export interface Batch {
   ) => ObservableEither<L | TooLarge, BatchPayload<A, F>>
 }
 
-/** The limits with their defaults. `frameSize` has the bytes of a batch without members. */
-const limitsOf = (options: BatchLimits, frameSize: number) => {
-  const { maxCount = 20, maxBytes = 500_000, maxDelay = 5_000 } = options
-  if (!(maxCount >= 1 && (maxCount === Infinity || Number.isInteger(maxCount))))
-    throw new RangeError(`batch: maxCount must be a whole number from 1, got ${String(maxCount)}`)
-  if (!(maxBytes > frameSize))
-    throw new RangeError(
-      `batch: maxBytes must be more than the ${String(frameSize)} bytes of the frame, got ${String(maxBytes)}`,
-    )
-  if (!(maxDelay > 0)) throw new RangeError(`batch: maxDelay must be above 0 ms, got ${String(maxDelay)}`)
-  const { delayFrom = 'firstItem', clock = systemClock, newId = randomId, flush } = options
-  return { maxCount, maxBytes, maxDelay, delayFrom, clock, newId, flush }
+const limitShape = {
+  maxCount: withDefault(limit('members'), 20),
+  maxBytes: withDefault(limit('bytes'), 500_000),
+  maxDelay: withDefault(timeLimit, 5_000),
+  delayFrom: withDefault(oneOf('firstItem', 'lastFlush'), 'firstItem'),
+  flush: optional(guarded('an Observable', isObservable)),
+  clock: withDefault(clockOption, systemClock),
+  newId: withDefault(func<() => string>(), randomId),
+  abandoned: optional(func()),
+  sizeOf: optional(func()),
 }
+
+const isFrame = (value: unknown): value is Frame =>
+  isRecord(value) && typeof value['prefix'] === 'string' && typeof value['suffix'] === 'string'
+
+const payloadOptions = strict(
+  { ...limitShape, frame: withDefault(guarded('a frame, { prefix, suffix }', isFrame), jsonArrayFrame) },
+  ({ maxBytes, frame }) => {
+    const bytes = frameBytes(frame)
+    if (maxBytes > bytes) return []
+    const message = `must be more than the ${String(bytes)} bytes of the frame, not ${String(maxBytes)}`
+    return [{ path: 'maxBytes', message }]
+  },
+)
 
 /** A batch that still takes members. */
 interface Open<M, A> {
@@ -118,7 +141,7 @@ const emit = <T>(observer: Observer<T>, notification: ObservableNotification<T>)
 
 const gather = <L, V, M, A, B, R>(
   source: ObservableEither<L, V>,
-  limits: ReturnType<typeof limitsOf>,
+  limits: Decoded<typeof limitShape>,
   form: Form<V, M, A, B, R>,
 ): ObservableEither<L | R, B> => {
   const { clock, delayFrom, flush, maxBytes, maxCount, maxDelay, newId } = limits
@@ -252,7 +275,7 @@ const ofPayloads = <F extends Frame>(
   // Without a frame F is FixedFrame, its default.
   const frame = options.frame ?? (jsonArrayFrame as Frame as F)
   const frameSize = frameBytes(frame)
-  const limits = limitsOf(options, frameSize)
+  const limits = checkOptions('options of batch', payloadOptions, options)
   const { abandoned = publishAsClosed(limits.clock) } = options
   return <L, A>(source: ObservableEither<L, Payload<A>>) =>
     gather<L, Payload<A>, EventPayload<A>, A, BatchPayload<A, F>, TooLarge>(source, limits, {
@@ -275,9 +298,8 @@ const ofPayloads = <F extends Frame>(
 const ofItems = <A>(
   options: ItemBatchOptions<A>,
 ): (<L>(source: ObservableEither<L, A>) => ObservableEither<L | Refusal | Threw, ItemBatch<A>>) => {
-  const limits = limitsOf(options, 0)
-  const { abandoned = publishAsClosed(limits.clock) } = options
-  const sizeOf = checkOptions('sizeOf of batch', func<(item: A) => number>(), options.sizeOf)
+  const limits = checkOptions('options of batch', strict(limitShape), options)
+  const { sizeOf, abandoned = publishAsClosed(limits.clock) } = options
   const form: Form<A, A, A, ItemBatch<A>, Refusal | Threw> = {
     frameSize: 0,
     comma: 0,
@@ -311,7 +333,7 @@ const ofItems = <A>(
  * your own. A `sizeOf` that throws or answers no size costs its item only.
  *
  * @function
- * @throws RangeError for limits of 0, below 0, or NaN.
+ * @throws ConfigError if an option is wrong or unknown.
  *
  * @example
  * import { batch, bodyOf } from 'headrace'

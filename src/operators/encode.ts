@@ -2,6 +2,7 @@ import { left } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { map } from 'rxjs'
 import { isRecord, kindOf } from '../core/json.ts'
+import { checkOptions, func, optional, strict, text, wholeNumber, withDefault } from '../core/options.ts'
 import { assertEither } from '../core/outcome.ts'
 import type { EitherSource, ObservableEither } from '../core/outcome.ts'
 import { invalid } from '../core/refusal.ts'
@@ -49,6 +50,13 @@ const messageIdOf = (item: unknown): string =>
 /** Visible ASCII: anything else would fail in each request. */
 const CONTENT_TYPE = /^[\x21-\x7e]+\/[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/
 
+const encodeOptions = strict({
+  limit: withDefault(wholeNumber('bytes', 1), bodyBytes),
+  idOf: optional(func()),
+  toBytes: optional(func()),
+  contentType: optional(text),
+})
+
 type Write<A> = <B extends A>(id: string, item: B, limit: number) => Either<Refusal, EventPayload<B>>
 
 /** How items are written, and the name of the function that writes them. */
@@ -83,7 +91,7 @@ const writerOf = <A>(given: BodyWriter<A>): readonly [string, Write<A>] => {
  *     out:  R(pa) L(x)  L(TooLarge)
  *
  * @function
- * @throws TypeError for what is neither a function nor a format.
+ * @throws TypeError for what is neither a function nor a format; ConfigError for an option that is wrong or unknown.
  *
  * @example
  * import { encode, Event, toWebhookBody, validate } from 'headrace'
@@ -97,8 +105,9 @@ const writerOf = <A>(given: BodyWriter<A>): readonly [string, Write<A>] => {
  */
 export const encode: Encode = <A>(writer: BodyWriter<A>, options: EncodeOptions<A> = {}) => {
   const [name, write] = writerOf(writer)
-  const { limit = bodyBytes, idOf = messageIdOf } =
-    typeof writer === 'function' ? options : { ...options, ...writer }
+  const given = typeof writer === 'function' ? options : { ...options, ...writer }
+  const { limit } = checkOptions('options of encode', encodeOptions, given)
+  const { idOf = messageIdOf } = given
   const encodeOne = <B extends A>(item: B): Either<Refusal, EventPayload<B>> => {
     try {
       return write(idOf(item), item, limit)

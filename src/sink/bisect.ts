@@ -3,6 +3,7 @@ import { steady, systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import { isFinal, isRetryable, messageOf, partlyFailed, retryable, wasStarted } from '../core/failure.ts'
 import type { Failure, PartlyFailed, Verdict } from '../core/failure.ts'
+import { checkOptions, clockOption, list, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { frameBytes } from '../event/payload.ts'
 import type { BatchPayload } from '../event/payload.ts'
 import { makeLayer, nothingToCancel } from './layer.ts'
@@ -14,6 +15,11 @@ export interface BisectionOptions {
   readonly only?: ReadonlyArray<number>
   readonly clock?: Clock
 }
+
+const bisectionOptions = strict({
+  only: withDefault(list('statuses', 0, Infinity, wholeNumber('', 100, 599)), [400, 413]),
+  clock: withDefault(clockOption, systemClock),
+})
 
 const TOO_LATE = retryable('late', { detail: 'the deadline came before the request could start' })
 const LATE: Verdict = left(TOO_LATE)
@@ -94,8 +100,9 @@ const afterRefusal = (failure: Failure, status: number): Failure => {
 export const withBisection = (
   options: BisectionOptions = {},
 ): (<A>(sink: Sink<BatchPayload<A>>) => Sink<BatchPayload<A>>) => {
-  const only = new Set(options.only ?? [400, 413])
-  const now = steady(options.clock ?? systemClock)
+  const { only: statuses, clock } = checkOptions('options of withBisection', bisectionOptions, options)
+  const only = new Set(statuses)
+  const now = steady(clock)
 
   return <A>(sink: Sink<BatchPayload<A>>) =>
     makeLayer<BatchPayload<A>>(sink, (subscribe) => (batch, attempt, observer) => {

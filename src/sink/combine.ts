@@ -10,6 +10,7 @@ import { steady, systemClock } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { allFailed, earliestRetry, messageOf, notAll, retryable } from '../core/failure.ts'
 import type { Failure, Verdict } from '../core/failure.ts'
+import { checkOptions, clockOption, optional, strict, text, withDefault } from '../core/options.ts'
 import { assertSink, makeSink, subscribeTo } from './layer.ts'
 import type { Attempt, Sink } from './sink.ts'
 
@@ -19,6 +20,8 @@ export interface CombinationOptions {
   readonly name?: string
   readonly clock?: Clock
 }
+
+const combinationOptions = strict({ name: optional(text), clock: withDefault(clockOption, systemClock) })
 
 type Answers = ReadonlyArray<Verdict | undefined>
 
@@ -76,9 +79,11 @@ const closeAll = async <A>(sinks: ReadonlyArray<Sink<A>>, within: number): Promi
 }
 
 const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: CombinationOptions): Sink<A> => {
-  const names = namesOf(rules.called, sinks)
-  const name = options.name ?? names.join(rules.separator)
-  const now = steady(options.clock ?? systemClock)
+  const { called, separator } = rules
+  const names = namesOf(called, sinks)
+  const { clock, ...given } = checkOptions(`options of ${called}`, combinationOptions, options)
+  const name = given.name ?? names.join(separator)
+  const now = steady(clock)
   const children = sinks.map(subscribeTo)
   const everyone = names.map((_, at) => at)
   /** Given again if all fail as they did before: thousands of items that wait for the same failure share one verdict. */

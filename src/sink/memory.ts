@@ -1,7 +1,7 @@
 /** `headrace/sinks/memory`: a sink that holds what it is given. @module */
 import { left, right } from 'fp-ts/lib/Either.js'
 import { refused } from '../core/failure.ts'
-import { checkOptions, wholeNumber } from '../core/options.ts'
+import { checkOptions, strict, text, wholeNumber, withDefault } from '../core/options.ts'
 import { answer, makeSink } from './layer.ts'
 import type { Sink } from './sink.ts'
 
@@ -12,6 +12,11 @@ export interface MemoryOptions {
   /** The most items it holds; those beyond are refused, with reason `full`. Default 100,000. */
   readonly limit?: number
 }
+
+const memoryOptions = strict({
+  name: withDefault(text, 'memory'),
+  limit: withDefault(wholeNumber('items', 1), 100_000),
+})
 
 /** A sink that holds what it is given. */
 export interface MemorySink<A> extends Sink<A> {
@@ -32,8 +37,7 @@ export interface MemorySink<A> extends Sink<A> {
  * console.log(sink.items()) // => [ 'a' ]
  */
 export const memory = <A>(options: MemoryOptions = {}): MemorySink<A> => {
-  const { name = 'memory', limit = 100_000 } = options
-  checkOptions('limit of a memory sink', wholeNumber('items', 1), limit)
+  const { name, limit } = checkOptions('options of memory', memoryOptions, options)
   const items: A[] = []
   const delivered = right({ sink: name })
   const full = left(refused('full', { detail: `it holds ${String(limit)} items at most` }))

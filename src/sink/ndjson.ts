@@ -6,6 +6,7 @@ import { systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import { refused, retryable } from '../core/failure.ts'
 import type { Failure, Refused } from '../core/failure.ts'
+import { checkOptions, clockOption, func, optional, strict, text, withDefault } from '../core/options.ts'
 import { makeSink, nothingToCancel } from './layer.ts'
 import type { Sink } from './sink.ts'
 
@@ -115,6 +116,12 @@ export interface NdjsonOptions<A> {
   readonly clock?: Clock
 }
 
+const ndjsonOptions = strict({
+  name: optional(text),
+  format: optional(func()),
+  clock: withDefault(clockOption, systemClock),
+})
+
 const badFormat = (detail: string): E.Either<Refused, string> => E.left(refused('format', { detail }))
 
 /** The line of an item. An error of `format` may quote the item, so only its kind is reported. */
@@ -149,11 +156,9 @@ const streamIsClosed = refused('closed', { detail: 'the stream is closed' })
  * sink.deliver({ id: 'e1' }, onlyAttempt).subscribe() // {"id":"e1"}
  */
 export const ndjson = <A>(target: Writable | string, options: NdjsonOptions<A> = {}): Sink<A> => {
-  const {
-    name = typeof target === 'string' ? target : 'ndjson',
-    format = (item: A) => JSON.stringify(item),
-    clock = systemClock,
-  } = options
+  const { clock, ...given } = checkOptions('options of ndjson', ndjsonOptions, options)
+  const name = given.name ?? (typeof target === 'string' ? target : 'ndjson')
+  const { format = (item: A) => JSON.stringify(item) } = options
   const output = typeof target === 'string' ? lineFile(target) : lineStream(target)
   const written = E.right({ sink: name })
 

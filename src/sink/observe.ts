@@ -1,5 +1,6 @@
-import { steady, systemClock } from '../core/clock.ts'
+import { steady } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
+import { checkOptions, clockOnly } from '../core/options.ts'
 import { callSafely } from '../log/listeners.ts'
 import type { LogEvent, Listener } from '../log/logEvent.ts'
 import { makeLayer } from './layer.ts'
@@ -29,7 +30,7 @@ export interface ObserverOptions {
  * )(sink('mine', async () => 'done'))
  */
 export const withObserver = (onEvent: Listener, options: ObserverOptions = {}): Layer => {
-  const { clock = systemClock } = options
+  const { clock } = checkOptions('options of withObserver', clockOnly, options)
   const now = steady(clock)
   const report = (event: LogEvent): void => callSafely(onEvent, event, onThrown)
 

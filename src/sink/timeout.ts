@@ -1,12 +1,11 @@
 import { left } from 'fp-ts/lib/Either.js'
 import type { Observer } from 'rxjs'
-import { systemClock } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { linkedList } from '../core/linkedList.ts'
 import type { Link } from '../core/linkedList.ts'
-import { checkOptions, guarded } from '../core/options.ts'
+import { checkOptions, clockOnly, guarded } from '../core/options.ts'
 import { makeLayer, WithNext } from './layer.ts'
 import type { Layer } from './sink.ts'
 
@@ -39,7 +38,7 @@ const duration = guarded(
  */
 export const withTimeout = (timeout: number, options: { readonly clock?: Clock } = {}): Layer => {
   checkOptions('timeout of withTimeout', duration, timeout)
-  const clock = options.clock ?? systemClock
+  const { clock } = checkOptions('options of withTimeout', clockOnly, options)
   const timedOut: Verdict = left(retryable('timeout', { detail: `no verdict within ${String(timeout)} ms` }))
 
   // All have the same time to run, so the oldest is due first: one timer, set for the oldest, is exact.

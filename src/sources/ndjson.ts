@@ -3,7 +3,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { Buffer, isUtf8 } from 'node:buffer'
 import { jsonFault } from '../core/json.ts'
-import { checkOptions, wholeNumber } from '../core/options.ts'
+import { checkOptions, strict, wholeNumber, withDefault } from '../core/options.ts'
 
 /** A line that holds a value. */
 export interface Line {
@@ -31,6 +31,8 @@ export interface NdjsonOptions {
   /** The longest line, in bytes without its line break. A longer one is skipped and not kept in memory. Default 1,048,576. */
   readonly maxLineBytes?: number
 }
+
+const ndjsonOptions = strict({ maxLineBytes: withDefault(wholeNumber('bytes', 1), 1_048_576) })
 
 type Result = Either<BadLine, Line>
 
@@ -145,6 +147,6 @@ export const ndjson = (
   readable: AsyncIterable<Uint8Array | string>,
   options: NdjsonOptions = {},
 ): AsyncIterable<Either<BadLine, Line>> => {
-  const { maxLineBytes = 1_048_576 } = options
-  return read(readable, checkOptions('maxLineBytes of ndjson', wholeNumber('bytes', 1), maxLineBytes))
+  const { maxLineBytes } = checkOptions('options of ndjson', ndjsonOptions, options)
+  return read(readable, maxLineBytes)
 }

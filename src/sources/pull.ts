@@ -4,7 +4,15 @@ import type { OperatorFunction } from 'rxjs'
 import { nextTurn, systemClock } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
-import { checkOptions, wholeNumber } from '../core/options.ts'
+import {
+  checkOptions,
+  clockOption,
+  func,
+  optional,
+  strict,
+  wholeNumber,
+  withDefault,
+} from '../core/options.ts'
 import { abandoned, isOutcome } from '../core/outcome.ts'
 import { isRefusal } from '../core/refusal.ts'
 import { isBatch } from '../event/payload.ts'
@@ -27,6 +35,13 @@ export interface PullOptions<R> {
   readonly onEvent?: Listener
   readonly clock?: Clock
 }
+
+const pullOptions = strict({
+  window: withDefault(wholeNumber('items', 1), 1_000),
+  creditOf: optional(func()),
+  onEvent: optional(func<Listener>()),
+  clock: withDefault(clockOption, systemClock),
+})
 
 /** Items between two turns of the event loop, at most: a source that never waits would block all I/O. */
 const ITEMS_PER_TURN = 256
@@ -65,7 +80,7 @@ const iteratorOf = <T>(iterable: AsyncIterable<T> | Iterable<T>): AsyncIterator<
  * and only then the result completes, or fails with the source's error. Unsubscribing, or a pipeline that ends early, calls the source's
  * `return`.
  *
- * @throws ConfigError if the window is not a whole number of at least 1.
+ * @throws ConfigError if an option is wrong or unknown.
  *
  * @example
  * import { pull } from 'headrace'
@@ -79,9 +94,8 @@ export const pull = <T, R>(
   pipeline: OperatorFunction<T, R>,
   options: PullOptions<R> = {},
 ): Observable<R> => {
-  const { window = 1_000, onEvent, clock = systemClock } = options
+  const { window, onEvent, clock } = checkOptions('options of pull', pullOptions, options)
   const { creditOf = (output: R): number => countOf(subjectOf(output)) } = options
-  checkOptions('window of pull', wholeNumber('items', 1), window)
 
   return new Observable<R>((subscriber) => {
     const iterator = iteratorOf(iterable)

@@ -200,8 +200,9 @@ const play = (make: BatchUnderTest, { settings, commands }: World): Trace => {
   let ids = 0
 
   const told = (): Told => ({ at: clock.monotonic(), during })
+  const { comma: _, ...limits } = settings
   const options: BatchOptions = {
-    ...settings,
+    ...limits,
     flush,
     clock,
     newId: () => `b${String(ids++)}`,

@@ -11,6 +11,23 @@ import { deliver } from '../../src/operators/deliver.ts'
 import { encode } from '../../src/operators/encode.ts'
 import { enrich, filterRight, lift, mapRight, tapRight } from '../../src/operators/rightSide.ts'
 import { sign } from '../../src/operators/sign.ts'
+import { createClient } from '../../src/client/createClient.ts'
+import { createCollector } from '../../src/collector/createCollector.ts'
+import { webhookDestination } from '../../src/destination/createDestination.ts'
+import { withRetry } from '../../src/outbox/withRetry.ts'
+import { exponential } from '../../src/policy/retryPolicy.ts'
+import { withBisection } from '../../src/sink/bisect.ts'
+import { withCircuitBreaker } from '../../src/sink/circuitBreaker.ts'
+import { withConcurrency } from '../../src/sink/concurrency.ts'
+import { withDedupe } from '../../src/sink/dedupe.ts'
+import { ndjson } from '../../src/sink/ndjson.ts'
+import { withObserver } from '../../src/sink/observe.ts'
+import { withRateLimit } from '../../src/sink/rateLimit.ts'
+import { withRetryAfterGate } from '../../src/sink/retryAfterGate.ts'
+import { route } from '../../src/sink/route.ts'
+import { ndjson as linesOf } from '../../src/sources/ndjson.ts'
+import { pull } from '../../src/sources/pull.ts'
+import { push } from '../../src/sources/push.ts'
 import { validate } from '../../src/operators/validate.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
@@ -94,7 +111,48 @@ test('batch wants payloads', async () =>
   expect(await errorOf(of(right({ a: 1 } as never)).pipe(batch()))).toMatch(/put encode\(\) before it/))
 
 test('batch wants a function for sizeOf', () =>
-  expect(() => untyped(batch)({ sizeOf: 5 })).toThrow(/sizeOf of batch.* must be a function/))
+  expect(() => untyped(batch)({ sizeOf: 5 })).toThrow(/options of batch: sizeOf must be a function/))
+
+describe('an unknown option is a fault in every function that takes options', () => {
+  const nonsense = { nonsense: 1 }
+  const some = sink('some', async () => 1)
+  const url = 'http://127.0.0.1:9/hook'
+  test.each<readonly [string, () => unknown]>([
+    ['batch', () => untyped(batch)(nonsense)],
+    ['batch with sizeOf', () => untyped(batch)({ sizeOf: () => 1, ...nonsense })],
+    ['encode', () => untyped(encode)(String, nonsense)],
+    ['encode with a format', () => untyped(encode)({ toBytes: String, contentType: 'a/b', ...nonsense })],
+    ['enrich', () => untyped(enrich)(async () => 1, nonsense)],
+    ['deliver', () => untyped(deliver)(some, nonsense)],
+    ['memoryOutbox', () => untyped(memoryOutbox)(nonsense)],
+    ['pull', () => untyped(pull)([], lift(), nonsense)],
+    ['push', () => untyped(push)(nonsense)],
+    ['ndjson as a source', () => untyped(linesOf)([], nonsense)],
+    ['ndjson as a sink', () => untyped(ndjson)('file', nonsense)],
+    ['memory', () => untyped(memory)(nonsense)],
+    ['sink', () => untyped(sink)('some', async () => 1, nonsense)],
+    ['firstSuccess', () => untyped(firstSuccess)([some], nonsense)],
+    ['route', () => untyped(route)({ keyOf: String, open: () => some, ...nonsense })],
+    ['withBisection', () => untyped(withBisection)(nonsense)],
+    ['withCircuitBreaker', () => untyped(withCircuitBreaker)(nonsense)],
+    ['withConcurrency', () => untyped(withConcurrency)({ concurrency: 1, ...nonsense })],
+    ['withDedupe', () => untyped(withDedupe)({ keyOf: String, window: 1, ...nonsense })],
+    ['withObserver', () => untyped(withObserver)(() => 1, nonsense)],
+    ['withRateLimit', () => untyped(withRateLimit)({ perSecond: 1, ...nonsense })],
+    ['withRetry', () => untyped(withRetry)(nonsense)],
+    ['withRetryAfterGate', () => untyped(withRetryAfterGate)(nonsense)],
+    ['withTimeout', () => untyped(withTimeout)(1, nonsense)],
+    ['exponential', () => untyped(exponential)(nonsense)],
+    ['webhook', () => untyped(webhook)({ url, ...nonsense })],
+    [
+      'webhookDestination, its settings',
+      () => untyped(webhookDestination)({ webhooks: [{ url }], ...nonsense }),
+    ],
+    ['webhookDestination', () => untyped(webhookDestination)({ webhooks: [{ url }] }, nonsense)],
+    ['createClient', () => untyped(createClient)('key', nonsense)],
+    ['createCollector', () => untyped(createCollector)(nonsense)],
+  ])('%s', (_, make) => expect(make).toThrow(/unknown option "nonsense"/))
+})
 
 describe('combinators', () => {
   test.each([
