@@ -4,10 +4,18 @@ import { steady, systemClock, systemRandom } from '../core/clock.ts'
 import type { Clock, Random } from '../core/clock.ts'
 import { expired, messageOf, retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
-import { checkOptions, wholeNumber } from '../core/options.ts'
+import {
+  checkOptions,
+  clockOption,
+  func,
+  optional,
+  strict,
+  wholeNumber,
+  withDefault,
+} from '../core/options.ts'
 import { callSafely } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
-import { deadlineOf } from '../policy/retryPolicy.ts'
+import { deadlineOf, retryOption } from '../policy/retryPolicy.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
 import { makeSink, nothingToCancel, subscribeTo } from '../sink/layer.ts'
 import type { Attempt, Layer, Sink } from '../sink/sink.ts'
@@ -26,6 +34,13 @@ export interface RetryOptions {
   readonly onEvent?: Listener
 }
 
+const optionsOf = strict({
+  clock: withDefault(clockOption, systemClock),
+  random: withDefault(func<Random>(), systemRandom),
+  maxCount: withDefault(wholeNumber('items', 1), 100_000),
+  onEvent: optional(func<Listener>()),
+})
+
 /** Thrown by an attempt that is to be repeated. */
 class Wait extends Error {
   readonly delay: number
@@ -40,7 +55,7 @@ class Wait extends Error {
  * not both around one sink: attempts would multiply. Cancelling a delivery cancels its wait. After `close` what is in flight or
  * waits fails as retryable, `closed`, and so does whatever comes later.
  *
- * @throws ConfigError when `maxCount` is not a whole number from 1.
+ * @throws ConfigError if the policy or an option is wrong.
  *
  * @example
  * import { exponential, both, limitRetries, onlyAttempt, retryable, withRetry, sink } from 'headrace'
@@ -54,8 +69,8 @@ class Wait extends Error {
  * })
  */
 export const withRetry = (policy: RetryPolicy, options: RetryOptions = {}): Layer => {
-  const { clock = systemClock, random = systemRandom, maxCount = 100_000, onEvent } = options
-  checkOptions('maxCount of withRetry', wholeNumber('items', 1), maxCount)
+  checkOptions('policy of withRetry', retryOption, policy)
+  const { clock, random, maxCount, onEvent } = checkOptions('options of withRetry', optionsOf, options)
   const now = steady(clock)
   const window = deadlineOf(policy)
   const log: Listener = (event) => {

@@ -15,7 +15,7 @@ import { createClient } from '../../src/client/createClient.ts'
 import { createCollector } from '../../src/collector/createCollector.ts'
 import { webhookDestination } from '../../src/destination/createDestination.ts'
 import { withRetry } from '../../src/outbox/withRetry.ts'
-import { exponential } from '../../src/policy/retryPolicy.ts'
+import { exponential, standard } from '../../src/policy/retryPolicy.ts'
 import { withBisection } from '../../src/sink/bisect.ts'
 import { withCircuitBreaker } from '../../src/sink/circuitBreaker.ts'
 import { withConcurrency } from '../../src/sink/concurrency.ts'
@@ -139,7 +139,7 @@ describe('an unknown option is a fault in every function that takes options', ()
     ['withDedupe', () => untyped(withDedupe)({ keyOf: String, window: 1, ...nonsense })],
     ['withObserver', () => untyped(withObserver)(() => 1, nonsense)],
     ['withRateLimit', () => untyped(withRateLimit)({ perSecond: 1, ...nonsense })],
-    ['withRetry', () => untyped(withRetry)(nonsense)],
+    ['withRetry', () => untyped(withRetry)(standard, nonsense)],
     ['withRetryAfterGate', () => untyped(withRetryAfterGate)(nonsense)],
     ['withTimeout', () => untyped(withTimeout)(1, nonsense)],
     ['exponential', () => untyped(exponential)(nonsense)],
