@@ -53,7 +53,7 @@ export const traitNamesOf = (
     const path = `[${String(index)}]`
     // Callers without types may pass anything.
     const trait = typeof (name as unknown) === 'string' ? traitNameOf(name) : undefined
-    const first = trait === undefined ? undefined : traits.get(trait)
+    const first = traits.get(trait ?? '')
     if (trait === undefined) faults.push({ path, message: NAMELESS })
     else if (first === undefined) traits.set(trait, index)
     else faults.push({ path, message: `becomes the same trait as [${String(first)}]: rename one of them` })

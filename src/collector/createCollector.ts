@@ -1,6 +1,4 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { concatAll, struct } from 'fp-ts/lib/Monoid.js'
-import { MonoidSum } from 'fp-ts/lib/number.js'
 import { steady } from '../core/clock.ts'
 import { decodeOptions } from '../core/options.ts'
 import { ConfigError, disabled, invalid } from '../core/refusal.ts'
@@ -97,10 +95,6 @@ const openTargets = (
   return opened
 }
 
-const sumOfSources = concatAll<SourceStats>(
-  struct({ received: MonoidSum, accepted: MonoidSum, refused: MonoidSum }),
-)
-
 /**
  * The receiving side: senders post events of a source in the public tracking convention, and each event goes to the
  * destinations that are connected to its source and allowed by its integrations. Mount it on a server of yours.
@@ -156,7 +150,6 @@ export const createCollector = (
     answers.set(status, (answers.get(status) ?? 0) + 1)
   }
   const ingesting = ingester(options, isClosing, (event) => onEvent({ ...event, at: now() }))
-  const { ingest, deleteUser, counts } = ingesting
 
   const limits = bodyLimits(clock, options.uploadTimeout, maxBatch, maxUploading)
   const owners = sources.map((source, at) => [settings.sources[at]?.writeKey ?? '', source] as const)
@@ -173,9 +166,8 @@ export const createCollector = (
     targets.find((target) => target.name === name)?.destination
 
   const toggle = (name: string, how: 'enable' | 'disable'): boolean => {
-    const destination = destinationOf(name)
-    destination?.[how]()
-    return destination !== undefined
+    destinationOf(name)?.[how]()
+    return destinationOf(name) !== undefined
   }
 
   const shutDown = async (...given: Parameters<Collector['close']>): Promise<CollectorClosing> => {
@@ -195,13 +187,17 @@ export const createCollector = (
   }
 
   const stats = (): CollectorStats => {
-    const bySource = sources.map(({ id, received, accepted }): [string, SourceStats] => [
-      id,
-      { received, accepted, refused: received - accepted },
-    ])
+    const sum = { received: 0, accepted: 0, refused: 0 }
+    const bySource = sources.map(({ id, received, accepted }): [string, SourceStats] => {
+      const refused = received - accepted
+      sum.received += received
+      sum.accepted += accepted
+      sum.refused += refused
+      return [id, { received, accepted, refused }]
+    })
     return {
-      ...sumOfSources(bySource.map(([, each]) => each)),
-      ...counts(),
+      ...sum,
+      ...ingesting.counts(),
       answers: Object.fromEntries(answers),
       sources: Object.fromEntries(bySource),
       destinations: Object.fromEntries(targets.map(({ name, destination }) => [name, destination.stats()])),
@@ -216,7 +212,7 @@ export const createCollector = (
       if (source === undefined)
         return left(invalid(message, [{ path: '', message: 'there is no source with this id' }]))
       if (!source.enabled) return left(disabled(message))
-      const { refused, id: messageId = '' } = await ingest(source, single(message))
+      const { refused, id: messageId = '' } = await ingesting.ingest(source, single(message))
       return refused[0] === undefined ? right({ id: messageId }) : left(refused[0].refusal)
     },
     requestDeletion: async (userId, given) => {
@@ -227,7 +223,7 @@ export const createCollector = (
           : [{ path: `sources[${String(at)}]`, message: 'is not the id of a source' }],
       )
       if (faults.length > 0) return left(invalid(userId, faults))
-      return deleteUser(
+      return ingesting.deleteUser(
         sources.filter(({ id }) => ids.includes(id)),
         { userId },
       )

@@ -52,17 +52,8 @@ const VALUE = /^([\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?)?$/
 
 /** These belong to the request itself. */
 const RESERVED: ReadonlySet<string> = new Set([
-  'connection',
-  'content-encoding',
-  'content-length',
-  'content-type',
-  'expect',
-  'host',
-  'keep-alive',
-  'transfer-encoding',
-  'upgrade',
-  'user-agent',
-  'x-signature',
+  ...['connection', 'content-encoding', 'content-length', 'content-type', 'expect', 'host', 'keep-alive'],
+  ...['transfer-encoding', 'upgrade', 'user-agent', 'x-signature'],
 ])
 
 /** What is wrong with a header name. `taken` has names that cannot be set either. */

@@ -42,9 +42,6 @@ const posting = (change: (body: Batch) => object): CreateCollector =>
     },
   }))
 
-const eachMessage = (change: (message: Record<string, unknown>) => object): CreateCollector =>
-  posting((body) => ({ ...body, batch: body.batch.map((each) => (each === null ? null : change(each))) }))
-
 const switches = (message: Record<string, unknown>): Record<string, unknown> => ({
   ...(message['integrations'] as Record<string, unknown> | undefined),
 })
@@ -66,23 +63,14 @@ const mutants: Readonly<Record<string, CreateCollector>> = {
       each === null ? null : { ...each, integrations: { ...switches(each), ...switches(body) } },
     ),
   })),
-  'does not know All': eachMessage((message) => {
-    const { All: _, ...integrations } = switches(message)
-    return { ...message, integrations }
-  }),
   'cannot be switched off': changed(() => ({ disable: () => true })),
   'connects every destination to every source': withDestinations(() => ({ sources: ['web', 'app'] })),
   'takes from sources that are off': withSettings(({ sources }) => ({
     sources: sources.map((each) => ({ ...each, enabled: true })),
   })),
   'refuses in place of burying': withOptions(() => ({ whenFull: 'refuse' })),
-  'takes what is too large': withOptions(() => ({ maxMessage: 32_768 })),
   'tells of each outcome twice': changed(({ outcomes$ }) => ({
     outcomes$: outcomes$.pipe(concatMap((each) => of(each, each))),
-  })),
-  'loses the last message of a batch': posting((body) => ({
-    ...body,
-    batch: body.batch.length > 1 ? body.batch.slice(0, -1) : body.batch,
   })),
   'says ok to everything': answering((body) => ({
     ...body,

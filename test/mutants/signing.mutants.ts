@@ -46,11 +46,6 @@ const mutants: ReadonlyArray<{
 }> = [
   { name: 'accepts upper case', law: 'S7', signing: asText((signature) => signature.toLowerCase()) },
   {
-    name: 'compares a prefix',
-    law: 'S7',
-    signing: by((secret, body, signature) => signature !== '' && hmac(secret, body).startsWith(signature)),
-  },
-  {
     name: 'compares only the first digits',
     law: 'S2',
     signing: by((secret, body, signature) => hmac(secret, body).slice(0, 16) === signature.slice(0, 16)),
@@ -90,19 +85,9 @@ const mutants: ReadonlyArray<{
     signing: { ...real, sign: (secret, body) => sign(secret.trim(), body) },
   },
   {
-    name: 'normalises the secret',
-    law: 'S1',
-    signing: { ...real, sign: (secret, body) => sign(secret.normalize('NFD'), body) },
-  },
-  {
     name: 'answers in upper case',
     law: 'S3',
     signing: { ...real, sign: (secret, body) => sign(secret, body).toUpperCase() },
-  },
-  {
-    name: 'uses another hash',
-    law: 'S3',
-    signing: { ...real, sign: (secret, body) => createHmac('sha256', secret).update(body).digest('hex') },
   },
   {
     name: 'takes text as latin-1',
@@ -140,14 +125,6 @@ const mutants: ReadonlyArray<{
           : verifyRaw(secrets, JSON.stringify(body, keys), signature)
       },
     },
-  },
-  {
-    name: 'throws at what is no text',
-    law: 'S7',
-    signing: by((secret, body, signature) => {
-      if (signature.length !== 40) throw new RangeError('Input buffers must have the same byte length')
-      return hmac(secret, body) === signature
-    }),
   },
 ]
 
