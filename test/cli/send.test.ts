@@ -218,6 +218,8 @@ test.each<[what: string, args: ReadonlyArray<string>, sentence: string | RegExp]
     [...to, '--secret-env', 'NOPE'],
     /^--secret-env names a variable of the environment that is not set: set it with/,
   ],
+  ['no folder', [...to, '--outbox', '/dev/null/outbox'], /^the folder \/dev\/null\/outbox /],
+  ['--from-start alone', [...to, '--from-start'], /^--from-start needs --outbox: /],
   ['a missing file', ['/nowhere/events', ...to], /^'\/nowhere\/events' cannot be read: no such file/],
   ['a folder', ['/', ...to], "'/' is a folder: give a file of events, one JSON object a line"],
   [

@@ -48,18 +48,6 @@ describe('send --outbox', () => {
     expect(linesOf(second.stdout).filter((line) => line.startsWith('delivered  earlier'))).toHaveLength(2)
     expect(second.code).toBe(0)
   })
-
-  it('says when the folder cannot be opened', async () => {
-    const flags = ['--to', 'http://127.0.0.1:9/', '--outbox', '/dev/null/outbox']
-    const { code, stderr } = await headrace(['send', ...flags])
-    expect(stderr).toMatch(/^headrace send: the folder \/dev\/null\/outbox /)
-    expect(code).toBe(2)
-  })
-
-  it('--from-start needs it', async () => {
-    const { code, stderr } = await headrace(['send', '--to', 'http://127.0.0.1:9/', '--from-start'])
-    expect([code, stderr]).toEqual([2, expect.stringContaining('--from-start needs --outbox')])
-  })
 })
 
 describe('a file that an earlier run did not read to its end', () => {

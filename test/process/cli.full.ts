@@ -1,4 +1,4 @@
-/** The built command against receivers that are not ours, against broken ones, and with little memory. */
+/** The built command against receivers that are not ours, and with little memory. */
 import { once } from 'node:events'
 import { createWriteStream, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -6,8 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
-import type { Fault } from '../../src/testing/faults.ts'
-import { headrace, linesOf, receiverOf, recordsOf, scratch, track } from './command.ts'
+import { headrace, recordsOf, scratch } from './command.ts'
 import { expressReceiver, pythonReceiver } from './receivers.ts'
 
 const EVENTS = fileURLToPath(new URL('../../docs/examples/events.ndjson', import.meta.url))
@@ -60,50 +59,6 @@ it('sends real events to receivers that are not ours: every signature verifies, 
   expect(outcomes.map(({ line }) => Number(line)).sort((a, b) => a - b)).toEqual(
     inputEvents.map((_, at) => at + 1),
   )
-})
-
-const LIMIT = '4s'
-
-/** By the event that meets it: what the receiver does, and how the event ends. */
-const faults: Readonly<Record<string, readonly [fault: Fault, outcome: string, why: string]>> = {
-  Hangs: [{ do: 'silence' }, 'expired', 'timeout (no verdict within 4000 ms)'],
-  Announces: [{ do: 'early' }, 'expired', 'timeout (no verdict within 4000 ms)'],
-  Resets: [{ do: 'reset' }, 'expired', 'network (the connection was reset before an answer came)'],
-  HangsUp: [{ do: 'hangUp' }, 'expired', 'network (the connection was closed before an answer came)'],
-  Babbles: [{ do: 'garbage' }, 'expired', 'network (the answer is not HTTP: is it https, or another port?)'],
-  Boasts: [{ do: 'hugeHeader' }, 'expired', 'network (the answer has more than 16 KiB of headers)'],
-  Fails: [{ do: 'status', code: 503 }, 'expired', '503'],
-  Refuses: [{ do: 'status', code: 404 }, 'rejected', '404'],
-  Redirects: [
-    { do: 'redirect', to: 'self' },
-    'rejected',
-    '307 (redirects are never followed: give the URL that it leads to)',
-  ],
-  Floods: [{ do: 'hugeBody', code: 200 }, 'delivered', '200'],
-  Drips: [{ do: 'slowBody', code: 200, bytesPerSecond: 10 }, 'delivered', '200'],
-  Breaks: [{ do: 'truncate', code: 200, at: 100 }, 'delivered', '200'],
-  Works: [{ do: 'status', code: 200 }, 'delivered', '200'],
-  WorksToo: [{ do: 'status', code: 204 }, 'delivered', '204'],
-}
-
-it('has a typed outcome for every way in which a receiver breaks, and the other events go on', async () => {
-  const names = Object.keys(faults)
-  const receiver = await receiverOf(({ body }) => {
-    const { event } = JSON.parse(body.toString()) as { readonly event: string }
-    return faults[event]?.[0] ?? { do: 'status', code: 500 }
-  })
-  const { code, stdout, stderr } = await headrace(
-    ['send', '--to', receiver.url, '--timeout', LIMIT, '--retry-for', '0s'],
-    { input: names.map((name) => track(name)).join('') },
-  )
-  const lines = names.map((name, at) => {
-    const [, outcome, why] = faults[name] ?? []
-    return `${String(outcome).padEnd(10)} line ${String(at + 1).padEnd(4)} track    ${name}  http://127.0.0.1:PORT/ ${String(why)}`
-  })
-  expect([...linesOf(stdout.replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:PORT'))].sort()).toEqual(lines.sort())
-  expect(code).toBe(3)
-  expect(stderr).toContain('delivered 5 · rejected 2 · expired 7\n')
-  expect(receiver.received.length).toBe(names.length)
 })
 
 const IS_LONG = process.env['RUNS'] === '10000'
