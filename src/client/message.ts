@@ -5,16 +5,18 @@
  */
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../core/clock.ts'
 import { messageOf } from '../core/failure.ts'
 import { invalid, tooLarge } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
 import { version } from '../core/version.ts'
 import { eventReader } from '../event/event.ts'
+import type { Integrations } from '../event/event.ts'
+import type { JsonObject } from '../event/json.ts'
 import * as Limits from '../event/limits.ts'
 import { toTrackingMessage } from '../event/trackingMessage.ts'
 import type { BatchPayload, EventPayload } from '../event/payload.ts'
 import type { ItemCodec } from '../outbox/lmdb/contract.ts'
-import type { ClientSettings } from './options.ts'
 
 /** The six kinds of calls that a client takes. */
 export type CallType = 'identify' | 'track' | 'page' | 'screen' | 'group' | 'alias'
@@ -67,6 +69,15 @@ const NO_DELETE = [
   },
 ]
 
+/** The settings of a client that its encoder reads. */
+interface EncoderSettings {
+  readonly clock: Clock
+  readonly context?: JsonObject | undefined
+  readonly integrations?: Integrations | undefined
+  readonly maxMessage: number
+  readonly newId?: (() => string) | undefined
+}
+
 /**
  * Makes the message of a call; `kind` is that of the method that was called. Never throws. A call is checked where it is and written at
  * once: the text is the copy.
@@ -74,7 +85,7 @@ const NO_DELETE = [
  * @param onUnknownKeys receives the keys that a call lost, if `isHeard` says so
  */
 export const encoder = (
-  { clock, context, integrations, maxMessage, newId }: ClientSettings,
+  { clock, context, integrations, maxMessage, newId }: EncoderSettings,
   onUnknownKeys: (keys: ReadonlyArray<string>) => void,
   isHeard: () => boolean,
 ) => {
