@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import * as fc from 'fast-check'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { format, inspect } from 'node:util'
@@ -140,6 +141,27 @@ describe('sign', () => {
     expect(sign('Jefe', 'what do ya want for nothing?')).toBe('effcdf6ae5eb2fa2d27416d5f184df9c259a7c79')
     expect(sign(text, Buffer.alloc(50, 0xcd))).toBe('4c9007f4026250c6bc8414f9bf50c86c2d7235da')
   })
+
+  it('gives what createHmac gives, for keys and bodies of any length', () =>
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string({ minLength: 1, unit: 'grapheme' }),
+          fc.integer({ min: 1, max: 200 }).map((length) => 'k'.repeat(length)),
+        ),
+        fc.string({ unit: 'grapheme' }),
+        fc.constantFrom(0, 1, 63, 64, 65, 21_845, 21_846, 65_536, 65_537),
+        (key, text, length) => {
+          const secret = secretFrom(key)
+          if (secret._tag === 'Left') return
+          const hmac = (body: string): string => createHmac('sha1', key).update(body).digest('hex')
+          for (const body of [text, text + 'é'.repeat(length >> 1), 'x'.repeat(length)]) {
+            expect(sign(secret.right, body)).toBe(hmac(body))
+            expect(sign(secret.right, Buffer.from(body))).toBe(hmac(body))
+          }
+        },
+      ),
+    ))
 
   it('throws for a wrong secret, and says what is wrong with it', () => {
     expect(() => sign('', '{}')).toThrow(new TypeError('the secret must not be empty'))
