@@ -42,14 +42,17 @@ const endsInNewline = (path: string): boolean => {
   }
 }
 
-/** Appends to the file at `path`, made if it is missing. Opened at the first line, and again after a failure: a full disk may have room. */
+/**
+ * Appends to the file at `path`, made if it is missing, for this user alone: lines are events. Opened at the first line, and again
+ * after a failure: a full disk may have room.
+ */
 export const lineFile = (path: string): LineOutput => {
   let stream: Writable | undefined
   let isClosed = false
 
   const open = (): Writable => {
     const isWhole = endsInNewline(path)
-    const opened = createWriteStream(path, { flags: 'a' })
+    const opened = createWriteStream(path, { flags: 'a', mode: 0o600 })
     // Each write gets its error in its callback; without a listener Node would end the process for it.
     opened.on('error', ignore)
     if (!isWhole) opened.write('\n', ignore)
@@ -141,8 +144,8 @@ const codeOf = (error: Error): string =>
 const streamIsClosed = refused('closed', { detail: 'the stream is closed' })
 
 /**
- * Writes one line for each item, to a stream of yours or appended to a file. The verdict comes when the system has the line, so a
- * pipeline writes no faster than the disk or the reader takes it.
+ * Writes one line for each item, to a stream of yours or appended to a file, which is made for this user alone (mode 0600). The
+ * verdict comes when the system has the line, so a pipeline writes no faster than the disk or the reader takes it.
  *
  * A failed write to a file may be tried again (reason `io`): the file is opened anew. A stream that has failed or was ended
  * stays so (`closed`, final). An item that is not one line is refused (`format`). `close` ends a file, and waits for it; it

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { expect, it, test } from 'vitest'
 import type { Receiver } from '../../src/testing/loopbackReceiver.ts'
 import { headrace, linesOf, receiverOf, recordsOf, scratch, steady, track } from './inProcess.ts'
@@ -51,6 +51,8 @@ it('one bad event costs one event, and is kept, to be sent again', async () => {
   expect(records.filter(({ outcome }) => outcome === 'rejected')).toMatchObject([
     { line: 10, id: 'poison', type: 'track', causes: [{ reason: 'status', status: 400 }] },
   ])
+  // H10
+  expect(statSync(dead).mode & 0o777).toBe(0o600)
   const [kept] = recordsOf(readFileSync(dead, 'utf8'))
   expect(kept).toMatchObject({ type: 'track', userId: 'u1', event: 'poison', properties: { total: 1 } })
   expect(code).toBe(3)

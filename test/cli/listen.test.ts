@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { describe, expect, it, test } from 'vitest'
 import { sign } from '../../src/signing/secret.ts'
 import { headrace, linesOf, recordsOf, scratch, start } from './inProcess.ts'
@@ -83,6 +83,8 @@ describe('listen', () => {
     await slow.post('/', 'two\nlines')
     await slow.post('/', '{"a":\n1}')
     await slow.ended
+    // H10
+    expect(statSync(out).mode & 0o777).toBe(0o600)
     expect(readFileSync(out, 'utf8')).toBe(`${body}\n"two\\nlines"\n"{\\"a\\":\\n1}"\n`)
   })
 

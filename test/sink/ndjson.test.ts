@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough, Writable } from 'node:stream'
@@ -131,6 +131,14 @@ describe('ndjson to a file', () => {
     }
     const lines = (await readFile(path, 'utf8')).split('\n')
     expect(lines).toEqual([...Array.from({ length: 1_000 }, (_, i) => String(i)), ''])
+  })
+
+  it('H10: makes a file for this user alone', async () => {
+    const path = join(folder, 'mode')
+    const sink = ndjson<number>(path)
+    await verdictOf(sink, 1)
+    await sink.close(1_000)()
+    expect((await stat(path)).mode & 0o777).toBe(0o600)
   })
 
   it('starts a new line after a torn one', async () => {
