@@ -11,18 +11,25 @@ export { systemClock, systemRandom, toScheduler, type Cancel, type Clock, type R
 // Events: calls as people write them, the model, the wire form, and payloads.
 export { callOf, allows } from './event/model.ts'
 export type { AliasCall, Call, DeleteCall, GroupCall, IdentifyCall, PageCall } from './event/model.ts'
-export type { ScreenCall, TrackCall, Alias, Delete, Forwarded, ForwardedDelete } from './event/model.ts'
-export type { Group, Identify, Kind, Page, PageProperties, Screen, Track } from './event/model.ts'
-export { Event, ParsedEvent, eventCodec, Integrations, type EventCodecOptions } from './event/event.ts'
+export type {
+  ScreenCall,
+  TrackCall,
+  Forwarded,
+  ForwardedDelete,
+  Kind,
+  PageProperties,
+} from './event/model.ts'
+export { Alias, Delete, Group, Identify, Integrations, Page, Screen, Track } from './event/model.ts'
+export { Event, ParsedEvent, eventCodec, type EventCodecOptions } from './event/event.ts'
 export { encodePayload, jsonArrayFrame, bytesOf, bodyOf } from './event/payload.ts'
 export type { BatchPayload, ClosedBy, EventPayload, FixedFrame, Frame, ItemBatch } from './event/payload.ts'
 export type { Payload } from './event/payload.ts'
 export { faultsOf } from './event/codecFaults.ts'
 export { toTrackingMessage, trackingFrame } from './event/trackingMessage.ts'
 export type { Library, Tracked, TrackingMessage } from './event/trackingMessage.ts'
-export { WebhookBody, toWebhookBody } from './event/webhookBody.ts'
+export { WebhookBody, WireBody, toWebhookBody } from './event/webhookBody.ts'
 export type { AliasBody, DeleteBody, GroupBody, IdentifyBody, PageBody } from './event/webhookBody.ts'
-export type { ScreenBody, TrackBody, WireBody } from './event/webhookBody.ts'
+export type { ScreenBody, TrackBody } from './event/webhookBody.ts'
 export type { Json, JsonObject } from './event/json.ts'
 export * as Limits from './event/limits.ts'
 

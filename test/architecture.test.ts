@@ -31,7 +31,7 @@ const places: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^node:(net|tls)$/, /^(http|testing|cli)\//],
   [/^node:module$/, /^(log\/debug|outbox\/lmdb\/\w+)\.ts$/],
   [/^node:zlib$/, /^(collector|testing|outbox\/lmdb|cli)\//],
-  [/^node:util(\/types)?$/, /^(core|signing|http|log|destination|collector|cli)\//],
+  [/^node:util(\/types)?$/, /^(core|event|signing|http|log|destination|collector|cli)\//],
   [/^node:fs(\/promises)?$/, /^(sink\/ndjson|sources\/ndjson)\.ts$|^(outbox\/lmdb|cli)\//],
   [/^node:(stream|readline|string_decoder)(\/promises)?$/, /^(sink\/ndjson|sources\/\w+)\.ts$|^cli\//],
   [/^node:path$/, /^(collector|outbox\/lmdb|cli)\//],

@@ -11,9 +11,10 @@ import { invalid, tooLarge } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
 import { version } from '../core/version.ts'
 import { eventReader } from '../event/event.ts'
-import type { Integrations } from '../event/event.ts'
+import { toFaults } from '../event/json.ts'
 import type { JsonObject } from '../event/json.ts'
 import * as Limits from '../event/limits.ts'
+import type { Integrations } from '../event/model.ts'
 import { toTrackingMessage } from '../event/trackingMessage.ts'
 import type { BatchPayload, EventPayload } from '../event/payload.ts'
 import type { ItemCodec } from '../outbox/lmdb/contract.ts'
@@ -108,7 +109,7 @@ export const encoder = (
   return (call: unknown, kind: CallType | undefined): Either<Refusal, Message> => {
     try {
       const decoded = read(call, kind)
-      if (isLeft(decoded)) return left(invalid(call, decoded.left))
+      if (isLeft(decoded)) return left(invalid(call, toFaults(decoded.left)))
       let event = decoded.right
       if (event.type === 'delete') return left(invalid(call, NO_DELETE))
       if (context !== undefined) event = { ...event, context: { ...context, ...event.context } }

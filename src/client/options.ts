@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, mapLeft } from 'fp-ts/lib/Either.js'
+import type { Type } from 'io-ts'
 import { backgroundClock, systemRandom } from '../core/clock.ts'
 import type { Clock, Random } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
@@ -12,10 +13,10 @@ import { optional, strict, wholeNumber, withDefault } from '../core/options.ts'
 import type { Decoded } from '../core/options.ts'
 import { ConfigError } from '../core/refusal.ts'
 import type { Fault } from '../core/refusal.ts'
-import type { Data } from '../event/model.ts'
-import { eventReader } from '../event/event.ts'
-import type { Integrations } from '../event/event.ts'
+import { faultsOf } from '../event/codecFaults.ts'
 import * as Limits from '../event/limits.ts'
+import { Integrations, ScreenContext } from '../event/model.ts'
+import type { Data } from '../event/model.ts'
 import { frameBytes } from '../event/payload.ts'
 import { trackingFrame } from '../event/trackingMessage.ts'
 import { ingestionFaults } from '../http/ingestion.ts'
@@ -120,16 +121,9 @@ export const FRAME_BYTES: number = frameBytes(trackingFrame)
 
 const count = wholeNumber('', 1)
 
-const readDefaults = eventReader()
-
-/** Part of every call. It is checked as the field of a screen call, whose rules include those of the other kinds. */
-const partOfCall = <K extends 'context' | 'integrations'>(key: K) =>
-  option(key, (value) => {
-    const decoded = readDefaults({ userId: 'any', [key]: value }, 'screen')
-    if (isLeft(decoded))
-      return left(decoded.left.map(({ path, message }) => ({ path: path.slice(key.length + 1), message })))
-    return decoded.right.type === 'screen' ? right(decoded.right[key]) : left('is wrong')
-  })
+/** Part of every call. */
+const partOfCall = <A>(part: Type<A, unknown>) =>
+  option(part.name, (value) => mapLeft(faultsOf)(part.decode(value)))
 
 const shape = {
   size: optional(count),
@@ -146,8 +140,8 @@ const shape = {
   concurrency: withDefault(count, 1),
   retry: withDefault(retryOption, standard),
   timeout: withDefault(count, 10_000),
-  integrations: optional(partOfCall('integrations')),
-  context: optional(partOfCall('context')),
+  integrations: optional(partOfCall(Integrations)),
+  context: optional(partOfCall(ScreenContext)),
   enabled: withDefault(flag, true),
   outbox: optional(outboxOption<Message>()),
   sink: optional(sinkOption<SentBatch>()),

@@ -11,11 +11,13 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { messageOf } from '../core/failure.ts'
 import { invalid } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
-import { eventReader, Integrations } from '../event/event.ts'
+import { eventReader } from '../event/event.ts'
 import type { Event } from '../event/event.ts'
+import { toFaults } from '../event/json.ts'
+import { Integrations } from '../event/model.ts'
 import { writePayload } from '../event/payload.ts'
 import type { EventPayload, Payload } from '../event/payload.ts'
-import { eventInOwned, toWebhookBody } from '../event/webhookBody.ts'
+import { eventInStored, toWebhookBody } from '../event/webhookBody.ts'
 import { isListening } from '../log/listeners.ts'
 import type { ItemCodec } from '../outbox/lmdb/contract.ts'
 import type { SharedOptions } from './settings.ts'
@@ -38,7 +40,7 @@ export const eventEncoder = (
   return (call) => {
     try {
       const found = read(call, undefined)
-      if (isLeft(found)) return left(invalid(call, found.left))
+      if (isLeft(found)) return left(invalid(call, toFaults(found.left)))
       const event = found.right
       return writePayload(event.messageId, event, toWebhookBody(event), maxBody)
     } catch (error) {
@@ -68,7 +70,7 @@ export const fromText = (record: string): EventPayload<Event> => {
   const end = record.indexOf('\n')
   const header = Header.decode(JSON.parse(record.slice(0, Math.max(0, end))))
   const text = record.slice(end + 1)
-  const forwarded = eventInOwned(JSON.parse(text))
+  const forwarded = eventInStored(JSON.parse(text))
   if (isLeft(header) || forwarded === undefined) throw new Error('not a record of an event')
   const { id, integrations } = header.right
   let event: Event

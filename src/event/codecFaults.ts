@@ -6,7 +6,7 @@
 
 import { groupBy } from 'fp-ts/lib/NonEmptyArray.js'
 import type * as t from 'io-ts'
-import { kindOf } from '../core/json.ts'
+import { isRecord, kindOf } from '../core/json.ts'
 import type { Fault } from '../core/refusal.ts'
 import { showPath } from './json.ts'
 import type { Step } from './json.ts'
@@ -134,7 +134,7 @@ const descentOf = ({ context, message, value }: t.ValidationError): Descent => {
   })
   const codec = context.at(-1)?.type
   const tags = tagsOf(unwrapped(codec))
-  if (message !== undefined || tags === undefined || typeof value !== 'object' || value === null)
+  if (message !== undefined || tags === undefined || !isRecord(value))
     return { way, message, expected: describe(codec), value }
   // For a tagged union the fault stands at the tag.
   return { way: [...way, tags.tag], message: `must be ${oneOf(tags.known)}`, expected: '', value }

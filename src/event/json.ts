@@ -5,6 +5,8 @@
  */
 
 import * as t from 'io-ts'
+import { types } from 'node:util'
+import { isRecord, kindOf } from '../core/json.ts'
 import type { Fields } from '../core/json.ts'
 import type { Fault } from '../core/refusal.ts'
 import * as Limits from './limits.ts'
@@ -25,27 +27,6 @@ export interface Finding {
   readonly steps: ReadonlyArray<Step>
   readonly message: string
 }
-
-/** One look at one input. `path` and `parents` change while it goes down, so that a finding knows its place and a cycle is seen. */
-export interface Look {
-  readonly findings: Finding[]
-  /** How many values the input may hold. */
-  readonly maxValues: number
-  /** How many more it may hold; below zero the look has ended. */
-  room: number
-  /** The steps from the input down to the value that is looked at. */
-  readonly path: Step[]
-  /** The objects that the value stands in, one for each step. */
-  readonly parents: object[]
-}
-
-export const newLook = (maxValues: number = Limits.values): Look => ({
-  findings: [],
-  maxValues,
-  room: maxValues,
-  path: [],
-  parents: [],
-})
 
 const isPlain = (value: unknown, depth: number, budget: { room: number }): boolean => {
   switch (typeof value) {
@@ -124,132 +105,156 @@ export const toErrors = (findings: ReadonlyArray<Finding>, context: t.Context): 
     message,
   }))
 
-export const UNREADABLE = 'could not be read: looking at it throws an error'
-export const PROTO_KEY = 'is a key that receivers refuse: rename it'
-
-/** Ends the look: from now on nothing is copied, and nothing is found. */
-const end = (look: Look, message: string): void => {
-  look.room = -1
-  look.findings.push({ steps: [], message })
+/** One look at one input, of which parts are copied. */
+export interface Copying {
+  readonly findings: Finding[]
+  /** The way down to the value that is copied. */
+  readonly path: Step[]
+  /** The objects that it stands in. */
+  readonly parents: object[]
+  /** How deep a part stands in the event, which is the first level. */
+  readonly level: number
+  /** How many more values the input may hold. */
+  room: number
 }
 
-/** Adds a finding at the place of the look. Answers undefined, which is what the copy has there. */
-const find = (look: Look, message: string): Json | undefined => {
-  if (look.room < 0) return undefined
-  if (look.findings.length < Limits.findings) look.findings.push({ steps: [...look.path], message })
-  else end(look, `has more than ${String(Limits.findings)} faults: only the first ones are named`)
+export const newCopying = (level = 1, room: number = Limits.values): Copying => ({
+  findings: [],
+  path: [],
+  parents: [],
+  level,
+  room,
+})
+
+/** Adds a finding at the place of the copy. Answers undefined, which is what the copy has there. */
+const find = ({ findings, path }: Copying, message: string): Json | undefined => {
+  if (findings.length < Limits.findings) findings.push({ steps: [...path], message })
   return undefined
 }
 
-/** Counts values; adds a finding the first time that there are too many. */
-const takeRoom = (look: Look, count: number): boolean => {
-  if (look.room < 0) return false
-  look.room -= count
-  if (look.room >= 0) return true
-  end(look, `holds more than ${String(look.maxValues)} values: send less with the event`)
-  return false
+const takeRoom = (copying: Copying, count: number): void => {
+  copying.room -= count
+  if (copying.room < 0) throw new RangeError('too many values')
 }
 
-const copyArray = (look: Look, array: ReadonlyArray<unknown>): Json => {
+const copyArray = (copying: Copying, array: ReadonlyArray<unknown>): Json => {
+  takeRoom(copying, array.length)
   const copied: Json[] = []
-  if (!takeRoom(look, array.length)) return copied
   for (let index = 0; index < array.length; index++) {
-    look.path.push(index)
+    copying.path.push(index)
     // JSON writes null in an array for what it leaves out of an object.
-    copied.push(copyJson(look, array[index]) ?? null)
-    look.path.pop()
+    copied.push(copyValue(copying, array[index]) ?? null)
+    copying.path.pop()
   }
   return copied
 }
 
-const copyRecord = (look: Look, record: object): Json => {
-  const copied: Record<string, Json> = {}
+export const PROTO_KEY = 'is a key that receivers refuse: rename it'
+
+const copyRecord = (copying: Copying, record: object): Json => {
   const keys = Object.keys(record)
-  if (!takeRoom(look, keys.length)) return copied
+  takeRoom(copying, keys.length)
+  const copied: Record<string, Json> = {}
   for (const key of keys) {
-    look.path.push(key)
+    copying.path.push(key)
     // Sound for every object: the member stays unknown.
-    const json = key === '__proto__' ? find(look, PROTO_KEY) : copyJson(look, (record as Fields)[key])
+    const member = (record as Fields)[key]
+    const json = key === '__proto__' ? find(copying, PROTO_KEY) : copyValue(copying, member)
     if (json !== undefined) copied[key] = json
-    look.path.pop()
+    copying.path.pop()
   }
   return copied
 }
+
+const isOrdinary = (value: object): boolean =>
+  Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype
 
 /** Why JSON cannot hold what an object means; undefined if it can. */
 const whyUnfit = (value: object): string | undefined => {
-  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer || value instanceof SharedArrayBuffer)
+  if (isOrdinary(value)) return undefined
+  if (ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value))
     return 'is binary data: write it as text, such as base64'
-  if (value instanceof Map) return 'is a Map, which JSON cannot hold: use Object.fromEntries'
-  if (value instanceof Set) return 'is a Set, which JSON cannot hold: use an array'
-  return value instanceof Date && Number.isNaN(value.getTime()) ? 'is an invalid Date' : undefined
+  if (types.isMap(value)) return 'is a Map, which JSON cannot hold: use Object.fromEntries'
+  if (types.isSet(value)) return 'is a Set, which JSON cannot hold: use an array'
+  return types.isDate(value) && Number.isNaN(value.getTime()) ? 'is an invalid Date' : undefined
 }
-
-const isBoxed = (value: object): boolean =>
-  value instanceof String || value instanceof Number || value instanceof Boolean || value instanceof BigInt
 
 export const hasToJson = (value: object): value is { readonly toJSON: (key: string) => unknown } =>
   'toJSON' in value && typeof value.toJSON === 'function'
 
-const CYCLE = 'contains itself: JSON has no cycles'
-
-const copyMembers = (look: Look, value: object): Json | undefined => {
-  const isArray = Array.isArray(value)
-  if (!isArray && Object.getPrototypeOf(value) !== Object.prototype) {
-    const unfit = whyUnfit(value)
-    if (unfit !== undefined) return find(look, unfit)
-    if (isBoxed(value)) return copyJson(look, value.valueOf())
-  }
-  look.parents.push(value)
-  const copied = isArray ? copyArray(look, value) : copyRecord(look, value)
-  look.parents.pop()
+/** An object is written as what its `toJSON` answers, as `JSON.stringify` does. */
+const copyObject = (copying: Copying, value: object): Json | undefined => {
+  const { level, parents, path } = copying
+  if (level + parents.length >= Limits.nesting)
+    return find(copying, `is nested deeper than ${String(Limits.nesting)} levels: flatten it`)
+  const unfit = whyUnfit(value)
+  if (unfit !== undefined) return find(copying, unfit)
+  let meant: unknown = value
+  if (hasToJson(value)) meant = value.toJSON(String(path.at(-1) ?? ''))
+  else if (!isOrdinary(value) && types.isBoxedPrimitive(value)) meant = value.valueOf()
+  if (typeof meant !== 'object' || meant === null) return copyValue(copying, meant)
+  const problem = parents.includes(meant) ? 'contains itself: JSON has no cycles' : whyUnfit(meant)
+  if (problem !== undefined) return find(copying, problem)
+  parents.push(meant)
+  const copied = Array.isArray(meant) ? copyArray(copying, meant) : copyRecord(copying, meant)
+  parents.pop()
   return copied
 }
 
-/** An object is written as what its `toJSON` answers, as `JSON.stringify` does. */
-const copyMeant = (look: Look, value: object): Json | undefined => {
-  if (!hasToJson(value)) return copyMembers(look, value)
-  const unfit = whyUnfit(value)
-  if (unfit !== undefined) return find(look, unfit)
-  const meant = value.toJSON(String(look.path.at(-1) ?? ''))
-  if (typeof meant !== 'object' || meant === null) return copyJson(look, meant)
-  return look.parents.includes(meant) ? find(look, CYCLE) : copyMembers(look, meant)
-}
-
-const copyObject = (look: Look, value: object): Json | undefined => {
-  const { path, parents } = look
-  const depth = path.length
-  if (parents.includes(value)) return find(look, CYCLE)
-  if (depth >= Limits.nesting)
-    return find(look, `is nested deeper than ${String(Limits.nesting)} levels: flatten it`)
-  try {
-    return copyMeant(look, value)
-  } catch {
-    // The path still leads to the member that could not be read.
-    find(look, UNREADABLE)
-    path.length = depth
-    parents.length = depth
-    return undefined
-  }
-}
-
-/**
- * A copy of a value as plain JSON data, equal to what parsing its JSON text would give. Like `JSON.stringify` it leaves out what is
- * undefined, a function or a symbol. What JSON would change silently is a finding. Never throws.
- */
-export const copyJson = (look: Look, value: unknown): Json | undefined => {
+const copyValue = (copying: Copying, value: unknown): Json | undefined => {
   switch (typeof value) {
     case 'string':
     case 'boolean':
       return value
     case 'number':
       // Adding 0 turns -0 into 0, as JSON writes it.
-      return Number.isFinite(value) ? value + 0 : find(look, 'is NaN or infinite: JSON has no such number')
+      return Number.isFinite(value) ? value + 0 : find(copying, 'is NaN or infinite: JSON has no such number')
     case 'bigint':
-      return find(look, 'is a BigInt: write it as a string')
+      return find(copying, 'is a BigInt: write it as a string')
     case 'object':
-      return value === null ? null : copyObject(look, value)
+      return value === null ? null : copyObject(copying, value)
     default:
       return undefined
   }
 }
+
+export const UNREADABLE = 'could not be read: looking at it throws an error'
+const TOO_MANY = 'holds too many values: send less with the event'
+
+/**
+ * A copy of a value as plain JSON data, equal to what parsing its JSON text would give. Like `JSON.stringify` it leaves out what is
+ * undefined, a function or a symbol. What JSON would change silently is a finding. Never throws: the copy ends where a getter throws.
+ */
+export const copyJson = (copying: Copying, value: unknown, field?: Step): Json | undefined => {
+  if (field !== undefined) copying.path.push(field)
+  let copied: Json | undefined
+  try {
+    copied = copyValue(copying, value)
+  } catch {
+    if (copying.room >= 0) find(copying, UNREADABLE)
+    else copying.findings.push({ steps: [], message: TOO_MANY })
+  }
+  copying.path.length = 0
+  copying.parents.length = 0
+  return copied
+}
+
+const isJsonObject = (value: unknown): value is JsonObject => isRecord(value) && isJson(value)
+
+/** A codec for an object of JSON data. Decoding copies it. */
+export const JsonObject = new t.RefinementType<typeof t.UnknownRecord, JsonObject, JsonObject, unknown>(
+  'JsonObject',
+  isJsonObject,
+  (value, context) => {
+    const copying = newCopying()
+    const { findings } = copying
+    const copied = copyJson(copying, value)
+    if (findings.length === 0 && isRecord(copied)) return t.success(copied)
+    if (findings.length === 0)
+      findings.push({ steps: [], message: `must be an object, not ${kindOf(value)}` })
+    return t.failures(toErrors(findings, context))
+  },
+  t.identity,
+  t.UnknownRecord,
+  isJsonObject,
+)

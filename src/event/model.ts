@@ -1,17 +1,284 @@
 /**
- * The model: seven kinds of events as one tagged union by `type`. What a webhook body looks like is known in `webhookBody.ts` alone.
+ * The model: seven kinds of events as io-ts codecs made of combinators, told apart by `type`, so that codecs, generators and schemas of your
+ * own can be derived from them by `_tag`, `types` and `props`.
  *
  * An event is canonical: no key has the value undefined, ids are not empty, the timestamp has its one form, and `context`,
- * `properties` and `traits` are there. Codecs make such events; code that makes them by hand must do the same.
+ * `properties` and `traits` are there.
  *
  * @module
  */
 
-import { isRecord } from '../core/json.ts'
-import type { JsonObject } from './json.ts'
+import * as E from 'fp-ts/lib/Either.js'
+import * as t from 'io-ts'
+import { randomUUID } from 'node:crypto'
+import { systemClock } from '../core/clock.ts'
+import { isRecord, kindOf } from '../core/json.ts'
+import type { Fields } from '../core/json.ts'
+import { JsonObject } from './json.ts'
+import * as Limits from './limits.ts'
+import { fromMillis, notATimestamp, toTimestamp } from './timestamp.ts'
 
-/** Destinations by name, and `All` for the rest: true or an object lets the event through, false does not. @inline */
+/** A text that `read` makes of a value; undefined for what is wrong. */
+const text = (
+  name: string,
+  read: (value: unknown) => string | undefined,
+  wrong: (value: unknown) => string,
+): t.RefinementType<t.StringC, string, string> => {
+  const is = (value: unknown): value is string => typeof value === 'string' && read(value) === value
+  return new t.RefinementType(
+    name,
+    is,
+    (value, context) => {
+      const found = read(value)
+      return found === undefined ? t.failure(undefined, context, wrong(value)) : t.success(found)
+    },
+    t.identity,
+    t.string,
+    is,
+  )
+}
+
+/** What is wrong with a value that is no id. An id is never empty, and a number is never turned into a string. */
+export const notAnId = (value: unknown): string =>
+  value === undefined || value === ''
+    ? 'is missing: it must be a string that is not empty'
+    : `must be a string, not ${kindOf(value)}`
+
+export const TOO_LONG = `must have at most ${String(Limits.messageIdLength)} characters`
+export const NO_USER = 'is missing: an event needs a userId or an anonymousId that is not empty'
+
+const readId = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined
+
+const Id = text('Id', readId, notAnId)
+const MessageId = text(
+  'MessageId',
+  (value) => ((readId(value)?.length ?? Infinity) <= Limits.messageIdLength ? readId(value) : undefined),
+  (value) => (readId(value) === undefined ? notAnId(value) : TOO_LONG),
+)
+const Timestamp = text('Timestamp', toTimestamp, notATimestamp)
+
+/** An object of JSON data with more rules for it, which see the copy. */
+const dataWith = <A extends JsonObject, C extends t.Mixed>(name: string, rules: C) => {
+  const is = (value: unknown): value is A => JsonObject.is(value) && rules.is(value)
+  return new t.IntersectionType<[typeof JsonObject, C], A, A, unknown>(
+    name,
+    is,
+    (value, context) => {
+      const copied = JsonObject.validate(value, t.appendContext(context, '0', JsonObject))
+      const seen = E.isLeft(copied) ? value : copied.right
+      const ruled = rules.validate(seen, t.appendContext(context, '1', rules))
+      const errors = [copied, ruled].flatMap((each) => (E.isLeft(each) ? each.left : []))
+      // The rules change nothing, and have looked at every part.
+      return errors.length > 0 ? t.failures(errors) : t.success(seen as A)
+    },
+    t.identity,
+    [JsonObject, rules],
+  )
+}
+
+/** Destinations by name, and `All` for the rest: true or an object lets the event through, false does not. */
 export type Integrations = Readonly<Record<string, boolean | JsonObject>>
+
+/** A codec for the integrations map of an event. Decoding copies it. */
+export const Integrations = dataWith<Integrations, t.Mixed>(
+  'Integrations',
+  t.record(t.string, t.union([t.boolean, t.UnknownRecord])),
+)
+
+/** The properties of a page. The four named ones are strings. */
+export type PageProperties = JsonObject & t.TypeOf<typeof pageTexts>
+export const pageTexts = t.partial({
+  path: t.string,
+  referrer: t.string,
+  title: t.string,
+  url: t.string,
+} as const)
+const PageProperties = dataWith<PageProperties, typeof pageTexts>('PageProperties', pageTexts)
+
+export const screenTexts = t.partial({
+  device: t.partial({ model: t.string, type: t.string }),
+  os: t.partial({ name: t.string, version: t.string }),
+  app: t.partial({ build: t.string, name: t.string, version: t.string }),
+})
+/** The `context` of a screen, whose rules include those of the other kinds. */
+export const ScreenContext = dataWith<JsonObject, typeof screenTexts>('ScreenContext', screenTexts)
+
+/** The required members, and the optional ones, and no others. If both ids are optional, one of them is there. */
+export const exactly = <const R extends t.Props, const O extends t.Props>(
+  name: string,
+  required: R,
+  optional: O,
+) => {
+  const members = t.intersection([t.type(required), t.partial(optional)], name)
+  type A = t.TypeOf<typeof members>
+  const keys = Object.keys({ ...required, ...optional })
+  const lacksUser = ({ userId, anonymousId }: Fields): boolean =>
+    'userId' in optional && userId === undefined && anonymousId === undefined
+  return new t.ExactType<typeof members, A, A, unknown>(
+    name,
+    (value): value is A =>
+      isRecord(value) &&
+      members.is(value) &&
+      !lacksUser(value) &&
+      Object.entries(value).every(([key, member]) => keys.includes(key) && member !== undefined),
+    (value, context) => {
+      const read = members.validate(value, context)
+      const errors = E.isLeft(read) ? read.left : []
+      const place = t.appendContext(t.appendContext(context, '0', members.types[0]), 'userId', Id)
+      if (isRecord(value) && lacksUser(value))
+        errors.push({ value: undefined, context: place, message: NO_USER })
+      if (E.isLeft(read) || errors.length > 0) return t.failures(errors)
+      const given: Fields = read.right
+      const present = keys.flatMap((key) => (given[key] === undefined ? [] : [[key, given[key]] as const]))
+      // The members as they were read, without those that may be absent and are.
+      return t.success(Object.fromEntries(present) as A)
+    },
+    t.identity,
+    members,
+  )
+}
+
+const FILL: Readonly<Record<string, () => unknown>> = {
+  messageId: randomUUID,
+  timestamp: () => fromMillis(systemClock.now()),
+  context: () => ({}),
+  properties: () => ({}),
+  traits: () => ({}),
+}
+
+/** The codec for an event, from a call: an empty id counts as absent, and what a call may leave out is filled in. */
+const fromCall = <M extends t.Any, A, B>(
+  event: t.ExactType<M, A, A>,
+  call: t.Type<B, unknown>,
+  toEvent: (call: B) => A,
+  required: t.Props,
+): t.ExactType<M, A, A> =>
+  new t.ExactType(
+    event.name,
+    event.is.bind(event),
+    (value, context) => {
+      if (!isRecord(value)) return t.failure(undefined, context, `must be an object, not ${kindOf(value)}`)
+      const filled: Record<string, unknown> = { ...value }
+      for (const id of ['messageId', 'userId', 'anonymousId']) if (filled[id] === '') filled[id] = undefined
+      for (const [key, fill] of Object.entries(FILL))
+        if (key in required && filled[key] === undefined) filled[key] = fill()
+      return E.map(toEvent)(call.validate(filled, context))
+    },
+    event.encode.bind(event),
+    event.type,
+  )
+
+const ofCall = <const R extends t.Props, const O extends t.Props>(name: string, required: R, optional: O) => {
+  const event = exactly(name, required, { ...optional, integrations: Integrations })
+  return fromCall(event, event, t.identity, required)
+}
+
+const common = {
+  /** Names the message, so that receivers can detect a repetition. */
+  messageId: MessageId,
+  /** `YYYY-MM-DDTHH:MM:SS.mmmZ`. */
+  timestamp: Timestamp,
+  /** What is known about device, address and the like; empty if nothing was given. */
+  context: JsonObject,
+}
+const user = { userId: Id, anonymousId: Id } as const
+
+/** The members of each kind: first those that are required. `integrations` is added to events, and `version` to bodies. */
+export const members = {
+  page: [
+    { type: t.literal('page'), ...common, properties: PageProperties },
+    { ...user, name: t.string, category: t.string },
+  ],
+  screen: [
+    { type: t.literal('screen'), ...common, context: ScreenContext },
+    { ...user, name: t.string, properties: JsonObject },
+  ],
+  identify: [{ type: t.literal('identify'), ...common, traits: JsonObject }, user],
+  track: [{ type: t.literal('track'), ...common, event: Id, properties: JsonObject }, user],
+  alias: [{ type: t.literal('alias'), ...common, previousId: Id, userId: Id }, { anonymousId: Id }],
+  group: [{ type: t.literal('group'), ...common, groupId: Id, traits: JsonObject }, user],
+  delete: [{ type: t.literal('delete'), userId: Id, timestamp: Timestamp }, {}],
+} as const
+
+const [page, pageOptional] = members.page
+const pageEvent = exactly('Page', page, { ...pageOptional, integrations: Integrations })
+const pageCall = exactly('Page', page, {
+  ...pageOptional,
+  integrations: Integrations,
+  traits: PageProperties,
+})
+
+/** A user saw a page. The traits of a call fill those keys that its properties do not have. */
+export const Page = fromCall(
+  pageEvent,
+  pageCall,
+  ({ traits, ...event }) => ({
+    ...event,
+    properties: { ...event.properties, ...traits, ...event.properties },
+  }),
+  page,
+)
+export type Page = t.TypeOf<typeof Page>
+
+/**
+ * A user saw a screen of an app. If `context.device`, `context.os` and `context.app` are there, they are objects whose `model`, `type`,
+ * `name`, `version` and `build` are strings. It has `properties` only if they were given.
+ */
+export const Screen = ofCall('Screen', ...members.screen)
+export type Screen = t.TypeOf<typeof Screen>
+
+/** What is known about a user. */
+export const Identify = ofCall('Identify', ...members.identify)
+export type Identify = t.TypeOf<typeof Identify>
+
+/**
+ * A user did something.
+ *
+ * @example
+ * import { Track } from 'headrace'
+ * import * as t from 'io-ts'
+ *
+ * const Ordered = t.intersection([
+ *   Track,
+ *   t.strict({ event: t.literal('Ordered'), properties: t.type({ total: t.number }) }),
+ * ])
+ * console.log(Ordered.decode({ type: 'track', userId: 'u1', event: 'Ordered', properties: { total: 9.5 } })._tag) // => Right
+ */
+export const Track = ofCall('Track', ...members.track)
+export type Track = t.TypeOf<typeof Track>
+
+/** Two ids are one person: `previousId` is the old one, `userId` the new one. */
+export const Alias = ofCall('Alias', ...members.alias)
+export type Alias = t.TypeOf<typeof Alias>
+
+/** A user belongs to a group. The traits are the group's. */
+export const Group = ofCall('Group', ...members.group)
+export type Group = t.TypeOf<typeof Group>
+
+const deletion = { ...members.delete[0], messageId: MessageId } as const
+const deleteEvent = exactly('Delete', deletion, {})
+
+/** A user asked to be forgotten. It has no context, and integrations do not apply. Its `messageId` is not in the body. */
+export const Delete = fromCall(deleteEvent, deleteEvent, t.identity, deletion)
+export type Delete = t.TypeOf<typeof Delete>
+
+/** The seven kinds. The codec of events reads faster and answers the same. */
+export const kinds = t.union([Page, Screen, Identify, Track, Alias, Group, Delete], 'Event')
+
+/** Something that a user did or is: one of seven kinds, told apart by `type`. */
+export type Event = t.TypeOf<typeof kinds>
+
+/** The seven kinds by name. */
+export type Kind = Event['type']
+
+/** What the body of a delete holds: the user and the time. */
+export type ForwardedDelete = Omit<Delete, 'messageId'>
+
+type WithoutRouting<E> = E extends unknown ? Omit<E, 'integrations'> : never
+
+/** What a webhook body carries of an event: all but `integrations`, and but the `messageId` of a delete. */
+export type Forwarded = WithoutRouting<Exclude<Event, Delete>> | ForwardedDelete
 
 /**
  * Whether an event with this map may go to the destination of that name. A destination that is named decides for itself. For the others
@@ -29,167 +296,36 @@ export const allows = (integrations: Integrations | undefined, destinationName: 
   return !Object.hasOwn(integrations, 'All') || integrations['All'] !== false
 }
 
-/** What six of the seven kinds carry. */
-interface Common {
-  /** Names the message, so that receivers can detect a repetition. */
-  readonly messageId: string
-  /** `YYYY-MM-DDTHH:MM:SS.mmmZ`. */
-  readonly timestamp: string
-  /** What is known about device, address and the like; empty if nothing was given. */
-  readonly context: JsonObject
-  /** Which destinations the event may go to. Routing reads it; no body carries it, so it is not in `Forwarded`. */
-  readonly integrations?: Integrations
-}
-
-/** The user: at least one of the two ids is there. */
-interface Identified {
-  readonly userId?: string
-  readonly anonymousId?: string
-}
-
-/** The properties of a page. The four named ones are strings. */
-// No interface that extends JsonObject: without `exactOptionalPropertyTypes` its members could be undefined, which is no JSON.
-export type PageProperties = JsonObject & {
-  readonly path?: string
-  readonly referrer?: string
-  readonly title?: string
-  readonly url?: string
-}
-
-/** A user saw a page. */
-export interface Page extends Common, Identified {
-  readonly type: 'page'
-  readonly name?: string
-  readonly category?: string
-  readonly properties: PageProperties
-}
-
-/**
- * A user saw a screen of an app. If `context.device`, `context.os` and `context.app` are there, they are objects whose `model`, `type`,
- * `name`, `version` and `build` are strings.
- */
-export interface Screen extends Common, Identified {
-  readonly type: 'screen'
-  readonly name?: string
-  /** Only if they were given. */
-  readonly properties?: JsonObject
-}
-
-/** What is known about a user. */
-export interface Identify extends Common, Identified {
-  readonly type: 'identify'
-  readonly traits: JsonObject
-}
-
-/** A user did something. */
-export interface Track extends Common, Identified {
-  readonly type: 'track'
-  readonly event: string
-  readonly properties: JsonObject
-}
-
-/** Two ids are one person: `previousId` is the old one, `userId` the new one. */
-export interface Alias extends Common {
-  readonly type: 'alias'
-  readonly previousId: string
-  readonly userId: string
-  readonly anonymousId?: string
-}
-
-/** A user belongs to a group. The traits are the group's. */
-export interface Group extends Common, Identified {
-  readonly type: 'group'
-  readonly groupId: string
-  readonly traits: JsonObject
-}
-
-/** What the body of a delete holds: the user and the time. */
-export interface ForwardedDelete {
-  readonly type: 'delete'
-  readonly userId: string
-  readonly timestamp: string
-}
-
-/** A user asked to be forgotten. It has no context, and integrations do not apply. */
-export interface Delete extends ForwardedDelete {
-  /** It is not in the body: it is the payload's id, and the optional header carries it for all kinds. */
-  readonly messageId: string
-}
-
-/** Something that a user did or is. @inline */
-export type Event = Page | Screen | Identify | Track | Alias | Group | Delete
-
-/** The seven kinds by name. */
-export type Kind = Event['type']
-
-type WithoutRouting<E> = E extends unknown ? Omit<E, 'integrations'> : never
-
-/** What a webhook body carries of an event: all but `integrations`, and but the `messageId` of a delete. */
-export type Forwarded = WithoutRouting<Exclude<Event, Delete>> | ForwardedDelete
-
 /** Free data: anything that JSON can hold. It is checked and copied when the call is decoded. */
 export type Data = Readonly<Record<string, unknown>>
 
-interface CallOf<Type extends string> {
-  readonly type: Type
+/** What a call may leave out, or write in another form. */
+interface Loose {
   /** Default: a new id. At most 256 characters. */
   readonly messageId?: string
   /** A `Date`, or ISO 8601 with a zone. Default: the time of the call. */
   readonly timestamp?: string | Date
-}
-
-interface RoutedCall<Type extends string> extends CallOf<Type> {
   readonly context?: Data
-  readonly integrations?: Integrations
-  readonly anonymousId?: string
-}
-
-interface UserCall<Type extends string> extends RoutedCall<Type> {
-  readonly userId?: string
-}
-
-/** `userId` or `anonymousId` is required. */
-export interface PageCall extends UserCall<'page'> {
-  readonly name?: string
-  readonly category?: string
   readonly properties?: Data
-  /** Fill only those keys that `properties` does not have. */
   readonly traits?: Data
 }
 
-/** `userId` or `anonymousId` is required. */
-export interface ScreenCall extends UserCall<'screen'> {
-  readonly name?: string
-  readonly properties?: Data
-}
+type CallOf<E> = Omit<E, keyof Loose> & Pick<Loose, keyof Loose & keyof E>
 
+/** `userId` or `anonymousId` is required. The traits fill only those keys that `properties` does not have. */
+export type PageCall = CallOf<Page> & Pick<Loose, 'traits'>
 /** `userId` or `anonymousId` is required. */
-export interface IdentifyCall extends UserCall<'identify'> {
-  readonly traits?: Data
-}
-
+export type ScreenCall = CallOf<Screen>
 /** `userId` or `anonymousId` is required. */
-export interface TrackCall extends UserCall<'track'> {
-  readonly event: string
-  readonly properties?: Data
-}
-
+export type IdentifyCall = CallOf<Identify>
+/** `userId` or `anonymousId` is required. */
+export type TrackCall = CallOf<Track>
 /** From an old id to a new one. */
-export interface AliasCall extends RoutedCall<'alias'> {
-  readonly previousId: string
-  readonly userId: string
-}
-
+export type AliasCall = CallOf<Alias>
 /** `userId` or `anonymousId` is required. */
-export interface GroupCall extends UserCall<'group'> {
-  readonly groupId: string
-  readonly traits?: Data
-}
-
+export type GroupCall = CallOf<Group>
 /** Asks for a user to be forgotten. */
-export interface DeleteCall extends CallOf<'delete'> {
-  readonly userId: string
-}
+export type DeleteCall = CallOf<Delete>
 
 /** An event in the public call form. */
 export type Call = PageCall | ScreenCall | IdentifyCall | TrackCall | AliasCall | GroupCall | DeleteCall

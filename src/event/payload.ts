@@ -10,7 +10,7 @@ import { randomUUID } from 'node:crypto'
 import { isRecord } from '../core/json.ts'
 import { invalid, tooLarge } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
-import { copyJson, isJson, newLook, toFaults } from './json.ts'
+import { copyJson, isJson, newCopying, toFaults } from './json.ts'
 import * as Limits from './limits.ts'
 import { fromMillis } from './timestamp.ts'
 
@@ -224,10 +224,10 @@ export const encodePayload = <A>(
 ): Either<Refusal, EventPayload<A>> => {
   if (isJson(body)) return writePayload(id, item, body, limit)
   // A body within the limit has fewer values than bytes.
-  const look = newLook(Math.max(Limits.values, limit))
-  const json = copyJson(look, body)
-  return look.findings.length > 0
-    ? left(invalid(item, toFaults(look.findings)))
+  const copying = newCopying(0, Math.max(Limits.values, limit))
+  const json = copyJson(copying, body)
+  return copying.findings.length > 0
+    ? left(invalid(item, toFaults(copying.findings)))
     : writePayload(id, item, json, limit)
 }
 

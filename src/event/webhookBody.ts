@@ -5,36 +5,53 @@
  * @module
  */
 
+import * as E from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
-import { toErrors } from './json.ts'
-import type { Alias, Forwarded, ForwardedDelete, Group, Identify, Page, Screen, Track } from './model.ts'
-import { decode, isCanonical, membersOf, modelForm } from './checkEvent.ts'
-import type { Decoded, Form } from './checkEvent.ts'
+import { isRecord } from '../core/json.ts'
+import { exactly, members } from './model.ts'
+import type { Forwarded } from './model.ts'
 
-/** An event as it is written: `integrations` is left out. */
-type Body<E> = Readonly<{ version: 1 } & Omit<E, 'integrations'>>
+const versioned = <const R extends t.Props, const O extends t.Props>(
+  name: string,
+  required: R,
+  optional: O,
+) => exactly(name, { version: t.literal(1), ...required }, optional)
 
-/** The body of a page. @useDeclaredType */
-export type PageBody = Body<Page>
-/** The body of a screen. @useDeclaredType */
-export type ScreenBody = Body<Screen>
-/** The body of an identify. @useDeclaredType */
-export type IdentifyBody = Body<Identify>
-/** The body of a track. @useDeclaredType */
-export type TrackBody = Body<Track>
+const [{ previousId, userId, ...alias }, aliasOptional] = members.alias
+
+const PageBody = versioned('PageBody', ...members.page)
+const ScreenBody = versioned('ScreenBody', ...members.screen)
+const IdentifyBody = versioned('IdentifyBody', ...members.identify)
+const TrackBody = versioned('TrackBody', ...members.track)
+const AliasBody = versioned(
+  'AliasBody',
+  { ...alias, 'Previous ID': previousId, 'User ID': userId },
+  aliasOptional,
+)
+const GroupBody = versioned('GroupBody', ...members.group)
+const DeleteBody = exactly('DeleteBody', ...members.delete)
+
+/** The body of a page. */
+export type PageBody = t.TypeOf<typeof PageBody>
+/** The body of a screen. */
+export type ScreenBody = t.TypeOf<typeof ScreenBody>
+/** The body of an identify. */
+export type IdentifyBody = t.TypeOf<typeof IdentifyBody>
+/** The body of a track. */
+export type TrackBody = t.TypeOf<typeof TrackBody>
 /** The body of an alias, with two keys of its own. */
-export type AliasBody = Body<Omit<Alias, 'previousId' | 'userId'>> & {
-  readonly 'Previous ID': string
-  readonly 'User ID': string
-}
-/** The body of a group. @useDeclaredType */
-export type GroupBody = Body<Group>
+export type AliasBody = t.TypeOf<typeof AliasBody>
+/** The body of a group. */
+export type GroupBody = t.TypeOf<typeof GroupBody>
+/** The body of a delete: it has no version, no context and no message id. */
+export type DeleteBody = t.TypeOf<typeof DeleteBody>
 
-/** Has no version, no context and no message id. */
-export type DeleteBody = ForwardedDelete
-
-/** The JSON object that is posted to a webhook. */
-export type WireBody = PageBody | ScreenBody | IdentifyBody | TrackBody | AliasBody | GroupBody | DeleteBody
+/** The JSON object that is posted to a webhook, of one of seven kinds. */
+export const WireBody = t.union(
+  [PageBody, ScreenBody, IdentifyBody, TrackBody, AliasBody, GroupBody, DeleteBody],
+  'WireBody',
+)
+export type WireBody = t.TypeOf<typeof WireBody>
 
 type KeysOf<B> = B extends unknown ? keyof B : never
 
@@ -86,40 +103,18 @@ export const toWebhookBody = (event: Forwarded): WireBody => {
   return body as WireBody
 }
 
-const ALIAS_KEYS: Readonly<Record<string, string>> = { previousId: 'Previous ID', userId: 'User ID' }
-
-const bodyForm: Form = {
-  ...modelForm,
-  isBody: true,
-  membersOf: (input, { findings }) => {
-    const { type, version } = input
-    const isDelete = type === 'delete'
-    if (isDelete ? version !== undefined : version !== 1) {
-      const message = isDelete ? 'must be left out of a delete' : 'must be the number 1'
-      findings.push({ steps: ['version'], message })
-    }
-    const members = { ...membersOf(input), integrations: undefined }
-    if (type !== 'alias') return members
-    return { ...members, previousId: input['Previous ID'], userId: input['User ID'] }
-  },
-}
-const copiedForm: Form = { ...bodyForm, isOwned: false }
-
-const decodeBody = (form: Form, input: unknown): Decoded => {
-  const { event, findings } = decode(form, input)
-  if (event?.type !== 'alias') return { event, findings }
-  const named = findings.map(({ steps: [key = '', ...below], message }) => ({
-    steps: [ALIAS_KEYS[key] ?? key, ...below],
-    message,
-  }))
-  return { event, findings: named }
+const eventOf = (body: WireBody): Forwarded => {
+  if (body.type === 'delete') return body
+  const { version: _version, ...event } = body
+  if (event.type !== 'alias') return event
+  const { 'Previous ID': previousId, 'User ID': userId, ...alias } = event
+  return { ...alias, previousId, userId }
 }
 
-/** The event in a body that comes straight from `JSON.parse`, whose data are not copied. Undefined if it is none. */
-export const eventInOwned = (body: unknown): Forwarded | undefined => {
-  const { event, findings } = decodeBody(bodyForm, body)
-  return findings.length > 0 ? undefined : event
-}
+/** The event in a body of our own that was stored: its members are not checked again. Undefined if it is no such body. */
+export const eventInStored = (body: unknown): Forwarded | undefined =>
+  // The store has a checksum, so a body that names a kind is as it was written.
+  isRecord(body) && Object.hasOwn(members, String(body['type'])) ? eventOf(body as WireBody) : undefined
 
 /**
  * The codec between bodies and events, for receivers and for stores. `decode` then `encode` gives back every body that headrace sends;
@@ -127,12 +122,14 @@ export const eventInOwned = (body: unknown): Forwarded | undefined => {
  */
 export const WebhookBody: t.Type<Forwarded, WireBody> = new t.Type(
   'WebhookBody',
-  (value): value is Forwarded => isCanonical({ ...modelForm, isBody: true }, value),
-  (input, context) => {
-    const { event, findings } = decodeBody(copiedForm, input)
-    return event === undefined || findings.length > 0
-      ? t.failures(toErrors(findings, context))
-      : t.success(event)
+  (value): value is Forwarded => {
+    try {
+      // Of what is no event it makes no body.
+      return WireBody.is(toWebhookBody(value as Forwarded))
+    } catch {
+      return false
+    }
   },
+  (input, context) => E.map(eventOf)(WireBody.validate(input, context)),
   toWebhookBody,
 )

@@ -109,7 +109,7 @@ const faultyOthers: fc.Arbitrary<FaultyCall> = fc.constantFrom(
   fixed(SECRET, ''),
   fixed([SECRET], ''),
   fixed(new Map([['type', SECRET]]), ''),
-  fixed({ type: SECRET, userId: 1 }, 'type', 'userId'),
+  fixed({ type: SECRET, userId: 1 }, 'type'),
   fixed({ userId: 'u' }, 'type'),
   fixed({ type: 'identify' }, 'userId'),
   fixed({ type: 'identify', userId: '', anonymousId: '' }, 'userId'),
@@ -123,6 +123,7 @@ const faultyOthers: fc.Arbitrary<FaultyCall> = fc.constantFrom(
     'properties.url',
     'properties.title',
     'traits.path',
+    'traits.url',
   ),
   fixed(
     {

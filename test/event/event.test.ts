@@ -6,9 +6,9 @@ import { describe, expect, expectTypeOf, it } from 'vitest'
 import type { Fault } from '../../src/core/refusal.ts'
 import { callOf, type Call } from '../../src/event/model.ts'
 import { faultsOf } from '../../src/event/codecFaults.ts'
-import { Event, Integrations, ParsedEvent, eventCodec, eventReader } from '../../src/event/event.ts'
+import { Event, ParsedEvent, eventCodec, eventReader } from '../../src/event/event.ts'
 import type { EventCodecOptions } from '../../src/event/event.ts'
-import { allows, type Event as Model } from '../../src/event/model.ts'
+import { Integrations, allows, type Event as Model } from '../../src/event/model.ts'
 import { integrations } from '../arbitraries/event.ts'
 
 const faultsIn = (input: unknown, codec: t.Type<Model, unknown> = Event): ReadonlyArray<Fault> => {
@@ -256,7 +256,7 @@ describe('decoding a wrong call', () => {
   it('refuses more than 250,000 values', () => {
     let twice: unknown = {}
     for (let level = 0; level < 60; level++) twice = { left: twice, right: twice }
-    const reason = [{ path: '', message: 'holds more than 250000 values: send less with the event' }]
+    const reason = [{ path: '', message: 'holds too many values: send less with the event' }]
     expect(only(twice)).toEqual(reason)
     expect(only({ sparse: new Array(4_000_000_000) })).toEqual(reason)
     expect(Event.is({ type: 'track', userId: 'u', event: 'e', properties: twice })).toBe(false)
@@ -264,11 +264,7 @@ describe('decoding a wrong call', () => {
 
   it('names at most 1,000 faults', () => {
     const found = only({ list: new Array(5_000).fill(Number.NaN) })
-    expect(found).toHaveLength(1_001)
-    expect(found).toContainEqual({
-      path: '',
-      message: 'has more than 1000 faults: only the first ones are named',
-    })
+    expect(found).toHaveLength(1_000)
   })
 
   it('takes an object that is there twice for no cycle', () => {
@@ -296,8 +292,8 @@ describe('eventReader', () => {
   it('takes the kind from the method that was called', () => {
     const read = eventReader(fixed)
     expect(read({ userId: 'u' }, 'identify')).toMatchObject({ right: { type: 'identify', userId: 'u' } })
-    expect(read({ type: 'track', userId: 'u' }, 'identify')).toMatchObject({ left: [{ path: 'type' }] })
-    expect(read({ type: 'track', userId: 'u' })).toMatchObject({ left: [{ path: 'event' }] })
+    expect(read({ type: 'track', userId: 'u' }, 'identify')).toMatchObject({ left: [{ steps: ['type'] }] })
+    expect(read({ type: 'track', userId: 'u' })).toMatchObject({ left: [{ steps: ['event'] }] })
   })
 
   it('looks for dropped keys only while there is a listener', () => {

@@ -53,13 +53,7 @@ describe('a body that is wrong', () => {
     expect(
       pathsOf({ ...stamped, version: 1, type: 'alias', previousId: 'a', userId: 'u', context: {} }),
     ).toEqual(['Previous ID', 'User ID'])
-    expect(pathsOf({ ...stamped, version: 1, type: 'identify', userId: 'u' })).toEqual(['traits', 'context'])
-  })
-
-  it('is a delete with a version', () => {
-    const deletion = { type: 'delete', userId: 'u', timestamp: stamped.timestamp }
-    expect(pathsOf(deletion)).toEqual([])
-    expect(pathsOf({ ...deletion, version: 1 })).toEqual(['version'])
+    expect(pathsOf({ ...stamped, version: 1, type: 'identify', userId: 'u' })).toEqual(['context', 'traits'])
   })
 })
 

@@ -78,7 +78,7 @@ describe('what throws costs one item', () => {
           throw new Error(SECRET)
         },
       }),
-    ).toBe('type: could not be read: looking at it throws an error')
+    ).toBe('could not be read: looking at it throws an error')
   })
 })
 
