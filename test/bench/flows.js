@@ -10,7 +10,6 @@ import {
   toWebhookBody,
   validate,
   withConcurrency,
-  withTimeout,
 } from 'headrace'
 import { webhookDestination } from 'headrace/destination'
 import { webhook } from 'headrace/sinks/webhook'
@@ -20,7 +19,7 @@ import { calls } from './events.js'
 
 const SECRET = 'correct horse'
 const key = createSecretKey(SECRET, 'utf8')
-const guarded = flow(webhook, withTimeout(5_000), withConcurrency({ concurrency: 16 }))
+const guarded = flow(webhook, withConcurrency({ concurrency: 16 }))
 
 export const headersOf = (body) => ({
   'content-type': 'application/json',
