@@ -1,4 +1,7 @@
 /** What code without types, or in a hurry, does to a pipeline: every mistake is told at once, and costs nothing in silence. */
+import { createRequire } from 'node:module'
+import { format, stripVTControlCharacters } from 'node:util'
+import type createDebug from 'debug'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { concat, lastValueFrom, NEVER, of, Subject, throwError, toArray } from 'rxjs'
@@ -37,7 +40,10 @@ import { withTimeout } from '../../src/sink/timeout.ts'
 import { webhook } from '../../src/http/webhook.ts'
 import { sink } from '../../src/sink/fromFunction.ts'
 import { onlyAttempt } from '../../src/sink/sink.ts'
+import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { payloadOf } from '../sink/deliverOnce.ts'
+import { answered, until } from '../support/http.ts'
 
 /** As code in JavaScript calls it. */
 type Untyped = (...given: ReadonlyArray<unknown>) => unknown
@@ -173,6 +179,61 @@ test('a webhook refuses for good what is no payload', async () => {
   hook.deliver({ type: 'track' } as never, onlyAttempt).subscribe((verdict) => verdicts.push(verdict))
   expect(verdicts).toMatchObject([left({ _tag: 'Refused', reason: 'notAPayload' })])
   await hook.close(0)()
+})
+
+describe('a webhook has 5 s without an option (N8)', () => {
+  test.each([
+    [{ do: 'silence' }, ['timeout', 'complete']],
+    [{ do: 'slowBody', code: 200, bytesPerSecond: 1_000 }, ['delivered', 'complete']],
+  ] as const)('%o', async (fault, wanted) => {
+    const clock = virtualClock()
+    const receiver = await loopbackReceiver([fault])
+    const hook = webhook({ url: receiver.url, clock })
+    const told: string[] = []
+    const headers = answered()
+    hook.deliver(payloadOf('{}'), onlyAttempt).subscribe({
+      next: (verdict) => {
+        told.push(verdict._tag === 'Left' && 'reason' in verdict.left ? verdict.left.reason : 'delivered')
+      },
+      complete: () => told.push('complete'),
+    })
+    await (fault.do === 'silence' ? receiver.arrived(1) : headers)
+    clock.tick(4_999)
+    expect(told).toEqual(wanted.filter((each) => each === 'delivered'))
+    clock.tick(1)
+    expect(told).toEqual(wanted)
+    await until(() => receiver.connections() === 0)
+    await hook.close(0)()
+    await receiver.close()
+  })
+})
+
+test('a pipeline without onEvent writes to the debug log (N23)', () => {
+  const before = process.env['DEBUG']
+  process.env['DEBUG'] = 'headrace:*'
+  // The package that its types describe.
+  const debug = createRequire(import.meta.url)('debug') as typeof createDebug
+  const { log } = debug
+  const lines: string[] = []
+  debug.log = (...args: ReadonlyArray<unknown>) => {
+    lines.push(stripVTControlCharacters(format(...args)))
+  }
+  debug.enable('headrace:*')
+  try {
+    const clock = virtualClock()
+    const busy = sink<string>('busy', () => left({ _tag: 'Retryable', reason: 'busy' }))
+    const running = of('a')
+      .pipe(lift(), deliver(busy, { clock, retry: exponential() }))
+      .subscribe()
+    running.unsubscribe()
+    const words = ['accepted', 'waits', 'abandoned'].map((word) => lines.some((line) => line.includes(word)))
+    expect(words).toEqual([true, true, true])
+  } finally {
+    debug.disable()
+    debug.log = log
+    if (before === undefined) delete process.env['DEBUG']
+    else process.env['DEBUG'] = before
+  }
 })
 
 describe('one outbox, one deliver', () => {
