@@ -67,6 +67,11 @@ describe('the settings of a collector', () => {
       },
       ['destinations[1].outbox.path'],
     ],
+    [
+      'a shared secret that is undefined',
+      withDestination({ sharedSecret: undefined }),
+      ['destinations[0].sharedSecret'],
+    ],
     ['no folder', withDestination({ outbox: 'x' }), ['destinations[0].outbox']],
     ['a getter that throws', thrower, ['']],
   ])('with %s are refused', (_, input, paths) => expect(pathsOf(input)).toEqual(paths))
