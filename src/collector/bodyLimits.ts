@@ -1,17 +1,19 @@
 import { isUint8Array } from 'node:util/types'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
+import type { Observer } from 'rxjs'
+import { byteBuffer } from '../core/byteBuffer.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { brokenOff, closing, notBytes, tooLong, tooManyUploads, tooSlow } from './answers.ts'
 import type { Answer } from './answers.ts'
 
-/** The next chunk of a body. */
-type Next = () => Promise<{ readonly done?: boolean | undefined; readonly value?: unknown }>
+/** Starts to read a body, and tells its chunks and its end, not at once. The teardown is called once nothing more is wanted. */
+type Start = (observer: Observer<unknown>) => Cancel
 
 /** All request bodies that are being received. */
 export interface BodyLimits {
-  /** A complete body, or the answer as soon as it is known. `stop` is called when nothing more is read. Never rejects. */
-  readonly read: (next: Next, stop: () => unknown) => Promise<Either<Answer, Uint8Array>>
+  /** A complete body, or the answer as soon as it is known. Never rejects. */
+  readonly read: (start: Start) => Promise<Either<Answer, Uint8Array>>
   /** Calls `onCut` after the time that a body may take, or when the collector closes. */
   readonly begin: (onCut: (answer: Answer) => void) => Cancel
   /** Cuts all. */
@@ -42,34 +44,38 @@ export const bodyLimits = (clock: Clock, timeout: number, maxBatch: number, maxB
 
   return {
     begin,
-    read: async (next, stop) => {
-      const chunks: Uint8Array[] = []
-      let size = 0
-      let end: Cancel = () => undefined
-      const cut = new Promise<Answer>((resolve) => {
-        end = begin(resolve)
-      })
-      try {
-        for (;;) {
-          const chunk = await Promise.race([next(), cut])
-          if ('status' in chunk) return left(chunk)
-          if (chunk.done === true) return right(Buffer.concat(chunks))
-          if (!isUint8Array(chunk.value)) return left(notBytes)
-          const bytes = chunk.value.length === 0 ? EMPTY_CHUNK : chunk.value.length
-          chunks.push(chunk.value)
-          size += bytes
-          total += bytes
-          if (size > maxBatch) return left(tooLong(maxBatch))
-          if (total > maxBytes) return left(tooManyUploads)
+    read: (start) =>
+      new Promise((resolve) => {
+        const body = byteBuffer()
+        let counted = 0
+        let isDone = false
+        const finish = (result: Either<Answer, Uint8Array>): void => {
+          if (isDone) return
+          isDone = true
+          end()
+          total -= counted
+          stop()
+          resolve(result)
         }
-      } catch {
-        return left(brokenOff)
-      } finally {
-        end()
-        total -= size
-        Promise.resolve(stop()).catch(() => undefined)
-      }
-    },
+        const end = begin((answer) => finish(left(answer)))
+        const stop = start({
+          next: (chunk) => {
+            if (isDone) return
+            if (!isUint8Array(chunk)) {
+              finish(left(notBytes))
+              return
+            }
+            body.add(chunk)
+            const bytes = chunk.length === 0 ? EMPTY_CHUNK : chunk.length
+            counted += bytes
+            total += bytes
+            if (counted > maxBatch) finish(left(tooLong(maxBatch)))
+            else if (total > maxBytes) finish(left(tooManyUploads))
+          },
+          complete: () => finish(right(body.bytes())),
+          error: () => finish(left(brokenOff)),
+        })
+      }),
     close: () => {
       for (const cut of [...running]) cut(closing)
     },

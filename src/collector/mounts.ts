@@ -6,9 +6,37 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { left, right } from 'fp-ts/lib/Either.js'
+import type { Observer } from 'rxjs'
+import type { Cancel } from '../core/clock.ts'
 import { consumed } from './answers.ts'
 import type { BodyLimits } from './bodyLimits.ts'
 import type { AnswerRequest } from './requestHandler.ts'
+
+/** Reads a web body. An abort of the request ends it: the body may hang. */
+const webBody =
+  (reader: ReadableStreamDefaultReader<unknown>, signal: AbortSignal) =>
+  ({ next, complete, error }: Observer<unknown>): Cancel => {
+    const readAll = async (): Promise<void> => {
+      signal.throwIfAborted()
+      for (let read = await reader.read(); !read.done; read = await reader.read()) next(read.value)
+    }
+    readAll().then(complete, error)
+    signal.addEventListener('abort', error)
+    return () => {
+      signal.removeEventListener('abort', error)
+      reader.cancel().catch(() => undefined)
+    }
+  }
+
+/** Reads a body of `node:http`, also if the host has set an encoding. By `data`: an iterator was 25 % slower for 384 KB. */
+const nodeBody =
+  (request: IncomingMessage) =>
+  ({ next, complete, error }: Observer<unknown>): Cancel => {
+    const onData = (chunk: Uint8Array | string): void =>
+      next(typeof chunk === 'string' ? Buffer.from(chunk, request.readableEncoding ?? 'utf8') : chunk)
+    request.on('data', onData).on('end', complete).on('close', error).on('error', error)
+    return () => void request.off('data', onData)
+  }
 
 /** The collector for web-standard servers: Hono, Next, Bun, Deno, workers. */
 export const webMount =
@@ -22,11 +50,7 @@ export const webMount =
       async () => {
         if (request.bodyUsed || request.body?.locked === true) return left(consumed)
         if (request.body === null) return right(new Uint8Array(0))
-        const reader = request.body.getReader()
-        return limits.read(
-          () => reader.read(),
-          () => reader.cancel(),
-        )
+        return limits.read(webBody(request.body.getReader(), request.signal))
       },
     )
     onAnswered(answered.status)
@@ -53,13 +77,7 @@ export const nodeMount =
 
     void answer(method, target, header, async () => {
       const { body } = request
-      if (!request.readableDidRead && !request.destroyed) {
-        const chunks = request.iterator({ destroyOnReturn: false })
-        return limits.read(
-          () => chunks.next(),
-          () => chunks.return?.(),
-        )
-      }
+      if (!request.readableDidRead && !request.destroyed) return limits.read(nodeBody(request))
       if (typeof body === 'string' || body instanceof Uint8Array) return right({ decoded: Buffer.from(body) })
       return typeof body === 'object' && body !== null ? right({ parsed: body }) : left(consumed)
     }).then(({ status, headers, body }) => {

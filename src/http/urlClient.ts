@@ -3,6 +3,8 @@ import type { Task } from 'fp-ts/lib/Task.js'
 import type { Observer } from 'rxjs'
 import { Client } from 'undici'
 import type { Dispatcher } from 'undici'
+import { byteBuffer } from '../core/byteBuffer.ts'
+import type { ByteBuffer } from '../core/byteBuffer.ts'
 import { steady, systemClock } from '../core/clock.ts'
 import type { Cancel } from '../core/clock.ts'
 import { retryable } from '../core/failure.ts'
@@ -63,9 +65,9 @@ interface Slot {
   readonly destroy: () => void
   job: Job | undefined
   isSent: boolean
-  /** Bytes of the answer's body, and its chunks while they are wanted. */
+  /** Bytes of the answer's body, and the body itself while it is wanted. */
   received: number
-  chunks: Uint8Array[]
+  body: ByteBuffer | undefined
 }
 
 /** Answers are read this far even if nothing needs them: then the connection can be used again. */
@@ -171,17 +173,16 @@ export const openUrlClient = (
         const { job } = slot
         if (job === undefined) return
         slot.received += chunk.length
-        if (slot.received <= job.maxBody) slot.chunks.push(chunk)
+        if (slot.received <= job.maxBody) slot.body?.add(chunk)
         if (slot.received <= Math.max(job.maxBody, MAX_DRAINED)) return
         release(slot, false)
         job.observer.complete()
       },
       onResponseEnd: () => {
-        const { job, received, chunks } = slot
+        const { job, received, body } = slot
         if (job === undefined) return
-        const body = job.maxBody > 0 && received <= job.maxBody ? Buffer.concat(chunks) : undefined
         release(slot, true)
-        if (body !== undefined) job.observer.body?.(body)
+        if (body !== undefined && received <= job.maxBody) job.observer.body?.(body.bytes())
         job.observer.complete()
         if (isClosed) checkClosed()
       },
@@ -199,7 +200,7 @@ export const openUrlClient = (
       job: undefined,
       isSent: false,
       received: 0,
-      chunks: [],
+      body: undefined,
       destroy: () => {
         if (dispatcher !== undefined) {
           controller?.abort(new Error('cancelled'))
@@ -227,7 +228,7 @@ export const openUrlClient = (
     busy.add(slot)
     slot.isSent = false
     slot.received = 0
-    if (slot.chunks.length > 0) slot.chunks = []
+    slot.body = job.maxBody > 0 ? byteBuffer() : undefined
     const { headers, body } = job
     slot.client.dispatch({ origin: url.origin, path, method: 'POST', headers, body }, slot.handler)
   }

@@ -6,6 +6,7 @@
 
 import { right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
+import { byteBuffer } from '../core/byteBuffer.ts'
 import { failed, verifierOf } from './verify.ts'
 import type { Mismatch, Secrets, VerifiedRequest } from './verify.ts'
 
@@ -60,16 +61,14 @@ const readAll = async (
   stop: () => unknown,
   maxBytes: number,
 ): Promise<Body> => {
-  const chunks: Uint8Array[] = []
-  let size = 0
+  const body = byteBuffer()
   try {
     for (;;) {
       const { done, value } = await next()
-      if (done === true) return right(Buffer.concat(chunks, size))
+      if (done === true) return right(body.bytes())
       if (!(value instanceof Uint8Array)) return decoded
-      size += value.byteLength
-      if (!(size <= maxBytes)) return tooLarge(maxBytes)
-      chunks.push(value)
+      if (!(body.size() + value.byteLength <= maxBytes)) return tooLarge(maxBytes)
+      body.add(value)
     }
   } finally {
     // The verdict does not wait for the sender's side to end.

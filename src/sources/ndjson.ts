@@ -2,6 +2,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { Buffer, isUtf8 } from 'node:buffer'
+import { byteBuffer } from '../core/byteBuffer.ts'
 import { jsonFault } from '../core/json.ts'
 import { checkOptions, strict, wholeNumber, withDefault } from '../core/options.ts'
 
@@ -72,8 +73,8 @@ const read = async function* (
   let number = 0
   /** A surrogate pair may be cut in two by the chunks. */
   let halfPair = ''
-  /** The line whose end has not come: copies, because the reader may reuse its chunks. */
-  let parts: Buffer[] = []
+  /** The line whose end has not come, and its length: of a line that is too long only the start is held. */
+  let held = byteBuffer()
   let length = 0
 
   const bytesOf = (chunk: Uint8Array | string): Buffer => {
@@ -90,15 +91,17 @@ const read = async function* (
 
   const hold = (part: Buffer): void => {
     length += part.length
-    if (part.length > 0 && length <= maxLineBytes + SLACK) parts.push(Buffer.from(part))
+    // The first part is copied, because the reader may reuse its chunks.
+    if (length <= maxLineBytes + SLACK) held.add(held.size() === 0 ? Buffer.from(part) : part)
   }
 
   /** The line that ends with `last`; undefined for a blank one. */
   const finish = (last: Buffer): Result | undefined => {
     number++
     const total = length + last.length
-    const whole = length === 0 ? last : Buffer.concat([...parts, last])
-    parts = []
+    if (length > 0) held.add(last)
+    const whole = length === 0 ? last : held.bytes()
+    if (length > 0) held = byteBuffer()
     length = 0
     const start = number === 1 && whole.subarray(0, BOM.length).equals(BOM) ? BOM.length : 0
     const bytes = whole.subarray(start, whole.at(-1) === CARRIAGE_RETURN ? -1 : undefined)

@@ -205,6 +205,38 @@ describe('a web request with chunks', () => {
   })
 })
 
+describe('a web request that hangs', () => {
+  it('ends when its signal is aborted, before or while it is read', async () => {
+    const { collector } = open({ clock: virtualClock() })
+    for (const isEarly of [true, false]) {
+      const abort = new AbortController()
+      let cancelled = 0
+      const body = new ReadableStream({
+        cancel: () => {
+          cancelled++
+        },
+      })
+      if (isEarly) abort.abort()
+      const answer = collector.handle(new Request(streamed(body), { signal: abort.signal }))
+      await new Promise(setImmediate)
+      abort.abort()
+      expect((await answer).status).toBe(503)
+      expect(cancelled).toBe(1)
+    }
+  })
+})
+
+it.each(['utf8', 'latin1'] as const)('a Node request after setEncoding(%s) is accepted', async (encoding) => {
+  const { collector, ids } = open()
+  const { url, close } = await onServer((request, response) => {
+    request.setEncoding(encoding)
+    collector.listener(request, response)
+  })
+  onTestFinished(close)
+  expect((await post(`${url}/v1/batch`, { batch: [track('é')] })).status).toBe(200)
+  expect(ids()).toEqual(['é'])
+})
+
 type Listener = Parameters<typeof createServer>[1]
 
 describe('mounted in a framework', () => {

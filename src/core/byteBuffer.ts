@@ -1,0 +1,37 @@
+/** Bytes that come in chunks, such as a body. */
+export interface ByteBuffer {
+  readonly size: () => number
+  /** Takes the bytes of a chunk. */
+  readonly add: (chunk: Uint8Array) => void
+  /** All bytes so far. */
+  readonly bytes: () => Buffer
+}
+
+const SMALLEST = 1_024
+
+/**
+ * One buffer that doubles when it is full: a list of one-byte chunks would take 220 bytes of memory for each of them. The first chunk is
+ * not copied, so it must not change.
+ */
+export const byteBuffer = (): ByteBuffer => {
+  let buffer: Buffer = Buffer.alloc(0)
+  let size = 0
+  return {
+    size: () => size,
+    add: (chunk) => {
+      const end = size + chunk.length
+      if (size === 0) {
+        buffer = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
+      } else if (end > buffer.length) {
+        const larger = Buffer.allocUnsafe(Math.max(2 * buffer.length, end, SMALLEST))
+        larger.set(buffer.subarray(0, size))
+        larger.set(chunk, size)
+        buffer = larger
+      } else {
+        buffer.set(chunk, size)
+      }
+      size = end
+    },
+    bytes: () => buffer.subarray(0, size),
+  }
+}
