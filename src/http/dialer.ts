@@ -36,6 +36,55 @@ const openerOf = (url: URL, host: string, lookup: LookupFunction, tls: TlsOption
   }
 }
 
+const STATUS_END = 'HTTP/1.1 100'.length
+const FIRST_DIGIT = 'HTTP/1.1 '.length
+const ONE = 0x31
+const INTERIM = /^HTTP\/1\.\d 1(?!01)/
+const MAX_INTERIM = 16_384
+
+/**
+ * Takes interim answers (100, 102, 103) out of what undici reads from the socket: it destroys the socket at `100 Continue`, which a server
+ * may send unasked (RFC 9110, 15.2). The result is to be called before each request.
+ */
+export const skipInterimAnswers = (socket: Socket): (() => void) => {
+  const read = socket.read.bind(socket)
+  let isAwaited = false
+  /** The beginning of an answer that is not known yet to be interim, or of which the end is missing. */
+  let held: Buffer | undefined
+
+  const skip = (chunk: Buffer): Buffer | null => {
+    let rest = held === undefined ? chunk : Buffer.concat([held, chunk])
+    held = undefined
+    while (rest.length < STATUS_END || INTERIM.test(rest.toString('latin1', 0, STATUS_END))) {
+      const end = rest.indexOf('\r\n\r\n')
+      if (end === -1) {
+        if (rest.length > MAX_INTERIM) break
+        held = rest
+        return null
+      }
+      rest = rest.subarray(end + 4)
+      if (rest.length === 0) return null
+    }
+    isAwaited = false
+    return rest
+  }
+
+  socket.read = (size) => {
+    // Without an encoding a socket reads buffers.
+    const chunk = read(size) as Buffer | null
+    if (!isAwaited || chunk === null) return chunk
+    if (held === undefined && chunk.length >= STATUS_END && chunk[FIRST_DIGIT] !== ONE) {
+      isAwaited = false
+      return chunk
+    }
+    return skip(chunk)
+  }
+  return () => {
+    isAwaited = true
+    held = undefined
+  }
+}
+
 /** undici keeps the process alive by `ref` during a request: on this socket it does nothing. */
 const unheld = (socket: Socket): Socket => Object.assign(socket.unref(), { ref: () => socket })
 

@@ -16,7 +16,7 @@ import type { Payload, Signer } from '../event/payload.ts'
 import { nameOf } from '../sink/fromFunction.ts'
 import type { Attempt, Wire } from '../sink/sink.ts'
 import { statusTable, verdictOf } from '../sink/status.ts'
-import { dialer } from './dialer.ts'
+import { dialer, skipInterimAnswers } from './dialer.ts'
 import { guardedLookup, guardOf } from './egress.ts'
 import { failureOf } from './networkError.ts'
 import type { RequestOptions } from './httpOptions.ts'
@@ -139,6 +139,7 @@ export const openUrlClient = (
    */
   const openSlot = (): Slot => {
     let cancelDial: Cancel = () => undefined
+    let awaitAnswer: () => void = () => undefined
     /** Of the request that runs, for a dispatcher of the host. */
     let controller: Dispatcher.DispatchController | undefined
 
@@ -146,7 +147,10 @@ export const openUrlClient = (
       dispatcher ??
       new Client(url.origin, {
         connect: (_options, done) => {
-          cancelDial = dial(done)
+          cancelDial = dial((...answer) => {
+            if (answer[1] !== null) awaitAnswer = skipInterimAnswers(answer[1])
+            done(...answer)
+          })
         },
         pipelining: 1,
         maxHeaderSize: MAX_HEADERS,
@@ -158,6 +162,7 @@ export const openUrlClient = (
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart: (started) => {
         slot.isSent = true
+        awaitAnswer()
         controller = started
       },
       onResponseStart: (_controller, status, headers) => {

@@ -263,6 +263,49 @@ describe('a receiver that answers', () => {
     expect(verdict.left.notBefore).toBeGreaterThanOrEqual(before + 120_000 - 5)
   })
 
+  /** Answers each request with these texts, one segment each. */
+  const answering = async (...parts: ReadonlyArray<string>): Promise<string> => {
+    const server = await listen(
+      createServer((socket) =>
+        socket.setNoDelay(true).on('data', () => {
+          void (async () => {
+            for (const part of parts) {
+              socket.write(part)
+              await new Promise((resolve) => setTimeout(resolve, 2))
+            }
+          })()
+        }),
+      ),
+    )
+    use(server, server.close)
+    return `http://127.0.0.1:${server.port}/`
+  }
+  const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
+  const HINTS = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'
+  const FINAL = 'HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\nHTTP/1.1 100 Continue'
+  const interim: ReadonlyArray<[string, ReadonlyArray<string>]> = [
+    ['100 Continue', [CONTINUE, FINAL]],
+    ['a 100 in one segment with the answer', [CONTINUE + FINAL]],
+    ['100, 102, 103 and 100', [`${CONTINUE}HTTP/1.1 102 Processing\r\n\r\n${HINTS}`, CONTINUE + FINAL]],
+    ['a 100 byte by byte', [...(CONTINUE + HINTS), FINAL]],
+    ['a status line in two segments', [`${CONTINUE}HTTP/1.1 2`, FINAL.slice('HTTP/1.1 2'.length)]],
+    ['a 100 with headers in two segments', ['HTTP/1.0 100 Go\r\nX: a\r\n\r', `\n${FINAL}`]],
+  ]
+  it.each(interim)('delivers after %s (L1)', async (_what, parts) => {
+    const sink = sinkTo(await answering(...parts))
+    for (let i = 0; i < 3; i++)
+      expect(await deliverOnce(sink, event)).toMatchObject({ verdicts: delivered, end: 'complete' })
+  })
+
+  it('may be retried after nothing but 100 Continue, a 101, or endless headers of an interim answer (L1)', async () => {
+    const endless = `HTTP/1.1 103 Hints\r\nX: ${'a'.repeat(20_000)}`
+    for (const part of ['HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n', endless])
+      expect(await deliverOnce(sinkTo(await answering(part)), event)).toMatchObject({ verdicts: network })
+    const sink = sinkTo({ url: await answering(CONTINUE, CONTINUE), timeout: 50 })
+    const timeout = [{ _tag: 'Left', left: { _tag: 'Retryable', reason: 'timeout' } }]
+    expect(await deliverOnce(sink, event)).toMatchObject({ verdicts: timeout })
+  })
+
   it('has the verdict of `statuses` if it is given', async () => {
     const receiver = await receive([{ do: 'status', code: 404 }])
     const sink = sinkTo({ url: receiver.url, statuses: [{ from: 404, to: 404, means: 'retry' }] })
@@ -276,15 +319,6 @@ describe('a receiver that fails', () => {
     const receiver = await receive([{ do: 'refuse' }])
     const seen = await deliverOnce(sinkTo(receiver.url), event)
     expect(seen).toMatchObject({ verdicts: network, end: 'complete' })
-  })
-
-  it('with a 100 Continue may be retried', async () => {
-    const server = await listen(
-      createServer((socket) => socket.once('data', () => socket.write('HTTP/1.1 100 Continue\r\n\r\n'))),
-    )
-    use(server, server.close)
-    const sink = sinkTo(`http://127.0.0.1:${server.port}/`)
-    expect(await deliverOnce(sink, event)).toMatchObject({ verdicts: network, end: 'complete' })
   })
 
   it('without an address may be retried, and no request was sent', async () => {

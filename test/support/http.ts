@@ -76,7 +76,7 @@ export interface Reply {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** A 103 comes first. */
+  /** A 100 and a 103 come first. */
   readonly announced?: boolean
   /** Sends the status, the headers and the body, and does not end. */
   readonly stalls?: boolean
@@ -102,6 +102,7 @@ const batchServer = async (reply: (request: BatchRequest, index: number) => Repl
       requests.push(request)
       const answer = reply(request, requests.length - 1)
       const { status = 200, headers: more, body = '', announced = false, stalls = false } = answer
+      if (announced) response.writeContinue()
       if (announced) response.writeEarlyHints({ link: '</style.css>; rel=preload' })
       response.writeHead(status, more)
       if (stalls) response.write(`${body} `)
