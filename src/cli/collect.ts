@@ -1,6 +1,7 @@
 import type { Collector, DestinationOutcome } from '../collector/collector.ts'
 import { createCollector } from '../collector/createCollector.ts'
 import { sumOf } from '../core/totals.ts'
+import { LAST_ATTEMPT } from '../outbox/close.ts'
 import { readConfig } from './config.ts'
 import type { OptionsOf } from './flags.ts'
 import { drawStopping } from './progress.ts'
@@ -61,7 +62,7 @@ export const collectCommand = async (
   // Requests in flight go on.
   server.close()
   const totals = () => sumOf(Object.values(collector.stats().destinations))
-  const erase = drawStopping(terminal, grace + TIMEOUT, () => totals().waiting)
+  const erase = drawStopping(terminal, grace + LAST_ATTEMPT, () => totals().waiting)
   await Promise.race([collector.close({ timeout: grace }), aborted(stop.now)])
   erase()
   server.closeAllConnections()

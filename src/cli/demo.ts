@@ -101,7 +101,7 @@ export const demoCommand = async ({ output }: OptionsOf<'demo'>, terminal: Termi
   const job = {
     input: streamInput(Readable.from(sample())),
     open: toWebhooks(settings, { timeout: TIMEOUT, retry, random: seededRandom(20) }),
-    ...{ maxWaiting: 1_000, timeout: TIMEOUT, grace: 2_000, output },
+    ...{ maxWaiting: 1_000, grace: 2_000, output },
   }
   // Names in place of the URLs.
   const line = (text: string): void => out.line(output === 'json' ? text : text.replaceAll(/http:\S+\//g, ''))

@@ -16,6 +16,7 @@ import { callOf } from '../event/model.ts'
 import type { Event } from '../event/event.ts'
 import type { EventPayload, Payload } from '../event/payload.ts'
 import type { Listener } from '../log/logEvent.ts'
+import { LAST_ATTEMPT } from '../outbox/close.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import { lineFile } from '../sink/ndjson.ts'
@@ -53,8 +54,6 @@ export interface Job {
   readonly outbox?: string | undefined
   /** Reads a file from its first line, whatever an earlier run has read. */
   readonly fromStart?: boolean
-  /** Milliseconds for one attempt. */
-  readonly timeout: number
   /** Milliseconds in which retries may still start after a stop. */
   readonly grace: number
   readonly output: Output
@@ -281,7 +280,7 @@ export const forward = async (
   else if (err.isTTY && output !== 'quiet') erase = drawProgress(terminal, summaryNow, input.share)
   stop.gently.addEventListener('abort', () => {
     erase()
-    erase = drawStopping(terminal, job.grace + job.timeout, () => target.stats().waiting)
+    erase = drawStopping(terminal, job.grace + LAST_ATTEMPT, () => target.stats().waiting)
     ends.next()
     void target.close({ timeout: job.grace })
   })

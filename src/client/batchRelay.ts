@@ -23,6 +23,7 @@ import type { Ack, Entry, OutboxStats } from '../outbox/outbox.ts'
 import { deadlineOf } from '../policy/retryPolicy.ts'
 import type { Wait } from '../policy/step.ts'
 import { nothingToCancel, subscribeTo } from '../sink/layer.ts'
+import { MAX_HOLD } from '../sink/retryAfterGate.ts'
 import type { Sink } from '../sink/sink.ts'
 import type { CallType, Message, SentBatch } from './message.ts'
 import type { Entries, MessageStore } from './messageStore.ts'
@@ -38,8 +39,6 @@ interface Delivery {
 
 /** The pause after a lease that failed, in milliseconds. */
 const LEASE_RETRY_DELAY = 1_000
-/** The longest time that one `Retry-After` holds back all batches, in milliseconds. */
-const MAX_HOLD = 3_600_000
 const COMMA = 1
 
 /**

@@ -11,7 +11,7 @@ import type { Refusal } from '../core/refusal.ts'
 import { ingestion } from '../http/ingestion.ts'
 import { isListening, listeners } from '../log/listeners.ts'
 import { hot } from '../log/streams.ts'
-import { until as waitUntil } from '../outbox/close.ts'
+import { LAST_ATTEMPT, closeTimes, until as waitUntil } from '../outbox/close.ts'
 import type { CloseResult } from '../outbox/close.ts'
 import { isStoredIn } from '../outbox/lmdb/contract.ts'
 import type { CorruptRecord } from '../outbox/lmdb/contract.ts'
@@ -162,23 +162,25 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     room.freed()
   }
 
-  const shutDown = async (limit: number, lastAttempt: number): Promise<CloseResult<Message>> => {
-    const closeAt = now() + limit
+  const shutDown = async (limit: number, isExit: boolean): Promise<CloseResult<Message>> => {
+    const { starting, ending } = closeTimes(limit)
+    const stopAt = now() + starting
     const quietly = (where: string, task: () => Promise<void>): Promise<void> =>
       inTime(clock, timeout, task).catch(failedIn(where))
     relay.flush('end')
-    await until(limit, () => isQuiet(closeAt))
+    await until(starting, () => isQuiet(stopAt))
     relay.stopStarting()
-    await until(lastAttempt, () => relay.inFlight() === 0)
-    const cut = relay.cut()
+    await until(isExit ? 0 : ending, () => relay.inFlight() === 0)
+    const cut = new Set(relay.cut())
     await until(timeout, () => !store.isBusy())
     stopWatching?.()
-    const unfinished = [...store.stop(cut)]
+    const unfinished = [...store.stop([...cut])]
     await quietly('outbox', async () => {
       if (outbox !== undefined) unfinished.push(...(await outbox.takeRemaining()))
     })
-    ended(unfinished.map((entry) => ({ entry, outcome: abandonedOf(entry) })))
-    if (settings.sink === undefined) await quietly('the close of the sink', sink.close(lastAttempt))
+    ended(unfinished.map((entry) => ({ entry, outcome: abandonedOf(entry, cut.has(entry)) })))
+    if (settings.sink === undefined)
+      await quietly('the close of the sink', sink.close(isExit ? 0 : LAST_ATTEMPT))
     if (outbox !== undefined) await quietly('the close of the outbox', outbox.close)
     isClosed = true
     changed()
@@ -188,9 +190,9 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     return { totals: counted.totals(), abandoned: unfinished.map(({ item }) => item) }
   }
 
-  const close = (limit: number, lastAttempt = timeout): Promise<CloseResult<Message>> => {
+  const close = (limit: number, isExit = false): Promise<CloseResult<Message>> => {
     // A turn later, so that a call of `close` inside a callback of the close finds the same promise.
-    closing ??= held(Promise.resolve().then(() => shutDown(limit, lastAttempt)))
+    closing ??= held(Promise.resolve().then(() => shutDown(limit, isExit)))
     room.open()
     return closing
   }
@@ -201,7 +203,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     const drainUntil = now() + limit
     relay.flush('flush')
     await held(until(limit, () => counted.waiting() === 0 || isQuiet(drainUntil)))
-    if (counted.waiting() > 0) void close(0, 0)
+    if (counted.waiting() > 0) void close(0, true)
   }
   const drainTimeout = drainOnExit === true ? DRAIN_TIMEOUT : drainOnExit
   const onExit = drainTimeout === false ? undefined : () => void drain(drainTimeout)

@@ -7,7 +7,6 @@ import { openDestination, urlsSink, webhooksOf } from '../destination/createDest
 import type { OpenDestination } from '../destination/createDestination.ts'
 import type { SharedOptions } from '../destination/settings.ts'
 import { listeners } from '../log/listeners.ts'
-import type { Listener } from '../log/logEvent.ts'
 import { hot } from '../log/streams.ts'
 import { isStoredIn, OutboxError } from '../outbox/lmdb/contract.ts'
 import type { Event } from '../event/event.ts'
@@ -16,7 +15,6 @@ import type { Payload } from '../event/payload.ts'
 import { signerOf } from '../signing/secret.ts'
 import { contramap } from '../sink/layer.ts'
 import { withObserver } from '../sink/observe.ts'
-import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
 import { bodyLimits } from './bodyLimits.ts'
 import type {
@@ -54,12 +52,12 @@ const check = (
 const sinkOf = (
   settings: DestinationSettings,
   options: SharedOptions,
-): ((onEvent: Listener) => Sink<Payload<Event>>) => {
+): Parameters<typeof openDestination>[0] => {
   const { clock, timeout } = options
   const { sink, sharedSecret } = settings
   if (sink === undefined) {
     const urls = webhooksOf(settings, options)
-    return (onEvent) => urlsSink(urls, options, onEvent)
+    return (onEvent, isStopped) => urlsSink(urls, options, onEvent, isStopped)
   }
   const signer = sharedSecret === undefined ? undefined : signerOf(sharedSecret)
   const withSignature = (payload: Payload<Event>): Payload<Event> =>

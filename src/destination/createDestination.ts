@@ -4,7 +4,8 @@ import { pipe } from 'fp-ts/lib/function.js'
 import { isPromiseLike } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import { inTime, steady } from '../core/clock.ts'
-import { messageOf, refused } from '../core/failure.ts'
+import { messageOf, refused, retryable } from '../core/failure.ts'
+import type { Verdict } from '../core/failure.ts'
 import { checkOptions, timeoutOf } from '../core/options.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { disabled, notStored, ConfigError } from '../core/refusal.ts'
@@ -15,7 +16,7 @@ import { webhook } from '../http/webhook.ts'
 import { isListening, listeners } from '../log/listeners.ts'
 import type { Attempted, Listener, LogEvent } from '../log/logEvent.ts'
 import { hot } from '../log/streams.ts'
-import { closeRelay, until } from '../outbox/close.ts'
+import { LAST_ATTEMPT, closeRelay, until } from '../outbox/close.ts'
 import type { CloseResult } from '../outbox/close.ts'
 import { isStoredIn } from '../outbox/lmdb/contract.ts'
 import type { CorruptRecord } from '../outbox/lmdb/contract.ts'
@@ -27,6 +28,7 @@ import { relay } from '../outbox/relay.ts'
 import { withConcurrency } from '../sink/concurrency.ts'
 import { firstSuccess } from '../sink/combine.ts'
 import { withObserver } from '../sink/observe.ts'
+import { MAX_HOLD, retryAfterGate } from '../sink/retryAfterGate.ts'
 import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
 import { waitForRoom } from '../sources/waitForRoom.ts'
@@ -37,6 +39,10 @@ import type { CheckedOptions, Settings, SharedOptions } from './settings.ts'
 
 /** Milliseconds of a close without a timeout. */
 const CLOSE_TIMEOUT = 30_000
+
+const CLOSING: Verdict = left(
+  retryable('held', { detail: 'the destination is closing; no request was sent' }),
+)
 
 /** The sink that posts to every URL of the settings. */
 export const webhooksOf = (
@@ -59,12 +65,13 @@ export const webhooksOf = (
 
 /**
  * The first success of all URLs. Each has a queue of its own, which can hold everything that is in flight: it is full only with
- * requests of events that have ended elsewhere.
+ * requests of events that have ended elsewhere. A `Retry-After` holds back its URL for all events. Once `isStopped`, nothing leaves a queue.
  */
 export const urlsSink = (
   urls: ReadonlyArray<Sink<Payload<Event>>>,
   { clock, timeout, concurrency, maxInFlight }: SharedOptions,
   onEvent: Listener,
+  isStopped: () => boolean,
 ): Sink<Payload<Event>> =>
   firstSuccess(
     urls.map((url) =>
@@ -72,6 +79,7 @@ export const urlsSink = (
         url,
         withTimeout(timeout, { clock }),
         withObserver(onEvent, { clock }),
+        retryAfterGate(clock, MAX_HOLD, () => (isStopped() ? CLOSING : undefined)),
         withConcurrency<Payload<unknown>>({ concurrency, queue: maxInFlight, onEvent, clock }),
       ),
     ),
@@ -109,7 +117,7 @@ export const urlCounters = () => {
 
 /** Opens a destination over any sink. `onOutcome` is called before the subscribers of `outcomes$`. */
 export const openDestination = (
-  makeSink: (onEvent: Listener) => Sink<Payload<Event>>,
+  makeSink: (onEvent: Listener, isStopped: () => boolean) => Sink<Payload<Event>>,
   initiallyEnabled: boolean,
   options: CheckedOptions,
   onOutcome: (outcome: Outcome<Payload<Event>>) => void = () => undefined,
@@ -119,6 +127,7 @@ export const openDestination = (
   const urls = urlCounters()
   let enabled = initiallyEnabled
   let refusedCount = 0
+  let isStopped = false
   let closing: Promise<CloseResult<Payload<Event>>> | undefined
   let arriving = 0
   let arrivingBytes = 0
@@ -156,7 +165,7 @@ export const openDestination = (
     const stats = occupancy()
     return stats.waiting < stats.maxCount && stats.bytes < stats.maxBytes
   })
-  const sink = makeSink(onEvent)
+  const sink = makeSink(onEvent, () => isStopped)
   const work = relay<Payload<Event>>({
     ...options,
     sink,
@@ -195,9 +204,11 @@ export const openDestination = (
   }
 
   const shutDown = async (within: number): Promise<CloseResult<Payload<Event>>> => {
-    const closed = await closeRelay(work, clock, within, timeout)
+    const closed = await closeRelay(work, clock, within, timeout, () => {
+      isStopped = true
+    })
     const turn = Promise.resolve()
-    await turn.then(() => sink.close(timeout)()).catch(defectIn('the close of the sink'))
+    await turn.then(() => sink.close(LAST_ATTEMPT)()).catch(defectIn('the close of the sink'))
     await inTime(clock, timeout, outbox.close).catch(defectIn('the close of the outbox'))
     outcomes.complete()
     refusals.complete()
@@ -285,7 +296,7 @@ export const webhookDestination = (settings: Settings, options: DestinationOptio
   if (isLeft(decoded)) throw new ConfigError('Invalid settings of a webhook destination', decoded.left)
   const urls = webhooksOf(decoded.right, checked)
   return openDestination(
-    (onEvent) => urlsSink(urls, checked, onEvent),
+    (onEvent, isStopped) => urlsSink(urls, checked, onEvent, isStopped),
     decoded.right.enabled ?? true,
     checked,
   )

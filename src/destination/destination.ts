@@ -86,7 +86,7 @@ export interface DestinationStats extends Totals {
 
 /** How long a close may take. An invalid timeout is logged as a `Defect`, and the default is used. */
 export interface CloseOptions {
-  /** Milliseconds in which attempts may start: 0 for none, `Infinity` to wait for every outcome. Default 30,000. */
+  /** Milliseconds in which attempts may start and end: 0 for none, `Infinity` to wait for every outcome. Default 30,000. */
   readonly timeout?: number
 }
 
@@ -120,7 +120,8 @@ export interface Destination extends AsyncDisposable {
   readonly redrive: (matches?: (deadLetter: EndedDeadLetter<Payload<Event>>) => boolean) => Promise<number>
   /**
    * Refuses new events, lets retries that are due in time and requests in flight end, and resolves with the totals and the
-   * events that were not delivered. Then no timer and no socket is left. Later calls answer the same promise.
+   * events that were not delivered. Nothing starts in the last 500 ms of the timeout, and what runs 500 ms after it is cut. Then no
+   * timer and no socket is left. Later calls answer the same promise.
    */
   readonly close: (options?: CloseOptions) => Promise<CloseResult<Payload<Event>>>
 }

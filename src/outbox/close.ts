@@ -10,6 +10,15 @@ export interface CloseResult<A> {
   readonly abandoned: ReadonlyArray<A>
 }
 
+/** Milliseconds before the end of a close in which nothing starts, and after it in which what runs may end. */
+export const LAST_ATTEMPT = 500
+
+/** How long deliveries may start in a close, and how long they may run on from then. */
+export const closeTimes = (timeout: number): { readonly starting: number; readonly ending: number } => {
+  const starting = Math.max(0, timeout - LAST_ATTEMPT)
+  return { starting, ending: LAST_ATTEMPT + Math.min(timeout, LAST_ATTEMPT) }
+}
+
 /** Waits until `isReached`, at most `limit` milliseconds. Answers whether it was reached. */
 export const until = (
   clock: Clock,
@@ -24,26 +33,30 @@ export const until = (
 }
 
 /**
- * Closes a relay: accepts nothing more, starts deliveries for at most `timeout` milliseconds, lets those in flight run for at most
- * `lastAttempt` more, and hands back the rest. Retry delays are not shortened: it ends early when nothing more can start in time.
+ * Closes a relay: accepts nothing more, starts deliveries until shortly before `timeout` milliseconds are over, cuts what still runs shortly
+ * after, and hands back the rest. Retry delays are not shortened: it ends early when nothing more can start in time. `stopped` is called
+ * when nothing more may start.
  */
 export const closeRelay = async <A>(
   relay: Relay<A>,
   clock: Clock,
   timeout: number,
-  lastAttempt: number,
+  storeTimeout: number,
+  stopped: () => void,
 ): Promise<CloseResult<A>> => {
-  const closeAt = relay.now() + timeout
+  const { starting, ending } = closeTimes(timeout)
+  const stopAt = relay.now() + starting
   const { changes$ } = relay
-  const isWorkDone = (): boolean => !relay.hasWorkBefore(closeAt)
+  const isWorkDone = (): boolean => !relay.hasWorkBefore(stopAt)
 
   relay.stopAccepting()
-  await until(clock, changes$, timeout, isWorkDone)
+  await until(clock, changes$, starting, isWorkDone)
   relay.stopStarting()
-  await until(clock, changes$, lastAttempt, () => isWorkDone() && relay.running() === 0)
+  stopped()
+  await until(clock, changes$, ending, () => isWorkDone() && relay.running() === 0)
   const abandoned = await new Promise<ReadonlyArray<A>>((resolve) => {
     // A store that never answers must not keep the process alive.
-    const cancelTimer = clock.schedule(lastAttempt, () => resolve([]))
+    const cancelTimer = clock.schedule(storeTimeout, () => resolve([]))
     relay.abort((unfinished) => {
       cancelTimer()
       resolve(unfinished)

@@ -35,11 +35,13 @@ export const decide = <A>(
   random: Random,
 ): End<A> | Again<A> => {
   const { id, item, progress } = entry
-  // If no request was started in the first attempt, it is not counted, and the deadline does not run.
-  const isUnstarted =
-    entry.firstAttemptAt === undefined && verdict._tag === 'Left' && !wasStarted(verdict.left)
+  // An attempt that started no request is not counted, and before the first request the deadline does not run.
+  const isHeld = verdict._tag === 'Left' && !wasStarted(verdict.left)
+  const isUnstarted = isHeld && entry.firstAttemptAt === undefined
   const firstAttemptAt = isUnstarted ? at : (entry.firstAttemptAt ?? startedAt)
-  const next = step(retry, progress, firstAttemptAt, verdict, at, random)
+  const before =
+    isHeld && progress !== undefined ? { ...progress, attempts: progress.attempts - 1 } : progress
+  const next = step(retry, before, firstAttemptAt, verdict, at, random)
   switch (next._tag) {
     case 'Deliver':
       return { entry, outcome: delivered(item, next.attempts, next.receipt) }

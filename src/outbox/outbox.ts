@@ -14,6 +14,7 @@ import type { Task } from 'fp-ts/lib/Task.js'
 import type { Awaitable } from '../core/awaitable.ts'
 import type { Cancel } from '../core/clock.ts'
 import { hasFunctions } from '../core/json.ts'
+import { carried, retryable } from '../core/failure.ts'
 import { abandoned } from '../core/outcome.ts'
 import type { Outcome, Progress } from '../core/outcome.ts'
 import type { Full } from '../core/refusal.ts'
@@ -167,6 +168,12 @@ export const newEntry = <A>(id: string, item: A): Entry<A> => ({
   progress: undefined,
 })
 
-/** The outcome of an entry that is handed back undelivered. */
-export const abandonedOf = <A>({ item, progress }: Entry<A>): Outcome<A> =>
-  abandoned(item, progress?.attempts ?? 0, progress?.lastFailure)
+const CUT = retryable('closed', { detail: 'its attempt was cut by the close; it may have arrived' })
+
+/** The outcome of an entry that is handed back undelivered. `isCut`: it had started an attempt, which got no verdict. */
+export const abandonedOf = <A>({ item, progress }: Entry<A>, isCut = false): Outcome<A> => {
+  const { attempts = 0, lastFailure } = progress ?? {}
+  return isCut
+    ? abandoned(item, attempts + 1, carried(lastFailure, CUT))
+    : abandoned(item, attempts, lastFailure)
+}

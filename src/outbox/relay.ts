@@ -324,15 +324,15 @@ export const relay = <A>(options: RelayOptions<A>) => {
       stopStarting()
       writes.stopRetrying()
       const cancelled = running.drain()
-      leftOver.unshift(...cancelled.filter(({ hasVerdict }) => !hasVerdict).map(({ entry }) => entry))
+      const cut = new Set(cancelled.filter(({ hasVerdict }) => !hasVerdict).map(({ entry }) => entry))
+      leftOver.unshift(...cut)
       inFlight = retriesInFlight = 0
       // Mark all first: cancelling one delivery may make another one answer, which must be ignored.
       for (const delivery of cancelled) delivery.hasVerdict = delivery.isFinished = true
       for (const delivery of cancelled) delivery.cancel()
 
       const finish = (unfinished: ReadonlyArray<Entry<A>>): void => {
-        for (const entry of unfinished) report(abandonedOf(entry))
-        // After all reports.
+        for (const entry of unfinished) report(abandonedOf(entry, cut.has(entry)))
         reports.take(() => {
           state = 'aborted'
           lookTimer?.()
@@ -345,7 +345,7 @@ export const relay = <A>(options: RelayOptions<A>) => {
         if (isStoreBusy()) return
         idle.unsubscribe()
         const leased = leftOver.splice(0).filter(() => !outbox.durable)
-        const acks = leased.map((entry) => ({ entry, outcome: abandonedOf(entry) }))
+        const acks = leased.map((entry) => ({ entry, outcome: abandonedOf(entry, cut.has(entry)) }))
         if (acks.length > 0) whenAnswered(() => outbox.ack(acks), ignore, storeFailed)
         whenAnswered(
           () => outbox.takeRemaining(),

@@ -7,6 +7,9 @@ import { checkOptions, clockOption, strict, wholeNumber, withDefault } from '../
 import { gateLayer } from './layer.ts'
 import type { Layer } from './sink.ts'
 
+/** The longest time that one `Retry-After` holds back a receiver, in milliseconds. */
+export const MAX_HOLD = 3_600_000
+
 /** Options of `withRetryAfterGate`. */
 export interface RetryAfterGateOptions {
   /** Milliseconds: the longest time that one `Retry-After` closes the gate. Default 3,600,000, an hour. */
@@ -15,7 +18,7 @@ export interface RetryAfterGateOptions {
 }
 
 const gateOptions = strict({
-  maxHold: withDefault(wholeNumber('ms', 0), 3_600_000),
+  maxHold: withDefault(wholeNumber('ms', 0), MAX_HOLD),
   clock: withDefault(clockOption, systemClock),
 })
 
@@ -52,6 +55,11 @@ const notBeforeOf = (failure: Failure): number => {
  */
 export const withRetryAfterGate = (options: RetryAfterGateOptions = {}): Layer => {
   const { maxHold, clock } = checkOptions('options of withRetryAfterGate', gateOptions, options)
+  return retryAfterGate(clock, maxHold, () => undefined)
+}
+
+/** The layer of `withRetryAfterGate`. `stopped` gives the verdict of deliveries that are not started for another reason. */
+export const retryAfterGate = (clock: Clock, maxHold: number, stopped: () => Verdict | undefined): Layer => {
   const now = steady(clock)
   let closedUntil = -Infinity
   /** One verdict for all that is held back until the same moment: they may be many, and wait long. */
@@ -73,7 +81,7 @@ export const withRetryAfterGate = (options: RetryAfterGateOptions = {}): Layer =
   }
 
   return gateLayer(
-    () => (now() < closedUntil ? held : undefined),
+    () => (now() < closedUntil ? held : stopped()),
     (verdict) => {
       if (verdict._tag === 'Left') closeFor(verdict.left)
     },

@@ -298,7 +298,7 @@ describe('Ctrl-C', () => {
       const { code, stderr } = await ended
       expect(code).toBe(7)
       expect(linesOf(stderr)).toEqual([
-        'headrace: Stopping: 0 waiting, at most 15s. Press Ctrl-C again to quit now.',
+        'headrace: Stopping: 0 waiting, at most 11s. Press Ctrl-C again to quit now.',
         expect.stringContaining('1 request succeeded'),
         'headrace: read 1 · delivered 1',
         'headrace: stopped: the input was not read to its end',

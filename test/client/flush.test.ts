@@ -119,7 +119,7 @@ describe('close', () => {
     const answer = (_batch: unknown, number: number) => ({ verdict: number < 2 ? busy : yes })
     const world = open({ size: 1 }, answer)
     world.client.track(event('a'))
-    const closing = world.client.close({ timeout: 1_001 })
+    const closing = world.client.close({ timeout: 1_501 })
     await world.clock.advance(1_000)
     expect(await closing).toMatchObject({ totals: { delivered: 1 } })
     expect(world.requests()).toEqual(['0 a', '1000 a'])

@@ -1,13 +1,13 @@
 import { left } from 'fp-ts/lib/Either.js'
 import { map } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { retryable } from '../../src/core/failure.ts'
+import { retryable, type Verdict } from '../../src/core/failure.ts'
 import type { Event } from '../../src/event/event.ts'
 import type { Payload } from '../../src/event/payload.ts'
 import { webhookDestination } from '../../src/destination/createDestination.ts'
 import type { CloseResult } from '../../src/outbox/close.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { both, deadline, exponential, respectRetryAfter } from '../../src/policy/retryPolicy.ts'
+import { both, deadline, exponential, limitRetries, respectRetryAfter } from '../../src/policy/retryPolicy.ts'
 import { disk, survivingOutbox } from '../outbox/survivingOutbox.ts'
 import { busy, open, track, yes } from './virtual.ts'
 
@@ -38,6 +38,37 @@ describe('close', () => {
     expect(closed).toBe(true)
     expect(urls[0]?.calls[0]?.ended).toBe('completed')
   })
+
+  it('starts nothing in its last 500 ms, and cuts what runs 500 ms after its time (H19, DE15)', async () => {
+    const { clock, destination, urls, outcomes } = open([() => ({ verdict: yes, after: 400 })], {
+      concurrency: 2,
+    })
+    for (let id = 0; id < 10; id++) await destination.send(track(String(id)))
+    const closing = destination.close({ timeout: 1_000 })
+    await clock.advance(1_000)
+    const { totals, abandoned } = await closing
+    // Two at a time, at 0 and at 400 ms; those of 800 ms would have ended at 1,200.
+    expect([urls[0]?.calls.length, totals.delivered, abandoned.length]).toEqual([4, 4, 6])
+    expect(outcomes.filter(({ attempts }) => attempts > 0)).toHaveLength(4)
+  })
+
+  it.each([
+    [0, 500],
+    [300, 800],
+    [3_000, 3_500],
+  ])(
+    'with a timeout of %d and a server that hangs ends at %d, and names what was cut (H19)',
+    async (timeout, at) => {
+      const { clock, destination, outcomes } = open([() => ({ verdict: yes, after: Infinity })])
+      await destination.send(track('1'))
+      let closedAt = NaN
+      void destination.close({ timeout }).then(() => (closedAt = clock.monotonic()))
+      await clock.advance(60_000)
+      expect(closedAt).toBe(at)
+      const failure = { reason: 'closed', detail: expect.stringContaining('may have arrived') as unknown }
+      expect(outcomes).toMatchObject([{ _tag: 'Abandoned', attempts: 1, lastFailure: failure }])
+    },
+  )
 
   it('logs a sink and an outbox that fail to close', async () => {
     const fail = (): Promise<never> => Promise.reject(new Error('stuck'))
@@ -199,4 +230,52 @@ it('events that are refused come out of refusals$', async () => {
   await destination.send({ type: 'track', event: 'E', userId: 'u' })
   await destination.close({ timeout: 0 })
   expect([refusals, isOver]).toEqual([['Invalid', 'Disabled'], true])
+})
+
+describe('Retry-After', () => {
+  const wait = (notBefore: number): Verdict => left(retryable('status', { status: 429, notBefore }))
+
+  it('holds back its URL for all events; one that is held makes no attempt (DE2)', async () => {
+    const { clock, destination, urls, outcomes } = open([
+      (_id, _number, index) => ({ verdict: index === 0 ? wait(clock.now() + 60_000) : yes }),
+    ])
+    await destination.send(track('first'))
+    for (let id = 0; id < 20; id++) await destination.send(track(String(id)))
+    await clock.advance(59_999)
+    expect(urls[0]?.calls).toHaveLength(1)
+    await clock.advance(1_000)
+    expect(urls[0]?.calls).toHaveLength(22)
+    expect(outcomes.filter(({ attempts }) => attempts === 1)).toHaveLength(20)
+    expect(destination.stats().urls).toMatchObject({ url0: { delivered: 21, failed: 1 } })
+  })
+
+  it('does not hold back another URL (DE2)', async () => {
+    const { clock, destination, urls } = open([
+      () => ({ verdict: wait(clock.now() + 60_000) }),
+      () => ({ verdict: yes }),
+    ])
+    for (let id = 0; id < 20; id++) await destination.send(track(String(id)))
+    await clock.advance(1_000)
+    expect(urls.map(({ calls }) => calls.length)).toEqual([1, 20])
+    expect(destination.stats().delivered).toBe(20)
+  })
+
+  it('of another event costs a retry no attempt of its policy (DE2)', async () => {
+    const { clock, destination, outcomes } = open(
+      [
+        (id, number) =>
+          id === 'held' && number === 1
+            ? { verdict: busy }
+            : { verdict: id === 'held' || number > 1 ? yes : wait(clock.now() + 10_000) },
+      ],
+      { retry: both(exponential(), limitRetries(1)) },
+    )
+    await destination.send(track('held'))
+    await destination.send(track('other'))
+    await clock.advance(20_000)
+    expect(outcomes).toMatchObject([
+      { _tag: 'Delivered', attempts: 2 },
+      { _tag: 'Delivered', attempts: 2 },
+    ])
+  })
 })

@@ -32,7 +32,7 @@ export const openOver = (
   options: DestinationOptions = {},
 ): Destination => {
   const checked = checkOptions('options', destinationOptions, options)
-  return openDestination((onEvent) => urlsSink(urls, checked, onEvent), true, checked)
+  return openDestination((onEvent, isStopped) => urlsSink(urls, checked, onEvent, isStopped), true, checked)
 }
 
 export type Answer = (id: string, number: number, index: number) => Reply

@@ -115,7 +115,7 @@ test('what was taken stays taken after attempts that were held back or found no 
   clock.tick(1_000_000)
   expect(sent).toEqual([[0, 1, 2, 3], [0, 1], [2, 3], [2, 3], [2], [3]])
   expect(ended).toMatchObject([
-    { _tag: 'Rejected', failure: { members: [TAKEN, TAKEN, TAKEN, BAD] }, attempts: 3 },
+    { _tag: 'Rejected', failure: { members: [TAKEN, TAKEN, TAKEN, BAD] }, attempts: 2 },
   ])
 })
 
