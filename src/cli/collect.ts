@@ -7,7 +7,7 @@ import type { OptionsOf } from './flags.ts'
 import { drawStopping } from './progress.ts'
 import { endCodeOf, endingLine, endingOf, plain, showSummary, summaryOf, toJson } from './report.ts'
 import { serve } from './server.ts'
-import { aborted, stopSignals } from './terminal.ts'
+import { aborted, quit, stopSignals } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Milliseconds for one attempt, as the library has it. */
@@ -85,7 +85,6 @@ export const collectCommand = async (
     }
   }
   const code = endCodeOf(totals())
-  // Requests in flight would keep the process alive.
-  if (stop.now.aborted) host.exit(code)
+  if (stop.now.aborted) await quit(terminal, code)
   return code
 }

@@ -29,7 +29,7 @@ import { drawProgress, drawStopping } from './progress.ts'
 import { counted, endingOf, exitCodeOf, refusalReport, reportOf, showCauses } from './report.ts'
 import { showSummary, summaryOf, toJson, whyNot, writeReport } from './report.ts'
 import type { Report, Subject, Summary } from './report.ts'
-import { FAULT, aborted, stopSignals } from './terminal.ts'
+import { FAULT, aborted, quit, stopSignals } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
 /** A destination or a client, as a run uses it. */
@@ -345,7 +345,6 @@ export const forward = async (
   ]
   for (const [isTrue, sentence] of notes) if (isTrue) note(sentence)
   const code = isBroken || failure !== '' ? FAULT : exitCodeOf(summary, isAtEnd, corrupt)
-  // Requests in flight would keep the process alive.
-  if (stop.now.aborted) host.exit(code)
+  if (stop.now.aborted) await quit(terminal, out.hasFailed() ? FAULT : code)
   return { code, summary }
 }

@@ -4,6 +4,7 @@ import { Command, CommanderError, Option } from 'commander'
 import { nextTurn } from '../core/clock.ts'
 import { messageOf } from '../core/failure.ts'
 import { ConfigError, faultText } from '../core/refusal.ts'
+import type { Fault } from '../core/refusal.ts'
 import { OutboxError } from '../outbox/lmdb/contract.ts'
 import { flags } from './flags.ts'
 import type { OptionsOf } from './flags.ts'
@@ -31,6 +32,16 @@ const versionOfPackage = (): string => {
   return (JSON.parse(manifest) as { readonly version: string }).version
 }
 
+/** Commands whose exit code is 1 when their output cannot be written. */
+const REPORTING = /^(send|batch|dead)\b/
+
+/** A fault of an option in the words of its flag. */
+const inFlags = ({ path, message }: Fault, flagsOf: Readonly<Record<string, Flag<unknown>>>): string => {
+  const [option = '', ...rest] = path.split('.')
+  const flag = flagsOf[option]?.option.long
+  return faultText({ path: flag === undefined ? path : [flag, ...rest].join(' '), message })
+}
+
 /** All commands. `run` gets the name of the one that was called, and what it does. */
 const program = (
   run: (name: string, action: (terminal: Terminal) => Promise<number>) => Promise<void>,
@@ -51,7 +62,14 @@ const program = (
     command.action(() =>
       run(parent === headrace ? name : `${parent.name()} ${name}`, async (terminal) => {
         const options = valuesOf(flags[name], command.opts(), terminal.host.env)
-        return (await load())(options, terminal, command.args[0] ?? preset ?? '')
+        try {
+          return await (
+            await load()
+          )(options, terminal, command.args[0] ?? preset ?? '')
+        } catch (error) {
+          if (!(error instanceof ConfigError)) throw error
+          throw new UsageError(...error.faults.map((fault) => inFlags(fault, flags[name])))
+        }
       }),
     )
   }
@@ -113,14 +131,13 @@ export const run = async (argv: ReadonlyArray<string>, host: Host = process): Pr
       code = await action(terminal)
       // A failed write is told a turn later.
       await new Promise<void>(nextTurn)
-      const { gone } = terminal.out
-      if (!gone.aborted || gone.reason === 'EPIPE') return
-      say(`the output could not be written: ${String(gone.reason)}`)
-      code = FAULT
+      if (!terminal.out.hasFailed()) return
+      say(`the output could not be written: ${String(terminal.out.gone.reason)}`)
+      if (REPORTING.test(name)) code = FAULT
     } catch (error) {
       if (error instanceof UsageError) error.sentences.forEach(say)
-      else if (error instanceof ConfigError) error.faults.map(faultText).forEach(say)
-      else if (error instanceof OutboxError) say(error.message)
+      else if (error instanceof OutboxError)
+        say(name === 'collect' ? error.message : `--outbox: ${error.message}`)
       else throw error
       code = USAGE
     }

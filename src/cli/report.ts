@@ -83,8 +83,9 @@ export const exitCodeOf = (summary: Summary, isAtEnd: boolean, corrupt = 0): num
   if (summary.accepted > 0 && summary.delivered === 0) return NOTHING
   if (!isAtEnd) return STOPPED
   const code = endCodeOf(summary)
-  if (code === FINE && corrupt > 0) return DEAD
-  return code === FINE && summary.refused > 0 ? REFUSED : code
+  if (code !== FINE) return code
+  if (summary.refused > 0) return REFUSED
+  return corrupt > 0 ? DEAD : FINE
 }
 
 /** The causes of a failure, URL by URL. */

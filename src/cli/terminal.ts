@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import { styleText } from 'node:util'
+import { inTime, systemClock } from '../core/clock.ts'
 import type { Environment } from './options.ts'
 
 export type Style = 'red' | 'green' | 'yellow' | 'bold'
@@ -11,7 +12,8 @@ export type Paint = (style: Style, text: string) => string
 export type Colours = 'auto' | 'always' | 'never'
 
 type Screen = Writable & { readonly isTTY?: boolean; readonly columns?: number }
-type Signal = 'SIGINT' | 'SIGTERM'
+/** Ctrl-C, a stop by the system, and a closed terminal; they do the same. */
+export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** What commands need of a process; `process` itself is one. */
 export interface Host {
@@ -19,7 +21,7 @@ export interface Host {
   readonly stdout: Screen
   readonly stderr: Screen
   readonly env: Environment
-  readonly on: (signal: Signal, listener: () => void) => unknown
+  readonly on: (signal: (typeof SIGNALS)[number], listener: () => void) => unknown
   readonly exit: (code: number) => unknown
 }
 
@@ -31,8 +33,10 @@ export interface Outlet {
   readonly paint: Paint
   /** Resolves when the reader has taken what was written, or has gone. */
   readonly caughtUp: () => Promise<void>
-  /** Aborted when nothing can be written any more. The reason is the system's code; `EPIPE` if the reader has closed the pipe. */
+  /** Aborted when nothing can be written any more. The reason is the system's code. */
   readonly gone: AbortSignal
+  /** Nothing can be written any more, and not just because the reader has closed the pipe. */
+  readonly hasFailed: () => boolean
 }
 
 export interface Terminal {
@@ -74,6 +78,7 @@ export const terminalOf = (host: Host, colours: Colours): Terminal => {
           await once(stream, 'drain', { signal: gone.signal }).catch(() => undefined)
       },
       gone: gone.signal,
+      hasFailed: () => gone.signal.aborted && gone.signal.reason !== 'EPIPE',
     }
   }
 
@@ -92,17 +97,20 @@ export const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve())
   })
 
-/** Ctrl-C or SIGTERM: the first ends a command in good order, the second ends it now, the third ends the process. */
+/** The first signal ends a command in good order, the second ends it now. */
 export const stopSignals = (host: Host): { readonly gently: AbortSignal; readonly now: AbortSignal } => {
   const gently = new AbortController()
   const now = new AbortController()
-  const onSignal = (): void => {
-    if (now.signal.aborted) host.exit(STOPPED)
-    else (gently.signal.aborted ? now : gently).abort()
-  }
-  host.on('SIGINT', onSignal)
-  host.on('SIGTERM', onSignal)
+  const onSignal = (): void => (gently.signal.aborted ? now : gently).abort()
+  for (const signal of SIGNALS) host.on(signal, onSignal)
   return { gently: gently.signal, now: now.signal }
+}
+
+/** Ends the process, which requests in flight would keep alive, when its output was read or after a second. */
+export const quit = async ({ host }: Terminal, code: number): Promise<void> => {
+  const read = (): Promise<void> => new Promise((resolve) => host.stdout.write('', () => resolve()))
+  await inTime(systemClock, 1_000, read).catch(() => undefined)
+  host.exit(code)
 }
 
 // Exit codes, as the help of each command explains them.

@@ -81,8 +81,8 @@ test.each<[what: string, args: ReadonlyArray<string>, sentence: RegExp]>([
   ['no key', [], /--write-key-env is missing: give the variable that holds the write key/],
   ['a key that is not set', ['--write-key-env', 'hunter2'], /--write-key-env names a variable .* is not set/],
   ['a key that is empty', ['--write-key-env', 'EMPTY'], /--write-key-env names a variable .* is empty/],
-  ['an endpoint without a scheme', [...key, '--endpoint', 'a.example'], /endpoint is not a URL/],
-  ['a forbidden header', [...key, '--header', 'Host: a.example'], /headers.Host /],
+  ['an endpoint without a scheme', [...key, '--endpoint', 'a.example'], /--endpoint is not a URL/],
+  ['a forbidden header', [...key, '--header', 'Host: a.example'], /--header Host /],
 ])('bad arguments: %s', async (_what, args, sentence) => {
   const { code, stdout, stderr } = await headrace(['batch', ...args], { env })
   expect(stderr).toMatch(sentence)

@@ -1,5 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { expect, it } from 'vitest'
+import { expect, it, test } from 'vitest'
 import { verifyRaw } from '../../src/signing/verify.ts'
 import { headrace, linesOf, receiverOf, recordsOf, scratch, start, steady } from './inProcess.ts'
 
@@ -93,6 +93,21 @@ it('3 if a receiver refused; 7 if something had not ended when it stopped', asyn
   expect(stderr).toContain('abandoned 1')
   expect(code).toBe(7)
 })
+
+test.each(['SIGINT', 'SIGHUP'] as const)(
+  'H9: gives its account when a second %s ends it at once',
+  async (name) => {
+    const { signal, exits, complains, ended, receiver, post } = await opened(() => ({ do: 'silence' }))
+    await post('/v1/track', { userId: 'u1', event: 'Sold' })
+    await receiver.arrived(1)
+    signal(name)
+    await complains(/Stopping: 1 waiting/)
+    signal(name)
+    const { code, stderr } = await ended
+    expect(stderr).toContain('hooks: accepted 1 · waiting 1')
+    expect([code, exits]).toEqual([7, [7]])
+  },
+)
 
 it('says whose folder cannot be opened', async () => {
   const folder = scratch()

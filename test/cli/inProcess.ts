@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import { PassThrough, type Readable, Writable } from 'node:stream'
 import { onTestFinished } from 'vitest'
 import { run } from '../../src/cli/program.ts'
-import type { Host } from '../../src/cli/terminal.ts'
+import type { Host, SIGNALS } from '../../src/cli/terminal.ts'
 import { loopbackReceiver, type Receiver } from '../../src/testing/loopbackReceiver.ts'
 
 export { newFolder as scratch } from '../support/folder.ts'
@@ -67,6 +67,7 @@ export const hostOf = (given: Partial<Host> = {}): Host => ({
 /** Starts the command and leaves its stdin open. It is told to quit when the test ends. */
 export const start = (args: ReadonlyArray<string>, { env = {}, stdout }: Surroundings = {}) => {
   const signals = new EventEmitter()
+  const exits: number[] = []
   const stdin = new PassThrough()
   const out = collected(new PassThrough())
   const err = collected(new PassThrough())
@@ -76,9 +77,10 @@ export const start = (args: ReadonlyArray<string>, { env = {}, stdout }: Surroun
     stderr: err.stream,
     env,
     on: (signal, listener) => signals.on(signal, listener),
+    exit: (code) => exits.push(code),
   })
   stdin.on('error', () => undefined)
-  const signal = (name: 'SIGINT' | 'SIGTERM' = 'SIGINT'): void => {
+  const signal = (name: (typeof SIGNALS)[number] = 'SIGINT'): void => {
     signals.emit(name)
   }
   const ended = run(args, host).then(async (code): Promise<Ended> => {
@@ -93,7 +95,7 @@ export const start = (args: ReadonlyArray<string>, { env = {}, stdout }: Surroun
     signal()
     await ended
   })
-  return { stdin, stdout: out.stream, signal, ended, says: out.matches, complains: err.matches }
+  return { stdin, stdout: out.stream, signal, exits, ended, says: out.matches, complains: err.matches }
 }
 
 /** Runs the command to its end. */

@@ -83,6 +83,11 @@ test('what is refused is told without its values', () => {
   expect(lineOf(report, unpainted)).toBe(`refused    line 2    ${message}`)
 })
 
+test('4 before 3 if a record was damaged, which is 3 alone', () => {
+  const codes = [of({ refused: 1 }), of({ delivered: 1 }), of({ delivered: 1, waiting: 1 })]
+  expect(codes.map((summary) => exitCodeOf(summary, true, 1))).toEqual([4, 3, 7])
+})
+
 const of = (counts: Partial<Summary>): Summary => {
   const { refused: bad = 0, ...ends } = counts
   const accepted = Object.values(ends).reduce((sum, each) => sum + each, 0)

@@ -52,6 +52,18 @@ describe('what send prints, and its exit code', () => {
     expect(stderr).toContain('headrace send: the output could not be written: ENOSPC\n')
     expect([code, received.length]).toEqual([1, 2])
   })
+
+  it('of commands that send nothing stays as it is when the output fails, which is said', async () => {
+    const stdout = failing('ENOSPC')
+    const signed = await headrace(['sign', '--secret-env', 'SECRET'], {
+      stdout,
+      env: { SECRET: 'correct horse' },
+    })
+    expect(signed).toMatchObject({
+      code: 0,
+      stderr: 'headrace sign: the output could not be written: ENOSPC\n',
+    })
+  })
 })
 
 test('a misspelt key is told once, with its line, and the reason of a dead letter is not', async () => {
@@ -218,7 +230,7 @@ test.each<[what: string, args: ReadonlyArray<string>, sentence: string | RegExp]
     [...to, '--secret-env', 'NOPE'],
     /^--secret-env names a variable of the environment that is not set: set it with/,
   ],
-  ['no folder', [...to, '--outbox', '/dev/null/outbox'], /^the folder \/dev\/null\/outbox /],
+  ['no folder', [...to, '--outbox', '/dev/null/outbox'], /^--outbox: the folder \/dev\/null\/outbox /],
   ['--from-start alone', [...to, '--from-start'], /^--from-start needs --outbox: /],
   ['a missing file', ['/nowhere/events', ...to], /^'\/nowhere\/events' cannot be read: no such file/],
   ['a folder', ['/', ...to], "'/' is a folder: give a file of events, one JSON object a line"],
@@ -287,8 +299,8 @@ describe('Ctrl-C', () => {
     timestamp: expect.any(String) as unknown,
   })
 
-  test.each(['SIGINT', 'SIGTERM'] as const)(
-    '%s stops reading; what was read is accounted for',
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+    'H9: %s stops reading; what was read is accounted for',
     async (name) => {
       const { url } = await receiver()
       const { stdin, signal, says, ended } = start(['send', '--to', url])
@@ -330,19 +342,41 @@ describe('Ctrl-C', () => {
     expect(await ended).toMatchObject({ code: 7, stderr: expect.stringContaining('delivered 1') })
   })
 
-  it('twice stops at once: what is not known to be delivered is kept', async () => {
+  test.each([
+    ['SIGINT', 'send', '--to'],
+    ['SIGHUP', 'send', '--to'],
+    ['SIGHUP', 'batch', '--write-key-env', 'KEY', '--endpoint'],
+  ] as const)(
+    'H9: a second %s stops %s at once: what may not be delivered is kept',
+    async (name, ...args) => {
+      const opened = await receiver()
+      const dead = `${scratch()}/dead`
+      const command = [...args, opened.url, '--timeout', '10m', '--dead', dead]
+      const { stdin, signal, exits, complains, ended } = start(command, { env: { KEY: 'wk' } })
+      stdin.end(track('Silent'))
+      await opened.arrived(1)
+      signal(name)
+      await complains(/Stopping/)
+      signal(name)
+      // A third one changes nothing, neither the exit code.
+      signal(name)
+      expect(await ended).toMatchObject({ code: 5, stderr: expect.stringContaining('waiting 1\n') })
+      expect(exits).toEqual([5])
+      const [kept] = recordsOf(readFileSync(dead, 'utf8'))
+      expect(kept).toMatchObject({ event: 'Silent', reason: 'abandoned: stopped at once' })
+    },
+  )
+
+  it('twice, when the output has failed, too, gives 1', async () => {
     const opened = await receiver()
-    const dead = `${scratch()}/dead`
-    const flags = ['--timeout', '10m', '--dead', dead]
-    const { stdin, signal, complains, ended } = start(['send', '--to', opened.url, ...flags])
-    stdin.end(track('Silent'))
+    const args = ['send', '--to', opened.url, '--timeout', '10m', '--output', 'json']
+    const { stdin, signal, exits, complains, ended } = start(args, { stdout: failing('ENOSPC') })
+    stdin.end(`oops\n${track('Silent')}`)
     await opened.arrived(1)
     signal()
     await complains(/Stopping/)
     signal()
-    expect(await ended).toMatchObject({ code: 5, stderr: expect.stringContaining('waiting 1\n') })
-    const reason = 'abandoned: stopped at once'
-    expect(recordsOf(readFileSync(dead, 'utf8'))).toEqual([written('Silent', reason)])
+    expect([(await ended).code, exits]).toEqual([1, [1]])
   })
 
   it('while it waits for room, too', async () => {

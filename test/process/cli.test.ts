@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import type { Received } from '../../src/testing/loopbackReceiver.ts'
@@ -36,16 +36,19 @@ it('delivers every line after a kill, and little that was delivered before twice
   expect(code).toBe(0)
 })
 
-it('stops for signals of the system, and quits at once for the second', async () => {
+it('H9: stops when its terminal is closed, and quits at once for a second signal', async () => {
   const receiver = await receiverOf(() => ({ do: 'silence' }))
-  const { child, ended, complains } = start(['send', '--to', receiver.url, '--timeout', '10m'])
+  const dead = `${scratch()}/dead`
+  const args = ['send', '--to', receiver.url, '--timeout', '10m', '--dead', dead]
+  const { child, ended, complains } = start(args)
   child.stdin.end(track('A'))
   await receiver.arrived(1)
-  child.kill('SIGTERM')
+  child.kill('SIGHUP')
   await complains(/Press Ctrl-C again/)
-  child.kill('SIGINT')
+  child.kill('SIGTERM')
   const { code, stderr } = await ended
   expect(linesOf(stderr)).toContain('headrace: read 1 · waiting 1')
+  expect(recordsOf(readFileSync(dead, 'utf8'))).toMatchObject([{ event: 'A' }])
   expect(code).toBe(5)
 })
 
