@@ -53,6 +53,13 @@ const decoder = <A>(name: string, validate: t.Validate<unknown, A>): Option<A> =
 /** One step down. */
 const below = (context: t.Context, key: string): t.Context => [...context, { key, type: t.unknown }]
 
+/** One step down into an array, in the form of io-ts, so that `faultsOf` knows the key for an index. */
+const belowArray = (context: t.Context, index: number): t.Context => [
+  ...context.slice(0, -1),
+  { key: context.at(-1)?.key ?? '', type: t.UnknownArray },
+  { key: String(index), type: t.unknown },
+]
+
 /**
  * An option with a check of its own: `read` answers the value (which may be another one, such as a Secret for a text), one message, or
  * faults with paths below the option. A message goes on where the path ends: `must be …`.
@@ -259,7 +266,7 @@ export const list = <A>(
         message: `must have ${range} ${what}, not ${String(input.length)}`,
       })
     input.forEach((each: unknown, index) => {
-      const member = of.validate(each, below(context, `[${String(index)}]`))
+      const member = of.validate(each, belowArray(context, index))
       if (isLeft(member)) errors.push(...member.left)
       else decoded.push(member.right)
     })
@@ -267,7 +274,12 @@ export const list = <A>(
   })
 
 const pathOf = (context: t.Context): string =>
-  context.map(({ key }, index) => (index < 2 || key.startsWith('[') ? key : `.${key}`)).join('')
+  context
+    .map(({ key }, index) => {
+      if (context[index - 1]?.type === t.UnknownArray) return `[${key}]`
+      return index < 2 || key.startsWith('[') ? key : `.${key}`
+    })
+    .join('')
 
 /** The value, or every fault of the input, none of which holds a secret. Never throws. */
 export const decodeOptions = <A>(of: Option<A>, input: unknown): Either<Faults, A> => {

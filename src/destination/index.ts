@@ -14,6 +14,6 @@ export type {
   UrlStats,
 } from './destination.ts'
 export type { StoredIn } from '../outbox/lmdb/contract.ts'
-export { decodeSettings } from './settings.ts'
-export type { Settings, WebhookSettings } from './settings.ts'
+export { decodeSettings, Settings } from './settings.ts'
+export type { WebhookSettings } from './settings.ts'
 export { webhookDestination } from './createDestination.ts'

@@ -5,6 +5,7 @@
  */
 
 import type { Either } from 'fp-ts/lib/Either.js'
+import * as t from 'io-ts'
 import { systemClock, systemRandom } from '../core/clock.ts'
 import type { Random } from '../core/clock.ts'
 import { clockOption, decodeOptions, flag, func, list } from '../core/options.ts'
@@ -95,14 +96,33 @@ export const webhookList = (egress: Egress | undefined): Option<ReadonlyArray<We
  * // => webhooks[0].url must begin with http:// or https://
  */
 export const decodeSettings = (input: unknown, egress?: Egress): Either<ReadonlyArray<Fault>, Settings> =>
-  decodeOptions(
-    strict({
-      sharedSecret: optionalKey(secretOption),
-      enabled: optional(flag),
-      webhooks: webhookList(egress),
-    }),
-    input,
-  )
+  decodeOptions(settingsOption(egress), input)
+
+const settingsOption = (egress?: Egress): Option<Settings> =>
+  strict({
+    sharedSecret: optionalKey(secretOption),
+    enabled: optional(flag),
+    webhooks: webhookList(egress),
+  })
+
+/**
+ * The settings as an io-ts codec, for the configuration of a host that holds them. It decodes as `decodeSettings` does.
+ *
+ * @example
+ * import { faultsOf } from 'headrace'
+ * import { Settings } from 'headrace/destination'
+ * import * as t from 'io-ts'
+ *
+ * const Config = t.type({ port: t.number, hooks: Settings })
+ * const decoded = Config.decode({ port: 8080, hooks: { webhooks: [{ url: 'ftp://a.example' }] } })
+ * if (decoded._tag === 'Left') console.log(faultsOf(decoded.left).map(({ path }) => path)) // => [ 'hooks.webhooks[0].url' ]
+ */
+export const Settings: t.Type<Settings, Settings> = new t.Type<Settings, Settings, unknown>(
+  'Settings',
+  (value): value is Settings => settingsOption().decode(value)._tag === 'Right',
+  (value, context) => settingsOption().validate(value, context),
+  t.identity,
+)
 
 const sharedShape = {
   retry: withDefault(retryOption, standard),
