@@ -6,10 +6,10 @@ import { runInNewContext } from 'node:vm'
 import type { Dispatcher } from 'undici'
 import { describe, expect, it } from 'vitest'
 import { openUrlClient } from '../src/http/urlClient.ts'
-import { sign } from '../src/signing/secret.ts'
+import { secretFrom, sign } from '../src/signing/secret.ts'
 import { verifyRequest } from '../src/signing/request.ts'
 import { ndjson } from '../src/sources/ndjson.ts'
-import { basic, open } from './collector/kit.ts'
+import { ask, basic, open } from './collector/kit.ts'
 import { member } from './support/http.ts'
 
 setFlagsFromString('--expose-gc')
@@ -138,4 +138,58 @@ describe('H2 50,000 chunks of one byte take less than 2 MB', () => {
     for await (const line of ndjson(chunks())) expect(line).toMatchObject({ right: { value: {} } })
     expect(living - before).toBeLessThan(2_000_000)
   })
+})
+
+const MAX_BATCH = 512_000
+
+/** A body of the largest size: a piece as often as it fits. */
+const filled = (piece: string, prefix = '{"batch":[', suffix = ']}'): string => {
+  const count = Math.floor((MAX_BATCH - prefix.length - suffix.length + 1) / (piece.length + 1))
+  return prefix + Array.from({ length: count }, () => piece).join() + suffix
+}
+
+const PAGE = '{"type":"page","userId":"u"}'
+const keys = (count: number, value: unknown): string =>
+  JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, value])))
+
+describe("H1 a batch's own context and integrations", () => {
+  it.each([
+    ['context', keys(5_000, 1), 413, 'send fewer'],
+    ['integrations', keys(12_000, true), 413, 'send fewer'],
+    ['integrations', keys(3_000, true), 413, 'send fewer'],
+    ['context', '{"d":{"__proto__":1}}', 400, "the batch's context.d.__proto__ is a key"],
+    ['context', `{"d":${'['.repeat(300)}${']'.repeat(300)}}`, 400, 'nested deeper than 256'],
+    ['context', `{"note":"${'x'.repeat(200)}"}`, 200, ''],
+    ['context', '{"zero":-0}', 200, ''],
+  ])('%s %.20s are answered %i', async (key, defaults, status, reason) => {
+    const { collector, sink } = open()
+    const body = filled(PAGE, `{"${key}":${defaults},"batch":[`)
+    const answer = await ask(collector, '/v1/batch', body)
+    expect([answer.status, await answer.text()]).toEqual([status, expect.stringContaining(reason)])
+    expect(sink.items().length > 0).toBe(status === 200)
+  })
+
+  it('that are large are taken with few messages', async () => {
+    const { collector, ids } = open()
+    const body = `{"context":${keys(2_000, 1)},"batch":[${PAGE},${PAGE}]}`
+    expect((await ask(collector, '/v1/batch', body)).status).toBe(200)
+    expect(ids()).toHaveLength(2)
+  })
+})
+
+it('H8 a fault in JSON is told for texts of at most 32,768 characters', async () => {
+  const { collector } = open()
+  const reasonOf = async (body: string): Promise<string> => (await ask(collector, '/v1/batch', body)).text()
+  expect(await reasonOf('[]'.padEnd(32_768, ','))).toContain('at character 2 it should have nothing more')
+  expect(await reasonOf('[]'.padEnd(32_769, ','))).toBe('{"ok":false,"reason":"the body is not JSON"}')
+})
+
+it('H13 a write key with a NUL behind it is another key, and none at all', async () => {
+  const { collector } = open()
+  for (const key of ['wk\0', 'wk\0\0', 'wk\u0001']) {
+    const byHeader = await ask(collector, '/v1/batch', filled(PAGE), { Authorization: basic(`${key}:`) })
+    expect(byHeader.status).toBe(401)
+    expect((await ask(collector, '/v1/batch', { writeKey: key, batch: [] }, {})).status).toBe(401)
+    expect(secretFrom(key)).toMatchObject({ left: { message: 'must not have a control character' } })
+  }
 })

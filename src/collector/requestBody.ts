@@ -9,6 +9,8 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isRecord, jsonFault } from '../core/json.ts'
 import type { Fields } from '../core/json.ts'
+import { copyJson, newCopying, toFaults } from '../event/json.ts'
+import type { Json } from '../event/json.ts'
 import type { Kind } from '../event/model.ts'
 import { no, tooLong } from './answers.ts'
 import type { Answer } from './answers.ts'
@@ -46,6 +48,12 @@ const SHORTEST = 29
 /** However long a body may be: an answer that names each message stays below the 1,000,000 bytes that senders read. */
 const MAX_MESSAGES = 40_000
 
+/** What a batch's own context and integrations may add to its messages, as a multiple of the bytes that a body may have. */
+const MAX_ADDED = 8
+
+const bytesOf = (json: Json | undefined): number =>
+  json === undefined ? 0 : Buffer.byteLength(JSON.stringify(json))
+
 const member = (body: Fields, key: string): unknown =>
   Object.hasOwn(body, key) && body[key] !== null ? body[key] : undefined
 
@@ -71,8 +79,10 @@ export const batchOf = (
   if (!isRecord(body)) return left(no(400, `the body must be an object${isBatch ? ' with a batch' : ''}`))
   if (!isBatch) return right(single(withoutKey(body), endpoint, owned, size))
   const batch = member(body, 'batch')
-  const context = member(body, 'context')
-  const integrations = member(body, 'integrations')
+  const copying = newCopying(2)
+  const context = copyJson(copying, member(body, 'context'), 'context')
+  const integrations = copyJson(copying, member(body, 'integrations'), 'integrations')
+  const [fault] = toFaults(copying.findings)
   const most = Math.min(MAX_MESSAGES, Math.ceil(maxBatch / SHORTEST))
   if (!Array.isArray(batch)) return left(no(400, 'the body must have a batch: an array of messages'))
   if (batch.length === 0) return left(no(400, 'the batch is empty'))
@@ -82,8 +92,19 @@ export const batchOf = (
     return left(no(400, "the batch's context must be an object"))
   if (integrations !== undefined && !isRecord(integrations))
     return left(no(400, "the batch's integrations must be an object"))
+  if (fault !== undefined) return left(no(400, `the batch's ${fault.path} ${fault.message}`))
+  if ((bytesOf(context) + bytesOf(integrations)) * batch.length > MAX_ADDED * maxBatch)
+    return left(
+      no(
+        413,
+        "the batch's context and integrations are too large for so many messages: send fewer at a time",
+      ),
+    )
   return right({ messages: batch.map(withoutKey), type: undefined, context, integrations, owned, size })
 }
+
+/** Characters of a text whose fault is looked for: it takes 15 times as long as `JSON.parse`. */
+const MAX_EXPLAINED = 32_768
 
 /** It leaves out a byte order mark. */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
@@ -96,7 +117,7 @@ export const parse = (bytes: Uint8Array): Either<Answer, unknown> => {
     return right(JSON.parse(text) as unknown)
   } catch {
     if (text === undefined) return left(no(400, 'the body is not UTF-8'))
-    const fault = jsonFault(text)
+    const fault = text.length > MAX_EXPLAINED ? undefined : jsonFault(text)
     const where =
       fault === undefined ? '' : `: at character ${String(fault.at)} it should have ${fault.expected}`
     return left(no(400, `the body is not JSON${where}`))

@@ -83,8 +83,11 @@ const showStep = (step: Step): string => {
 
 /** A path for people: `properties.list[3].url`. Keys that could be misread are quoted; very long paths lose their middle. */
 export const showPath = (steps: ReadonlyArray<Step>): string => {
-  const shown = steps.map(showStep)
-  if (steps.length > MAX_STEPS) shown.splice(MAX_STEPS / 2, steps.length - MAX_STEPS, '.…')
+  const half = MAX_STEPS / 2
+  const shown =
+    steps.length > MAX_STEPS
+      ? [...steps.slice(0, half).map(showStep), '.…', ...steps.slice(-half).map(showStep)]
+      : steps.map(showStep)
   return shown.join('').replace(/^\./, '')
 }
 

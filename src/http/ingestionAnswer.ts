@@ -1,6 +1,6 @@
 import { left } from 'fp-ts/lib/Either.js'
 import { refused, partlyFailed } from '../core/failure.ts'
-import type { Receipt, Refused, Verdict } from '../core/failure.ts'
+import type { Receipt, Verdict } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
 import type { Fields } from '../core/json.ts'
 import type { Payload } from '../event/payload.ts'
@@ -22,12 +22,27 @@ const firstText = (...values: ReadonlyArray<unknown>): string | undefined =>
 const reasonOf = (error: unknown): string | undefined =>
   isRecord(error) ? firstText(error['reason'], error['error'], error['message']) : firstText(error)
 
-/** The positions in a batch that an error names: by its index, else by message id, which a batch may have several times. */
-const positionsOf = (error: unknown, ids: ReadonlyArray<string>): ReadonlyArray<number> => {
+/** Jitsu's errors are texts, such as `Message ID: m1: event is too large`. */
+const TEXT_WITH_ID = /^Message ID: (.*?): /
+
+/** What an error of a batch of `count` names: a message by its index, else the messages that have an id. */
+const nameIn = (error: unknown, count: number): number | string | undefined => {
+  if (typeof error === 'string') return TEXT_WITH_ID.exec(error)?.[1]
   const { index, messageId, message_id: snake }: Fields = isRecord(error) ? error : {}
-  if (typeof index === 'number' && index in ids) return [index]
-  const id = firstText(messageId, snake)
-  return ids.flatMap((each, at) => (each === id ? [at] : []))
+  if (typeof index === 'number' && Number.isInteger(index) && index >= 0 && index < count) return index
+  return firstText(messageId, snake)
+}
+
+/** What each error names, and the error. They are a list, or an object by message id. */
+const namedErrors = (errors: unknown, ids: ReadonlyArray<string>): ReadonlyMap<number | string, unknown> => {
+  const known = new Set(ids)
+  const named = new Map<number | string, unknown>()
+  const add = (name: number | string | undefined, error: unknown): void => {
+    if (typeof name === 'number' || (name !== undefined && known.has(name))) named.set(name, error)
+  }
+  if (Array.isArray(errors)) for (const error of errors) add(nameIn(error, ids.length), error)
+  else if (isRecord(errors)) for (const [id, error] of Object.entries(errors)) add(id, error)
+  return named
 }
 
 /** A verdict by status, after the answer's body was read. */
@@ -55,23 +70,18 @@ export const judging = (writeKey: string, credentials: string): Judge => {
     payload: Payload<unknown>,
   ): Verdict => {
     const ids = payload.members?.map(({ id }) => id) ?? [payload.id]
-    const named = new Map<number, string | undefined>()
-    const errors: ReadonlyArray<unknown> = Array.isArray(said['errors']) ? said['errors'] : []
-    for (const error of errors) for (const at of positionsOf(error, ids)) named.set(at, reasonOf(error))
-    const refusal = (reason: string | undefined): Refused => {
-      const detail = detailOf(reason ?? '') ?? 'the receiver says that it did not take it'
-      return refused('rejected', status === undefined ? { detail } : { status, detail })
+    const refusal = (error: unknown): Verdict => {
+      const detail = detailOf(reasonOf(error) ?? '') ?? 'the receiver says that it did not take it'
+      return left(refused('rejected', status === undefined ? { detail } : { status, detail }))
     }
-    if (named.size === 0) return left(refusal(reasonOf(said)))
-    if (ids.length === 1) return left(refusal(named.get(0)))
-    return left(
-      partlyFailed(
-        ids.map((_, at) => {
-          if (named.has(at)) return left(refusal(named.get(at)))
-          return said['okEvents'] === 0 ? left(refusal(reasonOf(said))) : delivered
-        }),
-      ),
-    )
+    const errors = namedErrors(said['errors'], ids)
+    if (errors.size === 0) return refusal(said)
+    // One verdict for each error: several messages may have its id.
+    const named = new Map([...errors].map(([name, error]) => [name, refusal(error)]))
+    const others = said['okEvents'] === 0 ? refusal(said) : delivered
+    const verdicts = ids.map((id, at) => named.get(at) ?? named.get(id) ?? others)
+    const [first] = verdicts
+    return first !== undefined && verdicts.length === 1 ? first : left(partlyFailed(verdicts))
   }
 
   return (verdict, body, payload) => {

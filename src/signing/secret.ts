@@ -70,6 +70,8 @@ const faultOf = (text: unknown): string | undefined => {
   if (text === '') return 'must not be empty'
   if (text.trim() !== text)
     return 'must not begin or end with white space, such as the newline at the end of a file'
+  // HMAC pads a key with zeros: a key with a NUL at its end would be the same key.
+  if (/\p{Cc}/u.test(text)) return 'must not have a control character'
   // With the `u` flag, only a half that has no partner matches.
   return /\p{Surrogate}/u.test(text)
     ? 'must be well-formed text: half of a surrogate pair has no UTF-8 form'
@@ -77,8 +79,8 @@ const faultOf = (text: unknown): string | undefined => {
 }
 
 /**
- * A secret out of text, by its UTF-8 bytes: nothing is trimmed or normalised. Refused are what is not a string, the empty string, and white
- * space at either end. The fault never holds the text.
+ * A secret out of text, by its UTF-8 bytes: nothing is trimmed or normalised. Refused are what is not a string, the empty string, white
+ * space at either end, and control characters. The fault never holds the text.
  *
  * @example
  * import { secretFrom, sign } from 'headrace/signing'

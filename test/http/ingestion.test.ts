@@ -2,10 +2,12 @@ import { frameBytes, type Payload } from '../../src/event/payload.ts'
 import { readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { right } from 'fp-ts/lib/Either.js'
 import type { Failure, Verdict } from '../../src/core/failure.ts'
 import { ConfigError } from '../../src/core/refusal.ts'
 import { version } from '../../src/core/version.ts'
 import { ingestion, ingestionFaults, type IngestionOptions } from '../../src/http/ingestion.ts'
+import { judging } from '../../src/http/ingestionAnswer.ts'
 import { withBisection } from '../../src/sink/bisect.ts'
 import { onlyAttempt } from '../../src/sink/sink.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
@@ -298,6 +300,7 @@ describe('a 200 with ok:false (clients/25)', () => {
       'index, among unknown names',
       [{ messageId: 'z' }, null, 7, 'what', { index: 1, reason: 'bad' }, { index: -1 }],
     ],
+    ['L5 an object by message id', { b: 'bad', z: 'unknown', constructor: 'unknown' }],
   ])('fails the messages that it names by %s', async (_how, errors) => {
     expect(await verdictOn(json({ ok: false, receivedEvents: 3, okEvents: 2, errors }))).toMatchObject({
       left: { _tag: 'PartlyFailed', members: [yes, no('bad'), yes] },
@@ -312,6 +315,30 @@ describe('a 200 with ok:false (clients/25)', () => {
     expect(await verdictOn(json({ ok: false, okEvents: 1, errors }))).toMatchObject({
       left: { members: [no('bad'), yes, yes] },
     })
+  })
+
+  it("L5 reads texts as Jitsu's", async () => {
+    const text = 'Message ID: b: event is too large'
+    const errors = [text, 'Message ID: z: unknown', 'Message ID: a', 'a: what']
+    expect(await verdictOn(json({ ok: false, receivedEvents: 3, okEvents: 2, errors }))).toMatchObject({
+      left: { _tag: 'PartlyFailed', members: [yes, no(text), yes] },
+    })
+  })
+
+  it('H18 reads the errors of an answer in linear time', () => {
+    const judge = judging(KEY, 'credentials')
+    const errors = Array.from({ length: 35_000 }, (_, n) => ({ messageId: `unknown-${n}` }))
+    const body = Buffer.from(
+      JSON.stringify({ ok: false, errors: [...errors, { messageId: 'm', reason: 'bad' }] }),
+    )
+    const payload = batch(...Array.from({ length: 20_000 }, (_, n) => (n % 2 === 0 ? 'm' : `n-${n}`)))
+    const started = process.cpuUsage()
+    const verdict = judge(right({ sink: 'x', status: 200 }), body, payload)
+    // It took 35,000 x 20,000 comparisons: several seconds.
+    expect(process.cpuUsage(started).user).toBeLessThan(1_500_000)
+    expect(verdict).toMatchObject({ left: { _tag: 'PartlyFailed' } })
+    if (verdict._tag === 'Left' && verdict.left._tag === 'PartlyFailed')
+      expect(verdict.left.members.slice(0, 2)).toMatchObject([no('bad'), yes])
   })
 
   it('fails every message with a named id', async () => {

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import Fastify from 'fastify'
 import { createServer } from 'node:net'
 import { connect } from 'node:tls'
 import { inspect } from 'node:util'
@@ -418,4 +419,16 @@ describe('TLS', () => {
     expect(await deliverOnce(sink, event)).toMatchObject({ verdicts: delivered })
     expect(receiver.accepted()).toBe(2)
   })
+})
+
+it('L6 constructor.prototype is sent as data; Fastify answers it 400, which is final', async () => {
+  const app = Fastify()
+  app.post('/', () => 'ok')
+  const url = use(await app.listen({ port: 0, host: '127.0.0.1' }), () => app.close())
+  const text = '{"type":"track","traits":{"constructor":{"prototype":1}}}'
+  expect((await deliverOnce(sinkTo(url), payloadOf(text))).verdicts).toMatchObject([
+    { left: { _tag: 'Refused', reason: 'status', status: 400 } },
+  ])
+  const harmless = payloadOf(text.replace('prototype', 'name'))
+  expect((await deliverOnce(sinkTo(url), harmless)).verdicts).toMatchObject(delivered)
 })

@@ -35,15 +35,7 @@ const utf8 = (text: string): Buffer => Buffer.from(text, 'utf8')
 export const secretText: fc.Arbitrary<string> = fc
   .oneof(
     fc.string({ unit: 'grapheme', minLength: 1, maxLength: 100, size: 'max' }),
-    fc.constantFrom(
-      'a',
-      'x'.repeat(63),
-      'x'.repeat(64),
-      'x'.repeat(65),
-      'é'.repeat(40),
-      'two words',
-      '\u0001\t\u0019',
-    ),
+    fc.constantFrom('a', 'x'.repeat(63), 'x'.repeat(64), 'x'.repeat(65), 'é'.repeat(40), 'two words'),
   )
   .filter((text) => text.trim() === text && text !== '')
 

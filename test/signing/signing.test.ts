@@ -111,6 +111,8 @@ describe('a secret', () => {
     ['x\r\n', /white space/],
     ['\ufeffx', /white space/],
     ['x\ud800', /surrogate/],
+    ['x\0', /control/],
+    ['H13\u009bx', /control/],
     [undefined, 'must be a string'],
     [null, 'must be a string'],
     [42, 'must be a string'],
@@ -136,10 +138,8 @@ describe('signerOf', () =>
   }))
 
 describe('sign', () => {
-  it('gives the digests of RFC 2202', () => {
-    const text = String.fromCharCode(...Array.from({ length: 25 }, (_, i) => i + 1))
+  it('gives the digest of RFC 2202', () => {
     expect(sign('Jefe', 'what do ya want for nothing?')).toBe('effcdf6ae5eb2fa2d27416d5f184df9c259a7c79')
-    expect(sign(text, Buffer.alloc(50, 0xcd))).toBe('4c9007f4026250c6bc8414f9bf50c86c2d7235da')
   })
 
   it('gives what createHmac gives, for keys and bodies of any length', () =>
