@@ -5,9 +5,9 @@ import { LAST_ATTEMPT } from '../outbox/close.ts'
 import { readConfig } from './config.ts'
 import type { OptionsOf } from './flags.ts'
 import { drawStopping } from './progress.ts'
-import { endCodeOf, endingLine, endingOf, plain, showSummary, summaryOf, toJson } from './report.ts'
+import { endCodeOf, endingLine, endingOf, showSummary, summaryOf, toJson } from './report.ts'
 import { serve } from './server.ts'
-import { aborted, quit, stopSignals } from './terminal.ts'
+import { aborted, plain, quit, stopSignals } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Milliseconds for one attempt, as the library has it. */

@@ -9,8 +9,8 @@ import type { Fault } from '../core/refusal.ts'
 import type { OptionsOf } from './flags.ts'
 import { UsageError, variable } from './options.ts'
 import type { Environment } from './options.ts'
-import { plain, toJson, whyNot } from './report.ts'
-import { FINE, USAGE } from './terminal.ts'
+import { toJson, whyNot } from './report.ts'
+import { FINE, USAGE, plain } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
 const parsed = (file: string): unknown => {

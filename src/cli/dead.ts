@@ -12,9 +12,9 @@ import type { OptionsOf } from './flags.ts'
 import { callsIn, typeOf } from './forward.ts'
 import type { Item } from './forward.ts'
 import { UsageError } from './options.ts'
-import { causesOf, counted, plain, showCauses, toJson, whyNot } from './report.ts'
+import { causesOf, counted, showCauses, toJson, whyNot } from './report.ts'
 import type { Cause } from './report.ts'
-import { FAULT, FINE } from './terminal.ts'
+import { FAULT, FINE, escapedJson, plain } from './terminal.ts'
 import type { Paint, Terminal } from './terminal.ts'
 
 type Letter = DeadLetter<Item>
@@ -125,7 +125,7 @@ export const showCommand = (
   withStore(options.outbox, async (store) => {
     for await (const letter of lettersIn(store, options, id)) {
       const record = recordOf(letter)
-      out.line(options.output === 'json' ? toJson(record) : JSON.stringify(record, null, 2))
+      out.line(options.output === 'json' ? toJson(record) : escapedJson(record, 2))
       return FINE
     }
     err.line(`headrace dead show: there is no dead letter ${plain(id)}: see headrace dead ls`)

@@ -5,9 +5,9 @@ import { isRecord } from '../core/json.ts'
 import { verifyRaw } from '../signing/verify.ts'
 import { lineFile } from '../sink/ndjson.ts'
 import type { OptionsOf } from './flags.ts'
-import { plain, toJson, whyNot } from './report.ts'
+import { toJson, whyNot } from './report.ts'
 import { serve } from './server.ts'
-import { FAULT, FINE, aborted, stopSignals } from './terminal.ts'
+import { FAULT, FINE, aborted, plain, stopSignals } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Whether a request was signed with the secret: over the bytes as they arrived. If not, `why` says what to do. */

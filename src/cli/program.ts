@@ -11,7 +11,7 @@ import type { OptionsOf } from './flags.ts'
 import { TEXTS } from './help.ts'
 import { UsageError, valuesOf } from './options.ts'
 import type { Flag } from './options.ts'
-import { FAULT, FINE, USAGE, terminalOf } from './terminal.ts'
+import { FAULT, FINE, USAGE, plain, terminalOf } from './terminal.ts'
 import type { Colours, Host, Terminal } from './terminal.ts'
 
 /** Runs a command with its options and its argument, and gives the exit code. */
@@ -122,11 +122,12 @@ const known = ({ commands }: Command, argv: ReadonlyArray<string>): ReadonlyArra
 /** Runs a command line. Resolves with the exit code. */
 export const run = async (argv: ReadonlyArray<string>, host: Host = process): Promise<number> => {
   let code: number = FINE
-  const plain = terminalOf(host, 'never')
+  const uncoloured = terminalOf(host, 'never')
   const command = program(async (name, action) => {
     const { color = 'auto' } = command.opts<{ readonly color?: Colours }>()
     const terminal = terminalOf(host, color)
-    const say = (sentence: string): void => plain.err.line(`headrace ${name}: ${sentence}`)
+    const say = (sentence: string): void =>
+      uncoloured.err.line(`headrace ${name}: ${plain(sentence, 10_000)}`)
     try {
       code = await action(terminal)
       // A failed write is told a turn later.
@@ -142,13 +143,13 @@ export const run = async (argv: ReadonlyArray<string>, host: Host = process): Pr
       code = USAGE
     }
   })
-  configure(command, plain, 'headrace')
+  configure(command, uncoloured, 'headrace')
   try {
     await command.parseAsync(known(command, argv), { from: 'user' })
     return code
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? FINE : USAGE
-    plain.err.line(`headrace: internal error: ${messageOf(error)}; please report it`)
+    uncoloured.err.line(`headrace: internal error: ${messageOf(error)}; please report it`)
     return FAULT
   }
 }

@@ -13,7 +13,7 @@ import type { UrlStats } from '../destination/destination.ts'
 import type { LogEvent } from '../log/logEvent.ts'
 import type { BadLine } from '../sources/ndjson.ts'
 import type { Output } from './options.ts'
-import { DEAD, FINE, NOTHING, REFUSED, STOPPED } from './terminal.ts'
+import { DEAD, FINE, NOTHING, REFUSED, STOPPED, escapedJson, plain } from './terminal.ts'
 import type { Paint, Style, Terminal } from './terminal.ts'
 
 /** Which event a report is about. */
@@ -49,7 +49,7 @@ export const counted = (count: number, word: string): string =>
   `${String(count)} ${word}${count === 1 ? '' : 's'}`
 
 /** One line of NDJSON, of any command. */
-export const toJson = (report: object): string => JSON.stringify({ v: 1, ...report })
+export const toJson = (report: object): string => escapedJson({ v: 1, ...report })
 
 /** The account of a run: read = refused + accepted, accepted = the sum of the rest. */
 export interface Summary extends Totals {
@@ -171,13 +171,7 @@ export const refusalReport = (line: number, refusal: BadLine | Refusal) => {
 /** An error of the system in words: `no such file or directory`. */
 export const whyNot = (error: unknown): string => {
   const errno = error instanceof Error && 'errno' in error ? Number(error.errno) : 0
-  return getSystemErrorMap().get(errno)?.[1] ?? messageOf(error)
-}
-
-/** Text from outside, for a line on the screen: control characters could fake lines or steer the terminal. */
-export const plain = (text: string, maxLength = 80): string => {
-  const shown = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
-  return shown.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '?')
+  return plain(getSystemErrorMap().get(errno)?.[1] ?? messageOf(error), 2_000)
 }
 
 /** A time for people: `12ms`, `1.2s`, `3m`. */
@@ -189,7 +183,7 @@ export const showMillis = (millis: number): string => {
 
 const showCause = ({ url = '', reason, status, detail }: Cause): string => {
   const what = `${url} ${String(status ?? reason)}`.trimStart()
-  return detail === undefined ? what : `${what} (${detail})`
+  return plain(detail === undefined ? what : `${what} (${detail})`, 2_000)
 }
 
 /** Causes in one line: `http://a.example/hook 503; http://b.example/hook timeout (no verdict within 5000 ms)`. */

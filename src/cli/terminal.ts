@@ -47,6 +47,23 @@ export interface Terminal {
   readonly draw: (text: string) => void
 }
 
+const ESCAPE = '\u001b'
+/** Controls, direction marks and characters without a width, which could steer a terminal. Not: line feeds and colours. */
+const UNSAFE = new RegExp(`(?!\\n|${ESCAPE}\\[\\d+m)[\\p{Cc}\\p{Cf}\\p{DI}\\p{Zl}\\p{Zp}]`, 'gu')
+
+/** Text of events, endpoints and stores, for one line on a terminal. */
+export const plain = (text: string, maxLength = 80): string => {
+  const shown = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
+  return shown.replaceAll('\n', '?').replaceAll(ESCAPE, '?').replaceAll(UNSAFE, '?')
+}
+
+/** JSON for a terminal: the same characters as escapes. */
+export const escapedJson = (value: object, indent?: number): string =>
+  JSON.stringify(value, null, indent).replaceAll(UNSAFE, (character) =>
+    // One escape for each half of a surrogate pair.
+    character.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  )
+
 const CLEARED_LINE = '\r\u001b[K'
 
 export const terminalOf = (host: Host, colours: Colours): Terminal => {
@@ -69,7 +86,8 @@ export const terminalOf = (host: Host, colours: Colours): Terminal => {
         if (gone.signal.aborted) return
         const below = isTTY ? drawn : ''
         if (below !== '') draw('')
-        stream.write(`${text}\n`)
+        // Whatever a command has not neutralised.
+        stream.write(`${text.replaceAll(UNSAFE, '?')}\n`)
         if (below !== '') draw(below)
       },
       paint: (style, text) => (coloured ? styleText(style, text, { validateStream: false }) : text),

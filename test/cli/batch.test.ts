@@ -1,5 +1,8 @@
+import { once } from 'node:events'
 import { readFileSync, statSync } from 'node:fs'
-import { expect, it, test } from 'vitest'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, it, onTestFinished, test } from 'vitest'
 import type { Receiver } from '../../src/testing/loopbackReceiver.ts'
 import { headrace, linesOf, receiverOf, recordsOf, scratch, steady, track } from './inProcess.ts'
 
@@ -75,6 +78,20 @@ it('tries again: the same messages under the same ids, and says that a batch wai
     expect.stringContaining('delivered  line 2'),
   ])
   expect(code).toBe(0)
+})
+
+it('H11: shows no text of the endpoint that could steer a terminal', async () => {
+  const body = 'bad \u202e\u200b\u{E0041}\ufe0f\u009b31m key'
+  const server = createServer((_, response) => response.writeHead(401).end(body)).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const args = ['batch', '--endpoint', `http://127.0.0.1:${port}/`, ...key]
+  const lines = await headrace(args, { env, input: tracks(1) })
+  expect(lines.stdout).toContain('bad ?????31m key')
+  const json = await headrace([...args, '--output', 'json'], { env, input: tracks(1) })
+  for (const text of [lines.stdout, lines.stderr, json.stdout])
+    expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
 })
 
 test.each<[what: string, args: ReadonlyArray<string>, sentence: RegExp]>([

@@ -160,6 +160,15 @@ it('writes nothing with --output quiet, and ends when the reader of stdout has g
   ])
 })
 
+it('H11: escapes or replaces what could steer a terminal', async () => {
+  const { path } = await outboxWith([{ messageId: '\u009b31m\u202e\u007f', properties: { a: '\u200b' } }])
+  for (const args of [['ls'], ['show', '1'], ['show', '1', '--output', 'json'], ['ls', '--output', 'json']]) {
+    const { stdout } = await dead(path, ...args)
+    expect(stdout.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
+    expect(stdout).toContain(args.length === 1 ? '?31m??' : '\\u009b31m\\u202e\\u007f')
+  }
+})
+
 it('makes no folder, and opens no other one', async () => {
   const folder = scratch()
   expect((await dead(`${folder}/nope`, 'ls')).stderr).toContain('no such file or directory')

@@ -1,7 +1,7 @@
 import { PassThrough, Writable } from 'node:stream'
 import { expect, it, test } from 'vitest'
 import { drawStopping } from '../../src/cli/progress.ts'
-import { terminalOf } from '../../src/cli/terminal.ts'
+import { escapedJson, plain, terminalOf } from '../../src/cli/terminal.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { hostOf } from './inProcess.ts'
 
@@ -59,6 +59,21 @@ test('stopping counts down on a screen, and is one line elsewhere', async () => 
   expect(pipe.stderr.read()).toBe(
     'headrace: Stopping: 3 waiting, at most 15s. Press Ctrl-C again to quit now.\n',
   )
+})
+
+test('H11: no control, direction mark or character without width reaches a screen', () => {
+  const unsafe = /[\p{Cc}\p{Cf}\p{DI}\p{Zl}\p{Zp}]/u
+  const all = Array.from({ length: 0x11_0000 }, (_, code) => String.fromCodePoint(code))
+  const text = all.filter((character) => unsafe.test(character)).join('')
+  for (const known of '\n\u007f\u009b\u200b\u202e\u2066\ufe0f\u{E0041}') expect(text).toContain(known)
+  expect(plain(text, Infinity)).toMatch(/^\?+$/)
+  expect(plain('Idealtheorie 🜁 é 中', 80)).toBe('Idealtheorie 🜁 é 中')
+  const json = escapedJson({ text })
+  expect(json).not.toMatch(unsafe)
+  expect(JSON.parse(json)).toEqual({ text })
+  const host = streams(false)
+  terminalOf(host, 'never').out.line(`a${text}b`)
+  expect(host.stdout.read()).toMatch(/^a\?+\n\?+b\n$/)
 })
 
 it('waits for its reader, and no longer for one that has gone', async () => {
