@@ -298,6 +298,8 @@ describe('the lock file', () =>
     const lock = readFileSync(`${root}package-lock.json`, 'utf8')
     expect(lock).toContain('"lockfileVersion": 3')
     expect(lock).not.toMatch(/"resolved"|\.tgz/)
+    // H20: overrides do nothing for a user.
+    expect(readFileSync(`${root}package.json`, 'utf8')).not.toContain('"overrides"')
   }))
 
 describe('the published names', () => {
