@@ -19,7 +19,7 @@ import type { ClosedBy } from '../event/payload.ts'
 import { trackingFrame } from '../event/trackingMessage.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { decide, lateEnd } from '../outbox/decide.ts'
-import type { Ack, Entry, OutboxStats } from '../outbox/outbox.ts'
+import type { Ack, Entry } from '../outbox/outbox.ts'
 import { deadlineOf } from '../policy/retryPolicy.ts'
 import type { Wait } from '../policy/step.ts'
 import { nothingToCancel, subscribeTo } from '../sink/layer.ts'
@@ -42,14 +42,14 @@ const LEASE_RETRY_DELAY = 1_000
 const COMMA = 1
 
 /**
- * @param bounds of what waits
+ * @param isFull whether there may be no room for one more message
  * @param sent the counters of batches
  * @param ended the store knows that these ended
  * @param changed a batch is over, or nothing was found
  */
 export const batchRelay = (
-  { size, maxMessage, maxBatch, flushAfter, concurrency, retry, clock, random }: ClientSettings,
-  { maxCount, maxBytes }: Pick<OutboxStats, 'maxCount' | 'maxBytes'>,
+  { size, maxBatch, flushAfter, concurrency, retry, clock, random }: ClientSettings,
+  isFull: () => boolean,
   store: MessageStore,
   sink: Sink<SentBatch>,
   sent: { batches: number; attempts: number },
@@ -80,7 +80,7 @@ export const batchRelay = (
     const { count, bytes } = fresh
     if (count >= size) return 'count'
     if (FRAME_BYTES + bytes + COMMA * (count - 1) >= maxBatch) return 'bytes'
-    return count >= maxCount || bytes + maxMessage > maxBytes ? 'flush' : undefined
+    return isFull() ? 'flush' : undefined
   }
 
   /** When the next batch is to be sent if nothing else happens, and why. */

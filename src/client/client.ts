@@ -89,7 +89,7 @@ export interface ClientStats extends Totals {
   readonly refused: number
   /** The same by reason. */
   readonly refusedBy: Readonly<Record<Refusal['_tag'], number>>
-  /** Bytes of JSON that were accepted and have not ended. */
+  /** What was accepted and has not ended: as `maxBytes` counts it, with an `outbox` in bytes of JSON. */
   readonly bytes: number
   /** Messages that wait and are not on a disk: a crash now would lose them. Without a folder that is all that waits. */
   readonly notPersisted: number

@@ -6,6 +6,7 @@
 import type { Outcome } from '../core/outcome.ts'
 import type { Full, Refusal } from '../core/refusal.ts'
 import { counters } from '../core/totals.ts'
+import { heldBytes } from '../event/payload.ts'
 import type { OutboxStats } from '../outbox/outbox.ts'
 import type { ClientStats } from './client.ts'
 import type { Message } from './message.ts'
@@ -52,9 +53,13 @@ export const clientCounters = (
   /** By message until that has its entry, then by entry id. */
   const segments = new Map<Message | string, Segment>()
 
-  const leave = (entryId: string, byteLength: number): void => {
+  /** On a disk waits what is sent, in memory what that takes there. */
+  const sizeOf = (message: Message): number =>
+    stored === undefined ? heldBytes(message) : message.byteLength
+
+  const leave = (entryId: string, size: number): void => {
     waiting--
-    bytes = waiting === 0 ? 0 : bytes - byteLength
+    bytes = waiting === 0 ? 0 : bytes - size
     // Looking up a new string costs more than all else here.
     const known = segments.size === 0 ? undefined : segments.get(entryId)
     const segment = known ?? flushing[0] ?? current
@@ -81,17 +86,17 @@ export const clientCounters = (
       notPersisted: notStored.count,
       ...sent,
     }),
-    /** The bound that one more message would break. */
-    boundFor: (byteLength: number): Bound | undefined =>
-      // Called twice for each message, so without objects.
-      boundIn(notStored.count, notStored.bytes + byteLength, settings) ??
-      (stored && boundIn(waiting, bytes + byteLength, stored())),
+    /** The bound that one more message would break, given what it takes in memory. */
+    boundFor: (held: number): Bound | undefined =>
+      // Called three times for each message, so without objects.
+      boundIn(notStored.count, notStored.bytes + held, settings) ??
+      (stored && boundIn(waiting, bytes + held, stored())),
     refused: ({ _tag }: Refusal): void => {
       refusedBy[_tag]++
     },
     accepted: (message: Message): void => {
       waiting++
-      bytes += message.byteLength
+      bytes += sizeOf(message)
       all.accept()
       current.live++
       if (flushing.length > 0) segments.set(message, current)
@@ -103,7 +108,7 @@ export const clientCounters = (
     },
     ended: (entryId: string, outcome: Outcome<Message>): void => {
       all.end(outcome)
-      leave(entryId, outcome.item.byteLength)
+      leave(entryId, sizeOf(outcome.item))
     },
     /** A message was accepted and dropped at once. */
     dropped: (outcome: Outcome<Message>): void => {

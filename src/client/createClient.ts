@@ -8,6 +8,7 @@ import type { Outcome } from '../core/outcome.ts'
 import { serialQueue } from '../core/queue.ts'
 import { closed, disabled, full } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
+import { heldBytes, maxHeldBytes } from '../event/payload.ts'
 import { ingestion } from '../http/ingestion.ts'
 import { isListening, listeners } from '../log/listeners.ts'
 import { hot } from '../log/streams.ts'
@@ -83,7 +84,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   options: ClientOptions = {},
 ): Client<E, T> => {
   const settings = checkClientOptions(writeKey, options)
-  const { clock, timeout, enabled, overflow, drainOnExit } = settings
+  const { clock, timeout, enabled, overflow, drainOnExit, maxMessage } = settings
   const now = steady(clock)
   const onEvent = listeners(settings)
   const hears = isListening(settings)
@@ -146,7 +147,10 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const store = messageStore(outbox, clock, start, notStored, counted.placed, storeChanged, storeFailed)
   const room = waitForRoom(() => counted.boundFor(1) === undefined)
   const sink = batchSink(settings, () => sent.requests++)
-  const relay = batchRelay(settings, outbox?.stats() ?? settings, store, sink, sent, onEvent, ended, changed)
+  const largest = maxHeldBytes(maxMessage)
+  /** Whether there may be no room for one more message. */
+  const isFull = (): boolean => counted.boundFor(largest) !== undefined
+  const relay = batchRelay(settings, isFull, store, sink, sent, onEvent, ended, changed)
   const encode = encoder(
     settings,
     (keys) => onEvent({ _tag: 'UnknownKeys', at: now(), keys }),
@@ -224,8 +228,8 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     if (isLeft(encoded)) return refuse(encoded.left)
     if (!enabled) return refuse(disabled(call))
     const message = encoded.right
-    const { byteLength } = message
-    let bound = counted.boundFor(byteLength)
+    const size = heldBytes(message)
+    let bound = counted.boundFor(size)
     // A call that sends a dropped message again could do so without end.
     const mayDrop = overflow !== 'error' && !isReportingDrop
     if (bound !== undefined && !mayDrop) return refuse(full(call, bound.bound, bound.limit))
@@ -236,7 +240,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
       const outcome = dropped(entry.item, entry.progress?.attempts ?? 0, 'dropOldest')
       store.ack([{ entry, outcome }], () => counted.ended(entry.id, outcome))
       drops.push(outcome)
-      bound = counted.boundFor(byteLength)
+      bound = counted.boundFor(size)
     }
     if (bound === undefined) {
       // First it is added, then it is reported: what a listener sends meanwhile comes behind it.

@@ -12,6 +12,7 @@ import type { Cancel, Clock } from '../core/clock.ts'
 import { heap } from '../core/heap.ts'
 import { queue } from '../core/queue.ts'
 import type { Full } from '../core/refusal.ts'
+import { heldBytes } from '../event/payload.ts'
 import type { Ack, Entry, Outbox } from '../outbox/outbox.ts'
 import { STORE_RETRY_DELAY, storeWrites } from '../outbox/storeWrites.ts'
 import type { Message } from './message.ts'
@@ -70,7 +71,7 @@ export const messageStore = (
   const leaveMemory = (message: Message): void => {
     inMemory.delete(message)
     notStored.count--
-    notStored.bytes -= message.byteLength
+    notStored.bytes -= heldBytes(message)
   }
   const countFresh = (count: number, bytes: number): void => {
     fresh.count = Math.max(0, fresh.count + count)
@@ -140,7 +141,7 @@ export const messageStore = (
     /** Stores a message: at once in memory, else together with the others of this turn. */
     add: (message: Message): void => {
       notStored.count++
-      notStored.bytes += message.byteLength
+      notStored.bytes += heldBytes(message)
       if (outbox === undefined) {
         waitInMemory(message)
         return

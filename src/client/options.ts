@@ -17,7 +17,7 @@ import { faultsOf } from '../event/codecFaults.ts'
 import * as Limits from '../event/limits.ts'
 import { Integrations, ScreenContext } from '../event/model.ts'
 import type { Data } from '../event/model.ts'
-import { frameBytes } from '../event/payload.ts'
+import { frameBytes, maxHeldBytes } from '../event/payload.ts'
 import { trackingFrame } from '../event/trackingMessage.ts'
 import { ingestionFaults } from '../http/ingestion.ts'
 import type { IngestionSettings } from '../http/ingestion.ts'
@@ -57,7 +57,7 @@ export interface ClientOptions {
   readonly maxBatch?: number
   /** Messages that were accepted and have not ended; default 10,000. With an `outbox`: those that it has not stored yet. */
   readonly maxCount?: number
-  /** The same in bytes of JSON; default 33,554,432. */
+  /** The same in bytes of memory: their JSON, and 320 for each; default 33,554,432. */
   readonly maxBytes?: number
   /**
    * What happens to a call when the queue is full. `error`, the default: it answers `Full`. `dropNewest`: it is accepted and dropped.
@@ -163,7 +163,11 @@ const together = (options: Decoded<typeof shape>): ReadonlyArray<Fault> => {
   const room = `must leave room for the ${String(FRAME_BYTES)} bytes of the frame in maxBatch`
   const rules: ReadonlyArray<readonly [isBroken: boolean, path: string, message: string]> = [
     [maxMessage + FRAME_BYTES > maxBatch, 'maxMessage', room],
-    [maxMessage > maxBytes, 'maxBytes', 'must have room for one message of maxMessage'],
+    [
+      maxHeldBytes(maxMessage) > maxBytes,
+      'maxBytes',
+      'must have room for one message: twice maxMessage and 320',
+    ],
     [
       overflow === 'dropOldest' && options.outbox !== undefined,
       'overflow',

@@ -15,11 +15,12 @@ import { closed, full, invalid, notStored, tooLarge } from '../core/refusal.ts'
 import type { Closed, Full, NotStored, Refusal } from '../core/refusal.ts'
 import type { OpenDestination } from '../destination/createDestination.ts'
 import { eventEncoder } from '../destination/record.ts'
+import type { Encoded } from '../destination/record.ts'
 import type { Event } from '../event/event.ts'
 import { allows } from '../event/model.ts'
 import * as Limits from '../event/limits.ts'
 import type { EventPayload } from '../event/payload.ts'
-import type { Refused, UnknownKeys } from '../log/logEvent.ts'
+import type { Defect, Refused, UnknownKeys } from '../log/logEvent.ts'
 import type { CollectorStats, Deletion } from './collector.ts'
 import { single } from './requestBody.ts'
 import type { Batch } from './requestBody.ts'
@@ -123,27 +124,28 @@ const TOO_DEEP = `must not be nested much deeper than ${String(Limits.nesting)} 
 const messageEncoder = (
   options: CheckedCollectorOptions,
   onUnknownKeys: (keys: ReadonlyArray<string>) => void,
-): ((message: unknown, batch: Batch) => Either<Refusal, EventPayload<Event>>) => {
+  orderFailed: (error: unknown) => void,
+): ((message: unknown, batch: Batch) => Either<Refusal, Encoded>) => {
   const { maxMessage } = options
-  const encodeOwned = eventEncoder(options, onUnknownKeys, true)
-  const encodeCopy = eventEncoder(options, onUnknownKeys)
+  const encodeOwned = eventEncoder(options, onUnknownKeys, orderFailed, true)
+  const encodeCopy = eventEncoder(options, onUnknownKeys, orderFailed)
 
   return (message, batch) => {
     try {
       const encode = batch.owned ? encodeOwned : encodeCopy
-      let payload = encode(completed(message, batch))
-      if (isLeft(payload)) {
+      let encoded = encode(completed(message, batch))
+      if (isLeft(encoded)) {
         // Only here, because it is rare.
         const present = withoutNulls(message)
-        if (present !== undefined) payload = encode(completed(present, batch))
-        if (isLeft(payload)) return left({ ...payload.left, input: message })
+        if (present !== undefined) encoded = encode(completed(present, batch))
+        if (isLeft(encoded)) return left({ ...encoded.left, input: message })
       }
-      const { id, items } = payload.right
-      if (items[0].type === 'delete' && batch.type !== 'delete')
+      const { event } = encoded.right
+      if (event.type === 'delete' && batch.type !== 'delete')
         return wrong(message, 'type', 'must not be delete here: post deletions to /v1/delete')
       const size = sizeOf(message, maxMessage, batch)
       if (size === undefined) return wrong(message, '', TOO_DEEP)
-      return size > maxMessage ? left(tooLarge(message, maxMessage, size, id)) : payload
+      return size > maxMessage ? left(tooLarge(message, maxMessage, size, event.messageId)) : encoded
     } catch {
       // A getter of a message from code may throw.
       return wrong(message, '', 'could not be read: give plain data')
@@ -163,7 +165,7 @@ const missingRoom = (all: ReadonlyArray<Routed>): Full | undefined => {
     const { waiting, bytes, maxCount, maxBytes } = target.destination.occupancy()
     const own = all.filter(({ targets }) => targets.includes(target))
     if (waiting + own.length > maxCount) return full(undefined, 'count', maxCount)
-    const more = own.reduce((sum, { payload }) => sum + payload.byteLength, 0)
+    const more = own.reduce((sum, { payload }) => sum + target.destination.sizeOf(payload), 0)
     if (bytes + more > maxBytes) return full(undefined, 'bytes', maxBytes)
   }
   return undefined
@@ -208,18 +210,22 @@ export type Ingester = ReturnType<typeof ingester>
 export const ingester = (
   options: CheckedCollectorOptions,
   isClosing: () => boolean,
-  report: (event: Omit<UnknownKeys, 'at'> | Omit<Refused, 'at'>) => void,
+  report: (event: Omit<UnknownKeys, 'at'> | Omit<Refused, 'at'> | Omit<Defect, 'at'>) => void,
 ) => {
   const { whenFull } = options
-  const encode = messageEncoder(options, (keys) => report({ _tag: 'UnknownKeys', keys }))
+  const encode = messageEncoder(
+    options,
+    (keys) => report({ _tag: 'UnknownKeys', keys }),
+    (error) => report({ _tag: 'Defect', where: 'orderBy', error }),
+  )
   const reasons = { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotStored: 0 }
   let unrouted = 0
   let deletions = 0
 
-  const routedTo = (source: Source, index: number, payload: EventPayload<Event>): Routed => ({
+  const routedTo = (source: Source, index: number, { event, payload }: Encoded): Routed => ({
     index,
     payload,
-    targets: route(source, payload.items[0]),
+    targets: route(source, event),
     failure: undefined,
   })
   /** Stores each event at its targets, and notes the first failure of each. */

@@ -33,7 +33,7 @@ import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
 import { waitForRoom } from '../sources/waitForRoom.ts'
 import type { Destination, DestinationOptions, UrlStats } from './destination.ts'
-import { eventEncoder, payloadCodec } from './record.ts'
+import { eventEncoder, heldBytesOf, payloadCodec } from './record.ts'
 import { decodeSettings, destinationOptions } from './settings.ts'
 import type { CheckedOptions, Settings, SharedOptions } from './settings.ts'
 
@@ -94,6 +94,8 @@ export interface OpenDestination extends Destination {
   readonly addDeadLetter: (payload: Payload<Event>) => Awaitable<Either<Closed, void>>
   /** The outbox, with the events that are on their way into it. */
   readonly occupancy: () => OutboxStats
+  /** What the outbox counts for an event. */
+  readonly sizeOf: (payload: Payload<Event>) => number
   readonly isEnabled: () => boolean
 }
 
@@ -143,18 +145,22 @@ export const openDestination = (
     if (event._tag === 'Attempted') attempts.next(event)
   })
 
-  const encode = eventEncoder(options, (keys) => onEvent({ _tag: 'UnknownKeys', at: now(), keys }))
+  const encode = eventEncoder(
+    options,
+    (keys) => onEvent({ _tag: 'UnknownKeys', at: now(), keys }),
+    defectIn('orderBy'),
+  )
   const onCorrupt = ({ id }: CorruptRecord): void => {
     work.endedCorrupt(id)
     room.freed()
   }
+  const sizeOf =
+    options.outbox === undefined ? heldBytesOf : ({ byteLength }: Payload<Event>): number => byteLength
   const opened = isStoredIn(options.outbox)
     ? lmdbOutbox({ ...options.outbox, codec: payloadCodec, clock, onCorrupt })
-    : (options.outbox ?? memoryOutbox<Payload<Event>>({ maxCount, maxBytes }))
+    : (options.outbox ?? memoryOutbox<Payload<Event>>({ maxCount, maxBytes, sizeOf }))
   const outbox =
-    orderBy === undefined
-      ? opened
-      : ordered(opened, ({ items: [event] }) => orderBy(event), defectIn('orderBy'))
+    orderBy === undefined ? opened : ordered(opened, ({ orderKey }) => orderKey, defectIn('the outbox'))
   const occupancy = (): OutboxStats => {
     const stats = outbox.stats()
     return arriving === 0
@@ -231,8 +237,9 @@ export const openDestination = (
       const encoded = encode(call)
       if (isLeft(encoded)) return refuse(encoded.left)
       try {
-        const entry = await enqueue(encoded.right)
-        return isLeft(entry) ? refuse({ ...entry.left, input: call }) : right({ id: encoded.right.id })
+        const { payload } = encoded.right
+        const entry = await enqueue(payload)
+        return isLeft(entry) ? refuse({ ...entry.left, input: call }) : right({ id: payload.id })
       } catch (error) {
         return refuse(notStored(call, messageOf(error)))
       }
@@ -240,6 +247,7 @@ export const openDestination = (
     enqueue,
     addDeadLetter: (payload) => work.offerDead(payload, refused('full')),
     occupancy,
+    sizeOf,
     ready: room.ready,
     outcomes$: outcomes.values$,
     refusals$: refusals.values$,

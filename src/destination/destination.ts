@@ -25,12 +25,13 @@ export interface DestinationOptions {
   readonly concurrency?: number
   /**
    * Keeps the order of events with the same key: each one is sent after the one before it has its outcome. Events behind
-   * another are held in memory. If it throws, that event is sent without order. Default: no order.
+   * another are held in memory. It is called once, by `send`, and its answer is stored with the event. If it throws, that event is
+   * sent without order. Default: no order.
    */
   readonly orderBy?: (event: Event) => string
   /** Accepted events that have not ended. Default 100,000. */
   readonly maxCount?: number
-  /** Bytes of the bodies of accepted events that have not ended. Default 268,435,456. */
+  /** Bytes of memory that accepted events take until they end: their texts, and 320 for each. Default 268,435,456. */
   readonly maxBytes?: number
   /** Events that are being attempted at once. Default 1,000. */
   readonly maxInFlight?: number
@@ -76,7 +77,7 @@ export interface DestinationStats extends Totals {
   readonly enabled: boolean
   /** Events that were not accepted. */
   readonly refused: number
-  /** Bytes of the bodies that wait. */
+  /** What waits, as `maxBytes` counts it. With an outbox: as that counts it. */
   readonly bytes: number
   /** Dead letters that were deleted to make room for newer ones, as the outbox counts them. */
   readonly evictedDeadLetters: number

@@ -6,7 +6,7 @@
  */
 
 import * as t from 'io-ts'
-import { isLeft, left } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { messageOf } from '../core/failure.ts'
 import { invalid } from '../core/refusal.ts'
@@ -15,34 +15,108 @@ import { eventReader } from '../event/event.ts'
 import type { Event } from '../event/event.ts'
 import { toFaults } from '../event/json.ts'
 import { Integrations } from '../event/model.ts'
-import { writePayload } from '../event/payload.ts'
+import { heldBytes, writePayload } from '../event/payload.ts'
 import type { EventPayload, Payload } from '../event/payload.ts'
 import { eventInStored, toWebhookBody } from '../event/webhookBody.ts'
 import { isListening } from '../log/listeners.ts'
 import type { ItemCodec } from '../outbox/lmdb/contract.ts'
 import type { SharedOptions } from './settings.ts'
 
+/** The integrations of an event as JSON: the body does not carry them. */
+const INTEGRATIONS = Symbol('integrations')
+
+interface Waiting extends EventPayload<Event> {
+  readonly [INTEGRATIONS]?: string
+}
+
+const eventIn = ({ id, text, [INTEGRATIONS]: integrations }: Waiting): Event => {
+  const event = eventInStored(JSON.parse(text))
+  if (event === undefined) throw new Error('not the body of an event')
+  if (event.type === 'delete') return { ...event, messageId: id }
+  // It was written from the integrations of an event.
+  return integrations === undefined
+    ? event
+    : { ...event, integrations: JSON.parse(integrations) as Integrations }
+}
+
+/** One getter for all payloads: with one of its own each of them would take twice the memory. */
+const lazyItems: PropertyDescriptor & ThisType<Waiting> = {
+  enumerable: true,
+  get() {
+    return [eventIn(this)]
+  },
+}
+
+/** A payload that holds text only: the event is read from it each time that `items` is looked at. */
+const waitingPayload = (
+  id: string,
+  text: string,
+  byteLength: number,
+  integrations: Integrations | undefined,
+  orderKey: string | undefined,
+): EventPayload<Event> => {
+  const payload = {
+    id,
+    text,
+    byteLength,
+    ...(integrations === undefined ? {} : { [INTEGRATIONS]: JSON.stringify(integrations) }),
+    ...(orderKey === undefined ? {} : { orderKey }),
+  }
+  Object.defineProperty(payload, 'items', lazyItems)
+  // Now it has `items`.
+  return payload as typeof payload & Pick<Waiting, 'items'>
+}
+
+const integrationsOf = (event: Event): Integrations | undefined =>
+  event.type === 'delete' ? undefined : event.integrations
+
+/** An event, and its payload. */
+export interface Encoded {
+  readonly event: Event
+  readonly payload: EventPayload<Event>
+}
+
 /**
- * Makes the payload of a call, or answers why not. Never throws. `onUnknownKeys` is given top-level keys that no event has.
- * With `owned`, calls come from `JSON.parse` and are not copied.
+ * Makes the payload of a call, or answers why not. Never throws. `onUnknownKeys` is given top-level keys that no event has, and
+ * `orderFailed` what `orderBy` throws: the event has no order then. With `owned`, calls come from `JSON.parse` and are not copied.
  */
 export const eventEncoder = (
   options: SharedOptions,
   onUnknownKeys: (keys: ReadonlyArray<string>) => void,
+  orderFailed: (error: unknown) => void,
   owned = false,
-): ((call: unknown) => Either<Refusal, EventPayload<Event>>) => {
-  const { clock, newId, maxBody } = options
+): ((call: unknown) => Either<Refusal, Encoded>) => {
+  const { clock, newId, maxBody, orderBy } = options
   const hears = isListening(options)
   const read = eventReader({ clock, owned, onUnknownKeys, ...(newId === undefined ? {} : { newId }) }, () =>
     hears('UnknownKeys'),
   )
+
+  const orderKeyOf = (event: Event): string | undefined => {
+    try {
+      const key: unknown = orderBy?.(event)
+      // Code without types may answer a number.
+      return typeof key === 'string' || typeof key === 'number' ? String(key) : undefined
+    } catch (error) {
+      orderFailed(error)
+      return undefined
+    }
+  }
 
   return (call) => {
     try {
       const found = read(call, undefined)
       if (isLeft(found)) return left(invalid(call, toFaults(found.left)))
       const event = found.right
-      return writePayload(event.messageId, event, toWebhookBody(event), maxBody)
+      const { messageId } = event
+      const written = writePayload(messageId, event, toWebhookBody(event), maxBody)
+      if (isLeft(written)) return written
+      const { text, byteLength } = written.right
+      const orderKey = orderBy && orderKeyOf(event)
+      return right({
+        event,
+        payload: waitingPayload(messageId, text, byteLength, integrationsOf(event), orderKey),
+      })
     } catch (error) {
       // The clock and `newId` are code of the host.
       return left(invalid(call, [{ path: '', message: `could not be encoded: ${messageOf(error)}` }]))
@@ -51,18 +125,20 @@ export const eventEncoder = (
 }
 
 /** The first line of a record: what is not in the body. */
-const Header = t.intersection([t.type({ id: t.string }), t.partial({ integrations: Integrations })])
+const Header = t.intersection([
+  t.type({ id: t.string }),
+  t.partial({ integrations: Integrations, orderKey: t.string }),
+])
 
 /** The record of a payload. */
 export const toText = (payload: Payload<Event>): string => {
   // A destination accepts single events only.
   if (payload.members !== undefined) throw new TypeError('a batch is no item of a destination')
-  const { id, items, text } = payload
-  const [event] = items
-  const integrations = event.type === 'delete' ? undefined : event.integrations
-  const header = JSON.stringify(integrations === undefined ? { id } : { id, integrations })
-  // JSON has no line break of its own, so the first one ends the header.
-  return `${header}\n${text}`
+  const { id, text, orderKey } = payload
+  const { [INTEGRATIONS]: integrations }: Waiting = payload
+  const more = integrations === undefined ? '' : `,"integrations":${integrations}`
+  // JSON leaves out what is undefined. It has no line break of its own, so the first one ends the header.
+  return `${JSON.stringify({ id, orderKey }).slice(0, -1)}${more}}\n${text}`
 }
 
 /** The payload of a record, with the same bytes. Throws if it is no such record. */
@@ -70,13 +146,17 @@ export const fromText = (record: string): EventPayload<Event> => {
   const end = record.indexOf('\n')
   const header = Header.decode(JSON.parse(record.slice(0, Math.max(0, end))))
   const text = record.slice(end + 1)
-  const forwarded = eventInStored(JSON.parse(text))
-  if (isLeft(header) || forwarded === undefined) throw new Error('not a record of an event')
-  const { id, integrations } = header.right
-  let event: Event
-  if (forwarded.type === 'delete') event = { ...forwarded, messageId: id }
-  else event = integrations === undefined ? forwarded : { ...forwarded, integrations }
-  return { id, items: [event], text, byteLength: Buffer.byteLength(text) }
+  if (isLeft(header) || eventInStored(JSON.parse(text)) === undefined)
+    throw new Error('not a record of an event')
+  const { id, integrations, orderKey } = header.right
+  return waitingPayload(id, text, Buffer.byteLength(text), integrations, orderKey)
+}
+
+/** The memory that an event takes while it waits. */
+export const heldBytesOf = (payload: Payload<Event>): number => {
+  if (payload.members !== undefined) return payload.byteLength
+  const { [INTEGRATIONS]: integrations = '' }: Waiting = payload
+  return heldBytes(payload) + 2 * integrations.length
 }
 
 /** Stores events in a folder. */

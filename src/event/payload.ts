@@ -71,6 +71,8 @@ export interface EventPayload<out A> {
   readonly encoding?: 'base64'
   /** The signature of the body, set by `sign`: lower-case hex. A sink with a secret of its own makes its own. */
   readonly signature?: string
+  /** What `orderBy` of a destination answered for the event. It is asked once, and the answer is stored with the event. */
+  readonly orderKey?: string
   readonly members?: never
   readonly frame?: never
   readonly closedBy?: never
@@ -90,6 +92,7 @@ export interface BatchPayload<out A, out F extends Frame = Frame> {
   readonly closedBy: ClosedBy
   /** As of an event. It covers the whole body, so a signed batch cannot be divided. */
   readonly signature?: string
+  readonly orderKey?: never
   readonly text?: never
   readonly contentType?: never
   readonly encoding?: never
@@ -115,6 +118,20 @@ export const isPayload = (value: unknown): value is Payload<unknown> =>
   Array.isArray(value['items']) &&
   typeof value['byteLength'] === 'number' &&
   (typeof value['text'] === 'string' || Array.isArray(value['members']))
+
+/** What V8 keeps of an event that waits beside its text: the payload, its entry, and their places in the queues (measured). */
+const HELD_BESIDE_TEXT = 320
+
+const TWO_BYTE_CHARACTER = /[^\u0000-\u00ff]/
+
+/** The memory that an event takes while it waits as its text: V8 needs two bytes a character if one of them is above U+00FF. */
+export const heldBytes = ({ text, byteLength }: EventPayload<unknown>): number => {
+  const isWide = byteLength > text.length && TWO_BYTE_CHARACTER.test(text)
+  return HELD_BESIDE_TEXT + (isWide ? 2 * text.length : byteLength)
+}
+
+/** What an event of at most `limit` bytes takes at most. */
+export const maxHeldBytes = (limit: number): number => HELD_BESIDE_TEXT + 2 * limit
 
 /** Whether a value is a batch, of payloads or of any items. */
 export const isBatch = (value: unknown): value is BatchPayload<unknown> | ItemBatch<unknown> =>

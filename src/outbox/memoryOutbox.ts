@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isRight, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { steady, systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
@@ -26,7 +26,7 @@ export interface MemoryOutboxOptions<A> {
   readonly maxBytes?: number
   /** The bytes of an item. Default its `byteLength`, or 0 if it has none. */
   readonly sizeOf?: (item: A) => number
-  /** The maximum number of dead letters; the oldest is deleted to make room. Default 1,000. */
+  /** The maximum number of dead letters, beside 32 MiB as `sizeOf` counts them; the oldest is deleted to make room. Default 1,000. */
   readonly keepDead?: number
   /** Dates the dead letters. Default the system clock. */
   readonly clock?: Clock
@@ -42,6 +42,8 @@ const bounds = strict({
   maxBytes: withDefault(wholeNumber('bytes', 1), 268_435_456),
   keepDead: withDefault(wholeNumber('items', 0), 1_000),
 })
+
+const MAX_DEAD_BYTES = 33_554_432
 
 const done: Promise<void> = Promise.resolve()
 
@@ -63,14 +65,26 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
   const { maxCount, maxBytes, keepDead } = checkOptions('memoryOutbox options', bounds, given)
   const fresh = queue<Entry<A>>()
   const retries = heap<Entry<A>>()
-  let dead: Array<EndedDeadLetter<A>> = []
+  const dead = new Set<EndedDeadLetter<A>>()
+  let deadBytes = 0
+  let evictedDeadLetters = 0
   let waiting = 0
   let bytes = 0
   let lastId = 0
   let lastDeadId = 0
 
+  /** 0 if `sizeOf` fails now: the item must be able to end. */
+  const heldBy = (item: A): number => {
+    try {
+      return Math.max(0, sizeOf(item)) || 0
+    } catch {
+      return 0
+    }
+  }
+
   const add = (item: A): Either<Full, Entry<A>> => {
     const size = sizeOf(item)
+    if (!(size >= 0 && size < Infinity)) throw new TypeError('sizeOf must answer a number from 0')
     if (waiting >= maxCount) return left(full(item, 'count', maxCount))
     if (bytes + size > maxBytes) return left(full(item, 'bytes', maxBytes))
     const entry = newEntry(String(++lastId), item)
@@ -82,11 +96,23 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
 
   const addDead = (entry: Entry<A>, outcome: Outcome<A>): void => {
     if (keepDead === 0) return
-    dead.push({ reason: 'ended', id: String(++lastDeadId), at: steady(clock)(), entry, outcome })
-    // Cut only at twice the limit: each dead letter is copied once on average.
-    if (dead.length >= 2 * keepDead) dead = dead.slice(-keepDead)
+    dead.add({ reason: 'ended', id: String(++lastDeadId), at: steady(clock)(), entry, outcome })
+    deadBytes += heldBy(entry.item)
+    for (const oldest of dead) {
+      if (dead.size <= keepDead && deadBytes <= MAX_DEAD_BYTES) break
+      removeDead(oldest)
+      evictedDeadLetters++
+    }
   }
-  const deadLetters = (): ReadonlyArray<EndedDeadLetter<A>> => dead.slice(-keepDead)
+  const removeDead = (deadLetter: EndedDeadLetter<A>): void => {
+    dead.delete(deadLetter)
+    deadBytes -= heldBy(deadLetter.entry.item)
+  }
+
+  const leave = (item: A): void => {
+    waiting--
+    bytes = waiting === 0 ? 0 : bytes - heldBy(item)
+  }
 
   return {
     durable: false,
@@ -110,8 +136,7 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
     },
     ack: (list) => {
       for (const { entry, outcome } of list) {
-        waiting--
-        bytes -= sizeOf(entry.item)
+        leave(entry.item)
         if (isDead(outcome)) addDead(entry, outcome)
       }
     },
@@ -119,29 +144,25 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
     nextDue: (retriesOnly) => (fresh.size() > 0 && retriesOnly !== true ? 0 : retries.peekKey()),
     takeRemaining: () => {
       const all = [...retries.drain(), ...fresh.drain()]
-      waiting -= all.length
-      for (const { item } of all) bytes -= sizeOf(item)
+      for (const { item } of all) leave(item)
       return all
     },
     dead: {
       // Ids only grow, so the position of a deleted one is known too.
       list: ({ after = '0', limit = DEAD_PAGE } = {}) =>
-        deadLetters()
-          .filter(({ id }) => Number(id) > Number(after))
-          .slice(0, limit),
+        [...dead].filter(({ id }) => Number(id) > Number(after)).slice(0, limit),
       redrive: (matches) => {
-        const before = deadLetters()
-        const wanted = new Set(before.filter(matches))
-        dead = before.filter((each) => !wanted.has(each) || isLeft(add(each.entry.item)))
-        return before.length - dead.length
+        const before = dead.size
+        for (const each of [...dead].filter(matches)) if (isRight(add(each.entry.item))) removeDead(each)
+        return before - dead.size
       },
       purge: (matches) => {
-        const before = deadLetters()
-        dead = before.filter((each) => !matches(each))
-        return before.length - dead.length
+        const matching = [...dead].filter(matches)
+        matching.forEach(removeDead)
+        return matching.length
       },
     },
-    stats: () => ({ waiting, bytes, dead: Math.min(dead.length, keepDead), maxCount, maxBytes }),
+    stats: () => ({ waiting, bytes, dead: dead.size, evictedDeadLetters, maxCount, maxBytes }),
     close: () => done,
   }
 }

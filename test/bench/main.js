@@ -11,6 +11,7 @@ const benches = [
   'batchBuilding',
   'deliverDepth',
   'parkedMemory',
+  'heldBytes',
   'coldImport',
   'lmdbOutbox',
   'durableForwarding',

@@ -78,7 +78,7 @@ it('accounts for each of a thousand lines, whatever becomes of it', async () => 
 it('waits for room in bytes, where there is room in count', async () => {
   const events = Array.from({ length: 20 }, (_, at) => track('200', { messageId: `m${at}` }))
   // One body has some 150 bytes, so one fits and two do not.
-  const { summary, reports } = await running(events, {}, 250)
+  const { summary, reports } = await running(events, {}, 600)
   expect(summary).toMatchObject({ delivered: 20, refused: 0 })
   const order = reports.map(({ t }) => t).filter((t) => t === 'attempt' || t === 'outcome')
   expect(order).toEqual(events.flatMap(() => ['attempt', 'outcome']))

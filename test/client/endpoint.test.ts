@@ -108,7 +108,8 @@ describe('a client and its endpoint', () => {
     const { endpoint, client } = await open([], { size: 7 })
     for (let n = 0; n < 30; n++)
       client.track({ ...event(`m${String(n)}`), properties: { text: 'ä😀x'.repeat(n), half: '\ud800' } })
-    const { bytes } = client.stats()
+    let bytes = 0
+    client.outcomes$.subscribe(({ item }) => (bytes += item.byteLength))
     await client.flush()
     const sizes = endpoint.received.map(({ body }) => body.length)
     const texts =

@@ -154,7 +154,7 @@ describe('a full destination', () => {
   })
 
   it('refuses the whole request with whenFull: refuse', async () => {
-    for (const bound of [{ maxCount: 1 }, { maxBytes: 150 }]) {
+    for (const bound of [{ maxCount: 1 }, { maxBytes: 600 }]) {
       const world = start(() => ({ ...bound, whenFull: 'refuse' }), 1_000)
       expect((await post(world, 'm1')).status).toBe(200)
       const response = await post(world, 'm2')

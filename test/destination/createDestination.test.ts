@@ -120,7 +120,7 @@ describe('close', () => {
 
 describe('ready', () => {
   it('waits until an event has left, after Full for its bytes', async () => {
-    const { clock, destination } = open([() => ({ verdict: yes, after: 10 })], { maxBytes: 200 })
+    const { clock, destination } = open([() => ({ verdict: yes, after: 10 })], { maxBytes: 700 })
     await destination.send(track('m1'))
     let tries = 0
     const insist = async (): Promise<void> => {

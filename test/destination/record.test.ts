@@ -1,25 +1,36 @@
 import * as fc from 'fast-check'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { expect, it, test } from 'vitest'
-import { encodePayload, type EventPayload } from '../../src/event/payload.ts'
-import { fromText, toText } from '../../src/destination/record.ts'
+import { checkOptions } from '../../src/core/options.ts'
+import type { EventPayload } from '../../src/event/payload.ts'
+import { eventEncoder, fromText, toText } from '../../src/destination/record.ts'
+import { destinationOptions } from '../../src/destination/settings.ts'
 import type { Event } from '../../src/event/event.ts'
-import { toWebhookBody } from '../../src/event/webhookBody.ts'
+import { callOf } from '../../src/event/model.ts'
 import { event } from '../arbitraries/event.ts'
 
+const ignore = (): void => undefined
+const options = checkOptions('options', destinationOptions, { maxBody: 100_000_000 })
+const encode = eventEncoder(options, ignore, ignore)
+
 const encoded = (each: Event): EventPayload<Event> => {
-  const payload = encodePayload(each.messageId, each, toWebhookBody(each), Infinity)
-  if (!isRight(payload)) throw new Error('a canonical event can be written')
-  return payload.right
+  const answer = encode(callOf(each))
+  if (!isRight(answer)) throw new Error('a canonical event can be written')
+  return answer.right.payload
 }
 
-it('a record gives back the bytes, the id and the event; a payload is plain data', () =>
+it('H3: a payload waits as its text, and gives the event that was sent at each look; a record gives it back', () =>
   fc.assert(
     fc.property(event, (each) => {
       const payload = encoded(each)
+      const [first, second] = [payload.items[0], payload.items[0]]
+      expect(first).toEqual(each)
+      expect(first).not.toBe(second)
       expect(fromText(toText(payload))).toEqual(payload)
-      expect(JSON.parse(JSON.stringify(payload))).toEqual(payload)
-      expect(structuredClone(payload)).toEqual(payload)
+      const { id, text, byteLength } = payload
+      const plain = { id, items: [each], text, byteLength }
+      expect(JSON.parse(JSON.stringify(payload))).toEqual(plain)
+      expect(structuredClone(payload)).toEqual(plain)
     }),
   ))
 

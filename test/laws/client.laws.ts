@@ -69,7 +69,7 @@ const world = fc.record({
   flushAfter: fc.constantFrom(20, 500, 5_000, Infinity),
   maxBatch: fc.constantFrom(800, 1_500, 500_000),
   maxCount: fc.constantFrom(1, 4, 8, 100),
-  maxBytes: fc.constantFrom(800, 2_000, 1_000_000),
+  maxBytes: fc.constantFrom(1_900, 4_000, 1_000_000),
   overflow: fc.constantFrom<Overflow[]>('error', 'dropNewest', 'dropOldest'),
   concurrency: fc.constantFrom(1, 1, 2, 4),
   timeout: fc.constantFrom(30, 300, 1_000),

@@ -2,6 +2,7 @@
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Event } from '../../src/event/event.ts'
+import type { Call } from '../../src/event/model.ts'
 import type { Payload } from '../../src/event/payload.ts'
 import { refused, retryable } from '../../src/core/failure.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
@@ -14,7 +15,7 @@ import {
   fullJitter,
   respectRetryAfter,
 } from '../../src/policy/retryPolicy.ts'
-import { scriptedSink, type Call, type Reply } from '../../src/testing/scriptedSink.ts'
+import { scriptedSink, type Call as Request, type Reply } from '../../src/testing/scriptedSink.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
 import type { Destination } from '../../src/destination/destination.ts'
@@ -37,7 +38,12 @@ const step = fc.record({
 })
 
 const script = fc.array(step, { minLength: 1, maxLength: 4, size: 'max' })
-const arrival = fc.record({ at: fc.constantFrom(0, 0, 1, 50, 3_000), user: fc.constantFrom('a', 'a', 'b') })
+const arrival = fc.record({
+  at: fc.constantFrom(0, 0, 1, 50, 3_000),
+  user: fc.constantFrom('a', 'a', 'b'),
+  /** The body carries no integrations, and no id of a delete. */
+  more: fc.constantFrom({}, {}, { type: 'delete' } as const, { integrations: { All: false, A: { b: [1] } } }),
+})
 
 const world = fc.record({
   /** For each URL what it does; the step is picked by the count of its requests for that event, the last one repeats. */
@@ -53,6 +59,11 @@ const world = fc.record({
   closeWithin: fc.constantFrom(0, 20, 1_000, 30_000),
   seed: fc.nat(),
 })
+
+const callOf = (n: number, userId: string, more: Of<typeof arrival>['more']): Call =>
+  'type' in more
+    ? { type: 'delete', userId, messageId: `m${n}`, timestamp: '2024-02-29T12:00:00.000Z' }
+    : { ...track(`m${n}`, userId), timestamp: '2024-02-29T12:00:00.000Z', ...more }
 
 const replyOf = ({ answer, after, rest }: Step, name: string, now: number): Reply => {
   const timing = { ...(after === undefined ? {} : { after }), ...(rest === undefined ? {} : { rest }) }
@@ -96,9 +107,14 @@ const play = async (given: World, open: OpenDestination) => {
   /** `missing`: accepted minus the sum that it must equal, read inside the callback. */
   const told: Array<{ at: number; outcome: Outcome<Payload<Event>>; missing: number }> = []
   let refusals = 0
+  let keysAsked = 0
   let closing: CloseResult<Payload<Event>> | undefined
   let closedAt = Infinity
 
+  const orderBy = (event: Event): string => {
+    keysAsked++
+    return event.userId ?? ''
+  }
   const destination = open(
     urls.map(({ sink }) => sink),
     {
@@ -113,7 +129,7 @@ const play = async (given: World, open: OpenDestination) => {
       maxInFlight,
       timeout,
       maxCount,
-      ...(ordered ? { orderBy: (event: Event) => ('userId' in event ? (event.userId ?? '') : '') } : {}),
+      ...(ordered ? { orderBy } : {}),
     },
   )
   destination.outcomes$.subscribe((outcome) => {
@@ -122,15 +138,15 @@ const play = async (given: World, open: OpenDestination) => {
     told.push({ at: clock.monotonic(), outcome, missing: waiting < 0 ? waiting : missing })
   })
 
-  const send = async (n: number, user: string): Promise<void> => {
-    if ((await destination.send(track(`m${n}`, user)))._tag === 'Left') refusals++
+  const send = async (n: number, { user, more }: Of<typeof arrival>): Promise<void> => {
+    if ((await destination.send(callOf(n, user, more)))._tag === 'Left') refusals++
   }
   const close = async (): Promise<void> => {
     closing = await destination.close({ timeout: given.closeWithin })
     closedAt = clock.monotonic()
   }
   const acts = [
-    ...events.map(({ at, user }, n) => ({ at, act: () => send(n, user) })),
+    ...events.map((each, n) => ({ at: each.at, act: () => send(n, each) })),
     { at: given.closeAt, act: close },
   ].toSorted((a, b) => a.at - b.at)
   for (const { at, act } of acts) {
@@ -146,6 +162,7 @@ const play = async (given: World, open: OpenDestination) => {
     told,
     sent: events.length,
     refused: refusals,
+    keysAsked,
     closing,
     closedAt,
     counted: Object.fromEntries(
@@ -156,7 +173,7 @@ const play = async (given: World, open: OpenDestination) => {
   }
 }
 
-const requestsOf = ({ calls }: Trace, id: string): ReadonlyArray<Call<Payload<Event>>> =>
+const requestsOf = ({ calls }: Trace, id: string): ReadonlyArray<Request<Payload<Event>>> =>
   calls.flat().filter(({ item }) => item.id === id)
 
 const tagsOf = ({ told }: Trace): ReadonlyArray<string> => told.map(({ outcome }) => outcome._tag)
@@ -235,6 +252,18 @@ export const destinationLaws = lawTable(world, (open: OpenDestination, given) =>
     holds(closedAt <= closeAt + closeWithin + timeout, `closed only at ${closedAt}`)
     same([running, timersLeft], [0, 0])
     for (const { startedAt } of calls.flat()) holds(startedAt <= closedAt, 'a start after the close')
+  },
+  'D10 H3: an outcome carries the event that was sent, also what the body does not; orderBy is asked once': (
+    { told, sent, keysAsked },
+    { events, ordered },
+  ) => {
+    for (const { outcome } of told) {
+      const { id, items } = outcome.item
+      const { user = '', more = {} } = events[Number(id.slice(1))] ?? {}
+      const call = callOf(Number(id.slice(1)), user, more)
+      same(items, [call.type === 'delete' ? call : { properties: {}, context: {}, ...call }])
+    }
+    same(keysAsked, ordered ? sent : 0)
   },
   'D9 each attempt is counted for its URL': ({ calls, counted }) => {
     for (const [at, requests] of calls.entries()) {
