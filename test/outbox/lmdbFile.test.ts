@@ -7,6 +7,7 @@ import {
   existsSync,
   readFileSync,
   readdirSync,
+  rmSync,
   statSync,
   truncateSync,
   utimesSync,
@@ -17,7 +18,7 @@ import { join } from 'node:path'
 import type * as Lmdb from 'lmdb'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { refused } from '../../src/core/failure.ts'
-import { rejected } from '../../src/core/outcome.ts'
+import { delivered, rejected } from '../../src/core/outcome.ts'
 import { groupCommit } from '../../src/outbox/lmdb/commit.ts'
 import { fileFault } from '../../src/outbox/lmdb/fileCheck.ts'
 import { lmdbOutbox, openLmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
@@ -111,6 +112,83 @@ describe('a file that is not a whole store is refused and not changed', () => {
     expect(short).toBeGreaterThan(3)
     await env.close()
   })
+})
+
+it('H6 H17: a flipped bit costs the store, which is refused, or its record', async () => {
+  const whole = newFolder()
+  const before = lmdbOutbox<string>({ path: whole, codec: textCodec })
+  await before.enqueue(Array.from({ length: 40 }, (_, at) => `item ${String(at)}`))
+  const leased = await before.lease(0, { count: 40, retries: 0 })
+  await before.nack(leased.map((entry, at) => ({ entry, due: 1e12 + at })))
+  await before.close()
+  const bytes = readFileSync(data(whole))
+  // The page of the retries in the last transaction, and the meta pages.
+  const page = 4_096 * Math.floor(bytes.lastIndexOf('item 0') / 4_096)
+  const random = seededRandom(1)
+  for (let turn = 0; turn < sized({ short: 300, full: 1_000, long: 10_000 }); turn++) {
+    const at = turn % 4 === 0 ? Math.floor(random() * 8_192) : page + Math.floor(random() * 4_096)
+    const changed = Buffer.from(bytes)
+    changed[at] = (changed[at] ?? 0) ^ (1 << Math.floor(random() * 8))
+    const path = newFolder()
+    writeFileSync(data(path), changed)
+    const opened = openLmdbOutbox<string>({ path, codec: textCodec })
+    if (isRight(opened)) {
+      const outbox = opened.right
+      // In turn: of two with one number, the second comes after the first.
+      for (let left = 0; left < 3; left++) {
+        const entries = await outbox.lease(1e14, { count: 50, retries: 50 })
+        const end = ({ item }: { readonly item: string }) => delivered(item, 1, { sink: 'a' })
+        await outbox.ack(entries.map((entry) => ({ entry, outcome: end(entry) })))
+      }
+      // After the writes of corrupt records.
+      await outbox.addDeadLetter('last', rejected('last', 1, refused('status')))
+      expect([at, outbox.stats().waiting, outbox.nextDue()]).toEqual([at, 0, undefined])
+      await outbox.close()
+    } else expect(['damaged', 'notAnOutbox']).toContain(opened.left.reason)
+  }
+})
+
+it('H5: a sound store is never refused, whatever was done with it', async () => {
+  const step = fc.record({
+    enqueue: fc.array(fc.oneof(fc.nat(3_000), fc.nat(40_000)), { maxLength: 60 }),
+    times: fc.nat(4),
+    lease: fc.nat(100),
+    end: fc.double({ min: 0, max: 1, noNaN: true }),
+    due: fc.nat(1e9),
+    purge: fc.boolean(),
+    reopen: fc.boolean(),
+  })
+  const history = fc.array(step, { minLength: 1, maxLength: 12 })
+  const property = fc.asyncProperty(history, async (steps) => {
+    const path = newFolder()
+    const open = () => lmdbOutbox<string>({ path, codec: textCodec, keepDead: 40 })
+    let outbox = open()
+    for (const { enqueue, times, lease, end, due, purge, reopen } of steps) {
+      for (let time = 0; time < times; time++) await outbox.enqueue(enqueue.map((size) => 'x'.repeat(size)))
+      const leased = await outbox.lease(1e9, { count: lease, retries: lease })
+      const ended = leased.slice(0, Math.floor(end * leased.length))
+      const isDead = (at: number): boolean => at % 3 === 0
+      await outbox.ack(
+        ended.map((entry, at) => {
+          const { item } = entry
+          const outcome = isDead(at)
+            ? rejected(item, 1, refused('status'))
+            : delivered(item, 1, { sink: 'a' })
+          return { entry, outcome }
+        }),
+      )
+      await outbox.nack(leased.slice(ended.length).map((entry, at) => ({ entry, due: due + (at % 7) })))
+      if (purge) await outbox.dead.purge(() => true)
+      expect(fileFault(data(path))).toBe(undefined)
+      if (!reopen) continue
+      await outbox.close()
+      outbox = open()
+    }
+    await outbox.close()
+    rmSync(path, { recursive: true })
+  })
+  const numRuns = sized({ short: 10, full: 100, long: 1_000 })
+  await fc.assert(property, { numRuns })
 })
 
 describe('the lock of a folder', () => {

@@ -15,89 +15,210 @@ export interface FileFault {
 export const FOREIGN: FileFault = { reason: 'notAnOutbox', what: 'was not written by headrace' }
 const SHORT: FileFault = { reason: 'damaged', what: 'is shorter than it was' }
 
-/** The head of a page: its number, transaction, flags, and the end of its nodes or its number of pages. Offsets of nodes count from its end. */
+const BROKEN: FileFault = { reason: 'damaged', what: 'has pages that cannot be read' }
+
+/** The head of a page: its number, transaction, flags, and the bounds of its nodes or its number of pages. Offsets of nodes count from its end. */
 const PAGE_HEAD = 24
 const FLAGS_AT = 18
 const EXTENT_AT = 20
 const IS_BRANCH = 1
 const IS_LEAF = 2
+const IS_OVERFLOW = 4
+const IS_META = 8
 const NO_PAGE = 0xffff_ffff_ffff_ffffn
 
 const MAGIC = 0xbeef_c0de
 const LAYOUT = 2
+const META_PAGES = 2
+
+/** The head of a node: 6 bytes with the page of a child, or 4 with the size of a value and 2 with flags; then the size of the key. */
+const NODE_HEAD = 8
+const IS_ON_PAGES = 1
+const IS_TREE = 2
+
+/** The head of a tree: flags, depth, number of entries, and root. */
+const TREE_HEAD = 48
+/** The flag of a tree whose keys are numbers of the machine. Only the list of free pages is one. */
+const HAS_INTEGER_KEYS = 8
+/** Beside it, if the last process that wrote had the option `overlappingSync`. */
+const IS_OVERLAPPING = 0x1000
+
+/** Leaves that are read, so that a large file is opened soon: 64 MiB. Of the rest, only the branches are. */
+const MAX_LEAVES = 16_384
 
 interface Meta {
   readonly pageSize: number
-  readonly roots: ReadonlyArray<bigint>
+  readonly freePages: Buffer
+  readonly trees: Buffer
+  readonly mapSize: bigint
   readonly lastPage: bigint
   readonly transaction: bigint
 }
 
+/** What does not hold in a damaged file throws a RangeError, as a read beyond the end of a page does. */
+const check = (holds: boolean): void => {
+  if (!holds) throw new RangeError('damaged')
+}
+
 const readAt = (file: number, at: number, length: number): Buffer | undefined => {
-  const bytes = Buffer.alloc(length)
+  const bytes = Buffer.allocUnsafe(length)
   return readSync(file, bytes, 0, length, at) === length ? bytes : undefined
 }
 
 /** The meta page at this offset. The file has two of them, and the later transaction counts. */
 const metaAt = (file: number, at: number): Meta | undefined => {
-  const meta = readAt(file, at + PAGE_HEAD, 136)
-  if (meta?.readUInt32LE(0) !== MAGIC || meta.readUInt32LE(4) !== LAYOUT) return undefined
+  const page = readAt(file, at, PAGE_HEAD + 136)
+  const meta = page?.subarray(PAGE_HEAD)
+  if (page === undefined || meta?.readUInt32LE(0) !== MAGIC || meta.readUInt32LE(4) !== LAYOUT)
+    return undefined
   const pageSize = meta.readUInt32LE(24)
-  if (pageSize < 256 || pageSize > 65_536) return undefined
-  const roots = [meta.readBigUInt64LE(64), meta.readBigUInt64LE(112)]
-  return { pageSize, roots, lastPage: meta.readBigUInt64LE(120), transaction: meta.readBigUInt64LE(128) }
-}
-
-const nodesOf = (page: Buffer): ReadonlyArray<Buffer> =>
-  Array.from({ length: page.readUInt16LE(EXTENT_AT) >> 1 }, (_, at) =>
-    page.subarray(PAGE_HEAD + page.readUInt16LE(PAGE_HEAD + 2 * at)),
-  )
-
-const childOf = (node: Buffer): bigint => BigInt(node.readUIntLE(0, 6))
-
-/** The page to which a node of a leaf refers, if any. */
-const pageIn = (node: Buffer): bigint => {
-  const flags = node.readUInt16LE(4)
-  const value = node.subarray(8 + node.readUInt16LE(6))
-  // The value stands on pages of its own, or is the head of another tree.
-  if ((flags & 1) !== 0) return value.readBigUInt64LE(0)
-  return (flags & 2) === 0 ? NO_PAGE : value.readBigUInt64LE(40)
-}
-
-/** Whether all pages that the trees use are in the file. It reads every page in use, so it is for files that may be too short. */
-const hasAllPages = (file: number, size: number, { pageSize, roots }: Meta): boolean => {
-  const pageCount = Math.floor(size / pageSize)
-  const ahead = [...roots]
-  let seen = 0
-  for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
-    if (next === NO_PAGE) continue
-    const page = next < BigInt(pageCount) && readAt(file, Number(next) * pageSize, pageSize)
-    // A damaged file may have a circle of pages.
-    if (!page || ++seen > pageCount) return false
-    const flags = page.readUInt16LE(FLAGS_AT)
-    if ((flags & IS_BRANCH) !== 0) ahead.push(...nodesOf(page).map(childOf))
-    else if ((flags & IS_LEAF) !== 0) ahead.push(...nodesOf(page).map(pageIn))
-    else if (Number(next) + page.readUInt32LE(EXTENT_AT) > pageCount) return false
+  if (page.readUInt16LE(FLAGS_AT) !== IS_META || pageSize < 256 || pageSize > 65_536) return undefined
+  return {
+    pageSize,
+    freePages: meta.subarray(24, 24 + TREE_HEAD),
+    trees: meta.subarray(72, 72 + TREE_HEAD),
+    mapSize: meta.readBigUInt64LE(16),
+    lastPage: meta.readBigUInt64LE(120),
+    transaction: meta.readBigUInt64LE(128),
   }
-  return true
+}
+
+/** Reads all trees of a file and throws where lmdb would fail, or end the process: a page is missing, used twice, or not what it should be. */
+const checkTrees = (
+  file: number,
+  size: number,
+  { pageSize, freePages, trees, lastPage, transaction }: Meta,
+): void => {
+  const pageCount = Math.min(Math.floor(size / pageSize), Number(lastPage) + 1)
+  const isUsed = new Uint8Array(pageCount)
+  let leaves = 0
+
+  const use = (first: number, count = 1): void => {
+    check(
+      first >= META_PAGES && first + count <= pageCount && !isUsed.subarray(first, first + count).includes(1),
+    )
+    isUsed.fill(1, first, first + count)
+  }
+
+  const pageAt = (number: number, flags: number): Buffer => {
+    const page = readAt(file, number * pageSize, pageSize)
+    check(page?.readBigUInt64LE(0) === BigInt(number) && page.readUInt16LE(FLAGS_AT) === flags)
+    // A page of a later transaction counts as one in memory: lmdb would write to the file as it is mapped, and end the process.
+    check(page !== undefined && page.readBigUInt64LE(8) <= transaction)
+    return page ?? Buffer.of()
+  }
+
+  /** A value on pages of its own. */
+  const valueOn = (place: Buffer, length: number): Buffer => {
+    const first = Number(place.readBigUInt64LE(0))
+    const count = Math.ceil((PAGE_HEAD + length) / pageSize)
+    check(place.readBigUInt64LE(8) <= transaction && place.readBigUInt64LE(16) === BigInt(count))
+    use(first, count)
+    check(pageAt(first, IS_OVERFLOW).readUInt32LE(EXTENT_AT) === count)
+    return readAt(file, first * pageSize + PAGE_HEAD, length) ?? Buffer.of()
+  }
+
+  const walkTree = (
+    head: Buffer,
+    flags: number,
+    takeValue: (value: Buffer, nodeFlags: number) => void,
+  ): void => {
+    const root = head.readBigUInt64LE(40)
+    check((head.readUInt16LE(4) & ~IS_OVERLAPPING) === flags)
+    if (root === NO_PAGE) return
+    let entries = 0
+
+    /** Keys on the page are from `low` on, and before `high`. */
+    const walkPage = (
+      number: number,
+      levels: number,
+      low: Buffer | undefined,
+      high: Buffer | undefined,
+    ): void => {
+      use(number)
+      if (levels === 1 && ++leaves > MAX_LEAVES) return
+      const page = pageAt(number, levels > 1 ? IS_BRANCH : IS_LEAF)
+      const [lower, upper] = [page.readUInt16LE(EXTENT_AT), page.readUInt16LE(EXTENT_AT + 2)]
+      check(lower <= upper && upper <= pageSize - PAGE_HEAD && lower >= (levels > 1 ? 4 : 2))
+      let before = low
+      let child: number | undefined
+      for (let at = PAGE_HEAD; at < PAGE_HEAD + lower; at += 2) {
+        const node = PAGE_HEAD + page.readUInt16LE(at)
+        const keyEnd = node + NODE_HEAD + page.readUInt16LE(node + 6)
+        check(node >= PAGE_HEAD + upper && keyEnd <= pageSize)
+        const key = page.subarray(node + NODE_HEAD, keyEnd)
+        if (flags === HAS_INTEGER_KEYS) key.reverse()
+        // The first key of a branch is not used.
+        const isFirst = at === PAGE_HEAD
+        if (levels === 1 || !isFirst) {
+          const order = before === undefined ? -1 : before.compare(key)
+          check(order < 0 || (order === 0 && isFirst))
+        }
+        if (levels > 1) {
+          if (child !== undefined) walkPage(child, levels - 1, before, key)
+          child = page.readUIntLE(node, 6)
+        } else {
+          entries++
+          const nodeFlags = page.readUInt16LE(node + 4)
+          const length = page.readUInt32LE(node)
+          const isElsewhere = nodeFlags === IS_ON_PAGES
+          const end = keyEnd + (isElsewhere ? 24 : length)
+          check(end <= pageSize)
+          const value = page.subarray(keyEnd, end)
+          takeValue(isElsewhere ? valueOn(value, length) : value, isElsewhere ? 0 : nodeFlags)
+        }
+        if (levels === 1 || !isFirst) before = key
+      }
+      if (child !== undefined) walkPage(child, levels - 1, before, high)
+      check(before === undefined || high === undefined || before.compare(high) < 0)
+    }
+
+    walkPage(Number(root), head.readUInt16LE(6), undefined, undefined)
+    check(leaves > MAX_LEAVES || head.readBigUInt64LE(32) === BigInt(entries))
+  }
+
+  walkTree(trees, 0, (head, nodeFlags) => {
+    // Another program may store values here.
+    if (nodeFlags === 0) return
+    check(nodeFlags === IS_TREE && head.length === TREE_HEAD)
+    walkTree(head, 0, (_, flags) => check(flags === 0))
+  })
+  /** Numbers of pages. A negative number is the length of a run that begins at the next one, and 0 is empty. */
+  walkTree(freePages, HAS_INTEGER_KEYS, (list, nodeFlags) => {
+    const count = Number(list.readBigUInt64LE(0))
+    check(nodeFlags === 0 && list.length >= 8 * (count + 1))
+    let length = 1
+    for (let at = 1; at <= count; at++) {
+      const number = Number(list.readBigInt64LE(8 * at))
+      if (number < 0) length = -number
+      else if (number > 0) {
+        check(number + length <= Number(lastPage) + 1)
+        if (number < pageCount) use(number, Math.min(length, pageCount - number))
+        length = 1
+      }
+    }
+  })
 }
 
 /** What is wrong with a file of lmdb, if anything. */
 export const fileFault = (path: string): FileFault | undefined => {
   const file = openSync(path, 'r')
+  let isShort = true
   try {
     const { size } = fstatSync(file)
     const first = metaAt(file, 0)
     if (first === undefined) return size === 0 ? SHORT : FOREIGN
     const second = metaAt(file, first.pageSize)
-    if (second === undefined) return SHORT
-    const meta = first.transaction > second.transaction ? first : second
+    if (second === undefined) return size < 2 * first.pageSize ? SHORT : BROKEN
+    const meta = first.transaction >= second.transaction ? first : second
+    const end = (meta.lastPage + 1n) * BigInt(meta.pageSize)
     // A page that was used and freed in one transaction is never written, so a sound file may end before its last page.
-    const isLongEnough = BigInt(size) >= (meta.lastPage + 1n) * BigInt(meta.pageSize)
-    return isLongEnough || hasAllPages(file, size, meta) ? undefined : SHORT
+    isShort = BigInt(size) < end
+    check(first.pageSize === second.pageSize && end <= meta.mapSize)
+    checkTrees(file, size, meta)
+    return undefined
   } catch (error) {
-    // A node that points beyond its page.
-    if (error instanceof RangeError) return SHORT
+    if (error instanceof RangeError) return isShort ? SHORT : BROKEN
     throw error
   } finally {
     closeSync(file)

@@ -118,10 +118,13 @@ export const lmdbOutbox = <A>(options: LmdbOutboxOptions<A>): LmdbOutbox<A> => {
   const { path, ...bounds } = checkOptions('lmdb outbox', optionsOf, options)
   const { codec = jsonCodec<A>(options.item), owner, clock = systemClock, onCorrupt = ignore } = options
   const now = steady(clock)
-  const { store, close } = openStore(resolve(path), codec.kind ?? 'items', owner, now())
-  const commits = groupCommit(store)
-  const entries = storedEntries(store, commits, codec, bounds, now, onCorrupt)
-  const { put, values, forget } = storedBookmarks(store, commits)
+  const { begun, close } = openStore(resolve(path), codec.kind ?? 'items', owner, now(), (store) => {
+    const commits = groupCommit(store)
+    const entries = storedEntries(store, commits, codec, bounds, now, onCorrupt)
+    return { commits, entries, bookmarks: storedBookmarks(store, commits) }
+  })
+  const { commits, entries, bookmarks } = begun
+  const { put, values, forget } = bookmarks
   let closing: Promise<void> | undefined
 
   return {

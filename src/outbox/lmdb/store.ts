@@ -191,11 +191,40 @@ const checkVersion = (env: Store['env'], path: string): void => {
   )
 }
 
+/** Keys of a tree that are read when a store is opened. */
+const MAX_KEYS = 50_000
+
+/** Whether the trees hold what the counters say, under keys that headrace wrote. An entry under another key would never be read, or never end. */
+const isConsistent = ({ fresh, retries, dead }: Store, counters: Counters): boolean => {
+  // lmdb does not type its statistics.
+  const sizeOf = (tree: Lmdb.Database<Buffer>) => (tree.getStats() as { entryCount: number }).entryCount
+  const lastOf = (tree: Lmdb.Database<Buffer, number>) =>
+    [...tree.getKeys({ reverse: true, limit: 1 })][0] ?? 0
+  const numbers = new Set<unknown>()
+  const isNew = (number: number): boolean => {
+    const isKnown = numbers.has(number)
+    numbers.add(number)
+    return Number.isSafeInteger(number) && number <= counters.lastItem && !isKnown
+  }
+  return (
+    sizeOf(fresh) + sizeOf(retries) === counters.waiting &&
+    sizeOf(dead) === counters.dead &&
+    lastOf(fresh) <= counters.lastItem &&
+    lastOf(dead) <= counters.lastDead &&
+    [...fresh.getKeys({ limit: MAX_KEYS })].every((key) => isNew(key) && fresh.doesExist(key)) &&
+    [...retries.getKeys({ limit: MAX_KEYS })].every(
+      (key) => Number.isFinite(key[0]) && isNew(key[1]) && retries.doesExist(key),
+    )
+  )
+}
+
 /** Whether a store holds what it is opened for. An empty store may be taken by another owner. */
 const checkContent = (store: Store, kind: string, owner: string | undefined): void => {
   const { env, meta, path } = store
   const counters = countersIn(store)
   if (counters === undefined) throw badFile(path, { reason: 'damaged', what: 'has lost its counters' })
+  if (!isConsistent(store, counters))
+    throw badFile(path, { reason: 'damaged', what: 'does not hold what it counts' })
   const refuse = (reason: 'otherKind' | 'otherOwner', message: string): never => {
     throw new OutboxError(reason, path, `the outbox in ${path} ${message}`)
   }
@@ -220,7 +249,13 @@ const checkContent = (store: Store, kind: string, owner: string | undefined): vo
 
 const ignore = (): void => undefined
 
-const openLocked = (lmdb: typeof Lmdb, path: string, kind: string, owner: string | undefined): Store => {
+const openLocked = <T>(
+  lmdb: typeof Lmdb,
+  path: string,
+  kind: string,
+  owner: string | undefined,
+  begin: (store: Store) => T,
+): { readonly env: Store['env']; readonly begun: T } => {
   checkFiles(path)
   const env = lmdb.open<Buffer, string>(path, ENV)
   try {
@@ -234,7 +269,7 @@ const openLocked = (lmdb: typeof Lmdb, path: string, kind: string, owner: string
         meta.putSync(COUNTERS_KEY, JSON.stringify(NO_COUNTERS))
       })
     checkContent(store, kind, owner)
-    return store
+    return { env, begun: begin(store) }
   } catch (error) {
     // Nothing is under way in it, so it is closed when this returns.
     env.close().then(ignore, ignore)
@@ -245,10 +280,17 @@ const openLocked = (lmdb: typeof Lmdb, path: string, kind: string, owner: string
 
 /**
  * Opens and locks the store in a folder; its `close` releases the lock. `path` is absolute; `now` is the time that the lock file names.
+ * `begin` reads what is held in memory.
  *
  * @throws OutboxError when it cannot be opened.
  */
-export const openStore = (path: string, kind: string, owner: string | undefined, now: number) => {
+export const openStore = <T>(
+  path: string,
+  kind: string,
+  owner: string | undefined,
+  now: number,
+  begin: (store: Store) => T,
+) => {
   const lmdb = load(path)
   let release: (() => void) | undefined
   try {
@@ -256,8 +298,8 @@ export const openStore = (path: string, kind: string, owner: string | undefined,
     const locked = lock(path, now)
     if (isLeft(locked)) throw new OutboxError('inUse', path, `the outbox in ${path} is in use ${locked.left}`)
     release = locked.right
-    const store = openLocked(lmdb, path, kind, owner)
-    return { store, close: () => store.env.close().then(release) }
+    const { env, begun } = openLocked(lmdb, path, kind, owner, begin)
+    return { begun, close: () => env.close().then(release) }
   } catch (error) {
     release?.()
     throw error instanceof OutboxError ? error : systemError(path, error)
