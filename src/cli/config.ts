@@ -67,16 +67,11 @@ const isLocal = (url: URL): boolean => /^(localhost|127\.|\[::1\])/.test(url.hos
 /** What is allowed in a configuration but is mostly a mistake, in sentences. */
 const notesOf = ({ sources, destinations }: CollectorSettings): ReadonlyArray<string> => {
   const notes: string[] = []
-  for (const { id, enabled } of sources) {
+  for (const { id } of sources)
     if (!destinations.some((destination) => destination.sources.includes(id)))
-      notes.push(
-        `no destination is connected to the source ${plain(id)}: its events are accepted and go nowhere`,
-      )
-    if (enabled === false) notes.push(`the source ${plain(id)} is off: its requests are answered 404`)
-  }
-  for (const { name, enabled, sharedSecret, webhooks = [] } of destinations) {
+      notes.push(`no destination is connected to the source ${plain(id)}: its events go nowhere`)
+  for (const { name, sharedSecret, webhooks = [] } of destinations) {
     const destination = `the destination ${plain(name)}`
-    if (enabled === false) notes.push(`${destination} is off: it gets nothing`)
     if (sharedSecret === undefined && webhooks.some(({ secret }) => secret === undefined))
       notes.push(`${destination} has no sharedSecret: its receivers cannot tell who posts to them`)
     for (const url of webhooks.map((webhook) => new URL(webhook.url)))

@@ -23,14 +23,13 @@ Start here:
 
 An event is one JSON object on a line, of one of seven kinds:
   {"type":"page","userId":"u1","name":"Home","properties":{"path":"/"}}
-  {"type":"screen","userId":"u1","name":"Cart"}
-  {"type":"identify","userId":"u1","traits":{"plan":"pro"}}
   {"type":"track","userId":"u1","event":"Sold","properties":{"total":9.5}}
-  {"type":"alias","previousId":"anon-7","userId":"u1"}
+  {"type":"identify","userId":"u1","traits":{"plan":"pro"}}
   {"type":"group","userId":"u1","groupId":"acme","traits":{"seats":40}}
+  {"type":"alias","previousId":"anon-7","userId":"u1"}
   {"type":"delete","userId":"u1"}
-anonymousId may replace userId in all but alias and delete. messageId, timestamp
-(ISO 8601) and context may be added.
+The seventh is screen, which is as page. Any may have messageId, timestamp
+(ISO 8601) and context.
 
 A 2xx of one URL delivers an event. 5xx, 408, 425, 429, timeouts and broken
 connections are tried again until --retry-for is over. Other answers are final.
@@ -41,22 +40,19 @@ Examples:
   $ tail -f app.log | headrace send --to http://127.0.0.1:7412/hook
 
 With --outbox events wait in a folder. After a crash, or when the file has grown,
-run the same command again: it delivers what waits, and reads on. This delivers
-only what waits:
-  $ headrace send --outbox ./outbox --to https://a.example/hook < /dev/null
+run the same command again: it delivers what waits, and reads on.
 
 Ctrl-C stops reading and waits for requests in flight, for at most --grace and
-one --timeout. A second Ctrl-C quits at once.
+half a second. A second Ctrl-C quits at once. SIGTERM and SIGHUP do the same.
 
 ${EXIT_CODES}`,
 
   batch: `post events in batches to an endpoint of the tracking convention
 
-Events are written as for 'send', in six kinds: page (with a userId), screen,
-identify, track, alias, group. A batch leaves when it has --flush-at events or
-500,000 bytes, or --flush-after after the last one. Failures are tried again as
-by 'send'. A batch that is answered 400 or 413 is halved until the bad event
-stands alone. Output, --dead and Ctrl-C are as for 'send'.
+Events are written as for 'send', without delete. A batch leaves when it has
+--flush-at events or 500,000 bytes, or --flush-after after the last one. One that
+is answered 400 or 413 is halved until the bad event stands alone. The rest is as
+for 'send'.
 
 Examples:
   $ headrace batch events.ndjson --write-key-env WRITE_KEY

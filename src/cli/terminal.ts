@@ -5,7 +5,7 @@ import { styleText } from 'node:util'
 import { inTime, systemClock } from '../core/clock.ts'
 import type { Environment } from './options.ts'
 
-export type Style = 'red' | 'green' | 'yellow' | 'bold'
+export type Style = 'red' | 'green' | 'yellow'
 export type Paint = (style: Style, text: string) => string
 
 /** When there are colours. */
@@ -50,16 +50,21 @@ export interface Terminal {
 const ESCAPE = '\u001b'
 /** Controls, direction marks and characters without a width, which could steer a terminal. Not: line feeds and colours. */
 const UNSAFE = new RegExp(`(?!\\n|${ESCAPE}\\[\\d+m)[\\p{Cc}\\p{Cf}\\p{DI}\\p{Zl}\\p{Zp}]`, 'gu')
+/** Plain ASCII, which is most of what is written, is known at a fortieth of the time. */
+const ASCII = /^[ -~\n]*$/
+
+const withoutUnsafe = (text: string, replacement: (character: string) => string): string =>
+  ASCII.test(text) ? text : text.replaceAll(UNSAFE, replacement)
 
 /** Text of events, endpoints and stores, for one line on a terminal. */
 export const plain = (text: string, maxLength = 80): string => {
   const shown = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
-  return shown.replaceAll('\n', '?').replaceAll(ESCAPE, '?').replaceAll(UNSAFE, '?')
+  return withoutUnsafe(shown.replaceAll('\n', '?').replaceAll(ESCAPE, '?'), () => '?')
 }
 
 /** JSON for a terminal: the same characters as escapes. */
 export const escapedJson = (value: object, indent?: number): string =>
-  JSON.stringify(value, null, indent).replaceAll(UNSAFE, (character) =>
+  withoutUnsafe(JSON.stringify(value, null, indent), (character) =>
     // One escape for each half of a surrogate pair.
     character.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
   )
@@ -87,7 +92,7 @@ export const terminalOf = (host: Host, colours: Colours): Terminal => {
         const below = isTTY ? drawn : ''
         if (below !== '') draw('')
         // Whatever a command has not neutralised.
-        stream.write(`${text.replaceAll(UNSAFE, '?')}\n`)
+        stream.write(`${withoutUnsafe(text, () => '?')}\n`)
         if (below !== '') draw(below)
       },
       paint: (style, text) => (coloured ? styleText(style, text, { validateStream: false }) : text),
