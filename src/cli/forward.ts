@@ -277,7 +277,7 @@ export const forward = async (
   const summaryNow = (): Summary => summaryOf(reading.refused, target.stats())
   let erase = (): void => undefined
   if (input.isKeyboard) note('reading events from the keyboard, one JSON object a line; Ctrl-D ends')
-  else if (err.isTTY && output !== 'quiet') erase = drawProgress(terminal, summaryNow, input.share)
+  else if (err.isTTY && output !== 'quiet') erase = drawProgress(terminal, summaryNow)
   stop.gently.addEventListener('abort', () => {
     erase()
     erase = drawStopping(terminal, job.grace + LAST_ATTEMPT, () => target.stats().waiting)

@@ -91,8 +91,7 @@ have the outbox open.
 Examples:
   $ headrace dead ls --outbox ./outbox --since 24h
   $ headrace dead show 17 --outbox ./outbox
-  $ headrace dead redrive --outbox ./outbox --status 503         only counts
-  $ headrace dead redrive --outbox ./outbox --status 503 --yes
+  $ headrace dead redrive --outbox ./outbox --status 503     counts; with --yes: does it
   $ headrace dead purge --outbox ./outbox --reason corrupt --yes
 
 Exit codes: 0 done; 1 there is no such dead letter, or the output could not be

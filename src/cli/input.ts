@@ -42,8 +42,6 @@ export interface Input {
   readonly mark?: () => Mark
   /** Whether it still is the file in which a mark was made, with the same bytes before the mark. */
   readonly has?: (mark: Mark) => Promise<boolean>
-  /** How much was read, from 0 to 1; undefined if the size is not known. */
-  readonly share?: () => number
   readonly isKeyboard: boolean
 }
 
@@ -104,7 +102,6 @@ const fileInput = async (path: string, stats: BigIntStats): Promise<Input> => {
       mark.inode === inode &&
       mark.offset <= size &&
       crc32(await bytesBefore(path, mark.offset)) === mark.checksum,
-    share: () => Math.min(1, size === 0 ? 1 : offset / size),
     isKeyboard: false,
   }
 }

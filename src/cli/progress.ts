@@ -18,18 +18,11 @@ const redrawn = ({ draw }: Terminal, periodMs: number, text: () => string, clock
   }
 }
 
-/** Draws what `read` answers, and the share of the input that has ended if its size is known. Answers how to remove it. */
-export const drawProgress = (
-  terminal: Terminal,
-  read: () => Summary,
-  share: (() => number) | undefined,
-): Cancel => {
+/** Draws what `read` answers. Answers how to remove it. */
+export const drawProgress = (terminal: Terminal, read: () => Summary): Cancel => {
   const text = (): string => {
-    const { accepted, waiting, delivered, rejected, expired } = read()
-    const counts = `${String(delivered)} delivered, ${String(waiting)} waiting, ${String(rejected + expired)} dead`
-    if (share === undefined) return counts
-    const ended = accepted === 0 ? 1 : (accepted - waiting) / accepted
-    return `${String(Math.floor(share() * ended * 100))} %: ${counts}`
+    const { waiting, delivered, rejected, expired } = read()
+    return `${String(delivered)} delivered, ${String(waiting)} waiting, ${String(rejected + expired)} dead`
   }
   return redrawn(terminal, 125, text, systemClock)
 }
