@@ -19,6 +19,12 @@ const SECRET = 'the variable that holds the shared secret'
 
 const sending = {
   headers: repeated('--header <header>', "'Name: value' for every request; may be repeated", as.headers),
+  headersEnv: repeated(
+    '--header-env <name=variable>',
+    'a header, its value in a variable',
+    as.headerVariables,
+  ),
+  tlsCa: optional('--tls-ca <file>', 'PEM of the authorities to trust, not the public ones', as.fileText),
   retryFor: withDefault('--retry-for <duration>', 'from the first attempt; 0s: once', '4h', as.duration(0)),
   maxWaiting: withDefault('--max-waiting <n>', 'events; reading waits for them', '10000', as.count(1, 1e6)),
   dead: optional('--dead <file>', 'append what is not delivered, to be sent again', as.text),

@@ -1,4 +1,5 @@
 /** How flags stand in the help, and how their texts become values. */
+import { readFileSync } from 'node:fs'
 import { Option } from 'commander'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
@@ -156,6 +157,25 @@ export const variable: Parse<string> = (name, env) => {
   const found = value === '' ? 'empty' : 'not set'
   return E.left(`names a variable of the environment that is ${found}: set it with export`)
 }
+
+/** Headers whose values are in variables, `Name=VARIABLE`. */
+export const headerVariables: Flag<Readonly<Record<string, string>>>['read'] = (texts, env) => {
+  const lines: string[] = []
+  for (const [at, each] of texts.entries()) {
+    const [, name = '', from = ''] = /^([^=:]+)=(.+)$/.exec(each) ?? []
+    const value = name === '' ? E.left('must be NAME=VARIABLE') : variable(from, env)
+    if (E.isLeft(value)) return E.left(`number ${String(at + 1)} ${value.left}`)
+    lines.push(`${name}: ${value.right}`)
+  }
+  return headers(lines, env)
+}
+
+/** The text of a file. */
+export const fileText: Parse<string> = (path) =>
+  E.tryCatch(
+    () => readFileSync(path, 'utf8'),
+    () => 'names a file that cannot be read',
+  )
 
 /** The secret in a variable. A missing one is a fault: nothing is sent unsigned by mistake. */
 export const secret: Parse<Secret> = (name, env) =>

@@ -38,20 +38,31 @@ export const toWebhooks =
     return { ...destination, offer: (value) => destination.send(value as Call) }
   }
 
+/** What `--header`, `--header-env` and `--tls-ca` say of every request. */
+const requestsOf = ({
+  headers,
+  headersEnv,
+  tlsCa,
+}: Pick<OptionsOf<'send'>, 'headers' | 'headersEnv' | 'tlsCa'>) => ({
+  headers: { ...headers, ...headersEnv },
+  ...(tlsCa !== undefined && { tls: { ca: tlsCa } }),
+})
+
 /** `headrace send`: sends NDJSON events to one to five URLs. */
 export const sendCommand = async (
   options: OptionsOf<'send'>,
   terminal: Terminal,
   file: string,
 ): Promise<number> => {
-  const { urls, headers, secret, egress, timeout, concurrency, maxWaiting, outbox, fromStart } = options
-  const webhooks = urls.map((url) => ({ url, headers }))
+  const { urls, secret, egress, timeout, concurrency, maxWaiting, outbox, fromStart } = options
+  const webhooks = urls.map((url) => ({ url, ...requestsOf(options) }))
   const settings = decodeSettings({ webhooks, ...(secret && { sharedSecret: secret }) }, egress)
   if (isLeft(settings)) {
     const sentences = settings.left.map((fault) =>
       faultText(fault)
         .replaceAll(/webhooks\[(\d+)\]\.url/g, (_, at: string) => `--to number ${String(Number(at) + 1)}`)
-        .replace(/^webhooks\[\d+\]\.headers\./, '--header '),
+        .replace(/^webhooks\[\d+\]\.headers\./, '--header ')
+        .replace(/^webhooks\[\d+\]\.tls\.ca/, '--tls-ca'),
     )
     // All URLs have the same headers, and the same faults of them.
     throw new UsageError(...new Set(sentences))
@@ -71,10 +82,11 @@ export const batchCommand = async (
   terminal: Terminal,
   file: string,
 ): Promise<number> => {
-  const { endpoint, headers, flushAt, flushAfter, timeout, concurrency, egress } = options
+  const { endpoint, flushAt, flushAfter, timeout, concurrency, egress } = options
   const open: Job['open'] = (onEvent) => {
     const client = createClient(options.writeKey, {
-      ...{ endpoint, headers, flushAt, flushAfter, timeout, concurrency, egress, onEvent },
+      ...requestsOf(options),
+      ...{ endpoint, flushAt, flushAfter, timeout, concurrency, egress, onEvent },
       ...{ maxCount: options.maxWaiting, maxBytes: MAX_BYTES, retry: retryFor(options.retryFor) },
       // Unlike in a host, timers of the command keep the process alive, and the command ends by itself.
       ...{ clock: systemClock, drainOnExit: false, logger: false },

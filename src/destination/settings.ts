@@ -4,19 +4,26 @@
  * @module
  */
 
+import * as E from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import { systemClock, systemRandom } from '../core/clock.ts'
 import type { Random } from '../core/clock.ts'
 import { clockOption, decodeOptions, flag, func, list } from '../core/options.ts'
-import { optional, optionalKey, strict, wholeNumber, withDefault } from '../core/options.ts'
+import { option, optional, optionalKey, strict, wholeNumber, withDefault } from '../core/options.ts'
 import type { Decoded, Option, Shape } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
 import { bodyBytes } from '../event/limits.ts'
 import type { Payload } from '../event/payload.ts'
 import { egressOption } from '../http/egress.ts'
-import { headerNameOption, headersOption, secretOption, urlOption } from '../http/httpOptions.ts'
+import {
+  headerNameOption,
+  headersOption,
+  secretOption,
+  urlOption,
+  withoutCredentials,
+} from '../http/httpOptions.ts'
 import { tlsOption } from '../http/tls.ts'
 import type { Egress, TlsOptions } from '../http/webhook.ts'
 import type { Listener } from '../log/logEvent.ts'
@@ -68,23 +75,30 @@ const receiverOf = ({ url }: WebhookSettings): string => {
   return origin + pathname + search
 }
 
+const webhookOptions = (egress: Egress | undefined) =>
+  strict({
+    url: urlOption(egress),
+    headers: optional(headersOption()),
+    secret: optionalKey(secretOption),
+    tls: optionalKey(tlsOption),
+  })
+
 /** One to five entries with a URL, no two of them for the same receiver. `egress` limits the URLs. */
 export const webhookList = (egress: Egress | undefined): Option<ReadonlyArray<WebhookSettings>> =>
   list(
     'entries with a url',
     1,
     5,
-    strict({
-      url: urlOption(egress),
-      headers: optional(headersOption()),
-      secret: optionalKey(secretOption),
-      tls: optionalKey(tlsOption),
-    }),
+    option('a webhook', (value) =>
+      E.map((each: WebhookSettings) => withoutCredentials(each))(
+        decodeOptions(webhookOptions(egress), value),
+      ),
+    ),
     (webhooks) => repeated('webhooks', 'url', webhooks.map(receiverOf)),
   )
 
 /**
- * Decodes settings: the settings with their secrets made unprintable, or all faults, each with its path and without the value.
+ * Decodes settings: the settings, of which no log and no JSON shows a secret, header value, key or URL query, or all faults, each with its path and without the value.
  * `egress` limits what the URLs may point to.
  *
  * @example

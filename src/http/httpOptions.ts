@@ -4,6 +4,7 @@
  * @module
  */
 
+import { inspect } from 'node:util'
 import * as E from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../core/clock.ts'
@@ -23,6 +24,7 @@ import type { Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import type { Secret } from '../signing/secret.ts'
 import { secretFrom, signerFrom } from '../signing/secret.ts'
+import { nameOf } from '../sink/fromFunction.ts'
 import { statusesOption } from '../sink/status.ts'
 import type { StatusTable } from '../sink/status.ts'
 import { egressOption, guardOf } from './egress.ts'
@@ -134,6 +136,25 @@ export const urlOption = (egress?: unknown): Option<string> =>
   checked<string>((url): ReadonlyArray<Fault> =>
     urlFaults(url, egress).map((message) => ({ path: '', message })),
   )
+
+const HIDDEN = '[hidden]'
+
+/** The same settings, which `util.inspect` and JSON show without what may be a credential: header values, `tls`, and the URL's query. */
+export const withoutCredentials = <
+  A extends Pick<RequestOptions, 'headers' | 'tls'> & { readonly url: string },
+>(
+  settings: A,
+): A => {
+  const { url, headers, tls } = settings
+  const shown = {
+    ...settings,
+    url: nameOf(new URL(url)),
+    ...(headers && { headers: Object.fromEntries(Object.keys(headers).map((name) => [name, HIDDEN])) }),
+    ...(tls && { tls: HIDDEN }),
+  }
+  const show = { value: () => shown }
+  return Object.defineProperties({ ...settings }, { toJSON: show, [inspect.custom]: show })
+}
 
 /** A secret, or the text of one. */
 export const secretOption: Option<Secret> = option('a secret', (value) => {

@@ -60,3 +60,13 @@ test.each([
   expect(secret).toEqual(left(expect.stringMatching(pattern)))
   expect(JSON.stringify(secret)).not.toContain('hunter2')
 })
+
+it('header variables are read from the environment; a fault shows neither name nor value', () => {
+  const env = { KEY: 'Bearer a=b: c', EMPTY: '' }
+  expect(as.headerVariables(['Authorization=KEY'], env)).toEqual(right({ Authorization: 'Bearer a=b: c' }))
+  expect(as.headerVariables(['A=KEY', 'hunter2'], env)).toEqual(left('number 2 must be NAME=VARIABLE'))
+  for (const name of ['NONE', 'EMPTY'])
+    expect(as.headerVariables([`A=${name}`], env)).toMatchObject({
+      left: expect.stringContaining('names a variable') as unknown,
+    })
+})

@@ -5,8 +5,11 @@ import { ConfigError } from '../../src/core/refusal.ts'
 import { decodeSettings } from '../../src/destination/settings.ts'
 import type { Settings } from '../../src/destination/settings.ts'
 import { webhookDestination } from '../../src/destination/createDestination.ts'
+import { certificate, pem } from '../sink/deliverOnce.ts'
 
 const url = 'https://a.example/hook'
+const selfSigned = pem('selfSigned.cert')
+const own = certificate('client')
 
 const pathsOf = (input: unknown): ReadonlyArray<string> => {
   const decoded = decodeSettings(input)
@@ -82,6 +85,19 @@ describe('decodeSettings', () => {
       }),
       { numRuns: 1_000 },
     )
+  })
+
+  it('shows no header value, key or URL query, and works with them (H12, DE11)', () => {
+    const headers = { 'X-Api-Key': 'hunter2' }
+    const given = { url: `${url}?token=hunter2`, headers, secret: 'hunter2', tls: { ca: selfSigned, ...own } }
+    const decoded = decodeSettings({ sharedSecret: 'hunter2', webhooks: [given] })
+    if (decoded._tag === 'Left') throw new Error('wrong settings')
+    const shown = inspect(decoded, { depth: 9, showHidden: true }) + JSON.stringify(decoded)
+    expect(shown).not.toMatch(/hunter2|BEGIN|PRIVATE/)
+    expect(shown).toContain('X-Api-Key')
+    expect(shown).toContain('https://a.example/hook')
+    expect(decoded.right.webhooks[0]).toMatchObject({ url: given.url, headers, tls: given.tls })
+    expect(decodeSettings(decoded.right)._tag).toBe('Right')
   })
 
   it('hides the secrets', () => {

@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { expect, it } from 'vitest'
-import type { Received } from '../../src/testing/loopbackReceiver.ts'
+import { fileURLToPath } from 'node:url'
+import { expect, it, onTestFinished } from 'vitest'
+import { loopbackReceiver, type Received } from '../../src/testing/loopbackReceiver.ts'
+import { certificate } from '../sink/deliverOnce.ts'
 import { headrace, linesOf, receiverOf, recordsOf, scratch, start, track } from './command.ts'
 
 const eventIn = ({ body }: Received): string => (JSON.parse(body.toString()) as { event: string }).event
@@ -66,4 +68,30 @@ it('does not take one pipe for another of the same name', async () => {
   expect(await through(track('a') + track('b'))).toBe(0)
   expect(await through(track('a') + track('b') + track('c'))).toBe(0)
   expect(receiver.received.map(eventIn)).toEqual(['a', 'b', 'a', 'b', 'c'])
+})
+
+it('trusts the bundled roots or --tls-ca, whatever the environment and the command line of Node say (H15, L8)', async () => {
+  const receiver = await loopbackReceiver([], { tls: certificate('leaf') })
+  onTestFinished(receiver.close)
+  const ca = fileURLToPath(new URL('../fixtures/tls/ca.cert.pem', import.meta.url))
+  const url = receiver.url.replace('127.0.0.1', 'localhost')
+  const args = ['send', '--to', url, '--retry-for', '0s']
+  const environments = [
+    { NODE_EXTRA_CA_CERTS: ca },
+    { SSL_CERT_FILE: ca, NODE_OPTIONS: '--use-openssl-ca' },
+    { NODE_TLS_REJECT_UNAUTHORIZED: '0' },
+  ]
+  for (const env of environments)
+    expect(await headrace(args, { env, input: track('A') })).toMatchObject({
+      code: 5,
+      stdout: expect.stringContaining('certificate') as unknown,
+    })
+  expect(receiver.received).toEqual([])
+
+  const env = { TOKEN: 'hunter2' }
+  const trusting = [...args, '--tls-ca', ca, '--header-env', 'X-Api-Key=TOKEN']
+  expect(await headrace(trusting, { env, input: track('A') })).toMatchObject({ code: 0 })
+  expect(receiver.received[0]?.headers).toMatchObject({ 'x-api-key': 'hunter2' })
+  const none = await headrace([...args, '--tls-ca', 'missing.pem', '--header-env', 'X-Api-Key=NONE'], {})
+  expect([none.code, none.stderr]).toEqual([2, expect.stringMatching(/--header-env .*\n?.*--tls-ca/s)])
 })
