@@ -7,13 +7,17 @@
 
 import ipaddr from 'ipaddr.js'
 import { lookup as systemLookup } from 'node:dns'
-import type { LookupAddress, LookupAllOptions } from 'node:dns'
+import type { LookupAddress } from 'node:dns'
 import { isIP } from 'node:net'
 import type { LookupFunction } from 'node:net'
 import { left, right } from 'fp-ts/lib/Either.js'
+import { systemClock } from '../core/clock.ts'
+import type { Cancel, Clock } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
 import { decodeOptions, list, oneOf, option, optional, strict } from '../core/options.ts'
 import type { Option } from '../core/options.ts'
+import { lookupGate } from './lookupGate.ts'
+import type { Lookup } from './lookupGate.ts'
 import { blockedAddress } from './networkError.ts'
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
@@ -77,24 +81,32 @@ export interface Guard {
 /** Where clouds serve metadata, beside the link-local range. */
 const METADATA = blocksOf(
   ...['100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32'],
-  ...['fd00:ec2::/32', 'fd20:ce::/32', 'fd00:42::42/128'],
+  // AWS, Google, Scaleway, Oracle, Akamai.
+  ...['fd00:ec2::/32', 'fd20:ce::/32', 'fd00:42::42/128', 'fd00:c1::/32', 'fd00:a9fe:a9fe::/48'],
 )
 
 const METADATA_NAMES: ReadonlyArray<string> = [
   'metadata.google.internal',
   'metadata.goog',
-  'instance-data.ec2.internal',
+  ...['instance-data.ec2.internal', 'metadata.tencentyun.com', 'metadata.platformequinix.com'],
 ]
 
-/** Public addresses, and ranges that only carry an IPv4 address, which is checked by itself. */
-const PUBLIC_RANGES: ReadonlyArray<string> = ['unicast', 'ipv4Mapped', 'rfc6052']
+/** Ranges of IPv6 that only carry an IPv4 address, which is checked by itself. */
+const CARRIERS: ReadonlyArray<string> = ['ipv4Mapped', 'rfc6052']
+const GLOBAL_IPV6 = blocksOf('2000::/3')
+
+const isPublic = (address: Address): boolean => {
+  const range = address.range()
+  if (CARRIERS.includes(range)) return true
+  return range === 'unicast' && (address.kind() === 'ipv4' || isWithin(address, GLOBAL_IPV6))
+}
 
 const reasonAgainst = (address: Address, onlyPublic: boolean): string | undefined => {
   const range = address.range()
   if (range === 'linkLocal')
     return 'is a link-local address, where clouds serve their credentials: it is never dialled'
   if (isWithin(address, METADATA)) return 'is a cloud metadata address: it is never dialled'
-  if (onlyPublic && !PUBLIC_RANGES.includes(range))
+  if (onlyPublic && !isPublic(address))
     return 'is not an address of the public internet, and only those are dialled'
   return undefined
 }
@@ -169,20 +181,30 @@ export const egressOption: Option<Egress> = option('egress rules', (value) => {
     : left("must be 'network', 'public', or { to, allow }")
 })
 
-type Found = (error: Error | null, found: ReadonlyArray<LookupAddress>) => void
+/** libuv gives look-ups half of its threads: two, unless UV_THREADPOOL_SIZE says otherwise. */
+const MAX_LOOKUPS = Math.max(2, Math.floor(Number(process.env['UV_THREADPOOL_SIZE'] ?? 4) / 2) || 2)
 
-/** Finds every address of a name. */
-export type Lookup = (name: string, options: LookupAllOptions, done: Found) => void
+/** Of the whole process. */
+const gatedLookup = lookupGate(systemLookup, MAX_LOOKUPS, systemClock)
+
+/** Milliseconds for a look-up before the addresses of the last one are used. */
+const PATIENCE = 250
 
 /**
  * The look-up for connections to one URL: the forbidden addresses are left out, and the connection is made to one that was checked, so
- * a name that resolves to another address a moment later changes nothing. Literal addresses are not looked up: check them before.
+ * a name that resolves to another address a moment later changes nothing. While the name server is silent, the addresses that were found
+ * last are used. Literal addresses are not looked up: check them before.
  */
-export const guardedLookup = (guard: Guard, lookup: Lookup = systemLookup): LookupFunction => {
-  /** Connections that are made at once share one look-up: each one occupies one of four threads of the process. */
-  let callers: Found[] = []
+export const guardedLookup = (guard: Guard, clock: Clock, lookup: Lookup = gatedLookup): LookupFunction => {
+  let last: ReadonlyArray<LookupAddress> = []
+  let isSilent = false
   return (name, options, done) => {
-    callers.push((error, found) => {
+    const callback = { isCalled: false }
+    let cancelTimer: Cancel = () => undefined
+    const answer = (error: Error | null, found: ReadonlyArray<LookupAddress>): void => {
+      if (callback.isCalled) return
+      callback.isCalled = true
+      cancelTimer()
       if (error !== null) {
         done(error, [])
         return
@@ -193,12 +215,24 @@ export const guardedLookup = (guard: Guard, lookup: Lookup = systemLookup): Look
       if (first === undefined) done(blockedAddress(`${name} leads to ${reasons[0] ?? 'no address'}`), [])
       else if (options.all === true) done(null, good)
       else done(null, first.address, first.family)
-    })
-    if (callers.length > 1) return
+    }
+    const answerWithLast = (): void => {
+      isSilent = true
+      answer(null, last)
+    }
     lookup(name, { ...options, all: true }, (error, found) => {
-      const all = callers
-      callers = []
-      for (const caller of all) caller(error, found)
+      // A name that does not exist has no addresses; any other error is one of the name server.
+      if (error?.code === 'ENOTFOUND') last = []
+      if (error !== null && last.length > 0) {
+        answerWithLast()
+        return
+      }
+      isSilent = false
+      if (error === null) last = found
+      answer(error, found)
     })
+    if (callback.isCalled || last.length === 0) return
+    if (isSilent) answerWithLast()
+    else cancelTimer = clock.schedule(PATIENCE, answerWithLast)
   }
 }

@@ -2,10 +2,13 @@ import fc from 'fast-check'
 import type { LookupAddress } from 'node:dns'
 import { describe, expect, it } from 'vitest'
 import { decodeOptions } from '../../src/core/options.ts'
-import { egressOption, guardedLookup, guardOf, type Lookup } from '../../src/http/egress.ts'
+import { egressOption, guardedLookup, guardOf } from '../../src/http/egress.ts'
+import { lookupGate, type Lookup } from '../../src/http/lookupGate.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const guard = guardOf()
 const onlyPublic = guardOf('public')
+const clock = virtualClock()
 
 describe('addresses that a look-up found (DE13)', () => {
   it.each([
@@ -15,6 +18,9 @@ describe('addresses that a look-up found (DE13)', () => {
     'fe80::1',
     'fd00:ec2::254',
     '64:ff9b::a9fe:a9fe',
+    // H14: of Google, Scaleway, Oracle, Akamai; Alibaba, Azure, Oracle.
+    ...['fd20:ce::254', 'fd00:42::42', 'fd00:c1::a9fe:a9fe', 'fd00:a9fe:a9fe::1'],
+    ...['100.100.100.200', '168.63.129.16', '192.0.0.192', '::ffff:100.100.100.200', '64:ff9b::6464:64c8'],
   ])('refuses %s always', (address) => {
     expect(guard.address(address, 'a.example')).toContain(address)
     expect(onlyPublic.address(address, 'a.example')).toContain(address)
@@ -28,8 +34,27 @@ describe('addresses that a look-up found (DE13)', () => {
     },
   )
 
-  it.each(['8.8.8.8', '2606:4700::1', '::ffff:8.8.8.8', '64:ff9b::808:808'])('takes %s', (address) =>
-    expect(onlyPublic.address(address, 'a.example')).toBeUndefined(),
+  it.each([
+    ...[
+      '1::1',
+      '200::1',
+      '400::1',
+      '1000::1',
+      '4000::1',
+      '8000::1',
+      'e000::1',
+      'fe00::1',
+      '5f00::1',
+      '100::1',
+    ],
+    ...['2001:db8::1', '3fff::1', '2001:2::1', '2001:20::1', '240.0.0.1', '198.18.0.1', '192.88.99.1'],
+  ])("refuses %s, which is not global unicast, with egress 'public' (H14)", (address) =>
+    expect(onlyPublic.address(address, 'a.example')).toBeDefined(),
+  )
+
+  it.each(['8.8.8.8', '2606:4700::1', '3ffe::1', '::ffff:8.8.8.8', '64:ff9b::808:808'])(
+    'takes %s',
+    (address) => expect(onlyPublic.address(address, 'a.example')).toBeUndefined(),
   )
 })
 
@@ -103,6 +128,8 @@ describe('the allow list (DE13)', () => {
     expect(right.flatMap(paths)).toEqual([])
     expect(paths('private')).toEqual([''])
     expect(paths(null)).toEqual([''])
+    // L2
+    for (const key of ['mode', 'To', 'deny', 'alow']) expect(paths({ [key]: 'public' })).toEqual([key])
     expect(paths({ to: 'all', allow: 'a.example', too: 1 })).toEqual(['to', 'allow', 'too'])
     expect(
       paths({ allow: ['10.0.0.0/33', '999.1.1.1', 'a b', '', 7, 'https://a.example', '*.example'] }),
@@ -124,7 +151,7 @@ const ask = (
   egress: 'network' | 'public' = 'public',
 ): Promise<ReadonlyArray<unknown>> =>
   new Promise((resolve) =>
-    guardedLookup(guardOf(egress), lookup)('a.example', { all }, (...answer) => resolve(answer)),
+    guardedLookup(guardOf(egress), clock, lookup)('a.example', { all }, (...answer) => resolve(answer)),
   )
 
 describe('a guarded look-up', () => {
@@ -153,7 +180,7 @@ describe('a guarded look-up', () => {
     const slow: Lookup = (_name, _options, done) => {
       pending.push(() => done(null, found('8.8.8.8')))
     }
-    const lookup = guardedLookup(guardOf(), slow)
+    const lookup = guardedLookup(guardOf(), clock, lookupGate(slow, 1, clock))
     const one = (): void =>
       lookup('a.example', { all: true }, () => {
         answers++
@@ -166,5 +193,109 @@ describe('a guarded look-up', () => {
     expect(answers).toBe(3)
     one()
     expect(pending).toHaveLength(2)
+  })
+
+  it('uses the addresses that were found last while the name server is silent (H4)', async () => {
+    const pending: Array<Parameters<Lookup>[2]> = []
+    const lookup = guardedLookup(guardOf(), clock, (_name, _options, done) => pending.push(done))
+    const seen: unknown[] = []
+    const connect = (): void =>
+      lookup('a.example', { all: false }, (...answer) => seen.push(answer.slice(0, 2)))
+    connect()
+    pending.shift()?.(null, found('8.8.8.8'))
+    connect()
+    clock.tick(249)
+    expect(seen).toHaveLength(1)
+    clock.tick(1)
+    expect(seen).toHaveLength(2)
+    // From now on at once, until the name server answers.
+    connect()
+    expect(seen).toEqual([1, 2, 3].map(() => [null, '8.8.8.8']))
+    const gone = Object.assign(new Error('no'), { code: 'EAI_AGAIN' })
+    for (const done of pending.splice(0)) done(gone, [])
+    connect()
+    expect(seen).toHaveLength(4)
+    for (const done of pending.splice(0)) done(null, found('9.9.9.9'))
+    connect()
+    pending.shift()?.(null, found('9.9.9.9'))
+    expect(seen.at(-1)).toEqual([null, '9.9.9.9'])
+    expect(clock.pending()).toBe(0)
+  })
+})
+
+describe('the gate of look-ups (H4)', () => {
+  /** Names of silent servers hang for ten seconds, the others answer at once. */
+  const world = (max: number) => {
+    const time = virtualClock()
+    const running = { now: 0, most: 0 }
+    const gate = lookupGate(
+      (name, _options, done) => {
+        running.most = Math.max(running.most, ++running.now)
+        time.schedule(name.startsWith('silent') ? 10_000 : 1, () => {
+          running.now--
+          if (name.startsWith('silent')) done(Object.assign(new Error('no'), { code: 'EAI_AGAIN' }), [])
+          else done(null, found('8.8.8.8'))
+        })
+      },
+      max,
+      time,
+    )
+    /** Looks a name up, again and again, and records how long each look-up took. */
+    const keepAsking = (name: string, every: number): number[] => {
+      const took: number[] = []
+      const again = (): void => {
+        const startedAt = time.monotonic()
+        gate(name, { all: true }, () => {
+          took.push(time.monotonic() - startedAt)
+          time.schedule(every, again)
+        })
+      }
+      again()
+      return took
+    }
+    return { time, running, gate, keepAsking }
+  }
+
+  it.each([2, 4, 16])('five silent name servers delay no other name, with %d places', async (max) => {
+    const { time, running, keepAsking } = world(max)
+    const silent = [1, 2, 3, 4, 5].map((at) => keepAsking(`silent${String(at)}.example`, 1_000))
+    // Until all of them are known to be slow.
+    await time.advance(30_000)
+    const [one, other] = [keepAsking('a.example', 100), keepAsking('b.example', 100)]
+    await time.advance(300_000)
+    expect(Math.max(...one, ...other)).toBeLessThanOrEqual(2)
+    expect(one.length).toBeGreaterThan(2_000)
+    expect(running.most).toBeLessThanOrEqual(max)
+    // In turn.
+    expect(Math.min(...silent.map(({ length }) => length))).toBeGreaterThan(4)
+  })
+
+  it('a name that answers quickly again is no longer slow; a name is looked up once at a time', async () => {
+    const time = virtualClock()
+    const asked: string[] = []
+    const pending: Array<() => void> = []
+    const gate = lookupGate(
+      (name, _options, done) => {
+        asked.push(name)
+        pending.push(() => done(null, []))
+      },
+      2,
+      time,
+    )
+    const ask = (name: string): void => gate(name, { all: true }, () => undefined)
+    const answerAll = (): void => pending.splice(0).forEach((each) => each())
+    ask('a')
+    ask('a')
+    ask('b')
+    time.tick(2_000)
+    answerAll()
+    ask('a')
+    ask('b')
+    expect(asked).toEqual(['a', 'b', 'a'])
+    answerAll()
+    answerAll()
+    ask('a')
+    ask('b')
+    expect(asked).toEqual(['a', 'b', 'a', 'b', 'a', 'b'])
   })
 })

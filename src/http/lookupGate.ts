@@ -1,0 +1,73 @@
+import type { LookupAddress, LookupAllOptions } from 'node:dns'
+import type { Clock } from '../core/clock.ts'
+
+type Found = (error: NodeJS.ErrnoException | null, found: ReadonlyArray<LookupAddress>) => void
+
+/** Finds every address of a name. */
+export type Lookup = (name: string, options: LookupAllOptions, done: Found) => void
+
+interface Job {
+  readonly name: string
+  readonly options: LookupAllOptions
+  readonly callers: Found[]
+}
+
+/** A look-up that took longer, in milliseconds, is slow. */
+const SLOW = 1_000
+/** Slow names that are remembered. */
+const MAX_SLOW_NAMES = 10_000
+
+/**
+ * At most `max` look-ups at a time, because each one occupies a thread until the system gives up, and nothing can cancel it. Names whose
+ * last look-up was slow have half of the places, so a silent name server delays its own names and no others. Look-ups of one name at
+ * the same time are one.
+ */
+export const lookupGate = (lookup: Lookup, max: number, clock: Clock): Lookup => {
+  const maxSlow = Math.max(1, Math.floor(max / 2))
+  const jobs = new Map<string, Job>()
+  const slowNames = new Set<string>()
+  const waiting: Job[] = []
+  const waitingSlow: Job[] = []
+  let running = 0
+  let runningSlow = 0
+
+  const start = (job: Job, isSlow: boolean): void => {
+    const { name, options, callers } = job
+    const startedAt = clock.monotonic()
+    running++
+    if (isSlow) runningSlow++
+    lookup(name, options, (error, found) => {
+      running--
+      if (isSlow) runningSlow--
+      jobs.delete(name)
+      if (slowNames.size >= MAX_SLOW_NAMES) slowNames.clear()
+      if (clock.monotonic() - startedAt > SLOW) slowNames.add(name)
+      else slowNames.delete(name)
+      for (const caller of callers) caller(error, found)
+      startWaiting()
+    })
+  }
+
+  const startWaiting = (): void => {
+    while (running < max) {
+      const next = waiting.shift()
+      const slow = next === undefined && runningSlow < maxSlow ? waitingSlow.shift() : undefined
+      if (next !== undefined) start(next, false)
+      else if (slow !== undefined) start(slow, true)
+      else return
+    }
+  }
+
+  return (name, options, done) => {
+    const known = jobs.get(name)
+    if (known !== undefined) {
+      known.callers.push(done)
+      return
+    }
+    const job: Job = { name, options, callers: [done] }
+    jobs.set(name, job)
+    const queue = slowNames.has(name) ? waitingSlow : waiting
+    queue.push(job)
+    startWaiting()
+  }
+}
