@@ -60,6 +60,9 @@ const check = (holds: boolean): void => {
   if (!holds) throw new RangeError('damaged')
 }
 
+/** The bytes that a node takes on its page. */
+const evenSize = (size: number): number => size + (size % 2)
+
 const readAt = (file: number, at: number, length: number): Buffer | undefined => {
   const bytes = Buffer.allocUnsafe(length)
   return readSync(file, bytes, 0, length, at) === length ? bytes : undefined
@@ -81,6 +84,14 @@ const metaAt = (file: number, at: number): Meta | undefined => {
     lastPage: meta.readBigUInt64LE(120),
     transaction: meta.readBigUInt64LE(128),
   }
+}
+
+/** Whether headrace may have written a key into a tree. lmdb reads other forms of keys beyond their end. */
+const isKeyOf = (tree: string, key: Buffer): boolean => {
+  const isNumber = (byte = 0): boolean => byte >= 0x08 && byte < 0x18
+  if (tree === 'retries') return key.length === 19 && isNumber(key[0]) && key[9] === 0 && isNumber(key[10])
+  if (tree === 'fresh' || tree === 'dead') return key.length <= 9 && isNumber(key[0])
+  return tree !== 'bookmarks' || (key.length === 64 && /^[0-9a-f]+$/.test(key.toString('latin1')))
 }
 
 /** Reads all trees of a file and throws where lmdb would fail, or end the process: a page is missing, used twice, or not what it should be. */
@@ -121,7 +132,7 @@ const checkTrees = (
   const walkTree = (
     head: Buffer,
     flags: number,
-    takeValue: (value: Buffer, nodeFlags: number) => void,
+    takeValue: (value: Buffer, nodeFlags: number, key: Buffer) => void,
   ): void => {
     const root = head.readBigUInt64LE(40)
     check((head.readUInt16LE(4) & ~IS_OVERLAPPING) === flags)
@@ -141,6 +152,7 @@ const checkTrees = (
       const [lower, upper] = [page.readUInt16LE(EXTENT_AT), page.readUInt16LE(EXTENT_AT + 2)]
       check(lower <= upper && upper <= pageSize - PAGE_HEAD && lower >= (levels > 1 ? 4 : 2))
       let before = low
+      let space = 0
       let child: number | undefined
       for (let at = PAGE_HEAD; at < PAGE_HEAD + lower; at += 2) {
         const node = PAGE_HEAD + page.readUInt16LE(at)
@@ -157,6 +169,7 @@ const checkTrees = (
         if (levels > 1) {
           if (child !== undefined) walkPage(child, levels - 1, before, key)
           child = page.readUIntLE(node, 6)
+          space += evenSize(keyEnd - node)
         } else {
           entries++
           const nodeFlags = page.readUInt16LE(node + 4)
@@ -164,11 +177,14 @@ const checkTrees = (
           const isElsewhere = nodeFlags === IS_ON_PAGES
           const end = keyEnd + (isElsewhere ? 24 : length)
           check(end <= pageSize)
+          space += evenSize(end - node)
           const value = page.subarray(keyEnd, end)
-          takeValue(isElsewhere ? valueOn(value, length) : value, isElsewhere ? 0 : nodeFlags)
+          takeValue(isElsewhere ? valueOn(value, length) : value, isElsewhere ? 0 : nodeFlags, key)
         }
         if (levels === 1 || !isFirst) before = key
       }
+      // Nodes fill the page from its end, without gaps.
+      check(space === pageSize - PAGE_HEAD - upper)
       if (child !== undefined) walkPage(child, levels - 1, before, high)
       check(before === undefined || high === undefined || before.compare(high) < 0)
     }
@@ -177,11 +193,12 @@ const checkTrees = (
     check(leaves > MAX_LEAVES || head.readBigUInt64LE(32) === BigInt(entries))
   }
 
-  walkTree(trees, 0, (head, nodeFlags) => {
+  walkTree(trees, 0, (head, nodeFlags, name) => {
     // Another program may store values here.
     if (nodeFlags === 0) return
     check(nodeFlags === IS_TREE && head.length === TREE_HEAD)
-    walkTree(head, 0, (_, flags) => check(flags === 0))
+    const tree = name.toString('latin1').replace('\0', '')
+    walkTree(head, 0, (_, flags, key) => check(flags === 0 && isKeyOf(tree, key)))
   })
   /** Numbers of pages. A negative number is the length of a run that begins at the next one, and 0 is empty. */
   walkTree(freePages, HAS_INTEGER_KEYS, (list, nodeFlags) => {
