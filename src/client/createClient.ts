@@ -94,7 +94,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
       onEvent({ _tag: 'Defect', at: now(), where, error })
   const storeFailed = failedIn('outbox')
 
-  const onCorrupt = ({ id }: CorruptRecord): void => {
+  const onCorrupt = ({ id }: Pick<CorruptRecord, 'id'>): void => {
     storeFailed(new Error(`the stored message ${id} cannot be read: it is a dead letter now`))
     counted.corrupt(id)
     changed()
@@ -144,7 +144,9 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     relay.poll()
     changed()
   }
-  const store = messageStore(outbox, clock, start, notStored, counted.placed, storeChanged, storeFailed)
+  const corrupt = (id: string): void => onCorrupt({ id })
+  const { placed } = counted
+  const store = messageStore(outbox, clock, start, notStored, placed, corrupt, storeChanged, storeFailed)
   const room = waitForRoom(() => counted.boundFor(1) === undefined)
   const sink = batchSink(settings, () => sent.requests++)
   const largest = maxHeldBytes(maxMessage)

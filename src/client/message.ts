@@ -7,6 +7,7 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../core/clock.ts'
 import { messageOf } from '../core/failure.ts'
+import { isRecord } from '../core/json.ts'
 import { invalid, tooLarge } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
 import { version } from '../core/version.ts'
@@ -40,6 +41,13 @@ const itemsOf: { readonly [K in CallType]: readonly [K] } = {
 
 const isCallType = (type: string | undefined): type is CallType =>
   type !== undefined && Object.hasOwn(itemsOf, type)
+
+/** Whether something that an outbox handed out is a message. */
+export const isMessage = (item: unknown): item is Message =>
+  isRecord(item) &&
+  typeof item['text'] === 'string' &&
+  typeof item['byteLength'] === 'number' &&
+  Array.isArray(item['items'])
 
 /** The first two keys of every message, as `toTrackingMessage` writes them. */
 const HEAD = /^\{"type":"(\w+)","messageId":("(?:[^"\\]|\\.)*")/

@@ -5,16 +5,18 @@
  *
  * @module
  */
-import type { Either } from 'fp-ts/lib/Either.js'
-import { whenAnswered } from '../core/awaitable.ts'
+import { isPromiseLike, whenAnswered } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
+import { refused } from '../core/failure.ts'
 import { heap } from '../core/heap.ts'
+import { isRecord } from '../core/json.ts'
+import { rejected } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
-import type { Full } from '../core/refusal.ts'
 import { heldBytes } from '../event/payload.ts'
 import type { Ack, Entry, Outbox } from '../outbox/outbox.ts'
 import { STORE_RETRY_DELAY, storeWrites } from '../outbox/storeWrites.ts'
+import { isMessage } from './message.ts'
 import type { Message } from './message.ts'
 
 export type Entries = ReadonlyArray<Entry<Message>>
@@ -34,6 +36,7 @@ const MAX_UNSAVED = 16
  * @param start what the outbox holds at the start
  * @param notStored counts what is in memory and not stored
  * @param placed a message has its entry, and can be leased from now on
+ * @param corrupt the outbox handed out something that is no message
  * @param changed the outbox answered, or messages can be leased
  */
 export const messageStore = (
@@ -42,6 +45,7 @@ export const messageStore = (
   start: { readonly waiting: number; readonly bytes: number },
   notStored: { count: number; bytes: number },
   placed: (entryId: string, message: Message) => void,
+  corrupt: (entryId: string) => void,
   changed: () => void,
   failed: (error: unknown) => void,
 ) => {
@@ -102,17 +106,20 @@ export const messageStore = (
     while (outbox !== undefined && mayStore()) {
       storing = arriving
       arriving = []
-      let answers: ReadonlyArray<Either<Full, Entry<Message>>> = []
+      let ids: ReadonlyArray<string | undefined> = []
       try {
-        if (pause === undefined) answers = await outbox.enqueue(storing)
+        if (pause === undefined)
+          ids = (await outbox.enqueue(storing)).map((each) =>
+            each._tag === 'Right' ? each.right.id : undefined,
+          )
       } catch (error) {
         failed(error)
       }
       if (isStopped) return
       for (const [at, message] of storing.entries()) {
-        const answer = answers[at]
-        if (answer?._tag === 'Right') {
-          place(answer.right.id, message)
+        const id = ids[at]
+        if (id !== undefined) {
+          place(id, message)
           leaveMemory(message)
         } else {
           waitInMemory(message)
@@ -135,6 +142,18 @@ export const messageStore = (
     // A durable outbox hands the entries out again after a restart. For another one this is the last report.
     ({ saved }) => (outbox?.durable === true ? changed() : saved()),
   )
+
+  /** An outbox of the host may hand out anything: what is no message ends as rejected. Throws for what is no list. */
+  const messagesIn = (stored: Entries): Entries => {
+    if (!stored.every(isRecord)) throw new TypeError('the outbox handed out something that is no entry')
+    const wrong = stored.filter(({ item }) => !isMessage(item))
+    if (outbox === undefined || wrong.length === 0) return stored
+    const failure = refused('rejected', { detail: 'it is not a message' })
+    const acks = wrong.map((entry) => ({ entry, outcome: rejected(entry.item, 0, failure) }))
+    const saved = (): void => wrong.forEach(({ id }) => corrupt(id))
+    writes.save({ run: () => outbox.ack(acks), saved })
+    return stored.filter(({ item }) => isMessage(item))
+  }
 
   return {
     fresh,
@@ -173,7 +192,10 @@ export const messageStore = (
       if (outbox === undefined) take([])
       else
         whenAnswered(
-          () => outbox.lease(now, { count: room, retries: retriesOnly ? room : 0, retriesOnly }),
+          () => {
+            const leased = outbox.lease(now, { count: room, retries: retriesOnly ? room : 0, retriesOnly })
+            return isPromiseLike(leased) ? leased.then(messagesIn) : messagesIn(leased)
+          },
           take,
           (error) => {
             failed(error)

@@ -229,17 +229,33 @@ export const show = (failure: Failure): string => {
 /** How one delivery went. */
 export type Verdict = Either<Failure, Receipt>
 
-const TAGS: ReadonlySet<unknown> = new Set<Failure['_tag']>([
-  'Refused',
-  'Retryable',
-  'AllFailed',
-  'NotAll',
-  'PartlyFailed',
-  'Expired',
-])
+const hasParts = (parts: unknown, isPart: (part: unknown) => boolean): boolean =>
+  Array.isArray(parts) && parts.every(isPart)
 
-/** Whether a value that a host's code gave is a failure. */
-export const isFailure = (value: unknown): value is Failure => isRecord(value) && TAGS.has(value['_tag'])
+/** Whether a value that a host's code gave is a failure, with all its parts. What throws when it is read is none. */
+export const isFailure = (value: unknown): value is Failure => {
+  try {
+    if (!isRecord(value)) return false
+    switch (value['_tag']) {
+      case 'Refused':
+        return true
+      case 'Retryable':
+        return ['undefined', 'number'].includes(typeof value['notBefore'])
+      case 'AllFailed':
+        return hasParts(value['causes'], (cause) => isRecord(cause) && isFailure(cause['failure']))
+      case 'NotAll':
+        return hasParts(value['verdicts'], (each) => isRecord(each) && isVerdict(each['verdict']))
+      case 'PartlyFailed':
+        return hasParts(value['members'], isVerdict)
+      case 'Expired':
+        return isFailure(value['lastFailure'])
+      default:
+        return false
+    }
+  } catch {
+    return false
+  }
+}
 
 /** Whether a value that a host's code gave is a receipt. */
 export const isReceipt = (value: unknown): value is Receipt =>
@@ -247,10 +263,14 @@ export const isReceipt = (value: unknown): value is Receipt =>
 
 /** Whether a value that a host's code gave is a verdict. */
 export const isVerdict = (value: unknown): value is Verdict => {
-  if (!isRecord(value)) return false
-  return value['_tag'] === 'Left'
-    ? isFailure(value['left'])
-    : value['_tag'] === 'Right' && isReceipt(value['right'])
+  try {
+    if (!isRecord(value)) return false
+    return value['_tag'] === 'Left'
+      ? isFailure(value['left'])
+      : value['_tag'] === 'Right' && isReceipt(value['right'])
+  } catch {
+    return false
+  }
 }
 
 /** Characters of a message: it is stored with the item. */

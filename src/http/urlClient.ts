@@ -7,7 +7,7 @@ import { byteBuffer } from '../core/byteBuffer.ts'
 import type { ByteBuffer } from '../core/byteBuffer.ts'
 import { steady, systemClock } from '../core/clock.ts'
 import type { Cancel } from '../core/clock.ts'
-import { retryable } from '../core/failure.ts'
+import { messageOf, retryable } from '../core/failure.ts'
 import type { Failure, Verdict } from '../core/failure.ts'
 import { linkedList } from '../core/linkedList.ts'
 import type { Link } from '../core/linkedList.ts'
@@ -235,7 +235,12 @@ export const openUrlClient = (
     slot.received = 0
     slot.body = job.maxBody > 0 ? byteBuffer() : undefined
     const { headers, body } = job
-    slot.client.dispatch({ origin: url.origin, path, method: 'POST', headers, body }, slot.handler)
+    try {
+      slot.client.dispatch({ origin: url.origin, path, method: 'POST', headers, body }, slot.handler)
+    } catch (error) {
+      release(slot, false)
+      fail(job, retryable('network', { detail: messageOf(error) }))
+    }
   }
 
   const startWaiting = (): void => {

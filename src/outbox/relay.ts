@@ -225,7 +225,13 @@ export const relay = <A>(options: RelayOptions<A>) => {
 
   const startAll = (entries: ReadonlyArray<Entry<A>>): void => {
     if (entries.length >= asked) mayLease = true
-    for (const entry of entries) start(entry)
+    for (const entry of entries)
+      try {
+        start(entry)
+      } catch (error) {
+        // An outbox of the host may hand out anything.
+        storeFailed(error)
+      }
   }
 
   /** A loop, not a recursion: a sink may answer at once, for thousands of entries in a row. */
@@ -235,18 +241,15 @@ export const relay = <A>(options: RelayOptions<A>) => {
       mayLease = false
       asked = maxInFlight - inFlight - Math.max(0, writes.unsaved() - MAX_UNSAVED)
       if (asked <= 0 || (outbox.nextDue() ?? Infinity) > at) break
-      let answer: Awaitable<ReadonlyArray<Entry<A>>>
-      try {
-        answer = outbox.lease(at, { count: asked, retries: Math.max(0, maxRetries - retriesInFlight) })
-      } catch (error) {
-        leaseFailed(error)
-        return
-      }
+      const limits = { count: asked, retries: Math.max(0, maxRetries - retriesInFlight) }
+      const answer = outbox.lease(at, limits)
       if (isPromiseLike(answer)) {
-        answer.then((entries) => {
-          startAll(entries)
-          leaseDue()
-        }, leaseFailed)
+        answer
+          .then((entries) => {
+            startAll(entries)
+            leaseDue()
+          })
+          .then(undefined, leaseFailed)
         return
       }
       startAll(answer)
@@ -261,7 +264,11 @@ export const relay = <A>(options: RelayOptions<A>) => {
     mayLease = true
     if (isPolling) return
     isPolling = true
-    leaseDue()
+    try {
+      leaseDue()
+    } catch (error) {
+      leaseFailed(error)
+    }
   }
 
   const unwatch = outbox.watch?.(() => {

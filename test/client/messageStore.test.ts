@@ -30,6 +30,38 @@ const failing = (isFailing: () => boolean): Outbox<Message> => {
 const never = (): Promise<never> => new Promise(() => undefined)
 
 describe('a client over an outbox of the host', () => {
+  it('H7: logs and rejects what is no message, and sends the rest', async () => {
+    const outbox = memoryOutbox<Message>()
+    await outbox.enqueue([undefined, 7, { text: 'no size' }] as never)
+    const { client, ended, defects } = open({ outbox })
+    client.track(event('a'))
+    expect(await client.flush()).toMatchObject({ accepted: 4, delivered: 1, rejected: 3, waiting: 0 })
+    expect(ended()).toEqual(['Delivered a'])
+    expect(defects()).toHaveLength(3)
+    expect(outbox.stats()).toMatchObject({ waiting: 0, dead: 3 })
+  })
+
+  it.each([[[null]], [undefined], [7]])(
+    'H7: an outbox that leases %j costs a pause, at once and later',
+    async (leased) => {
+      for (const isLater of [false, true]) {
+        const outbox = memoryOutbox<Message>()
+        let isFirst = true
+        const lease: Outbox<Message>['lease'] = (now, limits) => {
+          if (!isFirst) return outbox.lease(now, limits)
+          isFirst = false
+          return (isLater ? Promise.resolve(leased) : leased) as never
+        }
+        const { client, ended, defects, clock } = open({ outbox: { ...outbox, lease } })
+        client.track(event('a'))
+        const flushed = client.flush()
+        await clock.advance(10_000)
+        expect(await flushed).toMatchObject({ delivered: 1, waiting: 0 })
+        expect([ended(), defects().length]).toEqual([['Delivered a'], 1])
+      }
+    },
+  )
+
   it('leaves what has not ended in a durable outbox, and the next client delivers it', async () => {
     const outbox = durable()
     const before = open({ outbox, size: 2 }, () => ({ verdict: busy }))

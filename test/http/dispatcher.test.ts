@@ -20,6 +20,19 @@ const mocked = (): MockAgent => {
 }
 
 describe('a dispatcher of the host', () => {
+  it('H7: a request that throws on the spot costs its item, and frees its place', async () => {
+    const agent = mocked()
+    agent.dispatch = () => {
+      throw new Error('thrown on the spot')
+    }
+    const hook = webhook({ url: `${ORIGIN}/hook`, dispatcher: agent, connections: 1 })
+    for (let n = 0; n < 3; n++) {
+      const { verdicts } = await deliverOnce(hook, payload)
+      expect(verdicts).toMatchObject([{ left: { reason: 'network', detail: 'thrown on the spot' } }])
+    }
+    await hook.close(10)()
+  })
+
   it('carries the requests, with their headers and bodies', async () => {
     const agent = mocked()
     const seen: unknown[] = []

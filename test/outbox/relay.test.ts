@@ -113,6 +113,28 @@ describe('a store that takes a second to save a result', () => {
   })
 })
 
+describe('H7: a store that hands out what is no entry', () => {
+  it.each([[[null, 7]], [undefined], [5]])('%j: costs a pause, at once and later', async (leased) => {
+    for (const isLater of [false, true]) {
+      let isFirst = true
+      const { work, clock, events } = setUp({
+        store: (outbox) => ({
+          ...outbox,
+          lease: (...args) => {
+            if (!isFirst) return outbox.lease(...args)
+            isFirst = false
+            return (isLater ? Promise.resolve(leased) : leased) as never
+          },
+        }),
+      })
+      void work.offer('a')
+      await clock.advance(5_000)
+      expect(work.totals().delivered).toBe(1)
+      expect(events.filter(({ _tag }) => _tag === 'Defect').length).toBeGreaterThan(0)
+    }
+  })
+})
+
 describe('a store that answers lease late, and at first with nothing', () => {
   const late =
     (emptyAnswers: number): NonNullable<Setup['store']> =>

@@ -32,6 +32,25 @@ describe('a sink of a host is held to the contract:', () => {
       expect(heard(() => of(verdict as Verdict))).toEqual([expect.stringContaining('emitted no verdict')])
     },
   )
+  const cyclic: { _tag: string; causes: unknown[] } = { _tag: 'AllFailed', causes: [] }
+  cyclic.causes.push({ sink: 's', failure: cyclic })
+  test.each([
+    { _tag: 'AllFailed' },
+    { _tag: 'PartlyFailed', members: [null] },
+    { _tag: 'NotAll', verdicts: [1] },
+    { _tag: 'Expired', attempts: 1 },
+    { _tag: 'Retryable', reason: 'busy', notBefore: 'soon' },
+    cyclic,
+    {
+      get _tag(): string {
+        throw new Error('a getter')
+      },
+    },
+  ])('H7: a failure without its parts, or one that cannot be read, is a defect: %#', (failure) =>
+    expect(heard(() => of({ _tag: 'Left', left: failure } as unknown as Verdict))).toEqual([
+      expect.stringContaining('emitted no verdict'),
+    ]),
+  )
   test('an end without a verdict is a defect', () =>
     expect(heard(() => of())).toEqual(['the sink completed without a verdict']))
   test('an error is a defect', () => expect(heard(() => throwError(() => 'broken'))).toEqual(['broken']))
