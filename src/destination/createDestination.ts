@@ -268,7 +268,10 @@ export const openDestination = (
       enabled = false
     },
     idle: async () => {
-      await until(clock, work.changes$, Infinity, () => work.totals().waiting === 0 || work.isAborted())
+      const isIdle = (): boolean => work.totals().waiting === 0 || work.isAborted()
+      // More may be accepted in the turn in which the wait ends.
+      do await until(clock, work.changes$, Infinity, isIdle)
+      while (!isIdle())
       return work.totals()
     },
     redrive: (matches = () => true) => work.redrive(matches),

@@ -225,13 +225,7 @@ export const relay = <A>(options: RelayOptions<A>) => {
 
   const startAll = (entries: ReadonlyArray<Entry<A>>): void => {
     if (entries.length >= asked) mayLease = true
-    for (const entry of entries)
-      try {
-        start(entry)
-      } catch (error) {
-        // An outbox of the host may hand out anything.
-        storeFailed(error)
-      }
+    for (const entry of entries) callSafely(start, entry, storeFailed)
   }
 
   /** A loop, not a recursion: a sink may answer at once, for thousands of entries in a row. */
@@ -241,8 +235,7 @@ export const relay = <A>(options: RelayOptions<A>) => {
       mayLease = false
       asked = maxInFlight - inFlight - Math.max(0, writes.unsaved() - MAX_UNSAVED)
       if (asked <= 0 || (outbox.nextDue() ?? Infinity) > at) break
-      const limits = { count: asked, retries: Math.max(0, maxRetries - retriesInFlight) }
-      const answer = outbox.lease(at, limits)
+      const answer = outbox.lease(at, { count: asked, retries: Math.max(0, maxRetries - retriesInFlight) })
       if (isPromiseLike(answer)) {
         answer
           .then((entries) => {

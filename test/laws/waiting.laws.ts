@@ -1,0 +1,104 @@
+/** What `idle`, `flush`, `ready` and `close` promise, asked in any order and any number of times, in random worlds on a virtual clock. */
+import * as fc from 'fast-check'
+import { describe, it } from 'vitest'
+import type { Totals } from '../../src/core/totals.ts'
+import { createClient } from '../../src/client/createClient.ts'
+import { scriptedSink, type Reply } from '../../src/testing/scriptedSink.ts'
+import { seededRandom } from '../../src/testing/random.ts'
+import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
+import { busy, gone, openOver, track, yes } from '../destination/virtual.ts'
+import { holds, same } from '../support/check.ts'
+
+type Question = 'rest' | 'ready' | 'close'
+const act = fc.constantFrom('send', 'send', 'send', 'rest', 'rest', 'ready', 'ready', 'pause', 'pause', 'now')
+const replies: ReadonlyArray<Reply> = [
+  { verdict: yes },
+  { verdict: yes, after: 20 },
+  { verdict: busy, after: 5 },
+  { verdict: gone },
+]
+const world = fc.record({
+  acts: fc.array(act, { minLength: 1, maxLength: 25, size: 'max' }),
+  script: fc.array(fc.constantFrom(...replies), { minLength: 1, maxLength: 6, size: 'max' }),
+  /** A subscriber of the outcomes sends this many more. */
+  reacts: fc.constantFrom(0, 0, 2),
+  closes: fc.constantFrom(1, 2),
+})
+
+interface Asked {
+  readonly send: (id: string) => unknown
+  /** `idle` of a destination, `flush` of a client. */
+  readonly rest: () => Promise<Totals>
+  readonly ready: () => Promise<void>
+  readonly close: () => Promise<unknown>
+  readonly waiting: () => number
+  readonly outcomes: (next: () => void) => void
+}
+
+const makers: Readonly<Record<string, (clock: VirtualClock, reply: () => Reply) => Asked>> = {
+  destination: (clock, reply) => {
+    const sink = scriptedSink({ clock, reply })
+    const options = { clock, random: seededRandom(1), logger: false, maxCount: 3 } as const
+    const { send, idle: rest, ready, close, stats, outcomes$ } = openOver([sink], options)
+    return {
+      send: (id) => send(track(id)),
+      ...{ rest, ready, close, waiting: () => stats().waiting },
+      outcomes: (next) => void outcomes$.subscribe(next),
+    }
+  },
+  client: (clock, reply) => {
+    const sink = scriptedSink({ clock, reply })
+    const random = seededRandom(1)
+    const options = { sink, clock, random, logger: false, maxCount: 3, drainOnExit: false } as const
+    const { send, flush: rest, ready, close, stats, outcomes$ } = createClient('a key', options)
+    return {
+      send: (id) => send(track(id)),
+      ...{ rest, ready, close, waiting: () => stats().waiting },
+      outcomes: (next) => void outcomes$.subscribe(next),
+    }
+  },
+}
+
+describe.each(Object.entries(makers))('%s', (name, make) => {
+  it('item 8: answers each question when it is true, and all of them after a close', () =>
+    fc.assert(
+      fc.asyncProperty(world, async ({ acts, script, reacts, closes }) => {
+        const clock = virtualClock()
+        let requests = 0
+        let sent = 0
+        let isClosing = false
+        const asked: Record<Question, number> = { rest: 0, ready: 0, close: 0 }
+        const answered: Record<Question, number> = { rest: 0, ready: 0, close: 0 }
+        const wrong: string[] = []
+        const it = make(clock, () => script[requests++ % script.length] ?? {})
+        const send = (): unknown => it.send(`m${String(sent++)}`)
+        let left = reacts
+        it.outcomes(() => {
+          if (left-- > 0) send()
+        })
+        const ask = (what: Question): void => {
+          asked[what]++
+          void it[what]().then((answer) => {
+            answered[what]++
+            if (what !== 'rest' || isClosing || name !== 'destination') return
+            if ((answer as Totals).waiting > 0) wrong.push(`idle with ${String((answer as Totals).waiting)}`)
+          })
+        }
+        ask('rest')
+        for (const each of acts) {
+          if (each === 'send') await send()
+          else if (each === 'now') void send()
+          else if (each === 'pause') await clock.advance(700)
+          else ask(each)
+        }
+        await clock.advance(60_000_000)
+        same([it.waiting(), answered], [0, asked])
+        isClosing = true
+        for (const each of ['close', 'rest', 'ready', 'close', 'rest'] as const)
+          for (let n = 0; n < closes; n++) ask(each)
+        await clock.advance(100_000)
+        same([answered, clock.pending()], [asked, 0])
+        holds(wrong.length === 0, wrong.join())
+      }),
+    ))
+})
