@@ -97,7 +97,7 @@ export const batchOf = (
     return left(
       no(
         413,
-        "the batch's context and integrations are too large for so many messages: send fewer at a time",
+        "the batch's context and integrations are too large for this number of messages: send fewer at a time",
       ),
     )
   return right({ messages: batch.map(withoutKey), type: undefined, context, integrations, owned, size })
