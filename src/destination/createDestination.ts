@@ -8,7 +8,7 @@ import { messageOf, refused, retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { checkOptions, timeoutOf } from '../core/options.ts'
 import type { Outcome } from '../core/outcome.ts'
-import { disabled, notStored, ConfigError } from '../core/refusal.ts'
+import { disabled, notStored, ConfigError, tooLarge } from '../core/refusal.ts'
 import type { Closed, Full, Refusal } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
@@ -239,7 +239,13 @@ export const openDestination = (
       try {
         const { payload } = encoded.right
         const entry = await enqueue(payload)
-        return isLeft(entry) ? refuse({ ...entry.left, input: call }) : right({ id: payload.id })
+        if (!isLeft(entry)) return right({ id: payload.id })
+        const { left: refusal } = entry
+        const size = sizeOf(payload)
+        // A caller that waits for room would wait for ever.
+        if (refusal._tag === 'Full' && refusal.bound === 'bytes' && size > refusal.limit)
+          return refuse(tooLarge(call, refusal.limit, size, payload.id))
+        return refuse({ ...refusal, input: call })
       } catch (error) {
         return refuse(notStored(call, messageOf(error)))
       }
