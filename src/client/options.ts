@@ -9,7 +9,7 @@ import { backgroundClock, systemRandom } from '../core/clock.ts'
 import type { Clock, Random } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
 import { anyOf, clockOption, decodeOptions, flag, func, oneOf, option } from '../core/options.ts'
-import { optional, strict, wholeNumber, withDefault } from '../core/options.ts'
+import { optional, optionalKey, strict, wholeNumber, withDefault } from '../core/options.ts'
 import type { Decoded } from '../core/options.ts'
 import { ConfigError } from '../core/refusal.ts'
 import type { Fault } from '../core/refusal.ts'
@@ -143,7 +143,7 @@ const shape = {
   integrations: optional(partOfCall(Integrations)),
   context: optional(partOfCall(ScreenContext)),
   enabled: withDefault(flag, true),
-  outbox: optional(outboxOption<Message>()),
+  outbox: optionalKey(outboxOption<Message>()),
   sink: optional(sinkOption<SentBatch>()),
   logger: optional(loggerOption),
   onEvent: optional(func<Listener>()),

@@ -109,7 +109,7 @@ const destinations = (egress: Egress | undefined) => {
     {
       name,
       sources: list('ids of sources', 1, Infinity, text),
-      outbox: optional(storedIn),
+      outbox: optionalKey(storedIn),
       sharedSecret: optionalKey(secretOption),
       enabled: optional(flag),
       webhooks: optional(webhookList(egress)),

@@ -115,7 +115,8 @@ export type Payload<A> = EventPayload<A> | BatchPayload<A>
 /** Whether a value that code without types gave is a payload. */
 export const isPayload = (value: unknown): value is Payload<unknown> =>
   isRecord(value) &&
-  Array.isArray(value['items']) &&
+  // Not read: an event that waits is parsed from its text at each look.
+  'items' in value &&
   typeof value['byteLength'] === 'number' &&
   (typeof value['text'] === 'string' || Array.isArray(value['members']))
 
