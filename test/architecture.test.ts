@@ -43,8 +43,8 @@ const light: Readonly<Record<string, RegExp>> = {
   'signing/index.ts': /^(undici|commander|lmdb|fast-check|rxjs|io-ts|debug)$/,
 }
 
-/** Where the code stands: the aim before the pipeline was 150 files, 17,000 lines, 12,500 of code, and 30,000 lines under test. */
-const budget = { files: 148, lines: 20_750, code: 15_200, test: 33_990, file: 400 }
+/** Where the code stands. The aim: 17,000 lines and 12,500 of code before the pipeline (1,800 more) and the hostile world (800), 34,000 of tests. */
+const budget = { files: 139, lines: 20_430, code: 14_860, test: 34_230, file: 400 }
 
 // In pieces, so that this file does not match itself.
 const words = new RegExp(

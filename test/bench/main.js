@@ -10,7 +10,6 @@ const benches = [
   'fiveUrls',
   'batchBuilding',
   'deliverDepth',
-  'parkedMemory',
   'heldBytes',
   'coldImport',
   'lmdbOutbox',
