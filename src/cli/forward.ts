@@ -292,7 +292,7 @@ export const forward = async (
     })
     await Promise.race([target.idle(), aborted(stop.gently)])
     // After a stop this answers the close that began then.
-    await target.close({ timeout: 0 })
+    await target.close({ timeout: job.grace })
   }
   await Promise.race([toTheEnd(), aborted(stop.now)])
   if (stop.now.aborted) for (const item of outstanding) dead?.add(item, 'abandoned: stopped at once')

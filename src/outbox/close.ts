@@ -50,10 +50,13 @@ export const closeRelay = async <A>(
   const isWorkDone = (): boolean => !relay.hasWorkBefore(stopAt)
 
   relay.stopAccepting()
+  const isIdle = (): boolean => isWorkDone() && relay.running() === 0
   await until(clock, changes$, starting, isWorkDone)
+  // Requests to the siblings of a sink that succeeded may go on, for as long as one attempt may take.
+  await until(clock, changes$, Math.max(0, Math.min(stopAt - relay.now(), storeTimeout)), isIdle)
   relay.stopStarting()
   stopped()
-  await until(clock, changes$, ending, () => isWorkDone() && relay.running() === 0)
+  await until(clock, changes$, ending, isIdle)
   const abandoned = await new Promise<ReadonlyArray<A>>((resolve) => {
     // A store that never answers must not keep the process alive.
     const cancelTimer = clock.schedule(storeTimeout, () => resolve([]))

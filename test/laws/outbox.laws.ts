@@ -201,8 +201,8 @@ const play = async (ground: Ground, { bounds, commands }: World): Promise<void> 
     const found = await listed(limit)
     // The id of an item that was never enqueued is not known.
     const plain = ({ reason, at, entry, outcome }: (typeof dead)[number]) => {
-      const { id: _, ...known } = entry
-      return { reason, at, outcome, ...known }
+      const { item, firstAttemptAt, progress } = entry
+      return { reason, at, outcome, item, firstAttemptAt, progress }
     }
     same(
       'dead',
