@@ -11,7 +11,7 @@ import { describe, expect, test } from 'vitest'
 /** The rooms of src from the ground up: a file imports its own room and those before it. */
 const rooms = [
   ...['core', 'event', 'policy', 'signing', 'log', 'sink', 'outbox', 'outbox/lmdb', 'http', 'operators'],
-  ...['sources', 'destination', 'client', 'collector', 'testing', 'cli'],
+  ...['sources', 'destination', 'client', 'collector', 'testing', 'testing/laws', 'cli'],
 ]
 
 /** Where each third party may be imported. */
@@ -19,19 +19,19 @@ const places: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^(rxjs|fp-ts\/lib\/\w+\.js|node:buffer)$/, /./],
   [
     /^io-ts$/,
-    /^(core\/options|operators\/validate|(event|outbox\/lmdb|destination|client|collector|http|testing)\/\w+)\.ts$/,
+    /^(core\/options|operators\/validate|(event|outbox\/lmdb|destination|client|collector|http|testing\/laws)\/\w+)\.ts$/,
   ],
   [/^(undici|ipaddr\.js|node:dns(\/promises)?)$/, /^http\//],
   [/^(debug|node:diagnostics_channel)$/, /^log\//],
   [/^(commander|node:(url|os|process|tty|events|stream\/consumers))$/, /^cli\//],
   [/^(lmdb|node:worker_threads)$/, /^outbox\/lmdb\//],
-  [/^fast-check$/, /^testing\//],
+  [/^(fast-check|node:vm)$/, /^testing\/laws\//],
   [/^node:crypto$/, /^(signing|event|outbox\/lmdb|cli)\/|^operators\/batch\.ts$/],
   [/^node:https?$/, /^(collector|testing|cli|signing)\//],
   [/^node:(net|tls)$/, /^(http|testing|cli)\//],
   [/^node:module$/, /^(log\/debug|outbox\/lmdb\/\w+)\.ts$/],
   [/^node:zlib$/, /^(collector|testing|outbox\/lmdb|cli)\//],
-  [/^node:util(\/types)?$/, /^(core|event|signing|http|log|destination|collector|cli)\//],
+  [/^node:util(\/types)?$/, /^(core|event|signing|http|log|destination|collector|testing\/laws|cli)\//],
   [/^node:fs(\/promises)?$/, /^(sink\/ndjson|sources\/ndjson)\.ts$|^(outbox\/lmdb|cli)\//],
   [/^node:(stream|readline|string_decoder)(\/promises)?$/, /^(sink\/ndjson|sources\/\w+)\.ts$|^cli\//],
   [/^node:path$/, /^(collector|outbox\/lmdb|cli)\//],
@@ -40,6 +40,7 @@ const places: ReadonlyArray<readonly [RegExp, RegExp]> = [
 /** What an entry must not load, however far down. */
 const light: Readonly<Record<string, RegExp>> = {
   'index.ts': /^(undici|commander|lmdb|fast-check)$/,
+  'testing/index.ts': /^(commander|lmdb|fast-check)$/,
   'signing/index.ts': /^(undici|commander|lmdb|fast-check|rxjs|io-ts|debug)$/,
 }
 

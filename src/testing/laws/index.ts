@@ -1,0 +1,10 @@
+/**
+ * `headrace/testing/laws`: laws for sinks, layers, outboxes, batchers, policies and pipelines of your own, the inputs that they are
+ * checked with, and broken versions that they find. Needs fast-check.
+ *
+ * @module
+ */
+export { holds, same } from './assert.ts'
+export { checkLaws, registerLaws, reportOf } from './checkLaws.ts'
+export type { LawOptions, LawReport, TestRunner } from './checkLaws.ts'
+export { law, lawsOver, propertyOf, type Law, type Run } from './law.ts'

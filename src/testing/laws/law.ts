@@ -1,0 +1,115 @@
+import * as fc from 'fast-check'
+
+/** What a law can say during one run of its check. */
+export interface Run {
+  /** Notes that a situation was reached: each of the law's `situations` must be reached at least once. */
+  readonly reach: (situation: string) => void
+  /** Adds a line to the trace of this run. A report shows the last ones. */
+  readonly log: (line: string) => void
+}
+
+/**
+ * A law: a statement that holds for every input, as plain data. Run it with `checkLaws` or `registerLaws`, or take its property for
+ * `fc.assert`.
+ */
+export interface Law<In = unknown> {
+  /** Stable, such as `sink/one-verdict`. */
+  readonly id: string
+  /** The promise in one sentence. */
+  readonly statement: string
+  /** Inputs, as plain JSON data if you can, so that a counterexample is printed and replayed as it is. */
+  readonly input: fc.Arbitrary<In>
+  /** Throws, or rejects, if the law does not hold for this input. */
+  check(input: In, run: Run): void | Promise<void>
+  /** What at least one run must reach, so that the law cannot hold for lack of inputs. */
+  readonly situations: ReadonlyArray<string>
+}
+
+/** A law without its id. @inline */
+interface LawText<in In> {
+  readonly statement: string
+  readonly check: (input: In, run: Run) => void | Promise<void>
+  /** Default: none. */
+  readonly situations?: ReadonlyArray<string>
+}
+
+/**
+ * Makes a law of your own.
+ *
+ * @example
+ * import * as fc from 'fast-check'
+ * import { checkLaws, holds, law } from 'headrace/testing/laws'
+ *
+ * const sorted = law({
+ *   id: 'sort/ascending',
+ *   statement: 'Each number is at least the one before it.',
+ *   input: fc.array(fc.integer()),
+ *   situations: ['two or more'],
+ *   check: (numbers, { reach }) => {
+ *     if (numbers.length > 1) reach('two or more')
+ *     const result = numbers.toSorted((a, b) => a - b)
+ *     result.forEach((each, at) => holds(at === 0 || (result[at - 1] ?? NaN) <= each, `${each} is too early`))
+ *   },
+ * })
+ * const [report] = await checkLaws([sorted], { seed: 1 })
+ * console.log(report?.result, report?.runs) // => kept 100
+ */
+export const law = <In>({
+  id,
+  statement,
+  input,
+  check,
+  situations = [],
+}: LawText<In> & { readonly id: string; readonly input: fc.Arbitrary<In> }): Law<In> => ({
+  id,
+  statement,
+  input,
+  check,
+  situations,
+})
+
+/** A law about what one run of a world left behind. @inline */
+interface TraceLaw<in Trace, in In> {
+  readonly statement: string
+  /** Throws if the law does not hold. */
+  readonly check: (trace: Trace, input: In, run: Run) => void | Promise<void>
+  readonly situations?: ReadonlyArray<string>
+}
+
+/** Laws about the same kind of world: `play` runs one and answers what was seen. The ids are `room/name`. */
+export const lawsOver = <In, Trace>(
+  room: string,
+  input: fc.Arbitrary<In>,
+  play: (input: In, run: Run) => Trace | Promise<Trace>,
+  laws: Readonly<Record<string, TraceLaw<Trace, In>>>,
+): ReadonlyArray<Law> =>
+  Object.entries(laws).map(([name, { check, ...rest }]) =>
+    law({
+      ...rest,
+      id: `${room}/${name}`,
+      input,
+      check: async (each, run) => {
+        await check(await play(each, run), each, run)
+      },
+    }),
+  )
+
+/**
+ * A law as a property of fast-check, for `fc.assert` with options of your own. It does not look at `situations`.
+ *
+ * @example
+ * import * as fc from 'fast-check'
+ * import { holds, law, propertyOf } from 'headrace/testing/laws'
+ *
+ * const even = law({
+ *   id: 'double/even',
+ *   statement: 'Twice a number is even.',
+ *   input: fc.integer(),
+ *   check: (n) => holds((2 * n) % 2 === 0, `${2 * n} is odd`),
+ * })
+ * await fc.assert(propertyOf(even), { numRuns: 1_000 })
+ */
+export const propertyOf = <In>(law: Law<In>): fc.IAsyncProperty<[In]> =>
+  fc.asyncProperty(law.input, async (each) => {
+    await law.check(each, { reach: () => undefined, log: () => undefined })
+  })

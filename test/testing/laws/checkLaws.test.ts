@@ -1,0 +1,146 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { holds } from '../../../src/testing/laws/assert.ts'
+import { checkLaws, registerLaws, reportOf } from '../../../src/testing/laws/checkLaws.ts'
+import { law, lawsOver, propertyOf, type Law } from '../../../src/testing/laws/law.ts'
+
+const lessThan = (limit: number, change: Partial<Law<number>> = {}): Law =>
+  law({
+    id: 'number/small',
+    statement: 'A number is small.',
+    input: fc.nat({ max: 1_000 }),
+    check: (n, { log }) => {
+      log(`looked at ${n}`)
+      holds(n < limit, `${n} is not below ${limit}`)
+    },
+    ...change,
+  })
+
+describe('a law', () => {
+  it('that holds is kept, with its runs and situations counted', async () => {
+    const report = await reportOf(
+      lessThan(2_000, {
+        situations: ['even'],
+        check: (n, { reach }) => {
+          if (n % 2 === 0) reach('even')
+        },
+      }),
+      { runs: 50, seed: 3 },
+    )
+    expect(report).toMatchObject({ result: 'kept', runs: 50, seed: 3, law: 'number/small' })
+    expect(report.reached['even']).toBeGreaterThan(5)
+  })
+
+  it('that is broken tells the smallest input, the trace, and a line that replays it', async () => {
+    const report = await reportOf(lessThan(100), { seed: 7 })
+    expect(report).toMatchObject({ result: 'broken', counterexample: 100, trace: ['looked at 100'] })
+    expect(report.text).toContain('number/small is broken: 100 is not below 100')
+    expect(report.text).toContain('law: A number is small.')
+    expect(report.text).toContain("replay: await checkLaws(laws, { only: 'number/small', example: 100 })")
+    const again = await reportOf(lessThan(100), { only: 'number/small', example: 100 })
+    expect(again).toMatchObject({ result: 'broken', counterexample: 100, runs: 1 })
+    expect((await reportOf(lessThan(101), { only: 'number/small', example: 100 })).result).toBe('kept')
+  })
+
+  it('whose input is no JSON is replayed by seed and path', async () => {
+    const asDate = law({
+      id: 'number/small',
+      statement: 'There is no date.',
+      input: fc.date({ noInvalidDate: true }),
+      check: (date) => holds(false, `no ${String(date)}`),
+    })
+    const { text, seed } = await reportOf(asDate, { seed: 7 })
+    const path = /path: '([\d:]+)' }\)/.exec(text)?.[1] ?? ''
+    const again = await reportOf(asDate, { only: 'number/small', seed, path })
+    expect([again.result, again.runs]).toEqual(['broken', 1])
+  })
+
+  it('that is broken by chance alone says so', async () => {
+    let runs = 0
+    const { text } = await reportOf(lessThan(0, { check: () => holds(++runs !== 1, 'the first run') }))
+    expect(text).toContain('something is left to chance')
+  })
+
+  it('that never reaches its situation is vacuous', async () => {
+    const report = await reportOf(lessThan(2_000, { situations: ['large', 'huge'] }), { runs: 20 })
+    expect(report).toMatchObject({ result: 'vacuous', runs: 20 })
+    expect(report.text).toContain('number/small shows nothing: 20 runs never reached: large, huge')
+  })
+
+  it('whose check skips every input is vacuous', async () => {
+    const report = await reportOf(lessThan(1, { check: () => fc.pre(false) }))
+    expect(report).toMatchObject({ result: 'vacuous', runs: 0 })
+    expect(report.text).toMatch(/skipped \d+ inputs with fc\.pre/)
+  })
+
+  it(
+    'whose generator filters everything away is vacuous, and does not hang',
+    { timeout: 20_000 },
+    async () => {
+      const report = await reportOf(lessThan(1, { input: fc.nat().filter(() => false) }))
+      expect(report).toMatchObject({ result: 'vacuous', runs: 0 })
+      expect(report.text).toContain('a filter in it lets nothing, or too little, through')
+    },
+  )
+
+  it('whose generator throws is vacuous', async () => {
+    const input = fc.nat().map((): number => {
+      throw new Error('planted')
+    })
+    expect((await reportOf(lessThan(1, { input }))).text).toContain('its generator failed: Error: planted')
+  })
+
+  it('is a property of fast-check', async () => {
+    await fc.assert(propertyOf(lessThan(2_000)))
+    await expect(fc.assert(propertyOf(lessThan(5)))).rejects.toThrow('Counterexample: [5]')
+  })
+})
+
+describe('checkLaws', () => {
+  it('resolves with a report of each, and rejects with the text of those that are broken', async () => {
+    expect(await checkLaws([lessThan(2_000), lessThan(3_000)])).toHaveLength(2)
+    await expect(checkLaws([lessThan(2_000), lessThan(100)], { seed: 7 })).rejects.toThrow(
+      '100 is not below 100',
+    )
+  })
+
+  it('gives the same report for the same seed', async () => {
+    const [one, other] = [
+      await reportOf(lessThan(100), { seed: 9 }),
+      await reportOf(lessThan(100), { seed: 9 }),
+    ]
+    expect(one).toEqual(other)
+  })
+
+  it.each([0, -1, 0.5, NaN])('refuses %s runs', (runs) =>
+    expect(checkLaws([lessThan(1)], { runs })).rejects.toThrow('runs: expected a whole number above 0'),
+  )
+
+  it('refuses a list without laws, and an id that no law has', async () => {
+    await expect(checkLaws([])).rejects.toThrow('there are no laws to check')
+    await expect(checkLaws([lessThan(1)], { only: 'number/smal' })).rejects.toThrow(
+      'only: no law has the id number/smal; there are number/small',
+    )
+  })
+})
+
+it('laws over a world play it for each', async () => {
+  const laws = lawsOver('counter', fc.nat({ max: 9 }), (n) => Array.from({ length: n }, (_, at) => at), {
+    'has-all': { statement: 'It has all.', check: (trace, n) => holds(trace.length === n, 'too few') },
+    'has-few': { statement: 'It has few.', check: (trace) => holds(trace.length < 5, 'too many') },
+  })
+  const reports = await Promise.all(laws.map((each) => reportOf(each)))
+  expect(reports.map((each) => [each.law, each.result])).toEqual([
+    ['counter/has-all', 'kept'],
+    ['counter/has-few', 'broken'],
+  ])
+  expect(reports[1]?.counterexample).toBe(5)
+})
+
+it('registerLaws registers one test for each law', async () => {
+  const tests: Array<readonly [string, () => Promise<void>]> = []
+  registerLaws({ test: (name, run) => tests.push([name, run]) }, [lessThan(2_000), lessThan(3)], { runs: 10 })
+  expect(tests.map(([name]) => name)).toEqual(Array(2).fill('number/small: A number is small.'))
+  await tests[0]?.[1]()
+  await expect(tests[1]?.[1]()).rejects.toThrow('3 is not below 3')
+})
