@@ -1,9 +1,9 @@
-import type { ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
-import { gzipSync } from 'node:zlib'
 import type { Clock } from '../core/clock.ts'
 
-/** What a receiver does with a request, as plain data. Times are milliseconds. */
+/** What is wrong with the certificate of a receiver. */
+export type TlsFault = 'selfSigned' | 'unknownCa' | 'wrongName' | 'expired'
+
+/** What a receiver, or the way to it, does with a request, as plain data. Times are milliseconds. */
 export type Fault =
   /** An answer; 200 at once is a healthy receiver. */
   | {
@@ -11,6 +11,13 @@ export type Fault =
       readonly code: number
       readonly after?: number
       readonly headers?: Readonly<Record<string, string>>
+    }
+  /** Interim answers at once (default: one 103), and `after` milliseconds later the answer. No `code`: the answer never comes. */
+  | {
+      readonly do: 'interim'
+      readonly codes?: ReadonlyArray<100 | 102 | 103>
+      readonly code?: number
+      readonly after?: number
     }
   /** Takes the request and never answers. */
   | { readonly do: 'silence' }
@@ -20,17 +27,19 @@ export type Fault =
   | { readonly do: 'hangUp' }
   /** Refuses connections for `lasting` milliseconds (default 50). The rest of the script is for later connections. */
   | { readonly do: 'refuse'; readonly lasting?: number }
-  /** Announces an answer (103) that never comes. */
-  | { readonly do: 'early' }
+  /** The host name does not exist: only in memory. */
+  | { readonly do: 'dns' }
+  /** A certificate that a client must not accept; no request is sent. */
+  | { readonly do: 'tls'; readonly kind: TlsFault }
   /** The status and the headers, and then nothing of the body. */
   | { readonly do: 'headersOnly'; readonly code: number }
   /** The body comes one byte at a time and does not end. */
   | { readonly do: 'slowBody'; readonly code: number; readonly bytesPerSecond: number }
   /** Promises 1,000 bytes of body, sends `at` of them, and resets. */
   | { readonly do: 'truncate'; readonly code: number; readonly at: number }
-  /** A body of `bytes` bytes (default 1 GB), made as fast as it is read. */
+  /** A body of `bytes` bytes (default 1 GB), made as fast as it is read. In memory a client gets at most 1 MB of it. */
   | { readonly do: 'hugeBody'; readonly code: number; readonly bytes?: number }
-  /** Some kilobytes that inflate to 50 MB. */
+  /** Some kilobytes that inflate to 50 MB. In memory a client gets 1 MB of it. */
   | { readonly do: 'gzipBomb'; readonly code: number }
   /** One header of `bytes` bytes (default 100,000). */
   | { readonly do: 'hugeHeader'; readonly bytes?: number }
@@ -45,99 +54,130 @@ export type FaultScript = ReadonlyArray<Fault>
 /** What a healthy receiver does. */
 export const healthy: Fault = { do: 'status', code: 200 }
 
-/** Where a fault is played: an answer, its socket, and the receiver around them. */
-export interface Stage {
-  readonly response: ServerResponse
-  readonly socket: Socket
-  readonly clock: Clock
-  /** The receiver's own URL. */
-  readonly url: string
-}
+/** Milliseconds that a `refuse` lasts. */
+export const REFUSAL_MS = 50
 
-const CHUNK = Buffer.alloc(65_536, 'x')
-const PROMISED = 1_000
+/** The value of the header `X-Huge` of a `hugeHeader`. */
+export const hugeHeader = (bytes = 100_000): string => 'x'.repeat(bytes)
 
-let bomb: Buffer | undefined
-const gzipBomb = (): Buffer => (bomb ??= gzipSync(Buffer.alloc(50_000_000)))
+/** Where a redirect of the receiver at `url` leads. */
+export const redirectTarget = (to: 'self' | 'other', url: string): string =>
+  new URL('/redirected', to === 'self' ? url : 'http://127.0.0.1:9/').href
 
-const later = ({ clock, socket }: Stage, delay: number | undefined, act: () => void): void => {
-  if (delay === undefined || delay <= 0) {
-    act()
-    return
-  }
-  const cancel = clock.schedule(delay, () => {
-    socket.off('close', cancel)
-    act()
-  })
-  socket.once('close', cancel)
-}
+/**
+ * Gives the fault of each request of a script in memory. A `refuse` of a list lasts from the first request that meets it, for all
+ * requests of its time.
+ */
+export const faultPlayer = <R>(
+  clock: Clock,
+  script: FaultScript | ((request: R, index: number) => Fault),
+): ((request: R) => Fault) => {
+  let requests = 0
+  let step = 0
+  let refusedUntil: number | undefined
 
-const drip = (stage: Stage, every: number): void =>
-  later(stage, every, () => {
-    stage.response.write('.')
-    drip(stage, every)
-  })
-
-const pour = (stage: Stage, bytes: number): void => {
-  const { response } = stage
-  if (bytes <= 0) response.end()
-  else response.write(CHUNK.subarray(0, bytes), () => pour(stage, bytes - CHUNK.length))
-}
-
-/** TLS has no reset of its own; there the connection just breaks. */
-const reset = (socket: Socket): void => {
-  if ('encrypted' in socket) socket.destroy()
-  else socket.resetAndDestroy()
-}
-
-/** Plays a fault. A `refuse` is played by the receiver itself: here it only resets the connection. */
-export const playFault = (fault: Fault, stage: Stage): void => {
-  const { response, socket, url } = stage
-  switch (fault.do) {
-    case 'status':
-      later(stage, fault.after, () => void response.writeHead(fault.code, fault.headers).end())
-      return
-    case 'silence':
-      return
-    case 'reset':
-      later(stage, fault.after, () => reset(socket))
-      return
-    case 'refuse':
-      reset(socket)
-      return
-    case 'hangUp':
-      socket.end()
-      return
-    case 'early':
-      socket.write('HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n')
-      return
-    case 'headersOnly':
-      response.writeHead(fault.code, { 'Content-Length': PROMISED }).flushHeaders()
-      return
-    case 'slowBody':
-      response.writeHead(fault.code).flushHeaders()
-      drip(stage, 1_000 / fault.bytesPerSecond)
-      return
-    case 'truncate':
-      response.writeHead(fault.code, { 'Content-Length': PROMISED })
-      response.write(CHUNK.subarray(0, Math.min(fault.at, PROMISED - 1)), () => void socket.destroy())
-      return
-    case 'hugeBody':
-      response.writeHead(fault.code)
-      pour(stage, fault.bytes ?? 1_000_000_000)
-      return
-    case 'gzipBomb':
-      response.writeHead(fault.code, { 'Content-Encoding': 'gzip' }).end(gzipBomb())
-      return
-    case 'hugeHeader':
-      response.writeHead(200, { 'X-Huge': 'x'.repeat(fault.bytes ?? 100_000) }).end()
-      return
-    case 'garbage':
-      socket.end('!"#$%&/()=? this is not HTTP\r\n\r\n')
-      return
-    case 'redirect': {
-      const Location = new URL('/redirected', fault.to === 'self' ? url : 'http://127.0.0.1:9/').href
-      response.writeHead(fault.code ?? 307, { Location }).end()
+  return (request) => {
+    const index = requests++
+    if (typeof script === 'function') return script(request, index)
+    if (refusedUntil !== undefined && clock.monotonic() >= refusedUntil) {
+      refusedUntil = undefined
+      step++
     }
+    const fault = script[step] ?? healthy
+    if (fault.do === 'refuse') refusedUntil ??= clock.monotonic() + (fault.lasting ?? REFUSAL_MS)
+    else step++
+    return fault
+  }
+}
+
+/** What a client sees of a fault, and after how many milliseconds. */
+export type Effect =
+  | {
+      readonly what: 'answer'
+      readonly after: number
+      readonly status: number
+      /** By lower-case name. */
+      readonly headers: Readonly<Record<string, string>>
+      /** Null: the body never ends. An error: it breaks off. */
+      readonly body: string | null | Error
+    }
+  | {
+      readonly what: 'error'
+      readonly after: number
+      /** With the name and the code that Node or undici gives it. */
+      readonly error: Error
+      /** The request had begun to go out, so the receiver may have got it. */
+      readonly isSent: boolean
+    }
+  | { readonly what: 'nothing' }
+
+/** An undici client refuses more than these bytes of headers by default. */
+const MAX_HEADERS = 16_384
+/** Bytes of a huge body in memory. */
+const MAX_BODY = 1_000_000
+
+const errorOf = (code: string, message: string, name = 'Error'): Error =>
+  Object.assign(new Error(message), { name, code })
+
+const closed = (): Error => errorOf('UND_ERR_SOCKET', 'other side closed', 'SocketError')
+
+const notHttp = (): Error => Object.assign(new Error('Expected HTTP/'), { name: 'HTTPParserError' })
+
+const certificateErrors: Readonly<Record<TlsFault, readonly [code: string, message: string]>> = {
+  selfSigned: ['DEPTH_ZERO_SELF_SIGNED_CERT', 'self-signed certificate'],
+  unknownCa: ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'unable to verify the first certificate'],
+  wrongName: ['ERR_TLS_CERT_ALTNAME_INVALID', "the certificate's names do not include the host"],
+  expired: ['CERT_HAS_EXPIRED', 'certificate has expired'],
+}
+
+/** What a client sees of a fault of the receiver at `url`. */
+export const effectOf = (fault: Fault, url: string): Effect => {
+  const answer = (
+    status: number,
+    body: string | null | Error = '',
+    headers: Readonly<Record<string, string>> = {},
+    after = 0,
+  ): Effect => ({ what: 'answer', after, status, headers, body })
+  const fails = (error: Error, isSent = true, after = 0): Effect => ({ what: 'error', after, error, isSent })
+
+  switch (fault.do) {
+    case 'status': {
+      const headers = Object.entries(fault.headers ?? {})
+      const byName = Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value] as const))
+      return answer(fault.code, '', byName, fault.after)
+    }
+    case 'interim':
+      return fault.code === undefined ? { what: 'nothing' } : answer(fault.code, '', {}, fault.after)
+    case 'silence':
+      return { what: 'nothing' }
+    case 'reset':
+      return fails(errorOf('ECONNRESET', 'read ECONNRESET'), true, fault.after)
+    case 'hangUp':
+      return fails(closed())
+    case 'refuse':
+      return fails(errorOf('ECONNREFUSED', 'connect ECONNREFUSED'), false)
+    case 'dns':
+      return fails(errorOf('ENOTFOUND', 'getaddrinfo ENOTFOUND'), false)
+    case 'tls':
+      return fails(errorOf(...certificateErrors[fault.kind]), false)
+    case 'headersOnly':
+    case 'slowBody':
+      return answer(fault.code, null)
+    case 'truncate':
+      return answer(fault.code, closed())
+    case 'hugeBody':
+      return answer(fault.code, 'x'.repeat(Math.min(fault.bytes ?? MAX_BODY, MAX_BODY)))
+    case 'gzipBomb':
+      return answer(fault.code, '\0'.repeat(MAX_BODY), { 'content-encoding': 'gzip' })
+    case 'hugeHeader': {
+      const header = hugeHeader(fault.bytes)
+      return header.length < MAX_HEADERS
+        ? answer(200, '', { 'x-huge': header })
+        : fails(errorOf('UND_ERR_HEADERS_OVERFLOW', 'Headers Overflow Error', 'HeadersOverflowError'))
+    }
+    case 'garbage':
+      return fails(notHttp())
+    case 'redirect':
+      return answer(fault.code ?? 307, '', { location: redirectTarget(fault.to, url) })
   }
 }

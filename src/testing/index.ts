@@ -4,7 +4,7 @@
  *
  * @module
  */
-export { healthy, type Fault, type FaultScript } from './faults.ts'
+export { healthy, type Fault, type FaultScript, type TlsFault } from './faults.ts'
 export {
   loopbackReceiver,
   type Received,
@@ -12,6 +12,14 @@ export {
   type ReceiverOptions,
   type TestCertificate,
 } from './loopbackReceiver.ts'
+export {
+  scriptedNetwork,
+  type NetworkAnswer,
+  type NetworkCall,
+  type NetworkRequest,
+  type ScriptedNetwork,
+  type ScriptedNetworkOptions,
+} from './network.ts'
 export {
   scriptedSink,
   type Call,

@@ -3,7 +3,8 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import { createServer as createSecure } from 'node:https'
 import type { Socket } from 'node:net'
 import { type Cancel, type Clock, systemClock } from '../core/clock.ts'
-import { type Fault, type FaultScript, healthy, playFault } from './faults.ts'
+import { type Fault, type FaultScript, healthy, REFUSAL_MS } from './faults.ts'
+import { playFault } from './playFault.ts'
 
 /** One request as it arrived. */
 export interface Received {
@@ -50,9 +51,6 @@ export interface Receiver {
   /** Closes every connection and stops listening. */
   readonly close: () => Promise<void>
 }
-
-/** Milliseconds that a `refuse` lasts. */
-const REFUSAL_MS = 50
 
 const serverOf = (listener: RequestListener, tls: TestCertificate | undefined): Server => {
   if (tls === undefined) return createPlain(listener)

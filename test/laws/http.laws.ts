@@ -35,8 +35,11 @@ const expected = (fault: Fault): Expected => {
     case 'slowBody':
       return { tag: byStatus(fault.code), stalls: 'after headers' }
     case 'silence':
-    case 'early':
       return { tag: undefined, stalls: 'before headers' }
+    case 'interim':
+      return fault.code === undefined
+        ? { tag: undefined, stalls: 'before headers' }
+        : { tag: byStatus(fault.code), stalls: 'never' }
     case 'redirect':
       return { tag: 'Refused', stalls: 'never' }
     default:
@@ -48,6 +51,12 @@ const code = fc.constantFrom(200, 201, 299, 400, 404, 408, 410, 413, 425, 429, 4
 const after = fc.constantFrom(0, 0, 1, 5)
 const fault: fc.Arbitrary<Fault> = fc.oneof(
   { arbitrary: fc.record({ do: fc.constant('status'), code, after }), weight: 4 },
+  fc.record({
+    do: fc.constant('interim'),
+    codes: fc.array(fc.constantFrom(100, 102, 103), { maxLength: 3 }),
+    code,
+    after,
+  }),
   fc.record({ do: fc.constant('headersOnly'), code }),
   fc.record({ do: fc.constant('slowBody'), code, bytesPerSecond: fc.constantFrom(100, 1_000) }),
   fc.record({ do: fc.constant('truncate'), code, at: fc.integer({ min: 0, max: 999 }) }),
@@ -61,7 +70,7 @@ const fault: fc.Arbitrary<Fault> = fc.oneof(
   fc.record({ do: fc.constant('reset'), after }),
   {
     arbitrary: fc.constantFrom<Fault>(
-      ...[{ do: 'silence' } as const, { do: 'early' } as const, { do: 'hangUp' } as const],
+      ...[{ do: 'silence' } as const, { do: 'interim' } as const, { do: 'hangUp' } as const],
       ...[{ do: 'garbage' } as const, { do: 'hugeHeader' } as const],
     ),
     weight: 4,

@@ -127,7 +127,7 @@ describe('a loopback receiver', () => {
   it('plays faults that stall', async () => {
     const receiver = await open([
       { do: 'silence' },
-      { do: 'early' },
+      { do: 'interim' },
       { do: 'headersOnly', code: 200 },
       { do: 'slowBody', code: 200, bytesPerSecond: 1_000 },
     ])
