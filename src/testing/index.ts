@@ -4,6 +4,7 @@
  *
  * @module
  */
+export { scriptedDisk, type DiskFault, type ScriptedDisk, type ScriptedDiskOptions } from './disk.ts'
 export { healthy, type Fault, type FaultScript, type TlsFault } from './faults.ts'
 export {
   loopbackReceiver,

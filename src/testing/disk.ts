@@ -1,0 +1,177 @@
+import type { Clock } from '../core/clock.ts'
+
+/** What goes wrong on a scripted disk, as plain data. */
+export type DiskFault =
+  /** `bytes` fit on the disk. A write of more writes what fits, and rejects with `ENOSPC`. */
+  | { readonly do: 'full'; readonly bytes: number }
+  /** The operation of this number, from 0, does nothing and rejects with `EIO`. */
+  | { readonly do: 'fail'; readonly operation: number }
+  /** Each `sync` takes this many milliseconds. */
+  | { readonly do: 'slowSync'; readonly ms: number }
+
+/**
+ * Files in memory. Each operation acts in the order of the calls and resolves after the latency of the disk. `append` and `writeAt` create
+ * a file; the others reject with `ENOENT` if it is not there. Names need no sync of their own.
+ */
+export interface ScriptedDisk {
+  readonly append: (path: string, data: string | Uint8Array) => Promise<void>
+  /** A gap before `position` is filled with zeros. */
+  readonly writeAt: (path: string, position: number, data: string | Uint8Array) => Promise<void>
+  /** At most `length` bytes from `position`; the whole file by default. Sees what was written, synced or not. */
+  readonly read: (path: string, position?: number, length?: number) => Promise<Buffer>
+  /** When it resolves, what was written to the file before the call survives a crash. */
+  readonly sync: (path: string) => Promise<void>
+  readonly truncate: (path: string, length: number) => Promise<void>
+  /** Replaces a file at `to`. */
+  readonly rename: (from: string, to: string) => Promise<void>
+  readonly remove: (path: string) => Promise<void>
+  /** All paths, sorted. */
+  readonly list: () => Promise<ReadonlyArray<string>>
+  /**
+   * The machine stops: running operations never settle, and the files are as the next process finds them. Without `keep` everything that was
+   * not synced is gone. With it everything is kept but the end of the last write, if that was not synced: `keep` bytes of it are there.
+   */
+  readonly crash: (options?: { readonly keep?: number }) => void
+}
+
+/** What a scripted disk is made of. */
+export interface ScriptedDiskOptions {
+  readonly clock: Clock
+  /** Milliseconds of each operation. Default 0. */
+  readonly latency?: number
+  /** Default: none. */
+  readonly faults?: ReadonlyArray<DiskFault>
+  /** Is told of each operation when it starts, and of a crash, in one line with the time of the clock. */
+  readonly log?: (line: string) => void
+}
+
+interface File {
+  written: Buffer
+  /** Undefined: a crash removes the file. */
+  synced: Buffer | undefined
+}
+
+const errorOf = (code: string, path: string): Error => Object.assign(new Error(`${code}: ${path}`), { code })
+
+const resized = (bytes: Buffer, length: number): Buffer =>
+  Buffer.concat([bytes, Buffer.alloc(Math.max(0, length - bytes.length))]).subarray(0, length)
+
+const overwritten = (bytes: Buffer, position: number, data: Buffer): Buffer =>
+  Buffer.concat([resized(bytes, position), data, bytes.subarray(position + data.length)])
+
+/**
+ * A disk in memory for tests of stores: its faults are data, its time is that of the clock, and it can crash.
+ *
+ * @example
+ * import { scriptedDisk, virtualClock } from 'headrace/testing'
+ *
+ * const clock = virtualClock()
+ * const disk = scriptedDisk({ clock })
+ * const life = async () => {
+ *   await disk.append('journal', 'one,')
+ *   await disk.sync('journal')
+ *   await disk.append('journal', 'two,')
+ *   disk.crash()
+ *   console.log(String(await disk.read('journal'))) // => one,
+ * }
+ * await Promise.all([life(), clock.advance(1)])
+ */
+export const scriptedDisk = (options: ScriptedDiskOptions): ScriptedDisk => {
+  const { clock, latency = 0, faults = [], log = () => undefined } = options
+  const files = new Map<string, File>()
+  let lastWrite: { file: File; before: Buffer; position: number; data: Buffer } | undefined
+  let operations = 0
+  let crashes = 0
+
+  const capacity = Math.min(...faults.map((fault) => (fault.do === 'full' ? fault.bytes : Infinity)))
+  const syncTime = Math.max(latency, ...faults.map((fault) => (fault.do === 'slowSync' ? fault.ms : 0)))
+  const failing = new Set(faults.map((fault) => (fault.do === 'fail' ? fault.operation : undefined)))
+  const tell = (what: string): void => log(`${String(clock.monotonic())} ms: disk ${what}`)
+
+  const existing = (path: string): File => {
+    const file = files.get(path)
+    if (file === undefined) throw errorOf('ENOENT', path)
+    return file
+  }
+
+  /** Acts at once, and settles after `time`; after a crash never. */
+  const operate = async <T>(what: string, path: string, act: () => T, time = latency): Promise<T> => {
+    const number = operations++
+    const crashesBefore = crashes
+    tell(`${String(number)} ${what} ${path}`)
+    try {
+      if (failing.has(number)) throw errorOf('EIO', path)
+      return act()
+    } catch (error) {
+      tell(`${String(number)} fails: ${String(error)}`)
+      throw error
+    } finally {
+      await new Promise<void>((resolve) => {
+        clock.schedule(time, () => {
+          if (crashes === crashesBefore) resolve()
+        })
+      })
+    }
+  }
+
+  const write = (path: string, position: number | undefined, given: string | Uint8Array): Promise<void> => {
+    const bytes = Buffer.from(given)
+    return operate(`write of ${String(bytes.length)} bytes to`, path, () => {
+      const file = files.get(path) ?? { written: Buffer.alloc(0), synced: undefined }
+      const before = file.written
+      const at = position ?? before.length
+      const others = [...files.values()].reduce((sum, each) => sum + each.written.length, -before.length)
+      const data = bytes.subarray(0, Math.max(0, capacity - others - at))
+      file.written = overwritten(before, at, data)
+      files.set(path, file)
+      lastWrite = { file, before, position: at, data }
+      if (data.length < bytes.length) throw errorOf('ENOSPC', path)
+    })
+  }
+
+  return {
+    append: (path, data) => write(path, undefined, data),
+    writeAt: write,
+    read: (path, position = 0, length = Infinity) =>
+      operate('read of', path, () =>
+        Buffer.from(existing(path).written.subarray(position, position + length)),
+      ),
+    sync: async (path) => {
+      const written = files.get(path)?.written
+      const file = await operate('sync of', path, () => existing(path), syncTime)
+      file.synced = written
+      if (lastWrite?.file.written === written) lastWrite = undefined
+    },
+    truncate: (path, length) =>
+      operate(`truncate to ${String(length)} of`, path, () => {
+        const file = existing(path)
+        file.written = resized(file.written, length)
+        lastWrite = undefined
+      }),
+    rename: (from, to) =>
+      operate(`rename to ${to} of`, from, () => {
+        files.set(to, existing(from))
+        files.delete(from)
+      }),
+    remove: (path) =>
+      operate('remove of', path, () => {
+        existing(path)
+        files.delete(path)
+      }),
+    list: () => operate('list', '', () => [...files.keys()].sort()),
+    crash: ({ keep } = {}) => {
+      crashes++
+      tell(keep === undefined ? 'crash' : `crash, after ${String(keep)} bytes of the last write`)
+      if (keep !== undefined && lastWrite !== undefined) {
+        const { file, before, position, data } = lastWrite
+        file.written = overwritten(before, position, data.subarray(0, keep))
+      }
+      lastWrite = undefined
+      for (const [path, file] of files) {
+        const bytes = keep === undefined ? file.synced : file.written
+        if (bytes === undefined) files.delete(path)
+        else files.set(path, { written: bytes, synced: bytes })
+      }
+    },
+  }
+}
