@@ -29,4 +29,9 @@ export {
   type ScriptedSinkOptions,
 } from './scriptedSink.ts'
 export { seededRandom } from './random.ts'
-export { virtualClock, type VirtualClock, type VirtualClockOptions } from './virtualClock.ts'
+export {
+  virtualClock,
+  type PendingTimer,
+  type VirtualClock,
+  type VirtualClockOptions,
+} from './virtualClock.ts'

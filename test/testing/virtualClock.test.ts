@@ -1,6 +1,10 @@
+import { readFile } from 'node:fs/promises'
+import * as fc from 'fast-check'
+import { right } from 'fp-ts/lib/Either.js'
 import { bufferTime, map, Subject, take, timer } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { toScheduler, systemClock, type Clock } from '../../src/core/clock.ts'
+import { seededRandom } from '../../src/testing/random.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const HOUR = 3_600_000
@@ -118,6 +122,92 @@ describe('virtualClock', () => {
     void sleep(clock, 60).then(say('promise'))
     await clock.advance(1_000)
     expect(log).toEqual(['30 timer', '60 promise', '60 batch 0,1', '160 batch 2'])
+  })
+})
+
+describe('run', () => {
+  it('moves the time until a promise or a task is done', async () => {
+    const clock = virtualClock()
+    expect(await clock.run(clock.sleep(4 * HOUR).then(() => 'rested'))).toBe('rested')
+    expect(await clock.run(() => clock.sleep(5).then(() => right(7)))).toEqual(right(7))
+    expect([clock.monotonic(), clock.pending()]).toEqual([4 * HOUR + 5, 0])
+    await expect(clock.run(clock.sleep(1).then(() => Promise.reject(new Error('planted'))))).rejects.toThrow(
+      'planted',
+    )
+  })
+
+  it('stops at what it waits for, and leaves other timers', async () => {
+    const clock = virtualClock()
+    clock.schedule(50, () => expect.unreachable(), 'flush')
+    const report = 'the task is not done after 49 ms; timers that wait: flush (at 50 ms), mine (at 60 ms)'
+    await expect(clock.run(clock.sleep(60, 'mine'), { within: 49 })).rejects.toThrow(report)
+    expect(clock.timers()).toEqual([
+      { name: 'flush', due: 50 },
+      { name: 'mine', due: 60 },
+    ])
+  })
+
+  it('reports a deadlock and a livelock, with the timers that wait', async () => {
+    const clock = virtualClock({ maxTimers: 100 })
+    const never = new Promise<void>(() => undefined)
+    await expect(clock.run(never)).rejects.toThrow(
+      'deadlock: the task waits for something that never comes; no timer waits',
+    )
+    const ticker = (): void => void clock.schedule(10, ticker)
+    ticker()
+    await expect(clock.run(never)).rejects.toThrow(
+      /livelock: 100 timers ran .* timers that wait: ticker \(at \d+ ms\)/,
+    )
+  })
+
+  it('stands still while something real is held', async () => {
+    const clock = virtualClock()
+    const log: string[] = []
+    const real = async (): Promise<void> => {
+      await clock.hold(readFile(import.meta.filename))
+      log.push(`read at ${clock.monotonic()}`)
+      await clock.hold(readFile(import.meta.filename))
+      log.push(`read at ${clock.monotonic()}`)
+    }
+    clock.schedule(10, () => void real())
+    clock.schedule(11, () => log.push('next timer'))
+    await clock.runAll()
+    expect(log).toEqual(['read at 10', 'read at 10', 'next timer'])
+  })
+})
+
+describe('ties', () => {
+  const order = (seed: number | undefined, moments: ReadonlyArray<number>): ReadonlyArray<number> => {
+    const clock = virtualClock(seed === undefined ? {} : { ties: seededRandom(seed) })
+    const ran: number[] = []
+    moments.forEach((moment, at) => clock.schedule(moment, () => ran.push(at)))
+    clock.timers()
+    clock.tick(100)
+    return ran
+  }
+
+  it('are in the order of scheduling without a source of chance, also after a report', () =>
+    fc.assert(
+      fc.property(fc.array(fc.nat({ max: 3 }), { maxLength: 30, size: 'max' }), (moments) => {
+        const wanted = [...moments.keys()].sort((a, b) => (moments[a] ?? 0) - (moments[b] ?? 0))
+        expect(order(undefined, moments)).toEqual(wanted)
+      }),
+    ))
+
+  it('are in an order that the seed gives, never against the time', () =>
+    fc.assert(
+      fc.property(fc.nat(), fc.array(fc.nat({ max: 3 }), { maxLength: 30, size: 'max' }), (seed, moments) => {
+        const ran = order(seed, moments)
+        expect(ran).toEqual(order(seed, moments))
+        const times = ran.map((at) => moments[at] ?? 0)
+        expect(times).toEqual([...times].sort((a, b) => a - b))
+        expect([...ran].sort((a, b) => a - b)).toEqual([...moments.keys()])
+      }),
+    ))
+
+  it('come in every order', () => {
+    const seen = new Set(Array.from({ length: 200 }, (_, seed) => order(seed, [5, 5, 5]).join('')))
+    expect(seen.size).toBe(6)
   })
 })
 
