@@ -11,12 +11,13 @@ import type { LookupAddress } from 'node:dns'
 import { isIP } from 'node:net'
 import type { LookupFunction } from 'node:net'
 import { left, right } from 'fp-ts/lib/Either.js'
-import { systemClock } from '../core/clock.ts'
+import { backgroundClock } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
 import { decodeOptions, list, oneOf, option, optional, strict } from '../core/options.ts'
 import type { Option } from '../core/options.ts'
-import { lookupGate } from './lookupGate.ts'
+import { directLookup } from './directLookup.ts'
+import { lookupGate, PATIENCE } from './lookupGate.ts'
 import type { Lookup } from './lookupGate.ts'
 import { blockedAddress } from './networkError.ts'
 
@@ -185,10 +186,7 @@ export const egressOption: Option<Egress> = option('egress rules', (value) => {
 const MAX_LOOKUPS = Math.max(2, Math.floor(Number(process.env['UV_THREADPOOL_SIZE'] ?? 4) / 2) || 2)
 
 /** Of the whole process. */
-const gatedLookup = lookupGate(systemLookup, MAX_LOOKUPS, systemClock)
-
-/** Milliseconds for a look-up before the addresses of the last one are used. */
-const PATIENCE = 250
+const gatedLookup = lookupGate(systemLookup, directLookup, MAX_LOOKUPS, backgroundClock)
 
 /**
  * The look-up for connections to one URL: the forbidden addresses are left out, and the connection is made to one that was checked, so

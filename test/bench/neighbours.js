@@ -1,6 +1,8 @@
 // p50 and p99 of healthy URLs, in ms, alone, beside one that hangs, and beside five whose name servers are silent:
-// `node test/bench/neighbours.js [SECONDS]`. Look-ups are played: two at a time, as libuv has it, and ten seconds for a silent server.
+// `node test/bench/neighbours.js [SECONDS]`. Look-ups are played: those of the system two at a time, as libuv has it, and ten seconds for
+// a silent server; those of c-ares all at once, and four seconds.
 import dns from 'node:dns'
+import dnsPromises from 'node:dns/promises'
 import { createServer } from 'node:http'
 import { syncBuiltinESMExports } from 'node:module'
 
@@ -26,6 +28,15 @@ const startNext = () => {
 dns.lookup = (name, _options, done) => {
   waiting.push([name, done])
   startNext()
+}
+const resolved = (name, addresses) =>
+  new Promise((resolve, reject) => {
+    if (name.startsWith('silent')) setTimeout(() => reject(new Error('no answer')), 4_000)
+    else setTimeout(() => resolve(addresses), 1)
+  })
+dnsPromises.Resolver = class {
+  resolve4 = (name) => resolved(name, ['127.0.0.1'])
+  resolve6 = (name) => resolved(name, [])
 }
 syncBuiltinESMExports()
 const { webhookDestination } = await import('headrace/destination')

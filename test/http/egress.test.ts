@@ -1,8 +1,10 @@
 import fc from 'fast-check'
 import type { LookupAddress } from 'node:dns'
-import { describe, expect, it } from 'vitest'
+import { Resolver } from 'node:dns/promises'
+import { describe, expect, it, vi } from 'vitest'
 import { decodeOptions } from '../../src/core/options.ts'
 import { egressOption, guardedLookup, guardOf } from '../../src/http/egress.ts'
+import { directLookup } from '../../src/http/directLookup.ts'
 import { lookupGate, type Lookup } from '../../src/http/lookupGate.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
@@ -154,6 +156,9 @@ const ask = (
     guardedLookup(guardOf(egress), clock, lookup)('a.example', { all }, (...answer) => resolve(answer)),
   )
 
+/** Name servers that know nothing. */
+const none: Lookup = (_name, _options, done) => done(null, [])
+
 describe('a guarded look-up', () => {
   it('leaves out forbidden addresses (webhooks/S6)', async () => {
     const mixed = answering(found('10.0.0.1', '8.8.8.8', '::1', '2606:4700::1'))
@@ -168,9 +173,9 @@ describe('a guarded look-up', () => {
   })
 
   it('fails with the error of the look-up', async () => {
-    const none: Lookup = (_name, _options, done) =>
+    const unknown: Lookup = (_name, _options, done) =>
       done(Object.assign(new Error('no'), { code: 'ENOTFOUND' }), [])
-    expect((await ask(none, true))[0]).toMatchObject({ code: 'ENOTFOUND' })
+    expect((await ask(unknown, true))[0]).toMatchObject({ code: 'ENOTFOUND' })
     expect((await ask(answering([]), true))[0]).toMatchObject({ code: 'HEADRACE_BLOCKED_ADDRESS' })
   })
 
@@ -180,7 +185,7 @@ describe('a guarded look-up', () => {
     const slow: Lookup = (_name, _options, done) => {
       pending.push(() => done(null, found('8.8.8.8')))
     }
-    const lookup = guardedLookup(guardOf(), clock, lookupGate(slow, 1, clock))
+    const lookup = guardedLookup(guardOf(), clock, lookupGate(slow, none, 1, clock))
     const one = (): void =>
       lookup('a.example', { all: true }, () => {
         answers++
@@ -225,7 +230,7 @@ describe('a guarded look-up', () => {
 
 describe('the gate of look-ups (H4)', () => {
   /** Names of silent servers hang for ten seconds, the others answer at once. */
-  const world = (max: number) => {
+  const world = (max: number, direct = none) => {
     const time = virtualClock()
     const running = { now: 0, most: 0 }
     const gate = lookupGate(
@@ -237,6 +242,7 @@ describe('the gate of look-ups (H4)', () => {
           else done(null, found('8.8.8.8'))
         })
       },
+      direct,
       max,
       time,
     )
@@ -270,6 +276,42 @@ describe('the gate of look-ups (H4)', () => {
     expect(Math.min(...silent.map(({ length }) => length))).toBeGreaterThan(4)
   })
 
+  it('five silent name servers delay no first look-up by more than 250 ms', async () => {
+    const asked: string[] = []
+    const direct: Lookup = (name, _options, done) => {
+      asked.push(name)
+      if (name.startsWith('public')) time.schedule(1, () => done(null, found('9.9.9.9', '10.0.0.1')))
+      // Only the system knows the others.
+      else time.schedule(1, () => done(Object.assign(new Error('no'), { code: 'ENOTFOUND' }), []))
+    }
+    const { time, gate, keepAsking } = world(2, direct)
+    for (const at of [1, 2, 3, 4, 5]) keepAsking(`silent${String(at)}.example`, 1_000)
+    const seen: unknown[] = []
+    const lookup = guardedLookup(guardOf('public'), time, gate)
+    for (const name of ['public.example', 'public.example', 'hosts.example'])
+      lookup(name, { all: true }, (...answer) => seen.push(time.monotonic(), ...answer))
+    await time.advance(252)
+    // Checked as the addresses of the system are.
+    expect(seen).toEqual([251, null, found('9.9.9.9'), 251, null, found('9.9.9.9')])
+    expect(asked.filter((name) => name === 'public.example')).toHaveLength(1)
+    await time.advance(60_000)
+    expect(seen.at(-1)).toEqual(found('8.8.8.8'))
+  })
+
+  it.each([
+    ['localhost', []],
+    ['a.example', [...found('8.8.8.8'), { address: '2606:4700::1', family: 6 }]],
+    ['four.example', found('8.8.8.8')],
+  ])('name servers are asked directly, but not for names of this machine: %s', async (name, addresses) => {
+    vi.spyOn(Resolver.prototype, 'resolve4').mockResolvedValue(['8.8.8.8'])
+    const six = vi.spyOn(Resolver.prototype, 'resolve6')
+    if (name === 'four.example') six.mockRejectedValue(new Error('ENODATA'))
+    else six.mockResolvedValue(['2606:4700::1'])
+    const answer = new Promise((resolve) => directLookup(name, { all: true }, (_, all) => resolve(all)))
+    expect(await answer).toEqual(addresses)
+    vi.restoreAllMocks()
+  })
+
   it('a name that answers quickly again is no longer slow; a name is looked up once at a time', async () => {
     const time = virtualClock()
     const asked: string[] = []
@@ -279,6 +321,7 @@ describe('the gate of look-ups (H4)', () => {
         asked.push(name)
         pending.push(() => done(null, []))
       },
+      none,
       2,
       time,
     )
