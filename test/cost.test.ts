@@ -5,6 +5,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Dispatcher } from 'undici'
 import { describe, expect, it } from 'vitest'
+import { systemClock } from '../src/core/clock.ts'
 import { openUrlClient } from '../src/http/urlClient.ts'
 import { secretFrom, sign } from '../src/signing/secret.ts'
 import { verifyRequest } from '../src/signing/request.ts'
@@ -64,6 +65,23 @@ const nodeRequest = (): { request: IncomingMessage; push: () => void; end: () =>
     end: () => void request.push(null),
   }
 }
+
+it('a batch of many messages gives other work its turn every 10 ms, one batch at a time', async () => {
+  let time = 0
+  const clock = { ...systemClock, monotonic: () => time++ }
+  const { collector } = open({ clock })
+  const batch = Array.from({ length: 500 }, (_, at) => ({ type: 'page', userId: 'u', messageId: `m${at}` }))
+  let turns = 0
+  const count = (): void => {
+    turns++
+    counting = setImmediate(count)
+  }
+  let counting = setImmediate(count)
+  const answers = await Promise.all([1, 2].map(() => ask(collector, '/v1/batch', { batch })))
+  clearImmediate(counting)
+  expect(answers).toMatchObject([{ status: 200 }, { status: 200 }])
+  expect(turns).toBeGreaterThan(80)
+})
 
 describe('H2 50,000 chunks of one byte take less than 2 MB', () => {
   it('in a request to handle, also while verifyRequest reads one', async () => {

@@ -7,6 +7,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isPromiseLike } from '../core/awaitable.ts'
+import { nextTurn } from '../core/clock.ts'
 import { messageOf } from '../core/failure.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import { isRecord } from '../core/json.ts'
@@ -204,6 +205,22 @@ export interface Ingested {
   readonly id: string | undefined
 }
 
+/** Milliseconds of work on one request before others have their turn. */
+const MAX_TURN = 10
+
+/** Turns of the event loop for work that is too long for one: one after another, however many requests ask for them. */
+const turns = (): (() => Promise<void>) => {
+  const waiting: Array<() => void> = []
+  const startNext = (): void => {
+    waiting.shift()?.()
+    if (waiting.length > 0) nextTurn(startNext)
+  }
+  return () =>
+    new Promise((resolve) => {
+      if (waiting.push(resolve) === 1) nextTurn(startNext)
+    })
+}
+
 export type Ingester = ReturnType<typeof ingester>
 
 /** Stores messages and deletions at the targets of their sources. Nothing here rejects. */
@@ -212,7 +229,8 @@ export const ingester = (
   isClosing: () => boolean,
   report: (event: Omit<UnknownKeys, 'at'> | Omit<Refused, 'at'> | Omit<Defect, 'at'>) => void,
 ) => {
-  const { whenFull } = options
+  const { whenFull, clock } = options
+  const turn = turns()
   const encode = messageEncoder(
     options,
     (keys) => report({ _tag: 'UnknownKeys', keys }),
@@ -248,11 +266,16 @@ export const ingester = (
       const { messages } = batch
       const refused: Array<Ingested['refused'][number]> = []
       const routed: Routed[] = []
-      messages.forEach((message, index) => {
+      let startedAt = clock.monotonic()
+      for (const [index, message] of messages.entries()) {
+        if (clock.monotonic() - startedAt > MAX_TURN) {
+          await turn()
+          startedAt = clock.monotonic()
+        }
         const encoded = encode(message, batch)
         if (isLeft(encoded)) refused.push({ index, refusal: encoded.left })
         else routed.push(routedTo(source, index, encoded.right))
-      })
+      }
       const stored = storeAll(routed)
       if (stored !== undefined) await stored
       let failure: StorageFailure | undefined
