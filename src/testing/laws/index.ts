@@ -5,6 +5,9 @@
  * @module
  */
 export { holds, same } from './assert.ts'
+export { batchLaws } from './batchLaws.ts'
+export type { Batcher } from './batchWorld.ts'
+export { brokenBatchers } from './brokenBatchers.ts'
 export { checkLaws, registerLaws, reportOf } from './checkLaws.ts'
 export type { LawOptions, LawReport, TestRunner } from './checkLaws.ts'
-export { law, lawsOver, propertyOf, type Law, type Run } from './law.ts'
+export { law, lawsOver, propertyOf, type Broken, type Law, type Run } from './law.ts'

@@ -25,6 +25,14 @@ export interface Law<In = unknown> {
   readonly situations: ReadonlyArray<string>
 }
 
+/** Something with one fault, to see a law bite, and to test laws of your own. */
+export interface Broken<out Make> {
+  /** The id of the law that finds the fault. */
+  readonly breaks: string
+  /** Makes it, as what is checked is made. */
+  readonly make: Make
+}
+
 /** A law without its id. @inline */
 interface LawText<in In> {
   readonly statement: string

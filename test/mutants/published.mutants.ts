@@ -1,0 +1,37 @@
+/** Each published mutant breaks the law that is named beside it, within 100 runs, whatever the seed; and each law is broken by one. */
+import { describe, expect, it } from 'vitest'
+import { batchLaws } from '../../src/testing/laws/batchLaws.ts'
+import { brokenBatchers } from '../../src/testing/laws/brokenBatchers.ts'
+import { reportOf } from '../../src/testing/laws/checkLaws.ts'
+import type { Broken, Law } from '../../src/testing/laws/law.ts'
+
+const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+
+/** Over how many of the seeds the mutant is found. */
+const found = async (laws: ReadonlyArray<Law>, id: string): Promise<ReadonlyArray<number>> => {
+  const broken: number[] = []
+  for (const law of laws.filter((each) => each.id === id))
+    for (const seed of SEEDS)
+      if ((await reportOf(law, { runs: 100, seed })).result === 'broken') broken.push(seed)
+  return broken
+}
+
+const eachIsFound = <Make>(
+  room: string,
+  lawsOf: (make: Make) => ReadonlyArray<Law>,
+  mutants: Readonly<Record<string, Broken<Make>>>,
+): void => {
+  const table = Object.entries(mutants)
+  describe(`the laws of ${room}`, () => {
+    it.each(table.map(([name, each]) => ({ name, ...each })))('$breaks: one that $name', async (mutant) => {
+      expect(await found(lawsOf(mutant.make), mutant.breaks)).toEqual(SEEDS)
+    })
+    it('are each broken by one', () => {
+      const laws = table.slice(0, 1).flatMap(([, { make }]) => lawsOf(make))
+      const killed = new Set(table.map(([, { breaks }]) => breaks))
+      expect(laws.map(({ id }) => id).filter((id) => !killed.has(id))).toEqual([])
+    })
+  })
+}
+
+eachIsFound('batch', batchLaws, brokenBatchers)
