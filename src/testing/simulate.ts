@@ -1,0 +1,98 @@
+import type { Task } from 'fp-ts/lib/Task.js'
+import type { Random } from '../core/clock.ts'
+import { scriptedDisk, type DiskFault, type ScriptedDisk } from './disk.ts'
+import { scriptedNetwork, type ScriptedNetwork, type ScriptedNetworkOptions } from './network.ts'
+import { seededRandom } from './random.ts'
+import { virtualClock, type VirtualClock } from './virtualClock.ts'
+
+/** All that a program may touch, of which one number decides everything. */
+export interface World {
+  /** Timers of the same moment run in an order that the seed decides. */
+  readonly clock: VirtualClock
+  readonly random: Random
+  readonly network: ScriptedNetwork
+  readonly disk: ScriptedDisk
+  /** Adds a line to the trace, with the time before it. */
+  readonly log: (line: string) => void
+}
+
+/** What a world is made of, beside its seed. */
+export interface WorldOptions {
+  /** What the network does with each request. Default: it answers 200 at once. */
+  readonly network?: ScriptedNetworkOptions['script']
+  /** Default: none. */
+  readonly diskFaults?: ReadonlyArray<DiskFault>
+  /** Timers that one move of the clock may run. Default 1,000,000. */
+  readonly maxTimers?: number
+}
+
+/** What a simulation left behind. */
+export interface Simulation<out A> {
+  /** What the program answered. */
+  readonly value: A
+  /** Requests, operations of the disk and what was logged, each with its time. The same seed gives the same trace. */
+  readonly trace: ReadonlyArray<string>
+  /** The virtual time that passed, in milliseconds. */
+  readonly duration: number
+}
+
+const TRACE_LINES = 30
+
+/** A world, and the trace that it writes. The network and the disk log to it. */
+export const makeWorld = (
+  seed: number,
+  { network, diskFaults = [], maxTimers = 1_000_000 }: WorldOptions = {},
+): World & { readonly trace: ReadonlyArray<string> } => {
+  const trace: string[] = []
+  const random = seededRandom(seed)
+  // Ties have numbers of their own, so that a timer more does not change what the program draws.
+  const clock = virtualClock({ maxTimers, ties: seededRandom(~seed) })
+  const write = (line: string): void => void trace.push(line)
+  return {
+    clock,
+    random,
+    network: scriptedNetwork({ clock, log: write, ...(network === undefined ? {} : { script: network }) }),
+    disk: scriptedDisk({ clock, faults: diskFaults, log: write }),
+    log: (line) => write(`${String(clock.monotonic())} ms: ${line}`),
+    trace,
+  }
+}
+
+/**
+ * Runs a program in a world that the seed decides, and moves its time until the program is done. What the program needs of time, chance,
+ * network and disk it takes from the world; then the same seed gives the same trace. Rejects with the program's error, or with a report
+ * of a deadlock, and the end of the trace.
+ *
+ * @example
+ * import { simulate } from 'headrace/testing'
+ *
+ * const { value, trace, duration } = await simulate(
+ *   7,
+ *   async ({ clock, network }) => {
+ *     const first = await network.request()
+ *     await clock.sleep(60_000)
+ *     const second = await network.request()
+ *     return [first.status, second.status]
+ *   },
+ *   { network: [{ do: 'status', code: 503, after: 20 }] },
+ * )
+ * console.log(value, duration, trace.length) // => [ 503, 200 ] 60020 4
+ */
+export const simulate = async <A>(
+  seed: number,
+  play: (world: World) => Promise<A> | Task<A>,
+  options: WorldOptions = {},
+): Promise<Simulation<A>> => {
+  const { trace, ...world } = makeWorld(seed, options)
+  const { clock } = world
+  try {
+    const value = await clock.run(play(world))
+    return { value, trace, duration: clock.monotonic() }
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    const end = trace.slice(-TRACE_LINES).map((line) => `\n  ${line}`)
+    throw new Error(`seed ${String(seed)}: ${message}${end.length > 0 ? '\nthe end of the trace:' : ''}${end.join('')}`, {
+      cause: error,
+    })
+  }
+}
