@@ -35,3 +35,4 @@ export {
   type VirtualClock,
   type VirtualClockOptions,
 } from './virtualClock.ts'
+export { makeWorld, simulate, type Simulation, type World, type WorldOptions } from './simulate.ts'

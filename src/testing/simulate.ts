@@ -91,8 +91,11 @@ export const simulate = async <A>(
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     const end = trace.slice(-TRACE_LINES).map((line) => `\n  ${line}`)
-    throw new Error(`seed ${String(seed)}: ${message}${end.length > 0 ? '\nthe end of the trace:' : ''}${end.join('')}`, {
-      cause: error,
-    })
+    throw new Error(
+      `seed ${String(seed)}: ${message}${end.length > 0 ? '\nthe end of the trace:' : ''}${end.join('')}`,
+      {
+        cause: error,
+      },
+    )
   }
 }
