@@ -2,8 +2,10 @@
 import { describe, expect, it } from 'vitest'
 import { batchLaws } from '../../src/testing/laws/batchLaws.ts'
 import { brokenBatchers } from '../../src/testing/laws/brokenBatchers.ts'
+import { brokenSigners } from '../../src/testing/laws/brokenSigners.ts'
 import { reportOf } from '../../src/testing/laws/checkLaws.ts'
 import type { Broken, Law } from '../../src/testing/laws/law.ts'
+import { signLaws } from '../../src/testing/laws/signLaws.ts'
 
 const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
 
@@ -35,3 +37,4 @@ const eachIsFound = <Make>(
 }
 
 eachIsFound('batch', batchLaws, brokenBatchers)
+eachIsFound('signing', signLaws, brokenSigners)
