@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { jsonFault } from '../../src/core/json.ts'
 import { same } from '../support/check.ts'
-import { character } from '../arbitraries/character.ts'
+import { character } from '../../src/testing/laws/texts.ts'
 
 const isJson = (text: string): boolean => {
   try {

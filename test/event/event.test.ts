@@ -9,7 +9,7 @@ import { faultsOf } from '../../src/event/codecFaults.ts'
 import { Event, ParsedEvent, eventCodec, eventReader } from '../../src/event/event.ts'
 import type { EventCodecOptions } from '../../src/event/event.ts'
 import { Integrations, allows, type Event as Model } from '../../src/event/model.ts'
-import { integrations } from '../arbitraries/event.ts'
+import { integrations } from '../../src/testing/laws/events.ts'
 
 const faultsIn = (input: unknown, codec: t.Type<Model, unknown> = Event): ReadonlyArray<Fault> => {
   const decoded = codec.decode(input)

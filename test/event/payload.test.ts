@@ -7,8 +7,9 @@ import { bodyOf, bytesOf, encodePayload, frameBytes, jsonArrayFrame } from '../.
 import type { BatchPayload, EventPayload, Frame, Payload } from '../../src/event/payload.ts'
 import { trackingFrame } from '../../src/event/trackingMessage.ts'
 import { toWebhookBody } from '../../src/event/webhookBody.ts'
-import { event, millis, text } from '../arbitraries/event.ts'
-import { character } from '../arbitraries/character.ts'
+import { anyEvent } from '../../src/testing/laws/events.ts'
+import { instant } from '../../src/testing/laws/moments.ts'
+import { character, paddedTo, sizedAround, utf16Text } from '../../src/testing/laws/texts.ts'
 
 interface Track {
   readonly type: 'track'
@@ -94,7 +95,7 @@ const batchOf = (
 const sentAt: Frame = { prefix: '{"é":[', suffix: ']}', sentAt: true }
 
 const texts = fc.array(
-  fc.oneof({ weight: 3, arbitrary: text }, fc.string(), fc.string({ unit: character }), fc.constant('')),
+  fc.oneof({ weight: 3, arbitrary: utf16Text }, fc.string(), fc.string({ unit: character }), fc.constant('')),
   { maxLength: 40, size: 'max' },
 )
 
@@ -192,23 +193,16 @@ describe('refuses what is no body, and says why', () => {
   it.each(cases)('%s', (_, body, reason) => expect(said(body)).toBe(reason))
 })
 
-/** A body whose text has exactly that many bytes, whatever it begins with. */
-const padded = (start: object, filler: string, bytes: number): object => {
-  const room = bytes - Buffer.byteLength(JSON.stringify({ ...start, pad: '' }))
-  const width = Buffer.byteLength(filler)
-  return { ...start, pad: filler.repeat(Math.floor(room / width)) + 'x'.repeat(room % width) }
-}
-
 it('takes a body of exactly the limit, and not one byte more', () =>
   fc.assert(
     fc.property(
-      event,
-      fc.constantFrom('x', 'é', '語', '😀'),
-      fc.constantFrom(Limits.bodyBytes, Limits.callBytes, 20_000),
-      fc.integer({ min: -2, max: 2 }),
-      (each, filler, limit, over) => {
-        const start = toWebhookBody(each)
-        const body = padded(start, filler, limit + over)
+      anyEvent,
+      fc
+        .constantFrom(Limits.bodyBytes, Limits.callBytes, 20_000)
+        .chain((limit) => fc.tuple(fc.constant(limit), sizedAround(limit))),
+      (each, [limit, size]) => {
+        const over = size.bytes - limit
+        const body = paddedTo(size, toWebhookBody(each))
         const payload = encodePayload('m', each, body, limit)
         expect(isRight(payload)).toBe(over <= 0)
         if (isRight(payload)) expect(payload.right.byteLength).toBe(Buffer.from(payload.right.text).length)
@@ -230,7 +224,7 @@ it('never throws, and what it writes is a fixed point whose bytes are its text',
         withSparseArray: true,
         withNullPrototype: true,
         withObjectString: true,
-        values: [text, fc.integer(), fc.double(), fc.bigInt()],
+        values: [utf16Text, fc.integer(), fc.double(), fc.bigInt()],
       }),
       (body) => {
         const payload = encodePayload('m', body, body)
@@ -245,7 +239,7 @@ it('never throws, and what it writes is a fixed point whose bytes are its text',
 
 it('a frame with sentAt has the same size at every time of sending', () => {
   const empty = (now: number): string => bodyOf({ ...batchOf([]), frame: trackingFrame }, now)
-  const time = fc.oneof(millis, fc.constantFrom(NaN, Infinity, 1e300, 253_402_300_800_000), fc.double())
+  const time = fc.oneof(instant, fc.constantFrom(NaN, Infinity, 1e300, 253_402_300_800_000), fc.double())
   fc.assert(
     fc.property(time, (now) => {
       expect(Buffer.byteLength(empty(now))).toBe(frameBytes(trackingFrame))

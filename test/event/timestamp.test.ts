@@ -1,9 +1,9 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { fromMillis, notATimestamp, toTimestamp } from '../../src/event/timestamp.ts'
-import { timestamp } from '../arbitraries/event.ts'
+import { isoTimestamp } from '../../src/testing/laws/moments.ts'
 import { same } from '../support/check.ts'
-import { character } from '../arbitraries/character.ts'
+import { character } from '../../src/testing/laws/texts.ts'
 
 const taken: ReadonlyArray<readonly [unknown, string]> = [
   [new Date(0), '1970-01-01T00:00:00.000Z'],
@@ -73,7 +73,7 @@ it('says what is wrong', () => {
 it('takes as it is what Date reads and writes', () => {
   fc.assert(
     fc.property(
-      timestamp,
+      isoTimestamp,
       fc.nat({ max: 23 }),
       fc.oneof(fc.constantFrom(...'0123456789:-TZ.+ é٣'), character),
       (text, at, other) => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { type Call, callOf } from '../../src/event/model.ts'
 import { Event, ParsedEvent } from '../../src/event/event.ts'
 import { toTrackingMessage, type Tracked } from '../../src/event/trackingMessage.ts'
-import { event } from '../arbitraries/event.ts'
+import { anyEvent } from '../../src/testing/laws/events.ts'
 
 const library = { name: 'headrace-node', version: '1.2.3' }
 const timestamp = '2024-02-29T12:00:00.000Z'
@@ -113,7 +113,7 @@ describe('a message of the convention', () => {
 
   it('decodes to the same event, but for the library', () =>
     fc.assert(
-      fc.property(event.filter(isTracked), (each) => {
+      fc.property(anyEvent.filter(isTracked), (each) => {
         const decoded = ParsedEvent.decode(JSON.parse(JSON.stringify(toTrackingMessage(each, library))))
         if (!isRight(decoded)) throw new Error('refused')
         const { context } = toTrackingMessage(each, library)

@@ -14,11 +14,17 @@ import { isJson } from '../../src/event/json.ts'
 import { WebhookBody, toWebhookBody } from '../../src/event/webhookBody.ts'
 import type { Fault } from '../../src/core/refusal.ts'
 import type { Event, Forwarded } from '../../src/event/model.ts'
-import * as arbitrary from '../arbitraries/event.ts'
-import { anyCall, mutated } from '../arbitraries/call.ts'
+import {
+  anyEvent,
+  bodyOfForwarded,
+  forwardedOf,
+  trackingCall,
+  wireBody,
+} from '../../src/testing/laws/events.ts'
+import { key } from '../../src/testing/laws/jsonValues.ts'
 import { faulty } from '../arbitraries/faultyCall.ts'
 import { SECRET, alive, anyInput } from '../arbitraries/unreadable.ts'
-import { momentText } from '../arbitraries/momentText.ts'
+import { momentText } from '../../src/testing/laws/moments.ts'
 import { holds, law, type PlainLaw, same } from '../support/check.ts'
 
 /** What taking something in gives: the event, or what is wrong. */
@@ -56,36 +62,40 @@ const clone = (value: unknown): unknown => structuredClone(value)
 export const eventLaws = (road: Road): ReadonlyArray<PlainLaw> => [
   law(
     'EV6 an event is what its body says',
-    fc.property(arbitrary.forwarded, (event) => same(taken(road.fromBody(road.toBody(event))), event)),
+    fc.property(anyEvent.map(forwardedOf), (event) => same(taken(road.fromBody(road.toBody(event))), event)),
   ),
   law(
     'EV6 a body is what its event says',
-    fc.property(arbitrary.body, (body) => same(road.toBody(taken(road.fromBody(body))), body)),
+    fc.property(wireBody, (body) => same(road.toBody(taken(road.fromBody(body))), body)),
   ),
   law(
     'EV2 a body has these members and no others',
-    fc.property(arbitrary.event, (event) =>
-      same(road.toBody(event), arbitrary.bodyOfForwarded(arbitrary.forwardedOf(event))),
-    ),
+    fc.property(anyEvent, (event) => same(road.toBody(event), bodyOfForwarded(forwardedOf(event)))),
   ),
   law(
     'a canonical event is a call, and loses nothing on its way in',
-    fc.property(arbitrary.event, (event) => {
+    fc.property(anyEvent, (event) => {
       same(taken(road.take(clone(event))), event)
       same(taken(road.take(road.callOf(event))), event)
     }),
   ),
   law(
     'BY1 the text is a fixed point',
-    fc.property(arbitrary.event, (event) => {
+    fc.property(anyEvent, (event) => {
       const text = road.write(road.toBody(event))
       same(JSON.stringify(JSON.parse(text)), text)
-      same(taken(road.fromBody(JSON.parse(text))), arbitrary.forwardedOf(event))
+      same(taken(road.fromBody(JSON.parse(text))), forwardedOf(event))
     }),
   ),
   law(
     'a call becomes the canonical event that the rules say',
-    fc.property(anyCall, ({ call, event }) => same(taken(road.take(call)), { ...event(NOW, NEW_ID) })),
+    fc.property(trackingCall, ({ call, event }) =>
+      same(taken(road.take(call)), {
+        timestamp: new Date(NOW).toISOString(),
+        messageId: NEW_ID,
+        ...event,
+      }),
+    ),
   ),
   law(
     'EV5 a moment keeps its instant, cut to milliseconds',
@@ -118,7 +128,7 @@ export const eventLaws = (road: Road): ReadonlyArray<PlainLaw> => [
     'the reader and the codecs of the kinds answer alike',
     fc.property(
       fc.oneof(
-        anyCall.map(({ call }) => call),
+        trackingCall.map(({ call }) => call),
         // For a Map io-ts finds no type, and the reader says that it is a Map.
         faulty.map(({ call }) => call).filter((call) => !(call instanceof Map)),
         careless,
@@ -133,7 +143,7 @@ export const eventLaws = (road: Road): ReadonlyArray<PlainLaw> => [
   ),
   law(
     'EV8 what the caller changes afterwards changes nothing',
-    fc.property(arbitrary.event, fc.nat(), (event, seed) => {
+    fc.property(anyEvent, fc.nat(), (event, seed) => {
       const call = clone(event)
       const got = taken(road.take(call))
       const body = road.toBody(got)
@@ -147,7 +157,7 @@ export const eventLaws = (road: Road): ReadonlyArray<PlainLaw> => [
     'EV9 what is taken in is what JSON would have made of it',
     fc.property(
       fc.object({
-        key: arbitrary.key,
+        key,
         withBoxedValues: true,
         withDate: true,
         withNullPrototype: true,
@@ -217,6 +227,20 @@ const careless = fc.record(
   { requiredKeys: ['type'] },
 )
 
+/** Changes everything in a value that can be changed, in place. */
+const mutated = (value: unknown, seed: number): void => {
+  if (typeof value !== 'object' || value === null) return
+  // Sound for every object: whatever stands there is replaced.
+  const record = value as Record<string, unknown>
+  for (const name of Object.keys(record)) {
+    mutated(record[name], seed + 1)
+    if (seed % 3 === 0) Reflect.deleteProperty(record, name)
+    else if (!(Array.isArray(record) && name === 'length')) record[name] = { changed: seed }
+  }
+  if (Array.isArray(value)) value.push('changed')
+  else record['added'] = seed
+}
+
 const byText = (a: string, b: string): number => (a < b ? -1 : Number(a > b))
 
 /** Whether JSON gives back the value itself. */
@@ -276,7 +300,7 @@ it('the codec for parsed calls does not throw for anything that JSON.parse gives
     fc.property(
       fc.oneof(
         fc.json(),
-        arbitrary.event.map((each) => JSON.stringify(each)),
+        anyEvent.map((each) => JSON.stringify(each)),
       ),
       (text) => {
         const parsed: unknown = JSON.parse(text)
@@ -291,8 +315,8 @@ it('what is says yes to is taken in as it is', () =>
   fc.assert(
     fc.property(
       fc.oneof(
-        arbitrary.event,
-        arbitrary.event.map((each) => ({ ...each, userId: undefined })),
+        anyEvent,
+        anyEvent.map((each) => ({ ...each, userId: undefined })),
       ),
       (each) => {
         if (!EventCodec.is(each)) return

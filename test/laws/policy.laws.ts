@@ -22,7 +22,7 @@ import {
 } from '../../src/policy/retryPolicy.ts'
 import type { RetryPolicy } from '../../src/policy/retryPolicy.ts'
 import { step, type Step, type Wait } from '../../src/policy/step.ts'
-import { anyPolicy, ms } from '../arbitraries/policy.ts'
+import { policy, policyTime } from '../../src/testing/laws/policies.ts'
 import { holds, law, type PlainLaw, same } from '../support/check.ts'
 
 /** What is tested: `step`, or a mutant of it. */
@@ -389,7 +389,7 @@ const stepLaws = (step: StepFunction): ReadonlyArray<PlainLaw> =>
 const momentOfAny = fc.record({
   before: fc.nat({ max: 5 }),
   elapsed: fc.oneof(fc.constantFrom(0, 1, 998, 999), fc.nat({ max: 60_000 })),
-  asked: fc.option(fc.oneof(ms, fc.nat({ max: 120_000 })), { nil: undefined }),
+  asked: fc.option(fc.oneof(policyTime, fc.nat({ max: 120_000 })), { nil: undefined }),
   draw: fc.oneof(fc.constantFrom(0, ALMOST_ONE), fc.double({ min: 0, max: ALMOST_ONE, noNaN: true })),
 })
 
@@ -415,7 +415,7 @@ const combineLaws = (step: StepFunction): ReadonlyArray<PlainLaw> => {
   const lawOf = (
     id: string,
     check: (a: RetryPolicy, b: RetryPolicy, c: RetryPolicy, moment: AnyMoment) => void,
-  ): PlainLaw => law(id, fc.property(anyPolicy, anyPolicy, anyPolicy, momentOfAny, check))
+  ): PlainLaw => law(id, fc.property(policy, policy, policy, momentOfAny, check))
   return [
     lawOf('associative', (a, b, c, moment) =>
       equal(concat(concat(a, b), c), concat(a, concat(b, c)), moment),

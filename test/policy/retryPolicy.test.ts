@@ -24,7 +24,7 @@ import {
 } from '../../src/policy/retryPolicy.ts'
 import type { RetryPolicy } from '../../src/policy/retryPolicy.ts'
 import { seededRandom } from '../../src/testing/random.ts'
-import { anyPolicy } from '../arbitraries/policy.ts'
+import { policy as anyPolicy } from '../../src/testing/laws/policies.ts'
 
 describe('RetryPolicy', () => {
   it('is plain data, which can be stored', () =>

@@ -1,0 +1,133 @@
+/** Texts: any UTF-16, and sizes that are exact to the byte. */
+import * as fc from 'fast-check'
+
+/** Any code point but half a surrogate pair. fast-check's own unit `binary` needs seconds to set itself up. */
+export const character: fc.Arbitrary<string> = fc
+  .oneof(fc.nat(0x7f), fc.nat(0xd7ff), fc.integer({ min: 0xe000, max: 0x10ffff }))
+  .map((point) => String.fromCodePoint(point))
+
+const anyUnits = fc
+  .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 8 })
+  .map((units) => String.fromCharCode(...units))
+
+const TROUBLESOME = [
+  '',
+  '\ud83d',
+  'a\udc00',
+  '\u2028\u2029',
+  '\u0000\u007f',
+  '</script>&',
+  'é',
+  '😀',
+  'toJSON',
+]
+
+/** Any text: lone surrogates, controls and characters that JSON escapes among it. */
+export const utf16Text: fc.Arbitrary<string> = fc.oneof(
+  { weight: 4, arbitrary: fc.string({ unit: 'grapheme' }) },
+  { weight: 2, arbitrary: anyUnits },
+  { weight: 2, arbitrary: fc.constantFrom(...TROUBLESOME) },
+)
+
+/** An id that is there: any text but the empty one. */
+export const id: fc.Arbitrary<string> = utf16Text.filter((each) => each !== '')
+
+/** A character of each size that JSON text can have, in bytes of UTF-8: `control` is written `\u0001`, and `quote` `\"`. */
+export const alphabets = {
+  ascii: 'x',
+  accent: 'é',
+  han: '語',
+  emoji: '😀',
+  control: '\u0001',
+  quote: '"',
+} as const
+
+/** A kind of characters. */
+export type Alphabet = keyof typeof alphabets
+
+/** What a text needs in JSON, without its quotes: bytes of UTF-8. */
+const bytesInJson = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2
+
+/** A text of a size, as data: it shrinks at once, and prints in a line. */
+export interface SizedText {
+  /** Bytes of UTF-8 that the text needs in JSON, without its quotes. */
+  readonly bytes: number
+  readonly alphabet: Alphabet
+}
+
+/** The text of that size. What is less than a character of the alphabet is filled with `x`. */
+export const textOfSize = ({ bytes, alphabet }: SizedText): string => {
+  const character = alphabets[alphabet]
+  const width = bytesInJson(character)
+  return character.repeat(Math.floor(bytes / width)) + 'x'.repeat(bytes % width)
+}
+
+/** The object with a key `pad`, so that its JSON text has exactly the bytes. Throws if it has more without it. */
+export const paddedTo = <T extends object>(
+  { bytes, alphabet }: SizedText,
+  start: T,
+): T & { readonly pad: string } => {
+  const room = bytes - Buffer.byteLength(JSON.stringify({ ...start, pad: '' }))
+  if (room < 0) throw new RangeError(`the object has more than ${String(bytes)} bytes without padding`)
+  return { ...start, pad: textOfSize({ bytes: room, alphabet }) }
+}
+
+/** Numbers around n: n - 1, n, n + 1, 2n - 1, 2n, 2n + 1, and small ones. None is negative. */
+export const countsAround = (n: number): fc.Arbitrary<number> =>
+  fc.oneof(
+    { weight: 1, arbitrary: fc.nat({ max: Math.min(5, n) }) },
+    {
+      weight: 3,
+      arbitrary: fc.constantFrom(
+        ...[n, n - 1, n + 1, 2 * n, 2 * n - 1, 2 * n + 1].filter((each) => each >= 0),
+      ),
+    },
+  )
+
+/**
+ * Sizes around a limit, as data: one below it, at it, one above it and others near it, in the alphabet or in all six.
+ * `textOfSize` makes the text, `paddedTo` an object.
+ *
+ * @example
+ * import { sizedAround, textOfSize } from 'headrace/testing/laws'
+ * import * as fc from 'fast-check'
+ * const [size] = fc.sample(sizedAround(32_000, { alphabet: 'accent' }), { numRuns: 1, seed: 1 })
+ * console.log(size !== undefined && Buffer.byteLength(textOfSize(size)) === size.bytes) // => true
+ */
+export const sizedAround = (
+  limit: number,
+  { alphabet }: { readonly alphabet?: Alphabet } = {},
+): fc.Arbitrary<SizedText> => {
+  const near = fc.integer({ min: Math.max(0, limit - 20), max: limit + 20 })
+  const names = Object.keys(alphabets) as ReadonlyArray<Alphabet>
+  return fc.record(
+    {
+      bytes: fc.oneof(fc.constantFrom(limit, limit + 1, Math.max(0, limit - 1)), near),
+      alphabet: alphabet === undefined ? fc.constantFrom(...names) : fc.constant(alphabet),
+    },
+    { noNullPrototype: true },
+  )
+}
+
+/** A command: its name and its data. */
+export type Command<Data> = { readonly [Name in keyof Data]: { readonly do: Name } & Data[Name] }[keyof Data]
+
+/**
+ * Lists of commands, as data: up to `max` of them, where fast-check alone would stop at ten.
+ *
+ * @example
+ * import { commands } from 'headrace/testing/laws'
+ * import * as fc from 'fast-check'
+ * const steps = commands({ enqueue: fc.record({ bytes: fc.nat(9) }), close: fc.constant({}) }, { max: 30 })
+ * console.log(fc.sample(steps, { numRuns: 1, seed: 3 })[0]?.[0]) // => { do: 'enqueue', bytes: 5 }
+ */
+export const commands = <Data extends Readonly<Record<string, object>>>(
+  of: { readonly [Name in keyof Data]: fc.Arbitrary<Data[Name]> },
+  { max }: { readonly max: number },
+): fc.Arbitrary<ReadonlyArray<Command<Data>>> => {
+  const each = Object.entries<fc.Arbitrary<object>>(of).map(([name, data]) =>
+    // It has the name and the data of one entry.
+    data.map((given) => ({ do: name, ...given }) as Command<Data>),
+  )
+  return fc.array(fc.oneof(...each), { maxLength: max, size: 'max' })
+}

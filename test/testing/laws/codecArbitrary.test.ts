@@ -1,0 +1,204 @@
+import * as fc from 'fast-check'
+import { isRight } from 'fp-ts/lib/Either.js'
+import * as t from 'io-ts'
+import { isDeepStrictEqual } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { isJson } from '../../../src/event/json.ts'
+import { arbitraryFor } from '../../../src/testing/laws/codecArbitrary.ts'
+import type { CodecArbitraryOptions } from '../../../src/testing/laws/codecArbitrary.ts'
+
+const samplesOf = <A>(codec: t.Type<A, unknown>, options?: CodecArbitraryOptions): ReadonlyArray<A> =>
+  fc.sample(arbitraryFor(codec, options), { numRuns: 1_000, seed: 5 })
+
+interface Tree {
+  readonly value: number
+  readonly children: Tree[]
+}
+const Tree: t.Type<Tree> = t.recursion('Tree', () => t.type({ value: t.number, children: t.array(Tree) }))
+
+interface Chain {
+  readonly left?: Chain
+  readonly right?: Chain
+  readonly middle?: Chain
+}
+const Chain: t.Type<Chain> = t.recursion('Chain', () =>
+  t.partial({ left: Chain, right: Chain, middle: Chain }),
+)
+
+type Formula = string | { readonly not: Formula } | { readonly and: [Formula, Formula] }
+const Formula: t.Type<Formula> = t.recursion('Formula', () =>
+  t.union([t.type({ and: t.tuple([Formula, Formula]) }), t.type({ not: Formula }), t.string]),
+)
+
+/** io-ts takes it for a codec like others; only its type is narrower. */
+const never = t.never as unknown as t.Mixed
+
+/** A codec of a class that io-ts calls deprecated. */
+const retagged = (tag: string, codec: t.Mixed): t.Mixed => Object.assign(codec, { _tag: tag })
+
+const Small = t.brand(
+  t.number,
+  (n): n is t.Branded<number, { readonly Small: symbol }> => Math.abs(n) < 10,
+  'Small',
+)
+
+const inJson: ReadonlyArray<t.Mixed> = [
+  ...[t.null, t.unknown, t.any, t.string, t.number, t.boolean, t.UnknownArray, t.UnknownRecord],
+  ...[t.literal('a'), t.keyof({ a: 1, b: 1 }), t.Int, Small, Tree, Chain, Formula],
+  ...[t.array(t.number), t.readonlyArray(t.string), t.readonly(t.type({ a: t.string }))],
+  ...[t.tuple([t.string, t.number]), t.record(t.string, t.number), t.record(t.keyof({ a: 1, b: 1 }), t.Int)],
+  ...[t.record(t.union([t.literal('x'), t.literal('y')]), t.null), t.record(t.string, never)],
+  ...[
+    t.type({ a: t.union([t.string, t.undefined]) }),
+    t.partial({ a: t.string, b: t.undefined }),
+    t.array(never),
+  ],
+  ...[t.exact(t.type({ a: t.string })), t.strict({ a: t.string })],
+  ...[retagged('StrictType', t.type({ a: t.string })), retagged('ObjectType', t.type({}))],
+  t.intersection([t.type({ a: t.type({ x: t.string }) }), t.type({ a: t.type({ y: t.number }) })]),
+  t.intersection([t.type({ a: t.literal('only') }), t.type({ a: t.string, b: t.number })]),
+  t.intersection([t.string, t.union([t.string, t.number])]),
+]
+const notInJson: ReadonlyArray<t.Mixed> = [t.undefined, t.void, t.bigint, t.Function]
+
+const leaf = fc.constantFrom<t.Mixed[]>(
+  t.null,
+  t.string,
+  t.number,
+  t.boolean,
+  t.unknown,
+  t.literal(3),
+  t.keyof({ a: 1 }),
+  t.Int,
+)
+
+/** Codecs of any form. */
+const anyCodec: fc.Arbitrary<t.Mixed> = fc.letrec<{ codec: t.Mixed; props: t.Props }>((tie) => ({
+  props: fc.dictionary(fc.constantFrom('a', 'b', 'c', 'é'), tie('codec'), {
+    maxKeys: 3,
+    noNullPrototype: true,
+  }),
+  codec: fc.oneof(
+    { maxDepth: 4, withCrossShrink: true },
+    leaf,
+    tie('props').map((props) => t.type(props)),
+    tie('props').map((props) => t.partial(props)),
+    tie('props').map((props) => t.strict(props)),
+    tie('codec').map((codec) => t.array(codec)),
+    tie('codec').map((codec) => t.readonly(codec)),
+    tie('codec').map((codec) => t.record(t.string, codec)),
+    fc.tuple(tie('codec'), tie('codec')).map(([a, b]) => t.tuple([a, b])),
+    fc.tuple(tie('codec'), tie('codec')).map(([a, b]) => t.union([a, b])),
+    fc
+      .tuple(tie('props'), tie('props'))
+      .map(([a, b]) =>
+        t.intersection([
+          t.type(a),
+          t.partial(Object.fromEntries(Object.entries(b).filter(([key]) => !(key in a)))),
+        ]),
+      ),
+  ),
+})).codec
+
+describe('arbitraryFor', () => {
+  it.each(inJson.map((codec) => [codec.name, codec] as const))(
+    'makes values of %s that JSON can hold',
+    (_, codec) => {
+      for (const value of samplesOf(codec)) {
+        expect(codec.is(value)).toBe(true)
+        expect(isJson(value)).toBe(true)
+        expect(codec.decode(codec.encode(value))).toEqual({ _tag: 'Right', right: value })
+      }
+    },
+  )
+
+  it.each(notInJson.map((codec) => [codec.name, codec] as const))(
+    'makes values of %s only without json',
+    (_, codec) => {
+      expect(samplesOf(codec, { json: false }).every((value) => codec.is(value))).toBe(true)
+      expect(() => arbitraryFor(t.type({ a: codec }))).toThrow(
+        /^arbitraryFor: the codec ".*" at a has no values that JSON/,
+      )
+    },
+  )
+
+  it('makes values of random codecs, which are read back as they were', () =>
+    fc.assert(
+      fc.property(anyCodec, fc.integer(), fc.boolean(), (codec, seed, json) => {
+        for (const value of fc.sample(arbitraryFor(codec, { json }), { numRuns: 20, seed })) {
+          expect(codec.is(value)).toBe(true)
+          const read = codec.decode(codec.encode(value))
+          expect(isRight(read)).toBe(true)
+          // The first member of a union that takes a value strips what it does not know.
+          if (!codec.name.includes('{|'))
+            expect(isDeepStrictEqual(read, { _tag: 'Right', right: value })).toBe(true)
+        }
+      }),
+    ))
+
+  it('reaches optional keys, the members of unions, depth, and values outside JSON', () => {
+    const partial = samplesOf(t.partial({ a: t.string }))
+    expect(partial.filter((value) => 'a' in value).length).toBeGreaterThan(300)
+    expect(partial.filter((value) => !('a' in value)).length).toBeGreaterThan(300)
+    const formulas = samplesOf(Formula)
+    expect(formulas.filter((each) => typeof each === 'string').length).toBeGreaterThan(100)
+    expect(formulas.filter((each) => JSON.stringify(each).split('{').length > 4).length).toBeGreaterThan(20)
+    const numbers = samplesOf(t.number, { json: false })
+    expect([NaN, Infinity, -0].map((each) => numbers.some((number) => Object.is(number, each)))).toEqual([
+      true,
+      true,
+      true,
+    ])
+  })
+
+  it('shrinks a recursive value to its smallest member', () => {
+    const found = fc.check(
+      fc.property(arbitraryFor(Formula), (each) => JSON.stringify(each).length < 20),
+      { seed: 1 },
+    )
+    expect(JSON.stringify(found.counterexample?.[0]).length).toBeLessThan(45)
+    expect(
+      fc.check(
+        fc.property(arbitraryFor(Formula), () => false),
+        { seed: 1 },
+      ).counterexample,
+    ).toEqual([''])
+  })
+
+  it('takes overrides by codec and by name', () => {
+    const Day = new t.Type<Date, string>(
+      'Day',
+      (u): u is Date => u instanceof Date,
+      () => t.success(new Date(0)),
+      String,
+    )
+    const Order = t.type({ days: t.array(Day) })
+    const days = fc.constant(new Date(7))
+    for (const key of [Day, 'Day'])
+      expect(samplesOf(Order, { overrides: [[key, days]] }).every(Order.is)).toBe(true)
+    expect(() => arbitraryFor(Order)).toThrow(
+      'arbitraryFor: the codec "Day" at days[0] says nothing of its values: give { overrides: [["Day", values]] }',
+    )
+  })
+
+  it('says which rule samples hardly satisfy, and where', () => {
+    const Id = t.refinement(t.string, (text) => /^ev_[0-9a-f]{24}$/.test(text), 'EventId')
+    expect(() => arbitraryFor(t.type({ ids: t.array(Id) }))).toThrow(
+      'the codec "EventId" at ids[0] has a rule that 0 of 500 samples satisfy: give { overrides: [["EventId", values]] }',
+    )
+    expect(() => arbitraryFor(t.intersection([t.type({ a: t.string }), t.type({ a: t.number })]))).toThrow(
+      '0 of 500',
+    )
+    const ids = fc.stringMatching(/^ev_[0-9a-f]{24}$/)
+    expect(samplesOf(Id, { overrides: [['EventId', ids]] })).toHaveLength(1_000)
+  })
+
+  it('never makes a value of never, and does not hang on a recursive rule', () => {
+    expect(() => arbitraryFor(t.type({ a: t.tuple([never]) }))).toThrow('"never" at a[0] has no values')
+    expect(samplesOf(t.union([never, t.string]))).toHaveLength(1_000)
+    const Endless: t.Type<unknown> = t.recursion<unknown>('Endless', () =>
+      t.refinement(t.array(Endless), () => false, 'Bad'),
+    )
+    expect(() => arbitraryFor(Endless)).toThrow('"Endless" has a rule')
+  })
+})
