@@ -125,7 +125,7 @@ const merged = (one: unknown, other: unknown): unknown => {
  * @example
  * import { arbitraryFor } from 'headrace/testing/laws'
  * import * as fc from 'fast-check'
- * import type * as t from 'io-ts'
+ * import * as t from 'io-ts'
  * const Order = t.intersection([t.type({ total: t.number, items: t.array(t.string) }), t.partial({ note: t.string })])
  * fc.assert(fc.property(arbitraryFor(Order), (order) => Order.is(JSON.parse(JSON.stringify(order)))))
  */

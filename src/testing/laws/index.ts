@@ -13,3 +13,19 @@ export { checkLaws, registerLaws, reportOf } from './checkLaws.ts'
 export type { LawOptions, LawReport, TestRunner } from './checkLaws.ts'
 export { law, lawsOver, propertyOf, type Broken, type Law, type Run } from './law.ts'
 export { signLaws, type Signing, type VerifyAnswer } from './signLaws.ts'
+export { arbitraryFor, type CodecArbitraryOptions, type Override } from './codecArbitrary.ts'
+export {
+  anyEvent,
+  eventOf,
+  eventOverrides,
+  trackingCall,
+  trackingCallOf,
+  wireBody,
+  wireBodyAround,
+  type TrackingCall,
+} from './events.ts'
+export { hostileJson, jsonObject, jsonValue } from './jsonValues.ts'
+export { instant, isoTimestamp } from './moments.ts'
+export { policy } from './policies.ts'
+export { commands, countsAround, paddedTo, sizedAround, textOfSize, utf16Text } from './texts.ts'
+export type { Alphabet, Command, SizedText } from './texts.ts'

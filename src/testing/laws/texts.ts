@@ -119,7 +119,7 @@ export type Command<Data> = { readonly [Name in keyof Data]: { readonly do: Name
  * import { commands } from 'headrace/testing/laws'
  * import * as fc from 'fast-check'
  * const steps = commands({ enqueue: fc.record({ bytes: fc.nat(9) }), close: fc.constant({}) }, { max: 30 })
- * console.log(fc.sample(steps, { numRuns: 1, seed: 3 })[0]?.[0]) // => { do: 'enqueue', bytes: 5 }
+ * console.log(fc.sample(steps, { numRuns: 1, seed: 3 })[0]?.slice(0, 2)) // => [ { do: 'close' }, { do: 'enqueue', bytes: 8 } ]
  */
 export const commands = <Data extends Readonly<Record<string, object>>>(
   of: { readonly [Name in keyof Data]: fc.Arbitrary<Data[Name]> },
