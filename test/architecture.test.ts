@@ -26,7 +26,10 @@ const places: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^(commander|node:(url|os|process|tty|events|stream\/consumers))$/, /^cli\//],
   [/^(lmdb|node:worker_threads)$/, /^outbox\/lmdb\//],
   [/^(fast-check|node:vm)$/, /^testing\/laws\//],
-  [/^node:crypto$/, /^(signing|event|outbox\/lmdb|testing\/laws|cli)\/|^operators\/batch\.ts$/],
+  [
+    /^node:crypto$/,
+    /^(signing|event|outbox\/lmdb|testing\/laws|cli)\/|^(operators\/batch|testing\/certificate)\.ts$/,
+  ],
   [/^node:https?$/, /^(collector|testing|cli|signing)\//],
   [/^node:(net|tls)$/, /^(http|testing|cli)\//],
   [/^node:module$/, /^(log\/debug|outbox\/lmdb\/\w+)\.ts$/],

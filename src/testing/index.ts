@@ -4,15 +4,10 @@
  *
  * @module
  */
+export { testCertificates, type TestCertificate, type TestCertificates } from './certificate.ts'
 export { scriptedDisk, type DiskFault, type ScriptedDisk, type ScriptedDiskOptions } from './disk.ts'
 export { healthy, type Fault, type FaultScript, type TlsFault } from './faults.ts'
-export {
-  loopbackReceiver,
-  type Received,
-  type Receiver,
-  type ReceiverOptions,
-  type TestCertificate,
-} from './loopbackReceiver.ts'
+export { loopbackReceiver, type Received, type Receiver, type ReceiverOptions } from './loopbackReceiver.ts'
 export {
   scriptedNetwork,
   type NetworkAnswer,

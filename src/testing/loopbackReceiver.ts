@@ -3,7 +3,10 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import { createServer as createSecure } from 'node:https'
 import type { Socket } from 'node:net'
 import { type Cancel, type Clock, systemClock } from '../core/clock.ts'
-import { type Fault, type FaultScript, healthy, REFUSAL_MS } from './faults.ts'
+import { testCertificates } from './certificate.ts'
+import type { TestCertificate } from './certificate.ts'
+import { healthy, REFUSAL_MS } from './faults.ts'
+import type { Fault, FaultScript, TlsFault } from './faults.ts'
 import { playFault } from './playFault.ts'
 
 /** One request as it arrived. */
@@ -20,17 +23,9 @@ export interface Received {
   readonly at: number
 }
 
-/** The certificate of a TLS receiver, in PEM form. */
-export interface TestCertificate {
-  readonly cert: string | Buffer
-  readonly key: string | Buffer
-  /** Requires a client certificate of this authority. */
-  readonly clientCa?: string | Buffer
-}
-
 /** How a receiver is opened. */
 export interface ReceiverOptions {
-  /** Speaks TLS with this certificate. */
+  /** Speaks TLS with this certificate, such as `testCertificates().valid`. */
   readonly tls?: TestCertificate
   /** Times the delays of faults. */
   readonly clock?: Clock
@@ -52,11 +47,16 @@ export interface Receiver {
   readonly close: () => Promise<void>
 }
 
-const serverOf = (listener: RequestListener, tls: TestCertificate | undefined): Server => {
-  if (tls === undefined) return createPlain(listener)
-  const { cert, key, clientCa } = tls
-  const client = clientCa === undefined ? {} : { ca: clientCa, requestCert: true }
-  return createSecure({ cert, key, ...client }, listener)
+/** What no receiver can play, with the way out. */
+const checkScript = (script: FaultScript, isSecure: boolean): void => {
+  for (const fault of script) {
+    if (fault.do === 'dns')
+      throw new TypeError(
+        'a receiver cannot play dns: use scriptedSink or scriptedNetwork, or a URL such as http://receiver.invalid/',
+      )
+    if (fault.do === 'tls' && !isSecure)
+      throw new TypeError('a receiver plays tls over HTTPS only: give { tls: testCertificates().valid }')
+  }
 }
 
 const listen = (server: Server, port: number): Promise<number> =>
@@ -79,7 +79,10 @@ const bodyOf = (request: IncomingMessage, use: (body: Buffer) => void): void => 
 
 /**
  * Opens a receiver on loopback that records every request and answers by the script: one fault for each request in the order of arrival,
- * or the fault that a function gives for it. After the script it answers 200 at once, so no script is a healthy receiver.
+ * or the fault that a function gives for it. After the script it answers 200 at once, so no script is a healthy receiver. A `refuse` and a `tls`
+ * of a list are played to the next connection, in place of a request.
+ *
+ * @throws TypeError for a `dns`, and for a `tls` without the option `tls`: the receiver cannot play it.
  *
  * @example
  * import { loopbackReceiver } from 'headrace/testing'
@@ -100,6 +103,8 @@ export const loopbackReceiver = async (
   let accepted = 0
   let closed = false
   let stopRefusing: Cancel = () => undefined
+  let presented: TlsFault | 'own' = 'own'
+  if (typeof script !== 'function') checkScript(script, tls !== undefined)
 
   const peek = (): Fault | undefined => (typeof script === 'function' ? undefined : script[step])
 
@@ -120,18 +125,23 @@ export const loopbackReceiver = async (
       each.resolve()
     }
     const fault = faultFor(one)
-    if (peek()?.do === 'refuse') {
-      response.setHeader('Connection', 'close')
-      shut()
-    }
+    const next = peek()?.do
+    if (next === 'refuse' || next === 'tls') response.setHeader('Connection', 'close')
+    prepare()
     playFault(fault, { response, socket, clock, url })
   }
 
-  const server = serverOf(
-    (request, response) => bodyOf(request, (body) => take(request, response, body)),
-    tls,
-  )
+  const listener: RequestListener = (request, response) =>
+    bodyOf(request, (body) => take(request, response, body))
+  const client = tls?.clientCa === undefined ? {} : { ca: tls.clientCa, requestCert: true }
+  const secure = tls === undefined ? undefined : createSecure({ ...tls, ...client }, listener)
+  const server = secure ?? createPlain(listener)
   server.on('connection', (socket: Socket) => {
+    // The certificate of this connection is chosen already.
+    if (peek()?.do === 'tls') {
+      step++
+      prepare()
+    }
     accepted++
     sockets.add(socket)
     socket.on('error', () => undefined)
@@ -142,19 +152,29 @@ export const loopbackReceiver = async (
   const port = await listen(server, 0)
   const url = tls === undefined ? `http://127.0.0.1:${String(port)}/` : `https://localhost:${String(port)}/`
 
-  /** Stops listening for the time of the script's next `refuse`. */
-  const shut = (): void => {
+  /** The script's next fault may be one of the next connection: a wrong certificate, or none is accepted for a while. */
+  const prepare = (): void => {
     const fault = peek()
+    const certificate = fault?.do === 'tls' ? fault.kind : 'own'
+    if (tls !== undefined && certificate !== presented) {
+      presented = certificate
+      secure?.setSecureContext({
+        ...(certificate === 'own' ? tls : testCertificates()[certificate]),
+        ...client,
+      })
+    }
+    if (fault?.do === 'tls') server.closeIdleConnections()
     if (fault?.do !== 'refuse') return
     step++
     server.close()
     stopRefusing = clock.schedule(fault.lasting ?? REFUSAL_MS, () => {
-      if (peek()?.do === 'refuse') shut()
+      const refusesAgain = peek()?.do === 'refuse'
+      prepare()
       // If another process has taken the port meanwhile, it goes on refusing.
-      else if (!closed) listen(server, port).catch(() => undefined)
+      if (!refusesAgain && !closed) listen(server, port).catch(() => undefined)
     })
   }
-  shut()
+  prepare()
 
   return {
     url,

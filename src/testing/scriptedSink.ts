@@ -1,7 +1,13 @@
+import { left } from 'fp-ts/lib/Either.js'
+import { steady } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import type { Verdict } from '../core/failure.ts'
+import { failureOf } from '../http/networkError.ts'
 import { makeSink } from '../sink/layer.ts'
 import type { Attempt, Sink } from '../sink/sink.ts'
+import { statusTable, verdictOf } from '../sink/status.ts'
+import { effectOf, faultPlayer } from './faults.ts'
+import type { Fault, FaultScript } from './faults.ts'
 
 /** How a scripted sink answers one delivery. */
 export interface Reply {
@@ -11,7 +17,7 @@ export interface Reply {
   readonly defect?: unknown
   /** Milliseconds from the start to the verdict. Left out: the verdict comes before `subscribe` returns. */
   readonly after?: number
-  /** Milliseconds from the verdict to the end. Left out: it ends at once. */
+  /** Milliseconds from the verdict to the end. Left out: it ends at once. `Infinity`: it does not end. */
   readonly rest?: number
 }
 
@@ -40,11 +46,28 @@ export interface ScriptedSinkOptions<in A> {
   /** Default: `scripted`. */
   readonly name?: string
   readonly clock: Clock
-  /** The reply to a delivery; `index` counts the deliveries from 0. */
-  readonly reply: (item: A, attempt: Attempt, index: number) => Reply
+  /** The reply to a delivery; `index` counts the deliveries from 0. It goes before a `script`. */
+  readonly reply?: (item: A, attempt: Attempt, index: number) => Reply
+  /**
+   * One fault for each delivery, or the fault that a function gives for it: the verdict is the one of a webhook to a receiver with this fault.
+   * Default: every delivery is delivered at once with status 200.
+   */
+  readonly script?: FaultScript | ((item: A, index: number) => Fault)
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
+
+/** What a webhook makes of a fault. */
+const replyTo = (fault: Fault, sink: string, clock: Clock): Reply => {
+  const effect = effectOf(fault, 'http://receiver.test/')
+  if (effect.what === 'nothing') return {}
+  const after = effect.after > 0 ? { after: effect.after } : {}
+  if (effect.what === 'error') return { verdict: left(failureOf(effect.error, effect.isSent)), ...after }
+  const { status, headers, body } = effect
+  const [wall, now] = [clock.now() + effect.after, steady(clock)() + effect.after]
+  const verdict = verdictOf(statusTable, sink, { status, retryAfter: headers['retry-after'] }, wall, now)
+  return { verdict, ...after, ...(body === null ? { rest: Infinity } : {}) }
+}
 
 /**
  * A sink in memory for tests: it gives the replies of its script, at their times on its clock.
@@ -60,7 +83,9 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] }
  * clock.tick(30)
  */
 export const scriptedSink = <A>(options: ScriptedSinkOptions<A>): ScriptedSink<A> => {
-  const { name = 'scripted', clock, reply } = options
+  const { name = 'scripted', clock, script = [] } = options
+  const faultFor = faultPlayer<A>(clock, script)
+  const reply = options.reply ?? ((item: A): Reply => replyTo(faultFor(item), name, clock))
   const calls: Array<Writable<Call<A>>> = []
   const closed: number[] = []
   let running = 0
@@ -77,7 +102,7 @@ export const scriptedSink = <A>(options: ScriptedSinkOptions<A>): ScriptedSink<A
 
       const later = (delay: number | undefined, task: () => void): void => {
         if (delay === undefined) task()
-        else cancelTimer = clock.schedule(delay, task)
+        else if (delay < Infinity) cancelTimer = clock.schedule(delay, task)
       }
       const end = (ended: NonNullable<Call<A>['ended']>): void => {
         call.ended = ended

@@ -5,11 +5,10 @@ import { ConfigError } from '../../src/core/refusal.ts'
 import { decodeSettings } from '../../src/destination/settings.ts'
 import type { Settings } from '../../src/destination/settings.ts'
 import { webhookDestination } from '../../src/destination/createDestination.ts'
-import { certificate, pem } from '../sink/deliverOnce.ts'
+import { testCertificates } from '../../src/testing/certificate.ts'
 
 const url = 'https://a.example/hook'
-const selfSigned = pem('selfSigned.cert')
-const own = certificate('client')
+const { client: own, selfSigned } = testCertificates()
 
 const pathsOf = (input: unknown): ReadonlyArray<string> => {
   const decoded = decodeSettings(input)
@@ -89,7 +88,12 @@ describe('decodeSettings', () => {
 
   it('shows no header value, key or URL query, and works with them (H12, DE11)', () => {
     const headers = { 'X-Api-Key': 'hunter2' }
-    const given = { url: `${url}?token=hunter2`, headers, secret: 'hunter2', tls: { ca: selfSigned, ...own } }
+    const given = {
+      url: `${url}?token=hunter2`,
+      headers,
+      secret: 'hunter2',
+      tls: { ca: selfSigned.cert, ...own },
+    }
     const decoded = decodeSettings({ sharedSecret: 'hunter2', webhooks: [given] })
     if (decoded._tag === 'Left') throw new Error('wrong settings')
     const shown = inspect(decoded, { depth: 9, showHidden: true }) + JSON.stringify(decoded)

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { Call, TrackCall } from '../../src/event/model.ts'
 import { exponential } from '../../src/policy/retryPolicy.ts'
 import { sign } from '../../src/signing/secret.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
+import { testCertificates } from '../../src/testing/certificate.ts'
 import { adds, destinationsUnderTest, status, to, track } from './destinationsUnderTest.ts'
 
 const calls: ReadonlyArray<Call> = [
@@ -189,10 +189,7 @@ describe('webhookDestination', () => {
   })
 
   it('a self-signed certificate is final, gets no request, and is logged as an error', async () => {
-    const read = (name: string): Buffer => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url))
-    const own = await receive([], {
-      tls: { cert: read('selfSigned.cert.pem'), key: read('selfSigned.key.pem') },
-    })
+    const own = await receive([], { tls: testCertificates().selfSigned })
     const opened = open(to(own))
     await opened.destination.send(track(1))
     await opened.destination.send(track(2))

@@ -3,7 +3,9 @@ import { decodeOptions, type Option } from '../../src/core/options.ts'
 import type { Fault } from '../../src/core/refusal.ts'
 import { headersOption, urlOption } from '../../src/http/httpOptions.ts'
 import { tlsOption } from '../../src/http/tls.ts'
-import { pem } from '../sink/deliverOnce.ts'
+import { testCertificates } from '../../src/testing/certificate.ts'
+
+const certificates = testCertificates()
 
 const faultsIn = (option: Option<unknown>, value: unknown): ReadonlyArray<Fault> => {
   const decoded = decodeOptions(option, value)
@@ -138,16 +140,22 @@ describe('static headers (DE11)', () => {
 
 const tlsPaths = (tls: unknown): ReadonlyArray<string> => tlsFaults(tls).map(({ path }) => path)
 
-const broken = pem('ca.cert').replace(/\n[A-Za-z0-9+/]{10}/, '\n**********')
+const broken = certificates.ca.replace(/\n[A-Za-z0-9+/]{10}/, '\n**********')
 
 describe('TLS options (DE11)', () => {
   it.each([
     [{}],
     [{ ca: undefined }],
-    [{ ca: pem('ca.cert') }],
-    [{ ca: [pem('ca.cert'), Buffer.from(pem('selfSigned.cert'))] }],
-    [{ cert: pem('client.cert'), key: Buffer.from(pem('client.key')) }],
-    [{ ca: pem('ca.cert') + pem('selfSigned.cert'), cert: pem('client.cert'), key: pem('client.key') }],
+    [{ ca: certificates.ca }],
+    [{ ca: [certificates.ca, Buffer.from(certificates.selfSigned.cert)] }],
+    [{ cert: certificates.client.cert, key: Buffer.from(certificates.client.key) }],
+    [
+      {
+        ca: certificates.ca + certificates.selfSigned.cert,
+        cert: certificates.client.cert,
+        key: certificates.client.key,
+      },
+    ],
   ])('accept PEM texts and bytes', (tls) => expect(tlsFaults(tls)).toEqual([]))
 
   it('cannot turn verification off (webhooks/S32)', () =>
@@ -160,22 +168,22 @@ describe('TLS options (DE11)', () => {
     expect(tlsPaths({ ca: './ca.pem', cert: 'client.pem', key: 7 })).toEqual(['ca', 'cert', 'key']))
 
   it('need cert and key together, and of one pair', () => {
-    expect(tlsPaths({ cert: pem('client.cert') })).toEqual(['key'])
-    expect(tlsPaths({ key: pem('client.key') })).toEqual(['cert'])
-    expect(tlsPaths({ cert: pem('client.cert'), key: pem('leaf.key') })).toEqual(['key'])
+    expect(tlsPaths({ cert: certificates.client.cert })).toEqual(['key'])
+    expect(tlsPaths({ key: certificates.client.key })).toEqual(['cert'])
+    expect(tlsPaths({ cert: certificates.client.cert, key: certificates.valid.key })).toEqual(['key'])
   })
 
   it('refuse what cannot be read', () => {
     expect(tlsPaths({ ca: broken })).toEqual(['ca'])
-    expect(tlsPaths({ cert: broken, key: pem('client.key') })).toEqual(['cert'])
-    expect(tlsPaths({ ca: pem('ca.cert'), cert: pem('client.cert'), key: broken })).toEqual(['key'])
+    expect(tlsPaths({ cert: broken, key: certificates.client.key })).toEqual(['cert'])
+    expect(tlsPaths({ ca: certificates.ca, cert: certificates.client.cert, key: broken })).toEqual(['key'])
     expect(tlsPaths('ca')).toEqual([''])
   })
 
   it('never have a key in their faults', () => {
-    const key = pem('leaf.key')
+    const key = certificates.valid.key
     const text = JSON.stringify(
-      tlsFaults({ cert: pem('client.cert'), key, [key]: key }).map(({ message }) => message),
+      tlsFaults({ cert: certificates.client.cert, key, [key]: key }).map(({ message }) => message),
     )
     expect(text).not.toContain(key.split('\n')[1])
   })

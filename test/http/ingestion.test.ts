@@ -10,13 +10,15 @@ import { ingestion, ingestionFaults, type IngestionOptions } from '../../src/htt
 import { judging } from '../../src/http/ingestionAnswer.ts'
 import { withBisection } from '../../src/sink/bisect.ts'
 import { onlyAttempt } from '../../src/sink/sink.ts'
+import { testCertificates } from '../../src/testing/certificate.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { certificate, deliverOnce, payloadOf, pem } from '../sink/deliverOnce.ts'
+import { deliverOnce, payloadOf } from '../sink/deliverOnce.ts'
 import { answered, batch, closedAfterEach, member, type Reply, until } from '../support/http.ts'
 
 const { receive, serve, use } = closedAfterEach()
 
+const certificates = testCertificates()
 const KEY = 'hunter2'
 
 const sinkTo = (
@@ -380,12 +382,12 @@ describe('a 200 with ok:false (clients/25)', () => {
 
 describe('TLS to an endpoint', () => {
   it('is verified: without the authority it is final, with it the batch is delivered', async () => {
-    const receiver = await loopbackReceiver([], { tls: certificate('leaf') })
+    const receiver = await loopbackReceiver([], { tls: certificates.valid })
     use(receiver, receiver.close)
     const refused = await deliverOnce(sinkTo(receiver.url), batch('a', 'b'))
     expect(refused).toMatchObject({ verdicts: [{ left: { _tag: 'Refused', reason: 'certificate' } }] })
     expect(receiver.received).toEqual([])
-    const seen = await deliverOnce(sinkTo(receiver.url, { tls: { ca: pem('ca.cert') } }, 'key'), batch('a'))
+    const seen = await deliverOnce(sinkTo(receiver.url, { tls: { ca: certificates.ca } }, 'key'), batch('a'))
     expect(seen).toMatchObject({ verdicts: [{ right: { status: 200 } }], end: 'complete' })
     expect(receiver.received[0]?.headers['authorization']).toBe('Basic a2V5Og==')
   })

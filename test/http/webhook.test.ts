@@ -11,11 +11,14 @@ import type { WebhookOptions } from '../../src/http/webhook.ts'
 import { secretFrom } from '../../src/signing/secret.ts'
 import type { SharedWork } from '../../src/sink/sink.ts'
 import { onlyAttempt } from '../../src/sink/sink.ts'
-import { loopbackReceiver, type TestCertificate } from '../../src/testing/loopbackReceiver.ts'
-import { certificate, deliverOnce, payloadOf, pem, type Seen } from '../sink/deliverOnce.ts'
+import { type TestCertificate, testCertificates } from '../../src/testing/certificate.ts'
+import type { TlsFault } from '../../src/testing/faults.ts'
+import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
+import { deliverOnce, payloadOf, type Seen } from '../sink/deliverOnce.ts'
 import { closedAfterEach, listen } from '../support/http.ts'
 
 const { receive, use } = closedAfterEach()
+const certificates = testCertificates()
 
 const sinkTo = (target: string | WebhookOptions): ReturnType<typeof webhook> => {
   const sink = webhook(target)
@@ -330,7 +333,7 @@ describe('a receiver that fails', () => {
 
   it('because one side speaks TLS may be retried', async () => {
     const plain = await receive()
-    const secure = await loopbackReceiver([], { tls: certificate('leaf') })
+    const secure = await loopbackReceiver([], { tls: certificates.valid })
     use(secure, secure.close)
     for (const url of [plain.url.replace('http:', 'https:'), secure.url.replace('https:', 'http:')])
       expect(await deliverOnce(sinkTo(url), event)).toMatchObject({ verdicts: network, end: 'complete' })
@@ -339,7 +342,7 @@ describe('a receiver that fails', () => {
 })
 
 describe('TLS', () => {
-  const ca = pem('ca.cert')
+  const { ca } = certificates
   const secure = async (tls: TestCertificate, options: Partial<WebhookOptions> = {}, times = 1) => {
     const receiver = await loopbackReceiver([], { tls })
     use(receiver, receiver.close)
@@ -352,10 +355,10 @@ describe('TLS', () => {
     const detail: unknown = expect.stringContaining(words)
     return { verdicts: [{ left: { _tag: 'Refused', reason: 'certificate', detail } }], end: 'complete' }
   }
-  const wrong: ReadonlyArray<[string, Partial<WebhookOptions>, string]> = [
+  const wrong: ReadonlyArray<[TlsFault | 'valid', Partial<WebhookOptions>, string]> = [
     ['selfSigned', {}, 'self-signed: give tls.ca'],
     ['selfSigned', { tls: { ca } }, 'self-signed'],
-    ['leaf', {}, 'issuer of the certificate is unknown'],
+    ['valid', {}, 'issuer of the certificate is unknown'],
     ['wrongName', { tls: { ca } }, 'for another host name'],
     ['expired', { tls: { ca } }, 'has expired'],
   ]
@@ -363,15 +366,15 @@ describe('TLS', () => {
   it.each(wrong)(
     'with the certificate %s and %o is final, and no request is sent',
     async (name, options, words) => {
-      const { seen, receiver } = await secure(certificate(name), options)
+      const { seen, receiver } = await secure(certificates[name], options)
       expect(seen).toMatchObject(refusal(words))
       expect(receiver.received).toEqual([])
     },
   )
 
   it('with a chain of a private authority is final', async () => {
-    const { cert, key } = certificate('leaf')
-    const { seen } = await secure({ cert: `${String(cert)}${ca}`, key })
+    const { cert, key } = certificates.valid
+    const { seen } = await secure({ cert: `${cert}${ca}`, key })
     expect(seen).toMatchObject(refusal('private authority: give tls.ca'))
   })
 
@@ -380,9 +383,9 @@ describe('TLS', () => {
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
     try {
       for (const [name, options, words] of wrong)
-        expect((await secure(certificate(name), options)).seen).toMatchObject(refusal(words))
+        expect((await secure(certificates[name], options)).seen).toMatchObject(refusal(words))
       // The variable works: Node connects without the option.
-      const receiver = await loopbackReceiver([], { tls: certificate('selfSigned') })
+      const receiver = await loopbackReceiver([], { tls: certificates.selfSigned })
       use(receiver, receiver.close)
       const socket = connect({ host: 'localhost', port: Number(new URL(receiver.url).port) })
       await new Promise((resolve, reject) => socket.on('secureConnect', resolve).on('error', reject))
@@ -395,7 +398,7 @@ describe('TLS', () => {
   })
 
   it('with a private authority delivers, by name and by address, on one connection (webhooks/S32)', async () => {
-    const { seen, receiver } = await secure(certificate('leaf'), { tls: { ca } }, 3)
+    const { seen, receiver } = await secure(certificates.valid, { tls: { ca } }, 3)
     expect(seen).toMatchObject({ verdicts: delivered })
     expect([receiver.received.length, receiver.accepted()]).toEqual([3, 1])
     const byAddress = sinkTo({ url: receiver.url.replace('localhost', '127.0.0.1'), tls: { ca } })
@@ -403,16 +406,17 @@ describe('TLS', () => {
   })
 
   it('shows a client certificate if one is asked for', async () => {
-    const tls = { ...certificate('leaf'), clientCa: ca }
-    const own = { ca, cert: pem('client.cert'), key: pem('client.key') }
-    expect((await secure(tls, { tls: own })).seen).toMatchObject({ verdicts: delivered })
+    const tls = { ...certificates.valid, clientCa: ca }
+    expect((await secure(tls, { tls: { ca, ...certificates.client } })).seen).toMatchObject({
+      verdicts: delivered,
+    })
     const { seen, receiver } = await secure(tls, { tls: { ca } })
     expect(seen.verdicts).toMatchObject([{ _tag: 'Left' }])
     expect(receiver.received).toEqual([])
   })
 
   it('connects again with the session of the last connection', async () => {
-    const receiver = await loopbackReceiver([{ do: 'hangUp' }], { tls: certificate('leaf') })
+    const receiver = await loopbackReceiver([{ do: 'hangUp' }], { tls: certificates.valid })
     use(receiver, receiver.close)
     const sink = sinkTo({ url: receiver.url, tls: { ca } })
     expect((await deliverOnce(sink, event)).verdicts).toMatchObject([{ _tag: 'Left' }])

@@ -1,10 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { loopbackReceiver, type Received } from '../../src/testing/loopbackReceiver.ts'
-import { certificate } from '../sink/deliverOnce.ts'
+import { testCertificates } from '../../src/testing/certificate.ts'
 import { headrace, linesOf, receiverOf, recordsOf, scratch, start, track } from './command.ts'
 
 const eventIn = ({ body }: Received): string => (JSON.parse(body.toString()) as { event: string }).event
@@ -71,9 +70,11 @@ it('does not take one pipe for another of the same name', async () => {
 })
 
 it('trusts the bundled roots or --tls-ca, whatever the environment and the command line of Node say (H15, L8)', async () => {
-  const receiver = await loopbackReceiver([], { tls: certificate('leaf') })
+  const { ca: authority, valid } = testCertificates()
+  const receiver = await loopbackReceiver([], { tls: valid })
   onTestFinished(receiver.close)
-  const ca = fileURLToPath(new URL('../fixtures/tls/ca.cert.pem', import.meta.url))
+  const ca = `${scratch()}/ca.pem`
+  await writeFile(ca, authority)
   const url = receiver.url.replace('127.0.0.1', 'localhost')
   const args = ['send', '--to', url, '--retry-for', '0s']
   const environments = [

@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs'
 import type { EventPayload } from '../../src/event/payload.ts'
 import type { Verdict } from '../../src/core/failure.ts'
 import { type Attempt, onlyAttempt, type Sink } from '../../src/sink/sink.ts'
-import type { TestCertificate } from '../../src/testing/loopbackReceiver.ts'
 
 /** All that one delivery told. */
 export interface Seen {
@@ -51,14 +49,4 @@ export const payloadOf = (
   text,
   byteLength: Buffer.byteLength(text),
   ...more,
-})
-
-/** One of the files in test/fixtures/tls. */
-export const pem = (name: string): string =>
-  readFileSync(new URL(`../fixtures/tls/${name}.pem`, import.meta.url), 'utf8')
-
-/** A certificate of test/fixtures/tls with its key. */
-export const certificate = (name: string): TestCertificate => ({
-  cert: pem(`${name}.cert`),
-  key: pem(`${name}.key`),
 })

@@ -1,0 +1,87 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { webhook } from '../../src/http/webhook.ts'
+import { testCertificates } from '../../src/testing/certificate.ts'
+import type { Fault, FaultScript } from '../../src/testing/faults.ts'
+import { loopbackReceiver, type Receiver } from '../../src/testing/loopbackReceiver.ts'
+import { scriptedSink } from '../../src/testing/scriptedSink.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { deliverOnce, payloadOf } from '../sink/deliverOnce.ts'
+
+const { ca, valid } = testCertificates()
+
+const open = async (script: FaultScript): Promise<Receiver> => {
+  const receiver = await loopbackReceiver(script, { tls: valid })
+  onTestFinished(receiver.close)
+  return receiver
+}
+
+/** What a webhook over HTTPS says of each fault of the script, and of the healthy receiver afterwards. */
+const overHttps = async (script: FaultScript): Promise<readonly [unknown[], Receiver]> => {
+  const receiver = await open(script)
+  const sink = webhook({ url: receiver.url, tls: { ca } })
+  const seen: unknown[] = []
+  for (let n = 0; n <= script.length; n++) seen.push((await deliverOnce(sink, payloadOf('{}'))).verdicts)
+  await sink.close(0)()
+  return [seen, receiver]
+}
+
+const inMemory = async (script: FaultScript, name: string): Promise<unknown[]> => {
+  const sink = scriptedSink<unknown>({ name, clock: virtualClock(), script })
+  const seen: unknown[] = []
+  for (let n = 0; n <= script.length; n++) seen.push((await deliverOnce(sink, 'x')).verdicts)
+  return seen
+}
+
+const certificateFaults: ReadonlyArray<Fault> = [
+  { do: 'tls', kind: 'selfSigned' },
+  { do: 'tls', kind: 'unknownCa' },
+  { do: 'tls', kind: 'wrongName' },
+  { do: 'tls', kind: 'expired' },
+]
+
+test('wrong certificates mean in memory what they mean over HTTPS: refused, without a request', async () => {
+  const [seen, receiver] = await overHttps(certificateFaults)
+  expect(seen).toEqual(await inMemory(certificateFaults, receiver.url))
+  expect(seen.slice(0, 4)).toMatchObject(
+    certificateFaults.map(() => [{ left: { _tag: 'Refused', reason: 'certificate' } }]),
+  )
+  expect([receiver.received.length, receiver.accepted()]).toEqual([1, 5])
+})
+
+test('a wrong certificate may come between answers, and after a refusal', async () => {
+  const script: FaultScript = [
+    { do: 'status', code: 201 },
+    ...certificateFaults.slice(0, 2),
+    { do: 'status', code: 503 },
+    { do: 'refuse', lasting: 0 },
+    { do: 'tls', kind: 'expired' },
+  ]
+  const receiver = await open(script)
+  const sink = webhook({ url: receiver.url, tls: { ca } })
+  const seen: unknown[] = []
+  while (receiver.received.length < 3) {
+    const { verdicts } = await deliverOnce(sink, payloadOf('{}'))
+    seen.push(...verdicts.map((verdict) => JSON.stringify(verdict)))
+  }
+  await sink.close(0)()
+  const words = seen.map((verdict) => /certificate|refused:|\b(200|201|503)\b/.exec(String(verdict))?.[0])
+  expect(words.filter((word) => word !== 'refused:')).toEqual([
+    '201',
+    'certificate',
+    'certificate',
+    '503',
+    'certificate',
+    '200',
+  ])
+})
+
+test('what a receiver cannot play is said at once, with the way out', async () => {
+  await expect(loopbackReceiver([{ do: 'dns' }])).rejects.toThrow(/scriptedNetwork/)
+  await expect(loopbackReceiver([{ do: 'tls', kind: 'expired' }])).rejects.toThrow(/testCertificates/)
+  const receiver = await loopbackReceiver(() => ({ do: 'dns' }))
+  onTestFinished(receiver.close)
+  const answer = await fetch(receiver.url)
+  expect([answer.status, await answer.text()]).toEqual([500, 'a receiver cannot play dns at a request'])
+})
+
+test('certificates are made once in a process', () => expect(testCertificates()).toBe(testCertificates()))
