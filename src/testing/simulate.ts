@@ -38,16 +38,20 @@ export interface Simulation<out A> {
 
 const TRACE_LINES = 30
 
-/** A world, and the trace that it writes. The network and the disk log to it. */
+/** A world, and the trace that it writes; `onLine` is told each line of it. The network and the disk log to it. */
 export const makeWorld = (
   seed: number,
   { network, diskFaults = [], maxTimers = 1_000_000 }: WorldOptions = {},
+  onLine: (line: string) => void = () => undefined,
 ): World & { readonly trace: ReadonlyArray<string> } => {
   const trace: string[] = []
   const random = seededRandom(seed)
   // Ties have numbers of their own, so that a timer more does not change what the program draws.
   const clock = virtualClock({ maxTimers, ties: seededRandom(~seed) })
-  const write = (line: string): void => void trace.push(line)
+  const write = (line: string): void => {
+    trace.push(line)
+    onLine(line)
+  }
   return {
     clock,
     random,

@@ -3,9 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { batchLaws } from '../../src/testing/laws/batchLaws.ts'
 import { brokenBatchers } from '../../src/testing/laws/brokenBatchers.ts'
 import { brokenSigners } from '../../src/testing/laws/brokenSigners.ts'
+import { brokenSinks } from '../../src/testing/laws/brokenSinks.ts'
 import { reportOf } from '../../src/testing/laws/checkLaws.ts'
 import type { Broken, Law } from '../../src/testing/laws/law.ts'
 import { signLaws } from '../../src/testing/laws/signLaws.ts'
+import { sinkLaws } from '../../src/testing/laws/sinkLaws.ts'
 
 const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
 
@@ -38,3 +40,4 @@ const eachIsFound = <Make>(
 
 eachIsFound('batch', batchLaws, brokenBatchers)
 eachIsFound('signing', signLaws, brokenSigners)
+eachIsFound('a sink', (make) => sinkLaws(make, { retryAfter: true }), brokenSinks)

@@ -1,0 +1,213 @@
+import * as fc from 'fast-check'
+import { isObservable, type Subscription } from 'rxjs'
+import { inspect, isDeepStrictEqual } from 'node:util'
+import { kindOf } from '../../core/json.ts'
+import { sink } from '../../sink/fromFunction.ts'
+import { assertSink } from '../../sink/layer.ts'
+import { onlyAttempt, type Attempt, type Sink } from '../../sink/sink.ts'
+import { statusTable, verdictOf } from '../../sink/status.ts'
+import type { Fault, FaultScript } from '../faults.ts'
+import { makeWorld, type World } from '../simulate.ts'
+import type { Run } from './law.ts'
+
+/** Makes the sink under test, anew for each input. It reaches the network with `network.request({ body, signal })`. */
+export type MakeSink<A> = (world: World) => Sink<A>
+
+/** What is delivered by default. */
+export interface SinkItem {
+  readonly id: string
+  readonly value: number
+}
+
+/** A sink that keeps the laws: one request for each item. */
+export const networkSink = <A>(
+  { clock, network }: Pick<World, 'clock' | 'network'>,
+  timeout = 1_000,
+): Sink<A> =>
+  sink(
+    'network',
+    async (item, { signal }) => {
+      const { status, headers } = await network.request({ body: JSON.stringify(item), signal })
+      const answer = { status, retryAfter: headers['retry-after'] }
+      return verdictOf(statusTable, 'network', answer, clock.now(), clock.now())
+    },
+    { clock, timeout },
+  )
+
+/** Items to deliver, such as `{ id: 'i3', value: 3 }`. */
+const sinkItem: fc.Arbitrary<SinkItem> = fc.nat(9).map((value) => ({ id: `i${String(value)}`, value }))
+
+/** The items that laws deliver. Without an arbitrary of the caller, A is SinkItem: that form of `sinkLaws` leaves it no other type. */
+export const itemsOf = <A>({ item }: { readonly item?: fc.Arbitrary<A> }): fc.Arbitrary<A> =>
+  item ?? (sinkItem as fc.Arbitrary<A>)
+
+/** A delivery. Times are milliseconds. @inline */
+export interface SinkStep<out A> {
+  /** From the start of the one before it. */
+  readonly gap: number
+  readonly item: A
+  /** From its start to its cancel; null for none. */
+  readonly cancelAfter: number | null
+}
+
+/** A world with deliveries, as data. */
+export interface SinkInput<out A> {
+  readonly seed: number
+  readonly script: FaultScript
+  readonly steps: ReadonlyArray<SinkStep<A>>
+}
+
+const status = (code: number): fc.Arbitrary<Fault> =>
+  fc.oneof(fc.constant(0), fc.nat(50)).map((after): Fault => ({ do: 'status', code, after }))
+
+const waits = fc.oneof(
+  { weight: 3, arbitrary: fc.nat(300).map(String) },
+  { weight: 1, arbitrary: fc.nat(300_000).map((ms) => new Date(Date.UTC(2026, 0, 1) + ms).toUTCString()) },
+)
+
+const heldBack = fc
+  .tuple(fc.constantFrom(429, 503), waits)
+  .map(([code, wait]): Fault => ({ do: 'status', code, headers: { 'Retry-After': wait } }))
+
+const noAnswer = fc.constantFrom<Fault>(
+  { do: 'reset' },
+  { do: 'reset', after: 20 },
+  { do: 'hangUp' },
+  { do: 'dns' },
+  { do: 'tls', kind: 'selfSigned' },
+  { do: 'truncate', code: 200, at: 10 },
+)
+
+const script: fc.Arbitrary<FaultScript> = fc.array(
+  fc.oneof(
+    fc.constantFrom(200, 200, 201, 204).chain(status),
+    fc.constantFrom(500, 502, 503, 429).chain(status),
+    fc.constantFrom(400, 401, 404, 410, 422).chain(status),
+    heldBack,
+    noAnswer,
+    fc.constantFrom<Fault>({ do: 'silence' }, { do: 'headersOnly', code: 200 }),
+  ),
+  { minLength: 1, maxLength: 8, size: 'max' },
+)
+
+/** Worlds with one to six deliveries. `answers`: whether the network has a script. */
+export const sinkInputs = <A>(
+  item: fc.Arbitrary<A>,
+  answers: boolean,
+  cancels: boolean,
+): fc.Arbitrary<SinkInput<A>> =>
+  fc.record({
+    seed: fc.nat(),
+    script: answers ? script : fc.constant([]),
+    steps: fc.array(
+      fc.record({
+        gap: fc.oneof(fc.constant(0), fc.nat(30)),
+        item,
+        cancelAfter: cancels ? fc.option(fc.nat(60)) : fc.constant(null),
+      }),
+      { minLength: 1, maxLength: 6, size: 'max' },
+    ),
+  })
+
+/** One thing that a delivery told. `running` counts the requests at that moment, `sent` those before it. */
+export interface Told {
+  readonly what: 'verdict' | 'complete' | 'error' | 'throw'
+  readonly value: unknown
+  readonly at: number
+  readonly running: number
+  readonly sent: number
+}
+
+/** One subscription. */
+export interface Delivery {
+  readonly told: ReadonlyArray<Told>
+  /** What it told after its cancel. */
+  readonly late: ReadonlyArray<Told>
+  readonly isCancelled: () => boolean
+  readonly isOver: () => boolean
+  readonly cancel: () => void
+  /** What its item looked like at the start, and looks like now. */
+  readonly item: () => { readonly before: string; readonly now: string }
+}
+
+/** A sink in its world, ready to deliver. */
+export interface OpenSink<in A> extends World {
+  readonly sink: Sink<A>
+  /** Starts a delivery. `onTold` is called from within what its observer is told. */
+  readonly deliver: (item: A, onTold?: (told: Told) => void, attempt?: Attempt) => Delivery
+}
+
+const textOf = (value: unknown): string => inspect(value, { depth: 9, breakLength: Infinity })
+
+/** A copy, so that a sink that changes its item does not change the input. What cannot be copied is given itself. */
+const copyOf = <A>(item: A): A => {
+  try {
+    const copy = structuredClone(item)
+    return isDeepStrictEqual(copy, item) ? copy : item
+  } catch {
+    return item
+  }
+}
+
+/** More timers than this in one call are taken for a loop. */
+const MAX_TIMERS = 20_000
+
+/** Makes the sink and its world. Throws a TypeError if it is no sink. */
+export const openSink = <A>(
+  make: MakeSink<A>,
+  input: Pick<SinkInput<A>, 'seed' | 'script'>,
+  run: Pick<Run, 'log'>,
+): OpenSink<A> => {
+  const world = makeWorld(input.seed, { network: input.script, maxTimers: MAX_TIMERS }, run.log)
+  const { clock, network, log } = world
+  const sink = make(world)
+  assertSink('sinkLaws', sink)
+  let started = 0
+
+  const deliver: OpenSink<A>['deliver'] = (given, onTold = () => undefined, attempt = onlyAttempt) => {
+    const item = copyOf(given)
+    const before = textOf(item)
+    const index = started++
+    const told: Told[] = []
+    const late: Told[] = []
+    let isCancelled = false
+    let isOver = false
+    let subscription: Subscription | undefined
+
+    const hear = (what: Told['what'], value?: unknown): void => {
+      const at = clock.monotonic()
+      log(`delivery ${String(index)} ${what} ${value === undefined ? '' : textOf(value)}`)
+      const one = { what, value, at, running: network.running(), sent: network.calls.length }
+      ;(isCancelled ? late : told).push(one)
+      isOver ||= what !== 'verdict'
+      onTold(one)
+    }
+    log(`delivery ${String(index)} of ${before} starts`)
+    try {
+      const delivery = sink.deliver(item, attempt)
+      if (!isObservable(delivery))
+        throw new TypeError(`deliver answered ${kindOf(delivery)}, not an Observable`)
+      subscription = delivery.subscribe({
+        next: (verdict) => hear('verdict', verdict),
+        complete: () => hear('complete'),
+        error: (error: unknown) => hear('error', error),
+      })
+    } catch (error) {
+      hear('throw', error)
+    }
+    return {
+      told,
+      late,
+      isCancelled: () => isCancelled,
+      isOver: () => isOver,
+      cancel: () => {
+        if (isOver) return
+        isCancelled = true
+        log(`delivery ${String(index)} is cancelled`)
+        subscription?.unsubscribe()
+      },
+      item: () => ({ before, now: textOf(item) }),
+    }
+  }
+  return { ...world, sink, deliver }
+}
