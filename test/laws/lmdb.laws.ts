@@ -1,45 +1,42 @@
-/** The laws of any outbox over lmdb. A crash is a copy of the file as it is, which is what a killed process leaves. */
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+/** An outbox over lmdb keeps the laws. A crash is a copy of the file as it is, which is what a killed process leaves. */
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import * as fc from 'fast-check'
-import { it } from 'vitest'
+import { test } from 'vitest'
 import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
-import type { LmdbOutbox } from '../../src/outbox/lmdb/contract.ts'
+import { registerLaws } from '../../src/testing/laws/checkLaws.ts'
+import { outboxLaws } from '../../src/testing/laws/outboxLaws.ts'
+import type { OutboxItem } from '../../src/testing/laws/outboxWorld.ts'
 import { runs } from '../support/runs.ts'
-import { outboxLaws, type Ground, type Item } from './outbox.laws.ts'
 
 const codec = {
   toText: JSON.stringify,
   // The text of an item.
-  fromText: (text: string) => JSON.parse(text) as Item,
-  sizeOf: ({ size }: Item) => size,
+  fromText: (text: string) => JSON.parse(text) as OutboxItem,
+  sizeOf: ({ byteLength }: OutboxItem) => byteLength,
+}
+const base = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
+/** The folders of each place: one more after each crash. */
+const folders = new Map<string, string[]>()
+const folderOf = (place: string): string => folders.get(place)?.at(-1) ?? added(place)
+const added = (place: string): string => {
+  const folder = mkdtempSync(join(base, 'headrace-laws-'))
+  folders.set(place, [...(folders.get(place) ?? []), folder])
+  return folder
 }
 
-export const lmdbGround = (): Ground => {
-  const root = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'headrace-laws-'))
-  const opened: Array<LmdbOutbox<Item>> = []
-  let life = 0
-  const path = (): string => join(root, String(life))
-  return {
-    open: (bounds, clock) => {
-      const outbox = lmdbOutbox<Item>({ path: path(), codec, clock, ...bounds })
-      opened.push(outbox)
-      return outbox
+const laws = outboxLaws(
+  ({ clock, bounds, place }) => lmdbOutbox<OutboxItem>({ path: folderOf(place), codec, clock, ...bounds }),
+  {
+    crash: (place) => {
+      const before = folderOf(place)
+      copyFileSync(join(before, 'data.mdb'), join(added(place), 'data.mdb'))
     },
-    crash: () => {
-      const before = path()
-      life++
-      mkdirSync(path())
-      copyFileSync(join(before, 'data.mdb'), join(path(), 'data.mdb'))
+    leave: (place) => {
+      for (const folder of folders.get(place) ?? []) rmSync(folder, { recursive: true })
+      folders.delete(place)
     },
-    leave: async () => {
-      await Promise.all(opened.map((each) => each.close()))
-      rmSync(root, { recursive: true })
-    },
-  }
-}
+  },
+)
 
-it('an outbox on a disk keeps the laws of an outbox', async () => {
-  await fc.assert(outboxLaws(lmdbGround), { numRuns: runs(0.3) })
-})
+registerLaws({ test }, laws, { runs: runs(0.1) })

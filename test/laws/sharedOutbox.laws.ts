@@ -8,7 +8,7 @@ import type { Outbox } from '../../src/outbox/outbox.ts'
 import { exponential } from '../../src/policy/retryPolicy.ts'
 import { makeSink } from '../../src/sink/layer.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { sharedStore } from '../outbox/sharedStore.ts'
+import { sharedStore } from '../../src/testing/laws/sharedStore.ts'
 
 const RELAYS = 3
 const LEASE_TIME = 30_000

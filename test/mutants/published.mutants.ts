@@ -2,10 +2,12 @@
 import { describe, expect, it } from 'vitest'
 import { batchLaws } from '../../src/testing/laws/batchLaws.ts'
 import { brokenBatchers } from '../../src/testing/laws/brokenBatchers.ts'
+import { brokenOutboxes } from '../../src/testing/laws/brokenOutboxes.ts'
 import { brokenSigners } from '../../src/testing/laws/brokenSigners.ts'
 import { brokenSinks } from '../../src/testing/laws/brokenSinks.ts'
 import { reportOf } from '../../src/testing/laws/checkLaws.ts'
 import type { Broken, Law } from '../../src/testing/laws/law.ts'
+import { outboxLaws } from '../../src/testing/laws/outboxLaws.ts'
 import { signLaws } from '../../src/testing/laws/signLaws.ts'
 import { sinkLaws } from '../../src/testing/laws/sinkLaws.ts'
 
@@ -41,3 +43,4 @@ const eachIsFound = <Make>(
 eachIsFound('batch', batchLaws, brokenBatchers)
 eachIsFound('signing', signLaws, brokenSigners)
 eachIsFound('a sink', (make) => sinkLaws(make, { retryAfter: true }), brokenSinks)
+eachIsFound('outbox', outboxLaws, brokenOutboxes)

@@ -1,14 +1,15 @@
 /** The outbox of docs/outbox.md keeps the laws of any outbox. Uses the built package. */
-import * as fc from 'fast-check'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { afterAll, expect, it } from 'vitest'
 import type { Outbox } from '../../src/outbox/outbox.ts'
-import { outboxLaws, type Bounds, type Item } from '../laws/outbox.laws.ts'
+import { checkLaws } from '../../src/testing/laws/checkLaws.ts'
+import { outboxLaws } from '../../src/testing/laws/outboxLaws.ts'
+import type { OutboxBounds, OutboxItem } from '../../src/testing/laws/outboxWorld.ts'
 import { runs } from '../support/runs.ts'
 
-type FileOutbox = (path: string, options: Bounds & { readonly now: () => number }) => Outbox<Item>
+type FileOutbox = (path: string, options: OutboxBounds & { readonly now: () => number }) => Outbox<OutboxItem>
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const cache = `${root}node_modules/.cache/headrace`
@@ -16,13 +17,12 @@ mkdirSync(cache, { recursive: true })
 const scratch = mkdtempSync(`${cache}/docs-outbox-`)
 afterAll(() => rmSync(scratch, { recursive: true }))
 
-/** Its code block up to its use, over the items of the laws, whose size has another name. */
+/** Its code block up to its use. */
 const source = (): string => {
   const blocks = readFileSync(`${root}docs/outbox.md`, 'utf8').split('```ts\n')
   const fence = blocks.find((each) => each.includes('const fileOutbox')) ?? ''
   const [before = ''] = fence.split('const folder = ')
   return before
-    .replaceAll('byteLength', 'size')
     .replace('const fileOutbox', 'export const fileOutbox')
     .replaceAll(/from 'headrace'/g, `from '${root}dist/index.js'`)
     .replaceAll(/import .* from 'headrace\/.*\n/g, '')
@@ -34,14 +34,9 @@ it('the outbox in a file keeps the laws of any outbox', async () => {
   // test/examples.test.ts checks the types of the block.
   const { fileOutbox } = (await import(`${scratch}/fileOutbox.mjs`)) as { readonly fileOutbox: FileOutbox }
   expect(fileOutbox).toBeTypeOf('function')
-  await fc.assert(
-    outboxLaws(() => {
-      const folder = mkdtempSync(`${scratch}/of-`)
-      return {
-        open: (bounds, { now }) => fileOutbox(`${folder}/outbox.json`, { ...bounds, now }),
-        leave: () => rmSync(folder, { recursive: true }),
-      }
-    }),
-    { numRuns: runs(0.03) },
+  const laws = outboxLaws(
+    ({ bounds, clock, place }) => fileOutbox(`${scratch}/${place}.json`, { ...bounds, now: clock.now }),
+    { leave: (place) => rmSync(`${scratch}/${place}.json`, { force: true }) },
   )
+  await checkLaws(laws, { runs: runs(0.1) })
 })

@@ -15,7 +15,7 @@ import { firstSuccess } from '../../src/sink/combine.ts'
 import type { Sink } from '../../src/sink/sink.ts'
 import { type Reply, scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { sharedStore } from './sharedStore.ts'
+import { sharedStore } from '../../src/testing/laws/sharedStore.ts'
 import { disk, survivingOutbox } from './survivingOutbox.ts'
 
 const yes: Verdict = right({ sink: 's' })
