@@ -17,6 +17,8 @@ const running = {
 
 const SECRET = 'the variable that holds the shared secret'
 
+const tlsCa = optional('--tls-ca <file>', 'PEM of the authorities to trust, not the public ones', as.fileText)
+
 const sending = {
   headers: repeated('--header <header>', "'Name: value' for every request; may be repeated", as.headers),
   headersEnv: repeated(
@@ -24,7 +26,7 @@ const sending = {
     'a header, its value in a variable',
     as.headerVariables,
   ),
-  tlsCa: optional('--tls-ca <file>', 'PEM of the authorities to trust, not the public ones', as.fileText),
+  tlsCa,
   retryFor: withDefault('--retry-for <duration>', 'from the first attempt; 0s: once', '4h', as.duration(0)),
   maxWaiting: withDefault('--max-waiting <n>', 'events; reading waits for them', '10000', as.count(1, 1e6)),
   dead: optional('--dead <file>', 'append what is not delivered, to be sent again', as.text),
@@ -79,6 +81,11 @@ export const flags = {
     ...running,
   },
   check: outputs,
+  'check-receiver': {
+    tlsCa,
+    output: withDefault('--output <form>', 'text or json', 'text', as.choice('text', 'json')),
+    ...signing,
+  },
   listen: {
     secret: optional('--secret-env <name>', `${SECRET}; signatures are then verified`, as.secret),
     respond: withDefault('--respond <code>', 'the status of the answers', '200', as.count(200, 599)),

@@ -82,6 +82,18 @@ port is taken; 3 some events were rejected or expired; 7 some had not ended.`,
 
 Exit codes: 0 the file is valid, likely mistakes are told on stderr; 2 it is not.`,
 
+  'check-receiver': `say whether a receiver of webhooks does what headrace needs
+
+Sends signed events of all kinds, large, odd and repeated ones, and wrong
+signatures, all about the user check-receiver. Each request has the level must,
+should or may. For one that is not answered as expected the output says what was
+sent, expected and seen, and why it matters.
+
+Examples:
+  $ headrace check-receiver http://127.0.0.1:8080/hook --secret-env WEBHOOK_SECRET
+
+Exit codes: 0 every must holds; 1 one does not, or no answer came; 2 wrong usage.`,
+
   dead: `list, show, redrive or purge the dead letters of an outbox on the disk
 
 Dead letters are events that receivers refused for good or that were not

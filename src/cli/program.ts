@@ -22,6 +22,7 @@ type Argument = readonly [form: string, help: string, preset?: string]
 const FILE: Argument = ['[FILE]', 'NDJSON, one event a line; - is stdin', '-']
 const BODY: Argument = ['[FILE]', '- is stdin', '-']
 const CONFIG: Argument = ['<FILE>', 'sources and destinations, as JSON']
+const URL_OF_RECEIVER: Argument = ['<URL>', 'of a receiver for tests: it is sent events, a delete among them']
 const ID: Argument = ['<ID>', 'as ls prints it']
 const SOME: Argument = ['[ID]', 'one of them, as ls prints it; or the flags say which']
 const portOr = (preset: string): Argument => ['[PORT]', '0 for any free port', preset]
@@ -82,6 +83,12 @@ const program = (
   add(headrace, 'batch', FILE, async () => (await import('./send.ts')).batchCommand)
   add(headrace, 'collect', portOr('7410'), async () => (await import('./collect.ts')).collectCommand)
   add(headrace, 'check', CONFIG, async () => (await import('./config.ts')).checkCommand)
+  add(
+    headrace,
+    'check-receiver',
+    URL_OF_RECEIVER,
+    async () => (await import('./checkReceiver.ts')).checkReceiverCommand,
+  )
   const dead = describe(headrace.command('dead'))
   add(dead, 'ls', [], async () => (await import('./dead.ts')).listCommand)
   add(dead, 'show', ID, async () => (await import('./dead.ts')).showCommand)

@@ -4,7 +4,14 @@
  *
  * @module
  */
+export { brokenReceivers, type BrokenReceiver } from './brokenReceivers.ts'
 export { testCertificates, type TestCertificate, type TestCertificates } from './certificate.ts'
+export {
+  checkReceiver,
+  type CheckReceiverOptions,
+  type ReceiverReport,
+  type VectorResult,
+} from './checkReceiver.ts'
 export { scriptedDisk, type DiskFault, type ScriptedDisk, type ScriptedDiskOptions } from './disk.ts'
 export { healthy, type Fault, type FaultScript, type TlsFault } from './faults.ts'
 export { loopbackReceiver, type Received, type Receiver, type ReceiverOptions } from './loopbackReceiver.ts'
@@ -16,6 +23,7 @@ export {
   type ScriptedNetwork,
   type ScriptedNetworkOptions,
 } from './network.ts'
+export { receiverVectors, VECTOR_SECRET, type ReceiverVector, type VectorRequest } from './receiverVectors.ts'
 export {
   scriptedSink,
   type Call,

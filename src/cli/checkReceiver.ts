@@ -1,0 +1,40 @@
+/** `check-receiver`: says whether a receiver answers as headrace needs it. */
+import { checkOptions } from '../core/options.ts'
+import { expectedOf, playVectors, receiverCheck } from '../testing/checkReceiver.ts'
+import type { OptionsOf } from './flags.ts'
+import { toJson } from './report.ts'
+import { FAULT, FINE } from './terminal.ts'
+import type { Style, Terminal } from './terminal.ts'
+
+const COLOURS: ReadonlyArray<readonly [RegExp, Style]> = [
+  [/^passed/gm, 'green'],
+  [/^failed/gm, 'red'],
+  [/^differs/gm, 'yellow'],
+]
+
+/** `headrace check-receiver` */
+export const checkReceiverCommand = async (
+  { secret, tlsCa, output }: OptionsOf<'check-receiver'>,
+  { out }: Terminal,
+  url: string,
+): Promise<number> => {
+  const tls = tlsCa === undefined ? {} : { tls: { ca: tlsCa } }
+  const report = await playVectors(checkOptions('options', receiverCheck, { url, secret, ...tls }))
+  if (output === 'text')
+    out.line(
+      COLOURS.reduce(
+        (text, [word, colour]) => text.replaceAll(word, (is) => out.paint(colour, is)),
+        report.text,
+      ),
+    )
+  else {
+    for (const { vector, passed, status, ms, seen } of report.results) {
+      const { id, level, statement, why } = vector
+      const expected = expectedOf(vector)
+      out.line(toJson({ t: 'vector', id, level, passed, statement, expected, seen, status, ms, why }))
+    }
+    const failed = report.results.filter(({ passed }) => !passed).map(({ vector }) => vector.id)
+    out.line(toJson({ t: 'summary', url: report.url, kept: report.kept, failed }))
+  }
+  return report.kept ? FINE : FAULT
+}

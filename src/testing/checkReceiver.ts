@@ -1,0 +1,233 @@
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { request as requestPlain } from 'node:http'
+import { request as requestSecure } from 'node:https'
+import type { RequestOptions } from 'node:https'
+import { systemClock } from '../core/clock.ts'
+import { decodeOptions, option, optional, strict, wholeNumber, withDefault } from '../core/options.ts'
+import type { Option } from '../core/options.ts'
+import { faultText } from '../core/refusal.ts'
+import { headersOption, secretOption, urlOption } from '../http/httpOptions.ts'
+import { failureOf } from '../http/networkError.ts'
+import { secureContextOf, tlsOption } from '../http/tls.ts'
+import type { TlsOptions } from '../http/tls.ts'
+import type { Secret } from '../signing/secret.ts'
+import { receiverVectors } from './receiverVectors.ts'
+import type { ReceiverVector } from './receiverVectors.ts'
+
+/** How a receiver is checked. */
+export interface CheckReceiverOptions {
+  /** The secret that the receiver verifies with. */
+  readonly secret: Secret | string
+  /** Milliseconds for each answer. Default 5,000. */
+  readonly timeout?: number
+  /** Headers of every request, such as those that a gateway asks for. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Authorities to trust, and our own certificate. */
+  readonly tls?: TlsOptions
+}
+
+/** What came back for one vector. */
+export interface VectorResult {
+  readonly vector: ReceiverVector
+  readonly passed: boolean
+  /** Of the answer that was not as expected, else of the slowest. Undefined: there was no answer. */
+  readonly status: number | undefined
+  /** Milliseconds from the start of that request to its status or its end. */
+  readonly ms: number
+  /** The same in words, such as `500 after 3 ms` or `connection refused: nothing listens there`. */
+  readonly seen: string
+}
+
+/** The answers of a receiver to all vectors. */
+export interface ReceiverReport {
+  /** What was checked, without a query. */
+  readonly url: string
+  /** Every `must` holds. */
+  readonly kept: boolean
+  /** In the order of the vectors. */
+  readonly results: ReadonlyArray<VectorResult>
+  /** For people: what was sent, expected and seen, and why it matters, for each vector that failed; and a last line that counts. */
+  readonly text: string
+}
+
+/** Checks the options and the URL, which stands among them. */
+export const receiverCheck = strict({
+  url: option<string>('a URL', (url) => decodeOptions(urlOption(), url instanceof URL ? url.href : url)),
+  secret: secretOption,
+  timeout: withDefault(wholeNumber('ms', 1), 5_000),
+  headers: optional(headersOption()),
+  tls: optional(tlsOption),
+})
+type Check = typeof receiverCheck extends Option<infer A> ? A : never
+
+/** Milliseconds and bytes for the rest of an answer. */
+const MAX_REST_MS = 500
+const MAX_REST_BYTES = 16_384
+const PAUSE_MS = 50
+/** After so many vectors without an answer the others are not sent. */
+const MAX_SILENT = 3
+
+type Seen = Pick<VectorResult, 'status' | 'ms' | 'seen'>
+
+interface Target {
+  readonly url: URL
+  readonly tls: RequestOptions
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Posts once, on a connection of its own, which is closed at the end. */
+const post = ({ url, tls, headers }: Target, { request, expect }: ReceiverVector): Promise<Seen> =>
+  new Promise((resolve) => {
+    const { method, body = '', bodyBase64, pieces = 1 } = request
+    const bytes = bodyBase64 === undefined ? Buffer.from(body) : Buffer.from(bodyBase64, 'base64')
+    const startedAt = systemClock.monotonic()
+    let seen: Seen | undefined
+
+    const see = (status: number | undefined, what: string): void => {
+      const ms = Math.round(systemClock.monotonic() - startedAt)
+      seen ??= { status, ms, seen: status === undefined ? what : `${what} after ${String(ms)} ms` }
+    }
+    const send = url.protocol === 'https:' ? requestSecure : requestPlain
+    const allHeaders = { ...headers, ...request.headers, 'Content-Length': bytes.length }
+    const outgoing = send(url, { ...tls, method, headers: allHeaders, agent: false })
+    let cancel = systemClock.schedule(expect.withinMs, () => {
+      see(undefined, `no answer within ${String(expect.withinMs)} ms`)
+      outgoing.destroy()
+    })
+    let cancelPart = (): void => undefined
+
+    const write = (from: number): void => {
+      const to = from + Math.ceil(bytes.length / pieces)
+      if (to >= bytes.length) {
+        outgoing.end(bytes.subarray(from))
+        return
+      }
+      outgoing.write(bytes.subarray(from, to))
+      cancelPart = systemClock.schedule(PAUSE_MS, () => write(to))
+    }
+
+    outgoing.on('response', (answer) => {
+      const { statusCode } = answer
+      see(statusCode, String(statusCode))
+      cancel()
+      cancel = systemClock.schedule(MAX_REST_MS, () => outgoing.destroy())
+      let rest = 0
+      answer.on('error', () => undefined)
+      answer.on('data', (chunk: Buffer) => {
+        rest += chunk.length
+        if (rest > MAX_REST_BYTES) outgoing.destroy()
+      })
+    })
+    outgoing.on('error', (error) => {
+      const { reason, detail = reason } = failureOf(error, true)
+      see(undefined, detail)
+    })
+    outgoing.on('close', () => {
+      cancel()
+      cancelPart()
+      see(undefined, 'the connection was closed before an answer came')
+      if (seen !== undefined) resolve(seen)
+    })
+    write(0)
+  })
+
+const isAsExpected = ({ expect }: ReceiverVector, { status, ms }: Seen): boolean =>
+  `${String(status)[0] ?? ''}xx` === expect.status && ms <= expect.withinMs
+
+const play = async (target: Target, vector: ReceiverVector): Promise<VectorResult> => {
+  const { times = 1, atOnce = 1 } = vector.request
+  let slowest: Seen = { status: undefined, ms: 0, seen: '' }
+  for (let n = 0; n < times; n++) {
+    const all = await Promise.all(Array.from({ length: atOnce }, () => post(target, vector)))
+    const wrong = all.find((seen) => !isAsExpected(vector, seen))
+    if (wrong !== undefined) return { vector, passed: false, ...wrong }
+    slowest = all.reduce((one, other) => (other.ms > one.ms ? other : one), slowest)
+  }
+  return { vector, passed: true, ...slowest }
+}
+
+/** The answer that a vector expects, in words. */
+export const expectedOf = ({ expect }: ReceiverVector): string =>
+  `${expect.status} within ${String(expect.withinMs)} ms`
+
+const MAX_SHOWN = 200
+const NOT_SENT = `not sent: there was no answer to the ${String(MAX_SILENT)} vectors before`
+
+const showResult = ({ vector, passed, seen }: VectorResult): string => {
+  const { id, level, statement, why, request } = vector
+  const word = passed ? 'passed' : level === 'may' ? 'differs' : 'failed'
+  const head = `${word.padEnd(7)}  ${level.padEnd(6)}  ${id.padEnd(25)}  ${statement}`
+  if (passed) return head
+  if (seen === NOT_SENT) return `${head} ${NOT_SENT}`
+  const body = request.body ?? Buffer.from(request.bodyBase64 ?? '', 'base64').toString()
+  const sent = body.length > MAX_SHOWN ? `${body.slice(0, MAX_SHOWN)}…` : body
+  const lines = [
+    `sent      ${sent}`,
+    `expected  ${expectedOf(vector)}`,
+    `seen      ${seen}`,
+    `why       ${why}`,
+  ]
+  return [head, ...lines].join('\n         ')
+}
+
+const showCounts = (results: ReadonlyArray<VectorResult>): string =>
+  (['must', 'should', 'may'] as const)
+    .map((level) => {
+      const ofLevel = results.filter(({ vector }) => vector.level === level)
+      const passed = ofLevel.filter((result) => result.passed).length
+      return `${level} ${String(passed)} of ${String(ofLevel.length)}`
+    })
+    .join(' · ')
+
+/** Plays all vectors, one after the other. */
+export const playVectors = async ({ url, secret, timeout, headers, tls }: Check): Promise<ReceiverReport> => {
+  const { protocol, origin, pathname } = new URL(url)
+  // Verification is explicit, because the environment may hold NODE_TLS_REJECT_UNAUTHORIZED=0.
+  const secure = () => ({ secureContext: secureContextOf(tls ?? {}), rejectUnauthorized: true })
+  const target = { url: new URL(url), tls: protocol === 'https:' ? secure() : {}, headers: headers ?? {} }
+  const results: VectorResult[] = []
+  let silent = 0
+  for (const vector of receiverVectors(secret, timeout)) {
+    if (silent >= MAX_SILENT) {
+      results.push({ vector, passed: false, status: undefined, ms: 0, seen: NOT_SENT })
+      continue
+    }
+    const result = await play(target, vector)
+    results.push(result)
+    silent = result.status === undefined ? silent + 1 : 0
+  }
+  const text = [...results.map(showResult), showCounts(results)].join('\n')
+  const kept = results.every(({ passed, vector }) => passed || vector.level !== 'must')
+  return { url: origin + pathname, kept, results, text }
+}
+
+/**
+ * Sends all vectors of `receiverVectors` to a receiver, signed with its secret, and reports how it answered: the test of an HTTP receiver in any
+ * language. It is sent events of all kinds about the user `check-receiver`, a delete among them. Takes as long as the receiver, and never rejects
+ * because of it: a receiver that is down, or whose certificate does not verify, fails the vectors.
+ *
+ * @throws TypeError (rejects) if the URL or an option is wrong
+ *
+ * @example
+ * import { createServer } from 'node:http'
+ * import { verifyRequest } from 'headrace/signing'
+ * import { checkReceiver } from 'headrace/testing'
+ * const server = createServer(async (request, response) => {
+ *   const { _tag } = await verifyRequest('correct horse', request)
+ *   response.writeHead(_tag === 'Right' ? 204 : 401).end()
+ * })
+ * await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+ * const { port } = server.address() as { port: number }
+ * const { kept, results } = await checkReceiver(`http://127.0.0.1:${port}/hook`, { secret: 'correct horse' })
+ * console.log(kept, results.filter(({ passed }) => !passed).map(({ vector }) => vector.id)) // => true [ 'signature/upper-case' ]
+ * server.close()
+ */
+export const checkReceiver = async (
+  url: string | URL,
+  options: CheckReceiverOptions,
+): Promise<ReceiverReport> => {
+  const decoded = decodeOptions(receiverCheck, { ...options, url })
+  if (isLeft(decoded))
+    throw new TypeError(`Invalid options of checkReceiver: ${decoded.left.map(faultText).join('; ')}`)
+  return playVectors(decoded.right)
+}
