@@ -1,7 +1,10 @@
 /** `check-receiver`: says whether a receiver answers as headrace needs it. */
-import { checkOptions } from '../core/options.ts'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { decodeOptions } from '../core/options.ts'
+import { faultText } from '../core/refusal.ts'
 import { expectedOf, playVectors, receiverCheck } from '../testing/checkReceiver.ts'
 import type { OptionsOf } from './flags.ts'
+import { UsageError } from './options.ts'
 import { toJson } from './report.ts'
 import { FAULT, FINE } from './terminal.ts'
 import type { Style, Terminal } from './terminal.ts'
@@ -19,7 +22,16 @@ export const checkReceiverCommand = async (
   url: string,
 ): Promise<number> => {
   const tls = tlsCa === undefined ? {} : { tls: { ca: tlsCa } }
-  const report = await playVectors(checkOptions('options', receiverCheck, { url, secret, ...tls }))
+  const decoded = decodeOptions(receiverCheck, { url, secret, ...tls })
+  if (isLeft(decoded)) {
+    const sentences = decoded.left.map((fault) =>
+      faultText(fault)
+        .replace(/^url/, 'URL')
+        .replace(/^tls\.ca/, '--tls-ca'),
+    )
+    throw new UsageError(...sentences)
+  }
+  const report = await playVectors(decoded.right)
   if (output === 'text')
     out.line(
       COLOURS.reduce(

@@ -64,7 +64,7 @@ type Check = typeof receiverCheck extends Option<infer A> ? A : never
 const MAX_REST_MS = 500
 const MAX_REST_BYTES = 16_384
 const PAUSE_MS = 50
-/** After so many vectors without an answer the others are not sent. */
+/** Vectors without an answer, one after the other, until the rest is not sent. */
 const MAX_SILENT = 3
 
 type Seen = Pick<VectorResult, 'status' | 'ms' | 'seen'>

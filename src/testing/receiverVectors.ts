@@ -13,7 +13,7 @@ export interface ReceiverVector {
   /** What the receiver does, in one sentence. */
   readonly statement: string
   readonly request: VectorRequest
-  /** Each answer has a status of this class, and its headers come within so many milliseconds. */
+  /** The class of the status of each answer, and the milliseconds until its headers come. */
   readonly expect: { readonly status: '2xx' | '4xx'; readonly withinMs: number }
   /** What happens with a receiver that does not. */
   readonly why: string

@@ -1,11 +1,13 @@
 /** Receivers that are not ours: they know nothing of headrace but the shape of a request. */
 import { spawn } from 'node:child_process'
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import express from 'express'
 import { onTestFinished } from 'vitest'
+import { listen } from '../support/http.ts'
 
 /** What a receiver found. */
 export interface Found {
@@ -15,14 +17,8 @@ export interface Found {
   readonly types: Readonly<Record<string, number>>
 }
 
-/** A receiver that counts. */
-export interface CountingReceiver {
-  readonly url: string
-  readonly found: () => Promise<Found>
-}
-
 /** Express 5 with its JSON parser before it: it hashes the parsed body written anew, as the source describes. */
-export const expressReceiver = async (secret: string): Promise<CountingReceiver> => {
+export const expressReceiver = async (secret: string): Promise<{ url: string; found: Found }> => {
   const found = { requests: 0, verified: 0, types: {} as Record<string, number> }
   const app = express()
   app.use(express.json({ limit: '1mb' }))
@@ -45,35 +41,36 @@ export const expressReceiver = async (secret: string): Promise<CountingReceiver>
   })
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
-    found: () => Promise.resolve(found),
+    found,
   }
 }
 
-/** Python's http.server: it hashes the raw bytes. */
-export const pythonReceiver = async (secret: string): Promise<CountingReceiver> => {
-  const script = fileURLToPath(new URL('receiver.py', import.meta.url))
-  const child = spawn('python3', [script], { env: { ...process.env, SECRET: secret } })
-  onTestFinished(() => {
-    child.kill('SIGKILL')
+/** The URL of a program in docs/receivers, which verifies with the secret: its command gets a port. */
+export const documentedReceiver = async (
+  secret: string,
+  commandOf: (port: string) => ReadonlyArray<string>,
+): Promise<string> => {
+  const { port: number, close } = await listen(createServer())
+  await close()
+  const port = String(number)
+  const [program = '', ...args] = commandOf(port)
+  // A session of its own: `go run` starts another process.
+  const child = spawn(program, args, {
+    cwd: fileURLToPath(new URL('../../docs/receivers/', import.meta.url)),
+    env: { ...process.env, SECRET: secret, PORT: port },
+    detached: true,
   })
-  let text = ''
-  const said = (pattern: RegExp): Promise<string> =>
-    new Promise((resolve, reject) => {
-      const look = (): void => {
-        const match = pattern.exec(text)?.[1]
-        if (match !== undefined) resolve(match)
-      }
-      child.stdout.on('data', look)
-      child.once('close', () => reject(new Error(`python3 ended, after: ${text}`)))
-      look()
-    })
-  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
-  const port = await said(/^port (\d+)\n/)
-  return {
-    url: `http://127.0.0.1:${port}/hook`,
-    found: async () => {
-      child.stdin.end()
-      return JSON.parse(await said(/^(\{.*\})\n/m)) as Found
-    },
-  }
+  onTestFinished(() => void process.kill(-(child.pid ?? 0), 'SIGKILL'))
+  const url = `http://127.0.0.1:${port}`
+  await new Promise<void>((resolve, reject) => {
+    let said = ''
+    const read = (chunk: Buffer): void => {
+      said += chunk.toString()
+      if (said.includes(url)) resolve()
+    }
+    child.stdout.on('data', read)
+    child.stderr.on('data', read)
+    child.once('close', () => reject(new Error(`${program} ended, after: ${said}`)))
+  })
+  return `${url}/hook`
 }

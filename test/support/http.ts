@@ -1,9 +1,10 @@
 import { subscribe } from 'node:diagnostics_channel'
-import { createServer as createHttp, type IncomingHttpHeaders } from 'node:http'
+import { createServer as createHttp, type IncomingHttpHeaders, type RequestListener } from 'node:http'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { afterEach } from 'vitest'
 import { frameBytes, type BatchPayload, type EventPayload, type Payload } from '../../src/event/payload.ts'
 import { trackingFrame } from '../../src/event/trackingMessage.ts'
+import { verifyRequest } from '../../src/signing/request.ts'
 import type { Fault, FaultScript } from '../../src/testing/faults.ts'
 import { loopbackReceiver, type Received, type Receiver } from '../../src/testing/loopbackReceiver.ts'
 
@@ -59,6 +60,14 @@ export const listen = async (server: Server) => {
     })
   return { port, sockets: sockets as ReadonlySet<Socket>, close }
 }
+
+/** A receiver of webhooks that does all that it must. */
+export const verifying =
+  (secret: string): RequestListener =>
+  (request, response) =>
+    void verifyRequest(secret, request).then(({ _tag }) => {
+      response.writeHead(_tag === 'Right' ? 204 : 401).end()
+    })
 
 /** A server that accepts connections and never answers: TLS does not get through. */
 export const muteServer = () => listen(createServer((socket) => socket.resume()))

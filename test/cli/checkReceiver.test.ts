@@ -1,0 +1,77 @@
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { brokenReceivers } from '../../src/testing/brokenReceivers.ts'
+import { testCertificates } from '../../src/testing/certificate.ts'
+import { listen, verifying } from '../support/http.ts'
+import { headrace, receiverOf, recordsOf, scratch } from './inProcess.ts'
+
+const env = { SECRET: 'correct horse' }
+const { valid, ca } = testCertificates()
+const caFile = (): string => {
+  const path = `${scratch()}/ca.pem`
+  writeFileSync(path, ca)
+  return path
+}
+const check = (url: string, ...flags: ReadonlyArray<string>) =>
+  headrace(['check-receiver', url, '--secret-env', 'SECRET', ...flags], { env })
+
+const opened = async (listener: Parameters<typeof createServer>[1]): Promise<string> => {
+  const { port, close } = await listen(createServer(listener))
+  onTestFinished(close)
+  return `http://127.0.0.1:${port}/hook`
+}
+
+describe('check-receiver', () => {
+  it('0 if every must holds', async () => {
+    const url = await opened(verifying(env.SECRET))
+    const { code, stdout, stderr } = await check(url)
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(/^passed {3}must {4}kind\/page /)
+    expect(stdout).toMatch(/\nmust 20 of 20 · should 7 of 7 · may 0 of 1\n$/)
+  })
+
+  it('1 if one does not, and says why', async () => {
+    const broken = brokenReceivers.find(({ vector }) => vector === 'signature/wrong-key')
+    const url = await opened(broken?.listener(env.SECRET))
+    const { code, stdout } = await check(`${url}?token=hunter2`, '--output', 'json')
+    expect(code).toBe(1)
+    const records = recordsOf(stdout)
+    expect(records.find(({ id }) => id === 'signature/wrong-key')).toEqual({
+      ...{ v: 1, t: 'vector', id: 'signature/wrong-key', level: 'must', passed: false, status: 500 },
+      statement: 'Refuses a signature by another secret.',
+      expected: '4xx within 5000 ms',
+      seen: expect.stringMatching(/^500 after \d+ ms$/),
+      ms: expect.any(Number),
+      why: expect.stringContaining('sent the same request again for four hours'),
+    })
+    expect(records.at(-1)).toMatchObject({ v: 1, t: 'summary', url, kept: false })
+    expect(stdout).not.toContain('hunter2')
+  })
+
+  it('1 with a clear report if nothing listens, or the certificate is not trusted', async () => {
+    const down = await check('http://127.0.0.1:9/')
+    expect(down.code).toBe(1)
+    expect(down.stdout).toContain('seen      connection refused: nothing listens there\n')
+    const { url } = await receiverOf([], { tls: valid })
+    expect((await check(url)).stdout).toContain('the issuer of the certificate is unknown')
+    expect((await check(url, '--tls-ca', caFile())).stdout).toContain('passed   must    kind/page')
+  })
+
+  it.each([
+    [['ftp://a.example'], 'URL must begin with http:// or https://'],
+    [['http://a.example', '--tls-ca', 'package.json'], '--tls-ca must be the contents of a PEM file'],
+    [['http://a.example', '--output', 'lines'], '--output must be text or json'],
+    [[], "missing required argument 'URL'"],
+  ])('2 for wrong usage: %j', async ([url = '', ...flags], message) => {
+    const { code, stdout, stderr } = await headrace(
+      ['check-receiver', ...(url === '' ? [] : [url]), '--secret-env', 'SECRET', ...flags],
+      { env },
+    )
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toContain(`headrace check-receiver: ${message}`)
+    expect((await headrace(['check-receiver', 'http://a.example'], { env })).stderr).toContain(
+      '--secret-env is missing',
+    )
+  })
+})

@@ -1,0 +1,152 @@
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { RequestListener } from 'node:http'
+import { isRight } from 'fp-ts/lib/Either.js'
+import { describe, expect, it, test } from 'vitest'
+import { encodePayload } from '../../src/event/payload.ts'
+import { WebhookBody, toWebhookBody } from '../../src/event/webhookBody.ts'
+import { verifyRaw } from '../../src/signing/verify.ts'
+import { brokenReceivers } from '../../src/testing/brokenReceivers.ts'
+import type { BrokenReceiver } from '../../src/testing/brokenReceivers.ts'
+import { testCertificates } from '../../src/testing/certificate.ts'
+import { checkReceiver } from '../../src/testing/checkReceiver.ts'
+import type { CheckReceiverOptions, ReceiverReport } from '../../src/testing/checkReceiver.ts'
+import type { FaultScript } from '../../src/testing/faults.ts'
+import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
+import { VECTOR_SECRET, receiverVectors } from '../../src/testing/receiverVectors.ts'
+import { closedAfterEach, listen, verifying } from '../support/http.ts'
+
+const { use, receive } = closedAfterEach()
+const secret = 'correct horse 🐎'
+const vectors = receiverVectors(VECTOR_SECRET)
+
+const urlOf = async (listener: RequestListener): Promise<string> => {
+  const { port, close } = await listen(createServer(listener))
+  return use(`http://127.0.0.1:${port}/hook?token=hunter2`, close)
+}
+const failedIn = ({ results }: ReceiverReport): ReadonlyArray<string> =>
+  results.filter(({ passed }) => !passed).map(({ vector }) => vector.id)
+/** What each vector has seen, once each. */
+const seenIn = ({ results }: ReceiverReport): ReadonlyArray<string> => [
+  ...new Set(results.map(({ seen }) => seen.replace(/ after \d+ ms$/, ''))),
+]
+
+describe('the vectors of receivers', () => {
+  test('are those in docs/receivers/vectors.json: after a wanted change run npm run docs:vectors', () => {
+    const file = readFileSync(new URL('../../docs/receivers/vectors.json', import.meta.url), 'utf8')
+    const made = { version: 1, secret: VECTOR_SECRET, vectors }
+    expect(file).toBe(`${JSON.stringify(made, null, 2)}\n`)
+  })
+
+  test('are signed as they say, and their bodies are what headrace sends', () => {
+    expect(new Set(vectors.map(({ id }) => id)).size).toBe(vectors.length)
+    for (const { id, request, expect: expected } of vectors) {
+      const { body = '', bodyBase64, headers } = request
+      const bytes = bodyBase64 === undefined ? body : Buffer.from(bodyBase64, 'base64')
+      const isRight2xx = expected.status === '2xx' && id !== 'signature/upper-case'
+      expect([id, verifyRaw(VECTOR_SECRET, bytes, headers['X-Signature'])._tag]).toEqual([
+        id,
+        isRight2xx ? 'Right' : 'Left',
+      ])
+      if (bodyBase64 !== undefined || id === 'body/unknown-fields') continue
+      const event = WebhookBody.decode(JSON.parse(body))
+      const payload = isRight(event) ? encodePayload(id, 0, toWebhookBody(event.right)) : event
+      expect([id, payload]).toMatchObject([id, { right: { text: body } }])
+    }
+    const large = vectors.find(({ id }) => id === 'body/32-kib')
+    expect(Buffer.byteLength(large?.request.body ?? '')).toBe(32_768)
+  })
+})
+
+describe('checkReceiver', () => {
+  it('finds nothing in a receiver that is right', async () => {
+    const report = await checkReceiver(new URL(await urlOf(verifying(secret))), { secret })
+    expect(report.kept).toBe(true)
+    expect(failedIn(report)).toEqual(['signature/upper-case'])
+    expect(report.url).toMatch(/\d\/hook$/)
+    expect(report.text).toMatch(/^passed {3}must {4}kind\/page .*Accepts an event of kind page\.$/m)
+    expect(report.text).toMatch(/\nmust 20 of 20 · should 7 of 7 · may 0 of 1$/)
+  })
+
+  it('finds the fault of every broken receiver', async () => {
+    const check = async ({ name, vector, listener }: BrokenReceiver) => {
+      const report = await checkReceiver(await urlOf(listener(secret)), { secret, timeout: 2_000 })
+      return { name, found: failedIn(report).includes(vector), kept: report.kept }
+    }
+    const expected = brokenReceivers.map(({ name, vector }) => {
+      const level = vectors.find(({ id }) => id === vector)?.level
+      return { name, found: true, kept: level !== 'must' }
+    })
+    expect(await Promise.all(brokenReceivers.map(check))).toEqual(expected)
+  })
+
+  it('says what was sent, expected and seen, and why it matters', async () => {
+    const { text } = await checkReceiver(await urlOf((_, response) => response.writeHead(500).end()), {
+      secret,
+    })
+    expect(text).toContain('\n         sent      {"version":1,"type":"track","userId":"check-receiver",')
+    expect(text).toContain('\n         expected  4xx within 5000 ms\n         seen      500 after ')
+    expect(text).toContain('\n         why       A receiver that takes it takes events from everyone.')
+    expect(text).not.toContain(secret)
+  })
+
+  it('sends its headers, on connections that it closes, and reads little of the answers', async () => {
+    const bodies: FaultScript = [
+      { do: 'hugeBody', code: 200 },
+      { do: 'slowBody', code: 200, bytesPerSecond: 10 },
+      { do: 'headersOnly', code: 200 },
+      { do: 'truncate', code: 200, at: 5 },
+      { do: 'early' },
+      { do: 'redirect', to: 'self' },
+    ]
+    const receiver = await receive(bodies)
+    const report = await checkReceiver(receiver.url, {
+      secret,
+      timeout: 1_000,
+      headers: { 'X-Team': 'blue' },
+    })
+    const statuses = report.results.slice(0, 6).map(({ status }) => status)
+    expect(statuses).toEqual([200, 200, 200, 200, undefined, 307])
+    expect(receiver.received.every(({ headers }) => headers['x-team'] === 'blue')).toBe(true)
+    expect(receiver.received.length).toBe(receiver.accepted())
+  })
+
+  it('trusts the authorities that it is given, and no others', async () => {
+    const { valid, ca } = testCertificates()
+    const { url, close } = await loopbackReceiver([], { tls: valid })
+    use(url, close)
+    const trusted = await checkReceiver(url, { secret, tls: { ca } })
+    expect(seenIn(trusted)).toEqual(['200'])
+    const [untrusted, ...others] = seenIn(await checkReceiver(url, { secret }))
+    expect(untrusted).toMatch(/^the issuer of the certificate is unknown: .*give tls\.ca/)
+    expect(others).toEqual(['not sent: there was no answer to the 3 vectors before'])
+  })
+
+  it.each<[string, FaultScript[number]]>([
+    ['no answer within 30 ms', { do: 'silence' }],
+    ['the connection was reset before an answer came', { do: 'hangUp' }],
+    ['the answer is not HTTP: is it https, or another port?', { do: 'garbage' }],
+  ])('reports %s', async (what, fault) => {
+    const { url, close } = await loopbackReceiver(() => fault)
+    use(url, close)
+    const report = await checkReceiver(url, { secret, timeout: 30 })
+    expect(report.kept).toBe(false)
+    expect(seenIn(report)[0]).toBe(what)
+    expect(report.results.length).toBe(vectors.length)
+  })
+
+  it.each<[unknown, unknown, string]>([
+    ['ftp://a.example', { secret }, 'url must begin with http:// or https://'],
+    ['http://a.example', undefined, 'secret must be a string'],
+    [
+      'http://a.example',
+      { secret: '', timeout: 0, tls: { ca: 'x' } },
+      'secret must not be empty; timeout must be',
+    ],
+    ['http://a.example', { secret, headers: { Host: 'b' }, more: 1 }, 'headers.Host belongs to the request'],
+  ])('rejects wrong options: %s %o', async (url, options, message) => {
+    const checked = checkReceiver(url as string, options as CheckReceiverOptions)
+    await expect(checked).rejects.toThrow(TypeError)
+    await expect(checked).rejects.toThrow(`Invalid options of checkReceiver: ${message}`)
+  })
+})
