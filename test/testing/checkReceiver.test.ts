@@ -96,7 +96,7 @@ describe('checkReceiver', () => {
       { do: 'slowBody', code: 200, bytesPerSecond: 10 },
       { do: 'headersOnly', code: 200 },
       { do: 'truncate', code: 200, at: 5 },
-      { do: 'early' },
+      { do: 'interim' },
       { do: 'redirect', to: 'self' },
     ]
     const receiver = await receive(bodies)
