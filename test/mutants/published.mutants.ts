@@ -3,11 +3,13 @@ import { describe, expect, it } from 'vitest'
 import { batchLaws } from '../../src/testing/laws/batchLaws.ts'
 import { brokenBatchers } from '../../src/testing/laws/brokenBatchers.ts'
 import { brokenOutboxes } from '../../src/testing/laws/brokenOutboxes.ts'
+import { brokenPolicies } from '../../src/testing/laws/brokenPolicies.ts'
 import { brokenSigners } from '../../src/testing/laws/brokenSigners.ts'
 import { brokenSinks } from '../../src/testing/laws/brokenSinks.ts'
 import { reportOf } from '../../src/testing/laws/checkLaws.ts'
 import type { Broken, Law } from '../../src/testing/laws/law.ts'
 import { outboxLaws } from '../../src/testing/laws/outboxLaws.ts'
+import { policyLaws, type MakePolicy } from '../../src/testing/laws/policyLaws.ts'
 import { signLaws } from '../../src/testing/laws/signLaws.ts'
 import { sinkLaws } from '../../src/testing/laws/sinkLaws.ts'
 
@@ -44,3 +46,4 @@ eachIsFound('batch', batchLaws, brokenBatchers)
 eachIsFound('signing', signLaws, brokenSigners)
 eachIsFound('a sink', (make) => sinkLaws(make, { retryAfter: true }), brokenSinks)
 eachIsFound('outbox', outboxLaws, brokenOutboxes)
+eachIsFound<MakePolicy>('policies', policyLaws, brokenPolicies)
