@@ -3,7 +3,7 @@ import type { Clock } from '../core/clock.ts'
 /** What is wrong with the certificate of a receiver. */
 export type TlsFault = 'selfSigned' | 'unknownCa' | 'wrongName' | 'expired'
 
-/** What a receiver, or the way to it, does with a request, as plain data. Times are milliseconds. */
+/** What a receiver, or the way to it, does with a request, as plain data. Times are milliseconds, codes are statuses. */
 export type Fault =
   /** An answer; 200 at once is a healthy receiver. */
   | {

@@ -5,80 +5,44 @@ import type { Payload } from '../../src/event/payload.ts'
 import { ingestion } from '../../src/http/ingestion.ts'
 import { webhook } from '../../src/http/webhook.ts'
 import type { Sink } from '../../src/sink/sink.ts'
-import { type Fault, healthy } from '../../src/testing/faults.ts'
+import { onlyAttempt } from '../../src/sink/sink.ts'
+import { type Fault, type FaultScript, healthy } from '../../src/testing/faults.ts'
+import { faultScript } from '../../src/testing/laws/faultScript.ts'
 import { loopbackReceiver, type Receiver } from '../../src/testing/loopbackReceiver.ts'
+import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { deliverOnce } from '../sink/deliverOnce.ts'
 import { answered, batch, openSockets, until } from '../support/http.ts'
 import { runs } from '../support/runs.ts'
 
-/** What a delivery shows of a fault, and whether its answer stalls so that only a time limit ends it. */
+/** What a scripted sink in memory shows of a fault, and whether its answer stalls so that only a time limit ends it. */
 interface Expected {
-  readonly tag: 'Right' | 'Refused' | 'Retryable' | undefined
+  readonly verdict: Verdict | undefined
   readonly stalls: 'never' | 'before headers' | 'after headers'
 }
 
-const byStatus = (status: number): 'Right' | 'Refused' | 'Retryable' => {
-  if (status >= 200 && status < 300) return 'Right'
-  return status >= 500 || [408, 425, 429].includes(status) ? 'Retryable' : 'Refused'
+const expected = (fault: Fault, name = 'scripted'): Expected => {
+  const clock = virtualClock()
+  const sink = scriptedSink<unknown>({ name, clock, script: [fault] })
+  let verdict: Verdict | undefined
+  sink.deliver('', onlyAttempt).subscribe((value) => (verdict = value))
+  clock.tick(1_000)
+  if (sink.calls[0]?.ended === 'completed') return { verdict, stalls: 'never' }
+  return { verdict, stalls: verdict === undefined ? 'before headers' : 'after headers' }
 }
 
-/** The table of DE2 by fault, written a second time: it and the source check each other. */
-const expected = (fault: Fault): Expected => {
-  switch (fault.do) {
-    case 'status':
-    case 'truncate':
-    case 'hugeBody':
-    case 'gzipBomb':
-      return { tag: byStatus(fault.code), stalls: 'never' }
-    case 'headersOnly':
-    case 'slowBody':
-      return { tag: byStatus(fault.code), stalls: 'after headers' }
-    case 'silence':
-      return { tag: undefined, stalls: 'before headers' }
-    case 'interim':
-      return fault.code === undefined
-        ? { tag: undefined, stalls: 'before headers' }
-        : { tag: byStatus(fault.code), stalls: 'never' }
-    case 'redirect':
-      return { tag: 'Refused', stalls: 'never' }
-    default:
-      return { tag: 'Retryable', stalls: 'never' }
-  }
-}
-
-const code = fc.constantFrom(200, 201, 299, 400, 404, 408, 410, 413, 425, 429, 499, 500, 503, 599)
-const after = fc.constantFrom(0, 0, 1, 5)
-const fault: fc.Arbitrary<Fault> = fc.oneof(
-  { arbitrary: fc.record({ do: fc.constant('status'), code, after }), weight: 4 },
-  fc.record({
-    do: fc.constant('interim'),
-    codes: fc.array(fc.constantFrom(100, 102, 103), { maxLength: 3 }),
-    code,
-    after,
-  }),
-  fc.record({ do: fc.constant('headersOnly'), code }),
-  fc.record({ do: fc.constant('slowBody'), code, bytesPerSecond: fc.constantFrom(100, 1_000) }),
-  fc.record({ do: fc.constant('truncate'), code, at: fc.integer({ min: 0, max: 999 }) }),
-  fc.record({ do: fc.constant('hugeBody'), code, bytes: fc.constantFrom(16_384, 16_385, 1_000_000_000) }),
-  fc.record({ do: fc.constant('gzipBomb'), code }),
-  fc.record({
-    do: fc.constant('redirect'),
-    to: fc.constantFrom('self', 'other'),
-    code: fc.constantFrom(301, 307),
-  }),
-  fc.record({ do: fc.constant('reset'), after }),
-  {
-    arbitrary: fc.constantFrom<Fault>(
-      ...[{ do: 'silence' } as const, { do: 'interim' } as const, { do: 'hangUp' } as const],
-      ...[{ do: 'garbage' } as const, { do: 'hugeHeader' } as const],
-    ),
-    weight: 4,
-  },
-)
-const script = fc.array(fault, { minLength: 1, maxLength: 3 })
+/** Refusals and certificates are faults of a connection, and no server has a name that does not exist. */
+const script = faultScript({ timeout: 2, maxSteps: 3, without: ['refuse', 'tls', 'dns'] })
 
 const tagOf = (verdict: Verdict): string => (verdict._tag === 'Right' ? 'Right' : verdict.left._tag)
+
+/** A verdict with its earliest next attempt in whole seconds: the receiver's delays pass in real time. */
+const shown = (verdict: Verdict): unknown =>
+  JSON.parse(
+    JSON.stringify(verdict, (key, value: unknown) =>
+      key === 'notBefore' ? Math.floor(Number(value) / 1_000) : value,
+    ),
+  )
 
 let receiver: Receiver
 const scripts = new Map<string, Fault[]>()
@@ -100,7 +64,7 @@ type Deliver = (
 
 /** One sink to a path of its own and one delivery for each fault; the last one meets a healthy receiver. */
 const play = async (
-  faults: ReadonlyArray<Fault>,
+  faults: FaultScript,
   open: (url: string) => Sink<Payload<unknown>>,
   deliver: Deliver,
 ): Promise<ReadonlyArray<unknown>> => {
@@ -112,7 +76,7 @@ const play = async (
     const before = receiver.received.length
     const arrived = (): Promise<void> =>
       until(() => receiver.received.slice(before).some((one) => one.path === path))
-    seen.push(await deliver(sink, expected(each), arrived))
+    seen.push(await deliver(sink, expected(each, sink.name), arrived))
   }
   await sink.close(0)()
   scripts.delete(path)
@@ -120,29 +84,23 @@ const play = async (
 }
 
 describe('whatever the receiver does', () => {
-  it('a webhook has at most one verdict, that of the fault, and leaves no connection', async () => {
-    const deliver: Deliver = async (sink, { tag, stalls }, arrived) => {
+  it('a webhook has at most one verdict, that of a scripted sink in memory, and leaves no connection', async () => {
+    const deliver: Deliver = async (sink, { verdict, stalls }, arrived) => {
       const silent = async (): Promise<void> => {
         await arrived()
         await new Promise((resolve) => setTimeout(resolve, 5))
       }
-      const cut = tag === undefined ? silent() : 'after the verdict'
+      const cut = verdict === undefined ? silent() : 'after the verdict'
       const { verdicts, end } = await deliverOnce(sink, batch('a'), stalls === 'never' ? {} : { cut })
-      return [verdicts.map(tagOf), end]
+      const wanted = verdict === undefined ? [] : [shown(verdict)]
+      expect([verdicts.map(shown), end]).toEqual([wanted, stalls === 'never' ? 'complete' : 'cancelled'])
     }
     // Ten scripts at a time.
     const group = fc.array(script, { minLength: 10, maxLength: 10, size: 'max' })
     await fc.assert(
       fc.asyncProperty(group, async (all) => {
-        const seen = await Promise.all(all.map((faults) => play(faults, webhook, deliver)))
-        expect(seen).toEqual(
-          all.map((faults) =>
-            [...faults, healthy].map((each) => {
-              const { tag, stalls } = expected(each)
-              return [tag === undefined ? [] : [tag], stalls === 'never' ? 'complete' : 'cancelled']
-            }),
-          ),
-        )
+        const clock = virtualClock()
+        await Promise.all(all.map((faults) => play(faults, (url) => webhook({ url, clock }), deliver)))
         await until(() => receiver.connections() === 0)
       }),
       { numRuns: runs(0.1), endOnFailure: true },
@@ -164,7 +122,10 @@ describe('whatever the receiver does', () => {
         }
         const seen = await play(faults, (url) => ingestion(url, 'key', { clock }), deliver)
         expect(seen).toEqual(
-          [...faults, healthy].map((each) => [[expected(each).tag ?? 'Retryable'], 'complete', 0]),
+          [...faults, healthy].map((each) => {
+            const { verdict } = expected(each)
+            return [[verdict === undefined ? 'Retryable' : tagOf(verdict)], 'complete', 0]
+          }),
         )
         await until(() => receiver.connections() === 0)
       }),

@@ -30,6 +30,7 @@ export {
   wireBodyAround,
   type TrackingCall,
 } from './events.ts'
+export { faultScript, type FaultScriptOptions } from './faultScript.ts'
 export { hostileJson, jsonObject, jsonValue } from './jsonValues.ts'
 export { instant, isoTimestamp } from './moments.ts'
 export { policy } from './policies.ts'

@@ -48,6 +48,20 @@ test('wrong certificates mean in memory what they mean over HTTPS: refused, with
   expect([receiver.received.length, receiver.accepted()]).toEqual([1, 5])
 })
 
+test('a refused connection, and a name that does not exist, mean in memory what they mean over HTTP', async () => {
+  const refusing = await loopbackReceiver([{ do: 'refuse', lasting: 60_000 }])
+  onTestFinished(refusing.close)
+  const [[refused], [unknown]] = [
+    await inMemory([{ do: 'refuse' }], refusing.url),
+    await inMemory([{ do: 'dns' }], 'http://receiver.invalid/'),
+  ]
+  expect((await deliverOnce(webhook(refusing.url), payloadOf('{}'))).verdicts).toEqual(refused)
+  // The words depend on whether a name server answers.
+  const { verdicts } = await deliverOnce(webhook('http://receiver.invalid/'), payloadOf('{}'))
+  expect(verdicts).toMatchObject([{ left: { _tag: 'Retryable', reason: 'network' } }])
+  expect(unknown).toMatchObject([{ left: { _tag: 'Retryable', reason: 'network' } }])
+})
+
 test('a wrong certificate may come between answers, and after a refusal', async () => {
   const script: FaultScript = [
     { do: 'status', code: 201 },

@@ -1,0 +1,59 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Fault, FaultScript } from '../../src/testing/faults.ts'
+import { faultScript } from '../../src/testing/laws/faultScript.ts'
+
+const all = [
+  ...['status', 'interim', 'silence', 'reset', 'hangUp', 'refuse', 'dns', 'tls', 'headersOnly', 'slowBody'],
+  ...['truncate', 'hugeBody', 'gzipBomb', 'hugeHeader', 'garbage', 'redirect'],
+]
+
+/** How often each text occurs in 1,000 scripts. */
+const reached = (
+  textsOf: (fault: Fault) => ReadonlyArray<unknown>,
+  options: Parameters<typeof faultScript>[0] = {},
+): Map<unknown, number> => {
+  const counts = new Map<unknown, number>()
+  for (const script of fc.sample(faultScript(options), { numRuns: 1_000, seed: 7 }))
+    for (const text of script.flatMap(textsOf)) counts.set(text, (counts.get(text) ?? 0) + 1)
+  return counts
+}
+
+test('every kind of fault is reached, and none that is left out', () => {
+  const kinds = reached((fault) => [fault.do])
+  expect(new Set(kinds.keys())).toEqual(new Set(all))
+  expect(Math.min(...kinds.values())).toBeGreaterThan(100)
+  const some = reached((fault) => [fault.do], { without: ['tls', 'dns', 'refuse'] })
+  expect(new Set(some.keys())).toEqual(new Set(all.filter((kind) => !/tls|dns|refuse/.test(kind))))
+})
+
+test('every wrong certificate and the delays around the timeout are reached', () => {
+  const certificates = reached((fault) => (fault.do === 'tls' ? [fault.kind] : []))
+  expect(certificates.size).toBe(4)
+  const delays = reached((fault) => ('after' in fault ? [fault.after] : []), { timeout: 250 })
+  for (const delay of [0, 249, 250, 251]) expect(delays.get(delay)).toBeGreaterThan(100)
+  expect(delays.size).toBeGreaterThan(150)
+})
+
+test.each<readonly [string, (script: FaultScript) => boolean, FaultScript]>([
+  ['always', () => false, []],
+  ['with a fault', (script) => script.length === 0, [{ do: 'status', code: 200 }]],
+  [
+    'with a wrong certificate after something',
+    (script) => !script.slice(1).some((fault) => fault.do === 'tls'),
+    [
+      { do: 'status', code: 200 },
+      { do: 'tls', kind: 'selfSigned' },
+    ],
+  ],
+  [
+    'with a delay of 5,000 ms',
+    (script) => !script.some((fault) => fault.do === 'status' && (fault.after ?? 0) >= 5_000),
+    [{ do: 'status', code: 200, after: 5_000 }],
+  ],
+])('shrinks towards the healthy receiver: a law that breaks %s', (_name, law, smallest) => {
+  for (let seed = 1; seed <= 20; seed++)
+    expect(fc.check(fc.property(faultScript(), law), { seed, numRuns: 1_000 }).counterexample).toEqual([
+      smallest,
+    ])
+})
