@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { buffer } from 'node:stream/consumers'
+import { byteBuffer } from '../core/byteBuffer.ts'
 import { systemClock, systemRandom } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
 import { verifyRaw } from '../signing/verify.ts'
@@ -45,6 +45,23 @@ const lineOfBody = (body: Buffer): string => {
   return /^[{[][^\r\n]*$/.test(text) ? text : JSON.stringify(text)
 }
 
+/** A webhook has at most 64,000 bytes. */
+const MAX_BODY = 1_048_576
+
+/** The body; undefined if it is longer than `MAX_BODY`: the rest is dropped. */
+const bodyOf = async (request: IncomingMessage): Promise<Buffer | undefined> => {
+  const body = byteBuffer()
+  // Without an encoding a request gives buffers.
+  const chunks: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false })
+  for await (const chunk of chunks) {
+    body.add(chunk)
+    if (body.size() <= MAX_BODY) continue
+    request.resume()
+    return undefined
+  }
+  return body.bytes()
+}
+
 /** `headrace listen`: receives webhooks on 127.0.0.1, verifies and prints them, and fails on purpose. */
 export const listenCommand = async (
   { secret, respond, fail, delay, once, output, out: path }: OptionsOf<'listen'>,
@@ -65,7 +82,12 @@ export const listenCommand = async (
       response.writeHead(405, { Allow: 'POST' }).end()
       return
     }
-    const body = await buffer(request)
+    const body = await bodyOf(request)
+    if (body === undefined) {
+      err.line(`headrace listen: a body of more than ${String(MAX_BODY)} bytes was answered with 413`)
+      response.writeHead(413, { Connection: 'close' }).end()
+      return
+    }
     // A query may hold a credential.
     const [path = '/'] = (request.url ?? '/').split('?')
     const { key, verdict, colour, why } = judge(secret, body, request.headers['x-signature'])

@@ -43,10 +43,12 @@ const requestsOf = ({
   headers,
   headersEnv,
   tlsCa,
-}: Pick<OptionsOf<'send'>, 'headers' | 'headersEnv' | 'tlsCa'>) => ({
-  headers: { ...headers, ...headersEnv },
-  ...(tlsCa !== undefined && { tls: { ca: tlsCa } }),
-})
+}: Pick<OptionsOf<'send'>, 'headers' | 'headersEnv' | 'tlsCa'>) => {
+  const names = new Set(Object.keys(headers).map((name) => name.toLowerCase()))
+  if (Object.keys(headersEnv).some((name) => names.has(name.toLowerCase())))
+    throw new UsageError('--header-env has a name that --header gives too: give each header once')
+  return { headers: { ...headers, ...headersEnv }, ...(tlsCa !== undefined && { tls: { ca: tlsCa } }) }
+}
 
 /** `headrace send`: sends NDJSON events to one to five URLs. */
 export const sendCommand = async (
@@ -83,9 +85,10 @@ export const batchCommand = async (
   file: string,
 ): Promise<number> => {
   const { endpoint, flushAt, flushAfter, timeout, concurrency, egress } = options
+  const requests = requestsOf(options)
   const open: Job['open'] = (onEvent) => {
     const client = createClient(options.writeKey, {
-      ...requestsOf(options),
+      ...requests,
       ...{ endpoint, flushAt, flushAfter, timeout, concurrency, egress, onEvent },
       ...{ maxCount: options.maxWaiting, maxBytes: MAX_BYTES, retry: retryFor(options.retryFor) },
       // Unlike in a host, timers of the command keep the process alive, and the command ends by itself.

@@ -119,8 +119,20 @@ const settingsOption = (egress?: Egress): Option<Settings> =>
     webhooks: webhookList(egress),
   })
 
+/** An error of io-ts holds the input at each step of its path, and the settings have secrets. */
+const withoutValues = ({ context, message }: t.ValidationError): t.ValidationError => {
+  // An object for each value: `faultsOf` looks which steps of the path are at the same value.
+  const stands = new Map(context.map(({ actual }) => [actual, actual === undefined ? undefined : {}]))
+  return {
+    value: undefined,
+    context: context.map(({ key, type, actual }) => ({ key, type, actual: stands.get(actual) })),
+    ...(message === undefined ? {} : { message }),
+  }
+}
+
 /**
- * The settings as an io-ts codec, for the configuration of a host that holds them. It decodes as `decodeSettings` does.
+ * The settings as an io-ts codec, for the configuration of a host that holds them. It decodes as `decodeSettings` does. Its errors hold
+ * no values; those of other parts of a configuration hold the whole of it.
  *
  * @example
  * import { faultsOf } from 'headrace'
@@ -134,7 +146,8 @@ const settingsOption = (egress?: Egress): Option<Settings> =>
 export const Settings: t.Type<Settings, Settings> = new t.Type<Settings, Settings, unknown>(
   'Settings',
   (value): value is Settings => settingsOption().decode(value)._tag === 'Right',
-  (value, context) => settingsOption().validate(value, context),
+  (value, context) =>
+    E.mapLeft((errors: t.Errors) => errors.map(withoutValues))(settingsOption().validate(value, context)),
   t.identity,
 )
 

@@ -50,6 +50,13 @@ describe('listen', () => {
     expect((await early.ended).code).toBe(1)
   })
 
+  it('answers 413 to a body of more than 1 MiB, and goes on', async () => {
+    const { ended, post } = await opened(['--once', '1'])
+    expect(await post('/', 'x'.repeat(1_048_577))).toBe(413)
+    expect(await post('/', body)).toBe(200)
+    expect((await ended).stderr).toMatch(/more than 1048576 bytes was answered with 413\n.*requests 1 /)
+  })
+
   it('speaks NDJSON', async () => {
     const { ended, post, url } = await opened(['--output', 'json', '--once', '1'])
     await post('/a', body, 'x')

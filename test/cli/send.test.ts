@@ -226,6 +226,11 @@ test.each<[what: string, args: ReadonlyArray<string>, sentence: string | RegExp]
     /^--header X-A must be visible ASCII, with no line break/,
   ],
   [
+    'one header twice',
+    [...to, '--header', 'X-A: b', '--header-env', 'x-a=SECRET'],
+    /^--header-env has a name that --header gives too/,
+  ],
+  [
     'an unset secret',
     [...to, '--secret-env', 'NOPE'],
     /^--secret-env names a variable of the environment that is not set: set it with/,

@@ -1,9 +1,12 @@
 import * as fc from 'fast-check'
+import * as t from 'io-ts'
+import { PathReporter } from 'io-ts/lib/PathReporter.js'
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
 import { decodeSettings } from '../../src/destination/settings.ts'
-import type { Settings } from '../../src/destination/settings.ts'
+import { Settings } from '../../src/destination/settings.ts'
+import { faultsOf } from '../../src/event/codecFaults.ts'
 import { webhookDestination } from '../../src/destination/createDestination.ts'
 import { testCertificates } from '../../src/testing/certificate.ts'
 
@@ -102,6 +105,28 @@ describe('decodeSettings', () => {
     expect(shown).toContain('https://a.example/hook')
     expect(decoded.right.webhooks[0]).toMatchObject({ url: given.url, headers, tls: given.tls })
     expect(decodeSettings(decoded.right)._tag).toBe('Right')
+  })
+
+  it('errors of the codec hold no value, also in a configuration of the host (H12)', () => {
+    const hooks = {
+      sharedSecret: 'hunter2\n',
+      enabled: 'hunter2',
+      webhooks: [
+        { url: 'ftp://a.example/?hunter2', secret: 'hunter2', headers: { A: 'hunter2\n' } },
+        'hunter2',
+      ],
+    }
+    const Both = t.intersection([t.type({ port: t.number }), t.type({ hooks: Settings })])
+    for (const [decoded, at] of [
+      [Settings.decode(hooks), ''],
+      [Both.decode({ port: 1, hooks }), 'hooks.'],
+    ] as const) {
+      if (decoded._tag === 'Right') throw new Error('right settings')
+      const paths = ['sharedSecret', 'enabled', 'webhooks[0].url', 'webhooks[0].headers.A', 'webhooks[1]']
+      expect(faultsOf(decoded.left).map(({ path }) => path)).toEqual(paths.map((path) => at + path))
+      const shown = PathReporter.report(decoded).join() + JSON.stringify(decoded)
+      expect(shown + inspect(decoded, { depth: 20, showHidden: true })).not.toContain('hunter2')
+    }
   })
 
   it('hides the secrets', () => {
