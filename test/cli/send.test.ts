@@ -227,7 +227,7 @@ test.each<[what: string, args: ReadonlyArray<string>, sentence: string | RegExp]
   ],
   [
     'one header twice',
-    [...to, '--header', 'X-A: b', '--header-env', 'x-a=SECRET'],
+    [...to, '--header', 'X-A: b', '--header-env', 'x-a=TEAM'],
     /^--header-env has a name that --header gives too/,
   ],
   [
@@ -250,7 +250,7 @@ test.each<[what: string, args: ReadonlyArray<string>, sentence: string | RegExp]
     "too many arguments for 'send'. Expected 1 argument but got 2; see headrace send --help",
   ],
 ])('wrong usage ends with 2 and one sentence: %s', async (_, args, sentence) => {
-  const { code, stdout, stderr } = await headrace(['send', ...args], { input: A })
+  const { code, stdout, stderr } = await headrace(['send', ...args], { input: A, env: { TEAM: 'a' } })
   expect([code, stdout]).toEqual([2, ''])
   const said = linesOf(stderr).map((line) => line.replace('headrace send: ', ''))
   expect(said).toEqual([typeof sentence === 'string' ? sentence : expect.stringMatching(sentence)])

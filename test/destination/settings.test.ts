@@ -1,6 +1,5 @@
 import * as fc from 'fast-check'
 import * as t from 'io-ts'
-import { PathReporter } from 'io-ts/lib/PathReporter.js'
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
@@ -122,9 +121,9 @@ describe('decodeSettings', () => {
       [Both.decode({ port: 1, hooks }), 'hooks.'],
     ] as const) {
       if (decoded._tag === 'Right') throw new Error('right settings')
-      const paths = ['sharedSecret', 'enabled', 'webhooks[0].url', 'webhooks[0].headers.A', 'webhooks[1]']
+      const paths = ['sharedSecret', 'enabled', 'webhooks[0].url', 'webhooks[0]["headers.A"]', 'webhooks[1]']
       expect(faultsOf(decoded.left).map(({ path }) => path)).toEqual(paths.map((path) => at + path))
-      const shown = PathReporter.report(decoded).join() + JSON.stringify(decoded)
+      const shown = JSON.stringify(decoded)
       expect(shown + inspect(decoded, { depth: 20, showHidden: true })).not.toContain('hunter2')
     }
   })
