@@ -143,9 +143,14 @@ export const messageStore = (
     ({ saved }) => (outbox?.durable === true ? changed() : saved()),
   )
 
-  /** An outbox of the host may hand out anything: what is no message ends as rejected. Throws for what is no list. */
-  const messagesIn = (stored: Entries): Entries => {
-    if (!stored.every(isRecord)) throw new TypeError('the outbox handed out something that is no entry')
+  /** An outbox of the host may hand out anything: what is no message ends as rejected. Throws if there is no entry in it. */
+  const messagesIn = (leased: Entries): Entries => {
+    const stored = leased.filter(isRecord)
+    if (stored.length < leased.length) {
+      const error = new TypeError('the outbox handed out something that is no entry')
+      if (stored.length === 0) throw error
+      failed(error)
+    }
     const wrong = stored.filter(({ item }) => !isMessage(item))
     if (outbox === undefined || wrong.length === 0) return stored
     const failure = refused('rejected', { detail: 'it is not a message' })
@@ -176,7 +181,7 @@ export const messageStore = (
       const before = { ...fresh }
       const first = retriesOnly ? givenBack.retries : givenBack.fresh
       const room = Math.max(0, count - first.length)
-      const take = (stored: Entries): void => {
+      const take = (stored: Entries, handedOut = stored.length): void => {
         const all = [...first.splice(0, count), ...stored]
         while (all.length < count) {
           const isDue = retriesOnly && (retriesInMemory.peekKey() ?? Infinity) <= now
@@ -185,7 +190,8 @@ export const messageStore = (
           all.push(entry)
         }
         // Fewer than asked for: nothing else is there. Records that cannot be read were counted, and are never leased.
-        if (!retriesOnly && all.length < count) countFresh(-before.count, -before.bytes)
+        if (!retriesOnly && all.length - stored.length + handedOut < count)
+          countFresh(-before.count, -before.bytes)
         else if (!retriesOnly) countFresh(-count, -bytesOf(all))
         use(all)
       }
@@ -194,9 +200,10 @@ export const messageStore = (
         whenAnswered(
           () => {
             const leased = outbox.lease(now, { count: room, retries: retriesOnly ? room : 0, retriesOnly })
-            return isPromiseLike(leased) ? leased.then(messagesIn) : messagesIn(leased)
+            const read = (all: Entries) => [messagesIn(all), all.length] as const
+            return isPromiseLike(leased) ? leased.then(read) : read(leased)
           },
-          take,
+          (leased) => take(...leased),
           (error) => {
             failed(error)
             use()

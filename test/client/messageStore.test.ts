@@ -41,6 +41,23 @@ describe('a client over an outbox of the host', () => {
     expect(outbox.stats()).toMatchObject({ waiting: 0, dead: 3 })
   })
 
+  it('H7: what is no entry costs its place in a lease alone', async () => {
+    const outbox = memoryOutbox<Message>()
+    let isFirst = true
+    const lease: Outbox<Message>['lease'] = (now, limits) => {
+      if (!isFirst) return outbox.lease(now, limits)
+      isFirst = false
+      const entries = outbox.lease(now, { ...limits, count: limits.count - 1 })
+      return [null, ...(entries as ReadonlyArray<unknown>)] as never
+    }
+    const { client, defects, clock } = open({ outbox: { ...outbox, lease }, size: 3 })
+    for (const id of ['a', 'b', 'c', 'd', 'e']) client.track(event(id))
+    const flushed = client.flush()
+    await clock.advance(10_000)
+    expect(await flushed).toMatchObject({ accepted: 5, delivered: 5, waiting: 0 })
+    expect(defects()).toHaveLength(1)
+  })
+
   it.each([[[null]], [undefined], [7]])(
     'H7: an outbox that leases %j costs a pause, at once and later',
     async (leased) => {
