@@ -4,9 +4,11 @@ import { batchLaws } from '../../src/testing/laws/batchLaws.ts'
 import { brokenBatchers } from '../../src/testing/laws/brokenBatchers.ts'
 import { brokenOutboxes } from '../../src/testing/laws/brokenOutboxes.ts'
 import { brokenPolicies } from '../../src/testing/laws/brokenPolicies.ts'
+import { brokenLayers } from '../../src/testing/laws/brokenLayers.ts'
 import { brokenSigners } from '../../src/testing/laws/brokenSigners.ts'
 import { brokenSinks } from '../../src/testing/laws/brokenSinks.ts'
 import { reportOf } from '../../src/testing/laws/checkLaws.ts'
+import { layerLaws } from '../../src/testing/laws/layerLaws.ts'
 import type { Broken, Law } from '../../src/testing/laws/law.ts'
 import { outboxLaws } from '../../src/testing/laws/outboxLaws.ts'
 import { policyLaws, type MakePolicy } from '../../src/testing/laws/policyLaws.ts'
@@ -47,3 +49,4 @@ eachIsFound('signing', signLaws, brokenSigners)
 eachIsFound('a sink', (make) => sinkLaws(make, { retryAfter: true }), brokenSinks)
 eachIsFound('outbox', outboxLaws, brokenOutboxes)
 eachIsFound<MakePolicy>('policies', policyLaws, brokenPolicies)
+eachIsFound('a layer', (make) => layerLaws(make).filter(({ id }) => id.startsWith('layer/')), brokenLayers)

@@ -1,42 +1,19 @@
 import { left } from 'fp-ts/lib/Either.js'
-import { Observable, share, type Observer } from 'rxjs'
-import { type Failure, retryable, type Verdict } from '../../src/core/failure.ts'
+import { type Failure, retryable } from '../../src/core/failure.ts'
 import { withBisection } from '../../src/sink/bisect.ts'
 import { withConcurrency } from '../../src/sink/concurrency.ts'
 import { makeLayer, makeSink, subscribeTo } from '../../src/sink/layer.ts'
 import { withRetryAfterGate } from '../../src/sink/retryAfterGate.ts'
-import { type Attempt, onlyAttempt, type Sink } from '../../src/sink/sink.ts'
+import type { Attempt, Sink } from '../../src/sink/sink.ts'
 import { withTimeout } from '../../src/sink/timeout.ts'
 import { bisectLaws, type MakeBisect } from '../laws/bisect.laws.ts'
 import { concurrencyLaws, type Limits, type MakeConcurrency } from '../laws/concurrency.laws.ts'
-import { layerLaws, type MakeLayer, openStack, stackWorld } from '../laws/layers.laws.ts'
 import { gateLaws, type MakeGate } from '../laws/retryAfterGate.laws.ts'
 import { type MakeTimeout, timeoutLaws } from '../laws/timeout.laws.ts'
 import type { Item } from '../laws/deliveries.ts'
 import { itCatches } from '../support/mutants.ts'
-import { sinkLaws } from '../support/sinkLaws.ts'
-
-type Wrap = (sink: Sink<number>) => Sink<number>
 
 const asGiven = (attempt: Attempt): Attempt => attempt
-
-/** A sink of a host that observes with `change`. */
-const observing =
-  (change: (observer: Observer<Verdict>) => Partial<Observer<Verdict>>): Wrap =>
-  (sink) => ({
-    ...foreign(sink),
-    deliver: (item, attempt) =>
-      new Observable((observer) =>
-        sink.deliver(item, attempt).subscribe({
-          next: (verdict) => observer.next(verdict),
-          complete: () => observer.complete(),
-          error: (defect) => observer.error(defect),
-          ...change(observer),
-        }),
-      ),
-  })
-
-const foreign = <A>({ name, deliver, close }: Sink<A>): Sink<A> => ({ name, deliver, close })
 
 /** Does not pass a cancel on. */
 const leaky = <A>(sink: Sink<A>): Sink<A> =>
@@ -44,94 +21,6 @@ const leaky = <A>(sink: Sink<A>): Sink<A> =>
     subscribe(item, attempt, observer)
     return () => undefined
   })
-
-itCatches<Wrap>('sinks', (make) => sinkLaws({ worlds: stackWorld, open: openStack(make) }), {
-  'it starts before it is subscribed': [
-    'S1',
-    (sink) => ({
-      ...foreign(sink),
-      deliver: (item, attempt) => {
-        sink.deliver(item, attempt).subscribe({ error: () => undefined })
-        return sink.deliver(item, attempt)
-      },
-    }),
-  ],
-  'subscriptions share one delivery': [
-    'S2',
-    (sink) => ({
-      ...foreign(sink),
-      deliver: (item, attempt) => {
-        const shared = sink
-          .deliver(item, attempt)
-          .pipe(share({ resetOnComplete: false, resetOnError: false }))
-        return shared
-      },
-    }),
-  ],
-  'it emits two verdicts': [
-    'S3',
-    observing((observer) => ({
-      next: (verdict) => {
-        observer.next(verdict)
-        observer.next(verdict)
-      },
-    })),
-  ],
-  'it completes at its verdict': [
-    'S4',
-    (sink) => ({
-      ...foreign(sink),
-      deliver: (item, attempt) =>
-        new Observable((observer) => {
-          sink.deliver(item, attempt).subscribe({
-            next: (verdict) => {
-              observer.next(verdict)
-              observer.complete()
-            },
-            error: (defect) => observer.error(defect),
-          })
-        }),
-    }),
-  ],
-  'it cannot be cancelled': ['S6', (sink) => foreign(leaky(sink))],
-})
-
-itCatches<MakeLayer>('layers', layerLaws.each, {
-  'the attempt is forgotten': [
-    'L1',
-    () => (sink) =>
-      makeLayer(sink, (subscribe) => (item, _attempt, observer) => subscribe(item, onlyAttempt, observer)),
-  ],
-  'the verdict waits for the end': [
-    'L2',
-    () => (sink) =>
-      makeLayer(sink, (subscribe) => (item, attempt, observer) => {
-        let emit = (): void => undefined
-        return subscribe(item, attempt, {
-          next: (verdict) => (emit = () => observer.next(verdict)),
-          complete: () => {
-            emit()
-            observer.complete()
-          },
-          error: (defect) => {
-            emit()
-            observer.error(defect)
-          },
-        })
-      }),
-  ],
-  'a cancel stays outside': ['L3', () => leaky],
-  'it has a name of its own': ['L4', () => (sink) => makeSink('layer', subscribeTo(sink), sink.close)],
-  'it does not close': ['L5', () => (sink) => ({ ...sink, close: () => () => Promise.resolve() })],
-  'it leaves a timer': [
-    'L6',
-    (clock) => (sink) =>
-      makeLayer(sink, (subscribe) => (item, attempt, observer) => {
-        clock.schedule(60_000, () => undefined)
-        return subscribe(item, attempt, observer)
-      }),
-  ],
-})
 
 const limited =
   (

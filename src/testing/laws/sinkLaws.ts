@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { isVerdict } from '../../core/failure.ts'
+import { isVerdict, type Verdict } from '../../core/failure.ts'
 import { onlyAttempt } from '../../sink/sink.ts'
 import { statusTable, type StatusTable } from '../../sink/status.ts'
 import type { NetworkCall } from '../network.ts'
@@ -114,16 +114,20 @@ const deliveryLaws = <A>(
         const [first] = given.steps
         if (first === undefined) return
         const delivery = open.sink.deliver(first.item, onlyAttempt)
-        const sent: number[] = []
-        let verdicts = 0
+        const verdicts: Verdict[] = []
         for (const round of [1, 2]) {
           const before = open.network.calls.length
-          delivery.subscribe({ next: () => verdicts++, error: () => undefined })
+          delivery.subscribe({ next: (verdict) => verdicts.push(verdict), error: () => undefined })
           await open.clock.advance(timeout)
-          holds(verdicts >= round, `subscription ${String(round)} had no verdict`)
-          sent.push(open.network.calls.length - before)
+          const verdict = verdicts[round - 1]
+          holds(verdict !== undefined, `subscription ${String(round)} had no verdict`)
+          const isNew = verdict?._tag === 'Right' && verdict.right.duplicate !== true
+          const hasSent = open.network.calls.length > before
+          holds(
+            !answers || !isNew || hasSent,
+            `subscription ${String(round)} was delivered without a request`,
+          )
         }
-        holds(sent[0] === 0 || sent[1] !== 0, 'the second subscription sent no request')
       },
     }),
 
