@@ -9,11 +9,7 @@ import { toJson } from './report.ts'
 import { FAULT, FINE } from './terminal.ts'
 import type { Style, Terminal } from './terminal.ts'
 
-const COLOURS: ReadonlyArray<readonly [RegExp, Style]> = [
-  [/^passed/gm, 'green'],
-  [/^failed/gm, 'red'],
-  [/^differs/gm, 'yellow'],
-]
+const COLOURS: Readonly<Record<string, Style>> = { passed: 'green', failed: 'red', differs: 'yellow' }
 
 /** `headrace check-receiver` */
 export const checkReceiverCommand = async (
@@ -32,13 +28,8 @@ export const checkReceiverCommand = async (
     throw new UsageError(...sentences)
   }
   const report = await playVectors(decoded.right)
-  if (output === 'text')
-    out.line(
-      COLOURS.reduce(
-        (text, [word, colour]) => text.replaceAll(word, (is) => out.paint(colour, is)),
-        report.text,
-      ),
-    )
+  const coloured = (word: string): string => out.paint(COLOURS[word] ?? 'red', word)
+  if (output === 'text') out.line(report.text.replaceAll(/^(passed|failed|differs)/gm, coloured))
   else {
     for (const { vector, passed, status, ms, seen } of report.results) {
       const { id, level, statement, why } = vector

@@ -49,6 +49,15 @@ describe('check-receiver', () => {
     expect(stdout).not.toContain('hunter2')
   })
 
+  it('prints neither the secret nor what could steer a terminal', async () => {
+    const url = await opened((_, response) => response.writeHead(404).end())
+    const { code, stdout } = await check(url)
+    expect(code).toBe(1)
+    expect(stdout).toContain('sent      {"version":1,"type":"track","userId":"check-receiver"')
+    expect(stdout).toContain('Zoë')
+    expect(stdout).not.toMatch(/correct horse|[\u2028\u200d]/)
+  })
+
   it('1 with a clear report if nothing listens, or the certificate is not trusted', async () => {
     const down = await check('http://127.0.0.1:9/')
     expect(down.code).toBe(1)
