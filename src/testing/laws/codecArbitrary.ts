@@ -161,18 +161,23 @@ export const arbitraryFor = <A>(
   }
 
   /** Only what the codec itself calls one of its values. */
-  const narrowed = (values: fc.Arbitrary<unknown>, each: t.Mixed, path: ReadonlyArray<Step>) => {
+  const narrowed = (
+    values: fc.Arbitrary<unknown>,
+    each: t.Mixed,
+    path: ReadonlyArray<Step>,
+    fits: (value: unknown) => boolean = (value) => each.is(value),
+  ) => {
     const tooFew = (hits: number, samples: number): Error =>
       fault(each, path, `has a rule that ${String(hits)} of ${String(samples)} samples satisfy`)
     probes.push(() => {
       let hits = 0
       for (let seed = 0; seed < SAMPLES / 20 && hits < MIN_HITS; seed++)
-        hits += fc.sample(values, { numRuns: 20, seed }).filter((value) => each.is(value)).length
+        hits += fc.sample(values, { numRuns: 20, seed }).filter(fits).length
       if (hits < MIN_HITS) throw tooFew(hits, SAMPLES)
     })
     let misses = 0
     return values.filter((value) => {
-      misses = each.is(value) ? 0 : misses + 1
+      misses = fits(value) ? 0 : misses + 1
       // A recursive codec meets its own rule while it is probed.
       if (misses > MAX_MISSES) throw tooFew(0, MAX_MISSES)
       return misses === 0
@@ -240,9 +245,9 @@ export const arbitraryFor = <A>(
         const meant = all.map((values): unknown => {
           // A key of two members has the value of either.
           const candidates: ReadonlyArray<unknown> = [values.reduce(merged), values.reduceRight(merged)]
-          return candidates.find((value) => each.is(value))
+          return candidates.find((value) => each.is(value)) ?? (each.is(null) ? null : ABSENT)
         })
-        return narrowed(meant, each, path)
+        return narrowed(meant, each, path, (value) => value !== ABSENT)
       }
       case 'ReadonlyType':
         return derive(each.type, path)

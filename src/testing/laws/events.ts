@@ -105,7 +105,8 @@ export interface TrackingCall {
 
 const isEmpty = (value: unknown): boolean => isRecord(value) && Object.keys(value).length === 0
 
-const without = (object: Fields, ...keys: ReadonlyArray<string>): Fields =>
+/** The object without some keys. */
+export const without = (object: Fields, ...keys: ReadonlyArray<string>): Fields =>
   Object.fromEntries(Object.entries(object).filter(([name]) => !keys.includes(name)))
 
 const emptyData = (call: Fields): ReadonlyArray<string> =>

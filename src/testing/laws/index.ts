@@ -32,6 +32,8 @@ export {
   type TrackingCall,
 } from './events.ts'
 export { faultScript, type FaultScriptOptions } from './faultScript.ts'
+export { invalidBody, invalidCall, invalidCallOf, invalidFor } from './invalidInput.ts'
+export type { InvalidInput, InvalidReason } from './invalidInput.ts'
 export { hostileJson, jsonObject, jsonValue } from './jsonValues.ts'
 export { instant, isoTimestamp } from './moments.ts'
 export { policy } from './policies.ts'

@@ -70,8 +70,8 @@ const deepObject = (max: number): fc.Arbitrary<JsonObject> =>
 
 /** An object of JSON data: mostly small, sometimes empty, sometimes as deep as a part of an event may be. */
 export const jsonObject: fc.Arbitrary<JsonObject> = fc.oneof(
-  { weight: 8, arbitrary: tree.object },
-  { weight: 1, arbitrary: fc.constant({}) },
+  { weight: 16, arbitrary: tree.object },
+  { weight: 3, arbitrary: fc.constant({}) },
   { weight: 1, arbitrary: deepObject(MAX_LEVELS) },
 )
 

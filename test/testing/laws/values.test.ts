@@ -1,0 +1,172 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { Event } from '../../../src/event/event.ts'
+import { isJson } from '../../../src/event/json.ts'
+import { WebhookBody } from '../../../src/event/webhookBody.ts'
+import * as events from '../../../src/testing/laws/events.ts'
+import { hostileJson, jsonObject } from '../../../src/testing/laws/jsonValues.ts'
+import { isoTimestamp } from '../../../src/testing/laws/moments.ts'
+import { policy } from '../../../src/testing/laws/policies.ts'
+import * as texts from '../../../src/testing/laws/texts.ts'
+
+const samplesOf = <A>(values: fc.Arbitrary<A>): ReadonlyArray<A> =>
+  fc.sample(values, { numRuns: 1_000, seed: 11 })
+
+/** How many of 1,000 samples reach each limit; none may be 0. */
+const reaches = <A>(
+  values: fc.Arbitrary<A>,
+  limits: Readonly<Record<string, (value: A) => boolean>>,
+): void => {
+  const samples = samplesOf(values)
+  for (const [limit, isReached] of Object.entries(limits))
+    expect([limit, samples.some(isReached)]).toEqual([limit, true])
+}
+
+const byText = (a: string, b: string): number => (a < b ? -1 : 1)
+const written = (value: unknown): string => JSON.stringify(value)
+const depthOf = (value: unknown): number => {
+  let depth = 0
+  for (let each = value; typeof each === 'object' && each !== null; depth++) each = Object.values(each)[0]
+  return depth
+}
+
+describe('texts', () => {
+  it.each(Object.keys(texts.alphabets) as ReadonlyArray<texts.Alphabet>)(
+    'sizes in %s are exact to the byte',
+    (alphabet) => {
+      reaches(
+        texts.sizedAround(32_000, { alphabet }),
+        Object.fromEntries([-1, 0, 1].map((over) => [over, ({ bytes }) => bytes === 32_000 + over])),
+      )
+      for (const size of samplesOf(texts.sizedAround(500, { alphabet }))) {
+        expect(Buffer.byteLength(written(texts.textOfSize(size)))).toBe(size.bytes + 2)
+        expect(Buffer.byteLength(written(texts.paddedTo(size, { a: 1 })))).toBe(size.bytes)
+      }
+    },
+  )
+
+  it('a failure at a size shrinks at once, to the size and the simplest alphabet', () => {
+    const fails = fc.property(texts.sizedAround(500_000), (size) => texts.textOfSize(size).length < 100)
+    const { counterexample, numShrinks } = fc.check(fails, { seed: 3 })
+    expect(counterexample?.[0].alphabet).toBe('ascii')
+    expect(numShrinks).toBeLessThan(30)
+    expect(() => texts.paddedTo({ bytes: 5, alphabet: 'ascii' }, { a: 1 })).toThrow('more than 5 bytes')
+  })
+
+  it('any text has lone surrogates, controls, wide characters and nothing at all', () =>
+    reaches(texts.utf16Text, {
+      lone: (text) => /\p{Surrogate}/u.test(text),
+      control: (text) => /[\u0000-\u001f]/.test(text),
+      wide: (text) => /\p{Extended_Pictographic}/u.test(text),
+      empty: (text) => text === '',
+    }))
+
+  it('counts are around n', () => {
+    const at = Object.fromEntries(
+      [0, 5, 19, 20, 21, 39, 40, 41].map((n) => [n, (count: number) => count === n]),
+    )
+    reaches(texts.countsAround(20), at)
+    expect(samplesOf(texts.countsAround(0)).every((count) => count >= 0)).toBe(true)
+  })
+
+  it('lists of commands get long, and are data', () => {
+    const steps = texts.commands(
+      { put: fc.record({ n: fc.nat() }, { noNullPrototype: true }), close: fc.constant({}) },
+      { max: 40 },
+    )
+    reaches(steps, {
+      none: ({ length }) => length === 0,
+      long: ({ length }) => length > 30,
+      both: (list) =>
+        list.some((each) => each.do === 'close') && list.some((each) => each.do === 'put' && each.n > 9),
+    })
+    for (const list of samplesOf(steps)) expect(JSON.parse(written(list))).toEqual(list)
+  })
+})
+
+it('timestamps have the years 0000 and 9999, leap days, and the ends of a second', () =>
+  reaches(isoTimestamp, {
+    first: (text) => text === '0000-01-01T00:00:00.000Z',
+    last: (text) => text === '9999-12-31T23:59:59.999Z',
+    'leap day': (text) => text.slice(5, 10) === '02-29',
+    'before 1970': (text) => text < '1970',
+    'whole second': (text) => text.endsWith('.000Z') && text > '2000-03' && text < '2024',
+    'last of a second': (text) => text.endsWith('.999Z') && text > '2000-03' && text < '2024',
+  }))
+
+describe('JSON', () => {
+  it('hostile values reach what trips careless code', () => {
+    reaches(hostileJson, {
+      '-0': (value) =>
+        Object.is(value, -0) || (Array.isArray(value) && value.some((each) => Object.is(each, -0))),
+      '1e21': (value) => written(value).includes('1e+21'),
+      '1e-7': (value) => written(value).includes('1e-7'),
+      '2^53 + 2': (value) => written(value).includes('9007199254740994'),
+      proto: (value) => written(value).includes('"__proto__":'),
+      index: (value) => /"(0|10|4294967294)":/.test(written(value)),
+      case: (value) =>
+        Object.keys(value ?? {}).some((key, _, keys) =>
+          keys.some((other) => other !== key && other.toLowerCase() === key.toLowerCase()),
+        ),
+      deep: (value) => depthOf(value) === 1_000,
+    })
+    for (const value of samplesOf(hostileJson))
+      expect(written(JSON.parse(written(value)))).toBe(written(value))
+  })
+
+  it('plain values stay as they are, and get as deep as a part of an event may be', () => {
+    reaches(jsonObject, {
+      empty: (value) => written(value) === '{}',
+      deepest: (value) => depthOf(value) === 255,
+    })
+    expect(samplesOf(jsonObject).every(isJson)).toBe(true)
+  })
+})
+
+describe('events', () => {
+  it.each(Object.entries(events.eventOf))(
+    '%s is canonical, with and without what is optional',
+    (kind, values) => {
+      expect(samplesOf<Event>(values).every((event) => event.type === kind && Event.is(event))).toBe(true)
+      if (kind === 'delete') return
+      reaches<Event>(values, {
+        integrations: (event) => 'integrations' in event,
+        none: (event) => !('integrations' in event),
+        'longest id': ({ messageId }) => messageId.length === 256,
+      })
+    },
+  )
+
+  it('bodies are bodies, also around a size', () => {
+    expect(samplesOf(events.wireBody).every((body) => WebhookBody.decode(body)._tag === 'Right')).toBe(true)
+    const sizes = samplesOf(events.wireBodyAround(32_000)).map((body) => Buffer.byteLength(written(body)))
+    expect([31_999, 32_000, 32_001].every((size) => sizes.includes(size))).toBe(true)
+    expect(
+      samplesOf(events.wireBodyAround(1_000)).every((body) => WebhookBody.decode(body)._tag === 'Right'),
+    ).toBe(true)
+  })
+
+  it('calls leave out what may be absent', () =>
+    reaches(events.trackingCall, {
+      ...Object.fromEntries(
+        ['timestamp', 'messageId', 'context'].map((key) => [key, ({ call }) => !(key in call)]),
+      ),
+      date: ({ call }) => call['timestamp'] instanceof Date,
+      'empty id': ({ call }) => call['messageId'] === '',
+      unknown: ({ call }) => 'writeKey' in call,
+      'traits of a page': ({ call }) => call['type'] === 'page' && 'traits' in call,
+    }))
+
+  it('calls are of the kinds that were asked for', () => {
+    const typesOf = (calls: fc.Arbitrary<events.TrackingCall>) =>
+      [...new Set(samplesOf(calls).map(({ call }) => String(call['type'])))].sort(byText)
+    expect(typesOf(events.trackingCallOf('alias', 'delete'))).toEqual(['alias', 'delete'])
+    expect(typesOf(events.trackingCallOf('page'))).toEqual(['page'])
+    expect(typesOf(events.trackingCall)).toHaveLength(7)
+  })
+})
+
+it('policies print and replay, and have all parts', () => {
+  for (const each of samplesOf(policy)) expect(JSON.parse(written(each))).toEqual(each)
+  expect(new Set(samplesOf(policy).map(written)).size).toBeGreaterThan(300)
+})
