@@ -1,10 +1,12 @@
 /** Each published mutant breaks the law that is named beside it, within 100 runs, whatever the seed; and each law is broken by one. */
 import { describe, expect, it } from 'vitest'
+import { isRecord } from '../../src/core/json.ts'
 import { batchLaws } from '../../src/testing/laws/batchLaws.ts'
 import { brokenBatchers } from '../../src/testing/laws/brokenBatchers.ts'
 import { brokenOutboxes } from '../../src/testing/laws/brokenOutboxes.ts'
 import { brokenPolicies } from '../../src/testing/laws/brokenPolicies.ts'
 import { brokenLayers } from '../../src/testing/laws/brokenLayers.ts'
+import { brokenPipelines } from '../../src/testing/laws/brokenPipelines.ts'
 import { brokenSigners } from '../../src/testing/laws/brokenSigners.ts'
 import { brokenSinks } from '../../src/testing/laws/brokenSinks.ts'
 import { reportOf } from '../../src/testing/laws/checkLaws.ts'
@@ -12,6 +14,7 @@ import { layerLaws } from '../../src/testing/laws/layerLaws.ts'
 import type { Broken, Law } from '../../src/testing/laws/law.ts'
 import { outboxLaws } from '../../src/testing/laws/outboxLaws.ts'
 import { policyLaws, type MakePolicy } from '../../src/testing/laws/policyLaws.ts'
+import { pipelineLaws } from '../../src/testing/laws/pipelineLaws.ts'
 import { signLaws } from '../../src/testing/laws/signLaws.ts'
 import { sinkLaws } from '../../src/testing/laws/sinkLaws.ts'
 
@@ -50,3 +53,5 @@ eachIsFound('a sink', (make) => sinkLaws(make, { retryAfter: true }), brokenSink
 eachIsFound('outbox', outboxLaws, brokenOutboxes)
 eachIsFound<MakePolicy>('policies', policyLaws, brokenPolicies)
 eachIsFound('a layer', (make) => layerLaws(make).filter(({ id }) => id.startsWith('layer/')), brokenLayers)
+const userOf = (item: unknown) => (isRecord(item) ? String(item['userId']) : undefined)
+eachIsFound('pipeline', (make) => pipelineLaws(make, { keyOf: userOf }), brokenPipelines)

@@ -78,7 +78,8 @@ const noAnswer = fc.constantFrom<Fault>(
   { do: 'truncate', code: 200, at: 10 },
 )
 
-const script: fc.Arbitrary<FaultScript> = fc.array(
+/** What a network does with one to eight requests. */
+export const anyScript: fc.Arbitrary<FaultScript> = fc.array(
   fc.oneof(
     fc.constantFrom(200, 200, 201, 204).chain(status),
     fc.constantFrom(500, 502, 503, 429).chain(status),
@@ -98,7 +99,7 @@ export const sinkInputs = <A>(
 ): fc.Arbitrary<SinkInput<A>> =>
   fc.record({
     seed: fc.nat(),
-    script: answers ? script : fc.constant([]),
+    script: answers ? anyScript : fc.constant([]),
     steps: fc.array(
       fc.record({
         gap: fc.oneof(fc.constant(0), fc.nat(30)),

@@ -1,0 +1,137 @@
+import { left } from 'fp-ts/lib/Either.js'
+import { NEVER, Observable, concat, filter, finalize, ignoreElements, map, mergeMap, of } from 'rxjs'
+import { onErrorResumeNextWith, switchMap, toArray } from 'rxjs'
+import { retryable } from '../../core/failure.ts'
+import { delivered, isOutcome } from '../../core/outcome.ts'
+import { Event } from '../../event/event.ts'
+import type { Payload } from '../../event/payload.ts'
+import { toWebhookBody } from '../../event/webhookBody.ts'
+import { deliver } from '../../operators/deliver.ts'
+import { encode } from '../../operators/encode.ts'
+import { validate } from '../../operators/validate.ts'
+import { onlyAttempt, type Sink } from '../../sink/sink.ts'
+import type { Broken } from './law.ts'
+import type { Pipeline } from './pipelineLaws.ts'
+
+type Events = Pipeline<Payload<Event>>
+type Ends = ReturnType<Events>
+
+/** A pipeline that keeps the laws. */
+export const eventPipeline: Events = (source$, sink, { clock, random }) =>
+  source$.pipe(validate(Event), encode(toWebhookBody), deliver(sink, { clock, random }))
+
+const ending =
+  (change: (ends$: Ends) => Ends): Events =>
+  (source$, sink, world) =>
+    change(eventPipeline(source$, sink, world))
+
+const sending =
+  (change: (sink: Sink<Payload<Event>>) => Sink<Payload<Event>>['deliver']): Events =>
+  (source$, sink, world) =>
+    eventPipeline(source$, { ...sink, deliver: change(sink) }, world)
+
+let draws = 0
+
+/**
+ * Pipelines with one fault each, to see a law find it. They take what `validate(Event)` takes.
+ *
+ * @example
+ * import { brokenPipelines, pipelineLaws, reportOf } from 'headrace/testing/laws'
+ *
+ * const { make, breaks } = brokenPipelines['sends each item twice']
+ * const law = pipelineLaws(make).find(({ id }) => id === breaks)
+ * if (law !== undefined) console.log((await reportOf(law, { seed: 1 })).result) // => broken
+ */
+export const brokenPipelines = {
+  'loses what the sink refuses': {
+    breaks: 'pipeline/ends-once',
+    make: ending((ends$) => ends$.pipe(filter(({ _tag }) => _tag !== 'Rejected'))),
+  },
+  'swallows refusals': {
+    breaks: 'pipeline/ends-once',
+    make: ending((ends$) => ends$.pipe(filter((end) => isOutcome(end)))),
+  },
+  'refuses without a reason': {
+    breaks: 'pipeline/gives-reasons',
+    make: ending((ends$) =>
+      ends$.pipe(map((end) => (end._tag === 'Invalid' ? { ...end, faults: [] } : end))),
+    ),
+  },
+  'calls a rejected item delivered': {
+    breaks: 'pipeline/tells-the-truth',
+    make: ending((ends$) =>
+      ends$.pipe(
+        map((end) => (end._tag === 'Rejected' ? delivered(end.item, end.attempts, { sink: 'laws' }) : end)),
+      ),
+    ),
+  },
+  'sends each item twice': {
+    breaks: 'pipeline/sends-again-in-doubt-only',
+    make: sending(
+      (sink) => (item, attempt) =>
+        sink.deliver(item, attempt).pipe(
+          toArray(),
+          switchMap(() => sink.deliver(item, attempt)),
+        ),
+    ),
+  },
+  'tries again what was refused for good': {
+    breaks: 'pipeline/sends-again-in-doubt-only',
+    make: sending(
+      (sink) => (item, attempt) =>
+        sink
+          .deliver(item, attempt)
+          .pipe(map((verdict) => (verdict._tag === 'Left' ? left(retryable('status')) : verdict))),
+    ),
+  },
+  'sends an item once more after its end': {
+    breaks: 'pipeline/sends-nothing-after-the-end',
+    make: (source$, sink, world) =>
+      eventPipeline(source$, sink, world).pipe(
+        mergeMap((end) => {
+          if (!isOutcome(end)) return of(end)
+          // Only payloads go into its deliver.
+          const again$ = sink.deliver(end.item as Payload<Event>, onlyAttempt)
+          return concat(of(end), again$.pipe(ignoreElements(), onErrorResumeNextWith()))
+        }),
+      ),
+  },
+  'promises an order that it does not keep': { breaks: 'pipeline/keeps-order', make: eventPipeline },
+  'never completes': {
+    breaks: 'pipeline/completes',
+    make: ending((ends$) => concat(ends$, NEVER)),
+  },
+  'leaves a timer': {
+    breaks: 'pipeline/completes',
+    make: (source$, sink, world) =>
+      eventPipeline(source$, sink, world).pipe(
+        finalize(() => {
+          world.clock.schedule(1e9, () => undefined)
+        }),
+      ),
+  },
+  'goes on after an unsubscribe': {
+    breaks: 'pipeline/unsubscribes',
+    make: ending(
+      (ends$) =>
+        new Observable((subscriber) => {
+          ends$.subscribe({
+            next: (end) => subscriber.next(end),
+            error: (error: unknown) => subscriber.error(error),
+            complete: () => subscriber.complete(),
+          })
+        }),
+    ),
+  },
+  'takes its chance from elsewhere': {
+    breaks: 'pipeline/repeats',
+    make: (source$, sink, world) =>
+      eventPipeline(source$, sink, {
+        ...world,
+        random: () => {
+          draws = (draws + 0.37) % 1
+          return draws
+        },
+      }),
+  },
+} satisfies Readonly<Record<string, Broken<Events>>>
