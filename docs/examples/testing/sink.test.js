@@ -1,0 +1,11 @@
+// Run by vitest.
+import { test } from 'vitest'
+import { registerLaws, sinkLaws } from 'headrace/testing/laws'
+import { planted } from './planted.js'
+import { ourSink } from './sink.js'
+
+const makeSink = planted.sink ?? ourSink
+registerLaws(
+  { test },
+  sinkLaws(({ network, clock }) => makeSink({ request: network.request, clock })),
+)

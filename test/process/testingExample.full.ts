@@ -1,0 +1,64 @@
+/** docs/examples/testing as a stranger runs it: the packed package, installed with vitest, jest and express beside it. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const project = mkdtempSync(join(tmpdir(), 'headrace-example-'))
+
+const npm = (...args: ReadonlyArray<string>): string =>
+  execFileSync('npm', args, { cwd: project, encoding: 'utf8', stdio: 'pipe' })
+
+beforeAll(() => {
+  cpSync(join(root, 'docs/examples/testing'), project, { recursive: true })
+  execFileSync('npm', ['pack', '--ignore-scripts', '--pack-destination', project], {
+    cwd: root,
+    stdio: 'pipe',
+  })
+  const [tarball = ''] = readdirSync(project).filter((file) => file.endsWith('.tgz'))
+  const file = join(project, 'package.json')
+  writeFileSync(file, readFileSync(file, 'utf8').replace('"headrace": "*"', `"headrace": "file:${tarball}"`))
+  npm('install', '--no-audit', '--no-fund', '--loglevel', 'error')
+}, 300_000)
+
+afterAll(() => rmSync(project, { recursive: true, force: true }))
+
+/** Runs a script of the example as a person does, with a planted bug. */
+const run = (script: string, planted = '') => {
+  const {
+    VITEST: _vitest,
+    NODE_OPTIONS: _options,
+    NODE_TEST_CONTEXT: _context,
+    RUNS: _runs,
+    ...env
+  } = process.env
+  const { status, stdout, stderr } = spawnSync('npm', ['run', script], {
+    cwd: project,
+    encoding: 'utf8',
+    env: { ...env, NO_COLOR: '1', PLANTED: planted },
+  })
+  return { status, text: stdout + stderr }
+}
+
+describe('the example of docs/examples/testing', () => {
+  it.each(['test:sink', 'test:outbox', 'test:receiver'])('%s passes', (script) => {
+    const { status, text } = run(script)
+    expect(status, text).toBe(0)
+  })
+
+  it.each([
+    ['two-verdicts', 'test:sink', 'sink/one-verdict'],
+    ['never-completes', 'test:sink', 'sink/settles'],
+    ['drops-on-500', 'test:sink', 'sink/verdict-of-the-answer'],
+    ['loses-what-came-back', 'test:outbox', 'outbox/'],
+    ['verifies-the-parsed-body', 'test:receiver', 'track'],
+  ])('%s is found by %s: %s', (planted, script, law) => {
+    const { status, text } = run(script, planted)
+    expect(status).not.toBe(0)
+    expect(text).toContain(law)
+    expect(text).toMatch(/replay: await checkLaws|signature/)
+  })
+})
