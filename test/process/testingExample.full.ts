@@ -52,13 +52,13 @@ describe('the example of docs/examples/testing', () => {
   it.each([
     ['two-verdicts', 'test:sink', 'sink/one-verdict'],
     ['never-completes', 'test:sink', 'sink/settles'],
-    ['drops-on-500', 'test:sink', 'sink/verdict-of-the-answer'],
-    ['loses-what-came-back', 'test:outbox', 'outbox/'],
-    ['verifies-the-parsed-body', 'test:receiver', 'track'],
+    ['drops-on-500', 'test:sink', 'sink/failed-is-retryable'],
+    ['loses-what-came-back', 'test:outbox', 'outbox/order'],
+    ['verifies-the-parsed-body', 'test:receiver', 'kind/track'],
   ])('%s is found by %s: %s', (planted, script, law) => {
     const { status, text } = run(script, planted)
     expect(status).not.toBe(0)
     expect(text).toContain(law)
-    expect(text).toMatch(/replay: await checkLaws|signature/)
+    expect(text).toMatch(/replay: await checkLaws|why/)
   })
 })

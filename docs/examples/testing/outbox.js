@@ -3,17 +3,17 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import { isDead } from 'headrace'
 
 export const ourOutbox = ({ clock, bounds }) => {
-  const { maxCount, maxBytes, keepDead, sizeOf } = bounds
+  const { maxCount, maxBytes, keepDead } = bounds
   let waiting = [] // { entry, due, isLeased }; a new entry has no due time
   let dead = []
   let ids = 0
 
-  const bytes = () => waiting.reduce((sum, { entry }) => sum + sizeOf(entry.item), 0)
+  const bytes = () => waiting.reduce((sum, { entry }) => sum + entry.item.byteLength, 0)
   const newEntry = (item) => ({ id: String(++ids), item, firstAttemptAt: undefined, progress: undefined })
   const add = (item) => {
     const isFull = (bound, limit) => left({ _tag: 'Full', bound, limit, input: item })
     if (waiting.length >= maxCount) return isFull('count', maxCount)
-    if (bytes() + sizeOf(item) > maxBytes) return isFull('bytes', maxBytes)
+    if (bytes() + item.byteLength > maxBytes) return isFull('bytes', maxBytes)
     const entry = newEntry(item)
     waiting.push({ entry, due: undefined, isLeased: false })
     return right(entry)
