@@ -21,7 +21,7 @@ const places: ReadonlyArray<readonly [RegExp, RegExp]> = [
     /^io-ts$/,
     /^(core\/options|operators\/validate|(event|outbox\/lmdb|destination|client|collector|http|testing\/laws)\/\w+)\.ts$/,
   ],
-  [/^(undici|ipaddr\.js|node:dns(\/promises)?)$/, /^http\//],
+  [/^(undici(\/lib\/dispatcher\/client\.js)?|ipaddr\.js|node:dns(\/promises)?)$/, /^http\//],
   [/^(debug|node:diagnostics_channel)$/, /^log\//],
   [/^(commander|node:(url|os|process|tty|events|stream\/consumers))$/, /^cli\//],
   [/^(lmdb|node:worker_threads)$/, /^outbox\/lmdb\//],

@@ -1,8 +1,9 @@
 import { left } from 'fp-ts/lib/Either.js'
 import type { Task } from 'fp-ts/lib/Task.js'
 import type { Observer } from 'rxjs'
-import { Client } from 'undici'
 import type { Dispatcher } from 'undici'
+// From its own file: Bun puts a module of its own in the place of `undici`, whose client never answers.
+import Client from 'undici/lib/dispatcher/client.js'
 import { byteBuffer } from '../core/byteBuffer.ts'
 import type { ByteBuffer } from '../core/byteBuffer.ts'
 import { steady, systemClock } from '../core/clock.ts'
