@@ -70,7 +70,8 @@ const replyTo = (fault: Fault, sink: string, clock: Clock): Reply => {
 }
 
 /**
- * A sink in memory for tests: it gives the replies of its script, at their times on its clock.
+ * A sink in memory for tests: it gives the replies of its script, at their times on its clock. A script of faults makes it a webhook without a
+ * network: a fault that never answers hangs until the delivery is cancelled, so put `withTimeout` around it.
  *
  * @example
  * import { right } from 'fp-ts/lib/Either.js'
@@ -79,8 +80,11 @@ const replyTo = (fault: Fault, sink: string, clock: Clock): Reply => {
  *
  * const clock = virtualClock()
  * const slow = scriptedSink<string>({ clock, reply: () => ({ verdict: right({ sink: 'scripted' }), after: 30 }) })
- * slow.deliver('hello', onlyAttempt).subscribe(console.log)
+ * slow.deliver('hello', onlyAttempt).subscribe((verdict) => console.log(verdict._tag)) // => Right
  * clock.tick(30)
+ *
+ * const failing = scriptedSink<string>({ clock, script: [{ do: 'status', code: 503, headers: { 'Retry-After': '2' } }, { do: 'reset' }] })
+ * failing.deliver('hello', onlyAttempt).subscribe((verdict) => console.log(verdict._tag)) // => Left
  */
 export const scriptedSink = <A>(options: ScriptedSinkOptions<A>): ScriptedSink<A> => {
   const { name = 'scripted', clock, script = [] } = options

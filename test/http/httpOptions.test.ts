@@ -5,7 +5,7 @@ import { headersOption, urlOption } from '../../src/http/httpOptions.ts'
 import { tlsOption } from '../../src/http/tls.ts'
 import { testCertificates } from '../../src/testing/certificate.ts'
 
-const certificates = testCertificates()
+const { ca, client, selfSigned, valid } = testCertificates()
 
 const faultsIn = (option: Option<unknown>, value: unknown): ReadonlyArray<Fault> => {
   const decoded = decodeOptions(option, value)
@@ -140,20 +140,20 @@ describe('static headers (DE11)', () => {
 
 const tlsPaths = (tls: unknown): ReadonlyArray<string> => tlsFaults(tls).map(({ path }) => path)
 
-const broken = certificates.ca.replace(/\n[A-Za-z0-9+/]{10}/, '\n**********')
+const broken = ca.replace(/\n[A-Za-z0-9+/]{10}/, '\n**********')
 
 describe('TLS options (DE11)', () => {
   it.each([
     [{}],
     [{ ca: undefined }],
-    [{ ca: certificates.ca }],
-    [{ ca: [certificates.ca, Buffer.from(certificates.selfSigned.cert)] }],
-    [{ cert: certificates.client.cert, key: Buffer.from(certificates.client.key) }],
+    [{ ca }],
+    [{ ca: [ca, Buffer.from(selfSigned.cert)] }],
+    [{ cert: client.cert, key: Buffer.from(client.key) }],
     [
       {
-        ca: certificates.ca + certificates.selfSigned.cert,
-        cert: certificates.client.cert,
-        key: certificates.client.key,
+        ca: ca + selfSigned.cert,
+        cert: client.cert,
+        key: client.key,
       },
     ],
   ])('accept PEM texts and bytes', (tls) => expect(tlsFaults(tls)).toEqual([]))
@@ -168,22 +168,22 @@ describe('TLS options (DE11)', () => {
     expect(tlsPaths({ ca: './ca.pem', cert: 'client.pem', key: 7 })).toEqual(['ca', 'cert', 'key']))
 
   it('need cert and key together, and of one pair', () => {
-    expect(tlsPaths({ cert: certificates.client.cert })).toEqual(['key'])
-    expect(tlsPaths({ key: certificates.client.key })).toEqual(['cert'])
-    expect(tlsPaths({ cert: certificates.client.cert, key: certificates.valid.key })).toEqual(['key'])
+    expect(tlsPaths({ cert: client.cert })).toEqual(['key'])
+    expect(tlsPaths({ key: client.key })).toEqual(['cert'])
+    expect(tlsPaths({ cert: client.cert, key: valid.key })).toEqual(['key'])
   })
 
   it('refuse what cannot be read', () => {
     expect(tlsPaths({ ca: broken })).toEqual(['ca'])
-    expect(tlsPaths({ cert: broken, key: certificates.client.key })).toEqual(['cert'])
-    expect(tlsPaths({ ca: certificates.ca, cert: certificates.client.cert, key: broken })).toEqual(['key'])
+    expect(tlsPaths({ cert: broken, key: client.key })).toEqual(['cert'])
+    expect(tlsPaths({ ca, cert: client.cert, key: broken })).toEqual(['key'])
     expect(tlsPaths('ca')).toEqual([''])
   })
 
   it('never have a key in their faults', () => {
-    const key = certificates.valid.key
+    const key = valid.key
     const text = JSON.stringify(
-      tlsFaults({ cert: certificates.client.cert, key, [key]: key }).map(({ message }) => message),
+      tlsFaults({ cert: client.cert, key, [key]: key }).map(({ message }) => message),
     )
     expect(text).not.toContain(key.split('\n')[1])
   })
