@@ -49,12 +49,14 @@ describe('check-receiver', () => {
     expect(stdout).not.toContain('hunter2')
   })
 
-  it('prints neither the secret nor what could steer a terminal', async () => {
+  it('says what was sent, expected and seen, and neither the secret nor what could steer a terminal', async () => {
     const url = await opened((_, response) => response.writeHead(404).end())
     const { code, stdout } = await check(url)
     expect(code).toBe(1)
     expect(stdout).toContain('sent      {"version":1,"type":"track","userId":"check-receiver"')
     expect(stdout).toContain('Zoë')
+    expect(stdout).toContain('\n         expected  2xx within 5000 ms\n         seen      404 after ')
+    expect(stdout).toContain('\n         why       Every track event is lost.')
     expect(stdout).not.toMatch(/correct horse|[\u2028\u200d]/)
   })
 
