@@ -7,6 +7,7 @@ import { brokenOutboxes } from '../../src/testing/laws/brokenOutboxes.ts'
 import { brokenPolicies } from '../../src/testing/laws/brokenPolicies.ts'
 import { brokenLayers } from '../../src/testing/laws/brokenLayers.ts'
 import { brokenPipelines } from '../../src/testing/laws/brokenPipelines.ts'
+import { brokenSharedOutboxes } from '../../src/testing/laws/brokenSharedOutboxes.ts'
 import { brokenSigners } from '../../src/testing/laws/brokenSigners.ts'
 import { brokenSinks } from '../../src/testing/laws/brokenSinks.ts'
 import { reportOf } from '../../src/testing/laws/checkLaws.ts'
@@ -15,6 +16,7 @@ import type { Broken, Law } from '../../src/testing/laws/law.ts'
 import { outboxLaws } from '../../src/testing/laws/outboxLaws.ts'
 import { policyLaws, type MakePolicy } from '../../src/testing/laws/policyLaws.ts'
 import { pipelineLaws } from '../../src/testing/laws/pipelineLaws.ts'
+import { sharedOutboxLaws } from '../../src/testing/laws/sharedOutboxLaws.ts'
 import { signLaws } from '../../src/testing/laws/signLaws.ts'
 import { sinkLaws } from '../../src/testing/laws/sinkLaws.ts'
 
@@ -55,3 +57,4 @@ eachIsFound<MakePolicy>('policies', policyLaws, brokenPolicies)
 eachIsFound('a layer', (make) => layerLaws(make).filter(({ id }) => id.startsWith('layer/')), brokenLayers)
 const userOf = (item: unknown) => (isRecord(item) ? String(item['userId']) : undefined)
 eachIsFound('pipeline', (make) => pipelineLaws(make, { keyOf: userOf }), brokenPipelines)
+eachIsFound('a shared outbox', sharedOutboxLaws, brokenSharedOutboxes)
