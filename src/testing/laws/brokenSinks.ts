@@ -124,13 +124,13 @@ export const brokenSinks = {
     breaks: 'sink/item-unchanged',
     make: changed((delivery, item) => delivery.pipe(tap(() => Object.assign(item, { sent: true })))),
   },
-  'drops an item on a 500': {
+  'drops an item on a 5xx': {
     breaks: 'sink/delivered-was-accepted',
     make: failing((failure) => (statusOf(failure) >= 500 ? taken : left(failure))),
   },
-  'gives up on a 503': {
+  'gives up on a 5xx': {
     breaks: 'sink/failed-is-retryable',
-    make: failing((failure) => left(statusOf(failure) === 503 ? refused('status') : failure)),
+    make: failing((failure) => left(statusOf(failure) >= 500 ? refused('status') : failure)),
   },
   'gives up when there is no answer': {
     breaks: 'sink/failed-is-retryable',
@@ -140,14 +140,10 @@ export const brokenSinks = {
     breaks: 'sink/refused-is-final',
     make: failing((failure) => left(failure._tag === 'Refused' ? retryable('status') : failure)),
   },
-  'takes a 204 for a failure': {
+  'takes a 2xx for a failure': {
     breaks: 'sink/accepted-is-delivered',
     make: changed((delivery) =>
-      delivery.pipe(
-        map((verdict) =>
-          verdict._tag === 'Right' && verdict.right.status === 204 ? left(retryable('status')) : verdict,
-        ),
-      ),
+      delivery.pipe(map((verdict) => (verdict._tag === 'Right' ? left(retryable('status')) : verdict))),
     ),
   },
   'does not read Retry-After': {

@@ -20,7 +20,8 @@ const meaningOfCall = ({ ended, fault }: NetworkCall, statuses: StatusTable): Me
   const effect = effectOf(fault, ANY_URL)
   if (ended !== 'answered' || effect.what !== 'answer') return fault.do === 'tls' ? 'failed' : 'retryable'
   const means = meaningOf(statuses, effect.status)
-  if (means === 'redirect') return 'failed'
+  // A redirect, a 408 and a 425 are read in different ways.
+  if (means === 'redirect' || [408, 425].includes(effect.status)) return 'failed'
   return means === 'retry' ? 'retryable' : means
 }
 
@@ -124,7 +125,7 @@ export const sinkRequestLaws = <A>(
         'retryable',
         'After a 5xx, a 429, a timeout or a fault of the network the item may be tried again.',
       ),
-      'refused-is-final': says('refused', 'A 4xx is final, except 408, 425 and 429.'),
+      'refused-is-final': says('refused', 'A 4xx is final, except 429; for 408 and 425 the sink may decide.'),
       'delivered-was-accepted': {
         statement: 'Nothing is delivered but what the receiver accepted with a 2xx.',
         situations: ['not accepted'],

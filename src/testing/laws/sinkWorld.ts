@@ -6,8 +6,9 @@ import { sink } from '../../sink/fromFunction.ts'
 import { assertSink } from '../../sink/layer.ts'
 import { onlyAttempt, type Attempt, type Sink } from '../../sink/sink.ts'
 import { statusTable, verdictOf } from '../../sink/status.ts'
-import type { Fault, FaultScript } from '../faults.ts'
+import type { FaultScript } from '../faults.ts'
 import { makeWorld, type World } from '../simulate.ts'
+import { faultScript } from './faultScript.ts'
 import type { Run } from './law.ts'
 
 /** Makes the sink under test, anew for each input. It reaches the network with `network.request({ body, signal })`. */
@@ -57,39 +58,11 @@ export interface SinkInput<out A> {
   readonly steps: ReadonlyArray<SinkStep<A>>
 }
 
-const status = (code: number): fc.Arbitrary<Fault> =>
-  fc.oneof(fc.constant(0), fc.nat(50)).map((after): Fault => ({ do: 'status', code, after }))
-
-const waits = fc.oneof(
-  { weight: 3, arbitrary: fc.nat(300).map(String) },
-  { weight: 1, arbitrary: fc.nat(300_000).map((ms) => new Date(Date.UTC(2026, 0, 1) + ms).toUTCString()) },
-)
-
-const heldBack = fc
-  .tuple(fc.constantFrom(429, 503), waits)
-  .map(([code, wait]): Fault => ({ do: 'status', code, headers: { 'Retry-After': wait } }))
-
-const noAnswer = fc.constantFrom<Fault>(
-  { do: 'reset' },
-  { do: 'reset', after: 20 },
-  { do: 'hangUp' },
-  { do: 'dns' },
-  { do: 'tls', kind: 'selfSigned' },
-  { do: 'truncate', code: 200, at: 10 },
-)
-
-/** What a network does with one to eight requests. */
-export const anyScript: fc.Arbitrary<FaultScript> = fc.array(
-  fc.oneof(
-    fc.constantFrom(200, 200, 201, 204).chain(status),
-    fc.constantFrom(500, 502, 503, 429).chain(status),
-    fc.constantFrom(400, 401, 404, 410, 422).chain(status),
-    heldBack,
-    noAnswer,
-    fc.constantFrom<Fault>({ do: 'silence' }, { do: 'headersOnly', code: 200 }),
-  ),
-  { minLength: 1, maxLength: 8, size: 'max' },
-)
+/** What a network in memory does. The kinds that are left out look like others there; without them more statuses are drawn. */
+export const anyScript = faultScript({
+  timeout: 50,
+  without: ['hugeBody', 'gzipBomb', 'hugeHeader', 'slowBody', 'interim', 'garbage', 'truncate'],
+})
 
 /** Worlds with one to six deliveries. `answers`: whether the network has a script. */
 export const sinkInputs = <A>(
