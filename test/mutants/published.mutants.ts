@@ -5,12 +5,15 @@ import { batchLaws } from '../../src/testing/laws/batchLaws.ts'
 import { brokenBatchers } from '../../src/testing/laws/brokenBatchers.ts'
 import { brokenOutboxes } from '../../src/testing/laws/brokenOutboxes.ts'
 import { brokenPolicies } from '../../src/testing/laws/brokenPolicies.ts'
+import { brokenCombinators } from '../../src/testing/laws/brokenCombinators.ts'
 import { brokenLayers } from '../../src/testing/laws/brokenLayers.ts'
 import { brokenPipelines } from '../../src/testing/laws/brokenPipelines.ts'
 import { brokenSharedOutboxes } from '../../src/testing/laws/brokenSharedOutboxes.ts'
 import { brokenSigners } from '../../src/testing/laws/brokenSigners.ts'
 import { brokenSinks } from '../../src/testing/laws/brokenSinks.ts'
 import { reportOf } from '../../src/testing/laws/checkLaws.ts'
+import { failoverLaws, firstSuccessLaws, toAllLaws } from '../../src/testing/laws/combinatorLaws.ts'
+import type { MakeCombination } from '../../src/testing/laws/combinatorLaws.ts'
 import { layerLaws } from '../../src/testing/laws/layerLaws.ts'
 import type { Broken, Law } from '../../src/testing/laws/law.ts'
 import { outboxLaws } from '../../src/testing/laws/outboxLaws.ts'
@@ -58,3 +61,10 @@ eachIsFound('a layer', (make) => layerLaws(make).filter(({ id }) => id.startsWit
 const userOf = (item: unknown) => (isRecord(item) ? String(item['userId']) : undefined)
 eachIsFound('pipeline', (make) => pipelineLaws(make, { keyOf: userOf }), brokenPipelines)
 eachIsFound('a shared outbox', sharedOutboxLaws, brokenSharedOutboxes)
+
+const combinationLaws = (make: MakeCombination): ReadonlyArray<Law> => [
+  ...firstSuccessLaws(make),
+  ...failoverLaws(make),
+  ...toAllLaws(make),
+]
+eachIsFound('a combination', combinationLaws, brokenCombinators)

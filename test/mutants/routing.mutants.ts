@@ -1,12 +1,13 @@
 import { right } from 'fp-ts/lib/Either.js'
-import type { Clock } from '../../src/core/clock.ts'
-import { failover, firstSuccess, toAll } from '../../src/sink/combine.ts'
+import { failover, toAll } from '../../src/sink/combine.ts'
 import { withCircuitBreaker } from '../../src/sink/circuitBreaker.ts'
 import { withDedupe } from '../../src/sink/dedupe.ts'
 import { makeLayer } from '../../src/sink/layer.ts'
 import { withRateLimit } from '../../src/sink/rateLimit.ts'
 import { route } from '../../src/sink/route.ts'
-import type { Attempt, Sink } from '../../src/sink/sink.ts'
+import type { Sink } from '../../src/sink/sink.ts'
+import type { MakeCombination } from '../../src/testing/laws/combinatorLaws.ts'
+import { propertyOf } from '../../src/testing/laws/law.ts'
 import {
   breakerLaws,
   dedupeLaws,
@@ -17,22 +18,8 @@ import {
   type MakeRateLimit,
   type MakeRoute,
 } from '../laws/memoryLayers.laws.ts'
-import {
-  failoverLaws,
-  firstSuccessLaws,
-  nestedLaws,
-  toAllLaws,
-  type MakeCombination,
-} from '../laws/routing.laws.ts'
+import { nestedLaws } from '../laws/routing.laws.ts'
 import { itCatches } from '../support/mutants.ts'
-
-const given =
-  (make: MakeCombination, change: (attempt: Attempt) => Attempt): MakeCombination =>
-  (sinks, clock) =>
-    makeLayer(
-      make(sinks, clock),
-      (subscribe) => (item, attempt, observer) => subscribe(item, change(attempt), observer),
-    )
 
 /** Answers a success whatever the sink says. */
 const succeeding = (sink: Sink<number>): Sink<number> =>
@@ -46,56 +33,22 @@ const succeeding = (sink: Sink<number>): Sink<number> =>
       }),
   )
 
-const forgetting = (attempt: Attempt): Attempt => ({ ...attempt, lastFailure: undefined })
-const inTurn = (sinks: ReadonlyArray<Sink<string>>, clock: Clock): Sink<string> => failover(sinks, { clock })
-const all = (sinks: ReadonlyArray<Sink<string>>, clock: Clock): Sink<string> => toAll(sinks, { clock })
-const first = (sinks: ReadonlyArray<Sink<string>>, clock: Clock): Sink<string> =>
-  firstSuccess(sinks, { clock })
-
-/** Ends its delivery, and cancels the others, at the first success. */
-const abortingTheOthers: MakeCombination = (sinks, clock) =>
+/** A failover that does not know which of its sinks failed. */
+const forgetting: MakeCombination = (sinks, clock) =>
   makeLayer(
-    first(sinks, clock),
+    failover(sinks, { clock }),
     (subscribe) => (item, attempt, observer) =>
-      subscribe(item, attempt, {
-        next: (verdict) => {
-          observer.next(verdict)
-          if (verdict._tag === 'Right') observer.complete()
-        },
-        complete: () => observer.complete(),
-        error: (defect) => observer.error(defect),
-      }),
+      subscribe(item, { ...attempt, lastFailure: undefined }, observer),
   )
 
-itCatches<MakeCombination>('first success', firstSuccessLaws, {
-  'it forgets what failed before': ['F1', given(first, forgetting)],
-  'the deadline is forgotten': ['F1', given(first, (attempt) => ({ ...attempt, until: 5 }))],
-  'a success aborts the others': ['F1', abortingTheOthers],
-  'only the first sink is asked': ['F1', (sinks, clock) => first(sinks.slice(0, 1), clock)],
-  'they are asked in turn': ['F1', inTurn],
-})
+const all: MakeCombination = (sinks, clock) => toAll(sinks, { clock })
 
-itCatches<MakeCombination>('failover', failoverLaws, {
-  'all are asked at the same time': ['V1', first],
-  'they are asked in another order': ['V1', (sinks, clock) => inTurn([...sinks].reverse(), clock)],
-  'it forgets who refused for good': ['V2', given(inTurn, forgetting)],
-  'it knows no deadline': ['V2', given(inTurn, (attempt) => ({ ...attempt, until: Infinity }))],
-  'it does not obey Retry-After': [
-    'V1',
-    (sinks) =>
-      failover(sinks, { clock: { now: () => 1e15, monotonic: () => 0, schedule: () => () => undefined } }),
-  ],
-})
+const nested = (make: MakeCombination) =>
+  nestedLaws(make, all).map((law) => ({ id: `${law.id} `, property: propertyOf(law) }))
 
-itCatches<MakeCombination>('toAll', toAllLaws, {
-  'it forgets who took it': ['W2', given(all, forgetting)],
-  'one success is enough': ['W1', first],
-  'they are asked in turn': ['W1', inTurn],
-})
-
-itCatches<MakeCombination>('nested combinations', (make) => nestedLaws(make, all), {
-  'the inner one forgets': ['X1', given(inTurn, forgetting)],
-  'the inner one wants all': ['X1', all],
+itCatches<MakeCombination>('nested combinations', nested, {
+  'the inner one forgets': ['nested/group-asked-once', forgetting],
+  'the inner one wants all': ['nested/group-asked-once', all],
 })
 
 itCatches<MakeRateLimit>('the rate limit', rateLimitLaws, {
