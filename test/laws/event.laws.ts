@@ -14,13 +14,7 @@ import { isJson } from '../../src/event/json.ts'
 import { WebhookBody, toWebhookBody } from '../../src/event/webhookBody.ts'
 import type { Fault } from '../../src/core/refusal.ts'
 import type { Event, Forwarded } from '../../src/event/model.ts'
-import {
-  anyEvent,
-  bodyOfForwarded,
-  forwardedOf,
-  trackingCall,
-  wireBody,
-} from '../../src/testing/laws/events.ts'
+import { anyEvent, bodyOfForwarded, forwardedOf, trackingCall } from '../../src/testing/laws/events.ts'
 import { key } from '../../src/testing/laws/jsonValues.ts'
 import { faulty } from '../arbitraries/faultyCall.ts'
 import { SECRET, alive, anyInput } from '../arbitraries/unreadable.ts'
@@ -60,14 +54,6 @@ const refused = (result: Taken<unknown>): ReadonlyArray<Fault> => {
 const clone = (value: unknown): unknown => structuredClone(value)
 
 export const eventLaws = (road: Road): ReadonlyArray<PlainLaw> => [
-  law(
-    'EV6 an event is what its body says',
-    fc.property(anyEvent.map(forwardedOf), (event) => same(taken(road.fromBody(road.toBody(event))), event)),
-  ),
-  law(
-    'EV6 a body is what its event says',
-    fc.property(wireBody, (body) => same(road.toBody(taken(road.fromBody(body))), body)),
-  ),
   law(
     'EV2 a body has these members and no others',
     fc.property(anyEvent, (event) => same(road.toBody(event), bodyOfForwarded(forwardedOf(event)))),
@@ -311,17 +297,12 @@ it('the codec for parsed calls does not throw for anything that JSON.parse gives
     ),
   ))
 
-it('what is says yes to is taken in as it is', () =>
+it('what is says yes to is taken in as it is, with members that are undefined too', () =>
   fc.assert(
-    fc.property(
-      fc.oneof(
-        anyEvent,
-        anyEvent.map((each) => ({ ...each, userId: undefined })),
-      ),
-      (each) => {
-        if (!EventCodec.is(each)) return
-        const decoded = EventCodec.decode(each)
-        expect(isLeft(decoded) ? undefined : decoded.right).toEqual(each)
-      },
-    ),
+    fc.property(anyEvent, (event) => {
+      const each = { ...event, userId: undefined }
+      if (!EventCodec.is(each)) return
+      const decoded = EventCodec.decode(each)
+      expect(isLeft(decoded) ? undefined : decoded.right).toEqual(each)
+    }),
   ))

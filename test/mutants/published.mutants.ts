@@ -1,8 +1,10 @@
 /** Each published mutant breaks the law that is named beside it, within 100 runs, whatever the seed; and each law is broken by one. */
+import * as t from 'io-ts'
 import { describe, expect, it } from 'vitest'
 import { isRecord } from '../../src/core/json.ts'
 import { batchLaws } from '../../src/testing/laws/batchLaws.ts'
 import { brokenBatchers } from '../../src/testing/laws/brokenBatchers.ts'
+import { brokenCodecs, type ChangeCodec } from '../../src/testing/laws/brokenCodecs.ts'
 import { brokenOutboxes } from '../../src/testing/laws/brokenOutboxes.ts'
 import { brokenPolicies } from '../../src/testing/laws/brokenPolicies.ts'
 import { brokenCombinators } from '../../src/testing/laws/brokenCombinators.ts'
@@ -15,6 +17,8 @@ import { reportOf } from '../../src/testing/laws/checkLaws.ts'
 import { failoverLaws, firstSuccessLaws, toAllLaws } from '../../src/testing/laws/combinatorLaws.ts'
 import type { MakeCombination } from '../../src/testing/laws/combinatorLaws.ts'
 import { layerLaws } from '../../src/testing/laws/layerLaws.ts'
+import { arbitraryFor } from '../../src/testing/laws/codecArbitrary.ts'
+import { codecLaws } from '../../src/testing/laws/codecLaws.ts'
 import type { Broken, Law } from '../../src/testing/laws/law.ts'
 import { outboxLaws } from '../../src/testing/laws/outboxLaws.ts'
 import { policyLaws, type MakePolicy } from '../../src/testing/laws/policyLaws.ts'
@@ -68,3 +72,6 @@ const combinationLaws = (make: MakeCombination): ReadonlyArray<Law> => [
   ...toAllLaws(make),
 ]
 eachIsFound('a combination', combinationLaws, brokenCombinators)
+const Order = t.strict({ id: t.string, lines: t.array(t.strict({ sku: t.string, count: t.number })) })
+const arbitrary = arbitraryFor(Order)
+eachIsFound<ChangeCodec>('codecs', (make) => codecLaws(make(Order), { arbitrary }), brokenCodecs)

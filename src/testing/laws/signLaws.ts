@@ -3,6 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { createHash } from 'node:crypto'
 import { holds, same } from './assert.ts'
 import { law, lawsOver, type Law } from './law.ts'
+import { odd } from './oddValues.ts'
 
 /** What verifying answers: `true` or a Right if the body is the one that was signed. */
 export type VerifyAnswer = boolean | Either<unknown, unknown>
@@ -81,38 +82,6 @@ const malformed: Readonly<Record<string, (good: string) => unknown>> = {
   undefined: () => undefined,
   null: () => null,
   'a number': () => 0,
-}
-
-/** What code without types may give in the place of anything. */
-const odd: Readonly<Record<string, () => unknown>> = {
-  undefined: () => undefined,
-  null: () => null,
-  'a number': () => NaN,
-  'a bigint': () => 1n,
-  'a symbol': () => Symbol('odd'),
-  'a function': () => () => 'x',
-  'an object': () => ({ a: 1 }),
-  'an object without a prototype': (): unknown => Object.create(null),
-  'an invalid date': () => new Date(NaN),
-  'a Map': () => new Map([['a', 1]]),
-  'an empty list': () => [],
-  'a list of anything': () => [undefined, 7, { a: 1 }],
-  'an object that contains itself': () => {
-    const self: Record<string, unknown> = {}
-    self['self'] = self
-    return self
-  },
-  'an object whose members throw': () => ({
-    get length() {
-      throw new Error('planted')
-    },
-    toJSON: () => {
-      throw new Error('planted')
-    },
-  }),
-  'half a surrogate pair': () => '\ud800',
-  'forty digits, as a signature has them': () => 'a'.repeat(40),
-  'plain text, such as a good secret': () => 'secret',
 }
 
 const named = (table: object): fc.Arbitrary<string> => fc.constantFrom(...Object.keys(table))

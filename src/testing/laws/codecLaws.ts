@@ -1,0 +1,144 @@
+import * as fc from 'fast-check'
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import type * as t from 'io-ts'
+import type { Fields } from '../../core/json.ts'
+import { faultsOf } from '../../event/codecFaults.ts'
+import { showPath, type Step } from '../../event/json.ts'
+import { holds, same } from './assert.ts'
+import { arbitraryFor, type CodecArbitraryOptions } from './codecArbitrary.ts'
+import { hostileJson } from './jsonValues.ts'
+import { law, lawsOver, type Law } from './law.ts'
+import { odd } from './oddValues.ts'
+
+/** How the values of a codec are made. */
+export interface CodecLawOptions<out A> extends CodecArbitraryOptions {
+  /** Its values. Default: `arbitraryFor(codec, options)`. */
+  readonly arbitrary?: fc.Arbitrary<A>
+}
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+
+/** The places in objects and lists, the value itself first. */
+const placesIn = (value: unknown, at: ReadonlyArray<Step> = []): ReadonlyArray<ReadonlyArray<Step>> => {
+  const members: ReadonlyArray<readonly [Step, unknown]> = Array.isArray(value)
+    ? [...value.entries()]
+    : isFields(value)
+      ? Object.entries(value)
+      : []
+  return [at, ...members.flatMap(([step, member]) => placesIn(member, [...at, step]))]
+}
+
+/** The value with another one at a place; undefined leaves a member out. */
+const replaced = (value: unknown, [step, ...rest]: ReadonlyArray<Step>, other: unknown): unknown => {
+  if (step === undefined) return other
+  if (Array.isArray(value))
+    return value.map((each: unknown, at) => (at === step ? replaced(each, rest, other) : each))
+  if (!isFields(value)) return value
+  const inner = replaced(value[step], rest, other)
+  const members = Object.entries(value).map(([key, each]) => [key, key === step ? inner : each] as const)
+  return Object.fromEntries(members.filter(([key]) => key !== step || inner !== undefined))
+}
+
+/**
+ * Laws for a codec of io-ts: what it encodes it decodes again, and what is wrong it refuses with the place, without throwing.
+ *
+ * @example
+ * import { checkLaws, codecLaws } from 'headrace/testing/laws'
+ * import * as t from 'io-ts'
+ *
+ * const Order = t.strict({ total: t.number, items: t.array(t.string) })
+ * const reports = await checkLaws(codecLaws(Order), { runs: 50, seed: 1 })
+ * console.log(reports.every(({ result }) => result === 'kept')) // => true
+ */
+export const codecLaws = <A, O>(
+  codec: t.Type<A, O>,
+  options: CodecLawOptions<A> = {},
+): ReadonlyArray<Law> => {
+  const { arbitrary: values = arbitraryFor(codec, options) } = options
+  const damage = fc.record({
+    value: values,
+    place: fc.nat({ max: 10_000 }),
+    /** Null leaves the member out. */
+    other: fc.oneof(fc.constant(null), fc.constantFrom<unknown>('', 7, true, [], {}), hostileJson),
+  })
+  const damaged = ({ value, place, other }: { value: A; place: number; other: unknown }) => {
+    const encoded: unknown = codec.encode(value)
+    const places = placesIn(encoded)
+    const at = places[place % places.length] ?? []
+    return { at, input: replaced(encoded, at, other ?? undefined) }
+  }
+  return [
+    ...lawsOver('codec', fc.record({ value: values }), ({ value }) => value, {
+      'round-trip': {
+        statement: 'Decoding what was encoded gives the value.',
+        check: (value) => same(codec.decode(codec.encode(value)), { _tag: 'Right', right: value }),
+      },
+      'encoding-is-stable': {
+        statement:
+          'Encoding a value twice gives the same text; after decoding it is the same but for the order of keys.',
+        check: (value) => {
+          const before = structuredClone(value)
+          const text = JSON.stringify(codec.encode(value))
+          same(JSON.stringify(codec.encode(value)), text)
+          same(value, before)
+          const decoded = codec.decode(JSON.parse(text))
+          if (isRight(decoded))
+            same(JSON.parse(JSON.stringify(codec.encode(decoded.right))), JSON.parse(text))
+        },
+      },
+    }),
+    ...lawsOver('codec', damage, damaged, {
+      'is-agrees-with-decode': {
+        statement: 'What `is` says yes to is decoded again, and what was decoded `is` says yes to.',
+        situations: ['refused'],
+        check: ({ input }, { value }, { reach }) => {
+          holds(codec.is(value), '`is` says no to a value')
+          const decoded = codec.decode(input)
+          if (isLeft(decoded)) reach('refused')
+          else holds(codec.is(decoded.right), '`is` says no to what was decoded')
+          if (codec.is(input))
+            holds(isRight(codec.decode(codec.encode(input))), '`is` says yes to what is refused')
+        },
+      },
+      'input-stays': {
+        statement: 'Decoding does not change its input.',
+        check: ({ input }) => {
+          const before = structuredClone(input)
+          codec.decode(input)
+          same(input, before)
+        },
+      },
+      'faults-name-their-place': {
+        statement: 'A fault names the wrong place, what holds it, or a place in there.',
+        situations: ['refused inside'],
+        check: ({ input, at }, _, { reach }) => {
+          const decoded = codec.decode(input)
+          if (isRight(decoded)) return
+          const paths = faultsOf(decoded.left).map(({ path }) => path)
+          if (at.length > 0) reach('refused inside')
+          const around = showPath(at.slice(0, -1))
+          // The middle of a very long path is left out.
+          const isNear = paths.some((path) => path.startsWith(around) || path.includes('…'))
+          holds(
+            isNear,
+            `${JSON.stringify(showPath(at))} is wrong, and the faults are at ${JSON.stringify(paths)}`,
+          )
+        },
+      },
+    }),
+    law({
+      id: 'codec/never-throws',
+      statement: 'Decoding answers anything, and throws nothing.',
+      input: fc.oneof(fc.constantFrom(...Object.keys(odd)), hostileJson),
+      situations: ['refused'],
+      check: (name, { reach }) => {
+        const input = (typeof name === 'string' ? odd[name]?.() : undefined) ?? name
+        codec.is(input)
+        const decoded = codec.decode(input)
+        if (isLeft(decoded)) reach('refused')
+        holds(isRight(decoded) || decoded.left.length > 0, 'it refuses without an error')
+      },
+    }),
+  ]
+}

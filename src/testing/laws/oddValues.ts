@@ -1,0 +1,31 @@
+/** What code without types may give in the place of anything, by names, so that an input stays plain data. */
+export const odd: Readonly<Record<string, () => unknown>> = {
+  undefined: () => undefined,
+  null: () => null,
+  'a number': () => NaN,
+  'a bigint': () => 1n,
+  'a symbol': () => Symbol('odd'),
+  'a function': () => () => 'x',
+  'an object': () => ({ a: 1 }),
+  'an object without a prototype': (): unknown => Object.create(null),
+  'an invalid date': () => new Date(NaN),
+  'a Map': () => new Map([['a', 1]]),
+  'an empty list': () => [],
+  'a list of anything': () => [undefined, 7, { a: 1 }],
+  'an object that contains itself': () => {
+    const self: Record<string, unknown> = {}
+    self['self'] = self
+    return self
+  },
+  'an object whose members throw': () => ({
+    get length() {
+      throw new Error('planted')
+    },
+    toJSON: () => {
+      throw new Error('planted')
+    },
+  }),
+  'half a surrogate pair': () => '\ud800',
+  'forty digits, as a signature has them': () => 'a'.repeat(40),
+  'plain text, such as a good secret': () => 'secret',
+}
