@@ -33,7 +33,8 @@ const sending = {
   ...running,
 }
 
-const KINDS = ['page', 'screen', 'identify', 'track', 'alias', 'group', 'delete'] as const
+/** The kinds of events. */
+export const KINDS = ['page', 'screen', 'identify', 'track', 'alias', 'group', 'delete'] as const
 
 const dead = {
   outbox: required('--outbox <folder>', 'the folder in which events wait', as.text),
@@ -109,6 +110,11 @@ export const flags = {
     ...signing,
   },
   demo: outputs,
+  gen: {
+    count: withDefault('-n, --count <n>', 'how many lines', '100', as.count(1, 1e9)),
+    seed: withDefault('--seed <n>', 'the same seed gives the same lines', '1', as.count(0, 2 ** 31)),
+    invalid: withDefault('--invalid <rate>', 'the share to be refused, such as 0.05 or 5%', '0', as.rate),
+  },
 }
 
 /** What the flags of a command give. */

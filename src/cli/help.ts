@@ -142,6 +142,19 @@ Example:
 
 Exit codes: 0 authentic; 1 not authentic; 2 wrong usage, or no such body.`,
 
+  gen: `write events to try things out with, one a line
+
+They are calls as people write them, with texts, keys, numbers and depths that
+break careless code. With --invalid some are wrong: of a wrong type, too large,
+without a user. 'send' refuses those, and goes on. Needs: npm install fast-check
+
+Examples:
+  $ headrace gen track identify -n 3 --seed 7
+  $ headrace gen -n 1000 --invalid 5% | headrace send --to http://127.0.0.1:7412/hook
+
+Exit codes: 0 written, or the reader closed the pipe; 1 the output could not be
+written; 2 wrong usage, or fast-check is not installed.`,
+
   demo: `watch events being validated, signed, fanned out, retried and accounted for
 
 Sends sixty events to two bad receivers on this machine, for about five seconds.

@@ -14,8 +14,13 @@ import type { Flag } from './options.ts'
 import { FAULT, FINE, USAGE, plain, terminalOf } from './terminal.ts'
 import type { Colours, Host, Terminal } from './terminal.ts'
 
-/** Runs a command with its options and its argument, and gives the exit code. */
-type Action<O> = (options: O, terminal: Terminal, argument: string) => Promise<number> | number
+/** Runs a command with its options and its arguments, the first one or its default before all, and gives the exit code. */
+type Action<O> = (
+  options: O,
+  terminal: Terminal,
+  first: string,
+  all: ReadonlyArray<string>,
+) => Promise<number> | number
 
 /** The form of an argument, what it is, and its default. */
 type Argument = readonly [form: string, help: string, preset?: string]
@@ -25,6 +30,10 @@ const CONFIG: Argument = ['<FILE>', 'sources and destinations, as JSON']
 const URL_OF_RECEIVER: Argument = ['<URL>', 'of a receiver for tests: it is sent events, a delete among them']
 const ID: Argument = ['<ID>', 'as ls prints it']
 const SOME: Argument = ['[ID]', 'one of them, as ls prints it; or the flags say which']
+const SOME_KINDS: Argument = [
+  '[KIND...]',
+  'page, screen, identify, track, alias, group, delete; all if omitted',
+]
 const portOr = (preset: string): Argument => ['[PORT]', '0 for any free port', preset]
 
 const versionOfPackage = (): string => {
@@ -34,7 +43,7 @@ const versionOfPackage = (): string => {
 }
 
 /** Commands whose exit code is 1 when their output cannot be written. */
-const REPORTING = /^(send|batch|dead)\b/
+const REPORTING = /^(send|batch|dead|gen)\b/
 
 /** A fault of an option in the words of its flag. */
 const inFlags = ({ path, message }: Fault, flagsOf: Readonly<Record<string, Flag<unknown>>>): string => {
@@ -66,7 +75,7 @@ const program = (
         try {
           return await (
             await load()
-          )(options, terminal, command.args[0] ?? preset ?? '')
+          )(options, terminal, command.args[0] ?? preset ?? '', command.args)
         } catch (error) {
           if (!(error instanceof ConfigError)) throw error
           throw new UsageError(...error.faults.map((fault) => inFlags(fault, flags[name])))
@@ -98,6 +107,7 @@ const program = (
   add(headrace, 'sign', BODY, async () => (await import('./sign.ts')).signCommand)
   add(headrace, 'verify', BODY, async () => (await import('./sign.ts')).verifyCommand)
   add(headrace, 'demo', [], async () => (await import('./demo.ts')).demoCommand)
+  add(headrace, 'gen', SOME_KINDS, async () => (await import('./gen.ts')).genCommand)
   return headrace
 }
 

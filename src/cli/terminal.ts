@@ -63,7 +63,7 @@ export const plain = (text: string, maxLength = 80): string => {
 }
 
 /** JSON for a terminal: the same characters as escapes. */
-export const escapedJson = (value: object, indent?: number): string =>
+export const escapedJson = (value: unknown, indent?: number): string =>
   withoutUnsafe(JSON.stringify(value, null, indent), (character) =>
     // One escape for each half of a surrogate pair.
     character.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),

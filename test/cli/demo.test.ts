@@ -35,7 +35,7 @@ describe('help', () => {
   }
 
   it('teaches: every command has an example, and exit codes are in it', async () => {
-    const commands = ['send', 'listen', 'sign', 'verify', 'demo']
+    const commands = ['send', 'listen', 'sign', 'verify', 'gen', 'demo']
     const texts = await Promise.all(commands.map((command) => headrace([command, '--help'])))
     texts.forEach(({ code, stdout, stderr }, at) => {
       expect([code, stderr]).toEqual([0, ''])

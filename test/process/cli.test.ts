@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { loopbackReceiver, type Received } from '../../src/testing/loopbackReceiver.ts'
@@ -95,4 +95,21 @@ it('trusts the bundled roots or --tls-ca, whatever the environment and the comma
   expect(receiver.received[0]?.headers).toMatchObject({ 'x-api-key': 'hunter2' })
   const none = await headrace([...args, '--tls-ca', 'missing.pem', '--header-env', 'X-Api-Key=NONE'], {})
   expect([none.code, none.stderr]).toEqual([2, expect.stringMatching(/--header-env .*\n?.*--tls-ca/s)])
+})
+
+it('gen says how to install fast-check where it is not installed', async () => {
+  const folder = scratch()
+  cpSync(new URL('../../dist', import.meta.url), `${folder}/dist`, { recursive: true })
+  writeFileSync(`${folder}/package.json`, '{"type":"module","version":"0.0.0"}')
+  mkdirSync(`${folder}/node_modules`)
+  const installed = new URL('../../node_modules/', import.meta.url)
+  for (const name of ['commander', 'debug', 'ms', 'fp-ts', 'io-ts', 'ipaddr.js', 'rxjs', 'tslib', 'undici'])
+    symlinkSync(new URL(name, installed), `${folder}/node_modules/${name}`)
+  const { status, stdout, stderr } = spawnSync(process.execPath, [`${folder}/dist/cli/main.js`, 'gen'], {
+    encoding: 'utf8',
+  })
+  expect([status, stdout]).toEqual([2, ''])
+  expect(stderr).toBe(
+    'headrace gen: needs the package fast-check, which is not installed: run "npm install fast-check"\n',
+  )
 })

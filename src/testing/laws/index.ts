@@ -41,6 +41,7 @@ export {
   type TrackingCall,
 } from './events.ts'
 export { faultScript, type FaultScriptOptions } from './faultScript.ts'
+export { callStream, type CallStreamOptions } from './callStream.ts'
 export { invalidBody, invalidCall, invalidCallOf, invalidFor } from './invalidInput.ts'
 export type { InvalidInput, InvalidReason } from './invalidInput.ts'
 export { hostileJson, jsonObject, jsonValue } from './jsonValues.ts'
