@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
-import { inspect, isDeepStrictEqual } from 'node:util'
+
+export { holds, same } from '../../src/testing/laws/assert.ts'
 
 /** A property under a name that begins with its id, such as `Q1 …`. */
 export interface Law {
@@ -50,17 +51,6 @@ export const lawTable = <Make, World, Trace>(
     each: (make) => names.map((id) => ({ id, property: property(make, [id]) })),
     all: (make) => property(make, names),
   }
-}
-
-/** Throws unless both are deeply equal. Cheaper than `expect` inside properties. */
-export const same = (actual: unknown, expected: unknown): void => {
-  if (isDeepStrictEqual(actual, expected)) return
-  throw new Error(`expected ${inspect(expected, { depth: 9 })}, found ${inspect(actual, { depth: 9 })}`)
-}
-
-/** Throws unless the fact is true. */
-export const holds = (fact: boolean, what: string): void => {
-  if (!fact) throw new Error(what)
 }
 
 /** Resolves after this many turns of the event loop. */

@@ -165,14 +165,15 @@ const asked = (laws: ReadonlyArray<Law>, only: string | undefined): ReadonlyArra
  * not reach its situations, counts as broken.
  *
  * @example
- * import { delivered, sink } from 'headrace'
+ * import { sink } from 'headrace'
  * import { checkLaws, sinkLaws } from 'headrace/testing/laws'
  *
- * const laws = sinkLaws(({ network }) =>
- *   sink('mine', async (item: number, { signal }) => {
- *     const { status } = await network.request({ body: String(item), signal })
- *     return verdictOfStatus(status)
- *   }),
+ * // The status of a Response is its verdict.
+ * const laws = sinkLaws(({ network, clock }) =>
+ *   sink('mine', async (item, { signal }) => {
+ *     const { status, headers } = await network.request({ body: JSON.stringify(item), signal })
+ *     return new Response(null, { status, headers })
+ *   }, { clock }),
  * )
  * await checkLaws(laws, { runs: 200, seed: 42 })
  */

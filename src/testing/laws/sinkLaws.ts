@@ -199,15 +199,15 @@ interface SinkLaws {
  *
  * @example
  * import { test } from 'vitest'
- * import { refused, retryable, sink } from 'headrace'
  * import { left, right } from 'fp-ts/lib/Either.js'
+ * import { refused, sink } from 'headrace'
  * import { registerLaws, sinkLaws } from 'headrace/testing/laws'
  *
  * registerLaws({ test }, sinkLaws(({ network, clock }) =>
  *   sink('mine', async (item, { signal }) => {
  *     const { status } = await network.request({ body: JSON.stringify(item), signal })
- *     if (status < 300) return right({ sink: 'mine', status })
- *     return left((status < 500 && status !== 429 ? refused : retryable)('status', { status }))
+ *     if (status >= 500 || status === 429) throw new Error(`status ${status}`)
+ *     return status < 300 ? right({ sink: 'mine' }) : left(refused('status', { status }))
  *   }, { clock }),
  * ))
  */
