@@ -156,9 +156,8 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
       nextTurn(resolve)
     })
 
-  /** Lets every promise job run, and what is held end. */
-  const rest = async (): Promise<void> => {
-    await settle()
+  /** Lets what is held end. */
+  const released = async (): Promise<void> => {
     while (held.size > 0) {
       await Promise.allSettled(held)
       await settle()
@@ -167,8 +166,11 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
 
   const advanceTo = async (target: number, limit: number): Promise<void> => {
     const runNext = runner(limit)
-    do await rest()
-    while (runNext(target))
+    do {
+      await settle()
+      // Most of the time nothing is held: a call less for each timer (measured).
+      if (held.size > 0) await released()
+    } while (runNext(target))
   }
 
   const hold = async <A>(real: Promise<A>): Promise<A> => {
@@ -187,8 +189,11 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
     const ended = new Set<string>()
     const note = (): void => void ended.add('done')
     done.then(note, note)
-    do await rest()
-    while (ended.size === 0 && runNext(target))
+    do {
+      await settle()
+      // Most of the time nothing is held: a call less for each timer (measured).
+      if (held.size > 0) await released()
+    } while (ended.size === 0 && runNext(target))
     if (ended.size > 0) return done
     const why =
       within === Infinity
