@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { isRight, left, right } from 'fp-ts/lib/Either.js'
 import { isDeepStrictEqual } from 'node:util'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import type { Client } from '../../src/client/client.ts'
 import { createClient } from '../../src/client/createClient.ts'
 import type { CallType, Message, SentBatch } from '../../src/client/message.ts'
@@ -22,6 +22,8 @@ import {
   fullJitter,
   respectRetryAfter,
 } from '../../src/policy/retryPolicy.ts'
+import { registerLaws } from '../../src/testing/laws/checkLaws.ts'
+import * as Published from '../../src/testing/laws/clientLaws.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import { scriptedSink, type Call, type Reply } from '../../src/testing/scriptedSink.ts'
 import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
@@ -490,3 +492,9 @@ describe('the laws of a client hold', () => {
 
   it('after a crash: nothing that was stored is lost', () => fc.assert(crashLaw(createClient)))
 })
+
+describe('the published laws of a client', () =>
+  registerLaws(
+    { test },
+    Published.clientLaws((options) => createClient('a key', options)),
+  ))

@@ -5,6 +5,7 @@ import { isRecord } from '../../src/core/json.ts'
 import { batchLaws } from '../../src/testing/laws/batchLaws.ts'
 import { brokenBatchers } from '../../src/testing/laws/brokenBatchers.ts'
 import { brokenCodecs, type ChangeCodec } from '../../src/testing/laws/brokenCodecs.ts'
+import { brokenClients } from '../../src/testing/laws/brokenClients.ts'
 import { brokenOutboxes } from '../../src/testing/laws/brokenOutboxes.ts'
 import { brokenPolicies } from '../../src/testing/laws/brokenPolicies.ts'
 import { brokenCombinators } from '../../src/testing/laws/brokenCombinators.ts'
@@ -13,6 +14,7 @@ import { brokenPipelines } from '../../src/testing/laws/brokenPipelines.ts'
 import { brokenSharedOutboxes } from '../../src/testing/laws/brokenSharedOutboxes.ts'
 import { brokenSigners } from '../../src/testing/laws/brokenSigners.ts'
 import { brokenSinks } from '../../src/testing/laws/brokenSinks.ts'
+import { clientLaws } from '../../src/testing/laws/clientLaws.ts'
 import { reportOf } from '../../src/testing/laws/checkLaws.ts'
 import { failoverLaws, firstSuccessLaws, toAllLaws } from '../../src/testing/laws/combinatorLaws.ts'
 import type { MakeCombination } from '../../src/testing/laws/combinatorLaws.ts'
@@ -75,3 +77,4 @@ eachIsFound('a combination', combinationLaws, brokenCombinators)
 const Order = t.strict({ id: t.string, lines: t.array(t.strict({ sku: t.string, count: t.number })) })
 const arbitrary = arbitraryFor(Order)
 eachIsFound<ChangeCodec>('codecs', (make) => codecLaws(make(Order), { arbitrary }), brokenCodecs)
+eachIsFound('client', clientLaws, brokenClients)

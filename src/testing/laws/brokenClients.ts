@@ -1,0 +1,81 @@
+import { EMPTY, filter, lastValueFrom } from 'rxjs'
+import type { Client } from '../../client/client.ts'
+import { createClient } from '../../client/createClient.ts'
+import type { SentBatch } from '../../client/message.ts'
+import type { ClientOptions } from '../../client/options.ts'
+import { contramap } from '../../sink/layer.ts'
+import { onlyAttempt } from '../../sink/sink.ts'
+import type { OpenClient } from './clientLaws.ts'
+import type { Broken } from './law.ts'
+
+const open: OpenClient = (options) => createClient('a key', options)
+
+const nothing = { defaultValue: undefined }
+
+const changed =
+  (change: (client: Client, options: ClientOptions) => Partial<Client>): OpenClient =>
+  (options) => {
+    const client = open(options)
+    return { ...client, ...change(client, options) }
+  }
+
+/** Clients with one fault each, to see a law find it. */
+export const brokenClients = {
+  'keeps a rejection to itself': {
+    breaks: 'client/ends-once',
+    make: changed(({ outcomes$ }) => ({
+      outcomes$: outcomes$.pipe(filter(({ _tag }) => _tag !== 'Rejected')),
+    })),
+  },
+  'counts what it refuses as accepted': {
+    breaks: 'client/adds-up',
+    make: changed(({ stats }) => ({
+      stats: () => ({ ...stats(), accepted: stats().accepted + stats().refused }),
+    })),
+  },
+  'puts too many messages into a batch': {
+    breaks: 'client/keeps-limits',
+    make: ({ size = 20, ...options }) => open({ ...options, size: size + 1 }),
+  },
+  'reverses its batches': {
+    breaks: 'client/keeps-order',
+    make: ({ sink, ...options }) =>
+      open({
+        ...options,
+        ...(sink && {
+          sink: contramap((batch: SentBatch) => ({ ...batch, members: batch.members.toReversed() }))(sink),
+        }),
+      }),
+  },
+  'sends each batch once more at its end': {
+    breaks: 'client/sends-nothing-after-the-end',
+    make: ({ sink, clock, ...options }) => {
+      const again = (batch: SentBatch): SentBatch => {
+        // When its outcomes were told.
+        clock?.schedule(10_000, () => void lastValueFrom(sink?.deliver(batch, onlyAttempt) ?? EMPTY, nothing))
+        return batch
+      }
+      const repeated = sink && { sink: contramap(again)(sink) }
+      return open({ ...options, ...(clock && { clock }), ...repeated })
+    },
+  },
+  'hands nothing back': {
+    breaks: 'client/hands-back',
+    make: changed(({ close }) => ({
+      close: async (options) => ({ ...(await close(options)), abandoned: [] }),
+    })),
+  },
+  'flushes nothing': {
+    breaks: 'client/flushes',
+    make: changed(({ stats }) => ({ flush: () => Promise.resolve(stats()) })),
+  },
+  'leaves a timer': {
+    breaks: 'client/closes',
+    make: changed(({ close }, { clock }) => ({
+      close: (options) => {
+        clock?.schedule(1e9, () => undefined)
+        return close(options)
+      },
+    })),
+  },
+} satisfies Readonly<Record<string, Broken<OpenClient>>>
