@@ -4,6 +4,7 @@ import { interval, NEVER, of, type Observable } from 'rxjs'
 import { expect, it } from 'vitest'
 import { toScheduler } from '../../../src/core/clock.ts'
 import type { Verdict } from '../../../src/core/failure.ts'
+import { brokenSinks } from '../../../src/testing/laws/brokenSinks.ts'
 import { reportOf } from '../../../src/testing/laws/checkLaws.ts'
 import { sinkLaws } from '../../../src/testing/laws/sinkLaws.ts'
 import { networkSink, type MakeSink, type SinkItem } from '../../../src/testing/laws/sinkWorld.ts'
@@ -15,107 +16,53 @@ const delivering =
   (deliver: (item: SinkItem) => Observable<Verdict>): MakeSink<SinkItem> =>
   (world) => ({ ...networkSink<SinkItem>(world), deliver })
 
-const closing =
-  (close: () => () => Promise<void>): MakeSink<SinkItem> =>
-  (world) => ({ ...networkSink<SinkItem>(world), close })
+const unclosable: MakeSink<SinkItem> = (world) => ({
+  ...networkSink<SinkItem>(world),
+  close: () => untyped(Promise.resolve()),
+})
 
-const mistakes: ReadonlyArray<readonly [what: string, law: string, make: MakeSink<SinkItem>, said: string]> =
-  [
-    [
-      'a function in place of a sink',
-      'sink/settles',
-      () => untyped(() => 1),
-      'expected a sink, got a function',
-    ],
-    ['nothing in place of a sink', 'sink/cold', () => untyped(undefined), 'expected a sink, got undefined'],
-    [
-      'a sink that cannot be made',
-      'sink/close',
-      () => {
-        throw new Error('no such host')
-      },
-      'no such host',
-    ],
-    [
-      'a deliver that throws',
-      'sink/one-verdict',
-      delivering(() => {
-        throw new Error('planted')
-      }),
-      'deliver threw: Error: planted',
-    ],
-    [
-      'a deliver that answers a Promise',
-      'sink/one-verdict',
-      delivering(() => untyped(Promise.resolve())),
-      'deliver threw: TypeError: deliver answered an object, not an Observable',
-    ],
-    [
-      'a verdict that is none',
-      'sink/one-verdict',
-      delivering(() => of<Verdict>(untyped({ status: 200 }))),
-      'it emitted what is no verdict: {"status":200}',
-    ],
-    ['no verdict', 'sink/settles', delivering(() => NEVER), 'a delivery had no verdict after 60000 ms'],
-    [
-      'no timeout',
-      'sink/settles',
-      (world) => networkSink(world, Infinity),
-      'a request met {"do":"silence"}: has it a timeout on the clock of its world?',
-    ],
-    [
-      'two verdicts',
-      'sink/one-verdict',
-      delivering(() => of(right({ sink: 'mine' }), right({ sink: 'mine' }))),
-      'it told: verdict, verdict',
-    ],
-    [
-      'a changed item',
-      'sink/item-unchanged',
-      delivering((item) => {
-        Object.assign(item, { sent: true })
-        return of(right({ sink: 'mine' }))
-      }),
-      "the item { id: 'i0', value: 0 } became { id: 'i0', value: 0, sent: true }",
-    ],
-    [
-      'a timer that comes again for ever',
-      'sink/settles',
-      (world) => {
-        interval(1, toScheduler(world.clock)).subscribe({ error: () => undefined })
-        return networkSink(world)
-      },
-      'livelock: 20000 timers',
-    ],
-    [
-      'a sink that does not use the network of its world',
-      'sink/cancel-aborts',
-      delivering(() => of(right({ sink: 'mine' }))),
-      'never reached: a request ran',
-    ],
-    [
-      'a close that rejects',
-      'sink/close',
-      closing(() => () => Promise.reject(new Error('stuck'))),
-      'a close rejected',
-    ],
-    [
-      'a close that is no Task',
-      'sink/close',
-      closing(() => untyped(Promise.resolve())),
-      'close(within) must answer a Task',
-    ],
-  ]
+const polling: MakeSink<SinkItem> = (world) => {
+  interval(1, toScheduler(world.clock)).subscribe({ error: () => undefined })
+  return networkSink(world)
+}
 
-it.each(mistakes)('%s is told by %s', { timeout: 30_000 }, async (_what, id, make, said) => {
-  const [law] = sinkLaws(make).filter((each) => each.id === id)
+const unmade = (): never => {
+  throw new Error('no such host')
+}
+const taking = delivering(() => of(right({ sink: 'mine' })))
+const silent = delivering(() => NEVER)
+const numbers = delivering(() => of<Verdict>(untyped(5)))
+const promise = delivering(() => untyped(Promise.resolve()))
+
+const mistakes: ReadonlyArray<readonly [law: string, make: MakeSink<SinkItem>, said: string]> = [
+  ['settles', () => untyped(() => 1), 'expected a sink, got a function'],
+  ['cold', () => untyped(undefined), 'expected a sink, got undefined'],
+  ['close', unmade, 'no such host'],
+  ['one-verdict', brokenSinks['throws in deliver'].make, 'deliver threw: Error: planted'],
+  ['one-verdict', promise, 'deliver threw: TypeError: deliver answered an object, not an Observable'],
+  ['one-verdict', numbers, 'it emitted what is no verdict: 5'],
+  ['one-verdict', brokenSinks['emits two verdicts'].make, 'it told: verdict, verdict'],
+  ['settles', silent, 'a delivery had no verdict after 60000 ms'],
+  ['settles', brokenSinks['never completes'].make, 'a delivery had a verdict and no end after 60000 ms'],
+  ['settles', (world) => networkSink(world, Infinity), 'has it a timeout on the clock of its world?'],
+  ['settles', polling, 'livelock: 20000 timers'],
+  ['item-unchanged', brokenSinks['changes its item'].make, "became { id: 'i0', value: 0, sent: true }"],
+  ['cancel-aborts', taking, 'never reached: a request ran'],
+  ['delivered-was-accepted', taking, 'the network did nothing, no request was sent'],
+  ['close', brokenSinks['cannot be closed twice'].make, 'a close rejected'],
+  ['close', brokenSinks['never closes'].make, 'close was not done after 0 ms'],
+  ['close', unclosable, 'close(within) must answer a Task'],
+]
+
+it.each(mistakes)('sink/%s: %#', { timeout: 30_000 }, async (id, make, said) => {
+  const [law] = sinkLaws(make).filter((each) => each.id === `sink/${id}`)
   const report = law === undefined ? undefined : await reportOf(law, { runs: 100, seed: 1 })
   expect(report?.result).not.toBe('kept')
   expect(report?.text).toContain(said)
 })
 
 it('the laws of a sink replay from their counterexample', async () => {
-  const [law] = sinkLaws(delivering(() => NEVER))
+  const [law] = sinkLaws(silent)
   if (law === undefined) throw new Error('there is no law')
   const { text, counterexample } = await reportOf(law, { seed: 1 })
   expect(text).toContain(`example: ${JSON.stringify(counterexample)}`)
