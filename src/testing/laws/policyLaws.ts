@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Random } from '../../core/clock.ts'
-import { allFailed, expired, partlyFailed, refused, retryable } from '../../core/failure.ts'
+import { allFailed, expired, notAll, partlyFailed, refused, retryable } from '../../core/failure.ts'
 import type { Failure, Verdict } from '../../core/failure.ts'
 import type { Progress } from '../../core/outcome.ts'
 import type { RetryPolicy } from '../../policy/retryPolicy.ts'
@@ -49,8 +49,8 @@ interface Moment {
   readonly firstAttemptAt: number
   readonly now: number
   readonly draw: number
-  /** A failure alone, those of several sinks, or those of the members of a batch. */
-  readonly nest: 'alone' | 'sinks' | 'members'
+  /** A failure alone, those of the sinks of a first success or of `toAll`, or those of the members of a batch. */
+  readonly nest: 'alone' | 'sinks' | 'all sinks' | 'members'
   readonly leaves: ReadonlyArray<Leaf>
 }
 
@@ -74,6 +74,8 @@ const failureOf = ({ nest, leaves }: Moment): Failure => {
   const failures = leaves.map(failureOfLeaf)
   if (nest === 'sinks')
     return allFailed(failures.map((failure, at) => ({ sink: `sink ${String(at)}`, failure })))
+  if (nest === 'all sinks')
+    return notAll(failures.map((failure, at) => ({ sink: `sink ${String(at)}`, verdict: left(failure) })))
   if (nest === 'members')
     return partlyFailed([right({ sink: 'one' }), ...failures.map((failure) => left(failure))])
   return failures[0] ?? refused('status')
@@ -86,8 +88,8 @@ const expectedOf = (moment: Moment) => {
   const open = leaves.filter((leaf) => leaf !== 'final')
   const rested =
     now + (draw === 0 ? shortestOf(asked, before + 1) : Math.max(1, longestOf(asked, before + 1)))
-  // A first success holds back by itself: before that time an attempt would send nothing.
-  const isObeyed = asked.retryAfter || nest === 'sinks'
+  // Several sinks hold back by themselves: before that time an attempt would send nothing.
+  const isObeyed = asked.retryAfter || nest === 'sinks' || nest === 'all sinks'
   const wish = isObeyed ? Math.min(...open.map((leaf) => (leaf === 'retryable' ? 0 : leaf))) : 0
   const due = Math.max(rested, open.length === 0 ? 0 : wish)
   const deadline = firstAttemptAt + (asked.within ?? Infinity)
@@ -130,7 +132,7 @@ const moments = (fixed: Partial<AskedPolicy>): fc.Arbitrary<Moment> =>
         fc.tuple(fc.constant('deadline'), nearby),
       ),
       draw: fc.constantFrom(0, ALMOST_ONE),
-      nest: fc.constantFrom('alone', 'sinks', 'members'),
+      nest: fc.constantFrom('alone', 'sinks', 'all sinks', 'members'),
       leaves: fc.array(leaf, { minLength: 1, maxLength: 3, size: 'max' }),
     })
     .map(({ asked, count, elapsed: [from, offset], leaves, ...rest }): Moment => {
