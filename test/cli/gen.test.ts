@@ -17,6 +17,7 @@ describe('gen', () => {
     const calls = recordsOf(stdout)
     expect(calls).toHaveLength(300)
     expect(calls.some(isRefused)).toBe(false)
+    expect(new Set(calls.map(({ messageId }) => messageId)).size).toBe(300)
     expect(new Set(calls.map(({ type }) => type)).size).toBe(7)
     const longer = await headrace(['gen', '--count', '600', '--seed', '7'])
     expect(linesOf(longer.stdout).slice(0, 300)).toEqual(linesOf(stdout))

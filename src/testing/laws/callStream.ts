@@ -22,7 +22,10 @@ const endless = function* <A>(values: fc.Arbitrary<A>, seed: number): Generator<
   for (;;) yield* fc.sample(values, { numRuns: CHUNK, seed: Math.floor(random() * 2 ** 31) })
 }
 
-/** Tracking calls without end, for `headrace gen` and for tests of load. Each is a value for `JSON.stringify`. */
+/**
+ * Tracking calls without end, for `headrace gen` and for tests of load. Each is a value for `JSON.stringify`. Those that are valid have
+ * message ids that do not repeat.
+ */
 export const callStream = function* ({
   seed,
   kinds = [],
@@ -31,5 +34,8 @@ export const callStream = function* ({
   const random = seededRandom(seed)
   const valid = endless(trackingCallOf(...kinds), seed)
   const refused = endless(invalidCallOf(...kinds), seed)
-  for (;;) yield random() < invalid ? refused.next().value.input : valid.next().value.call
+  for (let number = 0; ; number++)
+    yield random() < invalid
+      ? refused.next().value.input
+      : { ...valid.next().value.call, messageId: `gen-${String(seed)}-${String(number)}` }
 }
