@@ -287,10 +287,6 @@ const laws: Readonly<Record<string, Broken>> = {
     }
     return isDeepStrictEqual([closing?.totals, stats.bytes], [counts, 0]) ? undefined : 'other totals'
   },
-  'what is handed back is what was abandoned': ({ reported, closing }) => {
-    const ids = reported.flatMap(({ outcome }) => (outcome._tag === 'Abandoned' ? [outcome.item.id] : []))
-    return same(ids, closing?.abandoned.map(({ id }) => id) ?? []) ? undefined : 'something else'
-  },
   'P6: a body is as its batch says, and within the limits': ({ calls }, { size, maxBatch }) => {
     for (const { item } of calls) {
       const body = bodyOf(item, 0)

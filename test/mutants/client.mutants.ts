@@ -59,7 +59,6 @@ const mutants: Readonly<Record<string, OpenClient>> = {
     ),
   })),
   'makes more requests at a time': withOptions(({ concurrency = 1 }) => ({ concurrency: concurrency + 1 })),
-  'puts too many messages into a batch': withOptions(({ size = 20 }) => ({ size: size + 1 })),
   'puts too few messages into a batch': withOptions(({ size = 20 }) => ({ size: Math.max(1, size - 1) })),
   'makes batches too large': withOptions(({ maxBatch = 0 }) => ({ maxBatch: maxBatch + 300 })),
   'accepts too many': withOptions(({ maxCount = 0 }) => ({ maxCount: maxCount + 1 })),
@@ -76,7 +75,6 @@ const mutants: Readonly<Record<string, OpenClient>> = {
   'divides no batch': answering((verdict) =>
     verdict._tag === 'Left' && verdict.left._tag === 'Refused' ? left(refused('whole')) : verdict,
   ),
-  'reverses its batches': sending((batch) => ({ ...batch, members: batch.members.toReversed() })),
   'leaves a message out': sending((batch) => ({ ...batch, members: batch.members.slice(0, 3) })),
   'does not wait for a retry': withOutbox(({ nextDue }) => ({
     nextDue: (retriesOnly) => (retriesOnly === true ? undefined : nextDue()),
@@ -85,7 +83,6 @@ const mutants: Readonly<Record<string, OpenClient>> = {
     overflow: overflow === 'error' ? 'dropNewest' : overflow,
   })),
   'refuses where it should drop': withOptions(() => ({ overflow: 'error' })),
-  'flushes nothing': changed((client) => ({ flush: () => Promise.resolve(client.stats()) })),
   'waits in a flush for later messages': changed((client) => ({
     flush: async (options) => {
       let totals = await client.flush(options)
@@ -93,20 +90,9 @@ const mutants: Readonly<Record<string, OpenClient>> = {
       return totals
     },
   })),
-  'hands nothing back': changed(({ close }) => ({
-    close: async (options) => ({ ...(await close(options)), abandoned: [] }),
-  })),
   'takes longer to close': changed(({ close }) => ({
     close: ({ timeout = 0 } = {}) => close({ timeout: timeout + 1_000 }),
   })),
-  'counts what it refuses as accepted': changed(({ stats }) => ({
-    stats: () => ({ ...stats(), accepted: stats().accepted + stats().refused }),
-  })),
-  'leaves a timer': (writeKey, options) => {
-    const client = createClient(writeKey, options)
-    client.outcomes$.subscribe({ complete: () => options.clock?.schedule(1e9, () => undefined) })
-    return client
-  },
 }
 
 const crashMutants: Readonly<Record<string, OpenClient>> = {
