@@ -1,4 +1,4 @@
-// Writes vectors.json, which a test compares with what the build makes: npm run docs:vectors
+// Signs the vectors in vectors.json anew, after a change of one: npm run docs:vectors
 import { writeFileSync } from 'node:fs'
 import { VECTOR_SECRET, receiverVectors } from '../../dist/testing/index.js'
 

@@ -1,10 +1,6 @@
 /** `check-receiver`: says whether a receiver answers as headrace needs it. */
-import { isLeft } from 'fp-ts/lib/Either.js'
-import { decodeOptions } from '../core/options.ts'
-import { faultText } from '../core/refusal.ts'
-import { expectedOf, playVectors, receiverCheck } from '../testing/checkReceiver.ts'
+import { checkReceiver, expectedOf } from '../testing/checkReceiver.ts'
 import type { OptionsOf } from './flags.ts'
-import { UsageError } from './options.ts'
 import { toJson } from './report.ts'
 import { FAULT, FINE } from './terminal.ts'
 import type { Style, Terminal } from './terminal.ts'
@@ -18,16 +14,7 @@ export const checkReceiverCommand = async (
   url: string,
 ): Promise<number> => {
   const tls = tlsCa === undefined ? {} : { tls: { ca: tlsCa } }
-  const decoded = decodeOptions(receiverCheck, { url, secret, ...tls })
-  if (isLeft(decoded)) {
-    const sentences = decoded.left.map((fault) =>
-      faultText(fault)
-        .replace(/^url/, 'URL')
-        .replace(/^tls\.ca/, '--tls-ca'),
-    )
-    throw new UsageError(...sentences)
-  }
-  const report = await playVectors(decoded.right)
+  const report = await checkReceiver(url, { secret, ...tls })
   const coloured = (word: string): string => out.paint(COLOURS[word] ?? 'red', word)
   if (output === 'text') out.line(report.text.replaceAll(/^(passed|failed|differs)/gm, coloured))
   else {

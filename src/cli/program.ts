@@ -47,7 +47,7 @@ const REPORTING = /^(send|batch|dead|gen)\b/
 
 /** A fault of an option in the words of its flag. */
 const inFlags = ({ path, message }: Fault, flagsOf: Readonly<Record<string, Flag<unknown>>>): string => {
-  const [option = '', ...rest] = path.split('.')
+  const [option = '', ...rest] = path.replace('tls.ca', 'tlsCa').split('.')
   const flag = flagsOf[option]?.option.long
   return faultText({ path: flag === undefined ? path : [flag, ...rest].join(' '), message })
 }

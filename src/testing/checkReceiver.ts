@@ -1,11 +1,16 @@
-import { isLeft } from 'fp-ts/lib/Either.js'
 import { request as requestPlain } from 'node:http'
 import { request as requestSecure } from 'node:https'
 import type { RequestOptions } from 'node:https'
 import { systemClock } from '../core/clock.ts'
-import { decodeOptions, option, optional, strict, wholeNumber, withDefault } from '../core/options.ts'
-import type { Option } from '../core/options.ts'
-import { faultText } from '../core/refusal.ts'
+import {
+  checkOptions,
+  decodeOptions,
+  option,
+  optional,
+  strict,
+  wholeNumber,
+  withDefault,
+} from '../core/options.ts'
 import { headersOption, secretOption, urlOption } from '../http/httpOptions.ts'
 import { failureOf } from '../http/networkError.ts'
 import { secureContextOf, tlsOption } from '../http/tls.ts'
@@ -50,22 +55,22 @@ export interface ReceiverReport {
   readonly text: string
 }
 
-/** Checks the options and the URL, which stands among them. */
-export const receiverCheck = strict({
+/** The options, and the URL among them. */
+const receiverCheck = strict({
   url: option<string>('a URL', (url) => decodeOptions(urlOption(), url instanceof URL ? url.href : url)),
   secret: secretOption,
   timeout: withDefault(wholeNumber('ms', 1), 5_000),
   headers: optional(headersOption()),
   tls: optional(tlsOption),
 })
-type Check = typeof receiverCheck extends Option<infer A> ? A : never
 
-/** Milliseconds and bytes for the rest of an answer. */
+/** Milliseconds for the rest of an answer. */
 const MAX_REST_MS = 500
-const MAX_REST_BYTES = 16_384
-const PAUSE_MS = 50
 /** Vectors without an answer, one after the other, until the rest is not sent. */
 const MAX_SILENT = 3
+const NOT_SENT = `not sent: there was no answer to the ${String(MAX_SILENT)} vectors before`
+/** Characters of a body in a report. */
+const MAX_SHOWN = 200
 
 type Seen = Pick<VectorResult, 'status' | 'ms' | 'seen'>
 
@@ -78,8 +83,9 @@ interface Target {
 /** Posts once, on a connection of its own, which is closed at the end. */
 const post = ({ url, tls, headers }: Target, { request, expect }: ReceiverVector): Promise<Seen> =>
   new Promise((resolve) => {
-    const { method, body = '', bodyBase64, pieces = 1 } = request
-    const bytes = bodyBase64 === undefined ? Buffer.from(body) : Buffer.from(bodyBase64, 'base64')
+    const { method, body } = request
+    const allHeaders = { ...headers, ...request.headers, 'Content-Length': Buffer.byteLength(body) }
+    const send = url.protocol === 'https:' ? requestSecure : requestPlain
     const startedAt = systemClock.monotonic()
     let seen: Seen | undefined
 
@@ -87,36 +93,18 @@ const post = ({ url, tls, headers }: Target, { request, expect }: ReceiverVector
       const ms = Math.round(systemClock.monotonic() - startedAt)
       seen ??= { status, ms, seen: status === undefined ? what : `${what} after ${String(ms)} ms` }
     }
-    const send = url.protocol === 'https:' ? requestSecure : requestPlain
-    const allHeaders = { ...headers, ...request.headers, 'Content-Length': bytes.length }
     const outgoing = send(url, { ...tls, method, headers: allHeaders, agent: false })
     let cancel = systemClock.schedule(expect.withinMs, () => {
       see(undefined, `no answer within ${String(expect.withinMs)} ms`)
       outgoing.destroy()
     })
-    let cancelPart = (): void => undefined
-
-    const write = (from: number): void => {
-      const to = from + Math.ceil(bytes.length / pieces)
-      if (to >= bytes.length) {
-        outgoing.end(bytes.subarray(from))
-        return
-      }
-      outgoing.write(bytes.subarray(from, to))
-      cancelPart = systemClock.schedule(PAUSE_MS, () => write(to))
-    }
-
     outgoing.on('response', (answer) => {
-      const { statusCode } = answer
-      see(statusCode, String(statusCode))
+      see(answer.statusCode, String(answer.statusCode))
       cancel()
       cancel = systemClock.schedule(MAX_REST_MS, () => outgoing.destroy())
-      let rest = 0
+      // The first part of a body is enough.
+      answer.once('data', () => outgoing.destroy())
       answer.on('error', () => undefined)
-      answer.on('data', (chunk: Buffer) => {
-        rest += chunk.length
-        if (rest > MAX_REST_BYTES) outgoing.destroy()
-      })
     })
     outgoing.on('error', (error) => {
       const { reason, detail = reason } = failureOf(error, true)
@@ -124,11 +112,10 @@ const post = ({ url, tls, headers }: Target, { request, expect }: ReceiverVector
     })
     outgoing.on('close', () => {
       cancel()
-      cancelPart()
       see(undefined, 'the connection was closed before an answer came')
       if (seen !== undefined) resolve(seen)
     })
-    write(0)
+    outgoing.end(body)
   })
 
 const isAsExpected = ({ expect }: ReceiverVector, { status, ms }: Seen): boolean =>
@@ -148,16 +135,13 @@ const play = async (target: Target, vector: ReceiverVector): Promise<VectorResul
 export const expectedOf = ({ expect }: ReceiverVector): string =>
   `${expect.status} within ${String(expect.withinMs)} ms`
 
-const MAX_SHOWN = 200
-const NOT_SENT = `not sent: there was no answer to the ${String(MAX_SILENT)} vectors before`
-
 const showResult = ({ vector, passed, seen }: VectorResult): string => {
   const { id, level, statement, why, request } = vector
   const word = passed ? 'passed' : level === 'may' ? 'differs' : 'failed'
   const head = `${word.padEnd(7)}  ${level.padEnd(6)}  ${id.padEnd(25)}  ${statement}`
   if (passed) return head
   if (seen === NOT_SENT) return `${head} ${NOT_SENT}`
-  const body = request.body ?? Buffer.from(request.bodyBase64 ?? '', 'base64').toString()
+  const { body } = request
   const sent = body.length > MAX_SHOWN ? `${body.slice(0, MAX_SHOWN)}…` : body
   const lines = [
     `sent      ${sent}`,
@@ -177,34 +161,12 @@ const showCounts = (results: ReadonlyArray<VectorResult>): string =>
     })
     .join(' · ')
 
-/** Plays all vectors, one after the other. */
-export const playVectors = async ({ url, secret, timeout, headers, tls }: Check): Promise<ReceiverReport> => {
-  const { protocol, origin, pathname } = new URL(url)
-  // Verification is explicit, because the environment may hold NODE_TLS_REJECT_UNAUTHORIZED=0.
-  const secure = () => ({ secureContext: secureContextOf(tls ?? {}), rejectUnauthorized: true })
-  const target = { url: new URL(url), tls: protocol === 'https:' ? secure() : {}, headers: headers ?? {} }
-  const results: VectorResult[] = []
-  let silent = 0
-  for (const vector of receiverVectors(secret, timeout)) {
-    if (silent >= MAX_SILENT) {
-      results.push({ vector, passed: false, status: undefined, ms: 0, seen: NOT_SENT })
-      continue
-    }
-    const result = await play(target, vector)
-    results.push(result)
-    silent = result.status === undefined ? silent + 1 : 0
-  }
-  const text = [...results.map(showResult), showCounts(results)].join('\n')
-  const kept = results.every(({ passed, vector }) => passed || vector.level !== 'must')
-  return { url: origin + pathname, kept, results, text }
-}
-
 /**
  * Sends all vectors of `receiverVectors` to a receiver, signed with its secret, and reports how it answered: the test of an HTTP receiver in any
  * language. It is sent events of all kinds about the user `check-receiver`, a delete among them. Takes as long as the receiver, and never rejects
  * because of it: a receiver that is down, or whose certificate does not verify, fails the vectors.
  *
- * @throws TypeError (rejects) if the URL or an option is wrong
+ * @throws ConfigError (rejects) if the URL or an option is wrong
  *
  * @example
  * import { createServer } from 'node:http'
@@ -221,11 +183,26 @@ export const playVectors = async ({ url, secret, timeout, headers, tls }: Check)
  * server.close()
  */
 export const checkReceiver = async (
-  url: string | URL,
+  given: string | URL,
   options: CheckReceiverOptions,
 ): Promise<ReceiverReport> => {
-  const decoded = decodeOptions(receiverCheck, { ...options, url })
-  if (isLeft(decoded))
-    throw new TypeError(`Invalid options of checkReceiver: ${decoded.left.map(faultText).join('; ')}`)
-  return playVectors(decoded.right)
+  const check = checkOptions('options of checkReceiver', receiverCheck, { ...options, url: given })
+  const { url, secret, timeout, headers, tls } = check
+  const { protocol, origin, pathname } = new URL(url)
+  // Verification is explicit, because the environment may hold NODE_TLS_REJECT_UNAUTHORIZED=0.
+  const secure = () => ({ secureContext: secureContextOf(tls ?? {}), rejectUnauthorized: true })
+  const target = { url: new URL(url), tls: protocol === 'https:' ? secure() : {}, headers: headers ?? {} }
+  const results: VectorResult[] = []
+  let silent = 0
+  for (const vector of receiverVectors(secret, timeout)) {
+    const isSent = silent < MAX_SILENT
+    const result = isSent
+      ? await play(target, vector)
+      : { vector, passed: false, status: undefined, ms: 0, seen: NOT_SENT }
+    results.push(result)
+    silent = result.status === undefined ? silent + 1 : 0
+  }
+  const text = [...results.map(showResult), showCounts(results)].join('\n')
+  const kept = results.every(({ passed, vector }) => passed || vector.level !== 'must')
+  return { url: origin + pathname, kept, results, text }
 }
