@@ -130,6 +130,10 @@ export const WebhookBody: t.Type<Forwarded, WireBody> = new t.Type(
       return false
     }
   },
-  (input, context) => E.map(eventOf)(WireBody.validate(input, context)),
+  (input, context) => {
+    // Its faults are those of the union, which name `type` and the kinds.
+    const place = context.map((entry) => (entry === context.at(-1) ? { ...entry, type: WireBody } : entry))
+    return E.map(eventOf)(WireBody.validate(input, place))
+  },
   toWebhookBody,
 )

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import type { TypeOf } from 'io-ts'
+import * as t from 'io-ts'
 import { eventCodec, type Event } from '../../src/event/event.ts'
 import type { Delete, Forwarded } from '../../src/event/model.ts'
-import { WebhookBody, toWebhookBody } from '../../src/event/webhookBody.ts'
+import { WebhookBody, WireBody, toWebhookBody } from '../../src/event/webhookBody.ts'
 import { faultsOf } from '../../src/event/codecFaults.ts'
 
 interface Golden {
@@ -55,10 +55,21 @@ describe('a body that is wrong', () => {
     ).toEqual(['Previous ID', 'User ID'])
     expect(pathsOf({ ...stamped, version: 1, type: 'identify', userId: 'u' })).toEqual(['context', 'traits'])
   })
+
+  it.each([WebhookBody, WireBody])('of a type that is not known is told by its type: $name', (body) => {
+    const said = (codec: t.Mixed, value: unknown): ReadonlyArray<string> => {
+      const decoded = codec.decode(value)
+      return isRight(decoded) ? [] : faultsOf(decoded.left).map(({ path, message }) => `${path}: ${message}`)
+    }
+    const types = 'must be one of "page", "screen", "identify", "track", "alias", "group", "delete"'
+    expect(said(body, { ...track, ...stamped, type: 'purchase' })).toEqual([`type: ${types}`])
+    expect(said(body, 5)).toEqual([': must be an object, not a number'])
+    expect(said(t.type({ bodies: t.array(body) }), { bodies: [{}] })).toEqual([`bodies[0].type: ${types}`])
+  })
 })
 
 it('knows the model of what a body carries', () => {
-  expectTypeOf<TypeOf<typeof WebhookBody>>().toEqualTypeOf<Forwarded>()
+  expectTypeOf<t.TypeOf<typeof WebhookBody>>().toEqualTypeOf<Forwarded>()
   expectTypeOf<Event>().toExtend<Forwarded>()
   expectTypeOf<Extract<Forwarded, { type: 'delete' }>>().not.toHaveProperty('messageId')
   expectTypeOf<Extract<Forwarded, { type: 'track' }>>().not.toHaveProperty('integrations')
