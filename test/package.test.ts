@@ -200,7 +200,7 @@ describe('the packed package', () => {
     const files = packedPaths()
     const unexpected = files.filter(
       (file) =>
-        !/^(dist\/.+\.(js|d\.ts|js\.map|d\.ts\.map)|src\/.+\.ts|docs\/.+\.(md|ts|svg|ndjson)|docs\/receivers\/\w+\.(json|py|go|php)|LICENSE|README\.md|package\.json)$/.test(
+        !/^(dist\/.+\.(js|d\.ts|js\.map|d\.ts\.map)|src\/.+\.ts|docs\/.+\.(md|ts|svg|ndjson)|docs\/(receivers\/\w+\.(json|py|go|php)|examples\/testing\/[\w.]+\.(js|json))|LICENSE|README\.md|package\.json)$/.test(
           file,
         ),
     )

@@ -1,0 +1,79 @@
+/** All published laws, and the published mutants that show that they bite. */
+import * as t from 'io-ts'
+import { isRecord } from '../../src/core/json.ts'
+import { batchLaws } from '../../src/testing/laws/batchLaws.ts'
+import { brokenBatchers } from '../../src/testing/laws/brokenBatchers.ts'
+import { brokenCodecs, type ChangeCodec } from '../../src/testing/laws/brokenCodecs.ts'
+import { brokenClients } from '../../src/testing/laws/brokenClients.ts'
+import { brokenOutboxes } from '../../src/testing/laws/brokenOutboxes.ts'
+import { brokenPolicies } from '../../src/testing/laws/brokenPolicies.ts'
+import { brokenCombinators } from '../../src/testing/laws/brokenCombinators.ts'
+import { brokenLayers } from '../../src/testing/laws/brokenLayers.ts'
+import { brokenPipelines } from '../../src/testing/laws/brokenPipelines.ts'
+import { brokenSharedOutboxes } from '../../src/testing/laws/brokenSharedOutboxes.ts'
+import { brokenSigners } from '../../src/testing/laws/brokenSigners.ts'
+import { brokenSinks } from '../../src/testing/laws/brokenSinks.ts'
+import { clientLaws } from '../../src/testing/laws/clientLaws.ts'
+import { failoverLaws, firstSuccessLaws, toAllLaws } from '../../src/testing/laws/combinatorLaws.ts'
+import type { MakeCombination } from '../../src/testing/laws/combinatorLaws.ts'
+import { layerLaws } from '../../src/testing/laws/layerLaws.ts'
+import { arbitraryFor } from '../../src/testing/laws/codecArbitrary.ts'
+import { codecLaws } from '../../src/testing/laws/codecLaws.ts'
+import type { Broken, Law } from '../../src/testing/laws/law.ts'
+import { outboxLaws } from '../../src/testing/laws/outboxLaws.ts'
+import { policyLaws, type MakePolicy } from '../../src/testing/laws/policyLaws.ts'
+import { pipelineLaws } from '../../src/testing/laws/pipelineLaws.ts'
+import { sharedOutboxLaws } from '../../src/testing/laws/sharedOutboxLaws.ts'
+import { signLaws } from '../../src/testing/laws/signLaws.ts'
+import { sinkLaws } from '../../src/testing/laws/sinkLaws.ts'
+
+/** A published mutant: the law with the id `breaks` must find it. */
+interface Mutant {
+  readonly name: string
+  readonly breaks: string
+  readonly laws: () => ReadonlyArray<Law>
+}
+
+/** The laws of one kind of thing, and its mutants. */
+export interface Room {
+  readonly name: string
+  readonly laws: ReadonlyArray<Law>
+  readonly mutants: ReadonlyArray<Mutant>
+}
+
+const roomOf = <Make>(
+  name: string,
+  lawsOf: (make: Make) => ReadonlyArray<Law>,
+  broken: Readonly<Record<string, Broken<Make>>>,
+): Room => {
+  const mutants = Object.entries(broken).map(([fault, { breaks, make }]): Mutant => ({
+    name: fault,
+    breaks,
+    laws: () => lawsOf(make),
+  }))
+  return { name, laws: mutants[0]?.laws() ?? [], mutants }
+}
+
+const userOf = (item: unknown) => (isRecord(item) ? String(item['userId']) : undefined)
+const Order = t.strict({ id: t.string, lines: t.array(t.strict({ sku: t.string, count: t.number })) })
+const arbitrary = arbitraryFor(Order)
+
+const combinationLaws = (make: MakeCombination): ReadonlyArray<Law> => [
+  ...firstSuccessLaws(make),
+  ...failoverLaws(make),
+  ...toAllLaws(make),
+]
+
+export const rooms: ReadonlyArray<Room> = [
+  roomOf('sinks', (make) => sinkLaws(make, { retryAfter: true }), brokenSinks),
+  roomOf('combinations of sinks', combinationLaws, brokenCombinators),
+  roomOf('layers', (make) => layerLaws(make).filter(({ id }) => id.startsWith('layer/')), brokenLayers),
+  roomOf('outboxes', outboxLaws, brokenOutboxes),
+  roomOf('shared outboxes', sharedOutboxLaws, brokenSharedOutboxes),
+  roomOf('pipelines', (make) => pipelineLaws(make, { keyOf: userOf }), brokenPipelines),
+  roomOf('batchers', batchLaws, brokenBatchers),
+  roomOf<MakePolicy>('retry policies', policyLaws, brokenPolicies),
+  roomOf('signing', signLaws, brokenSigners),
+  roomOf<ChangeCodec>('codecs', (make) => codecLaws(make(Order), { arbitrary }), brokenCodecs),
+  roomOf('clients', clientLaws, brokenClients),
+]
