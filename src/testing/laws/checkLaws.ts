@@ -197,11 +197,13 @@ export interface TestRunner {
  * Registers one test for each law, named by its id and statement.
  *
  * @example
+ * ```ts no-run
  * import { test } from 'vitest'
  * import { memoryOutbox } from 'headrace'
  * import { outboxLaws, registerLaws } from 'headrace/testing/laws'
  *
  * registerLaws({ test }, outboxLaws(({ clock, bounds }) => memoryOutbox({ ...bounds, clock })))
+ * ```
  */
 export const registerLaws = (
   { test }: TestRunner,

@@ -251,11 +251,13 @@ const lawsOf =
  * to four attempts of an item; what the combination has to remember between them is in its failure.
  *
  * @example
+ * ```ts no-run
  * import { test } from 'vitest'
  * import { firstSuccess } from 'headrace'
  * import { firstSuccessLaws, registerLaws } from 'headrace/testing/laws'
  *
  * registerLaws({ test }, firstSuccessLaws((sinks, clock) => firstSuccess(sinks, { clock })))
+ * ```
  */
 export const firstSuccessLaws = lawsOf(
   'first-success',

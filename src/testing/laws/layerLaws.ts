@@ -100,11 +100,13 @@ interface LayerLaws {
  * a sink, for a sink inside the layer that keeps them.
  *
  * @example
+ * ```ts no-run
  * import { test } from 'vitest'
  * import { withTimeout } from 'headrace'
  * import { layerLaws, registerLaws } from 'headrace/testing/laws'
  *
  * registerLaws({ test }, layerLaws(({ clock }) => withTimeout(30_000, { clock })))
+ * ```
  */
 export const layerLaws: LayerLaws = <A>(make: MakeLayer<A>, options: SinkLawOptions<A> = {}) => {
   const item = itemsOf(options)

@@ -198,6 +198,7 @@ interface SinkLaws {
  * in a world with a virtual clock and a scripted network that it must use; so give it a timeout on that clock.
  *
  * @example
+ * ```ts no-run
  * import { test } from 'vitest'
  * import { left, right } from 'fp-ts/lib/Either.js'
  * import { refused, sink } from 'headrace'
@@ -210,6 +211,7 @@ interface SinkLaws {
  *     return status < 300 ? right({ sink: 'mine' }) : left(refused('status', { status }))
  *   }, { clock }),
  * ))
+ * ```
  */
 export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions<A> = {}) => {
   const { answers = true, timeout = 60_000, statuses = statusTable } = options
