@@ -129,17 +129,6 @@ describe('batch', () => {
   ])('throws for %j when the pipeline is put together', (options, message) =>
     expect(() => batch(options)).toThrow(message),
   )
-
-  it('takes Infinity for no limit, and then has no timer', () => {
-    const clock = virtualClock()
-    const texts = Array.from({ length: 100 }, (_, n) => String(n))
-    const source = concat(rail(...texts), NEVER)
-    const subscription = source
-      .pipe(batch({ maxCount: Infinity, maxBytes: Infinity, maxDelay: Infinity, clock }))
-      .subscribe()
-    expect(clock.pending()).toBe(0)
-    subscription.unsubscribe()
-  })
 })
 
 describe('what batch hands back at unsubscribing', () => {
@@ -212,22 +201,6 @@ describe('batch of any items', () => {
       { id: 'b', items: frames.slice(2), byteLength: 4, closedBy: 'bytes' },
     ])
     expect(taken[0]?.items[0]).toBe(frames[0])
-  })
-
-  it('hands back the items that were not emitted', () => {
-    const back: Array<ReadonlyArray<Buffer>> = []
-    concat(from(frames), NEVER)
-      .pipe(
-        lift(),
-        batch({
-          sizeOf: ({ length }: Buffer) => length,
-          clock: virtualClock(),
-          abandoned: (items) => back.push(items),
-        }),
-      )
-      .subscribe()
-      .unsubscribe()
-    expect(back).toEqual([frames])
   })
 
   it('has types that say so', () => {

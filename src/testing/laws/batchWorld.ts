@@ -4,8 +4,8 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { Subject } from 'rxjs'
 import type { ObservableEither } from '../../core/outcome.ts'
 import type { TooLarge } from '../../core/refusal.ts'
-import { bodyOf, frameBytes } from '../../event/payload.ts'
-import type { BatchPayload, ClosedBy, EventPayload, FixedFrame, Payload } from '../../event/payload.ts'
+import { frameBytes } from '../../event/payload.ts'
+import type { BatchPayload, EventPayload, FixedFrame, Payload } from '../../event/payload.ts'
 import type { BatchOptions } from '../../operators/batch.ts'
 import { virtualClock } from '../virtualClock.ts'
 import type { Run } from './law.ts'
@@ -27,9 +27,8 @@ interface Settings {
 
 export type Command =
   | { readonly do: 'offer'; readonly size: number }
-  | { readonly do: 'advance'; readonly ms: number }
-  /** Steps the wall clock, which must change nothing. */
-  | { readonly do: 'wall'; readonly ms: number }
+  /** `wall` steps the wall clock, which must change nothing. */
+  | { readonly do: 'advance' | 'wall'; readonly ms: number }
   | { readonly do: 'left' | 'flush' | 'complete' | 'error' | 'unsubscribe' }
   /** Runs these from within the next emission. */
   | { readonly do: 'within'; readonly commands: ReadonlyArray<Command> }
@@ -64,46 +63,38 @@ const sizes = (room: number): fc.Arbitrary<number> =>
     )
     .map((size) => Math.max(0, Math.min(size, 2_000)))
 
-/** No time, a part of the delay, or about all of it. */
-const advances = (maxDelay: number | null): fc.Arbitrary<number> => {
-  const ms = maxDelay ?? 100
-  const parts = [0, 0.3, 0.5].map((part) => Math.round(ms * part))
-  return fc.oneof(fc.constantFrom(...parts), fc.constantFrom(ms - 1, ms, ms + 1))
-}
-
 const commandsOf = (
   { room, maxDelay }: Settings,
-  isBusy: boolean,
   hasNested: boolean,
 ): fc.Arbitrary<ReadonlyArray<Command>> => {
+  const delay = maxDelay ?? 100
   const offer = sizes(room).map((size): Command => ({ do: 'offer', size }))
+  const advance = fc
+    .constantFrom(0, Math.round(delay * 0.3), delay >> 1, delay - 1, delay, delay + 1)
+    .map((ms): Command => ({ do: 'advance', ms }))
+  const wall = fc.constantFrom(-18_000_000, 18_000_000).map((ms): Command => ({ do: 'wall', ms }))
   const flush = fc.constant<Command>({ do: 'flush' })
   const end = fc.constantFrom<Command>({ do: 'complete' }, { do: 'error' }, { do: 'unsubscribe' })
-  const nested = fc.array(fc.oneof({ weight: 6, arbitrary: offer }, flush, end), {
-    minLength: 1,
-    maxLength: 4,
-  })
-  const command: fc.Arbitrary<Command> = fc.oneof(
-    { weight: isBusy ? 40 : 12, arbitrary: offer },
-    { weight: isBusy ? 1 : 6, arbitrary: advances(maxDelay).map((ms): Command => ({ do: 'advance', ms })) },
+  const within = fc
+    .array(fc.oneof({ weight: 6, arbitrary: offer }, flush, end), { minLength: 1, maxLength: 4 })
+    .map((commands): Command => ({ do: 'within', commands }))
+  const command = fc.oneof(
+    { weight: 20, arbitrary: offer },
+    { weight: 6, arbitrary: advance },
     fc.constant<Command>({ do: 'left' }),
     flush,
-    fc.constantFrom<Command>({ do: 'wall', ms: -18_000_000 }, { do: 'wall', ms: 18_000_000 }),
-    { weight: hasNested ? 3 : 0, arbitrary: nested.map((commands): Command => ({ do: 'within', commands })) },
+    wall,
+    { weight: hasNested ? 3 : 0, arbitrary: within },
   )
-  const many = fc.array(command, { maxLength: isBusy ? 80 : 50, size: 'max' })
   // What comes after the end must change nothing.
   return fc
-    .tuple(many, end, fc.array(command, { maxLength: 4 }))
+    .tuple(fc.array(command, { maxLength: 60, size: 'max' }), end, fc.array(command, { maxLength: 4 }))
     .map(([before, last, after]) => [...before, last, ...after])
 }
 
+/** Worlds in which commands come one after another, or also from within emissions. */
 export const worlds = (hasNested: boolean): fc.Arbitrary<BatchWorld> =>
-  fc
-    .tuple(settings, fc.boolean())
-    .chain(([each, isBusy]) =>
-      commandsOf(each, isBusy, hasNested).map((commands) => ({ settings: each, commands })),
-    )
+  settings.chain((each) => commandsOf(each, hasNested).map((commands) => ({ settings: each, commands })))
 
 /** An item. Its text has `size` bytes. */
 export interface Item {
@@ -122,25 +113,7 @@ interface Emitted {
   readonly during: number
 }
 
-export interface Batched extends Pick<Emitted, 'at' | 'during'> {
-  readonly id: string
-  readonly items: ReadonlyArray<Item>
-  readonly byteLength: number
-  /** Bytes of the body, counted. */
-  readonly bodyBytes: number
-  readonly closedBy: ClosedBy
-  /** Items offered until then: what is larger was offered within this emission or later. */
-  readonly offered: number
-}
-
-interface Rest {
-  readonly at: number
-  /** Timers that wait. */
-  readonly timers: number
-  /** Items that were taken in and have not come out. */
-  readonly open: ReadonlyArray<Item>
-  readonly hasEnded: boolean
-}
+export type Batched = BatchPayload<Item> & Pick<Emitted, 'at' | 'during'>
 
 export interface Trace {
   readonly emitted: Emitted[]
@@ -151,12 +124,16 @@ export interface Trace {
   isNested: boolean
   /** Offered items that fit into a batch. */
   readonly taken: Item[]
-  /** Offered items that fit into none. */
-  readonly tooLarge: Item[]
-  readonly lefts: Emitted[]
+  /** What should come out at once: lefts, and items that fit into no batch. */
+  readonly passing: Emitted[]
   readonly handedBack: Array<ReadonlyArray<Item>>
-  /** After each command. */
-  readonly rests: Rest[]
+  /** After each command: the time, the timers that wait, and the items that were taken in and have not come out. */
+  readonly rests: Array<{
+    readonly at: number
+    readonly timers: number
+    readonly open: ReadonlyArray<Item>
+    readonly hasEnded: boolean
+  }>
 }
 
 export const maxBytesOf = ({ room, frame }: Settings): number => room + frameBytes(frame)
@@ -178,37 +155,51 @@ export const play = (make: Batcher, { settings, commands }: BatchWorld, log: Run
   const source = new Subject<Either<string, Payload<Item>>>()
   const flush = new Subject<void>()
   const trace: Trace = {
-    ...{ emitted: [], batches: [], end: '', isNested: false, taken: [], tooLarge: [] },
-    ...{ lefts: [], handedBack: [], rests: [] },
+    ...{ emitted: [], batches: [], end: '', isNested: false },
+    ...{ taken: [], passing: [], handedBack: [], rests: [] },
   }
   let within: ReadonlyArray<Command> = []
   let during = 0
   let depth = 0
   let gone = 0
+  let offered = 0
   let ids = 0
 
   const now = () => ({ at: clock.monotonic(), during })
-  const offeredItems = (): number => trace.taken.length + trace.tooLarge.length
+
+  const offer = (size: number): void => {
+    const item: Item = { n: offered++, size, at: clock.monotonic() }
+    const value = [`m${String(item.n)}`, bytesOf([item], settings), maxBytesOf(settings)]
+    if (size <= settings.room) trace.taken.push(item)
+    else trace.passing.push({ kind: 'refused', value, ...now() })
+    source.next(right(payloadOf(item)))
+  }
 
   const run = (command: Command): void => {
     if (trace.end !== '' && (isEnd(command) || command.do === 'offer' || command.do === 'left')) return
     if (isEnd(command)) trace.end = command.do
-    if (command.do === 'offer') {
-      const item: Item = { n: offeredItems(), size: command.size, at: clock.monotonic() }
-      const fits = item.size <= settings.room
-      ;(fits ? trace.taken : trace.tooLarge).push(item)
-      source.next(right(payloadOf(item)))
-    } else if (command.do === 'left') {
-      const value = `left ${String(trace.lefts.length)}`
-      trace.lefts.push({ kind: 'left', value, ...now() })
-      source.next(left(value))
-    } else if (command.do === 'advance') clock.tick(command.ms)
-    else if (command.do === 'wall') clock.wall(command.ms)
-    else if (command.do === 'flush') flush.next()
-    else if (command.do === 'within') within = command.commands
-    else if (command.do === 'complete') source.complete()
-    else if (command.do === 'error') source.error(new Error('planted'))
-    else subscription.unsubscribe()
+    switch (command.do) {
+      case 'offer':
+        return offer(command.size)
+      case 'left':
+        trace.passing.push({ kind: 'left', value: 'ended', ...now() })
+        return source.next(left('ended'))
+      case 'advance':
+        return clock.tick(command.ms)
+      case 'wall':
+        return clock.wall(command.ms)
+      case 'within':
+        within = command.commands
+        return
+      case 'flush':
+        return flush.next()
+      case 'complete':
+        return source.complete()
+      case 'error':
+        return source.error(new Error('planted'))
+      case 'unsubscribe':
+        return subscription.unsubscribe()
+    }
   }
 
   const emit = (kind: Emitted['kind'], value?: unknown): void => {
@@ -223,22 +214,15 @@ export const play = (make: Batcher, { settings, commands }: BatchWorld, log: Run
   }
 
   const emitBatch = (payload: BatchPayload<Item>): void => {
-    const { id, items, byteLength, closedBy } = payload
-    const bodyBytes = Buffer.byteLength(bodyOf(payload, 0))
-    trace.batches.push({ id, items, byteLength, bodyBytes, closedBy, offered: offeredItems(), ...now() })
-    gone += items.length
-    emit('batch', [closedBy, ...items.map(({ n }) => n)])
+    trace.batches.push({ ...payload, ...now() })
+    gone += payload.items.length
+    emit('batch', [payload.closedBy, ...payload.items.map(({ n }) => n)])
   }
 
+  const { maxCount, maxDelay, delayFrom, frame } = settings
   const options: BatchOptions = {
-    maxCount: settings.maxCount ?? Infinity,
-    maxBytes: maxBytesOf(settings),
-    maxDelay: settings.maxDelay ?? Infinity,
-    delayFrom: settings.delayFrom,
-    frame: settings.frame,
-    flush,
-    clock,
-    newId: () => `b${String(ids++)}`,
+    ...{ maxCount: maxCount ?? Infinity, maxBytes: maxBytesOf(settings), maxDelay: maxDelay ?? Infinity },
+    ...{ delayFrom, frame, flush, clock, newId: () => `b${String(ids++)}` },
     // Only items go in here.
     abandoned: (payloads) => void trace.handedBack.push(payloads.flatMap(({ items }) => items as Item[])),
   }
@@ -254,10 +238,8 @@ export const play = (make: Batcher, { settings, commands }: BatchWorld, log: Run
   for (const command of commands) {
     log(JSON.stringify(command))
     run(command)
-    trace.rests.push({
-      ...{ at: clock.monotonic(), timers: clock.pending() },
-      ...{ open: trace.taken.slice(gone), hasEnded: trace.end !== '' },
-    })
+    const open = trace.taken.slice(gone)
+    trace.rests.push({ at: clock.monotonic(), timers: clock.pending(), open, hasEnded: trace.end !== '' })
     during++
   }
   return trace
