@@ -21,75 +21,55 @@ interface Pair {
   readonly key: string
 }
 
-/** A node of DER: its tag, its length, its contents. */
-const der = (tag: number, ...contents: ReadonlyArray<Buffer>): Buffer => {
-  const content = Buffer.concat(contents)
+/** A node of DER: its tag, its length, its contents. Nothing here is longer than 65,535 bytes. */
+const der = (tag: number, ...contents: ReadonlyArray<Buffer | string | ReadonlyArray<number>>): Buffer => {
+  const content = Buffer.concat(contents.map((each) => Buffer.from(each)))
   const { length } = content
-  // Nothing here is longer than 65,535 bytes.
   const long = length < 256 ? [0x81, length] : [0x82, length >> 8, length & 0xff]
   return Buffer.concat([Buffer.from([tag, ...(length < 128 ? [length] : long)]), content])
 }
 
 const sequence = (...contents: ReadonlyArray<Buffer>): Buffer => der(0x30, ...contents)
-const octets = (content: Buffer): Buffer => der(0x04, content)
-/** `unused` bits at the end do not count. */
-const bits = (content: Buffer, unused = 0): Buffer => der(0x03, Buffer.from([unused]), content)
-const time = (text: string): Buffer => der(0x17, Buffer.from(text))
 const oid = (hex: string): Buffer => der(0x06, Buffer.from(hex, 'hex'))
-const yes = der(0x01, Buffer.from([0xff]))
+const octets = (content: Buffer): Buffer => der(0x04, content)
+/** No bit of the last byte is unused. */
+const bits = (content: Buffer): Buffer => der(0x03, [0], content)
 
 const ecdsaWithSha256 = sequence(oid('2a8648ce3d040302'))
-const version3 = der(0xa0, der(0x02, Buffer.from([2])))
+const version3 = der(0xa0, der(0x02, [2]))
+const yes = der(0x01, [0xff])
+const authority = sequence(oid('551d13'), yes, octets(sequence(yes)))
 
-const nameOf = (commonName: string): Buffer =>
-  sequence(der(0x31, sequence(oid('550403'), der(0x0c, Buffer.from(commonName)))))
-
-/** An authority that may sign certificates and nothing else. */
-const authority: ReadonlyArray<Buffer> = [
-  sequence(oid('551d13'), yes, octets(sequence(yes))),
-  sequence(oid('551d0f'), yes, octets(bits(Buffer.from([0x04]), 2))),
-]
-
-/** A certificate for these names, for the side of TLS with this purpose. */
-const leaf = (purpose: 'server' | 'client', ...names: ReadonlyArray<Buffer>): ReadonlyArray<Buffer> => [
-  sequence(oid('551d11'), octets(sequence(...names))),
-  sequence(
-    oid('551d25'),
-    octets(sequence(oid(purpose === 'server' ? '2b06010505070301' : '2b06010505070302'))),
-  ),
-]
-
-const dnsName = (name: string): Buffer => der(0x82, Buffer.from(name))
-const loopback = leaf('server', dnsName('localhost'), der(0x87, Buffer.from([127, 0, 0, 1])))
-
-const pem = (bytes: Buffer): string => {
-  const lines = bytes.toString('base64').match(/.{1,64}/g) ?? []
-  return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n')
-}
+const commonName = (name: string): Buffer => sequence(der(0x31, sequence(oid('550403'), der(0x0c, name))))
+const hosts = (...names: ReadonlyArray<Buffer>): Buffer => sequence(oid('551d11'), octets(sequence(...names)))
+const dnsName = (name: string): Buffer => der(0x82, name)
+const loopback = hosts(dnsName('localhost'), der(0x87, [127, 0, 0, 1]))
 
 let made = 0
 
 /** A certificate on P-256, from 2020 until the end of 2049 or `until`. Without an issuer it signs itself. */
 const issue = (
   name: string,
-  extensions: ReadonlyArray<Buffer>,
+  extension: Buffer,
   issuer?: { readonly name: string; readonly key: string },
   until = '491231235959Z',
 ): Pair => {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const fields = sequence(
     version3,
-    der(0x02, Buffer.from([++made])),
+    der(0x02, [++made]),
     ecdsaWithSha256,
-    nameOf(issuer?.name ?? name),
-    sequence(time('200101000000Z'), time(until)),
-    nameOf(name),
+    commonName(issuer?.name ?? name),
+    sequence(der(0x17, '200101000000Z'), der(0x17, until)),
+    commonName(name),
     publicKey.export({ type: 'spki', format: 'der' }),
-    der(0xa3, sequence(...extensions)),
+    der(0xa3, sequence(extension)),
   )
   const signature = bits(sign('sha256', fields, issuer?.key ?? privateKey))
+  const certificate = sequence(fields, ecdsaWithSha256, signature)
+  const lines = certificate.toString('base64').replaceAll(/.{1,64}/g, '$&\n')
   return {
-    cert: pem(sequence(fields, ecdsaWithSha256, signature)),
+    cert: `-----BEGIN CERTIFICATE-----\n${lines}-----END CERTIFICATE-----\n`,
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
   }
 }
@@ -103,9 +83,9 @@ const make = (): TestCertificates => {
     valid: issue('localhost', loopback, trusted),
     selfSigned: issue('localhost', loopback),
     unknownCa: issue('localhost', loopback, { name: stranger, key: issue(stranger, authority).key }),
-    wrongName: issue('elsewhere.example', leaf('server', dnsName('elsewhere.example')), trusted),
+    wrongName: issue('elsewhere.example', hosts(dnsName('elsewhere.example')), trusted),
     expired: issue('localhost', loopback, trusted, '210101000000Z'),
-    client: issue('client', leaf('client', dnsName('client.example')), trusted),
+    client: issue('client', hosts(dnsName('client.example')), trusted),
   }
 }
 

@@ -6,24 +6,23 @@ export type DiskFault =
   | { readonly do: 'full'; readonly bytes: number }
   /** The operation of this number, from 0, does nothing and rejects with `EIO`. */
   | { readonly do: 'fail'; readonly operation: number }
-  /** Each `sync` takes this many milliseconds. */
-  | { readonly do: 'slowSync'; readonly ms: number }
 
 /**
- * Files in memory. Each operation acts in the order of the calls and resolves after the latency of the disk. `append` and `writeAt` create
- * a file; the others reject with `ENOENT` if it is not there. Names need no sync of their own.
+ * Files in memory. Each operation acts in the order of the calls and resolves after the latency of the disk. Only `append` creates a file; an
+ * operation on one that is not there rejects with `ENOENT`. Names need no sync of their own.
  */
 export interface ScriptedDisk {
+  /** Writes at the end of a file. */
   readonly append: (path: string, data: string | Uint8Array) => Promise<void>
-  /** A gap before `position` is filled with zeros. */
-  readonly writeAt: (path: string, position: number, data: string | Uint8Array) => Promise<void>
-  /** At most `length` bytes from `position`; the whole file by default. Sees what was written, synced or not. */
-  readonly read: (path: string, position?: number, length?: number) => Promise<Buffer>
+  /** Sees what was written, synced or not. */
+  readonly read: (path: string) => Promise<Buffer>
   /** When it resolves, what was written to the file before the call survives a crash. */
   readonly sync: (path: string) => Promise<void>
+  /** Cuts a file after `length` bytes. */
   readonly truncate: (path: string, length: number) => Promise<void>
   /** Replaces a file at `to`. */
   readonly rename: (from: string, to: string) => Promise<void>
+  /** Deletes a file. */
   readonly remove: (path: string) => Promise<void>
   /** All paths, sorted. */
   readonly list: () => Promise<ReadonlyArray<string>>
@@ -53,12 +52,6 @@ interface File {
 
 const errorOf = (code: string, path: string): Error => Object.assign(new Error(`${code}: ${path}`), { code })
 
-const resized = (bytes: Buffer, length: number): Buffer =>
-  Buffer.concat([bytes, Buffer.alloc(Math.max(0, length - bytes.length))]).subarray(0, length)
-
-const overwritten = (bytes: Buffer, position: number, data: Buffer): Buffer =>
-  Buffer.concat([resized(bytes, position), data, bytes.subarray(position + data.length)])
-
 /**
  * A disk in memory for tests of stores: its faults are data, its time is that of the clock, and it can crash.
  *
@@ -79,12 +72,12 @@ const overwritten = (bytes: Buffer, position: number, data: Buffer): Buffer =>
 export const scriptedDisk = (options: ScriptedDiskOptions): ScriptedDisk => {
   const { clock, latency = 0, faults = [], log = () => undefined } = options
   const files = new Map<string, File>()
-  let lastWrite: { file: File; before: Buffer; position: number; data: Buffer } | undefined
+  /** Undefined: it is synced. `start`: the bytes of the file before it. */
+  let lastWrite: { readonly file: File; readonly start: number } | undefined
   let operations = 0
   let crashes = 0
 
   const capacity = Math.min(...faults.map((fault) => (fault.do === 'full' ? fault.bytes : Infinity)))
-  const syncTime = Math.max(latency, ...faults.map((fault) => (fault.do === 'slowSync' ? fault.ms : 0)))
   const failing = new Set(faults.map((fault) => (fault.do === 'fail' ? fault.operation : undefined)))
   const tell = (what: string): void => log(`${String(clock.monotonic())} ms: disk ${what}`)
 
@@ -94,8 +87,8 @@ export const scriptedDisk = (options: ScriptedDiskOptions): ScriptedDisk => {
     return file
   }
 
-  /** Acts at once, and settles after `time`; after a crash never. */
-  const operate = async <T>(what: string, path: string, act: () => T, time = latency): Promise<T> => {
+  /** Acts at once, and settles after the latency; after a crash never. */
+  const operate = async <T>(what: string, path: string, act: () => T): Promise<T> => {
     const number = operations++
     const crashesBefore = crashes
     tell(`${String(number)} ${what} ${path}`)
@@ -107,45 +100,36 @@ export const scriptedDisk = (options: ScriptedDiskOptions): ScriptedDisk => {
       throw error
     } finally {
       await new Promise<void>((resolve) => {
-        clock.schedule(time, () => {
+        clock.schedule(latency, () => {
           if (crashes === crashesBefore) resolve()
         })
       })
     }
   }
 
-  const write = (path: string, position: number | undefined, given: string | Uint8Array): Promise<void> => {
-    const bytes = Buffer.from(given)
-    return operate(`write of ${String(bytes.length)} bytes to`, path, () => {
-      const file = files.get(path) ?? { written: Buffer.alloc(0), synced: undefined }
-      const before = file.written
-      const at = position ?? before.length
-      const others = [...files.values()].reduce((sum, each) => sum + each.written.length, -before.length)
-      const data = bytes.subarray(0, Math.max(0, capacity - others - at))
-      file.written = overwritten(before, at, data)
-      files.set(path, file)
-      lastWrite = { file, before, position: at, data }
-      if (data.length < bytes.length) throw errorOf('ENOSPC', path)
-    })
-  }
-
   return {
-    append: (path, data) => write(path, undefined, data),
-    writeAt: write,
-    read: (path, position = 0, length = Infinity) =>
-      operate('read of', path, () =>
-        Buffer.from(existing(path).written.subarray(position, position + length)),
-      ),
+    append: (path, given) =>
+      operate(`write of ${String(Buffer.byteLength(given))} bytes to`, path, () => {
+        const file = files.get(path) ?? { written: Buffer.alloc(0), synced: undefined }
+        const used = [...files.values()].reduce((sum, { written }) => sum + written.length, 0)
+        const data = Buffer.from(given)
+        const fitting = data.subarray(0, Math.max(0, capacity - used))
+        lastWrite = { file, start: file.written.length }
+        file.written = Buffer.concat([file.written, fitting])
+        files.set(path, file)
+        if (fitting.length < data.length) throw errorOf('ENOSPC', path)
+      }),
+    read: (path) => operate('read of', path, () => Buffer.from(existing(path).written)),
     sync: async (path) => {
       const written = files.get(path)?.written
-      const file = await operate('sync of', path, () => existing(path), syncTime)
+      const file = await operate('sync of', path, () => existing(path))
       file.synced = written
       if (lastWrite?.file.written === written) lastWrite = undefined
     },
     truncate: (path, length) =>
       operate(`truncate to ${String(length)} of`, path, () => {
         const file = existing(path)
-        file.written = resized(file.written, length)
+        file.written = file.written.subarray(0, length)
         lastWrite = undefined
       }),
     rename: (from, to) =>
@@ -163,8 +147,8 @@ export const scriptedDisk = (options: ScriptedDiskOptions): ScriptedDisk => {
       crashes++
       tell(keep === undefined ? 'crash' : `crash, after ${String(keep)} bytes of the last write`)
       if (keep !== undefined && lastWrite !== undefined) {
-        const { file, before, position, data } = lastWrite
-        file.written = overwritten(before, position, data.subarray(0, keep))
+        const { file, start } = lastWrite
+        file.written = file.written.subarray(0, start + keep)
       }
       lastWrite = undefined
       for (const [path, file] of files) {

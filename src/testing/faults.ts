@@ -37,9 +37,9 @@ export type Fault =
   | { readonly do: 'slowBody'; readonly code: number; readonly bytesPerSecond: number }
   /** Promises 1,000 bytes of body, sends `at` of them, and resets. */
   | { readonly do: 'truncate'; readonly code: number; readonly at: number }
-  /** A body of `bytes` bytes (default 1 GB), made as fast as it is read. In memory a client gets at most 1 MB of it. */
+  /** A body of `bytes` bytes (default 1 GB), made as fast as it is read. In memory it has at most 1 MB. */
   | { readonly do: 'hugeBody'; readonly code: number; readonly bytes?: number }
-  /** Some kilobytes that inflate to 50 MB. In memory a client gets 1 MB of it. */
+  /** Some kilobytes that inflate to 50 MB; in memory to 1 MB. */
   | { readonly do: 'gzipBomb'; readonly code: number }
   /** One header of `bytes` bytes (default 100,000). */
   | { readonly do: 'hugeHeader'; readonly bytes?: number }
@@ -57,8 +57,10 @@ export const healthy: Fault = { do: 'status', code: 200 }
 /** Milliseconds that a `refuse` lasts. */
 export const REFUSAL_MS = 50
 
-/** The value of the header `X-Huge` of a `hugeHeader`. */
-export const hugeHeader = (bytes = 100_000): string => 'x'.repeat(bytes)
+/** The headers of a `hugeHeader`. */
+export const hugeHeader = (bytes = 100_000): { readonly 'x-huge': string } => ({
+  'x-huge': 'x'.repeat(bytes),
+})
 
 /** Where a redirect of the receiver at `url` leads. */
 export const redirectTarget = (to: 'self' | 'other', url: string): string =>
@@ -121,8 +123,6 @@ const errorOf = (code: string, message: string, name = 'Error'): Error =>
 
 const closed = (): Error => errorOf('UND_ERR_SOCKET', 'other side closed', 'SocketError')
 
-const notHttp = (): Error => Object.assign(new Error('Expected HTTP/'), { name: 'HTTPParserError' })
-
 const certificateErrors: Readonly<Record<TlsFault, readonly [code: string, message: string]>> = {
   selfSigned: ['DEPTH_ZERO_SELF_SIGNED_CERT', 'self-signed certificate'],
   unknownCa: ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'unable to verify the first certificate'],
@@ -142,9 +142,10 @@ export const effectOf = (fault: Fault, url: string): Effect => {
 
   switch (fault.do) {
     case 'status': {
-      const headers = Object.entries(fault.headers ?? {})
-      const byName = Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value] as const))
-      return answer(fault.code, '', byName, fault.after)
+      const named = Object.entries(fault.headers ?? {}).map(
+        ([name, value]) => [name.toLowerCase(), value] as const,
+      )
+      return answer(fault.code, '', Object.fromEntries(named), fault.after)
     }
     case 'interim':
       return fault.code === undefined ? { what: 'nothing' } : answer(fault.code, '', {}, fault.after)
@@ -170,13 +171,12 @@ export const effectOf = (fault: Fault, url: string): Effect => {
     case 'gzipBomb':
       return answer(fault.code, '\0'.repeat(MAX_BODY), { 'content-encoding': 'gzip' })
     case 'hugeHeader': {
-      const header = hugeHeader(fault.bytes)
-      return header.length < MAX_HEADERS
-        ? answer(200, '', { 'x-huge': header })
-        : fails(errorOf('UND_ERR_HEADERS_OVERFLOW', 'Headers Overflow Error', 'HeadersOverflowError'))
+      const headers = hugeHeader(fault.bytes)
+      if (headers['x-huge'].length < MAX_HEADERS) return answer(200, '', headers)
+      return fails(errorOf('UND_ERR_HEADERS_OVERFLOW', 'Headers Overflow Error', 'HeadersOverflowError'))
     }
     case 'garbage':
-      return fails(notHttp())
+      return fails(Object.assign(new Error('Expected HTTP/'), { name: 'HTTPParserError' }))
     case 'redirect':
       return answer(fault.code ?? 307, '', { location: redirectTarget(fault.to, url) })
   }

@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from '../core/clock.ts'
 import { effectOf, faultPlayer } from './faults.ts'
-import type { Effect, Fault, FaultScript } from './faults.ts'
+import type { Fault, FaultScript } from './faults.ts'
 
 /** A request to a scripted network. Only the script looks into it. */
 export interface NetworkRequest {
@@ -55,18 +55,6 @@ export interface ScriptedNetworkOptions {
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** The answer or the error at the end of a request; undefined if it never ends. */
-const endOf = (
-  effect: Effect,
-): { readonly after: number; readonly end: NetworkAnswer | Error } | undefined => {
-  if (effect.what === 'nothing') return undefined
-  const { after } = effect
-  if (effect.what === 'error') return { after, end: effect.error }
-  const { status, headers, body } = effect
-  if (body === null) return undefined
-  return { after, end: body instanceof Error ? body : { status, headers, body } }
-}
-
 /**
  * A network in memory for tests: it meets each request with the next fault of its script, at its time on the clock. For clients that do not
  * go through HTTP themselves: give them `request`.
@@ -84,7 +72,6 @@ export const scriptedNetwork = (options: ScriptedNetworkOptions): ScriptedNetwor
   const { clock, script = [], log = () => undefined } = options
   const faultFor = faultPlayer(clock, script)
   const calls: Array<Writable<NetworkCall>> = []
-  let running = 0
 
   const tell = (index: number, what: string): void =>
     log(`${String(clock.monotonic())} ms: request ${String(index)} ${what}`)
@@ -97,24 +84,24 @@ export const scriptedNetwork = (options: ScriptedNetworkOptions): ScriptedNetwor
       const open = { endedAt: undefined, ended: undefined }
       const call: Writable<NetworkCall> = { request: asked, startedAt: clock.monotonic(), ...open, fault }
       calls.push(call)
-      running++
       tell(index, `${method} ${url} meets ${JSON.stringify(fault)}`)
       let cancelTimer: Cancel = () => undefined
 
       const end = (ended: NonNullable<NetworkCall['ended']>): void => {
         call.ended = ended
         call.endedAt = clock.monotonic()
-        running--
         signal?.removeEventListener('abort', cancel)
         tell(index, ended)
       }
-      const fail = (ended: 'failed' | 'cancelled', error: unknown): void => {
-        end(ended)
-        reject(error instanceof Error ? error : new Error(String(error)))
+      const fail = (error: Error): void => {
+        end('failed')
+        reject(error)
       }
       const cancel = (): void => {
         cancelTimer()
-        fail('cancelled', signal?.reason)
+        end('cancelled')
+        const reason: unknown = signal?.reason
+        reject(reason instanceof Error ? reason : new Error(String(reason)))
       }
 
       if (signal?.aborted === true) {
@@ -122,19 +109,23 @@ export const scriptedNetwork = (options: ScriptedNetworkOptions): ScriptedNetwor
         return
       }
       signal?.addEventListener('abort', cancel)
-      const ending = endOf(effectOf(fault, url))
-      if (ending === undefined) return
+      const effect = effectOf(fault, url)
+      if (effect.what === 'nothing') return
       const finish = (): void => {
-        if (ending.end instanceof Error) {
-          fail('failed', ending.end)
+        if (effect.what === 'error') {
+          fail(effect.error)
           return
         }
-        end('answered')
-        resolve(ending.end)
+        const { status, headers, body } = effect
+        if (body instanceof Error) fail(body)
+        else if (body !== null) {
+          end('answered')
+          resolve({ status, headers, body })
+        }
       }
-      if (ending.after > 0) cancelTimer = clock.schedule(ending.after, finish)
+      if (effect.after > 0) cancelTimer = clock.schedule(effect.after, finish)
       else finish()
     })
 
-  return { request, calls, running: () => running }
+  return { request, calls, running: () => calls.filter(({ ended }) => ended === undefined).length }
 }

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import type { Clock } from '../core/clock.ts'
@@ -20,8 +20,8 @@ const PROMISED = 1_000
 let bomb: Buffer | undefined
 const gzipBomb = (): Buffer => (bomb ??= gzipSync(Buffer.alloc(50_000_000)))
 
-const later = ({ clock, socket }: Stage, delay: number | undefined, act: () => void): void => {
-  if (delay === undefined || delay <= 0) {
+const later = ({ clock, socket }: Stage, delay = 0, act: () => void): void => {
+  if (delay <= 0) {
     act()
     return
   }
@@ -44,12 +44,8 @@ const pour = (stage: Stage, bytes: number): void => {
   else response.write(CHUNK.subarray(0, bytes), () => pour(stage, bytes - CHUNK.length))
 }
 
-const answer = (
-  stage: Stage,
-  code: number,
-  after?: number,
-  headers: Readonly<Record<string, string>> = {},
-): void => later(stage, after, () => void stage.response.writeHead(code, headers).end())
+const answer = (stage: Stage, code: number, after?: number, headers: OutgoingHttpHeaders = {}): void =>
+  later(stage, after, () => void stage.response.writeHead(code, headers).end())
 
 /** TLS has no reset of its own; there the connection just breaks. */
 const reset = (socket: Socket): void => {
@@ -98,7 +94,7 @@ export const playFault = (fault: Fault, stage: Stage): void => {
       response.writeHead(fault.code, { 'Content-Encoding': 'gzip' }).end(gzipBomb())
       return
     case 'hugeHeader':
-      response.writeHead(200, { 'X-Huge': hugeHeader(fault.bytes) }).end()
+      answer(stage, 200, 0, hugeHeader(fault.bytes))
       return
     case 'garbage':
       socket.end('!"#$%&/()=? this is not HTTP\r\n\r\n')

@@ -94,12 +94,7 @@ export const simulate = async <A>(
     return { value, trace, duration: clock.monotonic() }
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
-    const end = trace.slice(-TRACE_LINES).map((line) => `\n  ${line}`)
-    throw new Error(
-      `seed ${String(seed)}: ${message}${end.length > 0 ? '\nthe end of the trace:' : ''}${end.join('')}`,
-      {
-        cause: error,
-      },
-    )
+    const end = trace.length === 0 ? [] : ['the end of the trace:', ...trace.slice(-TRACE_LINES)]
+    throw new Error([`seed ${String(seed)}: ${message}`, ...end].join('\n  '), { cause: error })
   }
 }

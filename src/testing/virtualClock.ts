@@ -30,9 +30,8 @@ export interface VirtualClock extends Clock {
   /** Resolves `ms` milliseconds from now. */
   readonly sleep: (ms: number, name?: string) => Promise<void>
   /**
-   * Moves the time by `ms` and runs what falls due: in the order of time, equal times in the order of scheduling, and also
-   * what those timers schedule if it falls due in time. Promise jobs do not run in between: use `advance` where there are any.
-   * A timer that throws stops the tick at its time, with its error; a later call goes on.
+   * Moves the time by `ms` and runs what falls due, in the order of time, with what those timers schedule. Promise jobs do not run in
+   * between: use `advance` where there are any. A timer that throws stops the tick at its time, with its error; a later call goes on.
    */
   readonly tick: (ms: number) => void
   /** Like `tick`; and before, between and after the timers every promise job runs, as in a real process. */
@@ -106,12 +105,6 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
   let elapsed = 0
   let shifted = 0
 
-  const drop = (timer: Timer): void => {
-    if (timer.task === undefined) return
-    timer.task = undefined
-    cancelled++
-  }
-
   const waiting = (): ReadonlyArray<PendingTimer> => {
     const all = [...timers.drain()].sort((one, other) => one.key - other.key || one.number - other.number)
     for (const timer of all) timers.push(timer.key, timer)
@@ -123,7 +116,10 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
     const key = ties === undefined ? due : due + ties() * MOMENT
     const timer: Timer = { due, key, number: scheduled++, name, task }
     timers.push(key, timer)
-    return () => drop(timer)
+    return () => {
+      if (timer.task !== undefined) cancelled++
+      timer.task = undefined
+    }
   }
 
   /** Runs the next timer that is due at `target` or before, as long as one call may run `limit` of them. */

@@ -54,7 +54,7 @@ describe('simulate', () => {
       throw new Error('planted')
     })
     await expect(broken).rejects.toThrow(
-      /^seed 3: planted\nthe end of the trace:\n(.|\n)*\n {2}0 ms: before the end$/,
+      /^seed 3: planted\n {2}the end of the trace:\n(.|\n)*\n {2}0 ms: before the end$/,
     )
   })
 
