@@ -170,10 +170,20 @@ export interface Limits {
   readonly honours: boolean
 }
 
+/** Computes once for each policy: every retry asks (measured). */
+const remembered = <T>(compute: (policy: RetryPolicy) => T): ((policy: RetryPolicy) => T) => {
+  const known = new WeakMap<RetryPolicy, T>()
+  return (policy) => {
+    const value = known.get(policy) ?? compute(policy)
+    known.set(policy, value)
+    return value
+  }
+}
+
 const NONE: Limits = { retries: Infinity, within: Infinity, honours: false }
 
 /** All the limits of a policy as one: either part of a combination may stop. */
-export const limitsOf = (policy: RetryPolicy): Limits => {
+export const limitsOf = remembered((policy): Limits => {
   switch (policy._tag) {
     case 'Always':
     case 'Exponential':
@@ -197,7 +207,7 @@ export const limitsOf = (policy: RetryPolicy): Limits => {
       }
     }
   }
-}
+})
 
 /** For how many milliseconds from the start of the first attempt further ones may start; Infinity without a deadline. */
 export const deadlineOf = (policy: RetryPolicy): number => limitsOf(policy).within
@@ -249,7 +259,7 @@ const showPart = (policy: RetryPolicy): string => {
  * A policy in words, its parts separated by semicolons: `exponential from 1s x2, at most 10m, full jitter; until 4h`.
  * Policies that differ only in grouping read the same.
  */
-export const show = (policy: RetryPolicy): string => {
+export const show = remembered((policy): string => {
   const shown = parts(policy).map(showPart)
   return shown.length === 0 ? 'always' : shown.join('; ')
-}
+})

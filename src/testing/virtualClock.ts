@@ -55,7 +55,10 @@ export interface VirtualClock extends Clock {
   readonly wall: (shift: number) => void
 }
 
-interface Timer extends PendingTimer {
+interface Timer {
+  /** Undefined: that of its task. */
+  readonly name: string | undefined
+  readonly due: number
   /** When it runs: the due time, and its place among those of the same moment. */
   readonly key: number
   /** Counts timers from 0. */
@@ -108,10 +111,12 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
   const waiting = (): ReadonlyArray<PendingTimer> => {
     const all = [...timers.drain()].sort((one, other) => one.key - other.key || one.number - other.number)
     for (const timer of all) timers.push(timer.key, timer)
-    return all.filter(({ task }) => task !== undefined).map(({ name, due }) => ({ name, due }))
+    return all.flatMap(({ name, due, task }) =>
+      task === undefined ? [] : { name: name ?? (task.name || 'a timer'), due },
+    )
   }
 
-  const schedule = (delay: number, task: () => void, name = task.name || 'a timer'): Cancel => {
+  const schedule = (delay: number, task: () => void, name?: string): Cancel => {
     const due = elapsed + (delay > 0 ? Math.ceil(delay) : 0)
     const key = ties === undefined ? due : due + ties() * MOMENT
     const timer: Timer = { due, key, number: scheduled++, name, task }
@@ -152,21 +157,16 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
       nextTurn(resolve)
     })
 
-  /** Lets what is held end. */
-  const released = async (): Promise<void> => {
-    while (held.size > 0) {
-      await Promise.allSettled(held)
-      await settle()
-    }
-  }
-
-  const advanceTo = async (target: number, limit: number): Promise<void> => {
+  /** Runs a timer in each turn of the event loop, and lets what is held end before it, until none is due or the task is done. */
+  const advanceTo = async (target: number, limit: number, isDone = () => false): Promise<void> => {
     const runNext = runner(limit)
     do {
       await settle()
-      // Most of the time nothing is held: a call less for each timer (measured).
-      if (held.size > 0) await released()
-    } while (runNext(target))
+      while (held.size > 0) {
+        await Promise.allSettled(held)
+        await settle()
+      }
+    } while (!isDone() && runNext(target))
   }
 
   const hold = async <A>(real: Promise<A>): Promise<A> => {
@@ -180,16 +180,11 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
 
   const run = async <A>(task: Promise<A> | Task<A>, { within = Infinity } = {}): Promise<A> => {
     const target = Math.min(elapsed + within, Number.MAX_VALUE)
-    const runNext = runner(maxTimers)
     const done = typeof task === 'function' ? task() : task
     const ended = new Set<string>()
     const note = (): void => void ended.add('done')
     done.then(note, note)
-    do {
-      await settle()
-      // Most of the time nothing is held: a call less for each timer (measured).
-      if (held.size > 0) await released()
-    } while (ended.size === 0 && runNext(target))
+    await advanceTo(target, maxTimers, () => ended.size > 0)
     if (ended.size > 0) return done
     const why =
       within === Infinity

@@ -16,6 +16,7 @@ const benches = [
   'durableForwarding',
   'client',
   'collector',
+  'virtualHours',
 ]
 const { values, positionals } = parseArgs({
   allowPositionals: true,
