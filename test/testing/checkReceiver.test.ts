@@ -89,11 +89,8 @@ describe('checkReceiver', () => {
       { do: 'redirect', to: 'self' },
     ]
     const receiver = await receive(bodies)
-    const report = await checkReceiver(receiver.url, {
-      secret,
-      timeout: 1_000,
-      headers: { 'X-Team': 'blue' },
-    })
+    const headers = { 'X-Team': 'blue' }
+    const report = await checkReceiver(receiver.url, { secret, timeout: 1_000, headers })
     const statuses = report.results.slice(0, 6).map(({ status }) => status)
     expect(statuses).toEqual([200, 200, 200, 200, undefined, 307])
     expect(receiver.received.every(({ headers }) => headers['x-team'] === 'blue')).toBe(true)
@@ -116,8 +113,7 @@ describe('checkReceiver', () => {
     ['the connection was reset before an answer came', { do: 'hangUp' }],
     ['the answer is not HTTP: is it https, or another port?', { do: 'garbage' }],
   ])('reports %s', async (what, fault) => {
-    const { url, close } = await loopbackReceiver(() => fault)
-    use(url, close)
+    const { url } = await receive(() => fault)
     const report = await checkReceiver(url, { secret, timeout: 30 })
     expect(report.kept).toBe(false)
     expect(seenIn(report)[0]).toBe(what)

@@ -48,22 +48,15 @@ describe('a loopback receiver', () => {
   it('records every request, byte for byte', async () => {
     const receiver = await open()
     const body = Buffer.from([0x7b, 0xff, 0xfe, 0x00, 0x7d])
-    await (
-      await request(`${receiver.url}a?b=c`, { method: 'POST', headers: { 'X-Key': 'K' }, body })
-    ).body.dump()
-    expect(receiver.received).toHaveLength(1)
-    expect(receiver.received[0]).toMatchObject({ method: 'POST', path: '/a?b=c', headers: { 'x-key': 'K' } })
-    expect(receiver.received[0]?.body.equals(body)).toBe(true)
-    expect(receiver.received[0]?.rawHeaders).toContain('X-Key')
+    await fetch(`${receiver.url}a?b=c`, { method: 'POST', headers: { 'X-Key': 'K' }, body })
+    const rawHeaders = expect.arrayContaining(['X-Key'])
+    const request = { method: 'POST', path: '/a?b=c', headers: { 'x-key': 'K' }, rawHeaders, body }
+    expect(receiver.received).toMatchObject([request])
   })
 
   it('plays its script in order, and is healthy afterwards', async () => {
-    const receiver = await open([
-      { do: 'status', code: 503 },
-      { do: 'status', code: 404 },
-    ])
-    const seen: Array<number | string> = []
-    for (let i = 0; i < 4; i++) seen.push(await statusOf(receiver.url))
+    const { url } = await open([503, 404].map((code) => ({ do: 'status', code })))
+    const seen = [await statusOf(url), await statusOf(url), await statusOf(url), await statusOf(url)]
     expect(seen).toEqual([503, 404, 200, 200])
   })
 
@@ -161,16 +154,13 @@ describe('a loopback receiver', () => {
   })
 
   it('redirects to itself and elsewhere', async () => {
-    const receiver = await open([
+    const { url } = await open([
       { do: 'redirect', to: 'self' },
       { do: 'redirect', to: 'other', code: 302 },
     ])
-    const [self, other] = [await request(receiver.url), await request(receiver.url)]
-    await self.body.dump()
-    await other.body.dump()
-    expect([self.statusCode, self.headers['location']]).toEqual([307, `${receiver.url}redirected`])
-    expect(other.statusCode).toBe(302)
-    expect(String(other.headers['location'])).not.toContain(receiver.url)
+    const [self, other] = [await raw(url, 1), await raw(url, 1)]
+    expect(self.text).toMatch(new RegExp(`^HTTP/1.1 307 [^]*location: ${url}redirected`, 'i'))
+    expect(other.text).toMatch(/^HTTP\/1.1 302 [^]*location: http:\/\/127.0.0.1:9\//i)
   })
 
   it('leaves no timer when it is closed during a refusal', async () => {
