@@ -1,13 +1,12 @@
 import * as fc from 'fast-check'
 import { isVerdict, type Verdict } from '../../core/failure.ts'
 import { onlyAttempt } from '../../sink/sink.ts'
-import { statusTable, type StatusTable } from '../../sink/status.ts'
 import type { NetworkCall } from '../network.ts'
 import { holds } from './assert.ts'
 import { law, lawsOver, type Law, type Run } from './law.ts'
 import { sinkRequestLaws } from './sinkRequestLaws.ts'
-import { itemsOf, openSink, sinkInputs } from './sinkWorld.ts'
-import type { Delivery, MakeSink, OpenSink, SinkInput, SinkItem, Told } from './sinkWorld.ts'
+import { endOf, itemsOf, openSink, sinkInputs } from './sinkWorld.ts'
+import type { Delivery, MakeSink, SinkInput, SinkItem, Told } from './sinkWorld.ts'
 
 /** What a sink under test promises. */
 export interface SinkLawOptions<A> {
@@ -19,47 +18,44 @@ export interface SinkLawOptions<A> {
   readonly timeout?: number
   /** True for a sink that reads `Retry-After`: it must tell it as `notBefore`. Default false. */
   readonly retryAfter?: boolean
-  /** What statuses mean to this sink. Default: `statusTable` of `headrace/sinks/webhook`. */
-  readonly statuses?: StatusTable
 }
 
-/** Delivers at the times of the steps, so that deliveries overlap. */
-const playTogether = async <A>(
-  open: OpenSink<A>,
-  { steps }: SinkInput<A>,
-  until: number,
-): Promise<ReadonlyArray<Delivery>> => {
-  const { clock } = open
+/** Delivers at the times of the steps, so that deliveries overlap, and from within what others tell. */
+const playTogether = async <A>(make: MakeSink<A>, given: SinkInput<A>, timeout: number, run: Run) => {
+  const { clock, network, sink, deliver } = openSink(make, given, run)
   const deliveries: Delivery[] = []
-  let at = 0
-  for (const { gap, item, cancelAfter } of steps) {
-    at += gap
-    clock.schedule(at, () => {
-      const delivery = open.deliver(item)
-      deliveries.push(delivery)
-      if (cancelAfter !== null) clock.schedule(cancelAfter, delivery.cancel)
+  const start = (at: number): void => {
+    const step = given.steps[at]
+    if (step === undefined) return
+    const next = given.steps[at + 1]?.starts
+    const delivery = deliver(step.item, ({ what }) => {
+      if (what === next) start(at + 1)
     })
+    deliveries.push(delivery)
+    if (typeof next === 'number') clock.schedule(next, () => start(at + 1))
+    if (step.cancelAfter !== null) clock.schedule(step.cancelAfter, delivery.cancel)
   }
-  await clock.advance(until)
-  return deliveries
+  start(0)
+  await clock.advance(given.steps.length * (timeout + 100))
+  return { clock, sink, deliveries, calls: network.calls }
 }
 
 const order = (told: ReadonlyArray<Told>): string => told.map(({ what }) => what).join(', ')
 
 /** Whether a delivery is told as the contract says, as far as it came. */
-const holdsOneVerdict = ({ told, late, isCancelled }: Delivery): void => {
+const holdsOneVerdict = ({ told, late }: Delivery): void => {
   for (const { what, value } of told) {
     holds(what !== 'throw', `deliver threw: ${String(value)}`)
     holds(what !== 'error', `it ended with an error in place of a verdict: ${String(value)}`)
     holds(what !== 'verdict' || isVerdict(value), `it emitted what is no verdict: ${JSON.stringify(value)}`)
   }
-  const legal = ['', 'verdict', 'verdict, complete']
-  holds(legal.includes(order(told)), `it told: ${order(told)}`)
-  holds(!isCancelled() || late.length === 0, `it told after its cancel: ${order(late)}`)
+  holds(['', 'verdict', 'verdict, complete'].includes(order(told)), `it told: ${order(told)}`)
+  holds(late.length === 0, `it told after its cancel: ${order(late)}`)
 }
 
-const holdsEnded = (delivery: Delivery, timeout: number, calls: ReadonlyArray<NetworkCall>): void => {
-  if (delivery.isCancelled() || delivery.isOver()) return
+const holdsSettled = (delivery: Delivery, timeout: number, calls: ReadonlyArray<NetworkCall>): void => {
+  const end = endOf(delivery)?.at ?? Infinity
+  if (delivery.isCancelled() || end - delivery.startedAt <= timeout) return
   const open = calls.filter(({ ended }) => ended === undefined).map(({ fault }) => JSON.stringify(fault))
   const told = delivery.told.length === 0 ? 'no verdict' : 'a verdict and no end'
   const hint =
@@ -67,28 +63,23 @@ const holdsEnded = (delivery: Delivery, timeout: number, calls: ReadonlyArray<Ne
   throw new Error(`a delivery had ${told} after ${String(timeout)} ms${hint}`)
 }
 
-/** Laws about what deliveries tell, each with a world of its own. */
+/** Laws about what deliveries tell. */
 const deliveryLaws = <A>(
   make: MakeSink<A>,
   item: fc.Arbitrary<A>,
   timeout: number,
   answers: boolean,
 ): ReadonlyArray<Law> => {
-  const input = sinkInputs(item, answers, false)
-  const withCancels = sinkInputs(item, answers, true)
-
-  const play = async (given: SinkInput<A>, run: Run) => {
-    const open = openSink(make, given, run)
-    const lasting = given.steps.reduce((sum, { gap }) => sum + gap, timeout)
-    return { deliveries: await playTogether(open, given, lasting), calls: open.network.calls }
-  }
+  const input = sinkInputs(item, answers)
+  const play = (given: SinkInput<A>, run: Run) => playTogether(make, given, timeout, run)
 
   return [
-    ...lawsOver('sink', withCancels, play, {
+    ...lawsOver('sink', input, play, {
       settles: {
-        statement: 'Every delivery that is not cancelled ends in time, however the network answers.',
+        statement:
+          'Every delivery that is not cancelled ends in time, however the network answers, also one that starts from within a verdict or an end.',
         check: ({ deliveries, calls }) => {
-          for (const each of deliveries) holdsEnded(each, timeout, calls)
+          for (const each of deliveries) holdsSettled(each, timeout, calls)
         },
       },
       'one-verdict': {
@@ -107,50 +98,25 @@ const deliveryLaws = <A>(
 
     law({
       id: 'sink/each-subscription',
-      statement: 'Each subscription is a delivery of its own.',
+      statement: 'Each subscription is a delivery of its own, and nothing is sent before it.',
       input,
+      situations: answers ? ['a request was sent'] : [],
       check: async (given, run) => {
-        const open = openSink(make, given, run)
-        const [first] = given.steps
-        if (first === undefined) return
-        const delivery = open.sink.deliver(first.item, onlyAttempt)
-        const verdicts: Verdict[] = []
-        for (const round of [1, 2]) {
-          const before = open.network.calls.length
-          delivery.subscribe({ next: (verdict) => verdicts.push(verdict), error: () => undefined })
-          await open.clock.advance(timeout)
-          const verdict = verdicts[round - 1]
-          holds(verdict !== undefined, `subscription ${String(round)} had no verdict`)
+        const { clock, network, sink } = openSink(make, given, run)
+        const [delivery] = given.steps.map((step) => sink.deliver(step.item, onlyAttempt))
+        await clock.advance(timeout)
+        holds(network.calls.length === 0, 'a request was sent before a delivery was subscribed')
+        for (const number of ['1', '2']) {
+          const sent = network.calls.length
+          const verdicts: Verdict[] = []
+          delivery?.subscribe({ next: (verdict) => verdicts.push(verdict), error: () => undefined })
+          await clock.advance(timeout)
+          const [verdict] = verdicts
+          holds(verdict !== undefined, `subscription ${number} had no verdict`)
           const isNew = verdict?._tag === 'Right' && verdict.right.duplicate !== true
-          const hasSent = open.network.calls.length > before
-          holds(
-            !answers || !isNew || hasSent,
-            `subscription ${String(round)} was delivered without a request`,
-          )
-        }
-      },
-    }),
-
-    law({
-      id: 'sink/re-entrant',
-      statement: 'An observer may start another delivery while it is told a verdict or the end.',
-      input: fc.tuple(fc.constantFrom<Told['what']>('verdict', 'complete'), input),
-      check: async ([moment, given], run) => {
-        const open = openSink(make, given, run)
-        const deliveries: Delivery[] = []
-        const next = (at: number): void => {
-          const step = given.steps[at]
-          if (step === undefined) return
-          const delivery = open.deliver(step.item, ({ what }) => {
-            if (what === moment) next(at + 1)
-          })
-          deliveries.push(delivery)
-        }
-        next(0)
-        await open.clock.advance(timeout * given.steps.length)
-        for (const each of deliveries) {
-          holdsEnded(each, timeout, open.network.calls)
-          holdsOneVerdict(each)
+          const hasSent = network.calls.length > sent
+          if (hasSent) run.reach('a request was sent')
+          holds(!answers || !isNew || hasSent, `subscription ${number} was delivered without a request`)
         }
       },
     }),
@@ -160,11 +126,10 @@ const deliveryLaws = <A>(
       statement: 'close resolves in its time, and may be called again and at the same time.',
       input: fc.tuple(fc.nat({ max: 5_000 }), input),
       check: async ([within, given], run) => {
-        const open = openSink(make, given, run)
-        await playTogether(open, given, timeout)
-        const ended: Array<'resolved' | 'rejected'> = []
+        const { clock, sink } = await play(given, run)
+        const ended: string[] = []
         const close = (): void => {
-          const task = open.sink.close(within)
+          const task = sink.close(within)
           holds(
             typeof task === 'function',
             'close(within) must answer a Task: a function that gives a Promise',
@@ -176,10 +141,10 @@ const deliveryLaws = <A>(
         }
         close()
         close()
-        await open.clock.advance(within)
+        await clock.advance(within)
         holds(ended.length === 2, `close was not done after ${String(within)} ms`)
         close()
-        await open.clock.advance(within)
+        await clock.advance(within)
         holds(ended.length === 3, `a close after the first was not done after ${String(within)} ms`)
         holds(!ended.includes('rejected'), 'a close rejected')
       },
@@ -214,11 +179,10 @@ interface SinkLaws {
  * ```
  */
 export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions<A> = {}) => {
-  const { answers = true, timeout = 60_000, statuses = statusTable } = options
+  const { answers = true, timeout = 60_000, retryAfter = false } = options
   const item = itemsOf(options)
   const laws = deliveryLaws(make, item, timeout, answers)
   if (!answers) return laws
-  return [...laws, ...sinkRequestLaws(make, item, timeout, statuses)].filter(
-    ({ id }) => options.retryAfter === true || id !== 'sink/retry-after',
-  )
+  const requests = sinkRequestLaws(make, item, timeout)
+  return [...laws, ...requests.filter(({ id }) => retryAfter || id !== 'sink/retry-after')]
 }

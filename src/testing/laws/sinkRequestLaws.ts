@@ -1,27 +1,31 @@
 import * as fc from 'fast-check'
-import { take } from 'rxjs'
+import { Subject, take, takeUntil } from 'rxjs'
 import { earliestRetry, isRetryable, isVerdict } from '../../core/failure.ts'
 import type { Verdict } from '../../core/failure.ts'
 import { onlyAttempt } from '../../sink/sink.ts'
-import { meaningOf, retryAfter, type StatusTable } from '../../sink/status.ts'
+import { meaningOf, retryAfter, statusTable } from '../../sink/status.ts'
 import { effectOf } from '../faults.ts'
 import type { NetworkCall } from '../network.ts'
 import { holds } from './assert.ts'
 import { law, lawsOver, type Law, type Run } from './law.ts'
-import { openSink, sinkInputs } from './sinkWorld.ts'
+import { endOf, openSink, sinkInputs } from './sinkWorld.ts'
 import type { Delivery, MakeSink, SinkInput } from './sinkWorld.ts'
 
 /** What the network did with a request, or what a verdict says. `failed`: not delivered; to be tried again or not. */
 type Meaning = 'delivered' | 'retryable' | 'refused' | 'failed'
 
-const ANY_URL = 'http://receiver.test/'
+/** The answer that a request got; undefined if it got none. */
+const answerTo = ({ ended, fault }: NetworkCall) => {
+  const effect = effectOf(fault, 'http://receiver.test/')
+  return ended === 'answered' && effect.what === 'answer' ? effect : undefined
+}
 
-const meaningOfCall = ({ ended, fault }: NetworkCall, statuses: StatusTable): Meaning => {
-  const effect = effectOf(fault, ANY_URL)
-  if (ended !== 'answered' || effect.what !== 'answer') return fault.do === 'tls' ? 'failed' : 'retryable'
-  const means = meaningOf(statuses, effect.status)
+const meaningOfCall = (call: NetworkCall): Meaning => {
+  const answer = answerTo(call)
+  if (answer === undefined) return call.fault.do === 'tls' ? 'failed' : 'retryable'
+  const means = meaningOf(statusTable, answer.status)
   // A redirect, a 408 and a 425 are read in different ways.
-  if (means === 'redirect' || [408, 425].includes(effect.status)) return 'failed'
+  if (means === 'redirect' || [408, 425].includes(answer.status)) return 'failed'
   return means === 'retry' ? 'retryable' : means
 }
 
@@ -37,12 +41,8 @@ interface Alone {
   readonly calls: ReadonlyArray<NetworkCall>
   /** Requests of the deliveries before it. */
   readonly sent: number
-}
-
-interface Trace {
-  readonly all: ReadonlyArray<Alone>
-  /** The wall clock at the start. */
-  readonly start: number
+  /** Until when the last answer asked to wait, on the wall clock; undefined if it did not. */
+  readonly askedUntil: number | undefined
 }
 
 /** Delivers one item after the other. */
@@ -51,7 +51,7 @@ const playAlone = async <A>(
   given: SinkInput<A>,
   timeout: number,
   run: Run,
-): Promise<Trace> => {
+): Promise<ReadonlyArray<Alone>> => {
   const { clock, network, deliver } = openSink(make, given, run)
   const start = clock.now()
   const all: Alone[] = []
@@ -60,39 +60,20 @@ const playAlone = async <A>(
     const delivery = deliver(item)
     await clock.advance(timeout)
     const verdict = delivery.told.map(({ value }) => value).find(isVerdict)
-    all.push({ delivery, verdict, calls: network.calls.slice(sent), sent })
+    const calls = network.calls.slice(sent)
+    const last = calls.at(-1)
+    const answeredAt = start + (last?.endedAt ?? 0)
+    const wait = last && retryAfter(answerTo(last)?.headers['retry-after'], answeredAt)
+    const askedUntil = wait === undefined ? undefined : answeredAt + wait
+    all.push({ delivery, verdict, calls, sent, askedUntil })
   }
-  return { all, start }
+  return all
 }
 
-/** Until when the last answer asked to wait, on the wall clock; undefined if it did not. */
-const askedUntil = (calls: ReadonlyArray<NetworkCall>, start: number): number | undefined => {
-  const last = calls.at(-1)
-  const effect = last?.ended === 'answered' ? effectOf(last.fault, ANY_URL) : undefined
-  const answeredAt = start + (last?.endedAt ?? 0)
-  const header = effect?.what === 'answer' ? effect.headers['retry-after'] : undefined
-  const wait = retryAfter(header, answeredAt)
-  return wait === undefined ? undefined : answeredAt + wait
-}
-
-const faultsOf = (calls: ReadonlyArray<NetworkCall>): string =>
-  calls.length === 0
-    ? 'nothing, no request was sent'
-    : calls.map(({ fault }) => JSON.stringify(fault)).join(', ')
-
-/** Verdict and network do not go together. */
-const conflict = (verdict: Verdict, calls: ReadonlyArray<NetworkCall>): string =>
-  `the network did ${faultsOf(calls)}; the verdict is ${JSON.stringify(verdict)}`
-
-/** Requests that ran at `at` must have ended then, and none may begin. One that is aborted before it begins is none. */
-const holdsStopped = (calls: ReadonlyArray<NetworkCall>, sent: number, at: number): void => {
-  for (const { endedAt } of calls.slice(0, sent))
-    holds(
-      (endedAt ?? Infinity) <= at,
-      `a request ran on until ${String(endedAt ?? 'the end')}, not ${String(at)} ms`,
-    )
-  const begun = calls.slice(sent).filter(({ ended }) => ended !== 'cancelled').length
-  holds(begun === 0, `${String(begun)} requests began after ${String(at)} ms`)
+/** Says that verdict and network do not go together. */
+const conflict = (verdict: Verdict, calls: ReadonlyArray<NetworkCall>): string => {
+  const faults = calls.map(({ fault }) => JSON.stringify(fault)).join(', ')
+  return `the network did ${faults || 'nothing, no request was sent'}; the verdict is ${JSON.stringify(verdict)}`
 }
 
 /** Laws about requests and verdicts, for sinks that use the network of their world. */
@@ -100,122 +81,102 @@ export const sinkRequestLaws = <A>(
   make: MakeSink<A>,
   item: fc.Arbitrary<A>,
   timeout: number,
-  statuses: StatusTable,
 ): ReadonlyArray<Law> => {
-  const input = sinkInputs(item, true, false)
+  const input = sinkInputs(item, true)
 
-  /** The law for deliveries whose requests were all answered with this meaning. */
-  const says = (meaning: Meaning, statement: string) => ({
-    statement,
-    situations: [meaning],
-    check: ({ all }: Trace, _: SinkInput<A>, { reach }: Run): void => {
-      for (const { verdict, calls } of all) {
-        const isMeant = calls.every((call) => meaningOfCall(call, statuses) === meaning)
-        if (verdict === undefined || calls.length === 0 || !isMeant) continue
-        reach(meaning)
-        holds(meaningOfVerdict(verdict) === meaning, conflict(verdict, calls))
-      }
-    },
-  })
+  /** The verdict of deliveries whose requests all met this meaning. */
+  const holdsMeant = (all: ReadonlyArray<Alone>, meaning: Meaning, { reach }: Run): void => {
+    for (const { verdict, calls } of all) {
+      const isMeant = calls.length > 0 && calls.every((call) => meaningOfCall(call) === meaning)
+      if (verdict === undefined || !isMeant) continue
+      reach(meaning)
+      holds(meaningOfVerdict(verdict) === meaning, conflict(verdict, calls))
+    }
+  }
 
   return [
     ...lawsOver('sink', input, (given, run) => playAlone(make, given, timeout, run), {
-      'accepted-is-delivered': says('delivered', 'What the receiver accepted with a 2xx is delivered.'),
-      'failed-is-retryable': says(
-        'retryable',
-        'After a 5xx, a 429, a timeout or a fault of the network the item may be tried again.',
-      ),
-      'refused-is-final': says('refused', 'A 4xx is final, except 429; for 408 and 425 the sink may decide.'),
-      'delivered-was-accepted': {
-        statement: 'Nothing is delivered but what the receiver accepted with a 2xx.',
-        situations: ['not accepted'],
-        check: ({ all }, _, { reach }) => {
+      'delivered-if-accepted': {
+        statement: 'An item is delivered if the receiver accepted it with a 2xx, and only then.',
+        situations: ['delivered', 'not accepted'],
+        check: (all, _, run) => {
+          holdsMeant(all, 'delivered', run)
           for (const { verdict, calls } of all) {
-            if (calls.some((call) => meaningOfCall(call, statuses) === 'delivered')) continue
-            reach('not accepted')
-            const isRepeat = verdict?._tag === 'Right' && verdict.right.duplicate === true
-            if (verdict?._tag === 'Right' && !isRepeat) throw new Error(conflict(verdict, calls))
+            if (calls.some((call) => meaningOfCall(call) === 'delivered')) continue
+            run.reach('not accepted')
+            if (verdict?._tag === 'Right') holds(verdict.right.duplicate === true, conflict(verdict, calls))
+          }
+        },
+      },
+      'failed-is-retryable': {
+        statement: 'After a 5xx, a 429, a timeout or a fault of the network the item may be tried again.',
+        situations: ['retryable'],
+        check: (all, _, run) => holdsMeant(all, 'retryable', run),
+      },
+      'refused-is-final': {
+        statement: 'A 4xx is final, except 429; for 408 and 425 the sink may decide.',
+        situations: ['refused'],
+        check: (all, _, run) => holdsMeant(all, 'refused', run),
+      },
+      'retry-after': {
+        statement:
+          'What a Retry-After asks for, in seconds or as a date, is told as notBefore, or a second later at most.',
+        situations: ['asked to wait'],
+        check: (all, _, { reach }) => {
+          for (const { verdict, calls, askedUntil } of all) {
+            if (askedUntil === undefined || verdict?._tag !== 'Left' || !isRetryable(verdict.left)) continue
+            reach('asked to wait')
+            const late = (earliestRetry(verdict.left) ?? 0) - askedUntil
+            holds(
+              late >= 0 && late <= 1_000,
+              `${conflict(verdict, calls)}, asked until ${String(askedUntil)}`,
+            )
           }
         },
       },
       'completes-last': {
         statement:
           'A delivery completes when none of its requests runs any more, and none begins afterwards.',
-        check: ({ all }) => {
+        check: (all) => {
           for (const { delivery, sent, calls } of all) {
-            const end = delivery.told.find(({ what }) => what === 'complete')
-            if (end === undefined) continue
+            const end = endOf(delivery)
+            if (end?.what !== 'complete') continue
             holds(end.running === 0, 'it completed while a request ran')
             holds(end.sent === sent + calls.length, 'a request began after it completed')
           }
         },
       },
-      'retry-after': {
-        statement:
-          'What a Retry-After asks for, in seconds or as a date, is told as notBefore, or a second later at most.',
-        situations: ['asked to wait'],
-        check: ({ all, start }, _, { reach }) => {
-          for (const { verdict, calls } of all) {
-            const until = askedUntil(calls, start)
-            if (until === undefined || verdict?._tag !== 'Left' || !isRetryable(verdict.left)) continue
-            reach('asked to wait')
-            const told = earliestRetry(verdict.left) ?? 0
-            holds(
-              told >= until && told <= until + 1_000,
-              `${conflict(verdict, calls)}, asked until ${String(until)}`,
-            )
-          }
-        },
-      },
-    }),
-
-    law({
-      id: 'sink/cold',
-      statement: 'Nothing is sent before a delivery is subscribed.',
-      input,
-      situations: ['a request was sent'],
-      check: async (given, run) => {
-        const { clock, network, sink } = openSink(make, given, run)
-        const deliveries = given.steps.map(({ item: each }) => sink.deliver(each, onlyAttempt))
-        await clock.advance(timeout)
-        holds(network.calls.length === 0, 'a request was sent before a delivery was subscribed')
-        deliveries[0]?.subscribe({ error: () => undefined })
-        await clock.advance(timeout)
-        if (network.calls.length > 0) run.reach('a request was sent')
-      },
     }),
 
     law({
       id: 'sink/cancel-aborts',
-      statement: 'A cancel aborts the requests that run, at its moment, and none begins afterwards.',
-      input: fc.tuple(fc.nat(60), input),
+      statement:
+        'A cancel, also one by take(1), aborts the requests that run, at its moment, and none begins afterwards.',
+      // Null: each delivery alone, with take(1).
+      input: fc.record({ cancelAt: fc.option(fc.nat(60)), world: input }),
       situations: ['a request ran'],
-      check: async ([at, given], run) => {
-        const { clock, network, deliver } = openSink(make, given, run)
-        const deliveries = given.steps.map(({ item: each }) => deliver(each))
-        await clock.advance(at)
-        const sent = network.calls.length
-        if (network.running() > 0) run.reach('a request ran')
-        for (const each of deliveries) each.cancel()
-        await clock.advance(timeout)
-        holdsStopped(network.calls, sent, at)
-      },
-    }),
-
-    law({
-      id: 'sink/take-one',
-      statement: 'take(1) aborts what a delivery has still to do after its verdict.',
-      input,
-      check: async (given, run) => {
-        const { clock, network, sink } = openSink(make, given, run)
-        for (const { item: each } of given.steps) {
-          let end: { readonly sent: number; readonly at: number } | undefined
+      check: async ({ cancelAt, world }, run) => {
+        const { clock, network, sink } = openSink(make, world, run)
+        const cancels = new Subject<void>()
+        const cancel = cancelAt === null ? take<Verdict>(1) : takeUntil<Verdict>(cancels)
+        clock.schedule(cancelAt ?? Infinity, () => cancels.next())
+        const groups = cancelAt === null ? world.steps.map((step) => [step]) : [world.steps]
+        for (const group of groups) {
+          let sent = Infinity
+          let at = Infinity
           const over = (): void => {
-            end = { sent: network.calls.length, at: clock.monotonic() }
+            if (network.running() > 0) run.reach('a request ran')
+            sent = network.calls.length
+            at = clock.monotonic()
           }
-          sink.deliver(each, onlyAttempt).pipe(take(1)).subscribe({ complete: over, error: over })
+          for (const each of group)
+            sink.deliver(each.item, onlyAttempt).pipe(cancel).subscribe({ complete: over, error: over })
           await clock.advance(timeout)
-          if (end !== undefined) holdsStopped(network.calls, end.sent, end.at)
+          for (const { endedAt = Infinity } of network.calls.slice(0, sent))
+            holds(endedAt <= at, `a request ran on until ${String(endedAt)}, not ${String(at)} ms`)
+          // A request that is aborted before it begins is none.
+          const begun = network.calls.slice(sent).filter(({ ended }) => ended !== 'cancelled').length
+          holds(begun === 0, `${String(begun)} requests began after ${String(at)} ms`)
         }
       },
     }),

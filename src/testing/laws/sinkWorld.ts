@@ -44,14 +44,14 @@ export const itemsOf = <A>({ item }: { readonly item?: fc.Arbitrary<A> }): fc.Ar
 
 /** A delivery. Times are milliseconds. @inline */
 export interface SinkStep<out A> {
-  /** From the start of the one before it. */
-  readonly gap: number
+  /** Its time after the start of the delivery before it, or what of that one it starts within. */
+  readonly starts: number | 'verdict' | 'complete'
   readonly item: A
   /** From its start to its cancel; null for none. */
   readonly cancelAfter: number | null
 }
 
-/** A world with deliveries, as data. */
+/** A world with one to six deliveries, as data. */
 export interface SinkInput<out A> {
   readonly seed: number
   readonly script: FaultScript
@@ -64,20 +64,16 @@ export const anyScript = faultScript({
   without: ['hugeBody', 'gzipBomb', 'hugeHeader', 'slowBody', 'interim', 'garbage', 'truncate'],
 })
 
-/** Worlds with one to six deliveries. `answers`: whether the network has a script. */
-export const sinkInputs = <A>(
-  item: fc.Arbitrary<A>,
-  answers: boolean,
-  cancels: boolean,
-): fc.Arbitrary<SinkInput<A>> =>
+/** `hasNetwork`: whether the network has a script. */
+export const sinkInputs = <A>(item: fc.Arbitrary<A>, hasNetwork: boolean): fc.Arbitrary<SinkInput<A>> =>
   fc.record({
     seed: fc.nat(),
-    script: answers ? anyScript : fc.constant([]),
+    script: hasNetwork ? anyScript : fc.constant([]),
     steps: fc.array(
       fc.record({
-        gap: fc.oneof(fc.constant(0), fc.nat(30)),
+        starts: fc.oneof(fc.constantFrom<SinkStep<A>['starts']>(0, 'verdict', 'complete'), fc.nat(30)),
         item,
-        cancelAfter: cancels ? fc.option(fc.nat(60)) : fc.constant(null),
+        cancelAfter: fc.option(fc.nat(60)),
       }),
       { minLength: 1, maxLength: 6, size: 'max' },
     ),
@@ -94,15 +90,18 @@ export interface Told {
 
 /** One subscription. */
 export interface Delivery {
+  readonly startedAt: number
   readonly told: ReadonlyArray<Told>
   /** What it told after its cancel. */
   readonly late: ReadonlyArray<Told>
   readonly isCancelled: () => boolean
-  readonly isOver: () => boolean
   readonly cancel: () => void
   /** What its item looked like at the start, and looks like now. */
   readonly item: () => { readonly before: string; readonly now: string }
 }
+
+/** The last thing that a delivery told, if it is over. */
+export const endOf = ({ told }: Delivery): Told | undefined => told.find(({ what }) => what !== 'verdict')
 
 /** A sink in its world, ready to deliver. */
 export interface OpenSink<in A> extends World {
@@ -129,11 +128,11 @@ const MAX_TIMERS = 20_000
 /** Makes the sink and its world. Throws a TypeError if it is no sink. */
 export const openSink = <A>(
   make: MakeSink<A>,
-  input: Pick<SinkInput<A>, 'seed' | 'script'>,
+  { seed, script }: Pick<SinkInput<A>, 'seed' | 'script'>,
   run: Pick<Run, 'log'>,
 ): OpenSink<A> => {
-  const world = makeWorld(input.seed, { network: input.script, maxTimers: MAX_TIMERS }, run.log)
-  const { clock, network, log } = world
+  const world = makeWorld(seed, { network: script, maxTimers: MAX_TIMERS }, run.log)
+  const { clock, network } = world
   const sink = make(world)
   assertSink('sinkLaws', sink)
   let started = 0
@@ -142,26 +141,38 @@ export const openSink = <A>(
     const item = copyOf(given)
     const before = textOf(item)
     const index = started++
+    const log = (line: string): void => world.log(`delivery ${String(index)} ${line}`)
     const told: Told[] = []
     const late: Told[] = []
     let isCancelled = false
-    let isOver = false
     let subscription: Subscription | undefined
 
     const hear = (what: Told['what'], value?: unknown): void => {
+      log(`${what} ${value === undefined ? '' : textOf(value)}`)
       const at = clock.monotonic()
-      log(`delivery ${String(index)} ${what} ${value === undefined ? '' : textOf(value)}`)
       const one = { what, value, at, running: network.running(), sent: network.calls.length }
       ;(isCancelled ? late : told).push(one)
-      isOver ||= what !== 'verdict'
       onTold(one)
     }
-    log(`delivery ${String(index)} of ${before} starts`)
+    const delivery: Delivery = {
+      startedAt: clock.monotonic(),
+      told,
+      late,
+      isCancelled: () => isCancelled,
+      cancel: () => {
+        if (endOf(delivery) !== undefined) return
+        isCancelled = true
+        log('is cancelled')
+        subscription?.unsubscribe()
+      },
+      item: () => ({ before, now: textOf(item) }),
+    }
+    log(`of ${before} starts`)
     try {
-      const delivery = sink.deliver(item, attempt)
-      if (!isObservable(delivery))
-        throw new TypeError(`deliver answered ${kindOf(delivery)}, not an Observable`)
-      subscription = delivery.subscribe({
+      const verdicts = sink.deliver(item, attempt)
+      if (!isObservable(verdicts))
+        throw new TypeError(`deliver answered ${kindOf(verdicts)}, not an Observable`)
+      subscription = verdicts.subscribe({
         next: (verdict) => hear('verdict', verdict),
         complete: () => hear('complete'),
         error: (error: unknown) => hear('error', error),
@@ -169,19 +180,7 @@ export const openSink = <A>(
     } catch (error) {
       hear('throw', error)
     }
-    return {
-      told,
-      late,
-      isCancelled: () => isCancelled,
-      isOver: () => isOver,
-      cancel: () => {
-        if (isOver) return
-        isCancelled = true
-        log(`delivery ${String(index)} is cancelled`)
-        subscription?.unsubscribe()
-      },
-      item: () => ({ before, now: textOf(item) }),
-    }
+    return delivery
   }
   return { ...world, sink, deliver }
 }

@@ -36,7 +36,7 @@ const promise = delivering(() => untyped(Promise.resolve()))
 
 const mistakes: ReadonlyArray<readonly [law: string, make: MakeSink<SinkItem>, said: string]> = [
   ['settles', () => untyped(() => 1), 'expected a sink, got a function'],
-  ['cold', () => untyped(undefined), 'expected a sink, got undefined'],
+  ['each-subscription', () => untyped(undefined), 'expected a sink, got undefined'],
   ['close', unmade, 'no such host'],
   ['one-verdict', brokenSinks['throws in deliver'].make, 'deliver threw: Error: planted'],
   ['one-verdict', promise, 'deliver threw: TypeError: deliver answered an object, not an Observable'],
@@ -48,7 +48,7 @@ const mistakes: ReadonlyArray<readonly [law: string, make: MakeSink<SinkItem>, s
   ['settles', polling, 'livelock: 20000 timers'],
   ['item-unchanged', brokenSinks['changes its item'].make, "became { id: 'i0', value: 0, sent: true }"],
   ['cancel-aborts', taking, 'never reached: a request ran'],
-  ['delivered-was-accepted', taking, 'the network did nothing, no request was sent'],
+  ['delivered-if-accepted', taking, 'the network did nothing, no request was sent'],
   ['close', brokenSinks['cannot be closed twice'].make, 'a close rejected'],
   ['close', brokenSinks['never closes'].make, 'close was not done after 0 ms'],
   ['close', unclosable, 'close(within) must answer a Task'],
