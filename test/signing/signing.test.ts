@@ -142,26 +142,14 @@ describe('sign', () => {
     expect(sign('Jefe', 'what do ya want for nothing?')).toBe('effcdf6ae5eb2fa2d27416d5f184df9c259a7c79')
   })
 
-  it('gives what createHmac gives, for keys and bodies of any length', () =>
-    fc.assert(
-      fc.property(
-        fc.oneof(
-          fc.string({ minLength: 1, unit: 'grapheme' }),
-          fc.integer({ min: 1, max: 200 }).map((length) => 'k'.repeat(length)),
-        ),
-        fc.string({ unit: 'grapheme' }),
-        fc.constantFrom(0, 1, 63, 64, 65, 21_845, 21_846, 65_536, 65_537),
-        (key, text, length) => {
-          const secret = secretFrom(key)
-          if (secret._tag === 'Left') return
-          const hmac = (body: string): string => createHmac('sha1', key).update(body).digest('hex')
-          for (const body of [text, text + 'é'.repeat(length >> 1), 'x'.repeat(length)]) {
-            expect(sign(secret.right, body)).toBe(hmac(body))
-            expect(sign(secret.right, Buffer.from(body))).toBe(hmac(body))
-          }
-        },
-      ),
-    ))
+  it.each([0, 1, 63, 64, 65, 21_845, 21_846, 65_536, 65_537])(
+    'gives what createHmac gives for %i bytes',
+    (size) => {
+      const [ascii, wide] = ['x'.repeat(size), `${'x'.repeat(size & 1)}${'é'.repeat(size >> 1)}`]
+      for (const body of [ascii, wide, Buffer.from(wide)])
+        expect(sign('k', body)).toBe(createHmac('sha1', 'k').update(body).digest('hex'))
+    },
+  )
 
   it('throws for a wrong secret, and says what is wrong with it', () => {
     expect(() => sign('', '{}')).toThrow(new TypeError('the secret must not be empty'))
@@ -226,16 +214,9 @@ describe('verifyRaw', () => {
     expect(verifyRaw('s', new Uint8Array(0), sign('s', ''))._tag).toBe('Right')
   })
 
-  it('tells which secret it was while one replaces another', () =>
-    expect(verifyRaw(['new', 'old'], body, sign('old', body))).toMatchObject({ right: { secret: 1 } }))
-
   it.each<[unknown, string, RegExp]>([
     [undefined, 'missing', /no signature/],
-    ['', 'missing', /no signature/],
     ['a'.repeat(39), 'malformed', /40 lower-case/],
-    ['A'.repeat(40), 'malformed', /40 lower-case/],
-    [`${'a'.repeat(40)}, ${'a'.repeat(40)}`, 'malformed', /40 lower-case/],
-    [['a'.repeat(40)], 'malformed', /40 lower-case/],
     ['a'.repeat(40), 'mismatch', /another body or another secret/],
   ])('answers %j with %s', (signature, reason, explanation) => {
     const result = verifyRaw('s', body, signature)

@@ -6,28 +6,14 @@ import type { Broken } from './law.ts'
 /** Makes a codec of a sound one. */
 export type ChangeCodec = <A, O>(codec: t.Type<A, O>) => t.Type<A, O>
 
-interface Parts<A, O> {
-  readonly is?: t.Is<A>
-  readonly validate?: t.Validate<unknown, A>
-  readonly encode?: t.Encode<A, O>
-}
-
 const changed =
-  (change: <A, O>(codec: t.Type<A, O>) => Parts<A, O>): ChangeCodec =>
-  <A, O>(codec: t.Type<A, O>) => {
-    const { is, validate, encode } = change(codec)
-    return new t.Type<A, O>(
-      codec.name,
-      is ?? ((value): value is A => codec.is(value)),
-      validate ?? ((input, context) => codec.validate(input, context)),
-      encode ?? ((value) => codec.encode(value)),
-    )
+  (
+    change: <A, O>(codec: t.Type<A, O>) => Partial<Pick<t.Type<A, O>, 'is' | 'validate' | 'encode'>>,
+  ): ChangeCodec =>
+  (codec) => {
+    const { is = codec.is, validate = codec.validate, encode = codec.encode } = change(codec)
+    return new t.Type(codec.name, is, validate, encode)
   }
-
-const ABSENT = Symbol('absent')
-
-/** The fault: it is never so, and it says that it is. */
-const always = (value: unknown): value is never => value !== ABSENT
 
 let seen = 0
 
@@ -46,7 +32,7 @@ export const brokenCodecs: Readonly<Record<string, Broken<ChangeCodec>>> = {
   },
   'says yes to anything': {
     breaks: 'codec/is-agrees-with-decode',
-    make: changed(() => ({ is: always })),
+    make: changed(() => ({ is: (_): _ is never => true })),
   },
   'marks its input': {
     breaks: 'codec/input-stays',

@@ -1,12 +1,8 @@
 import { right } from 'fp-ts/lib/Either.js'
-import { createHmac } from 'node:crypto'
 import { sign } from '../../signing/secret.ts'
 import { failed, verifyParsed, verifyRaw } from '../../signing/verify.ts'
 import type { Broken } from './law.ts'
-import type { Signing } from './signLaws.ts'
-
-const hmac = (secret: string, body: string | Uint8Array): string =>
-  createHmac('sha1', secret).update(body).digest('hex')
+import { hmac, type Signing } from './signLaws.ts'
 
 const textOf = (body: string | Uint8Array): string =>
   typeof body === 'string' ? body : Buffer.from(body).toString()
@@ -34,23 +30,16 @@ export const brokenSigners = {
     breaks: 'sign/round-trip',
     make: by((secret, body, signature) => hmac(secret, textOf(body)) === signature),
   },
-  'does not look at the last byte of a body': {
-    breaks: 'sign/bit-of-the-body',
-    make: signing({
-      sign: (secret, body) => sign(secret, body.slice(0, -1)),
-      verifyRaw: (secrets, body, signature) => verifyRaw(secrets, body.slice(0, -1), signature),
-    }),
-  },
   'accepts every signature of 40 digits': {
-    breaks: 'sign/bit-of-the-secret',
+    breaks: 'sign/each-bit-counts',
     make: by((_secret, _body, signature) => /^[0-9a-f]{40}$/.test(signature)),
   },
   'compares only the first digits': {
-    breaks: 'sign/digit-of-the-signature',
+    breaks: 'sign/each-bit-counts',
     make: by((secret, body, signature) => hmac(secret, body).slice(0, 16) === signature.slice(0, 16)),
   },
   'takes text as Latin-1': {
-    breaks: 'sign/text-is-utf8',
+    breaks: 'sign/is-hmac-sha1',
     make: signing({
       sign: (secret, body) => sign(secret, typeof body === 'string' ? Buffer.from(body, 'latin1') : body),
     }),
@@ -80,26 +69,11 @@ export const brokenSigners = {
     breaks: 'sign/bad-secret',
     make: signing({ sign: (secret, body) => sign(secret.trim(), body) }),
   },
-  'leaves out empty secrets': {
-    breaks: 'sign/bad-secret',
-    make: signing({
-      verifyRaw: (secrets, body, signature) =>
-        verifyRaw(
-          [secrets].flat().filter((each) => each !== ''),
-          body,
-          signature,
-        ),
-    }),
-  },
   'tries the first secret only': {
-    breaks: 'sign/several-secrets',
+    breaks: 'sign/round-trip',
     make: signing({
       verifyRaw: (secrets, body, signature) => verifyRaw([secrets].flat().slice(0, 1), body, signature),
     }),
-  },
-  'accepts upper case': {
-    breaks: 'sign/malformed-signature',
-    make: by((secret, body, signature) => hmac(secret, body) === signature.toLowerCase()),
   },
   'decodes the digits, which drops a bad tail': {
     breaks: 'sign/malformed-signature',

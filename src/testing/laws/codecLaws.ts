@@ -1,11 +1,12 @@
 import * as fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
-import type { Fields } from '../../core/json.ts'
+import { isRecord } from '../../core/json.ts'
 import { faultsOf } from '../../event/codecFaults.ts'
 import { showPath, type Step } from '../../event/json.ts'
 import { holds, same } from './assert.ts'
 import { arbitraryFor, type CodecArbitraryOptions } from './codecArbitrary.ts'
+import { changed } from './invalidInput.ts'
 import { hostileJson } from './jsonValues.ts'
 import { law, lawsOver, type Law } from './law.ts'
 import { odd } from './oddValues.ts'
@@ -16,28 +17,12 @@ export interface CodecLawOptions<out A> extends CodecArbitraryOptions {
   readonly arbitrary?: fc.Arbitrary<A>
 }
 
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
-
 /** The places in objects and lists, the value itself first. */
 const placesIn = (value: unknown, at: ReadonlyArray<Step> = []): ReadonlyArray<ReadonlyArray<Step>> => {
   const members: ReadonlyArray<readonly [Step, unknown]> = Array.isArray(value)
     ? [...value.entries()]
-    : isFields(value)
-      ? Object.entries(value)
-      : []
+    : Object.entries(isRecord(value) ? value : {})
   return [at, ...members.flatMap(([step, member]) => placesIn(member, [...at, step]))]
-}
-
-/** The value with another one at a place; undefined leaves a member out. */
-const replaced = (value: unknown, [step, ...rest]: ReadonlyArray<Step>, other: unknown): unknown => {
-  if (step === undefined) return other
-  if (Array.isArray(value))
-    return value.map((each: unknown, at) => (at === step ? replaced(each, rest, other) : each))
-  if (!isFields(value)) return value
-  const inner = replaced(value[step], rest, other)
-  const members = Object.entries(value).map(([key, each]) => [key, key === step ? inner : each] as const)
-  return Object.fromEntries(members.filter(([key]) => key !== step || inner !== undefined))
 }
 
 /**
@@ -66,7 +51,7 @@ export const codecLaws = <A, O>(
     const encoded: unknown = codec.encode(value)
     const places = placesIn(encoded)
     const at = places[place % places.length] ?? []
-    return { at, input: replaced(encoded, at, other ?? undefined) }
+    return { at, input: changed(encoded, at, other === null ? [] : [other]) }
   }
   return [
     ...lawsOver('codec', fc.record({ value: values }), ({ value }) => value, {
@@ -120,10 +105,7 @@ export const codecLaws = <A, O>(
           const around = showPath(at.slice(0, -1))
           // The middle of a very long path is left out.
           const isNear = paths.some((path) => path.startsWith(around) || path.includes('…'))
-          holds(
-            isNear,
-            `${JSON.stringify(showPath(at))} is wrong, and the faults are at ${JSON.stringify(paths)}`,
-          )
+          holds(isNear, `${showPath(at)} is wrong, and the faults are at ${JSON.stringify(paths)}`)
         },
       },
     }),

@@ -45,8 +45,8 @@ interface Break {
 
 const WRONG: ReadonlyArray<unknown> = [null, true, 7.5, 'wrong', [], {}]
 
-/** The value with another member at a place, or without it. */
-const changed = (
+/** The value with another member at a place, or without it if nothing is put there. */
+export const changed = (
   value: unknown,
   [step, ...rest]: ReadonlyArray<Step>,
   put: ReadonlyArray<unknown>,
