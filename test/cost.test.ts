@@ -10,6 +10,9 @@ import { openUrlClient } from '../src/http/urlClient.ts'
 import { secretFrom, sign } from '../src/signing/secret.ts'
 import { verifyRequest } from '../src/signing/request.ts'
 import { ndjson } from '../src/sources/ndjson.ts'
+import type { Message } from '../src/client/message.ts'
+import { memoryOutbox } from '../src/outbox/memoryOutbox.ts'
+import { busy, event, open as openClient } from './client/virtual.ts'
 import { ask, basic, open } from './collector/kit.ts'
 import { member } from './support/http.ts'
 
@@ -210,4 +213,21 @@ it('H13 a write key with a NUL behind it is another key, and none at all', async
     expect((await ask(collector, '/v1/batch', { writeKey: key, batch: [] }, {})).status).toBe(401)
     expect(secretFrom(key)).toMatchObject({ left: { message: 'must not have a control character' } })
   }
+})
+
+it('calls of persisted() that wait cost the same, however many messages wait', async () => {
+  const enqueue = (): never => {
+    throw new Error('the disk is full')
+  }
+  const { client } = openClient({ outbox: { ...memoryOutbox<Message>(), durable: true, enqueue } }, () => ({
+    verdict: busy,
+  }))
+  const before = await livingBytes()
+  for (let at = 0; at < 2_000; at++) {
+    client.track(event(String(at)))
+    void client.persisted()
+  }
+  // 8 bytes for each message that waits would be 16,000,000 more.
+  expect((await livingBytes()) - before).toBeLessThan(18_000_000)
+  await client.close({ timeout: 0 })
 })

@@ -14,6 +14,7 @@ import type { ClientSettings } from './options.ts'
 
 /** The messages accepted between two flushes. */
 interface Segment {
+  readonly number: number
   /** How many of them have not ended. */
   live: number
 }
@@ -49,7 +50,7 @@ export const clientCounters = (
   let { waiting, bytes } = start
   /** The segments that a flush waits for, oldest first. */
   const flushing: Segment[] = []
-  let current: Segment = { live: waiting }
+  let current: Segment = { number: 0, live: waiting }
   /** By message until that has its entry, then by entry id. */
   const segments = new Map<Message | string, Segment>()
 
@@ -124,10 +125,11 @@ export const clientCounters = (
     flush: (): (() => boolean) => {
       if (current.live > 0) {
         flushing.push(current)
-        current = { live: 0 }
+        current = { number: current.number + 1, live: 0 }
       }
-      const last = flushing.at(-1)
-      return () => last === undefined || !flushing.includes(last)
+      const last = flushing.at(-1)?.number ?? -1
+      // By number: thousands of calls may wait, and each is checked at every change.
+      return () => (flushing[0]?.number ?? Infinity) > last
     },
   }
 }

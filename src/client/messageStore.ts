@@ -51,8 +51,9 @@ export const messageStore = (
 ) => {
   /** What can be leased for its first batch. */
   const fresh = { count: start.waiting, bytes: start.bytes }
-  /** With an outbox, all messages in memory: arriving, being stored, in the queue and the heap, or leased from there. */
-  const inMemory = new Set<Message>()
+  /** With an outbox, all messages in memory, numbered by arrival: arriving, being stored, in the queue and the heap, or leased from there. */
+  const inMemory = new Map<Message, number>()
+  let arrived = 0
   let arriving: Message[] = []
   let storing: ReadonlyArray<Message> = []
   /** What the store did not take. */
@@ -170,7 +171,7 @@ export const messageStore = (
         waitInMemory(message)
         return
       }
-      inMemory.add(message)
+      inMemory.set(message, ++arrived)
       if (arriving.push(message) === 1) queueMicrotask(() => void storeAll())
     },
     /**
@@ -244,8 +245,12 @@ export const messageStore = (
     isBehind: (): boolean => writes.unsaved() > MAX_UNSAVED,
     /** A check whether everything that is in memory now is stored, or has ended. */
     persisted: (): (() => boolean) => {
-      const missing = [...inMemory]
-      return () => !missing.some((message) => inMemory.has(message))
+      const last = arrived
+      return () => {
+        // The oldest is the first. Not a copy of all: thousands of calls may wait.
+        const [oldest = Infinity] = inMemory.values()
+        return oldest > last
+      }
     },
     /** Stops all writes. Answers what is in memory only; of an outbox that is not durable also what was leased and has not ended. */
     stop: (inFlight: Entries): Entries => {
