@@ -3,7 +3,7 @@ import { Observable, Subject, tap } from 'rxjs'
 import type { OperatorFunction } from 'rxjs'
 import { nextTurn, systemClock } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
-import { isRecord } from '../core/json.ts'
+import { isRecord, kindOf } from '../core/json.ts'
 import {
   checkOptions,
   clockOption,
@@ -112,7 +112,11 @@ export const pull = <T, R>(
       report({ _tag: 'Defect', at: clock.now(), where, error })
 
     const release = (output: R): void => {
-      inPipeline -= creditOf(output)
+      const credit = creditOf(output)
+      // With a NaN or Infinity the window would never be full again.
+      if (!Number.isFinite(credit))
+        throw new TypeError(`pull: creditOf must answer a number, got ${kindOf(credit)}`)
+      inPipeline -= credit
       hasRoom()
     }
 

@@ -1,4 +1,17 @@
-import { concatMap, filter, map, mergeMap, pipe, Subject, take, tap, throwError, timer, toArray } from 'rxjs'
+import {
+  concatMap,
+  filter,
+  identity,
+  map,
+  mergeMap,
+  pipe,
+  Subject,
+  take,
+  tap,
+  throwError,
+  timer,
+  toArray,
+} from 'rxjs'
 import type { Observable, OperatorFunction } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
@@ -141,6 +154,10 @@ describe('pull', () => {
         ),
       ),
     ).rejects.toBe(oops)
+    for (const credit of [NaN, Infinity, undefined as never])
+      await expect(all(pull([1], identity, { creditOf: () => credit }))).rejects.toThrow(
+        'pull: creditOf must answer a number, got ',
+      )
     await expect(
       all(
         pull(
