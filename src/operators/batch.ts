@@ -173,11 +173,12 @@ const gather = <L, V, M, A, B, R>(
     }
     const close = (closedBy: ClosedBy): void => {
       if (open === undefined) return
-      const full = open
+      // First what may throw: then the members are still here, and are handed back.
+      const value = right(form.toBatch(newId(), open, closedBy))
+      lastFlush = clock.monotonic()
       open = undefined
       stopTimer()
-      lastFlush = clock.monotonic()
-      waiting.push({ kind: 'N', value: right(form.toBatch(newId(), full, closedBy)) })
+      waiting.push({ kind: 'N', value })
     }
     const onTimer = (): void => {
       cancelTimer = undefined

@@ -203,6 +203,25 @@ describe('batch of any items', () => {
     expect(taken[0]?.items[0]).toBe(frames[0])
   })
 
+  it('hands back the items whose batch got no id', () => {
+    const back: Array<ReadonlyArray<number>> = []
+    const newId = (): never => {
+      throw new Error('no id')
+    }
+    const options = {
+      sizeOf: () => 0,
+      maxCount: 2,
+      newId,
+      abandoned: (items: ReadonlyArray<number>) => back.push(items),
+    }
+    let failure: unknown
+    of(1, 2, 3)
+      .pipe(lift(), batch(options))
+      .subscribe({ error: (error: unknown) => (failure = error) })
+    expect(failure).toEqual(new Error('no id'))
+    expect(back).toEqual([[1, 2]])
+  })
+
   it('has types that say so', () => {
     const source: ObservableEither<'ended', Date> = NEVER
     const many = source.pipe(batch({ sizeOf: (date) => date.getTime() }))
