@@ -72,10 +72,11 @@ export const route = <A, K>(options: RouteOptions<A, K>): Sink<A> => {
   /** Those idle for longest come first: a sink that becomes idle moves to the end. */
   const sinks = new Map<K, Open<A>>()
 
-  const close = (key: K, { sink, cancelIdle }: Open<A>, within: number): Promise<void> => {
+  /** Async, because a sink of the host may throw at once, here in a timer. */
+  const close = async (key: K, { sink, cancelIdle }: Open<A>, within: number): Promise<void> => {
     cancelIdle()
     sinks.delete(key)
-    return sink.close(within)()
+    await sink.close(within)()
   }
 
   /** A failed close of a sink that is no longer needed costs no item. */
