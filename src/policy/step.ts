@@ -61,8 +61,9 @@ const backoff = (policy: RetryPolicy, failures: number, draw: number | undefined
     case 'FullJitter': {
       const inner = backoff(policy.policy, failures, undefined)
       if (inner === undefined || draw === undefined) return inner && { ...inner, by: policy }
-      // Evenly one of 0 to the full delay, both included; `min` is for a Random that answers 1.
-      return { delay: Math.min(Math.floor(draw * (inner.delay + 1)), inner.delay), by: policy }
+      // Evenly one of 0 to the full delay, both included. For a Random that answers 1 or NaN it is the full delay.
+      const drawn = Math.floor(draw * (inner.delay + 1))
+      return { delay: drawn <= inner.delay ? drawn : inner.delay, by: policy }
     }
     case 'Both': {
       const left = backoff(policy.left, failures, draw)

@@ -51,6 +51,12 @@ describe('step', () => {
     })
   })
 
+  it('waits for the full delay with a random number that is none: due times stay numbers', () => {
+    const policy = fullJitter(exponential())
+    for (const drawn of [1, NaN, Infinity])
+      expect(after(policy, 3, 0, timeout, () => drawn)).toMatchObject({ delay: 4_000, due: SINCE + 4_000 })
+  })
+
   it('waits for as long as the receiver asked, beyond the cap', () => {
     const failure = retryable('status', { status: 429, notBefore: SINCE + 3_600_000 })
     expect(after(standard, 1, 100, failure)).toMatchObject({ due: SINCE + 3_600_000, because: 'Retry-After' })
