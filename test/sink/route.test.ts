@@ -23,11 +23,14 @@ it('H7: a sink whose close throws costs no item, no timer and no other close', a
     clock,
   })
   for (const key of ['a', 'b', 'c'])
-    expect(await firstValueFrom(byKey.deliver(key, onlyAttempt))).toEqual(right({ sink: key }))
+    expect(await firstValueFrom(byKey.deliver(key, onlyAttempt), { defaultValue: undefined })).toEqual(
+      right({ sink: key }),
+    )
   expect(closed).toEqual(['a'])
   await clock.advance(100)
   expect(closed).toEqual(['a', 'b', 'c'])
-  for (const key of ['d', 'e']) await firstValueFrom(byKey.deliver(key, onlyAttempt))
+  for (const key of ['d', 'e'])
+    await firstValueFrom(byKey.deliver(key, onlyAttempt), { defaultValue: undefined })
   await expect(byKey.close(0)()).rejects.toThrow('oops')
   expect(closed).toEqual(['a', 'b', 'c', 'd', 'e'])
 })
