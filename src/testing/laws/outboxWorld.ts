@@ -5,7 +5,9 @@
  */
 import * as fc from 'fast-check'
 import { inspect, isDeepStrictEqual } from 'node:util'
+import { isPromiseLike } from '../../core/awaitable.ts'
 import type { Awaitable } from '../../core/awaitable.ts'
+import { systemClock } from '../../core/clock.ts'
 import { allFailed, expired, refused, retryable } from '../../core/failure.ts'
 import { delivered, dropped, expired as expiredOutcome, rejected } from '../../core/outcome.ts'
 import type { Outcome } from '../../core/outcome.ts'
@@ -47,8 +49,6 @@ export interface OutboxLawOptions {
   readonly crash?: (place: string) => Awaitable<void>
   /** The run has ended, and its outboxes are closed: delete the storage. */
   readonly leave?: (place: string) => Awaitable<void>
-  /** `nextDue` only says whether something is due now, because `watch` tells of later moments. Default false. */
-  readonly knowsOnlyNow?: boolean
 }
 
 const item = fc.record({
@@ -144,41 +144,17 @@ export const isNew = ({ due, isLeased }: Waiting): boolean => due === undefined 
 /** Whether it waits as a retry. */
 export const isRetry = ({ due, isLeased }: Waiting): boolean => due !== undefined && !isLeased
 
-/** A law, and what some run of it must reach. */
-interface Statement {
-  readonly statement: string
-  readonly situations?: ReadonlyArray<string>
-}
-
-export type OutboxLaw =
-  | 'answers'
-  | 'kept'
-  | 'once'
-  | 'order'
-  | 'retries-only'
-  | 'remembers'
-  | 'bounds'
-  | 'stats'
-  | 'wakes'
-  | 'dead'
-  | 'redrives'
-  | 'purges'
-  | 'survives'
-  | 'remaining'
-
-/** The laws by name. */
-export const statements: Readonly<Record<OutboxLaw, Statement>> = {
+/** The laws by name, and what some run of each must reach. */
+export const statements = {
   answers: { statement: 'Each call is answered, and none throws or rejects.' },
-  kept: { statement: 'What was accepted and has not ended waits, and nothing else is handed out.' },
   once: { statement: 'A leased entry is not leased again, and no id is given twice.' },
   order: {
     statement:
-      'Retries come when they are due, by due time and within the limit; then new entries in their order.',
+      'Retries come when they are due, by due time and within the limit; then new entries in their order, but not with retriesOnly.',
     situations: ['leases a retry'],
   },
-  'retries-only': { statement: 'With retriesOnly no new entry is leased, and nextDue ignores new entries.' },
   remembers: {
-    statement: 'An entry comes back as it was put back, and its item as it was given.',
+    statement: 'An entry comes back as it was put back, its item as it was given, and nothing else comes.',
     situations: ['leases a retry'],
   },
   bounds: {
@@ -186,17 +162,19 @@ export const statements: Readonly<Record<OutboxLaw, Statement>> = {
     situations: ['refuses by count', 'refuses by bytes'],
   },
   stats: { statement: 'The stats agree with what is there.' },
-  wakes: { statement: 'nextDue is the due time of the first entry that is not leased.' },
+  wakes: {
+    statement:
+      'nextDue is the due time of the first entry that is not leased, with retriesOnly of the first retry.',
+  },
   dead: {
     statement:
-      'Rejected and expired items are dead letters; the newest are kept, and pages list them in order.',
+      'Rejected and expired items are dead letters; the newest are kept, pages list them in order, and purge deletes the matching ones.',
     situations: ['evicts a dead letter'],
   },
   redrives: {
     statement: 'A redriven item waits as a new one if there is room, and is no dead letter any more.',
     situations: ['redrives an item'],
   },
-  purges: { statement: 'purge deletes the matching dead letters and no others.' },
   survives: {
     statement: 'A durable outbox keeps everything through a crash and a close; another one loses it.',
     situations: ['opens again after entries'],
@@ -204,7 +182,10 @@ export const statements: Readonly<Record<OutboxLaw, Statement>> = {
   remaining: {
     statement: 'takeRemaining answers what is not leased; a durable outbox keeps it and answers nothing.',
   },
-}
+} satisfies Readonly<
+  Record<string, { readonly statement: string; readonly situations?: ReadonlyArray<string> }>
+>
+export type OutboxLaw = keyof typeof statements
 
 /** The failure of one law in a run: the run ends there. */
 export class OutboxFailure extends Error {
@@ -219,6 +200,35 @@ export class OutboxFailure extends Error {
 export const holds = (law: OutboxLaw, fact: boolean, detail: string): void => {
   if (!fact) throw new OutboxFailure(law, detail)
 }
+/** The time of the next timer comes, if there is one. */
+export const nextTimer = async (clock: VirtualClock): Promise<void> => {
+  await clock.settle()
+  const [next] = clock.timers()
+  if (next !== undefined) await clock.advance(Math.max(0, next.due - clock.monotonic()))
+}
+
+/** Real milliseconds for one answer. */
+const PATIENCE = 10_000
+
+/** The answer of a store. Time moves on while timers wait; without one the answer needs real input or output. */
+export const settled = async <T>(clock: VirtualClock, asked: Awaitable<T>): Promise<T> => {
+  if (!isPromiseLike(asked)) return asked
+  let isOver = false
+  const over = (): void => {
+    isOver = true
+  }
+  const given = Promise.resolve(asked)
+  given.then(over, over)
+  await clock.settle()
+  // `over` runs in between.
+  while (!(isOver as boolean) && clock.pending() > 0) await nextTimer(clock)
+  return new Promise((resolve, reject) => {
+    const late = new Error('a call was not answered within 10 s')
+    const cancel = systemClock.schedule(PATIENCE, () => reject(late))
+    resolve(given.finally(cancel))
+  })
+}
+
 /** A value in one line. */
 export const text = (value: unknown): string =>
   inspect(value, { depth: 6, breakLength: Infinity, maxStringLength: 40 })

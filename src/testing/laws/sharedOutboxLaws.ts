@@ -12,7 +12,7 @@ import { virtualClock } from '../virtualClock.ts'
 import type { VirtualClock } from '../virtualClock.ts'
 import { holds, same } from './assert.ts'
 import { lawsOver, type Law, type Run } from './law.ts'
-import { settled } from './settled.ts'
+import { settled } from './outboxWorld.ts'
 
 /** Where several relays open one store. */
 export interface SharedOutboxWorld {

@@ -33,8 +33,8 @@ export interface SharedStore<A> {
   readonly open: () => View<A>
   /** In the order of their acks. */
   readonly ended: ReadonlyArray<Outcome<A>>
-  /** What it holds, as JSON. `isKept` leaves rows out. */
-  readonly text: (isKept?: (isLeased: boolean) => boolean) => string
+  /** What it holds, as JSON. */
+  readonly text: () => string
   readonly size: () => number
 }
 
@@ -169,12 +169,9 @@ export const sharedStore = <A>(clock: Clock, options: SharedStoreOptions<A> = {}
     return view
   }
 
-  const text = (isKept: (isLeased: boolean) => boolean = () => true): string => {
-    const kept = [...rows].filter(([, { owner }]) => isKept(owner !== undefined))
-    // A view belongs to its process.
-    const written = kept.map(([id, { entry, due }]) => [id, { entry, due }])
-    return JSON.stringify({ ids, rows: written, dead })
-  }
+  // A view belongs to its process.
+  const text = (): string =>
+    JSON.stringify({ ids, rows: [...rows].map(([id, { entry, due }]) => [id, { entry, due }]), dead })
 
   return { open, ended, text, size: () => rows.size }
 }
