@@ -5,7 +5,7 @@ import { type Message, messageCodec } from '../../src/client/message.ts'
 import { bodyOf } from '../../src/event/payload.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
-import { disk, reread, survivingOutbox } from '../outbox/survivingOutbox.ts'
+import { sharedStore } from '../../src/testing/laws/sharedStore.ts'
 import { busy, event, open, yes } from './virtual.ts'
 
 /** As a store on a disk: a close hands nothing back. */
@@ -98,16 +98,23 @@ describe('a client over an outbox of the host', () => {
   })
 
   it('keeps the order across a restart: later messages wait behind a stored retry', async () => {
-    const on = disk<Message>()
+    let text = () => ''
     const before = open(
-      (clock) => ({ outbox: survivingOutbox(on, clock), size: 2 }),
+      (clock) => {
+        const store = sharedStore<Message>(clock)
+        text = () => store.text()
+        return { outbox: store.open().outbox, size: 2 }
+      },
       () => ({ verdict: busy }),
     )
     for (const id of ['a', 'b']) before.client.track(event(id))
     await before.clock.settle()
     await before.client.close({ timeout: 0 })
 
-    const after = open((clock) => ({ outbox: survivingOutbox(reread(on), clock), size: 1 }))
+    const after = open((clock) => ({
+      outbox: sharedStore<Message>(clock, { from: text() }).open().outbox,
+      size: 1,
+    }))
     after.client.track(event('c'))
     await after.clock.advance(60_000)
     expect(after.requests()).toEqual(['1000 a', '1000 b', '1000 c'])

@@ -12,7 +12,7 @@ import { verifyRaw } from '../../src/signing/verify.ts'
 import { sink } from '../../src/sink/fromFunction.ts'
 import { memory } from '../../src/sink/memory.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
-import { type Disk, disk, reread, survivingOutbox } from '../outbox/survivingOutbox.ts'
+import { type SharedStore, sharedStore } from '../../src/testing/laws/sharedStore.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
@@ -64,17 +64,24 @@ const post = ({ collector }: Pick<World, 'collector'>, ...ids: ReadonlyArray<str
 
 describe('outboxes of a collector', () => {
   it('are waited for: the answer comes when everything is stored', async () => {
-    const disks = { A: disk<Delivery>(), B: disk<Delivery>() }
+    const stores = new Map<string, SharedStore<Delivery>>()
     const world = start((clock) => ({
-      outbox: (name) =>
-        survivingOutbox(name === 'A' ? disks.A : disks.B, clock, { latency: name === 'A' ? 5 : 20 }),
+      outbox: (name) => {
+        const store = sharedStore<Delivery>(clock, { latency: name === 'A' ? 5 : 20 })
+        stores.set(name, store)
+        return store.open().outbox
+      },
     }))
+    const stored = ['A', 'B'].map((name) => () => {
+      const { size = () => 0, ended = [] } = stores.get(name) ?? {}
+      return size() + ended.length
+    })
     let status: number | undefined
     void post(world, 'm1', 'm2').then((response) => (status = response.status))
     await world.clock.advance(19)
-    expect([disks.A.appended, disks.B.appended, status]).toEqual([2, 0, undefined])
+    expect([...stored.map((count) => count()), status]).toEqual([2, 0, undefined])
     await world.clock.advance(1)
-    expect([disks.B.appended, status]).toEqual([2, 200])
+    expect([...stored.map((count) => count()), status]).toEqual([2, 2, 200])
     const closed = world.collector.close()
     await world.clock.advance(60_000)
     expect((await closed).totals).toMatchObject({ accepted: 4, delivered: 4 })
@@ -326,7 +333,15 @@ it('signs events of an earlier process, for webhooks and own sinks', async () =>
     taken.push(verifyRaw('of the sink', body, payload.signature)._tag)
     return taken.length
   })
-  const open = (disks: ReadonlyMap<string, Disk<Payload<Event>>>) =>
+  const stores = new Map<string, SharedStore<Payload<Event>>>()
+  /** What an earlier one stored has been text. */
+  const outbox = (name: string): Outbox<Payload<Event>> => {
+    const from = stores.get(name)?.text()
+    const store = sharedStore<Payload<Event>>(systemClock, from === undefined ? {} : { from })
+    stores.set(name, store)
+    return store.open().outbox
+  }
+  const open = () =>
     createCollector(
       {
         sources: [{ id: 'web', writeKey: 'wk' }],
@@ -340,18 +355,17 @@ it('signs events of an earlier process, for webhooks and own sinks', async () =>
           { name: 'own', sources: ['web'], sharedSecret: 'of the sink', sink: own },
         ],
       },
-      { logger: false, outbox: (name) => survivingOutbox(disks.get(name) ?? disk(), systemClock) },
+      { logger: false, outbox },
     )
 
-  const before = new Map(['hooks', 'own'].map((name) => [name, disk<Payload<Event>>()]))
-  const first = open(before)
+  const first = open()
   expect((await first.accept('web', track('m1')))._tag).toBe('Right')
   await receiver.arrived(1)
   await first.close({ timeout: 0 })
   const count = receiver.received.length
 
   healthy = true
-  const second = open(new Map([...before].map(([name, on]) => [name, reread(on)])))
+  const second = open()
   expect((await second.idle()).delivered).toBe(2)
   await second.close()
   expect(taken).toEqual(['Right'])

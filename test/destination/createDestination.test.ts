@@ -8,7 +8,7 @@ import { webhookDestination } from '../../src/destination/createDestination.ts'
 import type { CloseResult } from '../../src/outbox/close.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { both, deadline, exponential, limitRetries, respectRetryAfter } from '../../src/policy/retryPolicy.ts'
-import { disk, survivingOutbox } from '../outbox/survivingOutbox.ts'
+import { sharedStore } from '../../src/testing/laws/sharedStore.ts'
 import { busy, open, track, yes } from './virtual.ts'
 
 const HOUR = 3_600_000
@@ -105,16 +105,14 @@ describe('close', () => {
   })
 
   it('leaves events in a durable outbox, and idle resolves', async () => {
-    const on = disk<Payload<Event>>()
     const { clock, destination } = open([() => ({ verdict: busy })], (time) => ({
-      outbox: survivingOutbox(on, time),
+      outbox: sharedStore<Payload<Event>>(time).open().outbox,
     }))
     await destination.send(track('m1'))
     const closing = destination.close({ timeout: 0 })
     await clock.advance(0)
     expect(await closing).toMatchObject({ totals: { accepted: 1, abandoned: 0, waiting: 1 }, abandoned: [] })
     expect(await destination.idle()).toMatchObject({ waiting: 1 })
-    expect(on.entries.size).toBe(1)
   })
 })
 

@@ -28,7 +28,7 @@ import { seededRandom } from '../../src/testing/random.ts'
 import { scriptedSink, type Call, type Reply } from '../../src/testing/scriptedSink.ts'
 import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
 import { callOf } from '../client/calls.ts'
-import { disk, survivingOutbox } from '../outbox/survivingOutbox.ts'
+import { sharedStore } from '../../src/testing/laws/sharedStore.ts'
 
 export type OpenClient = (writeKey: string, options: ClientOptions) => Client
 
@@ -440,16 +440,17 @@ const crash = fc.record({
 export const crashLaw = (open: OpenClient): fc.IAsyncProperty<[Of<typeof crash>]> =>
   fc.asyncProperty(crash, async ({ sends, size, latency, isDown, crashAt, seed }) => {
     const clock = virtualClock()
-    const on = disk<Message>()
+    const store = sharedStore<Message>(clock, { latency, leaseTime: 0 })
+    const view = store.open()
+    let isCrashed = false
     const ended = new Set<string>()
-    const life = (down: boolean): Client => {
+    const life = (down: boolean, { outbox } = view): Client => {
       const client = open('a key', {
         sink: scriptedSink<SentBatch>({
           clock,
           reply: () => ({ verdict: down ? status(503) : yes, after: 20 }),
         }),
-        outbox: survivingOutbox(on, clock, { latency }),
-        ...{ clock, size, random: seededRandom(seed), logger: false, drainOnExit: false },
+        ...{ outbox, clock, size, random: seededRandom(seed), logger: false, drainOnExit: false },
       })
       client.outcomes$.subscribe(({ item }) => ended.add(item.id))
       return client
@@ -464,21 +465,22 @@ export const crashLaw = (open: OpenClient): fc.IAsyncProperty<[Of<typeof crash>]
       if (isRight(first.send(callOf(id, { kind: 'track', user: 'u' })))) accepted.push(id)
       const known = [...accepted]
       void first.persisted().then((isStored) => {
-        if (isStored && on.generation === 0) persisted = known.length > persisted.length ? known : persisted
+        if (isStored && !isCrashed) persisted = known.length > persisted.length ? known : persisted
       })
     }
     await clock.advance(Math.max(0, crashAt - clock.monotonic()))
     const promised = [...persisted]
-    on.generation++
+    isCrashed = true
+    view.kill()
     const endedBefore = new Set(ended)
-    const second = life(false)
+    const second = life(false, store.open())
     await clock.advance(100_000)
     const closing = second.close()
     await clock.advance(100_000)
     await closing
     const lost = promised.filter((id) => !ended.has(id) && !endedBefore.has(id))
     expect(lost).toEqual([])
-    expect(on.entries.size).toBe(0)
+    expect(store.size()).toBe(0)
     void first.close({ timeout: 0 })
     await clock.advance(100_000)
   })

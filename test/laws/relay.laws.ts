@@ -18,7 +18,7 @@ import type { Sink } from '../../src/sink/sink.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { disk, survivingOutbox } from '../outbox/survivingOutbox.ts'
+import { sharedStore } from '../../src/testing/laws/sharedStore.ts'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, it } from 'vitest'
 
@@ -92,7 +92,8 @@ export const play = async (
 ): Promise<Trace> => {
   const clock = virtualClock()
   const random = seededRandom(seed)
-  const on = disk<number>()
+  const store = sharedStore<number>(clock, { latency, leaseTime: 0 })
+  let view = store.open()
   const asks: Ask[] = []
   const samples: Array<Trace['samples'][number]> = []
   let life = 0
@@ -130,9 +131,11 @@ export const play = async (
       })
       return subscribe(item, attempt, answered)
     })
+    // Without it the store is its own, and it counts what it finds there.
+    const { watch: _, ...outbox } = view.outbox
     return makeRelay({
       sink: counted,
-      outbox: survivingOutbox(on, clock, { latency }),
+      outbox,
       retry: policy,
       clock,
       random,
@@ -143,7 +146,7 @@ export const play = async (
 
   let work = boot()
   const sample = (): void => {
-    samples.push({ totals: work.totals(), stored: on.entries.size, maxInFlight: busy })
+    samples.push({ totals: work.totals(), stored: store.size(), maxInFlight: busy })
   }
   const offer = async (item: number): Promise<void> => {
     const answer = await work.offer(item)
@@ -155,9 +158,10 @@ export const play = async (
       at,
       run: () => {
         life++
-        on.generation++
+        view.kill()
         work.abort(() => undefined)
         busy = 0
+        view = store.open()
         work = boot()
       },
     })),
@@ -170,13 +174,13 @@ export const play = async (
     await clock.settle()
     sample()
   }
-  for (let i = 0; i < 2 || (i < 40 && on.entries.size > 0); i++) {
+  for (let i = 0; i < 2 || (i < 40 && store.size() > 0); i++) {
     await clock.advance(10_000)
     sample()
   }
   await clock.advance(10_000)
   sample()
-  return { asks, ended: on.ended, accepted, samples, timersLeft: clock.pending() }
+  return { asks, ended: store.ended, accepted, samples, timersLeft: clock.pending() }
 }
 
 export type MakeRelay = (options: RelayOptions<number>) => Relay<number>

@@ -16,7 +16,6 @@ import type { Sink } from '../../src/sink/sink.ts'
 import { type Reply, scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { sharedStore } from '../../src/testing/laws/sharedStore.ts'
-import { disk, survivingOutbox } from './survivingOutbox.ts'
 
 const yes: Verdict = right({ sink: 's' })
 const busy: Verdict = left(retryable('busy'))
@@ -423,11 +422,17 @@ describe('closeRelay', () => {
   })
 
   it('leaves to a durable outbox what has not ended, which waits', async () => {
-    const on = disk<string>()
-    const { clock, close } = open({ verdict: busy }, (time) => survivingOutbox(on, time))
+    let text = () => ''
+    const { clock, close } = open({ verdict: busy }, (time) => {
+      const store = sharedStore<string>(time)
+      text = () => store.text()
+      return store.open().outbox
+    })
     const seen = close(500)
     await clock.advance(500)
     expect(seen.result).toMatchObject({ totals: { accepted: 1, abandoned: 0, waiting: 1 }, abandoned: [] })
-    expect([...on.entries.values()]).toMatchObject([{ entry: { item: 'a', progress: { attempts: 1 } } }])
+    expect(JSON.parse(text())).toMatchObject({
+      rows: [['1', { entry: { item: 'a', progress: { attempts: 1 } } }]],
+    })
   })
 })

@@ -71,12 +71,6 @@ export const sharedStore = <A>(clock: Clock, options: SharedStoreOptions<A> = {}
   const tellOthers = (self: View<A> | undefined): void => {
     for (const [view, lookAgain] of watchers) if (view !== self) lookAgain()
   }
-  const answer = <T>(work: () => T): Awaitable<T> =>
-    latency === 0
-      ? work()
-      : new Promise((resolve) => {
-          clock.schedule(latency, () => resolve(work()))
-        })
   const bytes = (): number => [...rows.values()].reduce((sum, { entry }) => sum + sizeOf(entry.item), 0)
   const add = (item: A) => {
     if (rows.size >= maxCount) return left(full(item, 'count', maxCount))
@@ -97,7 +91,16 @@ export const sharedStore = <A>(clock: Clock, options: SharedStoreOptions<A> = {}
 
   const open = (): View<A> => {
     let isAlive = true
-    const mine = (id: string): boolean => isAlive && rows.get(id)?.owner === view
+    const mine = (id: string): boolean => rows.get(id)?.owner === view
+    /** A killed view does nothing more, and answers nothing. */
+    const answer = <T>(work: () => T): Awaitable<T> =>
+      isAlive && latency === 0
+        ? work()
+        : new Promise((resolve) => {
+            clock.schedule(latency, () => {
+              if (isAlive) resolve(work())
+            })
+          })
     const free = (): ReadonlyArray<Row<A>> =>
       [...rows.values()].filter(({ owner }) => owner === undefined).sort((a, b) => a.due - b.due)
 
@@ -111,7 +114,6 @@ export const sharedStore = <A>(clock: Clock, options: SharedStoreOptions<A> = {}
         }),
       lease: (now, { count, retries, retriesOnly = false }) =>
         answer(() => {
-          if (!isAlive) return []
           const due = free().filter((row) => row.due <= now)
           const old = due.filter((row) => row.due > 0).slice(0, Math.min(count, retries))
           const fresh = retriesOnly ? [] : due.filter((row) => row.due === 0).slice(0, count - old.length)
