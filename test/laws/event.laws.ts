@@ -14,7 +14,7 @@ import { isJson } from '../../src/event/json.ts'
 import { WebhookBody, toWebhookBody } from '../../src/event/webhookBody.ts'
 import type { Fault } from '../../src/core/refusal.ts'
 import type { Event, Forwarded } from '../../src/event/model.ts'
-import { anyEvent, bodyOfForwarded, forwardedOf, trackingCall } from '../../src/testing/laws/events.ts'
+import { anyEvent, bodyOfForwarded, forwardedOf, trackingCallOf } from '../../src/testing/laws/events.ts'
 import { key } from '../../src/testing/laws/jsonValues.ts'
 import { faulty } from '../arbitraries/faultyCall.ts'
 import { SECRET, alive, anyInput } from '../arbitraries/unreadable.ts'
@@ -75,7 +75,7 @@ export const eventLaws = (road: Road): ReadonlyArray<PlainLaw> => [
   ),
   law(
     'a call becomes the canonical event that the rules say',
-    fc.property(trackingCall, ({ call, event }) =>
+    fc.property(trackingCallOf(), ({ call, event }) =>
       same(taken(road.take(call)), {
         timestamp: new Date(NOW).toISOString(),
         messageId: NEW_ID,
@@ -114,7 +114,7 @@ export const eventLaws = (road: Road): ReadonlyArray<PlainLaw> => [
     'the reader and the codecs of the kinds answer alike',
     fc.property(
       fc.oneof(
-        trackingCall.map(({ call }) => call),
+        trackingCallOf().map(({ call }) => call),
         // For a Map io-ts finds no type, and the reader says that it is a Map.
         faulty.map(({ call }) => call).filter((call) => !(call instanceof Map)),
         careless,

@@ -10,8 +10,7 @@ import { arbitraryFor } from './codecArbitrary.ts'
 import type { CodecArbitraryOptions } from './codecArbitrary.ts'
 import { jsonObject, key, smallObject } from './jsonValues.ts'
 import { isoTimestamp } from './moments.ts'
-import { id, paddedTo, sizedAround, utf16Text } from './texts.ts'
-import type { Alphabet } from './texts.ts'
+import { id, utf16Text } from './texts.ts'
 
 const messageId: fc.Arbitrary<string> = fc.oneof(
   fc.uuid(),
@@ -26,15 +25,16 @@ export const integrations: fc.Arbitrary<Integrations> = fc.dictionary(
   { maxKeys: 4, noNullPrototype: true },
 )
 
-/** What the codecs of events do not say themselves. Give them to `arbitraryFor` for a codec that is made of one of ours. */
-export const eventOverrides: NonNullable<CodecArbitraryOptions['overrides']> = [
-  ['Id', id],
-  ['MessageId', messageId],
-  ['Timestamp', isoTimestamp],
-  ['JsonObject', jsonObject],
-  ['Integrations', integrations],
-]
-const options = { overrides: eventOverrides }
+/** What the codecs of events do not say themselves. */
+const options: CodecArbitraryOptions = {
+  overrides: [
+    ['Id', id],
+    ['MessageId', messageId],
+    ['Timestamp', isoTimestamp],
+    ['JsonObject', jsonObject],
+    ['Integrations', integrations],
+  ],
+}
 
 /**
  * Canonical events by kind, with the texts, keys, numbers and depths that break careless code.
@@ -74,26 +74,6 @@ export const bodyOfForwarded = (event: Forwarded): WireBody => {
 
 /** The bodies that a webhook receives, of all seven kinds. */
 export const wireBody: fc.Arbitrary<WireBody> = anyEvent.map((event) => bodyOfForwarded(forwardedOf(event)))
-
-/** Bodies of a track whose JSON text has a size around a limit, exact to the byte. */
-export const wireBodyAround = (
-  limit: number,
-  given: { readonly alphabet?: Alphabet } = {},
-): fc.Arbitrary<WireBody> =>
-  sizedAround(limit, given).map((size) => {
-    const [timestamp, messageId] = ['2024-02-29T12:00:00.000Z', 'm']
-    const track = {
-      version: 1,
-      type: 'track',
-      userId: 'u',
-      event: 'e',
-      context: {},
-      timestamp,
-      messageId,
-    } as const
-    const empty = Buffer.byteLength(JSON.stringify({ ...track, properties: {} })) - 2
-    return { ...track, properties: paddedTo({ ...size, bytes: size.bytes - empty }, {}) }
-  })
 
 /** A call, and the event that the rules make of it. */
 export interface TrackingCall {
@@ -159,6 +139,3 @@ export const trackingCallOf = (...of: ReadonlyArray<Kind>): fc.Arbitrary<Trackin
     ? loose
     : fc.oneof({ weight: 4 * (of.length || 7), arbitrary: loose }, { weight: 4, arbitrary: pageWithTraits })
 }
-
-/** Calls as people write them, of all seven kinds. */
-export const trackingCall: fc.Arbitrary<TrackingCall> = trackingCallOf()

@@ -31,25 +31,16 @@ export { pipelineLaws, type Pipeline, type PipelineLawOptions } from './pipeline
 export { sharedOutboxLaws } from './sharedOutboxLaws.ts'
 export type { OpenSharedOutbox, SharedOutbox, SharedOutboxWorld } from './sharedOutboxLaws.ts'
 export { signLaws, type Signing, type VerifyAnswer } from './signLaws.ts'
-export { arbitraryFor, type CodecArbitraryOptions, type Override } from './codecArbitrary.ts'
-export {
-  anyEvent,
-  eventOf,
-  eventOverrides,
-  trackingCall,
-  trackingCallOf,
-  wireBody,
-  wireBodyAround,
-  type TrackingCall,
-} from './events.ts'
+export { arbitraryFor, type CodecArbitraryOptions } from './codecArbitrary.ts'
+export { anyEvent, eventOf, trackingCallOf, wireBody, type TrackingCall } from './events.ts'
 export { faultScript, type FaultScriptOptions } from './faultScript.ts'
 export { callStream, type CallStreamOptions } from './callStream.ts'
-export { invalidBody, invalidCall, invalidCallOf, invalidFor } from './invalidInput.ts'
-export type { InvalidInput, InvalidReason } from './invalidInput.ts'
+export { invalidBody, invalidCallOf, invalidFor } from './invalidInput.ts'
+export type { InvalidInput } from './invalidInput.ts'
 export { hostileJson, jsonObject, jsonValue } from './jsonValues.ts'
 export { instant, isoTimestamp } from './moments.ts'
 export { policy } from './policies.ts'
-export { commands, countsAround, paddedTo, sizedAround, textOfSize, utf16Text } from './texts.ts'
+export { commands, paddedTo, sizedAround, textOfSize, utf16Text } from './texts.ts'
 export type { Alphabet, Command, SizedText } from './texts.ts'
 export { layerLaws, type MakeLayer } from './layerLaws.ts'
 export { sinkLaws, type SinkLawOptions } from './sinkLaws.ts'

@@ -14,8 +14,8 @@ import { arbitraryFor, tagged } from './codecArbitrary.ts'
 import type { CodecArbitraryOptions } from './codecArbitrary.ts'
 import { eventOf, forwardedOf, trackingCallOf, wireBody, without } from './events.ts'
 
-/** What was done to a valid input. */
-export type InvalidReason =
+/** @inline */
+type InvalidReason =
   | 'wrong type'
   | 'missing'
   | 'unknown tag'
@@ -31,6 +31,7 @@ export interface InvalidInput {
   readonly input: unknown
   /** As faults have it: `properties.items[0].sku`; empty for the input as a whole. */
   readonly path: string
+  /** What was done to a valid input. */
   readonly reason: InvalidReason
 }
 
@@ -77,7 +78,6 @@ const breaksOf = (mixed: t.Mixed, value: unknown, steps: ReadonlyArray<Step>): R
   })
   switch (codec._tag) {
     case 'InterfaceType':
-    case 'StrictType':
     case 'PartialType': {
       if (!isRecord(value)) return wrong
       const missing = Object.keys(codec._tag === 'PartialType' ? {} : codec.props).map((name): Break => ({
@@ -197,9 +197,6 @@ export const invalidCallOf = (...of: ReadonlyArray<Kind>): fc.Arbitrary<InvalidI
     calls.map((call) => invalid('too large', '', { ...call, userId: 'x'.repeat(Limits.bodyBytes) })),
   )
 }
-
-/** Tracking calls of all seven kinds that are refused. */
-export const invalidCall: fc.Arbitrary<InvalidInput> = invalidCallOf()
 
 /** Bodies that are no bodies of ours: the codec `WebhookBody` refuses them with a fault at the path. */
 export const invalidBody: fc.Arbitrary<InvalidInput> = fc.oneof(

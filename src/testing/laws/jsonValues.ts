@@ -53,9 +53,6 @@ const tree = treeOf(jsonNumber, key)
 /** JSON data that `JSON.parse(JSON.stringify(data))` leaves as it is. */
 export const jsonValue: fc.Arbitrary<Json> = tree.value
 
-/** How deep `properties`, `traits` or `context` may be: the event itself is the first of 256 levels (EV9). */
-export const MAX_LEVELS = Limits.nesting - 1
-
 /** Objects and arrays in one another, `levels` of them, from outside an object. */
 const nested = (levels: number, isArray: (level: number) => boolean): JsonObject => {
   let inner: Json = 'core'
@@ -72,7 +69,8 @@ const deepObject = (max: number): fc.Arbitrary<JsonObject> =>
 export const jsonObject: fc.Arbitrary<JsonObject> = fc.oneof(
   { weight: 16, arbitrary: tree.object },
   { weight: 3, arbitrary: fc.constant({}) },
-  { weight: 1, arbitrary: deepObject(MAX_LEVELS) },
+  // The event itself is the first of 256 levels (EV9).
+  { weight: 1, arbitrary: deepObject(Limits.nesting - 1) },
 )
 
 /** Small objects of JSON data. */
