@@ -273,10 +273,10 @@ const ofPayloads = <F extends Frame>(
 ): (<L, A>(
   source: ObservableEither<L, Payload<A>>,
 ) => ObservableEither<L | TooLarge, BatchPayload<A, F>>) => {
+  const limits = checkOptions('options of batch', payloadOptions, options)
   // Without a frame F is FixedFrame, its default.
   const frame = options.frame ?? (jsonArrayFrame as Frame as F)
   const frameSize = frameBytes(frame)
-  const limits = checkOptions('options of batch', payloadOptions, options)
   const { abandoned = publishAsClosed(limits.clock) } = options
   return <L, A>(source: ObservableEither<L, Payload<A>>) =>
     gather<L, Payload<A>, EventPayload<A>, A, BatchPayload<A, F>, TooLarge>(source, limits, {

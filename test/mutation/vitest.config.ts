@@ -6,7 +6,7 @@ export default defineConfig({
     root: new URL('../..', import.meta.url).pathname,
     include: [
       'test/{policy,signing,event}/*.test.ts',
-      'test/operators/batch.test.ts',
+      'test/operators/{batch*,mistakes}.test.ts',
       'test/sink/{combine,firstSuccess,failover,toAll}*.test.ts',
       'test/laws/{batch,signing,policy,routing,event,codec}.laws.ts',
     ],
