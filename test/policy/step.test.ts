@@ -1,7 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { allFailed, expired, partlyFailed, refused, retryable } from '../../src/core/failure.ts'
+import { expired, partlyFailed, refused, retryable } from '../../src/core/failure.ts'
 import type { Expired, Failure } from '../../src/core/failure.ts'
 import type { Progress } from '../../src/core/outcome.ts'
 import {
@@ -35,11 +35,6 @@ const after = (
 }
 
 describe('step', () => {
-  it('delivers a success that came after the deadline: what runs may finish (DE4)', () => {
-    const receipt = { sink: 'one' }
-    expect(step(deadline(1), undefined, 0, right(receipt), 4_000, half)._tag).toBe('Deliver')
-  })
-
   it('waits for the backoff, and says why', () => {
     const failure = retryable('status', { status: 503 })
     expect(after(standard, 3, 60_000, failure)).toEqual({
@@ -55,33 +50,6 @@ describe('step', () => {
     const policy = fullJitter(exponential())
     for (const drawn of [1, NaN, Infinity])
       expect(after(policy, 3, 0, timeout, () => drawn)).toMatchObject({ delay: 4_000, due: SINCE + 4_000 })
-  })
-
-  it('waits for as long as the receiver asked, beyond the cap', () => {
-    const failure = retryable('status', { status: 429, notBefore: SINCE + 3_600_000 })
-    expect(after(standard, 1, 100, failure)).toMatchObject({ due: SINCE + 3_600_000, because: 'Retry-After' })
-  })
-
-  it('waits for the earliest URL of a first success in any case: an attempt before it would make no request (DE1)', () => {
-    const asks = (sink: string, at: number) => ({
-      sink,
-      failure: retryable('status', { notBefore: SINCE + at }),
-    })
-    const gone = { sink: 'c', failure: refused('status', { status: 410 }) }
-    const failure = allFailed([asks('a', 9_000), asks('b', 5_000), gone])
-    expect(after(always, 1, 0, failure)).toMatchObject({ delay: 5_000, because: 'Retry-After' })
-    const oneIsFree = allFailed([...failure.causes, { sink: 'd', failure: timeout }])
-    expect(after(always, 1, 0, oneIsFree)).toMatchObject({ delay: 1 })
-  })
-
-  it('expires when the next attempt would reach the deadline, and not before', () => {
-    const policy = both(exponential({ base: 1_000, factor: 1 }), deadline(10_000))
-    expect(after(policy, 4, 8_999)).toMatchObject({ _tag: 'Wait', due: SINCE + 9_999 })
-    expect(after(policy, 4, 9_000)).toEqual({
-      _tag: 'Expire',
-      attempts: 4,
-      failure: expired(4, SINCE, timeout),
-    })
   })
 
   it('names the part that set the delay', () => {

@@ -64,21 +64,23 @@ const longestOf = ({ base, factor, maxDelay }: AskedPolicy, failures: number): n
 const shortestOf = (asked: AskedPolicy, failures: number): number =>
   asked.jitter ? 1 : Math.max(1, longestOf(asked, failures))
 
-const failureOfLeaf = (leaf: Leaf): Failure => {
-  if (leaf === 'final') return refused('status', { status: 404 })
-  if (leaf === 'retryable') return retryable('status', { status: 500 })
-  return retryable('status', { status: 429, notBefore: leaf })
-}
+const failureOfLeaf = (leaf: Leaf): Failure =>
+  leaf === 'final'
+    ? refused('status', { status: 404 })
+    : retryable('status', leaf === 'retryable' ? { status: 500 } : { status: 429, notBefore: leaf })
 
-const failureOf = ({ nest, leaves }: Moment): Failure => {
+const failureOf = ({ nest, leaves }: Pick<Moment, 'nest' | 'leaves'>): Failure => {
   const failures = leaves.map(failureOfLeaf)
-  if (nest === 'sinks')
-    return allFailed(failures.map((failure, at) => ({ sink: `sink ${String(at)}`, failure })))
-  if (nest === 'all sinks')
-    return notAll(failures.map((failure, at) => ({ sink: `sink ${String(at)}`, verdict: left(failure) })))
-  if (nest === 'members')
-    return partlyFailed([right({ sink: 'one' }), ...failures.map((failure) => left(failure))])
-  return failures[0] ?? refused('status')
+  switch (nest) {
+    case 'alone':
+      return failures[0] ?? refused('status')
+    case 'sinks':
+      return allFailed(failures.map((failure, at) => ({ sink: `sink ${String(at)}`, failure })))
+    case 'all sinks':
+      return notAll(failures.map((failure, at) => ({ sink: `sink ${String(at)}`, verdict: left(failure) })))
+    case 'members':
+      return partlyFailed([right({ sink: 'one' }), ...failures.map((failure) => left(failure))])
+  }
 }
 
 /** What a moment should lead to, from the moment alone. Its draw is one of the two ends. */
@@ -156,16 +158,7 @@ const moments = (fixed: Partial<AskedPolicy>): fc.Arbitrary<Moment> =>
       return { ...first, now, leaves: leaves.map(leafOf) }
     })
 
-/** Attempts that a law plays at most. */
-const MAX_LIFE = 60
-
-/** Attempts that the limits allow. */
-const limitOf = ({ maxRetries = 0, within = 0 }: Partial<AskedPolicy>): number =>
-  Math.min(1 + (maxRetries ?? Infinity), within ?? Infinity)
-
 const unless = (isOff: boolean, situation: string): ReadonlyArray<string> => (isOff ? [] : [situation])
-
-const isOpen = ({ _tag }: Step): boolean => _tag === 'Wait' || _tag === 'Expire'
 
 /**
  * Laws for a retry policy: it keeps what it promises about delays, retries, deadline and `Retry-After`.
@@ -183,13 +176,13 @@ const isOpen = ({ _tag }: Step): boolean => _tag === 'Wait' || _tag === 'Expire'
 export const policyLaws = (makePolicy: MakePolicy, fixed: Partial<AskedPolicy> = {}): ReadonlyArray<Law> => {
   /** What the policy says, by default after the failure of the moment. */
   const ask = (
-    { asked, before, firstAttemptAt, now, draw, ...rest }: Moment,
-    verdict: Verdict = left(failureOf({ asked, before, firstAttemptAt, now, draw, ...rest })),
-    random: Random = () => draw,
+    moment: Moment,
+    verdict: Verdict = left(failureOf(moment)),
+    random: Random = () => moment.draw,
   ): Step => {
+    const { asked, before, firstAttemptAt, now } = moment
     const made = makePolicy(asked)
-    const lastFailure = retryable('network')
-    const progress = before === 0 ? undefined : { attempts: before, lastFailure }
+    const progress = before === 0 ? undefined : { attempts: before, lastFailure: retryable('network') }
     return typeof made === 'function'
       ? made(progress, firstAttemptAt, verdict, now, random)
       : step(made, progress, firstAttemptAt, verdict, now, random)
@@ -225,7 +218,7 @@ export const policyLaws = (makePolicy: MakePolicy, fixed: Partial<AskedPolicy> =
     },
     'due-when-both-allow-it': {
       statement:
-        'The next attempt is due after the backoff, or when the receiver wants it, whichever is later.',
+        'The next attempt is due after the backoff, or later if the receiver wants it, and then names `Retry-After` as its reason.',
       situations: ['held by Retry-After', 'Retry-After before the end of the backoff'],
       check: (after, moment, { reach }) => {
         const { isHeld, due } = expectedOf(moment)
@@ -233,49 +226,26 @@ export const policyLaws = (makePolicy: MakePolicy, fixed: Partial<AskedPolicy> =
         if (isHeld) reach('held by Retry-After')
         else if (moment.leaves.some((leaf) => typeof leaf === 'number'))
           reach('Retry-After before the end of the backoff')
-        same(after.due, due)
-      },
-    },
-    'reason-of-a-delay': {
-      statement: 'A delay names its reason: `Retry-After` if the receiver set it, or words of its own.',
-      situations: ['held by Retry-After'],
-      check: (after, moment, { reach }) => {
-        if (after._tag !== 'Wait') return
-        const { isHeld } = expectedOf(moment)
-        if (isHeld) reach('held by Retry-After')
         holds(after.because !== '', 'a delay without a reason')
-        same(after.because === 'Retry-After', isHeld)
+        same([after.due, after.because === 'Retry-After'], [due, isHeld])
       },
     },
-    'success-delivers': {
-      statement: 'A success is delivered, with its attempt counted.',
-      check: (_, moment) => {
-        const receipt = { sink: 'one', status: 200 }
-        same(ask(moment, right(receipt)), { _tag: 'Deliver', attempts: moment.before + 1, receipt })
-      },
-    },
-    'final-refusal-ends': {
-      statement: 'A failure without a retryable part is rejected.',
-      check: (_, { leaves, ...moment }) => {
-        const final: Moment = { ...moment, leaves: leaves.map(() => 'final') }
-        same(ask(final), { _tag: 'Reject', attempts: final.before + 1, failure: failureOf(final) })
-      },
-    },
-    'inner-expiry-ends': {
-      statement: 'What a retry inside gave up on expires, as that retry says.',
-      check: (_, moment) => {
-        const failure = expired(moment.before + 3, moment.firstAttemptAt, failureOf(moment))
-        same(ask(moment, left(failure)), { _tag: 'Expire', attempts: failure.attempts, failure })
-      },
-    },
-    'one-retryable-part-is-enough': {
-      statement: 'A failure with a retryable part is tried again, or expires.',
+    'verdict-decides': {
+      statement:
+        'A success is delivered, what a retry inside gave up on expires, a final failure is rejected; with a retryable part it is not.',
       situations: ['a final and a retryable part'],
       check: (after, moment, { reach }) => {
+        const { before, firstAttemptAt, nest, leaves } = moment
+        const attempts = before + 1
+        const receipt = { sink: 'one', status: 200 }
+        same(ask(moment, right(receipt)), { _tag: 'Deliver', attempts, receipt })
+        const inner = expired(before + 3, firstAttemptAt, failureOf(moment))
+        same(ask(moment, left(inner)), { _tag: 'Expire', attempts: before + 3, failure: inner })
+        const final: Moment = { ...moment, leaves: leaves.map(() => 'final') }
+        same(ask(final), { _tag: 'Reject', attempts, failure: failureOf(final) })
         const { isRetryable } = expectedOf(moment)
-        if (isRetryable && moment.nest !== 'alone' && moment.leaves.includes('final'))
-          reach('a final and a retryable part')
-        same(isOpen(after), isRetryable)
+        if (isRetryable && nest !== 'alone' && leaves.includes('final')) reach('a final and a retryable part')
+        same(after._tag === 'Reject', !isRetryable)
       },
     },
     'gives-up-in-time': {
@@ -290,28 +260,6 @@ export const policyLaws = (makePolicy: MakePolicy, fixed: Partial<AskedPolicy> =
         if (isExhausted) reach('no retry left')
         else if (Math.abs(due - deadline) <= 1) reach('due close to the deadline')
         same(after._tag, isExhausted || due >= deadline ? 'Expire' : 'Wait')
-      },
-    },
-    'every-life-ends': {
-      statement: 'An item that always fails expires once, after no more attempts than its limits allow.',
-      situations: unless(!(limitOf(fixed) <= MAX_LIFE), 'the end of a life'),
-      check: (_, moment, { reach, log }) => {
-        const { asked, firstAttemptAt } = moment
-        const limit = limitOf(asked)
-        const alone: Moment = { ...moment, nest: 'alone', leaves: ['retryable'] }
-        let life: Moment = { ...alone, before: 0, now: firstAttemptAt }
-        let after = ask(life)
-        let attempts = 1
-        for (; after._tag === 'Wait' && attempts < MAX_LIFE; attempts++) {
-          log(`attempt ${String(attempts + 1)} at ${String(after.due - firstAttemptAt)} ms`)
-          life = { ...life, before: after.progress.attempts, now: after.due }
-          after = ask(life)
-        }
-        holds(attempts <= limit, `${String(attempts)} attempts, more than the limits allow`)
-        if (limit > MAX_LIFE) return
-        reach('the end of a life')
-        const failure = expired(attempts, firstAttemptAt, failureOf(alone))
-        same(after, { _tag: 'Expire', attempts, failure })
       },
     },
     'attempts-are-counted': {
