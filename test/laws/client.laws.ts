@@ -10,7 +10,6 @@ import type { ClientOptions, Overflow } from '../../src/client/options.ts'
 import { partlyFailed, refused, retryable, type Verdict } from '../../src/core/failure.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import type { Totals } from '../../src/core/totals.ts'
-import { bodyOf } from '../../src/event/payload.ts'
 import type { CloseResult } from '../../src/outbox/close.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
@@ -286,20 +285,6 @@ const laws: Readonly<Record<string, Broken>> = {
       waiting: 0,
     }
     return isDeepStrictEqual([closing?.totals, stats.bytes], [counts, 0]) ? undefined : 'other totals'
-  },
-  'P6: a body is as its batch says, and within the limits': ({ calls }, { size, maxBatch }) => {
-    for (const { item } of calls) {
-      const body = bodyOf(item, 0)
-      if (Buffer.byteLength(body) !== item.byteLength) return 'other bytes'
-      if (item.members.length === 0 || item.members.length > size) return 'too many messages, or none'
-      if (item.byteLength > maxBatch) return 'too many bytes'
-      // It was written by the client.
-      const { batch } = JSON.parse(body) as {
-        readonly batch: ReadonlyArray<{ readonly messageId: string }>
-      }
-      if (batch.map(({ messageId }) => messageId).join() !== idsOf(item).join()) return 'other messages'
-    }
-    return undefined
   },
   'BA4: a batch closed by count or bytes is full': ({ calls }, { size, maxBatch }) => {
     for (const { item } of wholeBatches(calls)) {

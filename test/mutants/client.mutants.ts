@@ -11,7 +11,6 @@ import { refused, retryable, type Verdict } from '../../src/core/failure.ts'
 import { delivered } from '../../src/core/outcome.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { both, capDelay, exponential, respectRetryAfter } from '../../src/policy/retryPolicy.ts'
-import { contramap } from '../../src/sink/layer.ts'
 import type { Sink } from '../../src/sink/sink.ts'
 import { clientLaws, crashLaw, type OpenClient } from '../laws/client.laws.ts'
 
@@ -37,8 +36,6 @@ const answering = (change: (verdict: Verdict) => Verdict): OpenClient =>
     close: sink.close,
   }))
 
-const sending = (change: (batch: SentBatch) => SentBatch): OpenClient => withSink(contramap(change))
-
 const withOutbox = (change: (outbox: Outbox<Message>) => Partial<Outbox<Message>>): OpenClient =>
   withOptions(({ outbox }) =>
     outbox !== undefined && 'lease' in outbox ? { outbox: { ...outbox, ...change(outbox) } } : {},
@@ -60,7 +57,6 @@ const mutants: Readonly<Record<string, OpenClient>> = {
   })),
   'makes more requests at a time': withOptions(({ concurrency = 1 }) => ({ concurrency: concurrency + 1 })),
   'puts too few messages into a batch': withOptions(({ size = 20 }) => ({ size: Math.max(1, size - 1) })),
-  'makes batches too large': withOptions(({ maxBatch = 0 }) => ({ maxBatch: maxBatch + 300 })),
   'accepts too many': withOptions(({ maxCount = 0 }) => ({ maxCount: maxCount + 1 })),
   'accepts too many bytes': withOptions(({ maxBytes = 0 }) => ({ maxBytes: maxBytes + 400 })),
   'gives a request too much time': withOptions(({ timeout = 1 }) => ({ timeout: timeout + 1 })),
@@ -75,7 +71,6 @@ const mutants: Readonly<Record<string, OpenClient>> = {
   'divides no batch': answering((verdict) =>
     verdict._tag === 'Left' && verdict.left._tag === 'Refused' ? left(refused('whole')) : verdict,
   ),
-  'leaves a message out': sending((batch) => ({ ...batch, members: batch.members.slice(0, 3) })),
   'does not wait for a retry': withOutbox(({ nextDue }) => ({
     nextDue: (retriesOnly) => (retriesOnly === true ? undefined : nextDue()),
   })),

@@ -1,7 +1,5 @@
-import { left } from 'fp-ts/lib/Either.js'
-import { NEVER, Observable, concat, filter, finalize, ignoreElements, map, mergeMap, of } from 'rxjs'
+import { NEVER, Observable, concat, filter, ignoreElements, map, mergeMap, of } from 'rxjs'
 import { onErrorResumeNextWith, switchMap, toArray } from 'rxjs'
-import { retryable } from '../../core/failure.ts'
 import { delivered, isOutcome } from '../../core/outcome.ts'
 import { Event } from '../../event/event.ts'
 import type { Payload } from '../../event/payload.ts'
@@ -47,10 +45,6 @@ export const brokenPipelines = {
     breaks: 'pipeline/ends-once',
     make: ending((ends$) => ends$.pipe(filter(({ _tag }) => _tag !== 'Rejected'))),
   },
-  'swallows refusals': {
-    breaks: 'pipeline/ends-once',
-    make: ending((ends$) => ends$.pipe(filter((end) => isOutcome(end)))),
-  },
   'refuses without a reason': {
     breaks: 'pipeline/gives-reasons',
     make: ending((ends$) =>
@@ -75,15 +69,6 @@ export const brokenPipelines = {
         ),
     ),
   },
-  'tries again what was refused for good': {
-    breaks: 'pipeline/sends-again-in-doubt-only',
-    make: sending(
-      (sink) => (item, attempt) =>
-        sink
-          .deliver(item, attempt)
-          .pipe(map((verdict) => (verdict._tag === 'Left' ? left(retryable('status')) : verdict))),
-    ),
-  },
   'sends an item once more after its end': {
     breaks: 'pipeline/sends-nothing-after-the-end',
     make: (source$, sink, world) =>
@@ -100,15 +85,6 @@ export const brokenPipelines = {
   'never completes': {
     breaks: 'pipeline/completes',
     make: ending((ends$) => concat(ends$, NEVER)),
-  },
-  'leaves a timer': {
-    breaks: 'pipeline/completes',
-    make: (source$, sink, world) =>
-      eventPipeline(source$, sink, world).pipe(
-        finalize(() => {
-          world.clock.schedule(1e9, () => undefined)
-        }),
-      ),
   },
   'goes on after an unsubscribe': {
     breaks: 'pipeline/unsubscribes',
