@@ -6,7 +6,7 @@ import type { ObservableEither } from '../../core/outcome.ts'
 import type { BatchPayload, Payload } from '../../event/payload.ts'
 import { batch, type BatchOptions } from '../../operators/batch.ts'
 import type { Batcher } from './batchWorld.ts'
-import type { Broken } from './law.ts'
+import { brokenVersions } from './law.ts'
 
 /** Other options than those that were asked for. */
 const asked =
@@ -25,7 +25,7 @@ const changed =
     )
 
 /** Batchers with one fault each. */
-export const brokenBatchers = {
+export const brokenBatchers = brokenVersions<Batcher>()({
   'puts items in the wrong order': {
     breaks: 'batch/nothing-lost',
     make: changed((out) => ({ ...out, items: [...out.items].reverse() })),
@@ -95,4 +95,4 @@ export const brokenBatchers = {
         filter((each) => each._tag === 'Right' || typeof each.left !== 'string'),
       ),
   },
-} satisfies Record<string, Broken<Batcher>>
+})

@@ -6,7 +6,7 @@ import type { ClientOptions } from '../../client/options.ts'
 import { contramap } from '../../sink/layer.ts'
 import { onlyAttempt } from '../../sink/sink.ts'
 import type { OpenClient } from './clientLaws.ts'
-import type { Broken } from './law.ts'
+import { brokenVersions } from './law.ts'
 
 const open: OpenClient = (options) => createClient('a key', options)
 
@@ -20,7 +20,7 @@ const changed =
   }
 
 /** Clients with one fault each, to see a law find it. */
-export const brokenClients = {
+export const brokenClients = brokenVersions<OpenClient>()({
   'keeps a rejection to itself': {
     breaks: 'client/ends-once',
     make: changed(({ outcomes$ }) => ({
@@ -78,4 +78,4 @@ export const brokenClients = {
       },
     })),
   },
-} satisfies Readonly<Record<string, Broken<OpenClient>>>
+})

@@ -5,7 +5,7 @@ import { makeLayer } from '../../sink/layer.ts'
 import { onlyAttempt, type Sink } from '../../sink/sink.ts'
 import type { World } from '../simulate.ts'
 import type { MakeLayer } from './layerLaws.ts'
-import type { Broken } from './law.ts'
+import { brokenVersions } from './law.ts'
 import type { SinkItem } from './sinkWorld.ts'
 
 const taken: Verdict = right({ sink: 'inner' })
@@ -17,7 +17,7 @@ const changed =
   ({ name, deliver, close }) => ({ name, deliver, close, ...change({ name, deliver, close }, world) })
 
 /** Layers with one fault each. */
-export const brokenLayers = {
+export const brokenLayers = brokenVersions<MakeLayer>()({
   'forgets the attempt': {
     breaks: 'layer/passes-attempt',
     make: changed(({ deliver }) => ({ deliver: (item) => deliver(item, onlyAttempt) })),
@@ -62,4 +62,4 @@ export const brokenLayers = {
         }),
     })),
   },
-} satisfies Readonly<Record<string, Broken<MakeLayer>>>
+})

@@ -1,7 +1,7 @@
 import type { Awaitable } from '../../core/awaitable.ts'
 import { memoryOutbox } from '../../outbox/memoryOutbox.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
-import type { Broken } from './law.ts'
+import { brokenVersions } from './law.ts'
 import type { MakeOutbox, OutboxItem, OutboxWorld } from './outboxWorld.ts'
 import { sharedStore } from './sharedStore.ts'
 
@@ -60,7 +60,7 @@ export const files =
  * const law = outboxLaws(make).find(({ id }) => id === breaks)
  * if (law !== undefined) console.log((await reportOf(law, { seed: 1 })).result) // => broken
  */
-export const brokenOutboxes = {
+export const brokenOutboxes = brokenVersions<MakeOutbox>()({
   'loses what it is given back': {
     breaks: 'outbox/stats',
     make: inMemory(({ ack }) => ({
@@ -142,4 +142,4 @@ export const brokenOutboxes = {
     make: inMemory(() => ({ takeRemaining: () => [] })),
   },
   'does not sync': { breaks: 'outbox/survives', make: files(false) },
-} satisfies Readonly<Record<string, Broken<MakeOutbox>>>
+})

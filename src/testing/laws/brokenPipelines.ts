@@ -8,7 +8,7 @@ import { deliver } from '../../operators/deliver.ts'
 import { encode } from '../../operators/encode.ts'
 import { validate } from '../../operators/validate.ts'
 import { onlyAttempt, type Sink } from '../../sink/sink.ts'
-import type { Broken } from './law.ts'
+import { brokenVersions } from './law.ts'
 import type { Pipeline } from './pipelineLaws.ts'
 
 type Events = Pipeline<Payload<Event>>
@@ -40,7 +40,7 @@ let draws = 0
  * const law = pipelineLaws(make).find(({ id }) => id === breaks)
  * if (law !== undefined) console.log((await reportOf(law, { seed: 1 })).result) // => broken
  */
-export const brokenPipelines = {
+export const brokenPipelines = brokenVersions<Events>()({
   'loses what the sink refuses': {
     breaks: 'pipeline/ends-once',
     make: ending((ends$) => ends$.pipe(filter(({ _tag }) => _tag !== 'Rejected'))),
@@ -110,4 +110,4 @@ export const brokenPipelines = {
         },
       }),
   },
-} satisfies Readonly<Record<string, Broken<Events>>>
+})

@@ -190,6 +190,7 @@ export const checkLaws = async (
 
 /** Where tests are registered: the `test` of vitest, jest or node:test. */
 export interface TestRunner {
+  /** Called once for each law. */
   readonly test: (name: string, run: () => Promise<void>) => unknown
 }
 

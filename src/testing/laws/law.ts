@@ -33,6 +33,12 @@ export interface Broken<out Make> {
   readonly make: Make
 }
 
+/** Broken versions by their names. The type of what they make comes first, so that each version is checked against it. */
+export const brokenVersions =
+  <Make>() =>
+  <Name extends string>(versions: Readonly<Record<Name, Broken<Make>>>): typeof versions =>
+    versions
+
 /** A law without its id. @inline */
 interface LawText<in In> {
   readonly statement: string

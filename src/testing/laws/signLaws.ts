@@ -10,6 +10,7 @@ export type VerifyAnswer = boolean | Either<unknown, unknown>
 
 /** A signer and its verifiers: those of headrace, or your own, for secrets that are text. */
 export interface Signing {
+  /** The signature of a body, as a request has it. */
   readonly sign: (secret: string, body: string | Uint8Array) => string
   /** Several secrets are possible while one replaces another. A Right may name the position of the one that fits, as `secret`. */
   readonly verifyRaw: (
