@@ -10,10 +10,14 @@ import { bisectLaws, type MakeBisect } from '../laws/bisect.laws.ts'
 import { concurrencyLaws, type Limits, type MakeConcurrency } from '../laws/concurrency.laws.ts'
 import { gateLaws, type MakeGate } from '../laws/retryAfterGate.laws.ts'
 import { type MakeTimeout, timeoutLaws } from '../laws/timeout.laws.ts'
-import type { Item } from '../laws/deliveries.ts'
 import { itCatches } from '../support/mutants.ts'
 
-const asGiven = (attempt: Attempt): Attempt => attempt
+/** Is started with another attempt than the one that was asked for. */
+const attempting = <A>(sink: Sink<A>, change: (attempt: Attempt) => Partial<Attempt>): Sink<A> =>
+  makeLayer<A>(
+    sink,
+    (subscribe) => (item, attempt, observer) => subscribe(item, { ...attempt, ...change(attempt) }, observer),
+  )
 
 /** Does not pass a cancel on. */
 const leaky = <A>(sink: Sink<A>): Sink<A> =>
@@ -23,43 +27,29 @@ const leaky = <A>(sink: Sink<A>): Sink<A> =>
   })
 
 const limited =
-  (
-    change: (limits: Limits) => Limits,
-    inside = (sink: Sink<Item>) => sink,
-    attemptOf = asGiven,
-  ): MakeConcurrency =>
+  (change: (limits: Limits) => Partial<Limits>): MakeConcurrency =>
   (limits, clock) => {
-    const { concurrency, queue, by } = change(limits)
-    const layer = withConcurrency({ concurrency, queue, ...(by === undefined ? {} : { by }), clock })
-    return (inner) =>
-      makeLayer(
-        layer(inside(inner)),
-        (subscribe) => (item, attempt, observer) => subscribe(item, attemptOf(attempt), observer),
-      )
+    const { by, ...bounds } = { ...limits, ...change(limits) }
+    return withConcurrency({ ...bounds, ...(by === undefined ? {} : { by }), clock })
   }
 
+const asGiven = limited(() => ({}))
+
 itCatches<MakeConcurrency>('concurrency', concurrencyLaws.each, {
-  'one too many runs': ['C1', limited((limits) => ({ ...limits, concurrency: limits.concurrency + 1 }))],
-  'all keys share one queue': ['C6', limited((limits) => ({ ...limits, by: undefined }))],
-  'each item has its own queue': ['C1', limited((limits) => ({ ...limits, by: ({ id }) => id }))],
-  'one too many waits': ['C4', limited((limits) => ({ ...limits, queue: limits.queue + 1 }))],
+  'one too many runs': ['C1', limited(({ concurrency }) => ({ concurrency: concurrency + 1 }))],
+  'all keys share one queue': ['C6', limited(() => ({ by: undefined }))],
+  'each item has its own queue': ['C1', limited(() => ({ by: ({ id }) => id }))],
+  'one too many waits': ['C4', limited(({ queue }) => ({ queue: queue + 1 }))],
   'the deadline is ignored': [
     'C5',
-    limited(
-      (limits) => limits,
-      (sink) => sink,
-      (attempt) => ({ ...attempt, until: Infinity }),
-    ),
+    (limits, clock) => (sink) => attempting(asGiven(limits, clock)(sink), () => ({ until: Infinity })),
   ],
   'the deadline comes too early': [
     'C5',
-    limited(
-      (limits) => limits,
-      (sink) => sink,
-      (attempt) => ({ ...attempt, until: attempt.until - 1 }),
-    ),
+    (limits, clock) => (sink) =>
+      attempting(asGiven(limits, clock)(sink), ({ until }) => ({ until: until - 1 })),
   ],
-  'a cancel stays outside': ['C7', limited((limits) => limits, leaky)],
+  'a cancel stays outside': ['C7', (limits, clock) => (sink) => asGiven(limits, clock)(leaky(sink))],
 })
 
 itCatches<MakeTimeout>('timeouts', timeoutLaws.each, {
@@ -124,20 +114,11 @@ itCatches<MakeBisect>('bisection', bisectLaws.each, {
   'it forgets what was taken': [
     'B3',
     (only, clock) => (sink) =>
-      makeLayer(
-        withBisection({ only, clock })(sink),
-        (subscribe) => (item, attempt, observer) =>
-          subscribe(item, { ...attempt, lastFailure: undefined }, observer),
-      ),
+      attempting(withBisection({ only, clock })(sink), () => ({ lastFailure: undefined })),
   ],
   'it ignores the deadline': [
     'B4',
-    (only, clock) => (sink) =>
-      makeLayer(
-        withBisection({ only, clock })(sink),
-        (subscribe) => (item, attempt, observer) =>
-          subscribe(item, { ...attempt, until: Infinity }, observer),
-      ),
+    (only, clock) => (sink) => attempting(withBisection({ only, clock })(sink), () => ({ until: Infinity })),
   ],
   'parts have another frame': [
     'B5',

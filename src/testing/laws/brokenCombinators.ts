@@ -52,16 +52,8 @@ export const brokenCombinators: BrokenCombinations = {
   ...faultsOf('first-success', first),
   ...faultsOf('failover', inTurn),
   ...faultsOf('to-all', all),
-  'as first-success, asks one sink alone': {
-    breaks: 'first-success/asks',
-    make: (sinks, clock) => first(sinks.slice(0, 1), clock),
-  },
   'as first-success, asks in turn': { breaks: 'first-success/asks', make: inTurn },
   'as failover, asks all at the same time': { breaks: 'failover/asks', make: first },
-  'as failover, asks in another order': {
-    breaks: 'failover/asks',
-    make: (sinks, clock) => inTurn([...sinks].reverse(), clock),
-  },
   'as failover, knows no deadline': {
     breaks: 'failover/asks',
     make: attempting(inTurn, (attempt) => ({ ...attempt, until: Infinity })),
@@ -71,5 +63,4 @@ export const brokenCombinators: BrokenCombinations = {
     make: (sinks, clock) => inTurn(sinks, { ...clock, now: () => clock.now() + 1_000_000 }),
   },
   'as to-all, is content with one success': { breaks: 'to-all/verdict', make: first },
-  'as to-all, asks in turn': { breaks: 'to-all/asks', make: inTurn },
 }
