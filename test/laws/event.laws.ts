@@ -9,7 +9,7 @@ import type * as t from 'io-ts'
 import { describe, expect, it } from 'vitest'
 import { callOf, kinds } from '../../src/event/model.ts'
 import { faultsOf } from '../../src/event/codecFaults.ts'
-import { Event as EventCodec, ParsedEvent, eventCodec } from '../../src/event/event.ts'
+import { Event as EventCodec, eventCodec } from '../../src/event/event.ts'
 import { isJson } from '../../src/event/json.ts'
 import { WebhookBody, toWebhookBody } from '../../src/event/webhookBody.ts'
 import type { Fault } from '../../src/core/refusal.ts'
@@ -279,22 +279,6 @@ it('the codec of events never throws, gives faults or plain data, and says nothi
         expect(JSON.stringify(faults)).not.toContain(SECRET)
       } else expect(Object.values(decoded.right).every(isJson)).toBe(true)
     }),
-  ))
-
-it('the codec for parsed calls does not throw for anything that JSON.parse gives', () =>
-  fc.assert(
-    fc.property(
-      fc.oneof(
-        fc.json(),
-        anyEvent.map((each) => JSON.stringify(each)),
-      ),
-      (text) => {
-        const parsed: unknown = JSON.parse(text)
-        const decoded = ParsedEvent.decode(parsed)
-        expect(isLeft(decoded) || Object.values(decoded.right).every(isJson)).toBe(true)
-        expect(ParsedEvent.is(parsed) && isLeft(decoded)).toBe(false)
-      },
-    ),
   ))
 
 it('what is says yes to is taken in as it is, with members that are undefined too', () =>
