@@ -10,14 +10,15 @@ import { describe, expect, it } from 'vitest'
 import { callOf, kinds } from '../../src/event/model.ts'
 import { faultsOf } from '../../src/event/codecFaults.ts'
 import { Event as EventCodec, eventCodec } from '../../src/event/event.ts'
+import { isRecord } from '../../src/core/json.ts'
 import { isJson } from '../../src/event/json.ts'
 import { WebhookBody, toWebhookBody } from '../../src/event/webhookBody.ts'
 import type { Fault } from '../../src/core/refusal.ts'
 import type { Event, Forwarded } from '../../src/event/model.ts'
 import { anyEvent, bodyOfForwarded, forwardedOf, trackingCallOf } from '../../src/testing/laws/events.ts'
 import { key } from '../../src/testing/laws/jsonValues.ts'
-import { faulty } from '../arbitraries/faultyCall.ts'
-import { SECRET, alive, anyInput } from '../arbitraries/unreadable.ts'
+import { invalidCallOf } from '../../src/testing/laws/invalidInput.ts'
+import { SECRET, anyInput } from '../arbitraries/unreadable.ts'
 import { momentText } from '../../src/testing/laws/moments.ts'
 import { holds, law, type PlainLaw, same } from '../support/check.ts'
 
@@ -52,6 +53,18 @@ const refused = (result: Taken<unknown>): ReadonlyArray<Fault> => {
 }
 
 const clone = (value: unknown): unknown => structuredClone(value)
+
+/** Calls that the codec refuses in one place or, for most of them, in three: the values of the other two are secret. */
+const faulty = invalidCallOf()
+  .filter(({ reason }) => reason !== 'too large')
+  .map(({ input, path }) =>
+    isRecord(input) && path !== 'type'
+      ? {
+          call: { ...input, userId: { SECRET }, timestamp: SECRET },
+          paths: [...new Set([path, 'userId', 'timestamp'])],
+        }
+      : { call: input, paths: [path] },
+  )
 
 export const eventLaws = (road: Road): ReadonlyArray<PlainLaw> => [
   law(
@@ -98,12 +111,11 @@ export const eventLaws = (road: Road): ReadonlyArray<PlainLaw> => [
   ),
   law(
     'EV7 every fault is named at once, with its path and without its value',
-    fc.property(faulty, ({ call, paths, secrets }) => {
+    fc.property(faulty, ({ call, paths }) => {
       const faults = refused(road.take(call))
-      same([...new Set(faults.map(({ path }) => path))].sort(byText), [...paths].sort(byText))
-      same(faults.length, paths.length)
-      const said = faults.map(({ path, message }) => `${path} ${message}`).join('\n')
-      holds(!secrets.some((secret) => said.includes(secret)), `says the value: ${said}`)
+      same(faults.map(({ path }) => path).sort(byText), [...paths].sort(byText))
+      const said = faults.map(({ message }) => message).join('\n')
+      holds(!said.includes(SECRET), `says the value: ${said}`)
       holds(
         faults.every(({ message }) => /^(must|is|has|holds|contains|could)\b/.test(message)),
         said,
@@ -115,8 +127,7 @@ export const eventLaws = (road: Road): ReadonlyArray<PlainLaw> => [
     fc.property(
       fc.oneof(
         trackingCallOf().map(({ call }) => call),
-        // For a Map io-ts finds no type, and the reader says that it is a Map.
-        faulty.map(({ call }) => call).filter((call) => !(call instanceof Map)),
+        faulty.map(({ call }) => call),
         careless,
       ),
       (call) => {
@@ -270,9 +281,9 @@ describe('the laws of events', () => {
 
 it('the codec of events never throws, gives faults or plain data, and says nothing of what was thrown', () =>
   fc.assert(
-    fc.property(anyInput, (marked) => {
-      EventCodec.is(alive(marked))
-      const decoded = EventCodec.decode(alive(marked))
+    fc.property(anyInput, (make) => {
+      EventCodec.is(make())
+      const decoded = EventCodec.decode(make())
       if (isLeft(decoded)) {
         const faults = faultsOf(decoded.left)
         expect(faults.length).toBeGreaterThan(0)
