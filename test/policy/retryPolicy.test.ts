@@ -22,7 +22,6 @@ import {
   show,
   showDuration,
 } from '../../src/policy/retryPolicy.ts'
-import type { RetryPolicy } from '../../src/policy/retryPolicy.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import { policy as anyPolicy } from '../../src/testing/laws/policies.ts'
 
@@ -98,15 +97,6 @@ describe('plan', () => {
     expect(plan(always, { random: half })).toHaveLength(1_000)
     expect(plan(exponential(), { random: half, maxAttempts: 5_000 })).toHaveLength(5_000)
     expect(plan(standard, { random: half, maxAttempts: 1 })).toHaveLength(1)
-  })
-
-  it('stops right before the deadline', () => {
-    const every = (within: number): RetryPolicy =>
-      both(exponential({ base: 1_000, factor: 1 }), deadline(within))
-    expect(plan(every(3_000), { random: half }).map((attempt) => attempt.at)).toEqual([0, 1_000, 2_000])
-    expect(plan(every(3_001), { random: half }).map((attempt) => attempt.at)).toEqual([
-      0, 1_000, 2_000, 3_000,
-    ])
   })
 
   it.each([

@@ -106,11 +106,6 @@ const afterBatch = (policy: RetryPolicy, failure: Failure, last?: Failure): Step
   )
 
 describe('a step with a batch', () => {
-  it('waits as long as a member may be tried again, and rejects when none may', () => {
-    expect(afterBatch(always, partlyFailed([taken, busy]))._tag).toBe('Wait')
-    expect(afterBatch(always, partlyFailed([taken, no]))._tag).toBe('Reject')
-  })
-
   it('forgets nothing that was settled when a later attempt did not get there', () => {
     const last = partlyFailed([taken, no, busy])
     const held = retryable('held', { notBefore: NOW + 500 })
