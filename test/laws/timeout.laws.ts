@@ -67,7 +67,8 @@ const isTie = (within: number, step: Step): boolean => step.defect !== 'none' &&
 
 export const timeoutLaws = lawTable(
   world,
-  (make: MakeTimeout, { within, steps }) => deliverAll((clock) => make(within, clock), steps),
+  // Two sinks in one layer.
+  (make: MakeTimeout, { within, steps }) => deliverAll((clock) => make(within, clock), steps, 2),
   {
     'T1 verdict and end are those of the oracle, at its times': ({ ran }: Trace, { within }: World) => {
       for (const one of ran) if (!isTie(within, one.step)) same(told(one), oracle(within, one.step))

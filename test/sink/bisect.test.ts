@@ -55,22 +55,6 @@ describe('one bad message costs one message', () => {
     expect(deliver(withBisection({ clock })(inner), batchOf(1_000))).toEqual([BAD, 'complete'])
     expect(inner.calls).toHaveLength(1_999)
   })
-
-  test('too large a batch is halved until it fits; a message too large by itself has failed', () => {
-    const clock = virtualClock()
-    const tooLarge = left(refused('status', { status: 413 }))
-    const sizes: number[] = []
-    const inner = scriptedSink<Batch>({
-      clock,
-      reply: ({ items }) => {
-        sizes.push(items.length)
-        return { verdict: items.length > 4 || items.includes(16) ? tooLarge : TAKEN }
-      },
-    })
-    const [verdict] = deliver(withBisection({ clock })(inner), batchOf(17))
-    expect(sizes).toEqual([17, 9, 5, 3, 2, 4, 8, 4, 4, 2, 2, 1, 1])
-    expect(verdict).toMatchObject({ left: { members: { length: 17, 16: tooLarge, 15: TAKEN } } })
-  })
 })
 
 test('what was taken stays taken after attempts that were held back or found no room', () => {
