@@ -1,10 +1,10 @@
 import { ConfigError, invalid, type Invalid, type Refusal } from '../../src/core/refusal.ts'
-import { retryable, refused, type Verdict } from '../../src/core/failure.ts'
+import { retryable, type Verdict } from '../../src/core/failure.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
 import { deliver, type DeliverOptions } from '../../src/operators/deliver.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
+import { exponential } from '../../src/policy/retryPolicy.ts'
 import type { Attempt, Sink } from '../../src/sink/sink.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
@@ -38,20 +38,6 @@ const tags = (seen: { values: ReadonlyArray<{ _tag: string }> }): string =>
   seen.values.map((v) => v._tag).join(' ')
 
 describe('deliver', () => {
-  it('gives each item one outcome and completes when the last is at rest', () => {
-    const clock = virtualClock()
-    const sink = scripted(clock)
-    const seen = record(of(right('a'), right('b')).pipe(deliver(sink, { clock })))
-    expect(seen).toMatchObject({ values: [], end: 'open' })
-    clock.tick(10)
-    expect(seen.values).toEqual([
-      { _tag: 'Delivered', item: 'a', attempts: 1, receipt: { sink: 'scripted' } },
-      { _tag: 'Delivered', item: 'b', attempts: 1, receipt: { sink: 'scripted' } },
-    ])
-    expect(seen.end).toBe('complete')
-    expect(clock.pending()).toBe(0)
-  })
-
   it('tries again after the backoff, and says what happened', () => {
     const clock = virtualClock()
     const told: LogEvent[] = []
@@ -68,19 +54,6 @@ describe('deliver', () => {
     expect(seen.values).toMatchObject([{ _tag: 'Delivered', attempts: 3 }])
     expect(told.map(({ _tag }) => _tag)).toEqual(['Accepted', 'Waiting', 'Waiting', 'Ended'])
     expect(told[1]).toMatchObject({ delay: 1_000, attempts: 1, because: 'exponential from 1s x2' })
-  })
-
-  it('ends what is refused as rejected, and what runs out of time as expired', () => {
-    const clock = virtualClock()
-    const sink = scripted(clock, (item) => (item === 'no' ? left(refused('status', { status: 404 })) : busy))
-    const retry = both(exponential(), deadline(10_000))
-    const seen = record(of(right('no'), right('never')).pipe(deliver(sink, { clock, retry })))
-    clock.tick(10_000)
-    expect(seen.values).toMatchObject([
-      { _tag: 'Rejected', item: 'no', attempts: 1, failure: { status: 404 } },
-      { _tag: 'Expired', item: 'never', attempts: 4, failure: { attempts: 4, lastFailure: { status: 503 } } },
-    ])
-    expect(seen.end).toBe('complete')
   })
 
   it('lets lefts pass at once', () => {
