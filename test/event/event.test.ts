@@ -19,25 +19,6 @@ const faultsIn = (input: unknown, codec: t.Type<Model, unknown> = Event): Readon
 const fixed: EventCodecOptions = { clock: { now: () => Date.UTC(2024, 1, 29) }, newId: () => 'new-id' }
 
 describe('decoding a call', () => {
-  it('becomes a canonical event, with time and id filled in', () => {
-    const decoded = eventCodec(fixed).decode({
-      type: 'track',
-      userId: 'u1',
-      event: 'Signed Up',
-      integrations: { All: true },
-    })
-    expect(isRight(decoded) && decoded.right).toStrictEqual({
-      type: 'track',
-      userId: 'u1',
-      event: 'Signed Up',
-      properties: {},
-      context: {},
-      timestamp: '2024-02-29T00:00:00.000Z',
-      messageId: 'new-id',
-      integrations: { All: true },
-    })
-  })
-
   it('gets a random UUID and the time of the machine by default', () => {
     const decoded = Event.decode({ type: 'delete', userId: 'u1' })
     expect(isRight(decoded) && decoded.right.messageId).toMatch(/^[\da-f]{8}-([\da-f]{4}-){3}[\da-f]{12}$/)

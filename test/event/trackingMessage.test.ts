@@ -39,11 +39,6 @@ describe('a message of the convention', () => {
     expect(read({ ...group, traits: {} })).toEqual({ ...base, ...group })
   })
 
-  it('clients/2: an alias has previousId and userId', () => {
-    const alias = { type: 'alias', previousId: 'A', userId: 'B' }
-    expect(read(alias)).toEqual({ ...base, ...alias })
-  })
-
   it('clients/6, clients/7: keeps the id, and writes every moment in one form', () => {
     const track = { type: 'track', userId: 'u', event: 'E', messageId: 'abc' }
     const at = (moment: unknown): unknown => read({ ...track, timestamp: moment })
@@ -62,23 +57,12 @@ describe('a message of the convention', () => {
       expect(contextOf({ ip: '::1', library: wiped })).toEqual({ ip: '::1', library })
   })
 
-  it('clients/9: integrations go out as they came', () => {
-    const integrations = { All: true, Intercom: false, 'Some Thing': { deep: [1, { a: null }] } }
-    expect(read({ type: 'track', userId: 'u', event: 'E', integrations })).toMatchObject({ integrations })
-  })
-
   it('clients/10: traits of a page become its properties', () => {
     const traits = { url: 'u', title: 't', referrer: 'r', path: 'p', own: 1 }
     expect(read({ type: 'page', userId: 'u', name: 'N', category: 'C', traits })).toEqual({
       ...{ ...base, type: 'page', userId: 'u', name: 'N', category: 'C' },
       properties: traits,
     })
-  })
-
-  it('a screen has its properties as given', () => {
-    const screen = { type: 'screen', userId: 'u', name: 'N' }
-    expect(read(screen)).toEqual({ ...base, ...screen })
-    expect(read({ ...screen, properties: {} })).toEqual({ ...base, ...screen, properties: {} })
   })
 
   it('clients/14: has its keys in one order, and so the same bytes every time', async () => {
