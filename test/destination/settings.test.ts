@@ -127,14 +127,6 @@ describe('decodeSettings', () => {
       expect(shown + inspect(decoded, { depth: 20, showHidden: true })).not.toContain('hunter2')
     }
   })
-
-  it('hides the secrets', () => {
-    const decoded = decodeSettings({ sharedSecret: 's3cr3t', webhooks: [{ url, secret: 'an0ther' }] })
-    for (const text of [inspect(decoded, { depth: 9 }), JSON.stringify(decoded)]) {
-      expect(text).not.toContain('s3cr3t')
-      expect(text).not.toContain('an0ther')
-    }
-  })
 })
 
 describe('webhookDestination', () => {

@@ -144,20 +144,6 @@ describe('webhookDestination', () => {
     await expect.poll(slow.connections).toBe(0)
   })
 
-  it('sends the same bytes again, and not to a URL that refused', async () => {
-    const refusing = await receive(() => status(404))
-    const slow = await receive([status(503), status(503)])
-    const opened = open(to(refusing, slow))
-    await opened.destination.send(track(1))
-    await opened.destination.idle()
-    expect(opened.outcomes).toMatchObject([{ _tag: 'Delivered', attempts: 3 }])
-    expect([refusing.received.length, slow.received.length]).toEqual([1, 3])
-    const seen = slow.received.map(
-      ({ body, headers }) => `${body.toString()} ${String(headers['x-signature'])}`,
-    )
-    expect(new Set(seen).size).toBe(1)
-  })
-
   it('when all refuse, the event is rejected with every cause in the order of the URLs', async () => {
     const [a, b] = [
       await receive(() => status(410, 20)),
