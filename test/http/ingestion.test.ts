@@ -102,16 +102,6 @@ describe('the request of an ingestion sink', () => {
     await deliverOnce(sinkTo(`${server.origin}/v1/track`), member('m-1'))
     expect(server.requests[0]).toMatchObject({ path: '/v1/track', text: member('m-1').text })
   })
-
-  it('does not start at or after the deadline', async () => {
-    const clock = virtualClock()
-    const late = { ...onlyAttempt, until: clock.now() }
-    const left = { _tag: 'Retryable', reason: 'late' }
-    expect(
-      await deliverOnce(sinkTo('http://127.0.0.1:9', { clock }), batch('m'), { attempt: late }),
-    ).toMatchObject({ verdicts: [{ left }], end: 'complete' })
-    expect(clock.pending()).toBe(0)
-  })
 })
 
 describe('the endpoint', () => {

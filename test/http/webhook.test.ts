@@ -257,16 +257,6 @@ describe('wrong options of a webhook', () => {
 })
 
 describe('a receiver that answers', () => {
-  it('sets the time of the next attempt with Retry-After', async () => {
-    const before = Date.now()
-    const receiver = await receive([{ do: 'status', code: 429, headers: { 'Retry-After': '120' } }])
-    const seen = await deliverOnce(sinkTo(receiver.url), event)
-    const [verdict] = seen.verdicts
-    if (verdict?._tag !== 'Left' || verdict.left._tag !== 'Retryable') throw new Error('no retryable failure')
-    // Two clocks that start within a millisecond of each other.
-    expect(verdict.left.notBefore).toBeGreaterThanOrEqual(before + 120_000 - 5)
-  })
-
   /** Answers each request with these texts, one segment each. */
   const answering = async (...parts: ReadonlyArray<string>): Promise<string> => {
     const server = await listen(
