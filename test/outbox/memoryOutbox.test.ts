@@ -3,16 +3,6 @@ import { ConfigError } from '../../src/core/refusal.ts'
 import { rejected } from '../../src/core/outcome.ts'
 import { refused } from '../../src/core/failure.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
-
-/** Enqueues, leases and rejects items. */
-const withDead = async (count: number, keepDead: number) => {
-  const outbox = memoryOutbox<number>({ keepDead, clock: virtualClock({ start: 7 }) })
-  await outbox.enqueue(Array.from({ length: count }, (_, n) => n))
-  const entries = await outbox.lease(0, { count, retries: 0 })
-  await outbox.ack(entries.map((entry) => ({ entry, outcome: rejected(entry.item, 1, refused('no')) })))
-  return outbox
-}
 
 describe('memoryOutbox', () => {
   it('counts the byteLength of items, and answers Full with the bound', async () => {
@@ -27,16 +17,6 @@ describe('memoryOutbox', () => {
     const outbox = memoryOutbox<string>()
     expect(outbox.enqueue(['a'])).toHaveLength(1)
     expect(outbox.lease(0, { count: 1, retries: 0 })).toMatchObject([{ id: '1', item: 'a' }])
-  })
-
-  it('keeps the newest dead letters, and lists them page by page', async () => {
-    const outbox = await withDead(25, 10)
-    expect(outbox.stats().dead).toBe(10)
-    const first = await outbox.dead.list({ limit: 4 })
-    expect(first).toMatchObject([15, 16, 17, 18].map((item) => ({ reason: 'ended', at: 7, entry: { item } })))
-    const after = first.at(-1)?.id ?? ''
-    await outbox.dead.purge(({ id }) => id === after)
-    expect(await outbox.dead.list({ after, limit: 1 })).toMatchObject([{ entry: { item: 19 } }])
   })
 
   it('H3: keeps dead letters in at most 32 MiB, and counts those that it deletes', async () => {
