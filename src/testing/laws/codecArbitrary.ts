@@ -9,6 +9,8 @@ import { utf16Text } from './texts.ts'
 
 /** How values are made from a codec. */
 export interface CodecArbitraryOptions {
+  /** False: also values that JSON does not hold: undefined, BigInt, functions, NaN, Infinity, -0. Default true. */
+  readonly json?: boolean
   /**
    * Values for codecs that say nothing of theirs, such as one made with `new t.Type`, or have none that JSON holds. A codec is named by
    * itself or by its name; the first that fits is used.
@@ -19,6 +21,7 @@ export interface CodecArbitraryOptions {
 /** The codecs of io-ts that are made of others. */
 type Composite =
   | t.InterfaceType<t.Props>
+  | (t.Mixed & { readonly _tag: 'StrictType'; readonly props: t.Props })
   | t.PartialType<t.Props>
   | t.DictionaryType<t.Mixed, t.Mixed>
   | t.ArrayType<t.Mixed>
@@ -45,22 +48,28 @@ export const tagged = (codec: t.Mixed): TaggedCodec =>
 
 const anyObject = fc.dictionary(key, jsonValue, { noNullPrototype: true })
 
-const LEAVES = new Map<string, fc.Arbitrary<unknown>>(
-  Object.entries({
-    NullType: fc.constant(null),
-    UnknownType: jsonValue,
-    AnyType: jsonValue,
-    StringType: utf16Text,
-    NumberType: jsonNumber,
-    BooleanType: fc.boolean(),
-    AnyArrayType: fc.array(jsonValue),
-    AnyDictionaryType: anyObject,
-    ObjectType: anyObject,
-  }),
-)
-
-/** Codecs without a value that JSON can hold. */
-const EMPTY = /^(Never|Undefined|Void|Function|BigInt)Type$/
+const jsonLeaves = {
+  NullType: fc.constant(null),
+  UnknownType: jsonValue,
+  AnyType: jsonValue,
+  StringType: utf16Text,
+  NumberType: jsonNumber,
+  BooleanType: fc.boolean(),
+  AnyArrayType: fc.array(jsonValue),
+  AnyDictionaryType: anyObject,
+  ObjectType: anyObject,
+}
+const otherLeaves = {
+  UndefinedType: fc.constant(undefined),
+  VoidType: fc.constant(undefined),
+  FunctionType: fc.constant(() => undefined),
+  BigIntType: fc.bigInt(),
+  NumberType: fc.oneof(jsonNumber, fc.double(), fc.constantFrom(NaN, Infinity, -0)),
+  UnknownType: fc.anything(),
+  AnyType: fc.anything(),
+}
+const JSON_LEAVES = new Map<string, fc.Arbitrary<unknown>>(Object.entries(jsonLeaves))
+const ALL_LEAVES = new Map<string, fc.Arbitrary<unknown>>(Object.entries({ ...jsonLeaves, ...otherLeaves }))
 
 /** The keys that a dictionary must have; undefined if it may have any. */
 const domainKeys = (mixed: t.Mixed): ReadonlyArray<string> | undefined => {
@@ -106,7 +115,7 @@ const merged = (one: unknown, other: unknown): unknown => {
 }
 
 /**
- * Values of an io-ts codec: each satisfies `codec.is`, and JSON gives it back as it is. Optional keys are left out at times, recursive values
+ * Values of an io-ts codec: each satisfies `codec.is`. Optional keys are left out at times, recursive values
  * end, and a union shrinks to its smallest member. Throws for a codec without values, one that says nothing of its values, and one with a rule
  * that 10,000 samples in a row break; the message names the codec and its path, and an override is the way out.
  *
@@ -121,7 +130,8 @@ export const arbitraryFor = <A>(
   codec: t.Type<A, unknown>,
   options: CodecArbitraryOptions = {},
 ): fc.Arbitrary<A> => {
-  const { overrides = [] } = options
+  const { overrides = [], json = true } = options
+  const leaves = json ? JSON_LEAVES : ALL_LEAVES
   const depth = { depthIdentifier: fc.createDepthIdentifier(), depthSize: 'small', maxDepth: 12 } as const
   const ties = new Map<t.Mixed, fc.Arbitrary<unknown>>()
 
@@ -142,7 +152,7 @@ export const arbitraryFor = <A>(
     const tag = String(codec._tag)
     if (codec._tag === 'UnionType') return codec.types.every(isEmpty)
     if (/^(Readonly|Exact|Refinement)Type$/.test(tag) && 'type' in codec) return isEmpty(codec.type)
-    return EMPTY.test(tag)
+    return tag === 'NeverType' || (ALL_LEAVES.has(tag) && !leaves.has(tag))
   }
 
   /** Only what the codec itself calls one of its values. */
@@ -166,15 +176,16 @@ export const arbitraryFor = <A>(
 
   const derive = (mixed: t.Mixed, path: ReadonlyArray<Step>): fc.Arbitrary<unknown> => {
     const each = tagged(mixed)
-    const known = overrideOf(mixed) ?? LEAVES.get(String(each._tag))
+    const known = overrideOf(mixed) ?? leaves.get(String(each._tag))
     if (known !== undefined) return known
-    if (isEmpty(mixed)) throw fault(mixed, path, 'has no values that JSON can hold')
+    if (isEmpty(mixed)) throw fault(mixed, path, json ? 'has no values that JSON can hold' : 'has no values')
     switch (each._tag) {
       case 'LiteralType':
         return fc.constant(each.value)
       case 'KeyofType':
         return fc.constantFrom(...Object.keys(each.keys))
       case 'InterfaceType':
+      case 'StrictType':
         return fc.record(Object.fromEntries(recordOf(Object.entries(each.props), path)), {
           noNullPrototype: true,
         })

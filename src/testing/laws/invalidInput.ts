@@ -78,6 +78,7 @@ const breaksOf = (mixed: t.Mixed, value: unknown, steps: ReadonlyArray<Step>): R
   })
   switch (codec._tag) {
     case 'InterfaceType':
+    case 'StrictType':
     case 'PartialType': {
       if (!isRecord(value)) return wrong
       const missing = Object.keys(codec._tag === 'PartialType' ? {} : codec.props).map((name): Break => ({

@@ -72,6 +72,15 @@ export const paddedTo = <T extends object>(
   return { ...start, pad: textOfSize({ bytes: room, alphabet }) }
 }
 
+/** Numbers around n: n - 1, n, n + 1, 2n - 1, 2n, 2n + 1, and small ones. None is negative. */
+export const countsAround = (n: number): fc.Arbitrary<number> =>
+  fc
+    .oneof(
+      { weight: 1, arbitrary: fc.nat({ max: Math.min(5, n) }) },
+      { weight: 3, arbitrary: fc.constantFrom(...[n, n - 1, n + 1, 2 * n, 2 * n - 1, 2 * n + 1]) },
+    )
+    .map((count) => Math.max(0, count))
+
 /**
  * Sizes around a limit, as data: one below it, at it, one above it and others near it, in the alphabet or in all six.
  * `textOfSize` makes the text, `paddedTo` an object.

@@ -103,6 +103,20 @@ describe('arbitraryFor', () => {
     ),
   )
 
+  it.each<t.Mixed>([t.undefined, t.void, t.bigint, t.Function, t.number, t.unknown])(
+    'makes values of $name that JSON does not hold only if asked for',
+    (codec) => {
+      const values = samplesOf<unknown>(codec, { json: false })
+      expect(values.every((value) => codec.is(value))).toBe(true)
+      expect(values.some((value) => !isJson(value))).toBe(true)
+    },
+  )
+
+  it('knows the class of io-ts that is deprecated', () => {
+    const strict = Object.assign(t.type({ a: t.string }), { _tag: 'StrictType' })
+    expect(samplesOf(strict).every((value) => strict.is(value))).toBe(true)
+  })
+
   it('makes values of random codecs, which are read back as they were', () =>
     fc.assert(
       fc.property(anyCodec, fc.integer(), (codec, seed) => {

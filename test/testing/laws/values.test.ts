@@ -61,6 +61,15 @@ describe('texts', () => {
       empty: (text) => text === '',
     }))
 
+  it('counts are around n', () => {
+    const counts = [0, 5, 19, 20, 21, 39, 40, 41]
+    reaches(
+      texts.countsAround(20),
+      Object.fromEntries(counts.map((n) => [n, (count: number) => count === n])),
+    )
+    expect(samplesOf(texts.countsAround(0)).every((count) => count >= 0)).toBe(true)
+  })
+
   it('lists of commands get long, and are data', () => {
     const steps = texts.commands(
       { put: fc.record({ n: fc.nat() }, { noNullPrototype: true }), close: fc.constant({}) },
