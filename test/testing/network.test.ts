@@ -1,5 +1,5 @@
-import { request } from 'undici'
-import { expect, onTestFinished, test } from 'vitest'
+import { Agent, request } from 'undici'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
 import type { Fault } from '../../src/testing/faults.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import { scriptedNetwork } from '../../src/testing/network.ts'
@@ -16,9 +16,18 @@ const shown = (error: unknown): Shown => {
   return code === undefined ? { name } : { name, code }
 }
 
+// The global dispatcher may be that of Node's own undici, whose errors differ.
+const dispatcher = new Agent()
+afterAll(() => dispatcher.close())
+
 const over = async (url: string, signal?: AbortSignal): Promise<Shown> => {
   try {
-    const { statusCode, body } = await request(url, { method: 'POST', body: '{}', ...(signal && { signal }) })
+    const { statusCode, body } = await request(url, {
+      dispatcher,
+      method: 'POST',
+      body: '{}',
+      ...(signal && { signal }),
+    })
     await body.text()
     return { status: statusCode }
   } catch (error) {
