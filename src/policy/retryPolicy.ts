@@ -36,8 +36,7 @@ export interface ExponentialOptions {
 /** Tries again for ever, after 1 ms. The identity of `both`, to which other parts are added. */
 export const always: RetryPolicy = { _tag: 'Always' }
 
-const isFactor = (value: unknown): value is number =>
-  typeof value === 'number' && value >= 1 && value < Infinity
+const isFactor = (value: unknown): value is number => Number.isFinite(value) && Number(value) >= 1
 
 const exponentialOptions = strict({
   base: withDefault(wholeNumber('ms', 1), 1_000),
@@ -224,34 +223,29 @@ export const showDuration = (ms: number): string => {
   return unit === undefined ? `${String(ms)}ms` : `${String(ms / unit.size)}${unit.name}`
 }
 
-/** The parts that stand side by side. `always` adds nothing, so it is not shown beside others. */
-const parts = (policy: RetryPolicy): ReadonlyArray<RetryPolicy> => {
-  if (policy._tag === 'Always') return []
-  return policy._tag === 'Both' ? [...parts(policy.left), ...parts(policy.right)] : [policy]
-}
-
 /** A combined policy inside a cap or a jitter stands in parentheses. */
 const within = (policy: RetryPolicy): string =>
   parts(policy).length > 1 ? `(${show(policy)})` : show(policy)
 
-const showPart = (policy: RetryPolicy): string => {
+/** The parts that stand side by side, in words. `always` adds nothing, so it is not shown beside others. */
+const parts = (policy: RetryPolicy): ReadonlyArray<string> => {
   switch (policy._tag) {
     case 'Always':
-      return 'always'
+      return []
     case 'Exponential':
-      return `exponential from ${showDuration(policy.base)} x${String(policy.factor)}`
+      return [`exponential from ${showDuration(policy.base)} x${String(policy.factor)}`]
     case 'CapDelay':
-      return `${within(policy.policy)}, at most ${showDuration(policy.maxDelay)}`
+      return [`${within(policy.policy)}, at most ${showDuration(policy.maxDelay)}`]
     case 'FullJitter':
-      return `${within(policy.policy)}, full jitter`
+      return [`${within(policy.policy)}, full jitter`]
     case 'LimitRetries':
-      return policy.maxRetries === 1 ? 'at most 1 retry' : `at most ${String(policy.maxRetries)} retries`
+      return [policy.maxRetries === 1 ? 'at most 1 retry' : `at most ${String(policy.maxRetries)} retries`]
     case 'Deadline':
-      return `until ${showDuration(policy.within)}`
+      return [`until ${showDuration(policy.within)}`]
     case 'RespectRetryAfter':
-      return 'not before Retry-After'
+      return ['not before Retry-After']
     case 'Both':
-      return show(policy)
+      return [...parts(policy.left), ...parts(policy.right)]
   }
 }
 
@@ -259,7 +253,4 @@ const showPart = (policy: RetryPolicy): string => {
  * A policy in words, its parts separated by semicolons: `exponential from 1s x2, at most 10m, full jitter; until 4h`.
  * Policies that differ only in grouping read the same.
  */
-export const show = remembered((policy): string => {
-  const shown = parts(policy).map(showPart)
-  return shown.length === 0 ? 'always' : shown.join('; ')
-})
+export const show = remembered((policy): string => parts(policy).join('; ') || 'always')

@@ -6,7 +6,7 @@
 
 import { isRight } from 'fp-ts/lib/Either.js'
 import type { Random } from '../core/clock.ts'
-import { carried, earliestRetry, expired, isFinal, isRetryable } from '../core/failure.ts'
+import { carried, earliestRetry, expired, isRetryable } from '../core/failure.ts'
 import type { Expired, Failure, Receipt, Verdict } from '../core/failure.ts'
 import type { Progress } from '../core/outcome.ts'
 import { limitsOf, show } from './retryPolicy.ts'
@@ -36,53 +36,52 @@ export interface Wait {
 
 /** A delay, and the part of the policy that gave it. */
 interface Backoff {
-  /** Whole milliseconds, 0 or more. */
+  /** Whole milliseconds, 0 or more; -1 if no part gives a delay. */
   readonly delay: number
-  readonly by: RetryPolicy
+  readonly by: RetryPolicy | undefined
 }
+
+const NO_BACKOFF: Backoff = { delay: -1, by: undefined }
 
 /** Some 31,000 years. Delays that grow without a cap stop here, so that due times stay whole numbers. */
 const LONGEST_DELAY = 1e15
 
 /**
- * The delay after this number of failures (1 or more); undefined if no part gives one. One draw serves all parts, so their order is free.
- * `draw` is undefined inside a jitter, which wants the full delay.
+ * The delay after this number of failures (1 or more). One draw serves all parts, so their order is free. `draw` is NaN inside a jitter,
+ * which wants the full delay.
  */
-const backoff = (policy: RetryPolicy, failures: number, draw: number | undefined): Backoff | undefined => {
+const backoff = (policy: RetryPolicy, failures: number, draw: number): Backoff => {
   switch (policy._tag) {
     case 'Exponential': {
       const delay = Math.min(Math.floor(policy.base * policy.factor ** (failures - 1)), LONGEST_DELAY)
       return { delay, by: policy }
     }
     case 'CapDelay': {
-      const inner = backoff(policy.policy, failures, draw)
-      return inner && { delay: Math.min(inner.delay, policy.maxDelay), by: policy }
+      const { delay, by } = backoff(policy.policy, failures, draw)
+      return { delay: Math.min(delay, policy.maxDelay), by: by && policy }
     }
     case 'FullJitter': {
-      const inner = backoff(policy.policy, failures, undefined)
-      if (inner === undefined || draw === undefined) return inner && { ...inner, by: policy }
+      const { delay, by } = backoff(policy.policy, failures, NaN)
       // Evenly one of 0 to the full delay, both included. For a Random that answers 1 or NaN it is the full delay.
-      const drawn = Math.floor(draw * (inner.delay + 1))
-      return { delay: drawn <= inner.delay ? drawn : inner.delay, by: policy }
+      const drawn = Math.floor(draw * (delay + 1))
+      return { delay: drawn <= delay ? drawn : delay, by: by && policy }
     }
     case 'Both': {
       const left = backoff(policy.left, failures, draw)
       const right = backoff(policy.right, failures, draw)
-      return right !== undefined && right.delay > (left?.delay ?? -1) ? right : left
+      return right.delay > left.delay ? right : left
     }
-    case 'Always':
-    case 'LimitRetries':
-    case 'Deadline':
-    case 'RespectRetryAfter':
-      return undefined
+    default:
+      return NO_BACKOFF
   }
 }
 
 /** Whether everything that may be tried again is held back by a gate. */
 const isGated = (failure: Failure): boolean =>
-  failure._tag === 'PartlyFailed'
-    ? failure.members.every((member) => isFinal(member) || (member._tag === 'Left' && isGated(member.left)))
-    : failure._tag === 'Retryable' && failure.reason === 'held'
+  failure._tag === 'Retryable'
+    ? failure.reason === 'held'
+    : failure._tag === 'PartlyFailed' &&
+      failure.members.every((member) => isRight(member) || !isRetryable(member.left) || isGated(member.left))
 
 /** When the next attempt starts, and why then. */
 const next = (
@@ -94,13 +93,13 @@ const next = (
   random: Random,
 ): { readonly due: number; readonly because: string } => {
   const given = backoff(policy, failures, random())
-  const rested = now + Math.max(1, given?.delay ?? 0)
+  const rested = now + Math.max(1, given.delay)
   // A first success and a gate hold back by themselves: before their time an attempt would send nothing.
   const isHeldBack = honours || failure._tag === 'AllFailed' || failure._tag === 'NotAll' || isGated(failure)
   // A host's sink may give any number, so it is made whole and finite here.
   const held = isHeldBack ? Math.min(Math.ceil(earliestRetry(failure) ?? 0), now + LONGEST_DELAY) : 0
   if (held > rested) return { due: held, because: 'Retry-After' }
-  return { due: rested, because: given === undefined ? 'no backoff' : show(given.by) }
+  return { due: rested, because: given.by === undefined ? 'no backoff' : show(given.by) }
 }
 
 /**

@@ -48,7 +48,9 @@ describe('RetryPolicy', () => {
     ...[NaN, 0, -14_400_000, Infinity].map((within) => ['deadline', () => deadline(within)] as const),
   ])('throws a ConfigError that names %s', (name, make) => {
     expect(make).toThrow(ConfigError)
-    expect(make).toThrow(new RegExp(`^Invalid ${name}.* must be a (whole|finite) number .*from \\d, not `))
+    expect(make).toThrow(
+      new RegExp(`^Invalid ${name}.* must be a (whole number of (ms|retries)|finite number) from \\d, not `),
+    )
   })
 })
 
@@ -66,8 +68,13 @@ describe('deadlineOf', () => {
 })
 
 it('isRetryPolicy looks at every part', () => {
-  fc.assert(fc.property(anyPolicy, (policy) => isRetryPolicy(JSON.parse(JSON.stringify(policy)))))
-  for (const wrong of [undefined, {}, { _tag: 'Deadline' }, { _tag: 'FullJitter', policy: { _tag: 'x' } }])
+  fc.assert(
+    fc.property(anyPolicy, (policy) => {
+      expect(isRetryPolicy(JSON.parse(JSON.stringify(policy)))).toBe(true)
+      for (const key of Object.keys(policy)) expect(isRetryPolicy({ ...policy, [key]: 'x' })).toBe(false)
+    }),
+  )
+  for (const wrong of [undefined, {}, { _tag: 'Deadline', within: NaN }, { _tag: 'FullJitter', policy: {} }])
     expect(isRetryPolicy(wrong)).toBe(false)
 })
 
@@ -100,14 +107,14 @@ describe('plan', () => {
   })
 
   it.each([
-    ['duration', { duration: -1 }],
-    ['duration', { duration: NaN }],
-    ['maxAttempts', { maxAttempts: 0 }],
-    ['maxAttempts', { maxAttempts: Infinity }],
-  ])('names a wrong %s', (name, wrong) => {
+    ['duration', 'ms', { duration: -1 }],
+    ['duration', 'ms', { duration: NaN }],
+    ['maxAttempts', 'attempts', { maxAttempts: 0 }],
+    ['maxAttempts', 'attempts', { maxAttempts: Infinity }],
+  ])('names a wrong %s', (name, unit, wrong) => {
     expect(() => plan(always, { random: half, ...wrong })).toThrow(ConfigError)
     expect(() => plan(always, { random: half, ...wrong })).toThrow(
-      `Invalid plan options: ${name} must be a whole number`,
+      `Invalid plan options: ${name} must be a whole number of ${unit} from`,
     )
   })
 })

@@ -1,7 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { expired, partlyFailed, refused, retryable } from '../../src/core/failure.ts'
+import { allFailed, expired, partlyFailed, refused, retryable } from '../../src/core/failure.ts'
 import type { Expired, Failure } from '../../src/core/failure.ts'
 import type { Progress } from '../../src/core/outcome.ts'
 import {
@@ -12,6 +12,7 @@ import {
   exponential,
   fullJitter,
   respectRetryAfter,
+  show,
   standard,
 } from '../../src/policy/retryPolicy.ts'
 import type { RetryPolicy } from '../../src/policy/retryPolicy.ts'
@@ -61,6 +62,9 @@ describe('step', () => {
       delay: 128_000,
       because: 'exponential from 1s x2, full jitter, at most 10m',
     })
+    const constant = exponential({ base: 1, factor: 1 })
+    expect(after(both(always, constant), 1, 0)).toMatchObject({ because: show(constant) })
+    expect(after(both(constant, capDelay(1)(constant)), 1, 0)).toMatchObject({ because: show(constant) })
   })
 
   it.each([
@@ -132,7 +136,9 @@ describe('a step with a batch', () => {
     const wish = retryable('status', { notBefore: NOW + 500 })
     expect(afterBatch(always, held)).toMatchObject({ due: NOW + 500 })
     expect(afterBatch(always, partlyFailed([taken, left(held)]))).toMatchObject({ due: NOW + 500 })
+    const sinks = left(allFailed([{ sink: 'a', failure: wish }]))
+    expect(afterBatch(always, partlyFailed([sinks, left(held)]))).toMatchObject({ due: NOW + 1 })
     expect(afterBatch(always, partlyFailed([left(wish), left(held)]))).toMatchObject({ due: NOW + 1 })
-    expect(afterBatch(always, wish)).toMatchObject({ due: NOW + 1 })
+    expect(afterBatch(always, wish)).toMatchObject({ due: NOW + 1, because: 'no backoff' })
   })
 })
