@@ -7,6 +7,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
+import * as O from 'fp-ts/lib/Option.js'
 import type { Signer } from '../event/payload.ts'
 import { signerFrom } from './secret.ts'
 import type { Secret } from './secret.ts'
@@ -70,13 +71,10 @@ export type Verify = (body: string | Uint8Array) => Either<Mismatch, Verified>
 const MAX_REWRITTEN = 64_000
 
 /** The body in the form of `JSON.stringify`. */
-const rewritten = (body: string | Uint8Array): string | undefined => {
-  try {
-    return body.length > MAX_REWRITTEN ? undefined : JSON.stringify(JSON.parse(Buffer.from(body).toString()))
-  } catch {
-    return undefined
-  }
-}
+const rewritten = (body: string | Uint8Array): O.Option<string> =>
+  body.length > MAX_REWRITTEN
+    ? O.none
+    : O.tryCatch(() => JSON.stringify(JSON.parse(Buffer.from(body).toString())))
 
 /**
  * What verifies bodies of this signature, in constant time. One secret that is wrong fails them all, so that an unset variable among two
@@ -101,17 +99,16 @@ export const verifierOf = (secrets: Secrets, signature: unknown): Either<Mismatc
     return failed('missing', 'there is no signature: the sender has no secret, or a proxy removed the header')
   if (typeof signature !== 'string' || !SIGNATURE.test(signature))
     return failed('malformed', 'the signature must be one value of 40 lower-case hexadecimal digits')
-  const given = Buffer.from(signature, 'latin1')
+  const given = Buffer.from(signature)
   /** Every secret is tried, and every comparison looks at all 40 characters. */
   const positionOf = (body: string | Uint8Array): number =>
-    signers.map((signer) => timingSafeEqual(Buffer.from(signer(body), 'latin1'), given)).indexOf(true)
+    signers.map((signer) => timingSafeEqual(Buffer.from(signer(body)), given)).indexOf(true)
   return right((body) => {
     const secret = positionOf(body)
     if (secret >= 0) return right({ _tag: 'Verified', secret })
-    const other = rewritten(body)
     return failed(
       'mismatch',
-      other !== undefined && positionOf(other) >= 0
+      O.exists((other: string) => positionOf(other) >= 0)(rewritten(body))
         ? 'the raw body does not match, but its re-serialised form does: something on the way wrote the JSON anew, or the sender signs another form than it sends; give the bytes as they arrived, or use verifyParsed'
         : 'the signature belongs to another body or another secret: compare the secrets, and see that nothing changes the body on the way',
     )
@@ -144,15 +141,6 @@ export const verifyRaw = (
   )
 }
 
-const serialise = (body: unknown): string | undefined => {
-  try {
-    // Its type says string, but it answers undefined for undefined, functions and symbols.
-    return JSON.stringify(body)
-  } catch {
-    return undefined
-  }
-}
-
 /**
  * Verifies a body that was parsed already, over `JSON.stringify` of it. It agrees with `verifyRaw` for every body that headrace sends;
  * other senders may write JSON another way. Prefer `verifyRaw` where you have the bytes. Never throws, and takes constant time.
@@ -171,7 +159,8 @@ export const verifyParsed = (
 ): Either<Mismatch, Verified> => {
   const verifier = verifierOf(secrets, signature)
   if (verifier._tag === 'Left') return verifier
-  const text = serialise(body)
+  // For undefined, functions and symbols `JSON.stringify` answers undefined, though its type says string.
+  const text = O.toUndefined(O.tryCatch(() => JSON.stringify(body)))
   if (text !== undefined) return verifier.right(text)
   return failed('badBody', 'the body cannot be written as JSON: is there a JSON body parser before this?')
 }
