@@ -116,14 +116,15 @@ describe('batch', () => {
     flush.error('broken')
     source.next(right(payload('2')))
     expect(seen).toEqual(['1 by end', 'error broken'])
+    expect(words(source, { flush: throwError(() => 'at once') })).toEqual(['error at once'])
     expect(source.observed).toBe(false)
-    expect(words(NEVER, { flush: throwError(() => 'at once') })).toEqual(['error at once'])
   })
 
   it.each([
     [{ maxCount: 0 }, 'maxCount must be a whole number of members from 1, or Infinity, not 0'],
     [{ maxCount: NaN }, 'maxCount must'],
     [{ maxCount: 1.5 }, 'maxCount must'],
+    [{ maxBytes: 0 }, 'maxBytes must be a whole number of bytes from 1, or Infinity, not 0'],
     [{ maxBytes: 2 }, 'maxBytes must be more than the 2 bytes of the frame, not 2'],
     [{ maxDelay: 0 }, 'maxDelay must be a number of milliseconds above 0, or Infinity, not 0'],
   ])('throws for %j when the pipeline is put together', (options, message) =>

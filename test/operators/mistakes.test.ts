@@ -116,8 +116,10 @@ test('validate refuses what is no io-ts codec', () => {
 test('batch wants payloads', async () =>
   expect(await errorOf(of(right({ a: 1 } as never)).pipe(batch()))).toMatch(/put encode\(\) before it/))
 
-test('batch wants a function for sizeOf', () =>
-  expect(() => untyped(batch)({ sizeOf: 5 })).toThrow(/options of batch: sizeOf must be a function/))
+test('batch wants an Observable for flush, and a function for sizeOf', () =>
+  expect(() => untyped(batch)({ flush: 5, sizeOf: 5 })).toThrow(
+    /options of batch: flush must be an Observable, not a number; sizeOf must be a function/,
+  ))
 
 describe('an unknown option is a fault in every function that takes options', () => {
   const nonsense = { nonsense: 1 }
