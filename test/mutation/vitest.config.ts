@@ -8,6 +8,8 @@ export default defineConfig({
       'test/{policy,signing,event}/*.test.ts',
       'test/operators/{batch*,mistakes}.test.ts',
       'test/sink/{combine,firstSuccess,failover,toAll}*.test.ts',
+      'test/marbles.test.ts',
+      'test/mutation/load.ts',
       'test/laws/{batch,signing,policy,routing,event,codec}.laws.ts',
     ],
     isolate: false,
