@@ -1,4 +1,4 @@
-import { from, Observable } from 'rxjs'
+import { Observable } from 'rxjs'
 import { pull } from '../../src/sources/pull.ts'
 import { pullLaws, type MakePull } from '../laws/pull.laws.ts'
 import { itCatches } from '../support/mutants.ts'
@@ -15,7 +15,6 @@ const changed = <T>(
 ): AsyncIterable<T> => ({ [Symbol.asyncIterator]: () => change(iteratorOf(source)) })
 
 itCatches<MakePull>('pull', pullLaws, {
-  'it reads as fast as it can': ['U1', (source, pipeline) => from(source).pipe(pipeline)],
   'the window has one more': [
     'U1',
     (source, pipeline, options) => pull(source, pipeline, { ...options, window: (options.window ?? 1) + 1 }),
@@ -36,10 +35,6 @@ itCatches<MakePull>('pull', pullLaws, {
         pipeline,
         options,
       ),
-  ],
-  'an output of several items counts as one': [
-    'U3',
-    (source, pipeline, options) => pull(source, pipeline, { ...options, creditOf: () => 1 }),
   ],
   'it does not call return': [
     'U4',

@@ -39,30 +39,23 @@ describe('ndjson', () => {
     ])
   })
 
-  it('gives no lines for no input', async () => {
-    expect(await said()).toEqual([])
-    expect(await said('')).toEqual([])
-    expect(await said('\ufeff')).toEqual([])
-    expect(await said('\n\r\n \n')).toEqual([])
-  })
+  it.each([[[]], [['']], [['\ufeff']], [['\n\r\n \n']]])('gives no lines for %j', async (chunks) =>
+    expect(await said(...chunks)).toEqual([]),
+  )
 
-  it('joins a surrogate pair that is cut, and refuses half of one', async () => {
-    expect(await said('"\ud83d', '\ude00"\n')).toEqual(['\u{1f600}'])
-    expect(await said('"\ud83d', '"\n1')).toEqual(['line 1: not UTF-8: save the file in that encoding', 1])
-    expect(await said('"\ude00"\n1')).toEqual(['line 1: not UTF-8: save the file in that encoding', 1])
-    expect(await said('1\n"\ud83d')).toEqual([1, 'line 2: not UTF-8: save the file in that encoding'])
-    expect(await said('"\ud83d', Buffer.from('"\n1'))).toEqual([
-      'line 1: not UTF-8: save the file in that encoding',
-      1,
-    ])
-  })
-
-  it('keeps a byte order mark that is not at the beginning', async () => {
-    expect(await said('\n\ufeff1\n"\ufeff"')).toEqual([
-      'line 2: not JSON: expected a value at character 1',
-      '\ufeff',
-    ])
-  })
+  const notUtf8 = (line: number): string => `line ${String(line)}: not UTF-8: save the file in that encoding`
+  it.each<[string, ReadonlyArray<Chunk>, ReadonlyArray<unknown>]>([
+    ['joins a surrogate pair that is cut', ['"\ud83d', '\ude00"\n'], ['\u{1f600}']],
+    ['refuses the first half alone', ['"\ud83d', '"\n1'], [notUtf8(1), 1]],
+    ['refuses the second half alone', ['"\ude00"\n1'], [notUtf8(1), 1]],
+    ['refuses half a pair at the end', ['1\n"\ud83d'], [1, notUtf8(2)]],
+    ['refuses half a pair before bytes', ['"\ud83d', Buffer.from('"\n1')], [notUtf8(1), 1]],
+    [
+      'keeps a byte order mark that is not at the beginning',
+      ['\n\ufeff1\n"\ufeff"'],
+      ['line 2: not JSON: expected a value at character 1', '\ufeff'],
+    ],
+  ])('%s', async (_, chunks, lines) => expect(await said(...chunks)).toEqual(lines))
 
   it('skips a line of gigabytes without holding it', async () => {
     const chunk = Buffer.alloc(64 * 1024, 0x78)

@@ -1,4 +1,4 @@
-import { concatMap, filter, map, pipe, tap, throwError, timer, toArray } from 'rxjs'
+import { concatMap, filter, map, NEVER, pipe, tap, throwError, timer, toArray } from 'rxjs'
 import type { Observable, OperatorFunction } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
@@ -12,11 +12,7 @@ import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { memory } from '../../src/sink/memory.ts'
 import { pull } from '../../src/sources/pull.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-
-const turn = (): Promise<void> =>
-  new Promise((resolve) => {
-    setImmediate(resolve)
-  })
+import { turns } from '../support/check.ts'
 
 const all = <T>(items: Observable<T>): Promise<ReadonlyArray<T>> =>
   new Promise((resolve, reject) => {
@@ -27,32 +23,30 @@ const all = <T>(items: Observable<T>): Promise<ReadonlyArray<T>> =>
 const asIs = map((n: number) => n)
 
 describe('pull', () => {
-  it('takes 100,000 items from a source that never waits, and lets I/O run in between', async () => {
-    let last = 0
-    let turns = 0
-    const counted = setInterval(() => turns++)
-    const numbers = function* (): Iterable<number> {
-      for (let n = 1; n <= 100_000; n++) yield n
+  it.each<[string, () => AsyncIterable<number> | Iterable<number>]>([
+    [
+      'an iterable',
+      function* () {
+        for (let n = 1; n <= 5_000; n++) yield n
+      },
+    ],
+    [
+      'an async generator',
+      async function* () {
+        for (let n = 1; n <= 5_000; n++) yield n
+      },
+    ],
+  ])('takes 5,000 items from %s that never waits, and lets I/O run in between', async (_, numbers) => {
+    let rounds = 0
+    let isOver = false
+    const countRounds = (): void => {
+      rounds++
+      if (!isOver) setImmediate(countRounds)
     }
-    await new Promise<void>((resolve, reject) => {
-      pull(numbers(), asIs).subscribe({ next: (n) => (last = n), complete: resolve, error: reject })
-    })
-    clearInterval(counted)
-    expect(last).toBe(100_000)
-    expect(turns).toBeGreaterThan(10)
-  })
-
-  it('does not starve I/O with an async generator that never really waits', async () => {
-    let over = false
-    const endless = async function* (): AsyncIterable<number> {
-      for (let n = 0; !over; n++) yield n
-    }
-    let items = 0
-    const subscription = pull(endless(), asIs).subscribe(() => items++)
-    for (let i = 0; i < 5; i++) await turn()
-    expect(items).toBeGreaterThan(256)
-    over = true
-    subscription.unsubscribe()
+    setImmediate(countRounds)
+    expect((await all(pull(numbers(), asIs))).at(-1)).toBe(5_000)
+    isOver = true
+    expect(rounds).toBeGreaterThan(10)
   })
 
   it('fails with the pipeline, with an error in a callback, and with a source that cannot start', async () => {
@@ -99,7 +93,7 @@ describe('pull', () => {
       .subscribe()
       .unsubscribe()
     answer({ done: false, value: 'late' })
-    await turn()
+    await turns()
     expect(told).toMatchObject([
       { _tag: 'Defect', at: 5, where: 'pull: return of the source' },
       { _tag: 'Ended', at: 5, outcome: { _tag: 'Abandoned', item: 'late' } },
@@ -123,7 +117,7 @@ describe('pull', () => {
       came.push(n)
       if (n === 3) subscription.unsubscribe()
     })
-    await turn()
+    await turns()
     expect(came).toEqual([1, 2, 3])
   })
 
@@ -133,48 +127,25 @@ describe('pull', () => {
     const fails = (): number => {
       throw new Error('planted')
     }
-    const bySize = batch({ sizeOf: (_: number) => 1, maxCount: 7 })
+    const batched = pipe(lift<number>(), batch({ sizeOf: (_: number) => 1, maxCount: 7 }))
+    const twice = batch({ sizeOf: () => 1, maxCount: 2 })
+    const isEven = filterRight((n: number) => n % 2 === 0)
+    const none = filterRight(() => false)
+    const unwritable = encode<number>(() => 5)
+    const small = memoryOutbox({ maxBytes: 1 })
     const pipelines: ReadonlyArray<readonly [string, OperatorFunction<number, unknown>]> = [
-      [
-        'an item that was skipped',
-        pipe(
-          lift<number>(),
-          filterRight((n) => n % 2 === 0),
-          deliver(memory()),
-        ),
-      ],
+      ['an item that was skipped', pipe(lift<number>(), isEven, deliver(memory()))],
       ['one that a function threw for', pipe(lift<number>(), mapRight(fails), deliver(memory()))],
-      [
-        'one that was refused',
-        pipe(
-          lift<number>(),
-          encode(() => 5),
-          deliver(memory()),
-        ),
-      ],
+      ['one that was refused', pipe(lift<number>(), unwritable, deliver(memory()))],
       [
         'the members of a batch',
         pipe(lift<number>(), encode(body), batch({ maxCount: 7 }), deliver(memory())),
       ],
-      ['the items of a batch of any', pipe(lift<number>(), bySize, deliver(memory()))],
-      ['batches without an outcome', pipe(lift<number>(), bySize)],
-      [
-        'batches that were skipped',
-        pipe(
-          lift<number>(),
-          bySize,
-          filterRight(() => false),
-          deliver(memory()),
-        ),
-      ],
-      [
-        'batches of batches',
-        pipe(lift<number>(), bySize, batch({ sizeOf: () => 1, maxCount: 2 }), deliver(memory())),
-      ],
-      [
-        'batches that were refused',
-        pipe(lift<number>(), bySize, deliver(memory(), { outbox: memoryOutbox({ maxBytes: 1 }) })),
-      ],
+      ['the items of a batch of any', pipe(batched, deliver(memory()))],
+      ['batches without an outcome', batched],
+      ['batches that were skipped', pipe(batched, none, deliver(memory()))],
+      ['batches of batches', pipe(batched, twice, deliver(memory()))],
+      ['batches that were refused', pipe(batched, deliver(memory(), { outbox: small }))],
     ]
     it.each(pipelines)('%s', async (_, pipeline) => {
       let last = -1
@@ -199,8 +170,12 @@ describe('pull', () => {
     }
     it('is told once, 10 s after the last movement, and says what to do', async () => {
       const { clock, told, subscription } = stalled(filter((n: number) => n === 1))
-      await clock.advance(9_999)
-      expect(told).toEqual([])
+      // Another one, which is stopped while its timer runs, leaves none.
+      const other = stalled(() => NEVER, clock)
+      await clock.advance(1)
+      other.subscription.unsubscribe()
+      await clock.advance(9_998)
+      expect([told, clock.pending()]).toEqual([[], 1])
       await clock.advance(1)
       expect(told).toEqual([
         expect.stringMatching(
@@ -221,14 +196,6 @@ describe('pull', () => {
       )
       await clock.advance(60_000)
       expect([told, clock.pending()]).toEqual([[], 0])
-    })
-
-    it('leaves no timer behind', async () => {
-      const { clock, subscription } = stalled(filter(() => false))
-      await clock.advance(1)
-      expect(clock.pending()).toBe(1)
-      subscription.unsubscribe()
-      expect(clock.pending()).toBe(0)
     })
   })
 
