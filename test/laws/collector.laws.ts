@@ -88,7 +88,7 @@ const endOf = ({ destination, outcome }: DestinationOutcome): string => {
 
 /** What a collector shows, and what the model expects of it. */
 interface Trace {
-  /** Of a post: its status, counts and refused indexes. Of `accept`: which were. Of a deletion: its notifications. */
+  /** What each act answers: a post its status, counts and refused indexes. */
   readonly answers: unknown[]
   /** After each act. */
   readonly counts: unknown[]
@@ -125,10 +125,7 @@ const play = async (create: CreateCollector, given: World): Promise<Played> => {
   collector.outcomes$.subscribe((each) => told.push(each))
 
   const perform = async (act: Act, at: number): Promise<unknown> => {
-    if ('name' in act) {
-      collector[act.do === 'enable' ? 'enable' : 'disable'](act.name)
-      return undefined
-    }
+    if ('name' in act) return collector[act.do === 'enable' ? 'enable' : 'disable'](act.name)
     if ('sources' in act) {
       const answer = await collector.requestDeletion('u', { sources: act.sources })
       return answer._tag === 'Right' ? answer.right.notifications : answer.left._tag
@@ -155,9 +152,11 @@ const play = async (create: CreateCollector, given: World): Promise<Played> => {
   const counts: unknown[] = []
   for (const [at, act] of given.acts.entries()) {
     answers.push(await perform(act, at))
-    const { received, accepted, refused, unrouted, deletions, reasons, sources } = collector.stats()
+    const { reasons, sources, destinations, ...all } = collector.stats()
+    const { received, accepted, refused, unrouted, deletions } = all
     const { Invalid, TooLarge, Full } = reasons
-    counts.push({ received, accepted, refused, unrouted, deletions, Invalid, TooLarge, Full })
+    const enabled = Object.values(destinations).map((each) => each.enabled)
+    counts.push({ received, accepted, refused, unrouted, deletions, Invalid, TooLarge, Full, enabled })
     const sums = Object.values(sources).map((each) => [each.received, each.accepted + each.refused])
     same(
       sums.reduce(([a = 0, b = 0], [c = 0, d = 0]) => [a + c, b + d], [0, 0]),
@@ -235,7 +234,7 @@ const model = (given: World): Trace => {
   const answerOf = (act: Act, at: number): unknown => {
     if ('name' in act) {
       if (enabled.has(act.name)) enabled.set(act.name, act.do === 'enable')
-      return undefined
+      return enabled.has(act.name)
     }
     if ('sources' in act) {
       const deliveries = act.sources.flatMap((source) =>
@@ -257,7 +256,7 @@ const model = (given: World): Trace => {
 
   for (const [at, act] of given.acts.entries()) {
     trace.answers.push(answerOf(act, at))
-    trace.counts.push({ ...counts })
+    trace.counts.push({ ...counts, enabled: [...enabled.values()] })
   }
   return { ...trace, ends: trace.ends.toSorted(), abandoned: Object.fromEntries(waiting) }
 }
