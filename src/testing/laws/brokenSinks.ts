@@ -1,63 +1,57 @@
-import { left, right } from 'fp-ts/lib/Either.js'
+import { chain, left, mapLeft, orElse, right } from 'fp-ts/lib/Either.js'
 import { concat, defer, from, ignoreElements, lastValueFrom, map, mergeMap } from 'rxjs'
-import { NEVER, of, shareReplay, tap, type Observable } from 'rxjs'
+import { NEVER, shareReplay, tap, type Observable } from 'rxjs'
 import { refused, retryable, type Failure, type Verdict } from '../../core/failure.ts'
+import type { Sink } from '../../sink/sink.ts'
 import type { World } from '../simulate.ts'
-import type { Broken } from './law.ts'
+import { brokenVersions } from './law.ts'
 import { networkSink, type MakeSink, type SinkItem } from './sinkWorld.ts'
 
 type Delivery = Observable<Verdict>
 
+const cancelled: Verdict = right({ sink: 'cancelled' })
+
+/** A sink whose deliveries are changed. */
+export const withDelivery = <A>(
+  { name, deliver, close }: Sink<A>,
+  change: (delivery: Delivery, item: A) => Delivery,
+): Sink<A> => ({ name, deliver: (item, attempt) => change(deliver(item, attempt), item), close })
+
+/** A delivery that a cancel does not reach. */
+export const uncancelled = (delivery: Delivery): Delivery =>
+  defer(() => lastValueFrom(delivery, { defaultValue: cancelled }))
+
 const changed =
-  (
-    change: (delivery: Delivery, item: SinkItem, world: World) => Delivery,
-    timeout?: number,
-  ): MakeSink<SinkItem> =>
-  (world) => {
-    const { name, deliver, close } = networkSink<SinkItem>(world, timeout)
-    return { name, deliver: (item, attempt) => change(deliver(item, attempt), item, world), close }
-  }
+  (change: (delivery: Delivery, item: SinkItem, world: World) => Delivery): MakeSink<SinkItem> =>
+  (world) =>
+    withDelivery(networkSink<SinkItem>(world), (delivery, item) => change(delivery, item, world))
 
-/** Tells another verdict in place of a failure. */
-const failing = (change: (failure: Failure) => Verdict): MakeSink<SinkItem> =>
-  changed((delivery) =>
-    delivery.pipe(map((verdict) => (verdict._tag === 'Left' ? change(verdict.left) : verdict))),
-  )
+const telling = (change: (verdict: Verdict) => Verdict): MakeSink<SinkItem> =>
+  changed((delivery) => delivery.pipe(map(change)))
 
-const statusOf = (failure: Failure): number => ('status' in failure ? (failure.status ?? 0) : 0)
+const closing =
+  (close: () => Promise<void>): MakeSink<SinkItem> =>
+  (world) => ({ ...networkSink<SinkItem>(world), close: () => close })
 
-const taken: Verdict = right({ sink: 'network' })
+const is5xx = (failure: Failure): boolean => 'status' in failure && (failure.status ?? 0) >= 500
 
 /** A request that the delivery does not cancel. */
 const audit = ({ network }: World): Promise<unknown> => network.request().catch(() => undefined)
 
-const closing =
-  (close: (count: number) => Promise<void>): MakeSink<SinkItem> =>
-  (world) => {
-    let count = 0
-    return { ...changed((delivery) => delivery)(world), close: () => () => close(++count) }
-  }
-
-/** Deliveries that start from within a verdict wait for ever. */
+/** Deliveries that start between the verdict and the end of another one wait for ever. */
 const blocking: MakeSink<SinkItem> = (world) => {
-  let isTelling = false
-  const tell = tap<Verdict>(() => {
-    isTelling = true
-    queueMicrotask(() => {
-      isTelling = false
-    })
+  const busy = new Set<Delivery>()
+  return withDelivery(networkSink<SinkItem>(world), (delivery) => {
+    const one = delivery.pipe(tap({ next: () => busy.add(delivery), finalize: () => busy.delete(delivery) }))
+    return defer(() => (busy.size > 0 ? NEVER : one))
   })
-  return changed((delivery) => defer(() => (isTelling ? NEVER : delivery.pipe(tell))))(world)
 }
 
 /** Sinks with one fault each. */
-export const brokenSinks = {
+export const brokenSinks = brokenVersions<MakeSink<SinkItem>>()({
   'starts before it is subscribed': {
     breaks: 'sink/each-subscription',
-    make: changed((delivery) => {
-      delivery.subscribe({ error: () => undefined })
-      return delivery
-    }),
+    make: changed((delivery) => from(lastValueFrom(delivery, { defaultValue: cancelled }))),
   },
   'shares one delivery between its subscriptions': {
     breaks: 'sink/each-subscription',
@@ -73,31 +67,18 @@ export const brokenSinks = {
       throw new Error('planted')
     }),
   },
-  'ends with an error in place of a failure': {
-    breaks: 'sink/one-verdict',
-    make: changed((delivery) =>
-      delivery.pipe(
-        tap((verdict) => {
-          if (verdict._tag === 'Left') throw new Error('planted')
-        }),
-      ),
-    ),
-  },
   'never completes': { breaks: 'sink/settles', make: changed((delivery) => concat(delivery, NEVER)) },
-  'waits for an answer for ever': { breaks: 'sink/settles', make: changed((delivery) => delivery, Infinity) },
+  'waits for an answer for ever': { breaks: 'sink/settles', make: (world) => networkSink(world, Infinity) },
   'cannot be used from within its verdict': { breaks: 'sink/settles', make: blocking },
   'completes while a request runs': {
     breaks: 'sink/completes-last',
     make: changed((delivery, _item, world) => delivery.pipe(tap(() => void audit(world)))),
   },
-  'cannot be cancelled': {
-    breaks: 'sink/cancel-aborts',
-    make: changed((delivery) => defer(() => lastValueFrom(delivery, { defaultValue: taken }))),
-  },
+  'cannot be cancelled': { breaks: 'sink/cancel-aborts', make: changed(uncancelled) },
   'cannot be cancelled after its verdict': {
     breaks: 'sink/cancel-aborts',
     make: changed((delivery, _item, world) =>
-      delivery.pipe(mergeMap((verdict) => concat(of(verdict), from(audit(world)).pipe(ignoreElements())))),
+      concat(delivery, defer(() => audit(world)).pipe(ignoreElements())),
     ),
   },
   'changes its item': {
@@ -106,29 +87,33 @@ export const brokenSinks = {
   },
   'drops an item on a 5xx': {
     breaks: 'sink/delivered-if-accepted',
-    make: failing((failure) => (statusOf(failure) >= 500 ? taken : left(failure))),
-  },
-  'gives up on a 5xx': {
-    breaks: 'sink/failed-is-retryable',
-    make: failing((failure) => left(statusOf(failure) >= 500 ? refused('status') : failure)),
-  },
-  'tries again what was refused': {
-    breaks: 'sink/refused-is-final',
-    make: failing((failure) => left(failure._tag === 'Refused' ? retryable('status') : failure)),
+    make: telling(orElse((failure) => (is5xx(failure) ? right({ sink: 'network' }) : left(failure)))),
   },
   'takes a 2xx for a failure': {
     breaks: 'sink/delivered-if-accepted',
-    make: changed((delivery) =>
-      delivery.pipe(map((verdict) => (verdict._tag === 'Right' ? left(retryable('status')) : verdict))),
-    ),
+    make: telling(chain((): Verdict => left(retryable('status')))),
+  },
+  'gives up on a 5xx': {
+    breaks: 'sink/failed-is-retryable',
+    make: telling(mapLeft((failure) => (is5xx(failure) ? refused('status') : failure))),
+  },
+  'tries again what was refused': {
+    breaks: 'sink/refused-is-final',
+    make: telling(mapLeft((): Failure => retryable('status'))),
   },
   'does not read Retry-After': {
     breaks: 'sink/retry-after',
-    make: failing((failure) => left(failure._tag === 'Retryable' ? retryable(failure.reason) : failure)),
+    make: telling(
+      mapLeft((failure): Failure => (failure._tag === 'Retryable' ? retryable('status') : failure)),
+    ),
   },
   'cannot be closed twice': {
     breaks: 'sink/close',
-    make: closing((count) => (count === 1 ? Promise.resolve() : Promise.reject(new Error('planted')))),
+    make: (world) => {
+      let closed = 0
+      const close = () => (closed++ === 0 ? Promise.resolve() : Promise.reject(new Error('planted')))
+      return closing(close)(world)
+    },
   },
   'never closes': { breaks: 'sink/close', make: closing(() => new Promise(() => undefined)) },
-} satisfies Readonly<Record<string, Broken<MakeSink<SinkItem>>>>
+})

@@ -1,12 +1,13 @@
-import * as fc from 'fast-check'
-import { isVerdict, type Verdict } from '../../core/failure.ts'
-import { onlyAttempt } from '../../sink/sink.ts'
+import type * as fc from 'fast-check'
+import { earliestRetry, isRetryable, isVerdict } from '../../core/failure.ts'
+import type { Verdict } from '../../core/failure.ts'
+import { meaningOf, retryAfter as waitOf, statusTable } from '../../sink/status.ts'
+import { effectOf } from '../faults.ts'
 import type { NetworkCall } from '../network.ts'
 import { holds } from './assert.ts'
-import { law, lawsOver, type Law, type Run } from './law.ts'
-import { sinkRequestLaws } from './sinkRequestLaws.ts'
-import { endOf, itemsOf, openSink, sinkInputs } from './sinkWorld.ts'
-import type { Delivery, MakeSink, SinkInput, SinkItem, Told } from './sinkWorld.ts'
+import { lawsOver, type Law, type Run } from './law.ts'
+import { itemsOf, playSink, sinkInputs } from './sinkWorld.ts'
+import type { Delivery, MakeSink, Period, SinkItem, SinkTrace } from './sinkWorld.ts'
 
 /** What a sink under test promises. */
 export interface SinkLawOptions<A> {
@@ -20,137 +21,91 @@ export interface SinkLawOptions<A> {
   readonly retryAfter?: boolean
 }
 
-/** Delivers at the times of the steps, so that deliveries overlap, and from within what others tell. */
-const playTogether = async <A>(make: MakeSink<A>, given: SinkInput<A>, timeout: number, run: Run) => {
-  const { clock, network, sink, deliver } = openSink(make, given, run)
-  const deliveries: Delivery[] = []
-  const start = (at: number): void => {
-    const step = given.steps[at]
-    if (step === undefined) return
-    const next = given.steps[at + 1]?.starts
-    const delivery = deliver(step.item, ({ what }) => {
-      if (what === next) start(at + 1)
-    })
-    deliveries.push(delivery)
-    if (typeof next === 'number') clock.schedule(next, () => start(at + 1))
-    if (step.cancelAfter !== null) clock.schedule(step.cancelAfter, delivery.cancel)
+/** Throws unless each delivery that is not cancelled ended in time. */
+const holdsSettled = ({ deliveries, calls }: Period, timeout: number): void => {
+  for (const { startedAt, told, isCancelled } of deliveries) {
+    const end = told.find(({ what }) => what !== 'verdict')?.at ?? Infinity
+    if (isCancelled || end - startedAt <= timeout) continue
+    const open = calls.find(({ ended }) => ended === undefined)
+    const seen = told.length === 0 ? 'no verdict' : 'a verdict and no end'
+    const hint = `; a request met ${JSON.stringify(open?.fault)}: has it a timeout on the clock of its world?`
+    throw new Error(`a delivery had ${seen} after ${String(timeout)} ms${open === undefined ? '' : hint}`)
   }
-  start(0)
-  await clock.advance(given.steps.length * (timeout + 100))
-  return { clock, sink, deliveries, calls: network.calls }
 }
 
-const order = (told: ReadonlyArray<Told>): string => told.map(({ what }) => what).join(', ')
-
-/** Whether a delivery is told as the contract says, as far as it came. */
-const holdsOneVerdict = ({ told, late }: Delivery): void => {
+const holdsOneVerdict = ({ told }: Delivery): void => {
   for (const { what, value } of told) {
-    holds(what !== 'throw', `deliver threw: ${String(value)}`)
     holds(what !== 'error', `it ended with an error in place of a verdict: ${String(value)}`)
     holds(what !== 'verdict' || isVerdict(value), `it emitted what is no verdict: ${JSON.stringify(value)}`)
   }
-  holds(['', 'verdict', 'verdict, complete'].includes(order(told)), `it told: ${order(told)}`)
-  holds(late.length === 0, `it told after its cancel: ${order(late)}`)
+  const order = told.map(({ what }) => what).join(', ')
+  holds(['', 'verdict', 'verdict, complete'].includes(order), `it told: ${order}`)
 }
 
-const holdsSettled = (delivery: Delivery, timeout: number, calls: ReadonlyArray<NetworkCall>): void => {
-  const end = endOf(delivery)?.at ?? Infinity
-  if (delivery.isCancelled() || end - delivery.startedAt <= timeout) return
-  const open = calls.filter(({ ended }) => ended === undefined).map(({ fault }) => JSON.stringify(fault))
-  const told = delivery.told.length === 0 ? 'no verdict' : 'a verdict and no end'
-  const hint =
-    open.length === 0 ? '' : `; a request met ${open[0] ?? ''}: has it a timeout on the clock of its world?`
-  throw new Error(`a delivery had ${told} after ${String(timeout)} ms${hint}`)
+/** One that is aborted at its start is no request. */
+const holdsNothingRuns = ({ calls, endedAt }: Period): void => {
+  for (const { startedAt, endedAt: last = Infinity } of calls)
+    holds(
+      last <= endedAt || startedAt === last,
+      `all was over at ${String(endedAt)} ms, but a request ran until ${String(last)} ms`,
+    )
 }
 
-/** Laws about what deliveries tell. */
-const deliveryLaws = <A>(
-  make: MakeSink<A>,
-  item: fc.Arbitrary<A>,
-  timeout: number,
-  answers: boolean,
-): ReadonlyArray<Law> => {
-  const input = sinkInputs(item, answers)
-  const play = (given: SinkInput<A>, run: Run) => playTogether(make, given, timeout, run)
+/** What the network did with a request, or what a verdict says. `failed`: not delivered; to be tried again or not. */
+type Meaning = 'delivered' | 'retryable' | 'refused' | 'failed'
 
-  return [
-    ...lawsOver('sink', input, play, {
-      settles: {
-        statement:
-          'Every delivery that is not cancelled ends in time, however the network answers, also one that starts from within a verdict or an end.',
-        check: ({ deliveries, calls }) => {
-          for (const each of deliveries) holdsSettled(each, timeout, calls)
-        },
-      },
-      'one-verdict': {
-        statement:
-          'A delivery emits one verdict, then completes; it never throws, and tells nothing after its cancel.',
-        check: ({ deliveries }) => deliveries.forEach(holdsOneVerdict),
-      },
-      'item-unchanged': {
-        statement: 'A sink does not change its items.',
-        check: ({ deliveries }) => {
-          for (const { before, now } of deliveries.map((each) => each.item()))
-            holds(before === now, `the item ${before} became ${now}`)
-        },
-      },
-    }),
-
-    law({
-      id: 'sink/each-subscription',
-      statement: 'Each subscription is a delivery of its own, and nothing is sent before it.',
-      input,
-      situations: answers ? ['a request was sent'] : [],
-      check: async (given, run) => {
-        const { clock, network, sink } = openSink(make, given, run)
-        const [delivery] = given.steps.map((step) => sink.deliver(step.item, onlyAttempt))
-        await clock.advance(timeout)
-        holds(network.calls.length === 0, 'a request was sent before a delivery was subscribed')
-        for (const number of ['1', '2']) {
-          const sent = network.calls.length
-          const verdicts: Verdict[] = []
-          delivery?.subscribe({ next: (verdict) => verdicts.push(verdict), error: () => undefined })
-          await clock.advance(timeout)
-          const [verdict] = verdicts
-          holds(verdict !== undefined, `subscription ${number} had no verdict`)
-          const isNew = verdict?._tag === 'Right' && verdict.right.duplicate !== true
-          const hasSent = network.calls.length > sent
-          if (hasSent) run.reach('a request was sent')
-          holds(!answers || !isNew || hasSent, `subscription ${number} was delivered without a request`)
-        }
-      },
-    }),
-
-    law({
-      id: 'sink/close',
-      statement: 'close resolves in its time, and may be called again and at the same time.',
-      input: fc.tuple(fc.nat({ max: 5_000 }), input),
-      check: async ([within, given], run) => {
-        const { clock, sink } = await play(given, run)
-        const ended: string[] = []
-        const close = (): void => {
-          const task = sink.close(within)
-          holds(
-            typeof task === 'function',
-            'close(within) must answer a Task: a function that gives a Promise',
-          )
-          void Promise.resolve(task()).then(
-            () => ended.push('resolved'),
-            () => ended.push('rejected'),
-          )
-        }
-        close()
-        close()
-        await clock.advance(within)
-        holds(ended.length === 2, `close was not done after ${String(within)} ms`)
-        close()
-        await clock.advance(within)
-        holds(ended.length === 3, `a close after the first was not done after ${String(within)} ms`)
-        holds(!ended.includes('rejected'), 'a close rejected')
-      },
-    }),
-  ]
+/** The answer that a request got; undefined if it got none. */
+const answerTo = ({ ended, fault }: NetworkCall) => {
+  const effect = effectOf(fault, 'http://receiver.test/')
+  return ended === 'answered' && effect.what === 'answer' ? effect : undefined
 }
+
+const meaningOfCall = (call: NetworkCall): Meaning => {
+  const answer = answerTo(call)
+  if (answer === undefined) return call.fault.do === 'tls' ? 'failed' : 'retryable'
+  const means = meaningOf(statusTable, answer.status)
+  // A redirect, a 408 and a 425 are read in different ways.
+  if (means === 'redirect' || [408, 425].includes(answer.status)) return 'failed'
+  return means === 'retry' ? 'retryable' : means
+}
+
+const meaningOfVerdict = (verdict: Verdict): Meaning => {
+  if (verdict._tag === 'Right') return 'delivered'
+  return isRetryable(verdict.left) ? 'retryable' : 'refused'
+}
+
+/** Deliveries that had the network for themselves, and were not cancelled. */
+const aloneIn = ({ periods }: SinkTrace) =>
+  periods.flatMap(({ deliveries: [delivery, ...others], calls }) => {
+    const verdict = delivery?.told.map(({ value }) => value).find(isVerdict)
+    if (verdict === undefined || delivery?.isCancelled === true || others.length > 0) return []
+    return [{ verdict, calls }]
+  })
+
+type Alone = ReturnType<typeof aloneIn>[number]
+
+/** Says that verdict and network do not go together. */
+const conflict = ({ verdict, calls }: Alone): string => {
+  const faults = calls.map(({ fault }) => JSON.stringify(fault)).join(', ')
+  return `the network did ${faults || 'nothing, no request was sent'}; the verdict is ${JSON.stringify(verdict)}`
+}
+
+const isNewSuccess = (verdict: Verdict): boolean =>
+  verdict._tag === 'Right' && verdict.right.duplicate !== true
+
+/** The verdict of deliveries whose requests all met this meaning. */
+const holdsMeant = (trace: SinkTrace, meaning: Meaning, { reach }: Run): void => {
+  for (const one of aloneIn(trace)) {
+    if (one.calls.length === 0 || one.calls.some((call) => meaningOfCall(call) !== meaning)) continue
+    reach(meaning)
+    holds(meaningOfVerdict(one.verdict) === meaning, conflict(one))
+  }
+}
+
+/** The laws of a sink that sends nothing over the network. */
+const OFFLINE: ReadonlySet<string> = new Set(
+  ['settles', 'one-verdict', 'item-unchanged', 'close'].map((name) => `sink/${name}`),
+)
 
 /** With a default for the items, or with items of your own. @inline */
 interface SinkLaws {
@@ -180,9 +135,108 @@ interface SinkLaws {
  */
 export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions<A> = {}) => {
   const { answers = true, timeout = 60_000, retryAfter = false } = options
-  const item = itemsOf(options)
-  const laws = deliveryLaws(make, item, timeout, answers)
-  if (!answers) return laws
-  const requests = sinkRequestLaws(make, item, timeout)
-  return [...laws, ...requests.filter(({ id }) => retryAfter || id !== 'sink/retry-after')]
+  const input = sinkInputs(itemsOf(options), answers)
+  const laws = lawsOver('sink', input, (given, { log }) => playSink(make, given, timeout, log), {
+    settles: {
+      statement:
+        'Every delivery that is not cancelled ends in time, however the network answers, also one that starts from within a verdict or an end.',
+      check: ({ periods }) => periods.forEach((period) => holdsSettled(period, timeout)),
+    },
+    'one-verdict': {
+      statement: 'A delivery emits one verdict, then completes; it never throws.',
+      check: ({ periods }) => periods.forEach(({ deliveries }) => deliveries.forEach(holdsOneVerdict)),
+    },
+    'item-unchanged': {
+      statement: 'A sink does not change its items.',
+      check: ({ items }) =>
+        items.forEach(({ before, now }) => holds(before === now, `the item ${before} became ${now}`)),
+    },
+    close: {
+      statement: 'close resolves in its time, and may be called again and at the same time.',
+      check: async ({ clock, close }, { seed }) => {
+        const within = seed % 5_000
+        const once = (): Promise<void> => {
+          const task = close(within)
+          holds(
+            typeof task === 'function',
+            'close(within) must answer a Task: a function that gives a Promise',
+          )
+          return task()
+        }
+        await clock.run(Promise.all([once(), once()]), { within })
+        await clock.run(once(), { within })
+      },
+    },
+    'each-subscription': {
+      statement: 'Each subscription is a delivery of its own, and nothing is sent before it.',
+      situations: ['a request was sent'],
+      check: (trace, _, { reach }) => {
+        holds(trace.early === 0, 'a request was sent before a delivery was subscribed')
+        for (const { verdict, calls } of aloneIn(trace)) {
+          if (calls.length > 0) reach('a request was sent')
+          else holds(!isNewSuccess(verdict), 'a subscription was delivered without a request')
+        }
+      },
+    },
+    'delivered-if-accepted': {
+      statement: 'An item is delivered if the receiver accepted it with a 2xx, and only then.',
+      situations: ['delivered', 'not accepted'],
+      check: (trace, _, run) => {
+        holdsMeant(trace, 'delivered', run)
+        for (const one of aloneIn(trace)) {
+          if (one.calls.some((call) => meaningOfCall(call) === 'delivered')) continue
+          run.reach('not accepted')
+          holds(!isNewSuccess(one.verdict), conflict(one))
+        }
+      },
+    },
+    'failed-is-retryable': {
+      statement: 'After a 5xx, a 429, a timeout or a fault of the network the item may be tried again.',
+      situations: ['retryable'],
+      check: (trace, _, run) => holdsMeant(trace, 'retryable', run),
+    },
+    'refused-is-final': {
+      statement: 'A 4xx is final, except 429; for 408 and 425 the sink may decide.',
+      situations: ['refused'],
+      check: (trace, _, run) => holdsMeant(trace, 'refused', run),
+    },
+    'retry-after': {
+      statement:
+        'What a Retry-After asks for, in seconds or as a date, is told as notBefore, or a second later at most.',
+      situations: ['asked to wait'],
+      check: (trace, _, { reach }) => {
+        const start = trace.clock.now() - trace.clock.monotonic()
+        for (const one of aloneIn(trace)) {
+          const last = one.calls.at(-1)
+          const answeredAt = start + (last?.endedAt ?? 0)
+          const wait = last && waitOf(answerTo(last)?.headers['retry-after'], answeredAt)
+          if (wait === undefined || one.verdict._tag === 'Right' || !isRetryable(one.verdict.left)) continue
+          reach('asked to wait')
+          const until = answeredAt + wait
+          const late = (earliestRetry(one.verdict.left) ?? 0) - until
+          holds(late >= 0 && late <= 1_000, `${conflict(one)}, asked until ${String(until)}`)
+        }
+      },
+    },
+    'completes-last': {
+      statement: 'A delivery completes when none of its requests runs any more, and none begins afterwards.',
+      check: ({ periods }) =>
+        periods
+          .filter(({ deliveries }) => deliveries.every(({ told }) => told.at(-1)?.what === 'complete'))
+          .forEach(holdsNothingRuns),
+    },
+    'cancel-aborts': {
+      statement:
+        'A cancel, also one by take(1), aborts the requests that run, at its moment, and none begins afterwards.',
+      situations: ['a request ran'],
+      check: ({ periods }, _, { reach }) => {
+        for (const period of periods) {
+          if (!period.deliveries.some(({ isCancelled }) => isCancelled)) continue
+          if (period.calls.some(({ ended }) => ended === 'cancelled')) reach('a request ran')
+          holdsNothingRuns(period)
+        }
+      },
+    },
+  })
+  return laws.filter(({ id }) => (answers ? retryAfter || id !== 'sink/retry-after' : OFFLINE.has(id)))
 }

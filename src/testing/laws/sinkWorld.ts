@@ -1,12 +1,13 @@
 import * as fc from 'fast-check'
-import { isObservable, type Subscription } from 'rxjs'
+import { isObservable, Subject, takeUntil, throwError, type Observable } from 'rxjs'
 import { inspect, isDeepStrictEqual } from 'node:util'
+import type { Verdict } from '../../core/failure.ts'
 import { kindOf } from '../../core/json.ts'
 import { sink } from '../../sink/fromFunction.ts'
 import { assertSink } from '../../sink/layer.ts'
 import { onlyAttempt, type Attempt, type Sink } from '../../sink/sink.ts'
-import { statusTable, verdictOf } from '../../sink/status.ts'
 import type { FaultScript } from '../faults.ts'
+import type { NetworkCall } from '../network.ts'
 import { makeWorld, type World } from '../simulate.ts'
 import { faultScript } from './faultScript.ts'
 import type { Run } from './law.ts'
@@ -29,33 +30,33 @@ export const networkSink = <A>(
     'network',
     async (item, { signal }) => {
       const { status, headers } = await network.request({ body: JSON.stringify(item), signal })
-      const answer = { status, retryAfter: headers['retry-after'] }
-      return verdictOf(statusTable, 'network', answer, clock.now(), clock.now())
+      return new Response(null, { status, headers })
     },
     { clock, timeout },
   )
 
-/** Items to deliver, such as `{ id: 'i3', value: 3 }`. */
 const sinkItem: fc.Arbitrary<SinkItem> = fc.nat(9).map((value) => ({ id: `i${String(value)}`, value }))
 
 /** The items that laws deliver. Without an arbitrary of the caller, A is SinkItem: that form of `sinkLaws` leaves it no other type. */
 export const itemsOf = <A>({ item }: { readonly item?: fc.Arbitrary<A> }): fc.Arbitrary<A> =>
   item ?? (sinkItem as fc.Arbitrary<A>)
 
-/** A delivery. Times are milliseconds. @inline */
-export interface SinkStep<out A> {
-  /** Its time after the start of the delivery before it, or what of that one it starts within. */
-  readonly starts: number | 'verdict' | 'complete'
-  readonly item: A
-  /** From its start to its cancel; null for none. */
-  readonly cancelAfter: number | null
-}
-
-/** A world with one to six deliveries, as data. */
+/** A world with deliveries, as data. Times are milliseconds. */
 export interface SinkInput<out A> {
   readonly seed: number
   readonly script: FaultScript
   readonly steps: ReadonlyArray<SinkStep<A>>
+}
+
+/** A delivery. @inline */
+interface SinkStep<out A> {
+  readonly item: A
+  /** From the start of the one before it; null: when all before it are over. */
+  readonly wait: number | null
+  /** From its start to its cancel; `verdict`: from within its verdict, as by take(1); null: none. */
+  readonly cancel: number | 'verdict' | null
+  /** It is subscribed once more from within this moment. */
+  readonly again: 'verdict' | 'complete' | null
 }
 
 /** What a network in memory does. The kinds that are left out look like others there; without them more statuses are drawn. */
@@ -64,50 +65,36 @@ export const anyScript = faultScript({
   without: ['hugeBody', 'gzipBomb', 'hugeHeader', 'slowBody', 'interim', 'garbage', 'truncate'],
 })
 
+const none = { weight: 3, arbitrary: fc.constant(null) }
+
 /** `hasNetwork`: whether the network has a script. */
-export const sinkInputs = <A>(item: fc.Arbitrary<A>, hasNetwork: boolean): fc.Arbitrary<SinkInput<A>> =>
-  fc.record({
+export const sinkInputs = <A>(item: fc.Arbitrary<A>, hasNetwork: boolean): fc.Arbitrary<SinkInput<A>> => {
+  const step = fc.record<SinkStep<A>>({
+    item,
+    wait: fc.oneof(none, fc.constant(0), fc.nat(30)),
+    cancel: fc.oneof(none, fc.constant('verdict'), fc.nat(60)),
+    again: fc.constantFrom(null, null, 'verdict', 'complete'),
+  })
+  return fc.record({
     seed: fc.nat(),
     script: hasNetwork ? anyScript : fc.constant([]),
-    steps: fc.array(
-      fc.record({
-        starts: fc.oneof(fc.constantFrom<SinkStep<A>['starts']>(0, 'verdict', 'complete'), fc.nat(30)),
-        item,
-        cancelAfter: fc.option(fc.nat(60)),
-      }),
-      { minLength: 1, maxLength: 6, size: 'max' },
-    ),
+    steps: fc.array(step, { minLength: 1, maxLength: 6, size: 'max' }),
   })
-
-/** One thing that a delivery told. `running` counts the requests at that moment, `sent` those before it. */
-export interface Told {
-  readonly what: 'verdict' | 'complete' | 'error' | 'throw'
-  readonly value: unknown
-  readonly at: number
-  readonly running: number
-  readonly sent: number
 }
 
-/** One subscription. */
+/** One subscription, and what it told. */
 export interface Delivery {
   readonly startedAt: number
-  readonly told: ReadonlyArray<Told>
-  /** What it told after its cancel. */
-  readonly late: ReadonlyArray<Told>
-  readonly isCancelled: () => boolean
-  readonly cancel: () => void
-  /** What its item looked like at the start, and looks like now. */
-  readonly item: () => { readonly before: string; readonly now: string }
+  readonly told: Array<{ what: 'verdict' | 'complete' | 'error'; value: unknown; at: number }>
+  isCancelled: boolean
 }
 
-/** The last thing that a delivery told, if it is over. */
-export const endOf = ({ told }: Delivery): Told | undefined => told.find(({ what }) => what !== 'verdict')
-
-/** A sink in its world, ready to deliver. */
-export interface OpenSink<in A> extends World {
-  readonly sink: Sink<A>
-  /** Starts a delivery. `onTold` is called from within what its observer is told. */
-  readonly deliver: (item: A, onTold?: (told: Told) => void, attempt?: Attempt) => Delivery
+/** Deliveries that overlap, often one alone; until `endedAt`, or for ever. */
+export interface Period {
+  readonly deliveries: ReadonlyArray<Delivery>
+  readonly endedAt: number
+  /** Requests until the next period. */
+  readonly calls: ReadonlyArray<NetworkCall>
 }
 
 const textOf = (value: unknown): string => inspect(value, { depth: 9, breakLength: Infinity })
@@ -122,65 +109,95 @@ const copyOf = <A>(item: A): A => {
   }
 }
 
+const verdictsOf = <A>(sink: Sink<A>, item: A, attempt: Attempt): Observable<Verdict> => {
+  try {
+    const verdicts = sink.deliver(item, attempt)
+    if (isObservable(verdicts)) return verdicts
+    throw new TypeError(`deliver answered ${kindOf(verdicts)}, not an Observable`)
+  } catch (error) {
+    return throwError(() => new Error(`deliver threw: ${String(error)}`))
+  }
+}
+
 /** More timers than this in one call are taken for a loop. */
 const MAX_TIMERS = 20_000
 
-/** Makes the sink and its world. Throws a TypeError if it is no sink. */
-export const openSink = <A>(
+/** Makes the sink and its world, and plays the steps. Rejects with a TypeError if it is no sink. */
+export const playSink = async <A>(
   make: MakeSink<A>,
-  { seed, script }: Pick<SinkInput<A>, 'seed' | 'script'>,
-  run: Pick<Run, 'log'>,
-): OpenSink<A> => {
-  const world = makeWorld(seed, { network: script, maxTimers: MAX_TIMERS }, run.log)
+  { seed, script, steps }: SinkInput<A>,
+  timeout: number,
+  log: Run['log'],
+  attempt = onlyAttempt,
+) => {
+  const world = makeWorld(seed, { network: script, maxTimers: MAX_TIMERS }, log)
   const { clock, network } = world
   const sink = make(world)
   assertSink('sinkLaws', sink)
+  const made = steps.map((step) => {
+    const item = copyOf(step.item)
+    return { step, item, before: textOf(item), verdicts: verdictsOf(sink, item, attempt) }
+  })
+  const periods: Array<{ deliveries: Delivery[]; sent: number; endedAt: number }> = []
   let started = 0
+  let open = 0
 
-  const deliver: OpenSink<A>['deliver'] = (given, onTold = () => undefined, attempt = onlyAttempt) => {
-    const item = copyOf(given)
-    const before = textOf(item)
-    const index = started++
-    const log = (line: string): void => world.log(`delivery ${String(index)} ${line}`)
-    const told: Told[] = []
-    const late: Told[] = []
-    let isCancelled = false
-    let subscription: Subscription | undefined
+  const start = (one: (typeof made)[number], isAgain: boolean): void => {
+    const { step, before, verdicts } = one
+    const name = `delivery ${String(started++)}`
+    const cancels = new Subject<void>()
+    const delivery: Delivery = { startedAt: clock.monotonic(), told: [], isCancelled: false }
+    if (open++ === 0) periods.push({ deliveries: [], sent: network.calls.length, endedAt: Infinity })
+    const period = periods.at(-1)
+    period?.deliveries.push(delivery)
 
-    const hear = (what: Told['what'], value?: unknown): void => {
-      log(`${what} ${value === undefined ? '' : textOf(value)}`)
-      const at = clock.monotonic()
-      const one = { what, value, at, running: network.running(), sent: network.calls.length }
-      ;(isCancelled ? late : told).push(one)
-      onTold(one)
+    const end = (): void => {
+      if (--open === 0 && period !== undefined) period.endedAt = clock.monotonic()
     }
-    const delivery: Delivery = {
-      startedAt: clock.monotonic(),
-      told,
-      late,
-      isCancelled: () => isCancelled,
-      cancel: () => {
-        if (endOf(delivery) !== undefined) return
-        isCancelled = true
-        log('is cancelled')
-        subscription?.unsubscribe()
-      },
-      item: () => ({ before, now: textOf(item) }),
+    const cancel = (): void => {
+      if (delivery.isCancelled || delivery.told.some(({ what }) => what !== 'verdict')) return
+      delivery.isCancelled = true
+      world.log(`${name} is cancelled`)
+      cancels.next()
+      end()
     }
-    log(`of ${before} starts`)
-    try {
-      const verdicts = sink.deliver(item, attempt)
-      if (!isObservable(verdicts))
-        throw new TypeError(`deliver answered ${kindOf(verdicts)}, not an Observable`)
-      subscription = verdicts.subscribe({
-        next: (verdict) => hear('verdict', verdict),
-        complete: () => hear('complete'),
-        error: (error: unknown) => hear('error', error),
-      })
-    } catch (error) {
-      hear('throw', error)
+    const hear = (what: Delivery['told'][number]['what'], value?: unknown): void => {
+      if (delivery.isCancelled) return
+      world.log(`${name} ${what} ${value === undefined ? '' : textOf(value)}`)
+      delivery.told.push({ what, value, at: clock.monotonic() })
+      if (what !== 'verdict') end()
+      if (what === step.again && !isAgain) start(one, true)
+      if (what === step.cancel) cancel()
     }
-    return delivery
+    world.log(`${name} of ${before} starts`)
+    verdicts.pipe(takeUntil(cancels)).subscribe({
+      next: (verdict) => hear('verdict', verdict),
+      complete: () => hear('complete'),
+      error: (error: unknown) => hear('error', error),
+    })
+    if (typeof step.cancel === 'number') clock.schedule(step.cancel, cancel)
   }
-  return { ...world, sink, deliver }
+
+  await clock.advance(0)
+  const early = network.calls.length
+  for (const [at, one] of made.entries()) {
+    // Twice: for a delivery, and for the one that starts at its end.
+    if (at > 0) await clock.advance(one.step.wait ?? 2 * timeout)
+    start(one, false)
+  }
+  await clock.advance(2 * timeout)
+  return {
+    clock,
+    name: sink.name,
+    close: sink.close,
+    /** Requests before any delivery was subscribed. */
+    early,
+    periods: periods.map((period, at): Period => {
+      return { ...period, calls: network.calls.slice(period.sent, periods[at + 1]?.sent) }
+    }),
+    items: made.map(({ item, before }) => ({ before, now: textOf(item) })),
+  }
 }
+
+/** What the steps left behind. */
+export type SinkTrace = Awaited<ReturnType<typeof playSink>>

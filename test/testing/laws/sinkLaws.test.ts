@@ -49,8 +49,8 @@ const mistakes: ReadonlyArray<readonly [law: string, make: MakeSink<SinkItem>, s
   ['item-unchanged', brokenSinks['changes its item'].make, "became { id: 'i0', value: 0, sent: true }"],
   ['cancel-aborts', taking, 'never reached: a request ran'],
   ['delivered-if-accepted', taking, 'the network did nothing, no request was sent'],
-  ['close', brokenSinks['cannot be closed twice'].make, 'a close rejected'],
-  ['close', brokenSinks['never closes'].make, 'close was not done after 0 ms'],
+  ['close', brokenSinks['cannot be closed twice'].make, 'sink/close is broken: planted'],
+  ['close', brokenSinks['never closes'].make, 'the task is not done after 0 ms'],
   ['close', unclosable, 'close(within) must answer a Task'],
 ]
 
