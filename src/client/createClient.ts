@@ -256,6 +256,8 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     }
     if (hears('Accepted')) onEvent({ _tag: 'Accepted', at: now(), item: message })
     for (const outcome of drops) report(outcome)
+    // A flush may wait for what was dropped.
+    if (drops.length > 0) changed()
     if (bound === undefined) relay.pollNew()
     return right({ id: message.id })
   }

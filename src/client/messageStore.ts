@@ -86,6 +86,10 @@ export const messageStore = (
     placed(entryId, message)
     countFresh(1, message.byteLength)
   }
+  const leaveFor = (entryId: string, message: Message): void => {
+    place(entryId, message)
+    leaveMemory(message)
+  }
   const waitInMemory = (message: Message): void => {
     const entry = newEntry(message)
     newInMemory.push(entry)
@@ -120,8 +124,8 @@ export const messageStore = (
       for (const [at, message] of storing.entries()) {
         const id = ids[at]
         if (id !== undefined) {
-          place(id, message)
-          leaveMemory(message)
+          // It has left if the store handed it out before it answered.
+          if (inMemory.has(message)) leaveFor(id, message)
         } else {
           waitInMemory(message)
           pause ??= clock.schedule(STORE_RETRY_DELAY, offerAgain)
@@ -182,8 +186,14 @@ export const messageStore = (
       const before = { ...fresh }
       const first = retriesOnly ? givenBack.retries : givenBack.fresh
       const room = Math.max(0, count - first.length)
-      const take = (stored: Entries, handedOut = stored.length): void => {
-        const all = [...first.splice(0, count), ...stored]
+      const take = (found: Entries, handedOut = found.length): void => {
+        for (const { id, item } of found) {
+          if (!inMemory.has(item)) continue
+          leaveFor(id, item)
+          before.count++
+          before.bytes += item.byteLength
+        }
+        const all = [...first.splice(0, count), ...found]
         while (all.length < count) {
           const isDue = retriesOnly && (retriesInMemory.peekKey() ?? Infinity) <= now
           const entry = isDue ? retriesInMemory.pop() : retriesOnly ? undefined : newInMemory.shift()
@@ -191,7 +201,7 @@ export const messageStore = (
           all.push(entry)
         }
         // Fewer than asked for: nothing else is there. Records that cannot be read were counted, and are never leased.
-        if (!retriesOnly && all.length - stored.length + handedOut < count)
+        if (!retriesOnly && all.length - found.length + handedOut < count)
           countFresh(-before.count, -before.bytes)
         else if (!retriesOnly) countFresh(-count, -bytesOf(all))
         use(all)
