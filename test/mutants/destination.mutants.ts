@@ -1,7 +1,5 @@
 /** Destinations with one fault each, and the laws that find it. */
-import { filter } from 'rxjs'
 import type { Destination, DestinationOptions } from '../../src/destination/destination.ts'
-import { always } from '../../src/policy/retryPolicy.ts'
 import { openOver } from '../destination/virtual.ts'
 import { destinationLaws, type OpenDestination } from '../laws/destination.laws.ts'
 import { itCatches } from '../support/mutants.ts'
@@ -19,10 +17,6 @@ const changed =
   }
 
 itCatches<OpenDestination>('a destination', destinationLaws.each, {
-  'a rejected outcome is not emitted': [
-    'D1',
-    changed(({ outcomes$ }) => ({ outcomes$: outcomes$.pipe(filter(({ _tag }) => _tag !== 'Rejected')) })),
-  ],
   'what it refuses counts as accepted': [
     'D2',
     changed(({ stats }) => ({
@@ -38,8 +32,6 @@ itCatches<OpenDestination>('a destination', destinationLaws.each, {
     withOptions(({ concurrency = 1 }) => ({ concurrency: concurrency + 1 })),
   ],
   'it allows one millisecond more': ['D4', withOptions(({ timeout = 1 }) => ({ timeout: timeout + 1 }))],
-  'it has no deadline': ['D5', withOptions(() => ({ retry: always }))],
-  'it keeps no order': ['D7', (urls, { orderBy: _, ...options }) => openOver(urls, options)],
   'it closes late': [
     'D8',
     changed(({ close }) => ({

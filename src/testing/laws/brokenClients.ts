@@ -1,4 +1,4 @@
-import { EMPTY, filter, lastValueFrom } from 'rxjs'
+import { filter } from 'rxjs'
 import type { Client } from '../../client/client.ts'
 import { createClient } from '../../client/createClient.ts'
 import type { SentBatch } from '../../client/message.ts'
@@ -10,13 +10,21 @@ import { brokenVersions } from './law.ts'
 
 const open: OpenClient = (options) => createClient('a key', options)
 
-const nothing = { defaultValue: undefined }
-
 const changed =
   (change: (client: Client, options: ClientOptions) => Partial<Client>): OpenClient =>
   (options) => {
     const client = open(options)
     return { ...client, ...change(client, options) }
+  }
+
+const sending =
+  (change: (batch: SentBatch, options: ClientOptions) => SentBatch): OpenClient =>
+  (options) => {
+    const { sink } = options
+    return open({
+      ...options,
+      ...(sink && { sink: contramap((batch: SentBatch) => change(batch, options))(sink) }),
+    })
   }
 
 /** Clients with one fault each, to see a law find it. */
@@ -37,27 +45,21 @@ export const brokenClients = brokenVersions<OpenClient>()({
     breaks: 'client/keeps-limits',
     make: ({ size = 20, ...options }) => open({ ...options, size: size + 1 }),
   },
+  'puts too many bytes into a batch': {
+    breaks: 'client/keeps-limits',
+    make: ({ maxBatch = 500_000, ...options }) => open({ ...options, maxBatch: maxBatch + 300 }),
+  },
   'reverses its batches': {
     breaks: 'client/keeps-order',
-    make: ({ sink, ...options }) =>
-      open({
-        ...options,
-        ...(sink && {
-          sink: contramap((batch: SentBatch) => ({ ...batch, members: batch.members.toReversed() }))(sink),
-        }),
-      }),
+    make: sending((batch) => ({ ...batch, members: batch.members.toReversed() })),
   },
   'sends each batch once more at its end': {
     breaks: 'client/sends-nothing-after-the-end',
-    make: ({ sink, clock, ...options }) => {
-      const again = (batch: SentBatch): SentBatch => {
-        // When its outcomes were told.
-        clock?.schedule(10_000, () => void lastValueFrom(sink?.deliver(batch, onlyAttempt) ?? EMPTY, nothing))
-        return batch
-      }
-      const repeated = sink && { sink: contramap(again)(sink) }
-      return open({ ...options, ...(clock && { clock }), ...repeated })
-    },
+    make: sending((batch, { sink, clock }) => {
+      // When its outcomes were told.
+      clock?.schedule(10_000, () => sink?.deliver(batch, onlyAttempt).subscribe())
+      return batch
+    }),
   },
   'hands nothing back': {
     breaks: 'client/hands-back',

@@ -1,5 +1,5 @@
-import { NEVER, Observable, concat, filter, ignoreElements, map, mergeMap, of } from 'rxjs'
-import { onErrorResumeNextWith, switchMap, toArray } from 'rxjs'
+import { NEVER, concat, filter, ignoreElements, map, mergeMap, of, onErrorResumeNextWith } from 'rxjs'
+import { share, switchMap, toArray, type Observable } from 'rxjs'
 import { delivered, isOutcome } from '../../core/outcome.ts'
 import { Event } from '../../event/event.ts'
 import type { Payload } from '../../event/payload.ts'
@@ -7,26 +7,21 @@ import { toWebhookBody } from '../../event/webhookBody.ts'
 import { deliver } from '../../operators/deliver.ts'
 import { encode } from '../../operators/encode.ts'
 import { validate } from '../../operators/validate.ts'
-import { onlyAttempt, type Sink } from '../../sink/sink.ts'
+import { onlyAttempt } from '../../sink/sink.ts'
 import { brokenVersions } from './law.ts'
 import type { Pipeline } from './pipelineLaws.ts'
 
 type Events = Pipeline<Payload<Event>>
-type Ends = ReturnType<Events>
+type End = ReturnType<Events> extends Observable<infer A> ? A : never
 
 /** A pipeline that keeps the laws. */
 export const eventPipeline: Events = (source$, sink, { clock, random }) =>
   source$.pipe(validate(Event), encode(toWebhookBody), deliver(sink, { clock, random }))
 
 const ending =
-  (change: (ends$: Ends) => Ends): Events =>
-  (source$, sink, world) =>
-    change(eventPipeline(source$, sink, world))
-
-const sending =
-  (change: (sink: Sink<Payload<Event>>) => Sink<Payload<Event>>['deliver']): Events =>
-  (source$, sink, world) =>
-    eventPipeline(source$, { ...sink, deliver: change(sink) }, world)
+  (change: (end$: Observable<End>) => Observable<End>): Events =>
+  (...given) =>
+    change(eventPipeline(...given))
 
 let draws = 0
 
@@ -43,31 +38,26 @@ let draws = 0
 export const brokenPipelines = brokenVersions<Events>()({
   'loses what the sink refuses': {
     breaks: 'pipeline/ends-once',
-    make: ending((ends$) => ends$.pipe(filter(({ _tag }) => _tag !== 'Rejected'))),
+    make: ending(filter(({ _tag }) => _tag !== 'Rejected')),
   },
   'refuses without a reason': {
     breaks: 'pipeline/gives-reasons',
-    make: ending((ends$) =>
-      ends$.pipe(map((end) => (end._tag === 'Invalid' ? { ...end, faults: [] } : end))),
-    ),
+    make: ending(map((end) => (end._tag === 'Invalid' ? { ...end, faults: [] } : end))),
   },
   'calls a rejected item delivered': {
     breaks: 'pipeline/tells-the-truth',
-    make: ending((ends$) =>
-      ends$.pipe(
-        map((end) => (end._tag === 'Rejected' ? delivered(end.item, end.attempts, { sink: 'laws' }) : end)),
-      ),
-    ),
+    make: ending(map((end) => (end._tag === 'Rejected' ? delivered(end.item, 1, { sink: 'laws' }) : end))),
   },
   'sends each item twice': {
     breaks: 'pipeline/sends-again-in-doubt-only',
-    make: sending(
-      (sink) => (item, attempt) =>
+    make: (source$, sink, world) => {
+      const twice: typeof sink.deliver = (item, attempt) =>
         sink.deliver(item, attempt).pipe(
           toArray(),
           switchMap(() => sink.deliver(item, attempt)),
-        ),
-    ),
+        )
+      return eventPipeline(source$, { ...sink, deliver: twice }, world)
+    },
   },
   'sends an item once more after its end': {
     breaks: 'pipeline/sends-nothing-after-the-end',
@@ -82,32 +72,19 @@ export const brokenPipelines = brokenVersions<Events>()({
       ),
   },
   'promises an order that it does not keep': { breaks: 'pipeline/keeps-order', make: eventPipeline },
-  'never completes': {
-    breaks: 'pipeline/completes',
-    make: ending((ends$) => concat(ends$, NEVER)),
-  },
+  'never completes': { breaks: 'pipeline/completes', make: ending((end$) => concat(end$, NEVER)) },
   'goes on after an unsubscribe': {
     breaks: 'pipeline/unsubscribes',
-    make: ending(
-      (ends$) =>
-        new Observable((subscriber) => {
-          ends$.subscribe({
-            next: (end) => subscriber.next(end),
-            error: (error: unknown) => subscriber.error(error),
-            complete: () => subscriber.complete(),
-          })
-        }),
-    ),
+    make: ending(share({ resetOnRefCountZero: false })),
   },
   'takes its chance from elsewhere': {
     breaks: 'pipeline/repeats',
-    make: (source$, sink, world) =>
-      eventPipeline(source$, sink, {
-        ...world,
-        random: () => {
-          draws = (draws + 0.37) % 1
-          return draws
-        },
-      }),
+    make: (source$, sink, world) => {
+      const random = (): number => {
+        draws = (draws + 0.37) % 1
+        return draws
+      }
+      return eventPipeline(source$, sink, { ...world, random })
+    },
   },
 })

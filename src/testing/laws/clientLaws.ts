@@ -1,11 +1,11 @@
 import * as fc from 'fast-check'
-import type { Client, ClientCall } from '../../client/client.ts'
+import type { Client } from '../../client/client.ts'
 import type { Message, SentBatch } from '../../client/message.ts'
 import type { ClientOptions } from '../../client/options.ts'
 import type { Outcome } from '../../core/outcome.ts'
-import type { Totals } from '../../core/totals.ts'
+import { counters, type Totals } from '../../core/totals.ts'
 import { bodyOf } from '../../event/payload.ts'
-import type { CloseResult } from '../../outbox/close.ts'
+import { healthy, type Fault } from '../faults.ts'
 import { scriptedSink } from '../scriptedSink.ts'
 import { makeWorld } from '../simulate.ts'
 import { holds, same } from './assert.ts'
@@ -18,106 +18,82 @@ export type OpenClient = (options: ClientOptions) => Client
 const input = fc.record({
   seed: fc.nat(),
   script: anyScript,
-  /** What is sent, or a flush, each `gap` milliseconds after the one before it. Every seventh call is invalid. */
+  /** A flush for null; otherwise a call with an event of this length, which is invalid for 0. `gap`: milliseconds after the act before. */
   acts: fc.array(
     fc.record({
-      gap: fc.constantFrom(0, 1, 60, 2_000, 6_000),
-      calls: fc.array(fc.constantFrom(0, 0, 40, 300), { maxLength: 9, size: 'max' }),
-      flushes: fc.nat(3).map((n) => n === 0),
+      gap: fc.constantFrom(0, 0, 0, 0, 0, 0, 1, 60, 2_000, 6_000),
+      length: fc.constantFrom(1, 1, 1, 40, 40, 300, 300, 0, null),
     }),
-    { minLength: 1, maxLength: 6, size: 'max' },
+    { minLength: 1, maxLength: 40, size: 'max' },
   ),
-  size: fc.constantFrom(1, 3, 20),
-  maxBatch: fc.constantFrom(1_500, 500_000),
-  concurrency: fc.constantFrom(1, 1, 2),
+  limits: fc.record({
+    size: fc.constantFrom(1, 3, 20),
+    maxBatch: fc.constantFrom(1_500, 500_000),
+    concurrency: fc.constantFrom(1, 1, 2),
+  }),
   closeWithin: fc.constantFrom(0, 1_000, 60_000),
 })
 type Input = typeof input extends fc.Arbitrary<infer I> ? I : never
 
+/** A flush has the messages that it must wait for. */
+interface Happened {
+  readonly what: 'accepted' | 'sent' | 'ended' | 'flush' | 'flushed' | 'closed'
+  readonly ids: ReadonlyArray<string>
+}
+
 const TIMEOUT = 1_000
-const MAX_MESSAGE = 700
 /** Longer than the default retry policy goes on. */
 const LONG = 6 * 3_600_000
 
-const endsOf = ({ delivered, rejected, expired, dropped, abandoned }: Totals): number =>
-  delivered + rejected + expired + dropped + abandoned
+const idOf = ({ id }: Message): string => id
+const idsOf = (happened: ReadonlyArray<Happened>, what: Happened['what']): ReadonlyArray<string> =>
+  happened.filter((each) => each.what === what).flatMap(({ ids }) => ids)
 
 const play = async (open: OpenClient, given: Input, { reach, log }: Run) => {
-  const { size, maxBatch, concurrency } = given
-  const { clock, random } = makeWorld(given.seed, {}, log)
-  const sink = scriptedSink<SentBatch>({ clock, script: given.script })
-  const limits = { size, maxBatch, concurrency, timeout: TIMEOUT, maxMessage: MAX_MESSAGE }
-  const client = open({ ...limits, sink, clock, random, logger: false, drainOnExit: false })
-  const accepted: string[] = []
-  /** `missing`: accepted minus the sum that it must equal, inside the callback. */
-  const ended: Array<{ at: number; id: string; outcome: Outcome<Message>; missing: number; sent: number }> =
-    []
-  const flushes: Array<{ readonly open: ReadonlyArray<string>; endedBy: number | undefined }> = []
-  let number = 0
-  const note = (outcome: Outcome<Message>): void => {
-    const totals = client.stats()
-    const missing = totals.accepted - endsOf(totals) - totals.waiting
-    ended.push({ at: clock.monotonic(), id: outcome.item.id, outcome, missing, sent: sink.calls.length })
+  const world = makeWorld(given.seed, {}, log)
+  const { clock, random } = world
+  const happened: Happened[] = []
+  /** With the totals inside the callback. */
+  const ended: Array<{ readonly outcome: Outcome<Message>; readonly totals: Totals }> = []
+  const note = (what: Happened['what'], ids: ReadonlyArray<string>): void => {
+    happened.push({ what, ids })
+    world.log(`${what} ${ids.join()}`)
+  }
+  const fails = (error: unknown): void => world.log(`fails with ${String(error)}`)
+  const script = ({ members }: SentBatch, n: number): Fault => {
+    note('sent', members.map(idOf))
+    return given.script[n] ?? healthy
+  }
+  const sink = scriptedSink({ clock, script })
+  const setting = { sink, clock, random, timeout: TIMEOUT, maxMessage: 700, logger: false } as const
+  const client = open({ ...setting, ...given.limits, drainOnExit: false })
+  const next = (outcome: Outcome<Message>): void => {
+    ended.push({ outcome, totals: client.stats() })
+    note('ended', [outcome.item.id])
     reach(outcome._tag)
   }
-  client.outcomes$.subscribe({
-    next: note,
-    error: (error: unknown) => log(`outcomes$ fails with ${String(error)}`),
-  })
-  const send = (padding: number): void => {
-    const messageId = `m${String(number++)}`
-    const properties = { pad: 'x'.repeat(padding) }
-    const call: ClientCall = { type: 'track', userId: 'u', event: 'Seen', messageId, properties }
-    const answer = client.send(number % 7 === 0 ? { ...call, event: '' } : call)
-    if (answer._tag === 'Right') accepted.push(answer.right.id)
-  }
-  const flush = async (): Promise<void> => {
-    const isEnded = new Set(ended.map(({ id }) => id))
-    const one: (typeof flushes)[number] = {
-      open: accepted.filter((id) => !isEnded.has(id)),
-      endedBy: undefined,
+  client.outcomes$.subscribe({ next, error: fails })
+
+  for (const [n, { gap, length }] of given.acts.entries()) {
+    if (gap > 0) await clock.advance(gap)
+    if (length === null) {
+      const over = idsOf(happened, 'ended')
+      const open = idsOf(happened, 'accepted').filter((id) => !over.includes(id))
+      if (open.length > 0) reach('a flush with messages')
+      note('flush', open)
+      client.flush().then(() => note('flushed', open), fails)
+    } else {
+      const answer = client.track({ userId: 'u', event: 'x'.repeat(length), messageId: `m${String(n)}` })
+      if (answer._tag === 'Right') note('accepted', [answer.right.id])
     }
-    flushes.push(one)
-    if (one.open.length > 0) reach('a flush with messages')
-    await client.flush()
-    one.endedBy = ended.length
   }
-  for (const { gap, calls, flushes: isFlush } of given.acts) {
-    await clock.advance(gap)
-    for (const padding of calls) send(padding)
-    if (isFlush) void flush()
-  }
-  await clock.settle()
   const closeAsked = clock.monotonic()
-  let closedAt = Infinity
-  let result: CloseResult<Message> | undefined
-  void client.close({ timeout: given.closeWithin }).then((closing) => {
-    closedAt = clock.monotonic()
-    result = closing
-  })
+  const result = await clock.run(client.close({ timeout: given.closeWithin }), { within: LONG })
+  note('closed', [])
+  const closeTook = clock.monotonic() - closeAsked
+  const left = { running: sink.running(), timers: clock.timers().map(({ name }) => name) }
   await clock.advance(LONG)
-  const timers = clock.timers().map(({ name }) => name)
-  return {
-    accepted,
-    ended,
-    flushes,
-    closeAsked,
-    closedAt,
-    result,
-    calls: sink.calls,
-    timers,
-    running: sink.running(),
-  }
-}
-
-const idsOf = ({ members }: SentBatch): ReadonlyArray<string> => members.map(({ id }) => id)
-
-/** The message ids in a body that a client wrote. */
-const idsInBody = (batch: SentBatch): ReadonlyArray<string> => {
-  const body = JSON.parse(bodyOf(batch, 0)) as {
-    readonly batch: ReadonlyArray<{ readonly messageId: string }>
-  }
-  return body.batch.map(({ messageId }) => messageId)
+  return { happened, ended, batches: sink.calls.map(({ item }) => item), result, closeTook, left }
 }
 
 /** The laws of a client of yours that is built on `createClient`: a façade, a subclass, one with defaults of your own. */
@@ -125,84 +101,80 @@ export const clientLaws = (open: OpenClient): ReadonlyArray<Law> =>
   lawsOver('client', input, (given, run) => play(open, given, run), {
     'ends-once': {
       statement: 'Each accepted call ends exactly once, at the latest in the close.',
-      check: ({ accepted, ended }) => same(ended.map(({ id }) => id).toSorted(), accepted.toSorted()),
+      check: ({ happened }) =>
+        same(idsOf(happened, 'ended').toSorted(), idsOf(happened, 'accepted').toSorted()),
       situations: ['Delivered', 'Rejected', 'Abandoned'],
     },
     'adds-up': {
       statement: 'The totals add up inside each callback, and agree with the outcomes in the end.',
-      check: ({ ended, result, accepted }) => {
-        for (const { missing } of ended) same(missing, 0)
-        const { delivered, rejected, abandoned, accepted: counted } = result?.totals ?? {}
-        const count = (tag: string): number => ended.filter(({ outcome }) => outcome._tag === tag).length
-        const counts = [accepted.length, count('Delivered'), count('Rejected'), count('Abandoned')]
-        same([counted, delivered, rejected, abandoned], counts)
+      check: ({ happened, ended, result }) => {
+        const expected = counters(idsOf(happened, 'accepted').length)
+        for (const { outcome, totals } of ended) {
+          const { accepted, delivered, rejected, expired, dropped, abandoned, waiting } = totals
+          same(accepted - waiting, delivered + rejected + expired + dropped + abandoned)
+          expected.end(outcome)
+        }
+        same(result.totals, expected.totals())
       },
       situations: ['Delivered', 'Rejected'],
     },
     'keeps-limits': {
       statement: 'A batch has at most the messages and bytes that are allowed, and its body is what it says.',
-      check: ({ calls }, { size, maxBatch }) => {
-        for (const { item } of calls) {
-          const bytes = Buffer.byteLength(bodyOf(item, 0))
-          holds(
-            item.members.length > 0 && item.members.length <= size,
-            `${String(item.members.length)} messages`,
-          )
-          holds(bytes <= maxBatch, `${String(bytes)} bytes`)
-          same([item.byteLength, idsInBody(item)], [bytes, idsOf(item)])
+      check: ({ batches }, { limits: { size, maxBatch } }) => {
+        for (const batch of batches) {
+          const [count, body] = [batch.members.length, bodyOf(batch, 0)]
+          holds(count > 0 && count <= size, `${String(count)} messages`)
+          holds(batch.byteLength <= maxBatch, `${String(batch.byteLength)} bytes`)
+          same(Buffer.byteLength(body), batch.byteLength)
+          const members = batch.members.map(({ text }) => text).join()
+          holds(body.startsWith(`{"batch":[${members}],`), `${body} does not hold ${members}`)
         }
       },
     },
     'keeps-order': {
       statement: 'With one request at a time, messages are first sent in the order of their calls.',
-      check: ({ calls, accepted }, { concurrency }) => {
-        if (concurrency > 1) return
-        const firsts = [...new Set(calls.flatMap(({ item }) => idsOf(item)))]
-        same(
-          firsts,
-          accepted.filter((id) => firsts.includes(id)),
-        )
+      check: ({ happened }, { limits: { concurrency } }) => {
+        const sent = [...new Set(idsOf(happened, 'sent'))]
+        const accepted = idsOf(happened, 'accepted').filter((id) => sent.includes(id))
+        if (concurrency === 1) same(sent, accepted)
       },
     },
     'sends-nothing-after-the-end': {
       statement: 'A message is not sent after its outcome.',
-      check: ({ calls, ended }) => {
-        for (const { id, sent } of ended)
-          holds(
-            !calls.slice(sent).some(({ item }) => idsOf(item).includes(id)),
-            `${id} was sent after its end`,
-          )
+      check: ({ happened }) => {
+        for (const [n, { what, ids }] of happened.entries()) {
+          const over = idsOf(happened.slice(0, n), 'ended')
+          holds(what !== 'sent' || !ids.some((id) => over.includes(id)), `${ids.join()}: one had ended`)
+        }
       },
     },
     'hands-back': {
       statement: 'close resolves with the messages that were abandoned.',
       check: ({ ended, result }) => {
-        const abandoned = ended.filter(({ outcome }) => outcome._tag === 'Abandoned').map(({ id }) => id)
-        same(result?.abandoned.map(({ id }) => id).toSorted(), abandoned.toSorted())
+        const abandoned = ended.filter(({ outcome }) => outcome._tag === 'Abandoned')
+        const ids = abandoned.map(({ outcome }) => outcome.item.id)
+        same(result.abandoned.map(idOf).toSorted(), ids.toSorted())
       },
       situations: ['Abandoned'],
     },
     flushes: {
       statement: 'A flush resolves, when everything accepted before it has ended.',
-      check: ({ flushes, ended }) => {
-        for (const { open: asked, endedBy } of flushes) {
-          holds(endedBy !== undefined, 'a flush never resolved')
-          const isEnded = new Set(ended.slice(0, endedBy).map(({ id }) => id))
-          same(
-            asked.filter((id) => !isEnded.has(id)),
-            [],
-          )
+      check: ({ happened }) => {
+        const count = (name: string): number => happened.filter(({ what }) => what === name).length
+        same(count('flushed'), count('flush'))
+        for (const [n, { what, ids }] of happened.entries()) {
+          const over = idsOf(happened.slice(0, n), 'ended')
+          holds(what !== 'flushed' || ids.every((id) => over.includes(id)), 'a flush resolved early')
         }
       },
       situations: ['a flush with messages'],
     },
     closes: {
       statement: 'close resolves in its time; then nothing runs or starts, and no timer is left.',
-      check: ({ calls, closeAsked, closedAt, running, timers }, { closeWithin }) => {
-        const late = closedAt - closeAsked - closeWithin - TIMEOUT
-        holds(late <= 0, `closed ${String(late)} ms too late`)
-        same({ running, timers }, { running: 0, timers: [] })
-        for (const { startedAt } of calls) holds(startedAt <= closedAt, 'a request started after the close')
+      check: ({ happened, closeTook, left }, { closeWithin }) => {
+        holds(closeTook <= closeWithin + TIMEOUT, `the close took ${String(closeTook)} ms`)
+        const after = happened.slice(happened.findIndex(({ what }) => what === 'closed'))
+        same({ ...left, sent: idsOf(after, 'sent') }, { running: 0, timers: [], sent: [] })
       },
     },
   })
