@@ -33,7 +33,7 @@ export const genCommand = async (
     return kind.right
   })
   const { callStream } = await load()
-  const calls = callStream({ seed, kinds, invalid })
+  const calls = callStream(seed, kinds, invalid)
   for (let written = 0; written < count && !out.gone.aborted; written++) {
     if (written % BURST === 0) {
       await out.caughtUp()

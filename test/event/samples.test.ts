@@ -7,7 +7,7 @@ import { Event, ParsedEvent } from '../../src/event/event.ts'
 import * as Limits from '../../src/event/limits.ts'
 import { encodePayload } from '../../src/event/payload.ts'
 import { WebhookBody, toWebhookBody } from '../../src/event/webhookBody.ts'
-import { forwardedOf } from '../../src/testing/laws/events.ts'
+import { forwardedOf } from '../arbitraries/forwarded.ts'
 import { hostile } from '../fixtures/hostile.ts'
 
 const moment = '2024-02-29T00:00:00.000Z'

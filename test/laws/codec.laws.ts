@@ -5,7 +5,8 @@ import { Event, ParsedEvent } from '../../src/event/event.ts'
 import { WebhookBody } from '../../src/event/webhookBody.ts'
 import { registerLaws } from '../../src/testing/laws/checkLaws.ts'
 import { codecLaws } from '../../src/testing/laws/codecLaws.ts'
-import { anyEvent, forwardedOf } from '../../src/testing/laws/events.ts'
+import { anyEvent } from '../../src/testing/laws/events.ts'
+import { forwardedOf } from '../arbitraries/forwarded.ts'
 
 const Order = t.intersection([
   t.strict({ id: t.string, lines: t.array(t.strict({ sku: t.string, count: t.number })) }),

@@ -1,6 +1,5 @@
 import * as fc from 'fast-check'
-import { healthy } from '../faults.ts'
-import type { Fault, FaultScript } from '../faults.ts'
+import { healthy, type Fault, type FaultScript } from '../faults.ts'
 
 /** What fault scripts are made of. */
 export interface FaultScriptOptions {
@@ -12,64 +11,33 @@ export interface FaultScriptOptions {
   readonly without?: ReadonlyArray<Fault['do']>
 }
 
-const codes = fc.constantFrom(200, 201, 299, 301, 400, 404, 408, 410, 413, 425, 429, 499, 500, 503, 599)
-const retryAfter = fc.constantFrom('0', '2', '9999999', 'soon').map((text) => ({ 'Retry-After': text }))
-const only = <D extends Fault['do']>(kind: D): fc.Arbitrary<D> => fc.constant(kind)
+const pick = <const A>(...values: ReadonlyArray<A>): fc.Arbitrary<A> => fc.constantFrom(...values)
 
-/** One arbitrary for each kind of fault. */
-const kinds = (
-  after: fc.Arbitrary<number>,
-): { readonly [D in Fault['do']]: fc.Arbitrary<Extract<Fault, { do: D }>> } => ({
-  status: fc.record(
-    { do: only('status'), code: codes, after, headers: retryAfter },
-    { requiredKeys: ['do', 'code'] },
-  ),
-  interim: fc.record(
-    {
-      do: only('interim'),
-      codes: fc.array(fc.constantFrom(103 as const, 102 as const, 100 as const), { maxLength: 3 }),
-      code: codes,
-      after,
-    },
-    { requiredKeys: ['do'] },
-  ),
-  silence: fc.record({ do: only('silence') }),
-  reset: fc.record({ do: only('reset'), after }, { requiredKeys: ['do'] }),
-  hangUp: fc.record({ do: only('hangUp') }),
-  refuse: fc.record(
-    { do: only('refuse'), lasting: fc.integer({ min: 1, max: 100 }) },
-    { requiredKeys: ['do'] },
-  ),
-  dns: fc.record({ do: only('dns') }),
-  tls: fc.record({
-    do: only('tls'),
-    kind: fc.constantFrom(
-      'selfSigned' as const,
-      'unknownCa' as const,
-      'wrongName' as const,
-      'expired' as const,
-    ),
-  }),
-  headersOnly: fc.record({ do: only('headersOnly'), code: codes }),
-  slowBody: fc.record({ do: only('slowBody'), code: codes, bytesPerSecond: fc.constantFrom(1_000, 100) }),
-  truncate: fc.record({ do: only('truncate'), code: codes, at: fc.nat(999) }),
+const withBody = [200, 201, 299, 301, 400, 404, 408, 410, 413, 425, 429, 499, 500, 503, 599]
+const [code, anyCode] = [pick(...withBody), pick(...withBody, 204, 304)]
+const headers = pick('0', '2', '9999999', 'soon').map((text) => ({ 'Retry-After': text }))
+const onlyDo: { requiredKeys: ['do'] } = { requiredKeys: ['do'] }
+
+type Kinds = { readonly [D in Fault['do']]: fc.Arbitrary<Extract<Fault, { do: D }>> }
+
+const kinds = (after: fc.Arbitrary<number>): Kinds => ({
+  status: fc.record({ do: pick('status'), code: anyCode, after, headers }, { requiredKeys: ['do', 'code'] }),
+  interim: fc.record({ do: pick('interim'), codes: pick([103], [102, 100], []), code, after }, onlyDo),
+  silence: pick({ do: 'silence' }),
+  reset: fc.record({ do: pick('reset'), after }, onlyDo),
+  hangUp: pick({ do: 'hangUp' }),
+  refuse: pick({ do: 'refuse' }, { do: 'refuse', lasting: 1 }, { do: 'refuse', lasting: 100 }),
+  dns: pick({ do: 'dns' }),
+  tls: fc.record({ do: pick('tls'), kind: pick('selfSigned', 'unknownCa', 'wrongName', 'expired') }),
+  headersOnly: fc.record({ do: pick('headersOnly'), code }),
+  slowBody: fc.record({ do: pick('slowBody'), code, bytesPerSecond: pick(1_000, 100) }),
+  truncate: fc.record({ do: pick('truncate'), code, at: fc.nat(999) }),
   // Our sinks read 16,384 bytes of an answer, and drop the connection of a longer one.
-  hugeBody: fc.record({
-    do: only('hugeBody'),
-    code: codes,
-    bytes: fc.constantFrom(16_384, 16_385, 1_000_000_000),
-  }),
-  gzipBomb: fc.record({ do: only('gzipBomb'), code: codes }),
-  hugeHeader: fc.record(
-    { do: only('hugeHeader'), bytes: fc.constantFrom(1_000, 100_000) },
-    { requiredKeys: ['do'] },
-  ),
-  garbage: fc.record({ do: only('garbage') }),
-  redirect: fc.record({
-    do: only('redirect'),
-    to: fc.constantFrom('self' as const, 'other' as const),
-    code: fc.constantFrom(307, 301, 302, 308),
-  }),
+  hugeBody: fc.record({ do: pick('hugeBody'), code, bytes: pick(16_384, 16_385, 1_000_000_000) }),
+  gzipBomb: fc.record({ do: pick('gzipBomb'), code }),
+  hugeHeader: pick({ do: 'hugeHeader' }, { do: 'hugeHeader', bytes: 1_000 }),
+  garbage: pick({ do: 'garbage' }),
+  redirect: fc.record({ do: pick('redirect'), to: pick('self', 'other'), code: pick(307, 301, 302, 308) }),
 })
 
 /**

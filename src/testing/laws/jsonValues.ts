@@ -4,20 +4,7 @@ import type { Json, JsonObject } from '../../event/json.ts'
 import * as Limits from '../../event/limits.ts'
 import { utf16Text } from './texts.ts'
 
-const KEYS = [
-  '',
-  '0',
-  '1',
-  '10',
-  '01',
-  '4294967294',
-  '4294967295',
-  '-1',
-  'constructor',
-  'toJSON',
-  'length',
-  'a.b',
-]
+const KEYS = ['', '0', '10', '01', '4294967294', '4294967295', '-1', 'constructor', 'toJSON', 'length', 'a.b']
 
 /** Keys as they come: words, array indexes, the empty one, names that objects have. Never `__proto__`. */
 export const key: fc.Arbitrary<string> = fc
@@ -31,60 +18,44 @@ export const jsonNumber: fc.Arbitrary<number> = fc
   .oneof(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constantFrom(...EDGES))
   .map((each) => each + 0)
 
-type Tree = Record<'value', Json> & Record<'array', ReadonlyArray<Json>> & Record<'object', JsonObject>
+type Tree = Record<'value', Json> & Record<'object', JsonObject>
 
 const treeOf = (numbers: fc.Arbitrary<number>, keys: fc.Arbitrary<string>) =>
   fc.letrec<Tree>((tie) => ({
     value: fc.oneof(
       { depthSize: 'small', withCrossShrink: true },
-      fc.constant(null),
-      fc.boolean(),
-      numbers,
-      utf16Text,
-      tie('array'),
+      ...[fc.constant(null), fc.boolean(), numbers, utf16Text],
+      fc.array(tie('value'), { maxLength: 5 }),
       tie('object'),
     ),
-    array: fc.array(tie('value'), { maxLength: 5 }),
     object: fc.dictionary(keys, tie('value'), { maxKeys: 5, noNullPrototype: true }),
   }))
 
-const tree = treeOf(jsonNumber, key)
+/** `jsonValue`: JSON data that `JSON.parse(JSON.stringify(data))` leaves as it is. `smallObject`: such an object. */
+export const { value: jsonValue, object: smallObject } = treeOf(jsonNumber, key)
 
-/** JSON data that `JSON.parse(JSON.stringify(data))` leaves as it is. */
-export const jsonValue: fc.Arbitrary<Json> = tree.value
-
-/** Objects and arrays in one another, `levels` of them, from outside an object. */
-const nested = (levels: number, isArray: (level: number) => boolean): JsonObject => {
-  let inner: Json = 'core'
-  for (let level = levels; level > 1; level--) inner = isArray(level) ? [inner] : { deep: inner }
-  return { deep: inner }
-}
-
+/** Lists in one another, or objects, in an object: of `max` levels, or of fewer. */
 const deepObject = (max: number): fc.Arbitrary<JsonObject> =>
   fc
-    .tuple(fc.oneof(fc.constant(max), fc.integer({ min: 2, max })), fc.nat())
-    .map(([levels, mask]) => nested(levels, (level) => ((mask >> (level % 30)) & 1) === 1))
+    .tuple(fc.boolean(), fc.oneof(fc.constant(max), fc.integer({ min: 2, max })))
+    .map(([areLists, levels]) => {
+      let inner: Json = 'core'
+      for (let level = levels; level > 1; level--) inner = areLists ? [inner] : { deep: inner }
+      return { deep: inner }
+    })
 
 /** An object of JSON data: mostly small, sometimes empty, sometimes as deep as a part of an event may be. */
 export const jsonObject: fc.Arbitrary<JsonObject> = fc.oneof(
-  { weight: 16, arbitrary: tree.object },
+  { weight: 16, arbitrary: smallObject },
   { weight: 3, arbitrary: fc.constant({}) },
   // The event itself is the first of 256 levels (EV9).
-  { weight: 1, arbitrary: deepObject(Limits.nesting - 1) },
+  deepObject(Limits.nesting - 1),
 )
 
-/** Small objects of JSON data. */
-export const smallObject: fc.Arbitrary<JsonObject> = tree.object
-
-const hostileKey = fc.oneof(
-  { weight: 1, arbitrary: fc.constantFrom('__proto__', 'a', 'A', 'userId', 'userid', 'USERID') },
-  { weight: 2, arbitrary: key },
+const hostile = treeOf(
+  fc.oneof(jsonNumber, fc.constantFrom(-0, 1e21, 1e-7, 2 ** 53 + 2, -(2 ** 53) - 2, 5e-324)),
+  fc.oneof(fc.constantFrom('__proto__', 'a', 'A', 'userId', 'userid', 'USERID'), key),
 )
-const hostileNumber = fc.oneof(
-  jsonNumber,
-  fc.constantFrom(-0, 1e21, 1e-7, 2 ** 53 + 2, -(2 ** 53) - 2, 5e-324),
-)
-const hostile = treeOf(hostileNumber, hostileKey)
 
 /**
  * Values that come out of `JSON.parse` and trip careless code: -0, 1e21, 1e-7, 2^53 + 2, an own key `__proto__`, keys that look like indexes
@@ -93,5 +64,5 @@ const hostile = treeOf(hostileNumber, hostileKey)
 export const hostileJson: fc.Arbitrary<Json> = fc.oneof(
   { weight: 8, arbitrary: hostile.value },
   { weight: 2, arbitrary: hostile.object },
-  { weight: 1, arbitrary: deepObject(1_000) },
+  deepObject(1_000),
 )

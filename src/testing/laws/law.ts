@@ -8,10 +8,10 @@ export interface Run {
   readonly log: (line: string) => void
 }
 
-/**
- * A law: a statement that holds for every input, as plain data. Run it with `checkLaws` or `registerLaws`, or take its property for
- * `fc.assert`.
- */
+/** For runs that nothing is noted of. */
+export const silent: Run = { reach: () => undefined, log: () => undefined }
+
+/** A statement that holds for every input, as plain data. Check it with `checkLaws` or `registerLaws`. */
 export interface Law<In = unknown> {
   /** Stable, such as `sink/one-verdict`. */
   readonly id: string
@@ -39,53 +39,33 @@ export const brokenVersions =
   <Name extends string>(versions: Readonly<Record<Name, Broken<Make>>>): typeof versions =>
     versions
 
-/** A law without its id. @inline */
-interface LawText<in In> {
-  readonly statement: string
-  readonly check: (input: In, run: Run) => void | Promise<void>
-  /** Default: none. */
-  readonly situations?: ReadonlyArray<string>
-}
-
 /**
- * Makes a law of your own.
+ * Makes a law of your own. Default of `situations`: none.
  *
  * @example
  * import * as fc from 'fast-check'
  * import { checkLaws, holds, law } from 'headrace/testing/laws'
  *
- * const sorted = law({
- *   id: 'sort/ascending',
- *   statement: 'Each number is at least the one before it.',
- *   input: fc.array(fc.integer()),
- *   situations: ['two or more'],
- *   check: (numbers, { reach }) => {
- *     if (numbers.length > 1) reach('two or more')
- *     const result = numbers.toSorted((a, b) => a - b)
- *     result.forEach((each, at) => holds(at === 0 || (result[at - 1] ?? NaN) <= each, `${each} is too early`))
+ * const double = law({
+ *   id: 'double/even',
+ *   statement: 'Twice a number is even.',
+ *   input: fc.integer(),
+ *   situations: ['odd'],
+ *   check: (n, { reach }) => {
+ *     if (n % 2 !== 0) reach('odd')
+ *     holds((2 * n) % 2 === 0, `${2 * n} is odd`)
  *   },
  * })
- * const [report] = await checkLaws([sorted], { seed: 1 })
+ * const [report] = await checkLaws([double], { seed: 1 })
  * console.log(report?.result, report?.runs) // => kept 100
  */
-export const law = <In>({
-  id,
-  statement,
-  input,
-  check,
-  situations = [],
-}: LawText<In> & { readonly id: string; readonly input: fc.Arbitrary<In> }): Law<In> => ({
-  id,
-  statement,
-  input,
-  check,
-  situations,
-})
+export const law = <In>(
+  given: Omit<Law<In>, 'situations'> & Partial<Pick<Law<In>, 'situations'>>,
+): Law<In> => ({ situations: [], ...given })
 
 /** A law about what one run of a world left behind. @inline */
 interface TraceLaw<in Trace, in In> {
   readonly statement: string
-  /** Throws if the law does not hold. */
   readonly check: (trace: Trace, input: In, run: Run) => void | Promise<void>
   readonly situations?: ReadonlyArray<string>
 }
@@ -98,32 +78,14 @@ export const lawsOver = <In, Trace>(
   laws: Readonly<Record<string, TraceLaw<Trace, In>>>,
 ): ReadonlyArray<Law> =>
   Object.entries(laws).map(([name, { check, ...rest }]) =>
-    law({
+    law<In>({
       ...rest,
       id: `${room}/${name}`,
       input,
-      check: async (each, run) => {
-        await check(await play(each, run), each, run)
-      },
+      check: async (each, run) => check(await play(each, run), each, run),
     }),
   )
 
-/**
- * A law as a property of fast-check, for `fc.assert` with options of your own. It does not look at `situations`.
- *
- * @example
- * import * as fc from 'fast-check'
- * import { holds, law, propertyOf } from 'headrace/testing/laws'
- *
- * const even = law({
- *   id: 'double/even',
- *   statement: 'Twice a number is even.',
- *   input: fc.integer(),
- *   check: (n) => holds((2 * n) % 2 === 0, `${2 * n} is odd`),
- * })
- * await fc.assert(propertyOf(even), { numRuns: 1_000 })
- */
+/** A law as a property, for an `fc.assert` with options of your own. It does not look at `situations`. */
 export const propertyOf = <In>(law: Law<In>): fc.IAsyncProperty<[In]> =>
-  fc.asyncProperty(law.input, async (each) => {
-    await law.check(each, { reach: () => undefined, log: () => undefined })
-  })
+  fc.asyncProperty(law.input, async (each) => law.check(each, silent))

@@ -1,3 +1,10 @@
+const self: { self?: unknown } = {}
+self.self = self
+
+const bomb = (): never => {
+  throw new Error('planted')
+}
+
 /** What code without types may give in the place of anything, by names, so that an input stays plain data. */
 export const odd: Readonly<Record<string, () => unknown>> = {
   undefined: () => undefined,
@@ -10,19 +17,8 @@ export const odd: Readonly<Record<string, () => unknown>> = {
   'an invalid date': () => new Date(NaN),
   'a Map': () => new Map([['a', 1]]),
   'a list of anything': () => [undefined, 7, { a: 1 }],
-  'an object that contains itself': () => {
-    const self: Record<string, unknown> = {}
-    self['self'] = self
-    return self
-  },
-  'an object whose members throw': () => ({
-    get length() {
-      throw new Error('planted')
-    },
-    toJSON: () => {
-      throw new Error('planted')
-    },
-  }),
+  'an object that contains itself': () => self,
+  'an object whose members throw': () => Object.defineProperty({ toJSON: bomb }, 'length', { get: bomb }),
   'half a surrogate pair': () => '\ud800',
   'forty digits, as a signature has them': () => 'a'.repeat(40),
   'plain text, such as a good secret': () => 'secret',
