@@ -1,149 +1,41 @@
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../core/clock.ts'
-import { allFailed, isFinal, notAll, refused, retryable } from '../../core/failure.ts'
+import { allFailed, earliestRetry, isFinal, notAll, retryable } from '../../core/failure.ts'
 import type { Failure, Verdict } from '../../core/failure.ts'
 import type { Sink } from '../../sink/sink.ts'
 import { scriptedSink, type Reply } from '../scriptedSink.ts'
 import { virtualClock } from '../virtualClock.ts'
 import { same } from './assert.ts'
 import { lawsOver, type Law, type Run } from './law.ts'
+import { anyReply } from './sinkWorld.ts'
 
 /** Makes one sink of several, anew for each input. */
 export type MakeCombination = (sinks: ReadonlyArray<Sink<string>>, clock: Clock) => Sink<string>
 
-/** How one sink answers one attempt. Times are milliseconds; null: at once. @inline */
-export interface CombinedAnswer {
-  readonly kind: 'take' | 'refuse' | 'retry' | 'wait' | 'defect'
-  readonly after: number | null
-  /** From the verdict to the end. */
-  readonly rest: number
-  /** What `wait` asks for. */
-  readonly wait: number
-}
-
-/** Several attempts of one item. */
+/** Attempts of one item, until one is final: how each sink answers. */
 export interface CombinationInput {
-  /** By sink, then by attempt. */
-  readonly answers: ReadonlyArray<ReadonlyArray<CombinedAnswer>>
-  /** Between the end of an attempt and the next. */
-  readonly pauses: ReadonlyArray<number>
-  /** From the start of each attempt to its deadline. */
+  readonly sinks: number
+  readonly attempts: ReadonlyArray<ReadonlyArray<Reply>>
+  /** Milliseconds from the start of each attempt to its deadline. */
   readonly time: number
 }
 
-const START = 1_000_000
-export const ATTEMPTS = 4
-const LONGEST = 1_000
-const exactly = { minLength: ATTEMPTS, maxLength: ATTEMPTS, size: 'max' } as const
-const short = fc.oneof(fc.constant(0), fc.nat(5), fc.nat(60))
-
-const answer: fc.Arbitrary<CombinedAnswer> = fc.record({
-  kind: fc.constantFrom('take', 'refuse', 'retry', 'retry', 'wait', 'defect'),
-  after: fc.option(short),
-  rest: short,
-  wait: fc.nat(120),
-})
+const MOST_SINKS = 5
+/** From one attempt to the next: longer than one takes. */
+const PERIOD = 1_000
 
 export const combinationInput: fc.Arbitrary<CombinationInput> = fc.record({
-  answers: fc.array(fc.array(answer, exactly), { minLength: 1, maxLength: 5, size: 'max' }),
-  pauses: fc.array(fc.nat(80), exactly),
+  sinks: fc.integer({ min: 1, max: MOST_SINKS }),
+  attempts: fc.array(fc.array(anyReply, { minLength: MOST_SINKS, maxLength: MOST_SINKS }), {
+    minLength: 1,
+    maxLength: 4,
+    size: 'max',
+  }),
   time: fc.oneof(fc.constant(1_000_000), fc.integer({ min: 1, max: 150 })),
 })
 
-const nameOf = (at: number): string => `sink ${String(at)}`
-
-const verdictAt = ({ kind, wait }: CombinedAnswer, at: number, now: number): Verdict => {
-  if (kind === 'take') return right({ sink: nameOf(at), status: 200 })
-  if (kind === 'refuse') return left(refused('status', { status: 400 + at }))
-  if (kind === 'defect') return left(retryable('defect'))
-  const status = kind === 'wait' ? 429 : 500 + at
-  return left(retryable('status', kind === 'wait' ? { status, notBefore: now + wait } : { status }))
-}
-
-/** What happened in one attempt, or must happen. */
-export interface Attempted {
-  /** The sinks that were asked, when, and in which attempt: each gets its own last failure. */
-  readonly asked: ReadonlyArray<{
-    readonly sink: number
-    readonly at: number
-    readonly number: number
-    readonly until: number
-    readonly lastFailure: Failure | null
-  }>
-  readonly verdicts: ReadonlyArray<{ readonly at: number; readonly verdict: Verdict }>
-  readonly endedAt: number | null
-}
-
-/** As JSON keeps it in a store. What a failure says in words is left out: each combination has its own. */
-const stored = <A>(value: A): A =>
-  // JSON of plain data is of its type again.
-  JSON.parse(JSON.stringify(value, (key, each: unknown) => (key === 'detail' ? undefined : each))) as A
-
-/** Plays the attempts, until one is final. */
-export const playCombination = async (
-  make: MakeCombination,
-  input: CombinationInput,
-  { log }: Pick<Run, 'log'>,
-) => {
-  const clock = virtualClock({ start: START })
-  let attempt = 0
-  const sinks = input.answers.map((answers, at) =>
-    scriptedSink<string>({
-      name: nameOf(at),
-      clock,
-      reply: (): Reply => {
-        const one = answers[attempt]
-        if (one === undefined) return {}
-        const { kind, after, rest } = one
-        const verdict = verdictAt(one, at, clock.now() + (after ?? 0))
-        return {
-          ...(after === null ? {} : { after }),
-          ...(kind === 'defect' ? { defect: new Error('planted') } : { verdict }),
-          rest,
-        }
-      },
-    }),
-  )
-  const sink = make(sinks, clock)
-  const attempts: Attempted[] = []
-  let lastFailure: Failure | undefined
-  for (; attempt < ATTEMPTS; attempt++) {
-    const until = clock.now() + input.time
-    const before = sinks.map(({ calls }) => calls.length)
-    const verdicts: Array<{ at: number; verdict: Verdict }> = []
-    let endedAt: number | null = null
-    sink.deliver('item', { number: attempt + 1, until, lastFailure }).subscribe({
-      next: (verdict) => verdicts.push({ at: clock.now(), verdict }),
-      complete: () => {
-        endedAt = clock.now()
-      },
-      error: (error: unknown) => log(`it failed: ${String(error)}`),
-    })
-    await clock.advance(LONGEST)
-    const asked = sinks.flatMap(({ calls }, at) =>
-      calls.slice(before[at]).map((call) => ({
-        sink: at,
-        at: START + call.startedAt,
-        number: call.attempt.number,
-        until: call.attempt.until,
-        lastFailure: call.attempt.lastFailure ?? null,
-      })),
-    )
-    const one = stored({ asked, verdicts, endedAt })
-    log(`attempt ${String(attempt + 1)}: ${JSON.stringify(one)}`)
-    attempts.push(one)
-    const verdict = verdicts[0]?.verdict
-    if (verdict === undefined || isFinal(verdict)) break
-    lastFailure = verdict._tag === 'Left' ? stored(verdict.left) : undefined
-    clock.tick(input.pauses[attempt] ?? 0)
-  }
-  const left = clock.timers()
-  await clock.run(sink.close(50))
-  return { attempts, name: sink.name, sinks, left }
-}
-
-/** What tells the combinations apart. @inline */
+/** What tells the combinations apart. */
 interface Rules {
   /** Each sink is asked when the one before it has failed. */
   readonly isInTurn: boolean
@@ -151,100 +43,134 @@ interface Rules {
   readonly wantsAll: boolean
 }
 
-/** Whether a sink that answered so is not asked at `now`. */
-const stands = (before: Verdict | undefined, now: number): boolean => {
-  if (before === undefined) return false
-  if (before._tag === 'Right' || before.left._tag === 'Refused') return true
-  return before.left._tag === 'Retryable' && (before.left.notBefore ?? 0) > now
+const DEFECT: Verdict = left(retryable('defect'))
+const LATE: Verdict = left(retryable('late'))
+
+/** The verdict when each sink has one. */
+const together = (memory: ReadonlyArray<Verdict>, wantsAll: boolean, name: string): Verdict => {
+  const all = memory.map((verdict, at) => ({ sink: String(at), verdict }))
+  if (wantsAll && memory.every(({ _tag }) => _tag === 'Right')) return right({ sink: name })
+  if (wantsAll) return left(notAll(all))
+  return left(
+    allFailed(
+      all.flatMap(({ sink, verdict: one }) => (one._tag === 'Left' ? { sink, failure: one.left } : [])),
+    ),
+  )
 }
 
-/** All attempts as they must go, in plain code. */
+/** One attempt as it must go, in plain code. `memory` has the last verdict of each sink. */
 const expected = (
   { isInTurn, wantsAll }: Rules,
-  input: CombinationInput,
+  replies: ReadonlyArray<Reply>,
+  memory: Verdict[],
   name: string,
-): ReadonlyArray<Attempted> => {
-  const memory: Array<Verdict | undefined> = input.answers.map(() => undefined)
-  const attempts: Attempted[] = []
-  let start = START
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const until = start + input.time
-    const asked: Array<Attempted['asked'][number]> = []
-    /** `order` has what is told at once before what is told after 0 ms. */
-    const known: Array<{ readonly at: number; readonly order: number; readonly verdict: Verdict }> = []
-    let endedAt = start
-    let now = start
-    for (const [sink, answers] of input.answers.entries()) {
-      const before = memory[sink]
-      const one = answers[attempt]
-      const isWon = isInTurn && known.some(({ verdict }) => verdict._tag === 'Right')
-      if (one === undefined || isWon || stands(before, start)) continue
-      if (isInTurn && asked.length > 0 && now >= until) {
-        memory[sink] = left(retryable('late'))
-        continue
-      }
-      const lastFailure = before?._tag === 'Left' ? before.left : null
-      asked.push({ sink, at: now, number: attempt + 1, until, lastFailure })
-      const answeredAt = now + (one.after ?? 0)
-      const verdict = verdictAt(one, sink, answeredAt)
-      const end = answeredAt + one.rest
-      const at = one.kind === 'defect' ? end : answeredAt
-      known.push({ at, order: one.after ?? -1, verdict })
-      memory[sink] = verdict
-      endedAt = Math.max(endedAt, end)
-      if (isInTurn) now = at
-    }
-    const [winner] = known
-      .filter(({ verdict }) => !wantsAll && verdict._tag === 'Right')
-      .sort((one, other) => one.order - other.order)
-    const verdict = winner?.verdict ?? together(memory, wantsAll, name)
-    const at = winner?.at ?? Math.max(start, ...known.map((each) => each.at))
-    attempts.push(stored({ asked, verdicts: [{ at, verdict }], endedAt }))
-    if (isFinal(verdict)) break
-    start += LONGEST + (input.pauses[attempt] ?? 0)
+  { number, until, start }: { readonly number: number; readonly until: number; readonly start: number },
+) => {
+  const asked: unknown[] = []
+  const known: Array<{ readonly at: number; readonly verdict: Verdict }> = []
+  let now = start
+  let endedAt = start
+  for (const [sink, { verdict, after = 0, rest = 0 }] of replies.entries()) {
+    const before = memory[sink]
+    const lastFailure = before?._tag === 'Left' ? before.left : undefined
+    // Until when its last verdict stands.
+    const from = before === undefined ? 0 : lastFailure && earliestRetry(lastFailure)
+    const isWon = isInTurn && known.at(-1)?.verdict._tag === 'Right'
+    if (isWon || from === undefined || from > start) continue
+    const isLate = isInTurn && known.length > 0 && now >= until
+    memory[sink] = isLate ? LATE : (verdict ?? DEFECT)
+    if (isLate) continue
+    asked.push({ sink, at: now, number, until, lastFailure })
+    const at = now + after + (verdict === undefined ? rest : 0)
+    known.push({ at, verdict: verdict ?? DEFECT })
+    endedAt = Math.max(endedAt, now + after + rest)
+    if (isInTurn) now = at
   }
-  return attempts
+  const [winner] = known
+    .filter(({ verdict }) => !wantsAll && verdict._tag === 'Right')
+    .sort((one, other) => one.at - other.at)
+  const last = {
+    at: Math.max(start, ...known.map(({ at }) => at)),
+    verdict: together(memory, wantsAll, name),
+  }
+  return { asked, verdicts: [winner ?? last], endedAt }
 }
 
-/** The verdict of all sinks, from the last verdict of each. */
-const together = (memory: ReadonlyArray<Verdict | undefined>, wantsAll: boolean, name: string): Verdict => {
-  const all = memory.flatMap((verdict, at) => (verdict === undefined ? [] : [{ sink: nameOf(at), verdict }]))
-  if (!wantsAll)
-    return left(
-      allFailed(
-        all.flatMap(({ sink, verdict }) =>
-          verdict._tag === 'Left' ? [{ sink, failure: verdict.left }] : [],
-        ),
-      ),
+/** As JSON keeps it in a store. What a failure says in words is left out: each combination has its own. */
+const stored = <A>(value: A): A =>
+  // JSON of plain data is of its type again.
+  JSON.parse(JSON.stringify(value, (key, each: unknown) => (key === 'detail' ? undefined : each))) as A
+
+/** Plays the attempts. Answers what was seen in each, and what must be seen. */
+export const playCombination = async (
+  make: MakeCombination,
+  rules: Rules,
+  input: CombinationInput,
+  { log }: Pick<Run, 'log'>,
+) => {
+  const clock = virtualClock({ start: 0 })
+  let replies: ReadonlyArray<Reply> = []
+  const sinks = Array.from({ length: input.sinks }, (_, at) =>
+    scriptedSink<string>({ name: String(at), clock, reply: () => replies[at] ?? {} }),
+  )
+  const sink = make(sinks, clock)
+  const memory: Verdict[] = []
+  const attempts = []
+  let lastFailure: Failure | undefined
+  for (const [at, each] of input.attempts.entries()) {
+    replies = each.slice(0, input.sinks)
+    const start = clock.now()
+    const attempt = { number: at + 1, until: start + input.time, start }
+    const verdicts: Array<{ readonly at: number; readonly verdict: Verdict }> = []
+    let endedAt: number | undefined
+    sink.deliver('item', { ...attempt, lastFailure }).subscribe({
+      next: (verdict) => verdicts.push({ at: clock.now(), verdict }),
+      complete: () => {
+        endedAt = clock.now()
+      },
+      error: (error: unknown) => log(`it failed: ${String(error)}`),
+    })
+    await clock.advance(PERIOD)
+    const asked = sinks.flatMap(({ calls }, sink) =>
+      calls
+        .filter(({ startedAt }) => startedAt >= start)
+        .map(({ startedAt, attempt: { number, until, lastFailure } }) => {
+          return { sink, at: startedAt, number, until, lastFailure }
+        }),
     )
-  return all.every(({ verdict }) => verdict._tag === 'Right') ? right({ sink: name }) : left(notAll(all))
+    const seen = stored({ asked, verdicts, endedAt })
+    log(`attempt ${String(at + 1)}: ${JSON.stringify(seen)}`)
+    attempts.push({ seen, must: stored(expected(rules, replies, memory, sink.name, attempt)) })
+    const verdict = seen.verdicts[0]?.verdict
+    if (verdict?._tag !== 'Left' || isFinal(verdict)) break
+    lastFailure = verdict.left
+  }
+  const timers = clock.timers()
+  await clock.run(sink.close(50))
+  return { attempts, timers, closed: sinks.map(({ closed }) => closed) }
 }
 
 const lawsOf =
   (room: string, rules: Rules, asks: string, verdict: string) =>
   (make: MakeCombination): ReadonlyArray<Law> => {
-    const agree = (key: keyof Attempted, statement: string) => ({
+    type Trace = Awaited<ReturnType<typeof playCombination>>
+    const agree = (key: 'asked' | 'verdicts' | 'endedAt', statement: string) => ({
       statement,
-      check: (
-        { attempts, name }: Awaited<ReturnType<typeof playCombination>>,
-        input: CombinationInput,
-      ): void =>
-        same(
-          attempts.map((each) => each[key]),
-          expected(rules, input, name).map((each) => each[key]),
-        ),
+      check: ({ attempts }: Trace) => attempts.forEach(({ seen, must }) => same(seen[key], must[key])),
     })
-    return lawsOver(room, combinationInput, (input, run) => playCombination(make, input, run), {
+    return lawsOver(room, combinationInput, (input, run) => playCombination(make, rules, input, run), {
       asks: agree('asked', asks),
       verdict: agree('verdicts', verdict),
       completes: agree('endedAt', 'It completes when the last of its sinks does, and aborts none.'),
       closes: {
         statement: 'close closes each sink once, with its time, and leaves no timer.',
-        check: ({ sinks, left: timers }) =>
-          same([sinks.map(({ closed }) => closed), timers], [sinks.map(() => [50]), []]),
+        check: ({ closed, timers }: Trace) => same([closed, timers], [closed.map(() => [50]), []]),
       },
     })
   }
+
+const FIRST_SUCCESS =
+  'The verdict is the first success, at its time; if all fail, AllFailed with the last failure of each.'
 
 /**
  * The laws of a combination of your own that asks its sinks at the same time, as `firstSuccess` does: the first success wins. They play up
@@ -263,7 +189,7 @@ export const firstSuccessLaws = lawsOf(
   'first-success',
   { isInTurn: false, wantsAll: false },
   'It asks all sinks at the same time, each with its own last failure, but those that refused for good or asked to wait.',
-  'The verdict is the first success, at its time; if all fail, AllFailed with the last failure of each.',
+  FIRST_SUCCESS,
 )
 
 /** The laws of a combination of your own that asks its sinks one after another, as `failover` does. */
@@ -271,7 +197,7 @@ export const failoverLaws = lawsOf(
   'failover',
   { isInTurn: true, wantsAll: false },
   'It asks each sink when the one before it has failed, and none after the deadline; not those that refused for good or asked to wait.',
-  'The verdict is the first success, at its time; if all fail, AllFailed with the last failure of each.',
+  FIRST_SUCCESS,
 )
 
 /** The laws of a combination of your own whose sinks must all take the item, as with `toAll`. */

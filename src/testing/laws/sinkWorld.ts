@@ -1,13 +1,15 @@
 import * as fc from 'fast-check'
+import { left, right } from 'fp-ts/lib/Either.js'
 import { isObservable, Subject, takeUntil, throwError, type Observable } from 'rxjs'
 import { inspect, isDeepStrictEqual } from 'node:util'
-import type { Verdict } from '../../core/failure.ts'
+import { refused, retryable, type Verdict } from '../../core/failure.ts'
 import { kindOf } from '../../core/json.ts'
 import { sink } from '../../sink/fromFunction.ts'
 import { assertSink } from '../../sink/layer.ts'
 import { onlyAttempt, type Attempt, type Sink } from '../../sink/sink.ts'
 import type { FaultScript } from '../faults.ts'
 import type { NetworkCall } from '../network.ts'
+import type { Reply } from '../scriptedSink.ts'
 import { makeWorld, type World } from '../simulate.ts'
 import { faultScript } from './faultScript.ts'
 import type { Run } from './law.ts'
@@ -40,6 +42,29 @@ const sinkItem: fc.Arbitrary<SinkItem> = fc.nat(9).map((value) => ({ id: `i${Str
 /** The items that laws deliver. Without an arbitrary of the caller, A is SinkItem: that form of `sinkLaws` leaves it no other type. */
 export const itemsOf = <A>({ item }: { readonly item?: fc.Arbitrary<A> }): fc.Arbitrary<A> =>
   item ?? (sinkItem as fc.Arbitrary<A>)
+
+export const anyFailure = fc.oneof(
+  fc.integer({ min: 400, max: 409 }).map((status) => refused('status', { status })),
+  fc
+    .record({ status: fc.integer({ min: 500, max: 509 }), notBefore: fc.nat(4_000) })
+    .map(({ status, notBefore }) => retryable('status', { status, notBefore })),
+)
+
+/** Replies of scripted sinks. All times are even. */
+export const anyReply: fc.Arbitrary<Reply> = fc
+  .record(
+    {
+      verdict: fc.oneof(
+        fc.nat(9).map((status) => right({ sink: 'inner', status })),
+        anyFailure.map(left),
+      ),
+      defect: fc.constant('planted'),
+      after: fc.integer({ min: 1, max: 25 }).map((half) => 2 * half),
+      rest: fc.integer({ min: 1, max: 25 }).map((half) => 2 * half),
+    },
+    { requiredKeys: [] },
+  )
+  .filter((reply) => 'verdict' in reply || 'defect' in reply)
 
 /** A world with deliveries, as data. Times are milliseconds. */
 export interface SinkInput<out A> {
