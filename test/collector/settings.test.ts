@@ -21,6 +21,11 @@ const thrower = Object.defineProperty({}, 'sources', { get: () => expect.unreach
 const withSource = (more: object): object => ({ ...right, sources: [{ ...right.sources[0], ...more }] })
 const withDestination = (more: object): object => ({ ...right, destinations: [{ ...hooks, ...more }] })
 
+const inOneFolder = {
+  ...right,
+  destinations: ['x', './x'].map((path) => ({ ...hooks, name: path, outbox: { path } })),
+}
+
 describe('the settings of a collector', () => {
   it.each<[string, unknown, ReadonlyArray<string>]>([
     ['nothing', undefined, ['']],
@@ -33,11 +38,8 @@ describe('the settings of a collector', () => {
     ['no key', withSource({ writeKey: '' }), ['sources[0].writeKey']],
     ['a key with a colon', withSource({ writeKey: 'a:b' }), ['sources[0].writeKey']],
     ['a key that is no secret', withSource({ writeKey: {} }), ['sources[0].writeKey']],
-    [
-      'wrong flags',
-      withSource({ enabled: 1, deletions: 'yes' }),
-      ['sources[0].enabled', 'sources[0].deletions'],
-    ],
+    ['a wrong flag', withSource({ enabled: 1 }), ['sources[0].enabled']],
+    ['another wrong flag', withSource({ deletions: 'yes' }), ['sources[0].deletions']],
     [
       'two of everything',
       { sources: [...right.sources, ...right.sources], destinations: [hooks, hooks] },
@@ -56,22 +58,8 @@ describe('the settings of a collector', () => {
     ['no sink', withDestination({ webhooks: undefined, sink: {} }), ['destinations[0].sink']],
     ['webhooks and a sink', withDestination({ sink: memory() }), ['destinations[0]']],
     ['neither webhooks nor a sink', withDestination({ webhooks: undefined }), ['destinations[0]']],
-    [
-      'one folder for two destinations',
-      {
-        ...right,
-        destinations: [
-          { ...hooks, outbox: { path: 'x' } },
-          { ...hooks, name: 'b', outbox: { path: './x' } },
-        ],
-      },
-      ['destinations[1].outbox.path'],
-    ],
-    [
-      'a shared secret that is undefined',
-      withDestination({ sharedSecret: undefined }),
-      ['destinations[0].sharedSecret'],
-    ],
+    ['one folder for two destinations', inOneFolder, ['destinations[1].outbox.path']],
+    ['an undefined secret', withDestination({ sharedSecret: undefined }), ['destinations[0].sharedSecret']],
     ['no folder', withDestination({ outbox: 'x' }), ['destinations[0].outbox']],
     ['a getter that throws', thrower, ['']],
   ])('with %s are refused', (_, input, paths) => expect(pathsOf(input)).toEqual(paths))
