@@ -20,7 +20,7 @@ import { forwardedOf } from '../arbitraries/forwarded.ts'
 import { key } from '../../src/testing/laws/jsonValues.ts'
 import { invalidCallOf } from '../../src/testing/laws/invalidInput.ts'
 import { SECRET, anyInput } from '../arbitraries/unreadable.ts'
-import { momentText } from '../../src/testing/laws/moments.ts'
+import { instant } from '../../src/testing/laws/moments.ts'
 import { holds, law, type PlainLaw, same } from '../support/check.ts'
 
 /** What taking something in gives: the event, or what is wrong. */
@@ -66,6 +66,24 @@ const faulty = invalidCallOf()
         }
       : { call: input, paths: [path] },
   )
+
+const zones = { Z: 0, z: 0, '+05:30': 330, '-0530': -330, '+14': 840, '-23:59': -1_439, '+2359': 1_439 }
+
+/** A moment in some form of ISO 8601, and its instant, cut to milliseconds. */
+const momentText = fc
+  .tuple(
+    instant,
+    fc.boolean(),
+    fc.stringMatching(/^([.,]\d{1,9})?$/),
+    fc.constantFrom(...Object.entries(zones)),
+  )
+  .map(([at, hasSeconds, fraction, [name, minutes]]) => {
+    const [unit, length] = hasSeconds ? [1_000, 19] : [60_000, 16]
+    const local = Math.floor(at / unit) * unit
+    const text = new Date(local).toISOString().slice(0, length) + (hasSeconds ? fraction : '') + name
+    const millis = hasSeconds ? Number(fraction.slice(1, 4).padEnd(3, '0')) : 0
+    return { text, millis: local + millis - minutes * 60_000 }
+  })
 
 export const eventLaws = (road: Road): ReadonlyArray<PlainLaw> => [
   law(

@@ -5,7 +5,7 @@ import { Subject } from 'rxjs'
 import type { ObservableEither } from '../../core/outcome.ts'
 import type { TooLarge } from '../../core/refusal.ts'
 import { frameBytes } from '../../event/payload.ts'
-import type { BatchPayload, EventPayload, FixedFrame, Payload } from '../../event/payload.ts'
+import type { BatchPayload, Payload } from '../../event/payload.ts'
 import type { BatchOptions } from '../../operators/batch.ts'
 import { virtualClock } from '../virtualClock.ts'
 import type { Run } from './law.ts'
@@ -15,232 +15,163 @@ export type Batcher = (
   options?: BatchOptions,
 ) => <L, A>(source: ObservableEither<L, Payload<A>>) => ObservableEither<L | TooLarge, BatchPayload<A>>
 
-/** The options of one batcher. `null` stands for Infinity, which JSON does not have. */
-interface Settings {
-  readonly maxCount: number | null
-  /** Bytes for members and commas, without the frame. */
-  readonly room: number
-  readonly maxDelay: number | null
-  readonly delayFrom: 'firstItem' | 'lastFlush'
-  readonly frame: FixedFrame
-}
-
-export type Command =
-  | { readonly do: 'offer'; readonly size: number }
-  /** `wall` steps the wall clock, which must change nothing. */
-  | { readonly do: 'advance' | 'wall'; readonly ms: number }
-  | { readonly do: 'left' | 'flush' | 'complete' | 'error' | 'unsubscribe' }
-  /** Runs these from within the next emission. */
+type Command =
+  /** An item whose text has so many bytes; null for a left. */
+  | { readonly do: 'offer'; readonly size: number | null }
+  | { readonly do: 'advance'; readonly ms: number }
+  | { readonly do: 'flush' | 'complete' | 'error' | 'unsubscribe' }
+  /** Runs these from within the next emission of a batch. */
   | { readonly do: 'within'; readonly commands: ReadonlyArray<Command> }
 
+/** What a batcher is given. `null` stands for Infinity, which JSON does not have. */
 export interface BatchWorld {
-  readonly settings: Settings
+  readonly maxCount: number | null
+  readonly maxBytes: number
+  readonly maxDelay: number | null
+  readonly delayFrom: 'firstItem' | 'lastFlush'
   readonly commands: ReadonlyArray<Command>
 }
 
-export const isEnd = ({ do: what }: Command): boolean =>
-  what === 'complete' || what === 'error' || what === 'unsubscribe'
+const frame = { prefix: '{"é":[', suffix: ']}' }
+const offer = fc
+  .oneof({ weight: 9, arbitrary: fc.nat(2) }, fc.nat(14), fc.constant(null))
+  .map((size): Command => ({ do: 'offer', size }))
+const advance = fc.nat(21).map((ms): Command => ({ do: 'advance', ms }))
+const flush = fc.constant<Command>({ do: 'flush' })
+const end = fc.constantFrom<Command>({ do: 'complete' }, { do: 'error' }, { do: 'unsubscribe' })
+const within = fc
+  .array(fc.oneof({ weight: 6, arbitrary: offer }, flush, end), { minLength: 1, maxLength: 4 })
+  .map((commands): Command => ({ do: 'within', commands }))
+const command = fc.oneof(
+  ...[{ weight: 20, arbitrary: offer }, { weight: 5, arbitrary: advance }, flush, within],
+)
 
-const settings: fc.Arbitrary<Settings> = fc.record({
-  maxCount: fc.oneof(fc.integer({ min: 1, max: 5 }), fc.constantFrom(1, 2, 20, null)),
-  room: fc.oneof(fc.integer({ min: 1, max: 30 }), fc.constantFrom(10, 400, 100_000)),
-  maxDelay: fc.oneof(fc.constantFrom(10, 100, 5_000, null), fc.integer({ min: 2, max: 50 })),
+export const worlds: fc.Arbitrary<BatchWorld> = fc.record({
+  maxCount: fc.option(fc.integer({ min: 1, max: 5 })),
+  maxBytes: fc.integer({ min: 1, max: 12 }).map((room) => frameBytes(frame) + room),
+  maxDelay: fc.option(fc.integer({ min: 2, max: 20 })),
   delayFrom: fc.constantFrom('firstItem', 'lastFlush'),
-  frame: fc.constantFrom(
-    { prefix: '[', suffix: ']' },
-    { prefix: '{"é":[', suffix: ']}' },
-    { prefix: '', suffix: '' },
-  ),
-})
-
-/** Sizes near the limits: nothing, next to nothing, and what just goes in or just does not. */
-const sizes = (room: number): fc.Arbitrary<number> =>
-  fc
-    .oneof(
-      { weight: 6, arbitrary: fc.constantFrom(0, 1, 1, 2) },
-      { weight: 3, arbitrary: fc.constantFrom(room - 1, room, room + 1, room >> 1, (room >> 1) - 1) },
-      { weight: 2, arbitrary: fc.integer({ min: 0, max: room + 2 }) },
-    )
-    .map((size) => Math.max(0, Math.min(size, 2_000)))
-
-const commandsOf = (
-  { room, maxDelay }: Settings,
-  hasNested: boolean,
-): fc.Arbitrary<ReadonlyArray<Command>> => {
-  const delay = maxDelay ?? 100
-  const offer = sizes(room).map((size): Command => ({ do: 'offer', size }))
-  const advance = fc
-    .constantFrom(0, Math.round(delay * 0.3), delay >> 1, delay - 1, delay, delay + 1)
-    .map((ms): Command => ({ do: 'advance', ms }))
-  const wall = fc.constantFrom(-18_000_000, 18_000_000).map((ms): Command => ({ do: 'wall', ms }))
-  const flush = fc.constant<Command>({ do: 'flush' })
-  const end = fc.constantFrom<Command>({ do: 'complete' }, { do: 'error' }, { do: 'unsubscribe' })
-  const within = fc
-    .array(fc.oneof({ weight: 6, arbitrary: offer }, flush, end), { minLength: 1, maxLength: 4 })
-    .map((commands): Command => ({ do: 'within', commands }))
-  const command = fc.oneof(
-    { weight: 20, arbitrary: offer },
-    { weight: 6, arbitrary: advance },
-    fc.constant<Command>({ do: 'left' }),
-    flush,
-    wall,
-    { weight: hasNested ? 3 : 0, arbitrary: within },
-  )
   // What comes after the end must change nothing.
-  return fc
+  commands: fc
     .tuple(fc.array(command, { maxLength: 60, size: 'max' }), end, fc.array(command, { maxLength: 4 }))
-    .map(([before, last, after]) => [...before, last, ...after])
-}
-
-/** Worlds in which commands come one after another, or also from within emissions. */
-export const worlds = (hasNested: boolean): fc.Arbitrary<BatchWorld> =>
-  settings.chain((each) => commandsOf(each, hasNested).map((commands) => ({ settings: each, commands })))
-
-/** An item. Its text has `size` bytes. */
-export interface Item {
-  readonly n: number
-  readonly size: number
-  /** Elapsed milliseconds when it was offered. */
-  readonly at: number
-}
-
-/** Something that came out. */
-interface Emitted {
-  readonly kind: 'batch' | 'refused' | 'left' | 'complete' | 'error'
-  readonly value: unknown
-  readonly at: number
-  /** The top-level command during which it came. */
-  readonly during: number
-}
-
-export type Batched = BatchPayload<Item> & Pick<Emitted, 'at' | 'during'>
-
-export interface Trace {
-  readonly emitted: Emitted[]
-  readonly batches: Batched[]
-  /** The command that ended it; at first empty. */
-  end: string
-  /** Whether something came out while something else was coming out. */
-  isNested: boolean
-  /** Offered items that fit into a batch. */
-  readonly taken: Item[]
-  /** What should come out at once: lefts, and items that fit into no batch. */
-  readonly passing: Emitted[]
-  readonly handedBack: Array<ReadonlyArray<Item>>
-  /** After each command: the time, the timers that wait, and the items that were taken in and have not come out. */
-  readonly rests: Array<{
-    readonly at: number
-    readonly timers: number
-    readonly open: ReadonlyArray<Item>
-    readonly hasEnded: boolean
-  }>
-}
-
-export const maxBytesOf = ({ room, frame }: Settings): number => room + frameBytes(frame)
-
-/** Bytes of a body with these members, by the rules alone. */
-export const bytesOf = (items: ReadonlyArray<Item>, { frame }: Settings): number =>
-  frameBytes(frame) + items.reduce((sum, item) => sum + item.size + 1, -1)
-
-/** Every other one has characters of two bytes. */
-const payloadOf = (item: Item): EventPayload<Item> => ({
-  id: `m${String(item.n)}`,
-  items: [item],
-  text: item.n % 2 === 0 ? 'x'.repeat(item.size) : 'é'.repeat(item.size >> 1) + 'x'.repeat(item.size & 1),
-  byteLength: item.size,
+    .map(([before, last, after]) => [...before, last, ...after]),
 })
 
-export const play = (make: Batcher, { settings, commands }: BatchWorld, log: Run['log']): Trace => {
-  const clock = virtualClock({ start: 1_000_000 })
+/** An item. `at` is the time of the monotonic clock when it was offered. */
+export type Item = Readonly<Record<'n' | 'size' | 'at', number>>
+
+/**
+ * Something that happened. An offer is `taken` if it fits into a batch. Else it is `passing`, and should come out as `passed` with the same
+ * text. `rest` comes after each command with all that it led to.
+ */
+export interface Seen {
+  readonly what:
+    | ('taken' | 'passing' | 'flush' | 'complete' | 'error' | 'unsubscribe')
+    | ('batch' | 'passed' | 'ended' | 'handed back' | 'rest')
+  readonly text: string
+  readonly at: number
+  /** Whether it happened within the emission of a batch. */
+  readonly isNested: boolean
+  /** All items that were taken and have not come out. */
+  readonly open: ReadonlyArray<Item>
+  readonly timers: number
+  /** What was taken, came out or was handed back. */
+  readonly items: ReadonlyArray<Item>
+  readonly batch?: BatchPayload<Item>
+}
+
+export type Trace = ReadonlyArray<Seen>
+
+/** Bytes of a body with members of these sizes, by the rules alone. */
+export const bytesOf = (members: ReadonlyArray<Pick<Item, 'size'>>): number =>
+  frameBytes(frame) + members.reduce((sum, { size }) => sum + size + 1, -1)
+
+/** Plays a world, in which the wall clock steps before each `advance`, and answers all that happened. */
+export const play = (make: Batcher, world: BatchWorld, wallStep: number, log?: Run['log']): Trace => {
+  const { maxCount, maxBytes, maxDelay, delayFrom, commands } = world
+  const clock = virtualClock()
   const source = new Subject<Either<string, Payload<Item>>>()
-  const flush = new Subject<void>()
-  const trace: Trace = {
-    ...{ emitted: [], batches: [], end: '', isNested: false },
-    ...{ taken: [], passing: [], handedBack: [], rests: [] },
-  }
+  const flushes = new Subject<void>()
+  const seen: Seen[] = []
+  let open: ReadonlyArray<Item> = []
   let within: ReadonlyArray<Command> = []
-  let during = 0
-  let depth = 0
-  let gone = 0
-  let offered = 0
+  let isNested = false
+  let hasEnded = false
   let ids = 0
 
-  const now = () => ({ at: clock.monotonic(), during })
+  const note = (what: Seen['what'], text = '', items: Seen['items'] = [], batch?: Seen['batch']): void => {
+    const at = clock.monotonic()
+    open = what === 'taken' ? [...open, ...items] : open.filter((item) => !items.includes(item))
+    log?.(`${String(at)} ms: ${what} ${text} ${items.map(({ n }) => `m${String(n)}`).join(' ')}`)
+    seen.push({ what, text, at, isNested, open, timers: clock.pending(), items, ...(batch && { batch }) })
+  }
 
-  const offer = (size: number): void => {
-    const item: Item = { n: offered++, size, at: clock.monotonic() }
-    const value = [`m${String(item.n)}`, bytesOf([item], settings), maxBytesOf(settings)]
-    if (size <= settings.room) trace.taken.push(item)
-    else trace.passing.push({ kind: 'refused', value, ...now() })
-    source.next(right(payloadOf(item)))
+  const offer = (n: number, size: number | null): void => {
+    if (size === null) {
+      note('passing', 'left')
+      return source.next(left('left'))
+    }
+    const item: Item = { n, size, at: clock.monotonic() }
+    const bytes = bytesOf([item])
+    if (bytes <= maxBytes) note('taken', '', [item])
+    else note('passing', `refused m${[n, bytes, maxBytes].join(' ')}`)
+    // Every other text has characters of two bytes.
+    const text = n % 2 === 0 ? 'x'.repeat(size) : 'é'.repeat(size >> 1) + 'x'.repeat(size & 1)
+    source.next(right({ id: `m${String(n)}`, items: [item], text, byteLength: size }))
+  }
+
+  const act = {
+    flush: () => flushes.next(),
+    complete: () => source.complete(),
+    error: () => source.error(new Error('planted')),
+    unsubscribe: () => subscription.unsubscribe(),
   }
 
   const run = (command: Command): void => {
-    if (trace.end !== '' && (isEnd(command) || command.do === 'offer' || command.do === 'left')) return
-    if (isEnd(command)) trace.end = command.do
-    switch (command.do) {
-      case 'offer':
-        return offer(command.size)
-      case 'left':
-        trace.passing.push({ kind: 'left', value: 'ended', ...now() })
-        return source.next(left('ended'))
-      case 'advance':
-        return clock.tick(command.ms)
-      case 'wall':
-        return clock.wall(command.ms)
-      case 'within':
-        within = command.commands
-        return
-      case 'flush':
-        return flush.next()
-      case 'complete':
-        return source.complete()
-      case 'error':
-        return source.error(new Error('planted'))
-      case 'unsubscribe':
-        return subscription.unsubscribe()
+    if (command.do === 'within') within = command.commands
+    else if (command.do === 'advance') {
+      clock.wall(wallStep)
+      clock.tick(command.ms)
+    } else if (!hasEnded || command.do === 'flush') {
+      if (command.do === 'offer') return offer(ids++, command.size)
+      hasEnded ||= command.do !== 'flush'
+      note(command.do)
+      act[command.do]()
     }
   }
 
-  const emit = (kind: Emitted['kind'], value?: unknown): void => {
-    log(`  ${String(clock.monotonic())} ms: ${kind} ${value === undefined ? '' : JSON.stringify(value)}`)
-    trace.isNested ||= depth > 0
-    trace.emitted.push({ kind, value, ...now() })
-    const inner = within
+  const emitBatch = (batch: BatchPayload<Item>): void => {
+    note('batch', `by ${batch.closedBy}:`, batch.items, batch)
+    const [outer, inner] = [isNested, within]
     within = []
-    depth++
-    for (const command of inner) run(command)
-    depth--
+    isNested = true
+    inner.forEach(run)
+    isNested = outer
   }
 
-  const emitBatch = (payload: BatchPayload<Item>): void => {
-    trace.batches.push({ ...payload, ...now() })
-    gone += payload.items.length
-    emit('batch', [payload.closedBy, ...payload.items.map(({ n }) => n)])
-  }
-
-  const { maxCount, maxDelay, delayFrom, frame } = settings
   const options: BatchOptions = {
-    ...{ maxCount: maxCount ?? Infinity, maxBytes: maxBytesOf(settings), maxDelay: maxDelay ?? Infinity },
-    ...{ delayFrom, frame, flush, clock, newId: () => `b${String(ids++)}` },
+    ...{ maxCount: maxCount ?? Infinity, maxBytes, maxDelay: maxDelay ?? Infinity, delayFrom },
+    ...{ frame, flush: flushes, clock, newId: () => `b${String(ids++)}` },
     // Only items go in here.
-    abandoned: (payloads) => void trace.handedBack.push(payloads.flatMap(({ items }) => items as Item[])),
+    abandoned: (all) =>
+      note(
+        'handed back',
+        '',
+        all.flatMap(({ items }) => items as Item[]),
+      ),
   }
   const subscription = source.pipe(make(options)).subscribe({
     next: (value) => {
       if (value._tag === 'Right') emitBatch(value.right)
-      else if (typeof value.left === 'string') emit('left', value.left)
-      else emit('refused', [value.left.id, value.left.size, value.left.limit])
+      else if (typeof value.left === 'string') note('passed', value.left)
+      else note('passed', `refused ${[value.left.id, value.left.size, value.left.limit].join(' ')}`)
     },
-    error: () => emit('error'),
-    complete: () => emit('complete'),
+    error: () => note('ended', 'error'),
+    complete: () => note('ended', 'complete'),
   })
   for (const command of commands) {
-    log(JSON.stringify(command))
     run(command)
-    const open = trace.taken.slice(gone)
-    trace.rests.push({ at: clock.monotonic(), timers: clock.pending(), open, hasEnded: trace.end !== '' })
-    during++
+    note('rest')
   }
-  return trace
+  return seen
 }

@@ -1,9 +1,9 @@
-import { isLeft, left } from 'fp-ts/lib/Either.js'
+import { left } from 'fp-ts/lib/Either.js'
+import { map } from 'fp-ts/lib/Record.js'
 import { refused } from '../../core/failure.ts'
 import { always, both, capDelay, deadline, exponential, fullJitter } from '../../policy/retryPolicy.ts'
 import { limitRetries, respectRetryAfter, type RetryPolicy } from '../../policy/retryPolicy.ts'
-import { step, type Step } from '../../policy/step.ts'
-import type { Broken } from './law.ts'
+import { step, type Step, type Wait } from '../../policy/step.ts'
 import type { AskedPolicy, Decide, MakePolicy } from './policyLaws.ts'
 
 /** The policy of headrace's parts that keeps what is asked. */
@@ -12,8 +12,8 @@ export const policyFor = (asked: AskedPolicy): RetryPolicy => {
   const growing = exponential({ base, factor })
   const capped = maxDelay === null ? growing : capDelay(maxDelay)(growing)
   return [
-    ...(maxRetries === null ? [] : [limitRetries(maxRetries)]),
-    ...(within === null ? [] : [deadline(within)]),
+    maxRetries === null ? always : limitRetries(maxRetries),
+    within === null ? always : deadline(within),
     retryAfter ? respectRetryAfter : always,
   ].reduce(both, jitter ? fullJitter(capped) : capped)
 }
@@ -24,92 +24,68 @@ const asking =
   (asked) =>
     policyFor({ ...asked, ...change(asked) })
 
-/** Changes the question. */
+/** Asks the right decision, and changes question or answer. */
 const deciding =
-  (question: (...given: Parameters<Decide>) => Parameters<Decide>): MakePolicy =>
+  (decide: (ask: Decide, ...given: Parameters<Decide>) => Step): MakePolicy =>
   (asked) =>
   (...given) =>
-    step(policyFor(asked), ...question(...given))
+    decide((...question) => step(policyFor(asked), ...question), ...given)
 
 /** Changes the answer. */
-const answering =
-  (answer: (after: Step, given: Parameters<Decide>) => Step): MakePolicy =>
-  (asked) =>
-  (...given) =>
-    answer(step(policyFor(asked), ...given), given)
+const answering = (change: (after: Step) => Step): MakePolicy =>
+  deciding((ask, ...given) => change(ask(...given)))
+
+/** Changes the answer if it is to wait. */
+const waiting = (change: (after: Wait) => Partial<Wait>): MakePolicy =>
+  answering((after) => (after._tag === 'Wait' ? { ...after, ...change(after) } : after))
+
+/** Faults that this law finds. */
+const breaks = <Name extends string>(law: string, faults: Readonly<Record<Name, MakePolicy>>) =>
+  map((make: MakePolicy) => ({ breaks: `policy/${law}`, make }))(faults)
 
 /** Policies with one fault each. */
 export const brokenPolicies = {
-  'retries without a pause': {
-    breaks: 'policy/pause-before-each-attempt',
-    make: answering((after, [, , , now]) =>
-      after._tag === 'Wait' && after.delay === 1 ? { ...after, delay: 0, due: now } : after,
-    ),
-  },
-  'leaves out the maximum delay': {
-    breaks: 'policy/backoff-within-its-bounds',
-    make: asking(() => ({ maxDelay: null })),
-  },
-  'leaves out the jitter': {
-    breaks: 'policy/backoff-within-its-bounds',
-    make: asking(() => ({ jitter: false })),
-  },
-  'ignores Retry-After': {
-    breaks: 'policy/due-when-both-allow-it',
-    make: asking(() => ({ retryAfter: false })),
-  },
-  'obeys Retry-After, though it is not asked to': {
-    breaks: 'policy/due-when-both-allow-it',
-    make: asking(() => ({ retryAfter: true })),
-  },
-  'names the wrong reason': {
-    breaks: 'policy/due-when-both-allow-it',
-    make: answering((after) => (after._tag === 'Wait' ? { ...after, because: 'backoff' } : after)),
-  },
-  'does not count the attempt that succeeds': {
-    breaks: 'policy/verdict-decides',
-    make: answering((after) =>
+  ...breaks('pause-before-each-attempt', {
+    'retries without a pause': waiting(({ delay, due }) => (delay > 1 ? {} : { delay: 0, due: due - 1 })),
+  }),
+  ...breaks('backoff-within-its-bounds', {
+    'leaves out the maximum delay': asking(() => ({ maxDelay: null })),
+    'leaves out the jitter': asking(() => ({ jitter: false })),
+  }),
+  ...breaks('due-when-both-allow-it', {
+    'ignores Retry-After': asking(() => ({ retryAfter: false })),
+    'obeys Retry-After, though it is not asked to': asking(() => ({ retryAfter: true })),
+    'names the wrong reason': waiting(() => ({ because: 'backoff' })),
+  }),
+  ...breaks('verdict-decides', {
+    'does not count the attempt that succeeds': answering((after) =>
       after._tag === 'Deliver' ? { ...after, attempts: after.attempts - 1 } : after,
     ),
-  },
-  'rejects what a retry inside gave up on': {
-    breaks: 'policy/verdict-decides',
-    make: answering((after) => (after._tag === 'Expire' ? { ...after, _tag: 'Reject' } : after)),
-  },
-  'takes one final part for a final failure': {
-    breaks: 'policy/verdict-decides',
-    make: deciding((progress, first, verdict, ...rest) => {
-      const isFinal = isLeft(verdict) && JSON.stringify(verdict).includes('"Refused"')
-      return [progress, first, isFinal ? left(refused('status')) : verdict, ...rest]
-    }),
-  },
-  'starts an attempt at the deadline': {
-    breaks: 'policy/gives-up-in-time',
-    make: asking(({ within }) => ({ within: within === null ? null : within + 1 })),
-  },
-  'allows one retry more': {
-    breaks: 'policy/gives-up-in-time',
-    make: asking(({ maxRetries }) => ({ maxRetries: maxRetries === null ? null : maxRetries + 1 })),
-  },
-  'does not count attempts': {
-    breaks: 'policy/attempts-are-counted',
-    make: answering((after) =>
-      after._tag === 'Wait' ? { ...after, progress: { ...after.progress, attempts: 1 } } : after,
+    'rejects what a retry inside gave up on': answering((after) =>
+      after._tag === 'Expire' ? { ...after, _tag: 'Reject' } : after,
     ),
-  },
-  'stores the first failure': {
-    breaks: 'policy/attempts-are-counted',
-    make: answering((after, [progress]) =>
-      after._tag === 'Wait' && progress !== undefined
-        ? { ...after, progress: { ...after.progress, lastFailure: progress.lastFailure } }
-        : after,
-    ),
-  },
-  'takes two random numbers': {
-    breaks: 'policy/pure',
-    make: deciding((progress, first, verdict, now, random) => {
-      random()
-      return [progress, first, verdict, now, random]
+    'takes one final part for a final failure': deciding((ask, progress, first, verdict, ...rest) => {
+      const hasFinalPart = JSON.stringify(verdict).includes('"Refused"')
+      return ask(progress, first, hasFinalPart ? left(refused('status')) : verdict, ...rest)
     }),
-  },
-} satisfies Record<string, Broken<MakePolicy>>
+  }),
+  ...breaks('gives-up-in-time', {
+    'starts an attempt at the deadline': asking(({ within }) => ({ within: within && within + 1 })),
+    'allows one retry more': asking(({ maxRetries: most }) => ({
+      maxRetries: most === null ? most : most + 1,
+    })),
+  }),
+  ...breaks('attempts-are-counted', {
+    'does not count attempts': deciding((ask, _, ...rest) => ask(undefined, ...rest)),
+    'stores the first failure': deciding((ask, progress, ...rest) => {
+      const after = ask(progress, ...rest)
+      if (after._tag !== 'Wait' || progress === undefined) return after
+      return { ...after, progress: { ...after.progress, lastFailure: progress.lastFailure } }
+    }),
+  }),
+  ...breaks('pure', {
+    'takes two random numbers': deciding((ask, progress, first, verdict, now, random) =>
+      ask(progress, first, verdict, now, () => Math.max(random(), random())),
+    ),
+  }),
+}
