@@ -86,25 +86,25 @@ describe('batch', () => {
     expect(record(source.pipe(batch({ flush: throwError(() => 'at once') })))).toEqual(['at once'])
   })
 
-  it.each([
+  it.each<[object, string]>([
     [{ maxCount: 0 }, 'maxCount must be a whole number of members from 1, or Infinity, not 0'],
     [{ maxCount: NaN }, 'maxCount must'],
     [{ maxCount: 1.5 }, 'maxCount must'],
     [{ maxBytes: 0 }, 'maxBytes must be a whole number of bytes from 1, or Infinity, not 0'],
     [{ maxBytes: 2 }, 'maxBytes must be more than the 2 bytes of the frame, not 2'],
     [{ maxDelay: 0 }, 'maxDelay must be a number of milliseconds above 0, or Infinity, not 0'],
-    ...['text', { prefix: 1, suffix: '' }, { prefix: '', suffix: 1 }, { prefix: '' }].map(
-      (frame) => [{ frame }, 'options of batch: frame must be a frame, { prefix, suffix }'] as const,
-    ),
+    [{ frame: 'text' }, 'options of batch: frame must be a frame, { prefix, suffix }'],
+    [{ frame: { prefix: 1, suffix: '' } }, 'frame must be a frame'],
+    [{ frame: { prefix: '', suffix: 1 } }, 'frame must be a frame'],
+    [{ frame: { prefix: '' } }, 'frame must be a frame'],
   ])('throws for %j when the pipeline is put together', (options, message) =>
-    // Code without types.
-    expect(() => batch(options as BatchOptions)).toThrow(message),
+    expect(() => batch(options)).toThrow(message),
   )
 
-  it.each([
+  it.each<[unknown, string]>([
     ['x', 'expected a payload, got a string: put encode() before it, or give sizeOf'],
     [{ ...payload('x'), contentType: 'text/csv' }, 'joins JSON, and the payload is text/csv: give sizeOf'],
-    [{ ...payload('x'), signature: 'a' }, /put sign after batch$/],
+    [{ ...payload('x'), signature: 'a' }, 'put sign after batch'],
   ])('fails for %j, which cannot be joined', (given, message) => {
     // Code without types.
     const [error] = record(of(right(given as Payload<string>)).pipe(batch()))
