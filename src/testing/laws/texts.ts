@@ -82,7 +82,7 @@ export const sizedAround = (
 export type Command<Data> = { readonly [Name in keyof Data]: { readonly do: Name } & Data[Name] }[keyof Data]
 
 /**
- * Lists of commands, as data: up to `max` of them, where fast-check alone would stop at ten.
+ * Lists of commands, as data: up to `max` of them, where fast-check alone would stop at ten. `weight`: how often a command comes, beside 1.
  *
  * @example
  * import { commands } from 'headrace/testing/laws'
@@ -91,12 +91,13 @@ export type Command<Data> = { readonly [Name in keyof Data]: { readonly do: Name
  * console.log(fc.sample(steps, { numRuns: 1, seed: 3 })[0]?.slice(0, 2)) // => [ { do: 'close' }, { do: 'enqueue', bytes: 8 } ]
  */
 export const commands = <Data extends Readonly<Record<string, object>>>(
-  of: { readonly [Name in keyof Data]: fc.Arbitrary<Data[Name]> },
+  of: { readonly [Name in keyof Data]: fc.MaybeWeightedArbitrary<Data[Name]> },
   { max }: { readonly max: number },
 ): fc.Arbitrary<ReadonlyArray<Command<Data>>> => {
-  const each = Object.entries<fc.Arbitrary<object>>(of).map(([name, data]) =>
+  const each = Object.entries<fc.MaybeWeightedArbitrary<object>>(of).map(([name, data]) => {
+    const { weight, arbitrary } = 'weight' in data ? data : { weight: 1, arbitrary: data }
     // It has the name and the data of one entry.
-    data.map((given) => ({ do: name, ...given }) as Command<Data>),
-  )
+    return { weight, arbitrary: arbitrary.map((given) => ({ do: name, ...given }) as Command<Data>) }
+  })
   return fc.array(fc.oneof(...each), { maxLength: max, size: 'max' })
 }
