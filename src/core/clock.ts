@@ -68,7 +68,7 @@ export const steady = (clock: Clock): (() => number) => {
 }
 
 /** Settles as `task` does, and rejects after `within` milliseconds. What the task does later is ignored. */
-export const inTime = (clock: Clock, within: number, task: () => Promise<void>): Promise<void> =>
+export const inTime = <A>(clock: Clock, within: number, task: () => Promise<A>): Promise<A> =>
   new Promise((resolve, reject) => {
     const cancel = clock.schedule(within, () =>
       reject(new Error(`it did not end within ${String(within)} ms`)),

@@ -73,8 +73,8 @@ describe('outboxes of a collector', () => {
       },
     }))
     const stored = ['A', 'B'].map((name) => () => {
-      const { size = () => 0, ended = [] } = stores.get(name) ?? {}
-      return size() + ended.length
+      const { entries = () => [], ended = [] } = stores.get(name) ?? {}
+      return entries().length + ended.length
     })
     let status: number | undefined
     void post(world, 'm1', 'm2').then((response) => (status = response.status))

@@ -305,7 +305,7 @@ export const crashLaw = (make: OpenClient): fc.IAsyncProperty<[Of<typeof crash>]
     await clock.advance(100_000)
     await clock.run(second.close())
     expect([...stored].filter((id) => !ended.has(id))).toEqual([])
-    expect(store.size()).toBe(0)
+    expect(store.entries().length).toBe(0)
     await clock.run(first.close({ timeout: 0 }))
   })
 

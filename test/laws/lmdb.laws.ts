@@ -39,4 +39,4 @@ const laws = outboxLaws(
   },
 )
 
-registerLaws({ test }, laws, { runs: runs(0.1) })
+registerLaws({ test }, laws, { runs: runs(0.2) })

@@ -146,7 +146,7 @@ export const play = async (
 
   let work = boot()
   const sample = (): void => {
-    samples.push({ totals: work.totals(), stored: store.size(), maxInFlight: busy })
+    samples.push({ totals: work.totals(), stored: store.entries().length, maxInFlight: busy })
   }
   const offer = async (item: number): Promise<void> => {
     const answer = await work.offer(item)
@@ -174,7 +174,7 @@ export const play = async (
     await clock.settle()
     sample()
   }
-  for (let i = 0; i < 2 || (i < 40 && store.size() > 0); i++) {
+  for (let i = 0; i < 2 || (i < 40 && store.entries().length > 0); i++) {
     await clock.advance(10_000)
     sample()
   }

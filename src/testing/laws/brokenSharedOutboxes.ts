@@ -1,30 +1,30 @@
+import { identity } from 'fp-ts/lib/function.js'
 import { right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../core/clock.ts'
 import { newEntry } from '../../outbox/outbox.ts'
-import type { Entry, Outbox } from '../../outbox/outbox.ts'
-import type { Broken } from './law.ts'
+import type { Outbox } from '../../outbox/outbox.ts'
+import { brokenVersions } from './law.ts'
 import { sharedStore } from './sharedStore.ts'
 import type { SharedStore } from './sharedStore.ts'
 import type { OpenSharedOutbox } from './sharedOutboxLaws.ts'
 
-/** A store in memory, by the clock of its run. `change` is done to each view. */
+/** A store in memory, by the clock of its run. `change` is done to each view. `leaseTime`: other than it should be. */
 export const sharedInMemory = (
-  change: (outbox: Outbox<number>, clock: Clock) => Outbox<number> = (outbox) => outbox,
+  change: (outbox: Outbox<number>) => Outbox<number> = identity,
+  leaseTime?: number,
 ): OpenSharedOutbox => {
   const stores = new WeakMap<Clock, SharedStore<number>>()
-  return ({ clock, latency, leaseTime }) => {
-    const store = stores.get(clock) ?? sharedStore<number>(clock, { latency, leaseTime })
+  return ({ clock, ...world }) => {
+    const options = { ...world, ...(leaseTime !== undefined && { leaseTime }) }
+    const store = stores.get(clock) ?? sharedStore<number>(clock, options)
     stores.set(clock, store)
     const { outbox, kill } = store.open()
-    return { outbox: change(outbox, clock), kill }
+    return { outbox: change(outbox), kill }
   }
 }
 
-/** The entries that were handed out last, by run. */
-const handedOut = new WeakMap<Clock, ReadonlyArray<Entry<number>>>()
-
 /** Shared stores with one fault each, to see a law find it. */
-export const brokenSharedOutboxes = {
+export const brokenSharedOutboxes = brokenVersions<OpenSharedOutbox>()({
   'tells no process that another one changed it': {
     breaks: 'shared-outbox/leaves-nothing',
     make: sharedInMemory(({ watch: _, ...outbox }) => outbox),
@@ -34,7 +34,7 @@ export const brokenSharedOutboxes = {
     make: sharedInMemory((outbox) => ({
       ...outbox,
       nack: (list) =>
-        outbox.nack(list.map(({ entry, due }) => ({ entry: { ...entry, progress: undefined }, due }))),
+        outbox.nack(list.map((each) => ({ ...each, entry: { ...each.entry, progress: undefined } }))),
     })),
   },
   'loses an item that it accepts': {
@@ -44,16 +44,8 @@ export const brokenSharedOutboxes = {
       enqueue: (items) => items.map((item) => right(newEntry(`lost ${String(item)}`, item))),
     })),
   },
-  'leases an entry to two processes': {
+  'ends the leases of a killed process too soon': {
     breaks: 'shared-outbox/one-at-a-time',
-    make: sharedInMemory((outbox, clock) => ({
-      ...outbox,
-      lease: async (now, limits) => {
-        const entries = await outbox.lease(now, limits)
-        const others = handedOut.get(clock) ?? []
-        handedOut.set(clock, entries)
-        return entries.length === 0 ? others.slice(0, limits.count) : entries
-      },
-    })),
+    make: sharedInMemory(identity, 1_000),
   },
-} satisfies Readonly<Record<string, Broken<OpenSharedOutbox>>>
+})

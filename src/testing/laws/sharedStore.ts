@@ -1,6 +1,7 @@
 /**
  * A store in memory that several relays share, as a table in a database would be: each has a view of it, entries are leased to one view at
  * a time, and `watch` tells a view that another one changed something. A view that is killed keeps its leases until they run out.
+ * It is written to be plain, so it is also what `outboxLaws` compares an outbox with.
  *
  * @module
  */
@@ -17,8 +18,6 @@ interface Row<A> {
   readonly entry: Entry<A>
   /** 0: never put back. */
   readonly due: number
-  /** The view that has leased it. */
-  readonly owner?: View<A> | undefined
 }
 
 /** What one process sees of a store. */
@@ -31,11 +30,12 @@ export interface View<A> {
 /** A store, as its tests see it. */
 export interface SharedStore<A> {
   readonly open: () => View<A>
+  /** What waits, leased or not, in the order of `enqueue`. */
+  readonly entries: () => ReadonlyArray<Entry<A>>
   /** In the order of their acks. */
   readonly ended: ReadonlyArray<Outcome<A>>
   /** What it holds, as JSON. */
   readonly text: () => string
-  readonly size: () => number
 }
 
 interface SharedStoreOptions<in A> {
@@ -47,26 +47,26 @@ interface SharedStoreOptions<in A> {
   readonly maxBytes?: number
   readonly keepDead?: number
   readonly sizeOf?: (item: A) => number
+  /** Of retries that are due at the same time the lowest comes first. Default: in the order of `enqueue`. */
+  readonly rank?: (item: A) => number
   /** The `text` of a store, to go on with. */
-  readonly from?: string
-}
-
-interface Stored<A> {
-  readonly ids: number
-  readonly rows: ReadonlyArray<readonly [string, Row<A>]>
-  readonly dead: ReadonlyArray<EndedDeadLetter<A>>
+  readonly from?: string | undefined
 }
 
 export const sharedStore = <A>(clock: Clock, options: SharedStoreOptions<A> = {}): SharedStore<A> => {
-  const { latency = 0, leaseTime = 30_000, sizeOf = () => 0 } = options
+  const { latency = 0, leaseTime = 30_000, sizeOf = () => 0, rank = () => 0 } = options
   const { maxCount = Infinity, maxBytes = Infinity, keepDead = 1_000 } = options
+  const { from = '{ "ids": 0, "rows": [], "dead": [] }' } = options
+  type Rows = Array<readonly [string, Row<A>]>
   // `text` wrote it.
-  const stored = JSON.parse(options.from ?? '{ "ids": 0, "rows": [], "dead": [] }') as Stored<A>
+  const stored = JSON.parse(from) as { ids: number; rows: Rows; dead: Array<EndedDeadLetter<A>> }
+  let { ids, dead } = stored
   const rows = new Map(stored.rows)
+  /** By entry: the view that has leased it, which belongs to its process and is not stored. */
+  const owners = new Map<string, View<A>>()
   const ended: Array<Outcome<A>> = []
-  let dead = [...stored.dead]
+  let evictedDeadLetters = 0
   const watchers = new Map<View<A>, () => void>()
-  let { ids } = stored
 
   const tellOthers = (self: View<A> | undefined): void => {
     for (const [view, lookAgain] of watchers) if (view !== self) lookAgain()
@@ -76,22 +76,28 @@ export const sharedStore = <A>(clock: Clock, options: SharedStoreOptions<A> = {}
     if (rows.size >= maxCount) return left(full(item, 'count', maxCount))
     if (bytes() + sizeOf(item) > maxBytes) return left(full(item, 'bytes', maxBytes))
     const entry = newEntry(String(++ids), item)
-    rows.set(entry.id, { entry, due: 0, owner: undefined })
+    rows.set(entry.id, { entry, due: 0 })
     return right(entry)
   }
   const addDead = (entry: Entry<A>, outcome: Outcome<A>): void => {
     dead.push({ reason: 'ended', id: String(++ids), at: clock.now(), entry, outcome })
-    dead.splice(0, dead.length - keepDead)
+    evictedDeadLetters += dead.splice(0, dead.length - keepDead).length
   }
   const filterDead = (stays: (deadLetter: EndedDeadLetter<A>) => boolean): number => {
     const before = dead.length
     dead = dead.filter(stays)
     return before - dead.length
   }
+  const rankOf = ({ due, entry }: Row<A>): number => (due === 0 ? 0 : rank(entry.item))
+  const free = (): ReadonlyArray<Row<A>> =>
+    [...rows.values()]
+      .filter(({ entry }) => !owners.has(entry.id))
+      .sort((a, b) => a.due - b.due || rankOf(a) - rankOf(b))
 
   const open = (): View<A> => {
     let isAlive = true
-    const mine = (id: string): boolean => rows.get(id)?.owner === view
+    /** Ends the lease of the entry. False: this view had none. */
+    const release = (id: string): boolean => owners.get(id) === view && owners.delete(id)
     /** A killed view does nothing more, and answers nothing. */
     const answer = <T>(work: () => T): Awaitable<T> =>
       isAlive && latency === 0
@@ -101,42 +107,39 @@ export const sharedStore = <A>(clock: Clock, options: SharedStoreOptions<A> = {}
               if (isAlive) resolve(work())
             })
           })
-    const free = (): ReadonlyArray<Row<A>> =>
-      [...rows.values()].filter(({ owner }) => owner === undefined).sort((a, b) => a.due - b.due)
+    const change = <T>(work: () => T): Awaitable<T> =>
+      answer(() => {
+        const answered = work()
+        tellOthers(view)
+        return answered
+      })
 
     const outbox: Outbox<A> = {
       durable: true,
-      enqueue: (items) =>
-        answer(() => {
-          const answers = items.map(add)
-          tellOthers(view)
-          return answers
-        }),
+      enqueue: (items) => change(() => items.map(add)),
       lease: (now, { count, retries, retriesOnly = false }) =>
         answer(() => {
           const due = free().filter((row) => row.due <= now)
           const old = due.filter((row) => row.due > 0).slice(0, Math.min(count, retries))
           const fresh = retriesOnly ? [] : due.filter((row) => row.due === 0).slice(0, count - old.length)
-          const leased = [...old, ...fresh]
-          for (const row of leased) rows.set(row.entry.id, { ...row, owner: view })
-          return leased.map(({ entry }) => entry)
+          const leased = [...old, ...fresh].map(({ entry }) => entry)
+          for (const { id } of leased) owners.set(id, view)
+          return leased
         }),
       nack: (list) =>
-        answer(() => {
-          for (const { entry, due } of list)
-            if (mine(entry.id)) rows.set(entry.id, { entry, due, owner: undefined })
-          tellOthers(view)
+        change(() => {
+          for (const { entry, due } of list) if (release(entry.id)) rows.set(entry.id, { entry, due })
         }),
       ack: (list) =>
-        answer(() => {
+        change(() => {
           for (const { entry, outcome } of list) {
-            if (!mine(entry.id)) continue
+            if (!release(entry.id)) continue
             rows.delete(entry.id)
             ended.push(outcome)
             if (isDead(outcome)) addDead(entry, outcome)
           }
-          tellOthers(view)
         }),
+      addDeadLetter: (item, outcome) => addDead(newEntry(String(++ids), item), outcome),
       takeRemaining: () => [],
       nextDue: (retriesOnly = false) =>
         isAlive ? free().find(({ due }) => due > 0 || !retriesOnly)?.due : undefined,
@@ -152,11 +155,14 @@ export const sharedStore = <A>(clock: Clock, options: SharedStoreOptions<A> = {}
         redrive: (matches) => filterDead((each) => !matches(each) || !isRight(add(each.entry.item))),
         purge: (matches) => filterDead((each) => !matches(each)),
       },
-      stats: () => ({ waiting: rows.size, bytes: bytes(), dead: dead.length, maxCount, maxBytes }),
+      stats: () => ({
+        ...{ waiting: rows.size, bytes: bytes(), maxCount, maxBytes },
+        ...{ dead: dead.length, evictedDeadLetters },
+      }),
       close: () => Promise.resolve(),
     }
-    const release = (): void => {
-      for (const [id, row] of rows) if (row.owner === view) rows.set(id, { ...row, owner: undefined })
+    const expire = (): void => {
+      for (const id of owners.keys()) release(id)
       tellOthers(undefined)
     }
     const view: View<A> = {
@@ -164,16 +170,13 @@ export const sharedStore = <A>(clock: Clock, options: SharedStoreOptions<A> = {}
       kill: () => {
         isAlive = false
         watchers.delete(view)
-        if (leaseTime === 0) release()
-        else clock.schedule(leaseTime, release)
+        if (leaseTime === 0) expire()
+        else clock.schedule(leaseTime, expire)
       },
     }
     return view
   }
 
-  // A view belongs to its process.
-  const text = (): string =>
-    JSON.stringify({ ids, rows: [...rows].map(([id, { entry, due }]) => [id, { entry, due }]), dead })
-
-  return { open, ended, text, size: () => rows.size }
+  const entries = () => [...rows.values()].map(({ entry }) => entry)
+  return { open, entries, ended, text: () => JSON.stringify({ ids, rows: [...rows], dead }) }
 }
