@@ -2,12 +2,8 @@ import diagnostics from 'node:diagnostics_channel'
 import { afterEach, describe, expect, it } from 'vitest'
 import { allListeners, callSafely, channel, isListening } from '../../src/log/listeners.ts'
 import type { Listener, LogEvent } from '../../src/log/logEvent.ts'
+import { turns } from '../support/check.ts'
 import { logEvents } from './events.ts'
-
-const turn = (): Promise<void> =>
-  new Promise((resolve) => {
-    setImmediate(resolve)
-  })
 
 const throws = (): never => {
   throw new Error('oops')
@@ -32,7 +28,7 @@ describe('allListeners', () => {
     )
     onEvent(accepted)
     onEvent(defect)
-    await turn()
+    await turns()
     const report = { _tag: 'Defect', at: 3, where: 'onEvent', error: new Error('oops') }
     for (const seen of [before, after]) {
       expect(seen).toHaveLength(3)
@@ -55,7 +51,7 @@ describe('callSafely', () => {
     callSafely(throws, 1, report)
     callSafely(rejects, 2, report)
     callSafely(() => 'fine', 3, report)
-    await turn()
+    await turns()
     expect(reports).toEqual([
       [new Error('oops'), 1],
       [new Error('oops'), 2],
@@ -65,7 +61,7 @@ describe('callSafely', () => {
   it('drops an error of the report', async () => {
     callSafely(throws, 0, throws)
     callSafely(rejects, 0, throws)
-    await turn()
+    await turns()
   })
 })
 
@@ -76,16 +72,8 @@ describe('channel', () =>
       seen.push(message)
       expect(String(name).toLowerCase()).toBe(`headrace:${(message as LogEvent)._tag.toLowerCase()}`)
     }
-    const names = [
-      'refused',
-      'unknownKeys',
-      'accepted',
-      'attempted',
-      'urlSkipped',
-      'waiting',
-      'ended',
-      'defect',
-    ]
+    const kinds = 'refused unknownKeys accepted attempted urlSkipped waiting ended defect'
+    const names = kinds.split(' ')
     for (const name of names) diagnostics.subscribe(`headrace:${name}`, listener)
     logEvents.forEach(channel)
     for (const name of names) diagnostics.unsubscribe(`headrace:${name}`, listener)

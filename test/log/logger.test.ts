@@ -1,6 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
 import { describe, expect, expectTypeOf, it } from 'vitest'
+import type { LogEvent } from '../../src/log/logEvent.ts'
 import type { Logger } from '../../src/log/logger.ts'
 import { toLogger } from '../../src/log/logger.ts'
 import { allFailed, refused, retryable, partlyFailed } from '../../src/core/failure.ts'
@@ -27,63 +28,63 @@ const logged = (options?: { readonly quiet: number }) => {
 }
 
 describe('toLogger', () => {
-  it('logs a timeout and a certificate once, as errors, and the recovery with the count of failures', () => {
-    const { lines, onEvent } = logged()
-    for (let i = 0; i < 312; i++) onEvent(attempted(A, i * 1_000, timeout))
-    onEvent(attempted(B, 5, certificate))
-    onEvent(attempted(B, 6, certificate))
-    onEvent(attempted(A, 312_000))
-    onEvent(attempted(A, 313_000))
-    expect(lines).toEqual([
-      `error ${A}: timeout, no verdict within 5000 ms`,
-      `error ${B}: certificate, self-signed`,
-      `info ${A} answers again after 312 failures`,
-    ])
-  })
-
-  it('logs each cause of a sink once, and again after the sink answered', () => {
-    const { lines, onEvent } = logged({ quiet: 0 })
-    const broken = retryable('status', { status: 500 })
-    for (const each of [unavailable, timeout, unavailable, timeout, broken]) onEvent(attempted(A, 1, each))
-    onEvent(attempted(A, 2))
-    onEvent(attempted(A, 3, unavailable))
-    onEvent(attempted(A, 4))
-    expect(lines).toEqual([
-      `warn ${A}: status 503`,
-      `error ${A}: timeout, no verdict within 5000 ms`,
-      `warn ${A}: status 500`,
-      `info ${A} answers again after 5 failures`,
-      `warn ${A}: status 503`,
-      `info ${A} answers again after 1 failure`,
-    ])
-  })
-
-  it('logs a failure as an error if one part of it is serious', () => {
-    const { lines, onEvent } = logged()
-    const both = allFailed([
-      { sink: 'x', failure: unavailable },
-      { sink: 'y', failure: certificate },
-    ])
-    onEvent(attempted('both', 1, both))
-    onEvent(attempted('batch', 1, partlyFailed([left(unavailable), right({ sink: 'x' })])))
-    expect(lines).toEqual([
-      'error both: x: status 503; y: certificate, self-signed',
-      'warn batch: 1 of 2 failed: status 503',
-    ])
-  })
-
-  it('logs a full queue once, and counts no failure for it', () => {
-    const { lines, onEvent } = logged({ quiet: 0 })
-    onEvent({ _tag: 'UrlSkipped', at: 0, item: 1, sink: A, number: 1 })
-    onEvent({ _tag: 'UrlSkipped', at: 0, item: 2, sink: A, number: 1 })
-    onEvent(attempted(A, 1))
-    expect(lines).toEqual([`warn ${A}: its queue is full, so it skips some attempts`])
-  })
-
-  it('logs once that attempts of a sink outlive their items', () => {
-    const { lines, onEvent } = logged()
-    for (const late of [7, 9]) onEvent({ ...attempted(A, 1), late })
-    expect(lines).toEqual([`warn ${A}: an attempt ended 7 ms past the deadline of its item`])
+  const skipped: LogEvent = { _tag: 'UrlSkipped', at: 0, item: 1, sink: A, number: 1 }
+  const both = allFailed([
+    { sink: 'x', failure: unavailable },
+    { sink: 'y', failure: certificate },
+  ])
+  const someFailed = partlyFailed([left(unavailable), right({ sink: 'x' })])
+  const each = (...failures: ReadonlyArray<Failure>) => failures.map((failure) => attempted(A, 1, failure))
+  it.each<[string, ReadonlyArray<LogEvent>, ReadonlyArray<string>, number?]>([
+    [
+      'a timeout and a certificate once, as errors, and the recovery with the count of failures',
+      [
+        ...Array.from({ length: 312 }, (_, i) => attempted(A, i * 1_000, timeout)),
+        ...[attempted(B, 5, certificate), attempted(B, 6, certificate)],
+        ...[attempted(A, 312_000), attempted(A, 313_000)],
+      ],
+      [
+        `error ${A}: timeout, no verdict within 5000 ms`,
+        `error ${B}: certificate, self-signed`,
+        `info ${A} answers again after 312 failures`,
+      ],
+    ],
+    [
+      'each cause of a sink once, and again after the sink answered',
+      [
+        ...each(unavailable, timeout, unavailable, timeout, retryable('status', { status: 500 })),
+        ...[attempted(A, 2), attempted(A, 3, unavailable), attempted(A, 4)],
+      ],
+      [
+        `warn ${A}: status 503`,
+        `error ${A}: timeout, no verdict within 5000 ms`,
+        `warn ${A}: status 500`,
+        `info ${A} answers again after 5 failures`,
+        `warn ${A}: status 503`,
+        `info ${A} answers again after 1 failure`,
+      ],
+      0,
+    ],
+    [
+      'a failure as an error if one part of it is serious',
+      [attempted('both', 1, both), attempted('batch', 1, someFailed)],
+      ['error both: x: status 503; y: certificate, self-signed', 'warn batch: 1 of 2 failed: status 503'],
+    ],
+    [
+      'a full queue once, and counts no failure for it',
+      [skipped, skipped, attempted(A, 1)],
+      [`warn ${A}: its queue is full, so it skips some attempts`],
+      0,
+    ],
+    [
+      'once that attempts of a sink outlive their items',
+      [7, 9].map((late) => ({ ...attempted(A, 1), late })),
+      [`warn ${A}: an attempt ended 7 ms past the deadline of its item`],
+    ],
+  ])('logs %s', (_, events, expected, quiet = 60_000) => {
+    const { lines, onEvent } = logged({ quiet })
+    events.forEach(onEvent)
+    expect(lines).toEqual(expected)
   })
 
   it('logs dead events, defects and each reason of a refusal once a minute, with their count', () => {
@@ -114,23 +115,14 @@ describe('toLogger', () => {
   })
 
   it('writes at most three lines in half a minute, whatever a sink does', () => {
-    const causes: ReadonlyArray<Failure | undefined> = [
-      timeout,
-      unavailable,
-      certificate,
-      undefined,
-      undefined,
-    ]
+    const cause = fc.constantFrom(timeout, unavailable, certificate, undefined, undefined)
     fc.assert(
-      fc.property(
-        fc.array(fc.constantFrom(...causes), { minLength: 1, maxLength: 300, size: 'max' }),
-        (results) => {
-          const { lines, onEvent } = logged()
-          // Ten a second: within half a minute at most.
-          results.forEach((result, i) => onEvent(attempted(A, i * 100, result)))
-          expect(lines.length).toBeLessThanOrEqual(3)
-        },
-      ),
+      fc.property(fc.array(cause, { minLength: 1, maxLength: 300, size: 'max' }), (results) => {
+        const { lines, onEvent } = logged()
+        // Ten a second: within half a minute at most.
+        results.forEach((result, i) => onEvent(attempted(A, i * 100, result)))
+        expect(lines.length).toBeLessThanOrEqual(3)
+      }),
     )
   })
 
@@ -143,13 +135,11 @@ describe('toLogger', () => {
   it('accepts console, and calls a logger with its own `this`', () => {
     expectTypeOf(console).toExtend<Logger>()
     const pinoLike = {
+      ...console,
       seen: 0,
-      debug() {},
-      info() {},
       warn() {
         this.seen++
       },
-      error() {},
     }
     toLogger(pinoLike)(attempted(A, 0, unavailable))
     expect(pinoLike.seen).toBe(1)
