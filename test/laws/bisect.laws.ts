@@ -38,8 +38,6 @@ interface World {
   readonly rest: number | null
   /** How long an attempt has; null for ever. */
   readonly within: number | null
-  /** When the first attempt is cancelled; null for never. */
-  readonly cancelAt: number | null
   readonly firstPrior: Failure | undefined
   /** Whether failures are stored as JSON between attempts. */
   readonly stored: boolean
@@ -66,7 +64,6 @@ const bisectWorld: fc.Arbitrary<World> = fc.integer({ min: 1, max: 24 }).chain((
     after: fc.option(fc.nat(5), { nil: null }),
     rest: fc.option(fc.nat(5), { nil: null }),
     within: fc.option(fc.nat(60), { nil: null, freq: 2 }),
-    cancelAt: fc.option(fc.nat(60), { nil: null, freq: 2 }),
     firstPrior: fc.constantFrom<Failure | undefined>(
       undefined,
       retryable('network'),
@@ -115,10 +112,7 @@ interface Played {
   readonly attempt: Attempt
   readonly startedAt: number
   readonly heard: ReadonlyArray<Heard>
-  readonly afterCancel: number
   readonly calls: ReadonlyArray<Call<Batch>>
-  readonly runningAfterCancel: number
-  readonly cancelled: boolean
 }
 
 interface Trace {
@@ -155,29 +149,19 @@ const play = (make: MakeBisect, world: World): Trace => {
     const attempt = { number, until: startedAt + (world.within ?? Infinity), lastFailure }
     const begun = inner.calls.length
     const heard: Heard[] = []
-    let cancelled = false
-    let afterCancel = 0
     const hear = (what: Heard['what'], verdict?: Verdict): void => {
-      if (cancelled) afterCancel++
       heard.push({ at: clock.monotonic(), what, ...(verdict === undefined ? {} : { verdict }) })
     }
-    const cancel = subscribe(batch, attempt, {
+    subscribe(batch, attempt, {
       next: (verdict) => hear('next', verdict),
       complete: () => hear('complete'),
       error: () => hear('error'),
     })
-    let runningAfterCancel = 0
-    if (number === 1 && world.cancelAt !== null) {
-      clock.tick(world.cancelAt)
-      cancelled = heard.at(-1)?.what !== 'complete' && heard.at(-1)?.what !== 'error'
-      cancel()
-      runningAfterCancel = inner.running()
-    }
     clock.tick(LONG)
     const calls = inner.calls.slice(begun)
-    attempts.push({ attempt, startedAt, heard, afterCancel, calls, runningAfterCancel, cancelled })
+    attempts.push({ attempt, startedAt, heard, calls })
     const verdict = heard.find(({ what }) => what === 'next')?.verdict
-    if (cancelled || verdict?._tag === 'Right') break
+    if (verdict?._tag === 'Right') break
     const failure = verdict?._tag === 'Left' ? verdict.left : retryable('defect', { detail: 'planted' })
     // A final refusal is not retried; a memory that leaves nothing open is played all the same.
     if (!isRetryable(failure) && failure._tag !== 'PartlyFailed') break
@@ -261,8 +245,6 @@ const expectedOf = ({ world, attempts }: Trace, at: number): Expected | undefine
 const verdictIn = ({ heard }: Played): Verdict | undefined =>
   heard.find(({ what }) => what === 'next')?.verdict
 
-const whole = (trace: Trace): ReadonlyArray<Played> => trace.attempts.filter(({ cancelled }) => !cancelled)
-
 /** Without the words for people. */
 const plain = (verdict: Verdict): unknown =>
   JSON.parse(JSON.stringify(verdict, (key, value: unknown) => (key === 'detail' ? undefined : value)))
@@ -270,9 +252,8 @@ const plain = (verdict: Verdict): unknown =>
 export const bisectLaws = lawTable(bisectWorld, (make: MakeBisect, world) => play(make, world), {
   'B1 the requests are those of plain bisection': (trace: Trace) =>
     trace.attempts.forEach((played, at) => {
-      const expected = expectedOf(trace, at)?.requests
       const seen = played.calls.map(({ item }) => item.items)
-      same(seen, played.cancelled ? expected?.slice(0, seen.length) : expected)
+      same(seen, expectedOf(trace, at)?.requests)
     }),
   'B2 each member has its own verdict, by position': (trace) =>
     trace.attempts.forEach((played, at) => {
@@ -287,27 +268,6 @@ export const bisectLaws = lawTable(bisectWorld, (make: MakeBisect, world) => pla
         members.every(({ _tag }) => _tag === 'Right'),
       )
     }),
-  'B3 what was taken or refused for good is not sent again': (trace) => {
-    const over = new Set<number>()
-    for (const { item, verdictAt, attempt } of trace.attempts.flatMap(({ calls }) => calls)) {
-      for (const member of item.items) holds(!over.has(member), `member ${member} was sent again`)
-      if (verdictAt === undefined) continue
-      const all = trace.attempts.flatMap(({ calls }) => calls)
-      const verdict = judge(
-        trace.world,
-        item.items,
-        all.findIndex((call) => call.item === item && call.attempt === attempt),
-        attempt.number,
-      )
-      if (verdict === undefined) continue
-      const failure = verdict._tag === 'Left' ? verdict.left : undefined
-      const divides = failure?._tag === 'Refused' && trace.world.only.includes(failure.status ?? 0)
-      if (divides && item.items.length > 1) continue
-      item.items.forEach((member, place) => {
-        if (isFinal(ofMember(verdict, item.items.length, place))) over.add(member)
-      })
-    }
-  },
   'B4 one request at a time, and none at or after the deadline': ({ attempts }) => {
     const calls = attempts.flatMap((played) => played.calls.map((call) => ({ ...call, ...played.attempt })))
     calls.forEach(({ startedAt, until }, at) => {
@@ -330,7 +290,7 @@ export const bisectLaws = lawTable(bisectWorld, (make: MakeBisect, world) => pla
     }
   },
   'B6 one verdict and one end; the verdict when the last request has its own': (trace) => {
-    for (const played of whole(trace)) {
+    for (const played of trace.attempts) {
       const { heard, calls } = played
       const kinds = heard.map(({ what }) => what).join()
       holds(['next,complete', 'next,error', 'error'].includes(kinds), `told: ${kinds}`)
@@ -342,33 +302,12 @@ export const bisectLaws = lawTable(bisectWorld, (make: MakeBisect, world) => pla
     }
   },
   'B7 a defect is passed on, after what is known': (trace) => {
-    for (const played of whole(trace)) {
+    for (const played of trace.attempts) {
       const broken = played.calls.some(({ ended }) => ended === 'failed')
       same(played.heard.at(-1)?.what, broken ? 'error' : 'complete')
       const first = played.calls[0]
       const nothingKnown = first?.item === trace.batch && first.verdictAt === undefined
       same(verdictIn(played) === undefined, broken && nothingKnown)
-    }
-  },
-  'B8 a cancel stops the running part, and nothing is told or started after it': (trace) => {
-    for (const { afterCancel, runningAfterCancel, cancelled, calls } of trace.attempts) {
-      same([afterCancel, runningAfterCancel], [0, 0])
-      if (cancelled) holds(calls.filter(({ ended }) => ended === 'cancelled').length <= 1, 'two cancelled')
-    }
-  },
-  'B9 an answer to the whole batch is passed on unchanged': (trace) => {
-    for (const played of whole(trace)) {
-      const [only, ...others] = played.calls
-      if (only?.item !== trace.batch || others.length > 0 || only.verdictAt === undefined) continue
-      const verdict = verdictIn(played)
-      const index = trace.attempts
-        .slice(0, trace.attempts.indexOf(played))
-        .reduce((sum, { calls }) => sum + calls.length, 0)
-      const said = judge(trace.world, only.item.items, index, played.attempt.number)
-      // Refused and then too late for its halves: that is no answer of the receiver.
-      const failure = verdict?._tag === 'Left' ? verdict.left : undefined
-      if (failure?._tag === 'Retryable' && failure.reason === 'halved') continue
-      same(verdict, said)
     }
   },
   'B10 number and deadline reach each part, and each part gets its own last failure': (trace) => {

@@ -84,16 +84,6 @@ export const concurrencyLaws = lawTable(
         )
       }
     },
-    'C3 each delivery that is not cancelled has one verdict and one end; nothing is told after a cancel': ({
-      ran,
-    }) => {
-      for (const one of ran) {
-        const kinds = one.heard.map(({ what }) => what).join(' ')
-        const allowed = one.cancelled ? ['', 'next'] : ['next complete', 'next error', 'error']
-        holds(allowed.includes(kinds) && one.heardAfterCancel === 0, `told: ${kinds}`)
-        if (!one.cancelled && refusal(one) === undefined) same(one.heard[0]?.verdict, one.replied)
-      }
-    },
     'C4 a delivery is turned away at once if all places are taken, and only then': ({ ran }, world) => {
       for (const one of ran) {
         const before = placed(ran, world, queueOf(one.item, world), one.arrived.order).length

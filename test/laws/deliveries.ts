@@ -115,7 +115,6 @@ export interface Ran {
   readonly returned: number
   readonly heard: ReadonlyArray<Heard>
   readonly cancelled: Moment | undefined
-  readonly heardAfterCancel: number
   readonly ranAfterCancel: boolean
   /** When it started inside, and what ran there at that time. */
   readonly started: (Moment & { readonly beside: ReadonlyArray<Item> }) | undefined
@@ -197,12 +196,11 @@ export const deliverAll = async (
     const attempt = { number: 1, until: clock.now() + (step.within ?? Infinity), lastFailure: undefined }
     const one: (typeof ran)[number] = {
       ...{ step, item, attempt, arrived: here(), returned: Infinity, heard: [], cancelled: undefined },
-      ...{ heardAfterCancel: 0, ranAfterCancel: false },
+      ...{ ranAfterCancel: false },
       ...{ started: undefined, replied: undefined, ended: undefined },
     }
     ran.push(one)
     const hear = (what: Heard['what'], verdict?: Verdict): void => {
-      if (one.cancelled !== undefined) one.heardAfterCancel++
       one.heard.push({ ...here(), what, verdict })
       if (step.again === what) begin({ ...step, again: null, cancelAt: null })
     }

@@ -60,34 +60,6 @@ describe('close', () => {
   })
 })
 
-test('a first success may be inside another one, and remembers the failures of its own sinks', () => {
-  const clock = virtualClock()
-  const gone = scriptedSink<number>({
-    name: 'gone',
-    clock,
-    reply: () => ({ verdict: left(refused('status')) }),
-  })
-  const busy = scriptedSink<number>({
-    name: 'busy',
-    clock,
-    reply: () => ({ verdict: left(retryable('network')) }),
-  })
-  const nested = firstSuccess(
-    [firstSuccess([gone, busy], { name: 'near', clock }), spot('far', left(refused('no')))],
-    {
-      clock,
-    },
-  )
-  let lastFailure: Failure | undefined
-  for (const number of [1, 2, 3]) {
-    nested.deliver(1, { number, until: Infinity, lastFailure }).subscribe((verdict) => {
-      lastFailure = verdict._tag === 'Left' ? verdict.left : undefined
-    })
-  }
-  expect(gone.calls.length).toBe(1)
-  expect(busy.calls.length).toBe(3)
-})
-
 test('several sinks share their work; one alone is given that of its own attempt', () => {
   const clock = virtualClock()
   const [one, other] = ['a', 'b'].map((name) =>

@@ -6,7 +6,7 @@ import { type Failure, refused, retryable } from '../../src/core/failure.ts'
 import type { Receipt, Verdict } from '../../src/core/failure.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
 import { onlyAttempt, type Sink } from '../../src/sink/sink.ts'
-import { type Handler, type HandlerContext, sink } from '../../src/sink/fromFunction.ts'
+import { type Handler, sink } from '../../src/sink/fromFunction.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const heard = async (mine: Sink<number>): Promise<ReadonlyArray<unknown>> => {
@@ -28,30 +28,10 @@ const rejecting = (reason: unknown): Promise<never> =>
 
 const delivered = right({ sink: 'mine' })
 
-const response = (status: number, retryAfter?: string): Response =>
-  new Response('a body', { status, headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter } })
-
-describe('the Response of a fetch goes by the status table', () => {
-  test.each([
-    [200, undefined, right({ sink: 'mine', status: 200 })],
-    [204, undefined, right({ sink: 'mine', status: 204 })],
-    [500, undefined, left(retryable('status', { status: 500 }))],
-    [404, undefined, left(refused('status', { status: 404 }))],
-  ])('%d', async (status, retryAfter, verdict) => {
-    const answered = status === 204 ? new Response(null, { status }) : response(status, retryAfter)
-    expect(await heard(sink('mine', async () => answered))).toEqual([verdict, 'complete'])
-  })
-  test('503 with Retry-After waits as long', async () => {
-    const clock = virtualClock({ start: 1_000 })
-    const mine = sink<number>('mine', async () => response(503, '2'), { clock })
-    expect(await heard(mine)).toEqual([
-      left(retryable('status', { status: 503, notBefore: 3_000 })),
-      'complete',
-    ])
-  })
+describe('the Response of a fetch', () => {
   test('its body is cancelled, and one that was read is left alone', async () => {
-    const unread = response(200)
-    const read = response(200)
+    const unread = new Response('a body')
+    const read = new Response('a body')
     await read.text()
     await heard(sink('mine', async () => unread))
     expect(await heard(sink('mine', async () => read))).toEqual([
@@ -179,40 +159,13 @@ describe('the verdict of a handler', () => {
   })
 })
 
-describe('the signal', () => {
-  const hanging = (
-    use: (context: HandlerContext) => void,
-  ): { readonly mine: Sink<number>; readonly context: () => HandlerContext } => {
-    let seen: HandlerContext | undefined
-    return {
-      mine: sink('mine', (_item, context) => {
-        seen = context
-        use(context)
-        return new Promise(() => {})
-      }),
-      context: () => seen as HandlerContext,
-    }
-  }
-
-  test('is aborted by a cancel', () => {
-    const { mine, context } = hanging(({ signal }) => expect(signal.aborted).toBe(false))
-    const { signal } = (() => {
-      const subscription = mine.deliver(1, onlyAttempt).subscribe()
-      const taken = context()
-      subscription.unsubscribe()
-      return taken
-    })()
-    expect(signal.aborted).toBe(true)
+test('the end of a delivery does not abort its signal', async () => {
+  let signal: AbortSignal | undefined
+  const mine = sink('mine', async (_item: number, context) => {
+    signal = context.signal
   })
-
-  test('is not aborted by the end of a delivery', async () => {
-    let signal: AbortSignal | undefined
-    const mine = sink('mine', async (_item: number, context) => {
-      signal = context.signal
-    })
-    await heard(mine)
-    expect(signal?.aborted).toBe(false)
-  })
+  await heard(mine)
+  expect(signal?.aborted).toBe(false)
 })
 
 describe('close', () => {

@@ -2,7 +2,7 @@ import { right } from 'fp-ts/lib/Either.js'
 import { NEVER, Observable, of, throwError } from 'rxjs'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import type { Verdict } from '../../src/core/failure.ts'
-import { contramap, makeLayer, makeSink, subscribeTo } from '../../src/sink/layer.ts'
+import { contramap, makeSink, subscribeTo } from '../../src/sink/layer.ts'
 import { sink } from '../../src/sink/fromFunction.ts'
 import { onlyAttempt, type Sink } from '../../src/sink/sink.ts'
 
@@ -125,16 +125,6 @@ describe('makeSink', () => {
     emit()
     expect(events).toEqual([taken])
   })
-})
-
-test('makeLayer keeps the name and the close of the sink inside', () => {
-  const inner = makeSink<number>(
-    'inner',
-    () => () => undefined,
-    () => () => Promise.resolve(),
-  )
-  const layer = makeLayer(inner, (subscribe) => subscribe)
-  expect([layer.name, layer.close]).toEqual(['inner', inner.close])
 })
 
 test('contramap translates each item; if it throws, that delivery is a defect', () => {

@@ -60,11 +60,3 @@ it.each(mistakes)('sink/%s: %#', { timeout: 30_000 }, async (id, make, said) => 
   expect(report?.result).not.toBe('kept')
   expect(report?.text).toContain(said)
 })
-
-it('the laws of a sink replay from their counterexample', async () => {
-  const [law] = sinkLaws(silent)
-  if (law === undefined) throw new Error('there is no law')
-  const { text, counterexample } = await reportOf(law, { seed: 1 })
-  expect(text).toContain(`example: ${JSON.stringify(counterexample)}`)
-  expect((await reportOf(law, { example: counterexample })).result).toBe('broken')
-})
