@@ -45,10 +45,6 @@ export const brokenClients = brokenVersions<OpenClient>()({
     breaks: 'client/keeps-limits',
     make: ({ size = 20, ...options }) => open({ ...options, size: size + 1 }),
   },
-  'puts too many bytes into a batch': {
-    breaks: 'client/keeps-limits',
-    make: ({ maxBatch = 500_000, ...options }) => open({ ...options, maxBatch: maxBatch + 300 }),
-  },
   'reverses its batches': {
     breaks: 'client/keeps-order',
     make: sending((batch) => ({ ...batch, members: batch.members.toReversed() })),
@@ -62,7 +58,7 @@ export const brokenClients = brokenVersions<OpenClient>()({
     }),
   },
   'hands nothing back': {
-    breaks: 'client/hands-back',
+    breaks: 'client/closes',
     make: changed(({ close }) => ({
       close: async (options) => ({ ...(await close(options)), abandoned: [] }),
     })),

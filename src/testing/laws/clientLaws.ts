@@ -148,15 +148,6 @@ export const clientLaws = (open: OpenClient): ReadonlyArray<Law> =>
         }
       },
     },
-    'hands-back': {
-      statement: 'close resolves with the messages that were abandoned.',
-      check: ({ ended, result }) => {
-        const abandoned = ended.filter(({ outcome }) => outcome._tag === 'Abandoned')
-        const ids = abandoned.map(({ outcome }) => outcome.item.id)
-        same(result.abandoned.map(idOf).toSorted(), ids.toSorted())
-      },
-      situations: ['Abandoned'],
-    },
     flushes: {
       statement: 'A flush resolves, when everything accepted before it has ended.',
       check: ({ happened }) => {
@@ -170,11 +161,18 @@ export const clientLaws = (open: OpenClient): ReadonlyArray<Law> =>
       situations: ['a flush with messages'],
     },
     closes: {
-      statement: 'close resolves in its time; then nothing runs or starts, and no timer is left.',
-      check: ({ happened, closeTook, left }, { closeWithin }) => {
+      statement:
+        'close resolves in its time with what was abandoned; then nothing runs or starts, and no timer is left.',
+      check: ({ happened, ended, result, closeTook, left }, { closeWithin }) => {
         holds(closeTook <= closeWithin + TIMEOUT, `the close took ${String(closeTook)} ms`)
         const after = happened.slice(happened.findIndex(({ what }) => what === 'closed'))
         same({ ...left, sent: idsOf(after, 'sent') }, { running: 0, timers: [], sent: [] })
+        const abandoned = ended.filter(({ outcome }) => outcome._tag === 'Abandoned')
+        same(
+          result.abandoned.map(idOf).toSorted(),
+          abandoned.map(({ outcome }) => outcome.item.id).toSorted(),
+        )
       },
+      situations: ['Abandoned'],
     },
   })
