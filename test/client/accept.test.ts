@@ -4,14 +4,9 @@ import type { ClientOptions } from '../../src/client/options.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import { show } from '../../src/core/refusal.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
-import { retryable } from '../../src/core/failure.ts'
-import { both, exponential, respectRetryAfter } from '../../src/policy/retryPolicy.ts'
 import { busy, event, open, yes, type World } from './virtual.ts'
-import { isRight, left } from 'fp-ts/lib/Either.js'
+import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-
-/** The start of the virtual clock. */
-const START = Date.UTC(2026, 0, 1)
 
 const offer = ({ client }: World, ...ids: ReadonlyArray<string>): ReadonlyArray<string> =>
   ids.map((id) => {
@@ -29,14 +24,6 @@ describe('when the queue is full', () => {
     expect(answer).toMatchObject({ left: { bound: 'count', limit: 2, input: event('d') } })
     if (!isRight(answer)) expect(show(answer.left)).toContain('ready()')
     expect(world.client.stats()).toMatchObject({ accepted: 2, refusedBy: { Full: 2 }, waiting: 2 })
-  })
-
-  it('dropNewest: it is accepted, and has its outcome at once', () => {
-    const world = hung({ maxCount: 2, overflow: 'dropNewest' })
-    expect(offer(world, 'a', 'b', 'c')).toEqual(['Accepted', 'Accepted', 'Accepted'])
-    expect(world.ended()).toEqual(['Dropped c'])
-    expect(world.outcomes[0]).toMatchObject({ reason: 'dropNewest', attempts: 0 })
-    expect(world.client.stats()).toMatchObject({ accepted: 3, dropped: 1, waiting: 2 })
   })
 
   it('35: dropOldest: the oldest message that is not in flight, one for each new one', () => {
@@ -86,30 +73,10 @@ describe('when the queue is full', () => {
 })
 
 describe('the order of messages', () => {
-  it('49: one request at a time: later batches wait for a retry', async () => {
-    const world = open({ size: 1 }, (_batch, number) => ({ verdict: number < 3 ? busy : yes, after: 5 }))
-    offer(world, 'a', 'b')
-    await world.clock.advance(20_000)
-    expect(world.requests().map((line) => line.split(' ')[1])).toEqual(['a', 'a', 'a', 'b', 'b', 'b'])
-    expect(world.ended()).toEqual(['Delivered a', 'Delivered b'])
-  })
-
   it('several requests go at the same time with a concurrency of more than 1', () => {
     const world = hung({ size: 1, concurrency: 3 })
     offer(world, 'a', 'b', 'c', 'd')
     expect(world.requests()).toEqual(['0 a', '0 b', '0 c'])
-  })
-
-  it('31: one Retry-After holds back all requests', async () => {
-    const retry = both(exponential(), respectRetryAfter)
-    const world = open({ size: 1, concurrency: 4, retry }, (_batch, _number, index) => ({
-      verdict: index > 0 ? yes : left(retryable('status', { status: 429, notBefore: START + 2_000 })),
-    }))
-    offer(world, 'a', 'b', 'c')
-    await world.clock.advance(1_999)
-    expect(world.requests()).toEqual(['0 a'])
-    await world.clock.advance(1)
-    expect(world.requests().slice(1)).toEqual(['2000 a', '2000 b', '2000 c'])
   })
 })
 

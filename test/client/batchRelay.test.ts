@@ -96,41 +96,11 @@ describe('how a client batches', () => {
     }
   })
 
-  it('23: a close sends the rest within the limits', async () => {
-    const world = open({ flushAt: 100 })
-    track(world, ...many(250))
-    await world.client.close()
-    expect(world.sink.calls.map(({ item }) => item.members.length)).toEqual([100, 100, 50])
-    expect(causes(world)).toEqual(['count', 'count', 'end'])
-  })
-
-  it('24: count, bytes, time and flush in one turn make one batch, and none is empty', async () => {
-    const world = open({ size: 2, flushAfter: 100 })
-    world.clock.tick(100)
-    track(world, 'a')
-    track(world, 'b', 'c')
-    world.clock.tick(0)
-    void world.client.flush()
-    void world.client.flush()
-    await world.client.close()
-    expect(world.requests()).toEqual(['100 a', '100 b,c'])
-    expect(world.client.stats()).toMatchObject({ batches: 2, delivered: 3 })
-  })
-
   it('reports an attempt that outlives the deadline of its messages, with the time', () => {
     const retry = both(exponential(), deadline(1_000))
     const world = open({ size: 1, retry }, () => ({ verdict: yes, after: 1_500 }))
     track(world, 'a')
     world.clock.tick(1_500)
     expect(world.told.find(({ _tag }) => _tag === 'Attempted')).toMatchObject({ late: 500 })
-  })
-
-  it('51: hours pass in no time', () => {
-    const world = open({ size: 1 }, (_batch, number) =>
-      number < 40 ? { verdict: { _tag: 'Left', left: { _tag: 'Retryable', reason: 'status' } } } : {},
-    )
-    track(world, 'a')
-    world.clock.tick(14_400_000)
-    expect(world.client.stats().attempts).toBe(14)
   })
 })

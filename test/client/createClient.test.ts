@@ -67,21 +67,6 @@ describe('functions of the host that throw', () => {
     expect(rejections).toEqual([])
   })
 
-  it('36: a subscriber that throws or rejects: the others hear everything, and it is told', async () => {
-    const rejections = watchRejections()
-    const { client, outcomes, defects } = open({ size: 1 })
-    client.outcomes$.subscribe(fail)
-    client.outcomes$.subscribe(anything(() => Promise.reject(new Error('no'))))
-    const heard: string[] = []
-    client.outcomes$.subscribe(({ item }) => heard.push(item.id))
-    client.track(event('a'))
-    client.track(event('b'))
-    await client.flush()
-    expect([outcomes.length, heard]).toEqual([2, ['a', 'b']])
-    expect(defects()).toEqual(Array.from({ length: 4 }, () => 'a subscriber of outcomes$'))
-    expect(rejections).toEqual([])
-  })
-
   it('37: a sink that throws, errors or rejects: retried, and no rejection is unheard', async () => {
     const rejections = watchRejections()
     const sinks = [

@@ -5,21 +5,6 @@ import { busy, event, gone, open, yes } from './virtual.ts'
 import { describe, expect, it } from 'vitest'
 
 describe('flush', () => {
-  it('38: waits for what is queued and what is in flight, and not for what comes later', async () => {
-    const { client, clock } = open({ size: 2 }, () => ({ verdict: yes, after: 100 }))
-    for (const id of ['a', 'b', 'c']) client.track(event(id))
-    let at = -1
-    const flushed = client.flush().then((totals) => {
-      at = clock.monotonic()
-      return totals
-    })
-    client.track(event('later'))
-    await clock.advance(10_000)
-    expect(at).toBe(200)
-    // What came later fills up the batch.
-    expect(await flushed).toMatchObject({ accepted: 4, delivered: 4, waiting: 0 })
-  })
-
   it('39: a thousand flushes are one drain', async () => {
     const { client, clock, sink } = open({}, () => ({ verdict: yes, after: 100 }))
     client.track(event('a'))
@@ -27,21 +12,6 @@ describe('flush', () => {
     await clock.advance(100)
     expect(await Promise.all(all)).toHaveLength(1_000)
     expect(sink.calls).toHaveLength(1)
-  })
-
-  it('40: with nothing to wait for it is no wait, and harms no later one', async () => {
-    const { client, clock } = open({}, () => ({ verdict: yes, after: 100 }))
-    expect(await client.flush()).toMatchObject({ accepted: 0, waiting: 0 })
-    client.track(event('a'))
-    let done = false
-    void client.flush().then(() => {
-      done = true
-    })
-    await clock.settle()
-    expect(done).toBe(false)
-    await clock.advance(100)
-    expect(done).toBe(true)
-    expect(clock.pending()).toBe(0)
   })
 
   it('41: what comes during a flush leaves by its own count or time', async () => {
@@ -54,42 +24,6 @@ describe('flush', () => {
     await clock.advance(6_000)
     expect(requests()).toEqual(['0 a', '1 b,c', '5001 d'])
   })
-
-  it('47: the outcomes are told before it resolves', async () => {
-    const { client, clock, ended } = open({ overflow: 'dropNewest', maxCount: 2 }, () => ({
-      verdict: yes,
-      after: 5,
-    }))
-    for (const id of ['a', 'b', 'c']) client.track(event(id))
-    const flushed = client.flush().then(() => ended())
-    await clock.advance(5)
-    expect(await flushed).toEqual(['Dropped c', 'Delivered a', 'Delivered b'])
-  })
-
-  it('with a timeout it resolves then, with what is so far; without one it waits for the retries', async () => {
-    const { client, clock } = open({ size: 1 }, (_batch, number) => ({ verdict: number < 3 ? busy : yes }))
-    client.track(event('a'))
-    const settled: string[] = []
-    const note = (name: string) => (totals: { readonly waiting: number }) =>
-      settled.push(`${name} ${String(clock.monotonic())} ${String(totals.waiting)}`)
-    void client.flush({ timeout: 1 }).then(note('short'))
-    void client.flush().then(note('long'))
-    void client.flush({ timeout: 1_000_000 }).then(note('patient'))
-    await clock.advance(10_000)
-    expect(settled).toEqual(['short 1 1', 'long 3000 0', 'patient 3000 0'])
-    expect(clock.pending()).toBe(0)
-  })
-
-  it('is let go by a close, and after it there is nothing to wait for', async () => {
-    const { client, clock } = open({ size: 1 }, () => ({}))
-    client.track(event('a'))
-    const flushed = client.flush()
-    const closed = client.close({ timeout: 0 })
-    await clock.advance(20_000)
-    expect(await flushed).toMatchObject({ expired: 0, waiting: 0 })
-    await closed
-    expect(await client.flush()).toMatchObject({ accepted: 1, waiting: 0 })
-  })
 })
 
 describe('close', () => {
@@ -101,18 +35,6 @@ describe('close', () => {
     expect(client.track(event('a'))).toMatchObject({ left: { _tag: 'Closed' } })
     expect(client.stats().refusedBy.Closed).toBe(1)
     expect(told.filter(({ _tag }) => _tag === 'Refused')).toHaveLength(1)
-  })
-
-  it('43: an endpoint that hangs: what was not delivered comes back, and nothing is left', async () => {
-    const { client, clock, sink, ended } = open({ size: 2, timeout: 100 }, () => ({}))
-    for (const id of ['a', 'b', 'c']) client.track(event(id))
-    const closing = client.close({ timeout: 50 })
-    await clock.advance(150)
-    const { totals, abandoned } = await closing
-    expect(abandoned.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
-    expect(totals).toMatchObject({ accepted: 3, abandoned: 3, waiting: 0 })
-    expect(ended()).toEqual(['Abandoned a', 'Abandoned b', 'Abandoned c'])
-    expect([sink.running(), clock.pending()]).toEqual([0, 0])
   })
 
   it('45: shortens no delay: a retry that is due in time is made then, a later one is not', async () => {

@@ -207,16 +207,6 @@ describe('while the store fails', () => {
     expect(client.stats()).toMatchObject({ notPersisted: 0, waiting: 1 })
   })
 
-  it('hands back at the close what is not stored', async () => {
-    const { client, clock, ended } = open({ outbox: failing(() => true), size: 2 }, () => ({ verdict: busy }))
-    for (const id of ['a', 'b', 'c']) client.track(event(id))
-    await clock.settle()
-    const { abandoned } = await client.close({ timeout: 0 })
-    expect(abandoned.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
-    expect(ended()).toEqual(['Abandoned a', 'Abandoned b', 'Abandoned c'])
-    expect(clock.pending()).toBe(0)
-  })
-
   it('closes in time if the store never answers, and hands the messages back', async () => {
     const outbox: Outbox<Message> = { ...memoryOutbox<Message>(), enqueue: never }
     const { client, clock, ended } = open({ outbox, size: 1, timeout: 100 })

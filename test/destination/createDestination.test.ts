@@ -1,5 +1,4 @@
 import { left } from 'fp-ts/lib/Either.js'
-import { map } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { retryable, type Verdict } from '../../src/core/failure.ts'
 import type { Event } from '../../src/event/event.ts'
@@ -177,34 +176,6 @@ describe('newId', () =>
     expect((await destination.send({ ...without, messageId: 'm2' }))._tag).toBe('Right')
     expect(messageId).toBe('m1')
   }))
-
-describe('subscribers', () => {
-  it.each<[string, () => unknown]>([
-    ['throws', () => expect.unreachable()],
-    ['returns a promise that rejects', () => Promise.reject(new Error('subscriber'))],
-  ])('one that %s is logged as a Defect, and the others go on', async (_, act) => {
-    const { clock, destination, ended, defects } = open([() => ({ verdict: yes, after: 10 })])
-    const seen: string[] = []
-    destination.outcomes$.subscribe(() => void seen.push('before'))
-    destination.outcomes$.subscribe(act)
-    destination.outcomes$.subscribe({ next: act, complete: act })
-    destination.outcomes$.pipe(map((outcome) => outcome.item.id)).subscribe(act)
-    destination.attempts$.subscribe(act)
-    destination.outcomes$.pipe(map(({ item }) => item.id)).subscribe((id) => seen.push(id))
-    await destination.send(track('m1'))
-    await clock.advance(10)
-    expect(ended()).toEqual(['Delivered m1'])
-    expect(seen).toEqual(['before', 'm1'])
-    expect(defects()).toEqual([
-      'a subscriber of attempts$',
-      'a subscriber of outcomes$',
-      'a subscriber of outcomes$',
-      'a subscriber of outcomes$',
-    ])
-    await destination.close()
-    expect(defects()).toHaveLength(5)
-  })
-})
 
 it('events that are refused come out of refusals$', async () => {
   const destination = webhookDestination(

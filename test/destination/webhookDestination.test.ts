@@ -144,26 +144,6 @@ describe('webhookDestination', () => {
     await expect.poll(slow.connections).toBe(0)
   })
 
-  it('when all refuse, the event is rejected with every cause in the order of the URLs', async () => {
-    const [a, b] = [
-      await receive(() => status(410, 20)),
-      await receive(() => ({ do: 'redirect', to: 'self' })),
-    ]
-    const opened = open(to(a, b))
-    await opened.destination.send(track(1))
-    await opened.destination.idle()
-    expect(opened.outcomes).toMatchObject([
-      {
-        _tag: 'Rejected',
-        failure: {
-          _tag: 'AllFailed',
-          causes: [{ failure: { reason: 'status', status: 410 } }, { failure: { reason: 'redirect' } }],
-        },
-      },
-    ])
-    expect(b.received).toHaveLength(1)
-  })
-
   it('retries after a timeout, which is logged as an error once', async () => {
     const sleepy = await receive([{ do: 'silence' }, { do: 'silence' }])
     const opened = open(to(sleepy), { timeout: 250 })

@@ -12,46 +12,21 @@ export type MakePull = <T, R>(
   options: PullOptions<R>,
 ) => Observable<R>
 
-interface World {
-  readonly window: number
-  readonly total: number
-  /** How the source answers: at once, with a promise, or after some time. */
-  readonly source: 'sync' | 'promise' | 'timer'
-  /** How long each item is under way, over and over; 0 is at once. */
-  readonly delays: ReadonlyArray<number>
-  /** Outputs are arrays of this many items; 0 means single items. */
-  readonly group: number
-  readonly fails: boolean
-  /** Unsubscribe at this time. */
-  readonly stopAt: number | null
-}
+type World = typeof world extends fc.Arbitrary<infer W> ? W : never
 
-const world: fc.Arbitrary<World> = fc.record({
+const world = fc.record({
   window: fc.oneof(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 5, max: 300 })),
   total: fc.oneof(fc.nat({ max: 20 }), fc.integer({ min: 250, max: 600 })),
+  /** How the source answers: at once, with a promise, or after some time. */
   source: fc.constantFrom('sync' as const, 'promise' as const, 'timer' as const),
-  delays: fc.oneof(fc.constant([0]), fc.array(fc.nat({ max: 5 }), { minLength: 1, maxLength: 6 })),
+  /** How long each item is under way, over and over; 0 is at once. */
+  delays: fc.oneof(fc.constant<number[]>([0]), fc.array(fc.nat({ max: 5 }), { minLength: 1, maxLength: 6 })),
+  /** Outputs are arrays of this many items; 0 means single items. */
   group: fc.constantFrom(0, 0, 1, 3),
   fails: fc.boolean(),
+  /** Unsubscribe at this time. */
   stopAt: fc.option(fc.nat({ max: 60 }), { freq: 3 }),
 })
-
-interface Trace {
-  readonly pulled: number
-  readonly came: ReadonlyArray<number>
-  readonly end: 'complete' | 'error' | undefined
-  readonly returned: number
-  /** The largest number of items under way, and the largest number that came when there was no credit. */
-  readonly most: number
-  readonly beyond: number
-  /** Items that were under way when the result ended. */
-  readonly left: number
-  readonly nested: boolean
-  readonly pending: number
-  readonly pulledAtStop: number | undefined
-  /** Whether the source had ended or failed before the stop. */
-  readonly wasOver: boolean
-}
 
 const iterableOf = (
   { total, source, fails }: World,
@@ -111,22 +86,21 @@ const pipelineOf = (
   return (items) => items.pipe(watched(depth), deliver, bufferCount(Math.max(1, group)))
 }
 
-const play = async (make: MakePull, asked: World): Promise<Trace> => {
+const play = async (make: MakePull, asked: World) => {
   const clock = virtualClock()
   const came: number[] = []
+  /** The most items under way, how many came without credit, and how many were under way at the end. */
   const seen = {
+    ...{ most: 0, beyond: 0, left: 0 },
     pulled: 0,
     given: 0,
     returned: 0,
     over: false,
-    most: 0,
-    beyond: 0,
     depth: 0,
     nested: false,
-    left: 0,
   }
   const window = Math.max(asked.window, asked.group)
-  let end: Trace['end']
+  let end: 'complete' | 'error' | undefined
 
   const source = iterableOf(asked, clock, {
     pull: () => {

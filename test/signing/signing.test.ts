@@ -6,7 +6,6 @@ import { describe, expect, it } from 'vitest'
 import type { Payload } from '../../src/event/payload.ts'
 import { secretFrom, sign, signerOf, type Secret } from '../../src/signing/secret.ts'
 import { verifyParsed, verifyRaw, type Mismatch } from '../../src/signing/verify.ts'
-import { hostile } from '../fixtures/hostile.ts'
 
 const secretOf = (text: string): Secret => {
   const made = secretFrom(text)
@@ -150,42 +149,9 @@ describe('sign', () => {
         expect(sign('k', body)).toBe(createHmac('sha1', 'k').update(body).digest('hex'))
     },
   )
-
-  it('throws for a wrong secret, and says what is wrong with it', () => {
-    expect(() => sign('', '{}')).toThrow(new TypeError('the secret must not be empty'))
-    expect(() => sign('secret\n', '{}')).toThrow(/white space/)
-  })
 })
 
-describe('the tricky bodies', () => {
-  const parsedForm: Readonly<Record<number, string>> = {
-    12: 'differs',
-    14: 'agrees',
-    25: 'cannotParse',
-  }
-  // Whether row 30, of 6,000 levels, can be written anew depends on the stack that is left.
-  const wires = hostile.flatMap(({ row, wire, ours }) =>
-    wire === undefined || row === 30
-      ? []
-      : [{ row, wire, ours, parsed: parsedForm[row] ?? (ours === wire ? 'agrees' : 'differs') }],
-  )
-
-  it.each(wires)('row $row: $wire verifies raw; written anew it $parsed', ({ wire, ours, parsed }) => {
-    expect(verifyRaw('s', Buffer.from(wire), sign('s', wire))._tag).toBe('Right')
-    const outcome = (): string => {
-      try {
-        const result = verifyParsed('s', JSON.parse(wire), sign('s', wire))
-        return result._tag === 'Right' ? 'agrees' : 'differs'
-      } catch {
-        return 'cannotParse'
-      }
-    }
-    expect(outcome()).toBe(parsed)
-    if (ours === undefined) return
-    expect(verifyRaw('s', Buffer.from(ours), sign('s', ours))._tag).toBe('Right')
-    expect(verifyParsed('s', JSON.parse(ours), sign('s', ours))._tag).toBe('Right')
-  })
-
+describe('bodies at the limit of the stack, and what is no body', () => {
   it('one of 6,000 levels verifies raw; parsed it verifies or is no body, as deep as the stack is', () => {
     const deep = '['.repeat(6_000) + ']'.repeat(6_000)
     expect(verifyRaw('s', deep, sign('s', deep))._tag).toBe('Right')
@@ -205,15 +171,6 @@ const explanationOf = (result: Either<Mismatch, unknown>): string =>
   result._tag === 'Left' ? result.left.explanation : 'verified'
 
 describe('verifyRaw', () => {
-  it('verifies bytes and text', () => {
-    expect(verifyRaw('s', body, sign('s', body))).toEqual({
-      _tag: 'Right',
-      right: { _tag: 'Verified', secret: 0 },
-    })
-    expect(verifyRaw('s', Buffer.from(body), sign('s', body))._tag).toBe('Right')
-    expect(verifyRaw('s', new Uint8Array(0), sign('s', ''))._tag).toBe('Right')
-  })
-
   it.each<[unknown, string, RegExp]>([
     [undefined, 'missing', /no signature/],
     ['a'.repeat(39), 'malformed', /40 lower-case/],
@@ -244,25 +201,9 @@ describe('verifyRaw', () => {
       left: { reason: 'badBody', explanation: expect.stringMatching(/neither bytes nor text/) as string },
     })
   })
-
-  it.each([
-    ['', /must not be empty/],
-    ['s\n', /white space/],
-    [[], /no secret/],
-    [['s', ''], /must not be empty/],
-  ])('verifies nothing with the secret %j', (secrets, explanation) => {
-    const result = verifyRaw(secrets, body, sign('s', body))
-    expect(result).toMatchObject({ left: { reason: 'badSecret' } })
-    expect(explanationOf(result)).toMatch(explanation)
-  })
 })
 
 describe('verifyParsed', () => {
-  it('verifies what a JSON parser made', () =>
-    expect(verifyParsed(['new', 's'], JSON.parse(body), sign('s', body))).toMatchObject({
-      right: { secret: 1 },
-    }))
-
   it('needs a body', () =>
     expect(verifyParsed('s', undefined, sign('s', body))).toMatchObject({
       left: { reason: 'badBody', explanation: expect.stringMatching(/body parser/) as string },
