@@ -26,6 +26,7 @@ const places: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^(commander|node:(url|os|process|tty|events|stream\/consumers))$/, /^cli\//],
   [/^(lmdb|node:worker_threads)$/, /^outbox\/lmdb\//],
   [/^(fast-check|node:vm)$/, /^testing\/laws\//],
+  [/^node:async_hooks$/, /^testing\/virtualClock\.ts$/],
   [
     /^node:crypto$/,
     /^(signing|event|outbox\/lmdb|testing\/laws|cli)\/|^(operators\/batch|testing\/certificate)\.ts$/,

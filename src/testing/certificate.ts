@@ -10,15 +10,11 @@ export interface TestCertificate {
 }
 
 /** Certificates for tests, in PEM form. All but `wrongName` and `client` are for `localhost` and `127.0.0.1`. */
-export interface TestCertificates extends Readonly<Record<TlsFault | 'valid' | 'client', Pair>> {
+export interface TestCertificates extends Readonly<
+  Record<TlsFault | 'valid' | 'client', { readonly cert: string; readonly key: string }>
+> {
   /** The authority to trust. It has signed `valid`, `wrongName`, `expired`, and `client` for a client that has to show one. */
   readonly ca: string
-}
-
-/** @inline */
-interface Pair {
-  readonly cert: string
-  readonly key: string
 }
 
 /** A node of DER: its tag, its length, its contents. Nothing here is longer than 65,535 bytes. */
@@ -31,19 +27,16 @@ const der = (tag: number, ...contents: ReadonlyArray<Buffer | string | ReadonlyA
 
 const sequence = (...contents: ReadonlyArray<Buffer>): Buffer => der(0x30, ...contents)
 const oid = (hex: string): Buffer => der(0x06, Buffer.from(hex, 'hex'))
-const octets = (content: Buffer): Buffer => der(0x04, content)
-/** No bit of the last byte is unused. */
-const bits = (content: Buffer): Buffer => der(0x03, [0], content)
+const commonName = (name: string): Buffer => sequence(der(0x31, sequence(oid('550403'), der(0x0c, name))))
 
 const ecdsaWithSha256 = sequence(oid('2a8648ce3d040302'))
 const version3 = der(0xa0, der(0x02, [2]))
 const yes = der(0x01, [0xff])
-const authority = sequence(oid('551d13'), yes, octets(sequence(yes)))
-
-const commonName = (name: string): Buffer => sequence(der(0x31, sequence(oid('550403'), der(0x0c, name))))
-const hosts = (...names: ReadonlyArray<Buffer>): Buffer => sequence(oid('551d11'), octets(sequence(...names)))
-const dnsName = (name: string): Buffer => der(0x82, name)
-const loopback = hosts(dnsName('localhost'), der(0x87, [127, 0, 0, 1]))
+const authority = sequence(oid('551d13'), yes, der(0x04, sequence(yes)))
+const hosts = (...names: ReadonlyArray<Buffer>): Buffer =>
+  sequence(oid('551d11'), der(0x04, sequence(...names)))
+const forName = (name: string): Buffer => hosts(der(0x82, name))
+const loopback = hosts(der(0x82, 'localhost'), der(0x87, [127, 0, 0, 1]))
 
 let made = 0
 
@@ -53,7 +46,7 @@ const issue = (
   extension: Buffer,
   issuer?: { readonly name: string; readonly key: string },
   until = '491231235959Z',
-): Pair => {
+) => {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const fields = sequence(
     version3,
@@ -65,11 +58,11 @@ const issue = (
     publicKey.export({ type: 'spki', format: 'der' }),
     der(0xa3, sequence(extension)),
   )
-  const signature = bits(sign('sha256', fields, issuer?.key ?? privateKey))
-  const certificate = sequence(fields, ecdsaWithSha256, signature)
-  const lines = certificate.toString('base64').replaceAll(/.{1,64}/g, '$&\n')
+  // A string of bits, of which none of the last byte is unused.
+  const signature = der(0x03, [0], sign('sha256', fields, issuer?.key ?? privateKey))
+  const text = sequence(fields, ecdsaWithSha256, signature).toString('base64')
   return {
-    cert: `-----BEGIN CERTIFICATE-----\n${lines}-----END CERTIFICATE-----\n`,
+    cert: `-----BEGIN CERTIFICATE-----\n${text.replaceAll(/.{1,64}/g, '$&\n')}-----END CERTIFICATE-----\n`,
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
   }
 }
@@ -83,9 +76,9 @@ const make = (): TestCertificates => {
     valid: issue('localhost', loopback, trusted),
     selfSigned: issue('localhost', loopback),
     unknownCa: issue('localhost', loopback, { name: stranger, key: issue(stranger, authority).key }),
-    wrongName: issue('elsewhere.example', hosts(dnsName('elsewhere.example')), trusted),
+    wrongName: issue('elsewhere.example', forName('elsewhere.example'), trusted),
     expired: issue('localhost', loopback, trusted, '210101000000Z'),
-    client: issue('client', hosts(dnsName('client.example')), trusted),
+    client: issue('client', forName('client.example'), trusted),
   }
 }
 
@@ -94,14 +87,5 @@ let certificates: TestCertificates | undefined
 /**
  * A test authority and certificates that are right, or wrong in one way each. They are made once in a process, with fresh keys, so no key is
  * stored anywhere.
- *
- * @example
- * import { webhook } from 'headrace/sinks/webhook'
- * import { loopbackReceiver, testCertificates } from 'headrace/testing'
- *
- * const { ca, valid } = testCertificates()
- * const receiver = await loopbackReceiver([], { tls: valid })
- * const sink = webhook({ url: receiver.url, tls: { ca } })
- * await receiver.close()
  */
 export const testCertificates = (): TestCertificates => (certificates ??= make())

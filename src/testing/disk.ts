@@ -8,8 +8,8 @@ export type DiskFault =
   | { readonly do: 'fail'; readonly operation: number }
 
 /**
- * Files in memory. Each operation acts in the order of the calls and resolves after the latency of the disk. Only `append` creates a file; an
- * operation on one that is not there rejects with `ENOENT`. Names need no sync of their own.
+ * Files in memory. Each operation acts at its call and resolves after the latency of the disk. Only `append` creates a file; an operation on one that is
+ * not there rejects with `ENOENT`. Names need no sync of their own.
  */
 export interface ScriptedDisk {
   /** Writes at the end of a file. */
@@ -18,8 +18,6 @@ export interface ScriptedDisk {
   readonly read: (path: string) => Promise<Buffer>
   /** When it resolves, what was written to the file before the call survives a crash. */
   readonly sync: (path: string) => Promise<void>
-  /** Cuts a file after `length` bytes. */
-  readonly truncate: (path: string, length: number) => Promise<void>
   /** Replaces a file at `to`. */
   readonly rename: (from: string, to: string) => Promise<void>
   /** Deletes a file. */
@@ -60,14 +58,10 @@ const errorOf = (code: string, path: string): Error => Object.assign(new Error(`
  *
  * const clock = virtualClock()
  * const disk = scriptedDisk({ clock })
- * const life = async () => {
- *   await disk.append('journal', 'one,')
- *   await disk.sync('journal')
- *   await disk.append('journal', 'two,')
- *   disk.crash()
- *   console.log(String(await disk.read('journal'))) // => one,
- * }
- * await Promise.all([life(), clock.advance(1)])
+ * await clock.run(disk.append('journal', 'one,').then(() => disk.sync('journal')))
+ * await clock.run(disk.append('journal', 'two,'))
+ * disk.crash()
+ * console.log(String(await clock.run(disk.read('journal')))) // => one,
  */
 export const scriptedDisk = (options: ScriptedDiskOptions): ScriptedDisk => {
   const { clock, latency = 0, faults = [], log = () => undefined } = options
@@ -78,7 +72,6 @@ export const scriptedDisk = (options: ScriptedDiskOptions): ScriptedDisk => {
   let crashes = 0
 
   const capacity = Math.min(...faults.map((fault) => (fault.do === 'full' ? fault.bytes : Infinity)))
-  const failing = new Set(faults.map((fault) => (fault.do === 'fail' ? fault.operation : undefined)))
   const tell = (what: string): void => log(`${String(clock.monotonic())} ms: disk ${what}`)
 
   const existing = (path: string): File => {
@@ -93,7 +86,8 @@ export const scriptedDisk = (options: ScriptedDiskOptions): ScriptedDisk => {
     const crashesBefore = crashes
     tell(`${String(number)} ${what} ${path}`)
     try {
-      if (failing.has(number)) throw errorOf('EIO', path)
+      if (faults.some((fault) => fault.do === 'fail' && fault.operation === number))
+        throw errorOf('EIO', path)
       return act()
     } catch (error) {
       tell(`${String(number)} fails: ${String(error)}`)
@@ -126,12 +120,6 @@ export const scriptedDisk = (options: ScriptedDiskOptions): ScriptedDisk => {
       file.synced = written
       if (lastWrite?.file.written === written) lastWrite = undefined
     },
-    truncate: (path, length) =>
-      operate(`truncate to ${String(length)} of`, path, () => {
-        const file = existing(path)
-        file.written = file.written.subarray(0, length)
-        lastWrite = undefined
-      }),
     rename: (from, to) =>
       operate(`rename to ${to} of`, from, () => {
         files.set(to, existing(from))
@@ -151,8 +139,8 @@ export const scriptedDisk = (options: ScriptedDiskOptions): ScriptedDisk => {
         file.written = file.written.subarray(0, start + keep)
       }
       lastWrite = undefined
-      for (const [path, file] of files) {
-        const bytes = keep === undefined ? file.synced : file.written
+      for (const [path, { written, synced }] of files) {
+        const bytes = keep === undefined ? synced : written
         if (bytes === undefined) files.delete(path)
         else files.set(path, { written: bytes, synced: bytes })
       }

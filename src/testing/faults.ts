@@ -3,15 +3,13 @@ import type { Clock } from '../core/clock.ts'
 /** What is wrong with the certificate of a receiver. */
 export type TlsFault = 'selfSigned' | 'unknownCa' | 'wrongName' | 'expired'
 
+/** @inline */
+type Headers = Readonly<Record<string, string>>
+
 /** What a receiver, or the way to it, does with a request, as plain data. Times are milliseconds, codes are statuses. */
 export type Fault =
   /** An answer; 200 at once is a healthy receiver. */
-  | {
-      readonly do: 'status'
-      readonly code: number
-      readonly after?: number
-      readonly headers?: Readonly<Record<string, string>>
-    }
+  | { readonly do: 'status'; readonly code: number; readonly after?: number; readonly headers?: Headers }
   /** Interim answers at once (default: one 103), and `after` milliseconds later the answer. No `code`: the answer never comes. */
   | {
       readonly do: 'interim'
@@ -37,9 +35,9 @@ export type Fault =
   | { readonly do: 'slowBody'; readonly code: number; readonly bytesPerSecond: number }
   /** Promises 1,000 bytes of body, sends `at` of them, and resets. */
   | { readonly do: 'truncate'; readonly code: number; readonly at: number }
-  /** A body of `bytes` bytes (default 1 GB), made as fast as it is read. In memory it has at most 1 MB. */
+  /** A body of `bytes` bytes (default 1 GB), made as fast as it is read. In memory the body is empty. */
   | { readonly do: 'hugeBody'; readonly code: number; readonly bytes?: number }
-  /** Some kilobytes that inflate to 50 MB; in memory to 1 MB. */
+  /** Some kilobytes that inflate to 50 MB. In memory the body is empty. */
   | { readonly do: 'gzipBomb'; readonly code: number }
   /** One header of `bytes` bytes (default 100,000). */
   | { readonly do: 'hugeHeader'; readonly bytes?: number }
@@ -56,15 +54,8 @@ export const healthy: Fault = { do: 'status', code: 200 }
 
 /** Milliseconds that a `refuse` lasts. */
 export const REFUSAL_MS = 50
-
-/** The headers of a `hugeHeader`. */
-export const hugeHeader = (bytes = 100_000): { readonly 'x-huge': string } => ({
-  'x-huge': 'x'.repeat(bytes),
-})
-
-/** Where a redirect of the receiver at `url` leads. */
-export const redirectTarget = (to: 'self' | 'other', url: string): string =>
-  new URL('/redirected', to === 'self' ? url : 'http://127.0.0.1:9/').href
+/** Bytes of a `hugeHeader`. */
+export const HUGE_HEADER = 100_000
 
 /**
  * Gives the fault of each request of a script in memory. A `refuse` of a list lasts from the first request that meets it, for all
@@ -99,85 +90,86 @@ export type Effect =
       readonly after: number
       readonly status: number
       /** By lower-case name. */
-      readonly headers: Readonly<Record<string, string>>
-      /** Null: the body never ends. An error: it breaks off. */
-      readonly body: string | null | Error
+      readonly headers: Headers
+      /** Of the body: it is there, it never ends, or it breaks off. */
+      readonly body: '' | null | Error
     }
-  | {
-      readonly what: 'error'
-      readonly after: number
-      /** With the name and the code that Node or undici gives it. */
-      readonly error: Error
-      /** The request had begun to go out, so the receiver may have got it. */
-      readonly isSent: boolean
-    }
+  /** With the error of Node or undici. `isSent`: the request had begun to go out, so the receiver may have got it. */
+  | { readonly what: 'error'; readonly after: number; readonly error: Error; readonly isSent: boolean }
   | { readonly what: 'nothing' }
 
 /** An undici client refuses more than these bytes of headers by default. */
 const MAX_HEADERS = 16_384
-/** Bytes of a huge body in memory. */
-const MAX_BODY = 1_000_000
 
-const errorOf = (code: string, message: string, name = 'Error'): Error =>
-  Object.assign(new Error(message), { name, code })
+/** The errors of Node and undici: their code, message and name. */
+const errors = {
+  reset: ['ECONNRESET', 'read ECONNRESET', 'Error'],
+  hangUp: ['UND_ERR_SOCKET', 'other side closed', 'SocketError'],
+  refuse: ['ECONNREFUSED', 'connect ECONNREFUSED', 'Error'],
+  dns: ['ENOTFOUND', 'getaddrinfo ENOTFOUND', 'Error'],
+  hugeHeader: ['UND_ERR_HEADERS_OVERFLOW', 'Headers Overflow Error', 'HeadersOverflowError'],
+  garbage: [undefined, 'Expected HTTP/', 'HTTPParserError'],
+  selfSigned: ['DEPTH_ZERO_SELF_SIGNED_CERT', 'self-signed certificate', 'Error'],
+  unknownCa: ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'unable to verify the first certificate', 'Error'],
+  wrongName: ['ERR_TLS_CERT_ALTNAME_INVALID', "the certificate's names do not include the host", 'Error'],
+  expired: ['CERT_HAS_EXPIRED', 'certificate has expired', 'Error'],
+} as const
 
-const closed = (): Error => errorOf('UND_ERR_SOCKET', 'other side closed', 'SocketError')
-
-const certificateErrors: Readonly<Record<TlsFault, readonly [code: string, message: string]>> = {
-  selfSigned: ['DEPTH_ZERO_SELF_SIGNED_CERT', 'self-signed certificate'],
-  unknownCa: ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'unable to verify the first certificate'],
-  wrongName: ['ERR_TLS_CERT_ALTNAME_INVALID', "the certificate's names do not include the host"],
-  expired: ['CERT_HAS_EXPIRED', 'certificate has expired'],
+const errorOf = (kind: keyof typeof errors): Error => {
+  const [code, message, name] = errors[kind]
+  return Object.assign(new Error(message), { name, code })
 }
 
 /** What a client sees of a fault of the receiver at `url`. */
 export const effectOf = (fault: Fault, url: string): Effect => {
   const answer = (
     status: number,
-    body: string | null | Error = '',
-    headers: Readonly<Record<string, string>> = {},
+    body: '' | null | Error = '',
+    headers: Headers = {},
     after = 0,
   ): Effect => ({ what: 'answer', after, status, headers, body })
-  const fails = (error: Error, isSent = true, after = 0): Effect => ({ what: 'error', after, error, isSent })
+  const fails = (kind: keyof typeof errors, isSent = true, after = 0): Effect => ({
+    what: 'error',
+    after,
+    error: errorOf(kind),
+    isSent,
+  })
 
   switch (fault.do) {
     case 'status': {
-      const named = Object.entries(fault.headers ?? {}).map(
-        ([name, value]) => [name.toLowerCase(), value] as const,
-      )
-      return answer(fault.code, '', Object.fromEntries(named), fault.after)
+      const { code, headers = {}, after } = fault
+      const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const)
+      return answer(code, '', Object.fromEntries(named), after)
     }
     case 'interim':
       return fault.code === undefined ? { what: 'nothing' } : answer(fault.code, '', {}, fault.after)
     case 'silence':
       return { what: 'nothing' }
     case 'reset':
-      return fails(errorOf('ECONNRESET', 'read ECONNRESET'), true, fault.after)
+      return fails('reset', true, fault.after)
     case 'hangUp':
-      return fails(closed())
+    case 'garbage':
+      return fails(fault.do)
     case 'refuse':
-      return fails(errorOf('ECONNREFUSED', 'connect ECONNREFUSED'), false)
     case 'dns':
-      return fails(errorOf('ENOTFOUND', 'getaddrinfo ENOTFOUND'), false)
+      return fails(fault.do, false)
     case 'tls':
-      return fails(errorOf(...certificateErrors[fault.kind]), false)
+      return fails(fault.kind, false)
     case 'headersOnly':
     case 'slowBody':
       return answer(fault.code, null)
     case 'truncate':
-      return answer(fault.code, closed())
+      return answer(fault.code, errorOf('hangUp'))
     case 'hugeBody':
-      return answer(fault.code, 'x'.repeat(Math.min(fault.bytes ?? MAX_BODY, MAX_BODY)))
     case 'gzipBomb':
-      return answer(fault.code, '\0'.repeat(MAX_BODY), { 'content-encoding': 'gzip' })
+      return answer(fault.code)
     case 'hugeHeader': {
-      const headers = hugeHeader(fault.bytes)
-      if (headers['x-huge'].length < MAX_HEADERS) return answer(200, '', headers)
-      return fails(errorOf('UND_ERR_HEADERS_OVERFLOW', 'Headers Overflow Error', 'HeadersOverflowError'))
+      const { bytes = HUGE_HEADER } = fault
+      return bytes < MAX_HEADERS ? answer(200, '', { 'x-huge': 'x'.repeat(bytes) }) : fails('hugeHeader')
     }
-    case 'garbage':
-      return fails(Object.assign(new Error('Expected HTTP/'), { name: 'HTTPParserError' }))
-    case 'redirect':
-      return answer(fault.code ?? 307, '', { location: redirectTarget(fault.to, url) })
+    case 'redirect': {
+      const base = fault.to === 'self' ? url : 'http://127.0.0.1:9/'
+      return answer(fault.code ?? 307, '', { location: new URL('/redirected', base).href })
+    }
   }
 }

@@ -23,7 +23,7 @@ export {
   type ScriptedNetwork,
   type ScriptedNetworkOptions,
 } from './network.ts'
-export { receiverVectors, VECTOR_SECRET, type ReceiverVector, type VectorRequest } from './receiverVectors.ts'
+export { receiverVectors, VECTOR_SECRET, type ReceiverVector } from './receiverVectors.ts'
 export {
   scriptedSink,
   type Call,

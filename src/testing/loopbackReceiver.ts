@@ -1,13 +1,13 @@
 import { createServer as createPlain } from 'node:http'
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { createServer as createSecure } from 'node:https'
 import type { Socket } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import { type Cancel, type Clock, systemClock } from '../core/clock.ts'
 import { testCertificates } from './certificate.ts'
 import type { TestCertificate } from './certificate.ts'
-import { healthy, REFUSAL_MS } from './faults.ts'
-import type { Fault, FaultScript, TlsFault } from './faults.ts'
-import { playFault } from './playFault.ts'
+import { effectOf, healthy, HUGE_HEADER, REFUSAL_MS } from './faults.ts'
+import type { Fault, FaultScript } from './faults.ts'
 
 /** One request as it arrived. */
 export interface Received {
@@ -49,32 +49,83 @@ export interface Receiver {
 
 /** What no receiver can play, with the way out. */
 const checkScript = (script: FaultScript, isSecure: boolean): void => {
-  for (const fault of script) {
-    if (fault.do === 'dns')
-      throw new TypeError(
-        'a receiver cannot play dns: use scriptedSink or scriptedNetwork, or a URL such as http://receiver.invalid/',
-      )
-    if (fault.do === 'tls' && !isSecure)
-      throw new TypeError('a receiver plays tls over HTTPS only: give { tls: testCertificates().valid }')
-  }
+  const kinds = script.map((fault) => fault.do)
+  if (kinds.includes('dns'))
+    throw new TypeError(
+      'a receiver cannot play dns: use scriptedSink or scriptedNetwork, or a URL such as http://receiver.invalid/',
+    )
+  if (kinds.includes('tls') && !isSecure)
+    throw new TypeError('a receiver plays tls over HTTPS only: give { tls: testCertificates().valid }')
 }
 
-const listen = (server: Server, port: number): Promise<number> =>
-  new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, '127.0.0.1', () => {
-      server.off('error', reject)
-      const address = server.address()
-      resolve(typeof address === 'object' && address !== null ? address.port : port)
-    })
-  })
+const CHUNK = Buffer.alloc(65_536, 'x')
+/** Bytes of a body that does not come whole. */
+const PROMISED = 1_000
 
-const bodyOf = (request: IncomingMessage, use: (body: Buffer) => void): void => {
-  const chunks: Buffer[] = []
-  request.on('data', (chunk: Buffer) => chunks.push(chunk))
-  request.on('end', () => use(Buffer.concat(chunks)))
-  // A request that breaks off was not received.
-  request.on('error', () => undefined)
+let bomb: Buffer | undefined
+
+/** Plays a fault in answer to a request. */
+const playFault = (
+  fault: Fault,
+  response: ServerResponse,
+  socket: Socket,
+  clock: Clock,
+  url: string,
+): void => {
+  let cancelTimer: Cancel = () => undefined
+  response.once('close', () => cancelTimer())
+
+  const later = (delay: number, act: () => void): void => {
+    if (delay > 0) cancelTimer = clock.schedule(delay, act)
+    else act()
+  }
+  const drip = (every: number): void =>
+    later(every, () => {
+      response.write('.')
+      drip(every)
+    })
+  const pour = (bytes: number): void => {
+    if (bytes <= 0) response.end()
+    else response.write(CHUNK.subarray(0, bytes), () => pour(bytes - CHUNK.length))
+  }
+
+  if (fault.do === 'interim')
+    for (const code of fault.codes ?? [103]) socket.write(`HTTP/1.1 ${String(code)} Interim\r\n\r\n`)
+  switch (fault.do) {
+    case 'hangUp':
+      return void socket.end()
+    case 'garbage':
+      return void socket.end('!"#$%&/()=? this is not HTTP\r\n\r\n')
+    case 'headersOnly':
+      return response.writeHead(fault.code, { 'Content-Length': PROMISED }).flushHeaders()
+    case 'slowBody':
+      response.writeHead(fault.code).flushHeaders()
+      return drip(1_000 / fault.bytesPerSecond)
+    case 'truncate':
+      response.writeHead(fault.code, { 'Content-Length': PROMISED })
+      response.write(CHUNK.subarray(0, Math.min(fault.at, PROMISED - 1)), () => void socket.destroy())
+      return
+    case 'hugeBody':
+      response.writeHead(fault.code)
+      return pour(fault.bytes ?? 1_000_000_000)
+    case 'gzipBomb':
+      bomb ??= gzipSync(Buffer.alloc(50_000_000))
+      return void response.writeHead(fault.code, { 'Content-Encoding': 'gzip' }).end(bomb)
+    case 'hugeHeader':
+      return void response.writeHead(200, { 'x-huge': 'x'.repeat(fault.bytes ?? HUGE_HEADER) }).end()
+    // Before a request they are played by the receiver; at a request it is too late for them.
+    case 'tls':
+    case 'dns':
+      return void response.writeHead(500).end(`a receiver cannot play ${fault.do} at a request`)
+    default: {
+      const effect = effectOf(fault, url)
+      if (effect.what === 'answer')
+        later(effect.after, () => void response.writeHead(effect.status, effect.headers).end())
+      // TLS has no reset of its own; there the connection just breaks.
+      const reset = () => ('encrypted' in socket ? socket.destroy() : socket.resetAndDestroy())
+      if (effect.what === 'error') later(effect.after, reset)
+    }
+  }
 }
 
 /**
@@ -98,41 +149,34 @@ export const loopbackReceiver = async (
 ): Promise<Receiver> => {
   const received: Received[] = []
   const sockets = new Set<Socket>()
-  const waiting = new Set<{ readonly count: number; readonly resolve: () => void }>()
+  const waiting: Array<{ readonly count: number; readonly resolve: () => void }> = []
   let step = 0
   let accepted = 0
   let closed = false
   let stopRefusing: Cancel = () => undefined
-  let presented: TlsFault | 'own' = 'own'
   if (typeof script !== 'function') checkScript(script, tls !== undefined)
 
   const peek = (): Fault | undefined => (typeof script === 'function' ? undefined : script[step])
-
-  const faultFor = (request: Received): Fault => {
-    if (typeof script === 'function') return script(request)
-    const fault = script[step] ?? healthy
-    step++
-    return fault
-  }
 
   const take = (request: IncomingMessage, response: ServerResponse, body: Buffer): void => {
     const { method = '', url: path = '', headers, rawHeaders, socket } = request
     const one: Received = { method, path, headers, rawHeaders, body, at: clock.now() }
     received.push(one)
-    for (const each of waiting) {
-      if (received.length < each.count) continue
-      waiting.delete(each)
-      each.resolve()
-    }
-    const fault = faultFor(one)
+    for (const { count, resolve } of waiting) if (received.length >= count) resolve()
+    const fault = typeof script === 'function' ? script(one) : (script[step++] ?? healthy)
     const next = peek()?.do
     if (next === 'refuse' || next === 'tls') response.setHeader('Connection', 'close')
     prepare()
-    playFault(fault, { response, socket, clock, url })
+    playFault(fault, response, socket, clock, url)
   }
 
-  const listener: RequestListener = (request, response) =>
-    bodyOf(request, (body) => take(request, response, body))
+  const listener: RequestListener = (request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => take(request, response, Buffer.concat(chunks)))
+    // A request that breaks off was not received.
+    request.on('error', () => undefined)
+  }
   const client = tls?.clientCa === undefined ? {} : { ca: tls.clientCa, requestCert: true }
   const secure = tls === undefined ? undefined : createSecure({ ...tls, ...client }, listener)
   const server = secure ?? createPlain(listener)
@@ -149,20 +193,25 @@ export const loopbackReceiver = async (
   })
   server.on('clientError', (_error, socket) => void socket.destroy())
 
-  const port = await listen(server, 0)
+  let port = 0
+  const listen = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(port, '127.0.0.1', () => {
+        server.off('error', reject)
+        const address = server.address()
+        if (typeof address === 'object' && address !== null) port = address.port
+        resolve()
+      })
+    })
+  await listen()
   const url = tls === undefined ? `http://127.0.0.1:${String(port)}/` : `https://localhost:${String(port)}/`
 
   /** The script's next fault may be one of the next connection: a wrong certificate, or none is accepted for a while. */
   const prepare = (): void => {
     const fault = peek()
-    const certificate = fault?.do === 'tls' ? fault.kind : 'own'
-    if (tls !== undefined && certificate !== presented) {
-      presented = certificate
-      secure?.setSecureContext({
-        ...(certificate === 'own' ? tls : testCertificates()[certificate]),
-        ...client,
-      })
-    }
+    const pair = fault?.do === 'tls' ? testCertificates()[fault.kind] : tls
+    if (typeof script !== 'function') secure?.setSecureContext({ ...pair, ...client })
     if (fault?.do === 'tls') server.closeIdleConnections()
     if (fault?.do !== 'refuse') return
     step++
@@ -171,7 +220,7 @@ export const loopbackReceiver = async (
       const refusesAgain = peek()?.do === 'refuse'
       prepare()
       // If another process has taken the port meanwhile, it goes on refusing.
-      if (!refusesAgain && !closed) listen(server, port).catch(() => undefined)
+      if (!refusesAgain && !closed) listen().catch(() => undefined)
     })
   }
   prepare()
@@ -181,8 +230,8 @@ export const loopbackReceiver = async (
     received,
     arrived: (count) =>
       new Promise((resolve) => {
+        waiting.push({ count, resolve })
         if (received.length >= count) resolve()
-        else waiting.add({ count, resolve })
       }),
     connections: () => sockets.size,
     accepted: () => accepted,

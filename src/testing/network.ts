@@ -73,57 +73,52 @@ export const scriptedNetwork = (options: ScriptedNetworkOptions): ScriptedNetwor
   const faultFor = faultPlayer(clock, script)
   const calls: Array<Writable<NetworkCall>> = []
 
-  const tell = (index: number, what: string): void =>
-    log(`${String(clock.monotonic())} ms: request ${String(index)} ${what}`)
-
   const request = (asked: NetworkRequest = {}): Promise<NetworkAnswer> =>
     new Promise((resolve, reject) => {
       const { url = 'http://receiver.test/', method = 'POST', signal } = asked
-      const index = calls.length
+      const name = `request ${String(calls.length)}`
       const fault = faultFor(asked)
-      const open = { endedAt: undefined, ended: undefined }
-      const call: Writable<NetworkCall> = { request: asked, startedAt: clock.monotonic(), ...open, fault }
+      const startedAt = clock.monotonic()
+      const call: Writable<NetworkCall> = {
+        request: asked,
+        startedAt,
+        endedAt: undefined,
+        ended: undefined,
+        fault,
+      }
       calls.push(call)
-      tell(index, `${method} ${url} meets ${JSON.stringify(fault)}`)
+      log(`${String(startedAt)} ms: ${name} ${method} ${url} meets ${JSON.stringify(fault)}`)
       let cancelTimer: Cancel = () => undefined
 
       const end = (ended: NonNullable<NetworkCall['ended']>): void => {
         call.ended = ended
         call.endedAt = clock.monotonic()
         signal?.removeEventListener('abort', cancel)
-        tell(index, ended)
+        log(`${String(call.endedAt)} ms: ${name} ${ended}`)
       }
-      const fail = (error: Error): void => {
-        end('failed')
-        reject(error)
+      const fail = (ended: 'failed' | 'cancelled', reason: unknown): void => {
+        end(ended)
+        reject(reason instanceof Error ? reason : new Error(String(reason)))
       }
       const cancel = (): void => {
         cancelTimer()
-        end('cancelled')
-        const reason: unknown = signal?.reason
-        reject(reason instanceof Error ? reason : new Error(String(reason)))
+        fail('cancelled', signal?.reason)
       }
 
-      if (signal?.aborted === true) {
-        cancel()
-        return
-      }
-      signal?.addEventListener('abort', cancel)
       const effect = effectOf(fault, url)
-      if (effect.what === 'nothing') return
       const finish = (): void => {
-        if (effect.what === 'error') {
-          fail(effect.error)
-          return
-        }
-        const { status, headers, body } = effect
-        if (body instanceof Error) fail(body)
-        else if (body !== null) {
+        if (effect.what === 'error') fail('failed', effect.error)
+        else if (effect.what === 'nothing' || effect.body === null) return
+        else if (effect.body instanceof Error) fail('failed', effect.body)
+        else {
           end('answered')
-          resolve({ status, headers, body })
+          resolve({ status: effect.status, headers: effect.headers, body: effect.body })
         }
       }
-      if (effect.after > 0) cancelTimer = clock.schedule(effect.after, finish)
+      const after = effect.what === 'nothing' ? 0 : effect.after
+      signal?.addEventListener('abort', cancel)
+      if (signal?.aborted === true) cancel()
+      else if (after > 0) cancelTimer = clock.schedule(after, finish)
       else finish()
     })
 

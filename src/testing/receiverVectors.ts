@@ -11,24 +11,21 @@ export interface ReceiverVector {
   readonly level: 'must' | 'should' | 'may'
   /** What the receiver does, in one sentence. */
   readonly statement: string
-  readonly request: VectorRequest
+  readonly request: {
+    readonly method: 'POST'
+    /** All but Content-Length, which is always sent. Values are Latin-1. */
+    readonly headers: Readonly<Record<string, string>>
+    /** Sent as UTF-8. */
+    readonly body: string
+    /** Requests, one after the other. Default 1. */
+    readonly times?: number
+    /** Requests at the same time. Default 1. */
+    readonly atOnce?: number
+  }
   /** The class of the status of each answer, and the milliseconds until its headers come. */
   readonly expect: { readonly status: '2xx' | '4xx'; readonly withinMs: number }
   /** What happens with a receiver that does not. */
   readonly why: string
-}
-
-/** The request of a vector. */
-export interface VectorRequest {
-  readonly method: 'POST'
-  /** All but Content-Length, which is always sent. Values are Latin-1. */
-  readonly headers: Readonly<Record<string, string>>
-  /** Sent as UTF-8. */
-  readonly body: string
-  /** Requests, one after the other. Default 1. */
-  readonly times?: number
-  /** Requests at the same time. Default 1. */
-  readonly atOnce?: number
 }
 
 /** The secret of the published vectors, `headrace/vectors/receiver.json`. */
@@ -55,11 +52,6 @@ const signatures: Readonly<Record<string, (sign: Signer, body: string) => string
  * the message ids in them begin with `check-receiver`. The same secret gives the same vectors.
  *
  * @param withinMs milliseconds for each answer. Default 5,000, after which headrace tries again
- *
- * @example
- * import { receiverVectors, VECTOR_SECRET } from 'headrace/testing'
- * const missing = receiverVectors(VECTOR_SECRET).find(({ id }) => id === 'signature/missing')
- * console.log(missing?.level, missing?.expect) // => must { status: '4xx', withinMs: 5000 }
  */
 export const receiverVectors = (secret: Secret | string, withinMs = 5_000): ReadonlyArray<ReceiverVector> => {
   const sign = signerOf(secret)

@@ -1,9 +1,9 @@
 import { left } from 'fp-ts/lib/Either.js'
 import { steady } from '../core/clock.ts'
-import type { Cancel, Clock } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
 import type { Verdict } from '../core/failure.ts'
 import { failureOf } from '../http/networkError.ts'
-import { makeSink } from '../sink/layer.ts'
+import { makeSink, nothingToCancel } from '../sink/layer.ts'
 import type { Attempt, Sink } from '../sink/sink.ts'
 import { statusTable, verdictOf } from '../sink/status.ts'
 import { effectOf, faultPlayer } from './faults.ts'
@@ -57,6 +57,8 @@ export interface ScriptedSinkOptions<in A> {
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
+const OPEN = { verdictAt: undefined, endedAt: undefined, ended: undefined }
+
 /** What a webhook makes of a fault. */
 const replyTo = (fault: Fault, sink: string, clock: Clock): Reply => {
   const effect = effectOf(fault, 'http://receiver.test/')
@@ -82,9 +84,6 @@ const replyTo = (fault: Fault, sink: string, clock: Clock): Reply => {
  * const slow = scriptedSink<string>({ clock, reply: () => ({ verdict: right({ sink: 'scripted' }), after: 30 }) })
  * slow.deliver('hello', onlyAttempt).subscribe((verdict) => console.log(verdict._tag)) // => Right
  * clock.tick(30)
- *
- * const failing = scriptedSink<string>({ clock, script: [{ do: 'status', code: 503, headers: { 'Retry-After': '2' } }, { do: 'reset' }] })
- * failing.deliver('hello', onlyAttempt).subscribe((verdict) => console.log(verdict._tag)) // => Left
  */
 export const scriptedSink = <A>(options: ScriptedSinkOptions<A>): ScriptedSink<A> => {
   const { name = 'scripted', clock, script = [] } = options
@@ -97,12 +96,12 @@ export const scriptedSink = <A>(options: ScriptedSinkOptions<A>): ScriptedSink<A
   const sink = makeSink<A>(
     name,
     (item, attempt, observer) => {
-      const { verdict, after, rest, ...answer } = reply(item, attempt, calls.length)
-      const open = { verdictAt: undefined, endedAt: undefined, ended: undefined }
-      const call: Writable<Call<A>> = { item, attempt, startedAt: clock.monotonic(), ...open }
+      const given = reply(item, attempt, calls.length)
+      const { verdict, after, rest } = given
+      const call: Writable<Call<A>> = { item, attempt, startedAt: clock.monotonic(), ...OPEN }
       calls.push(call)
       running++
-      let cancelTimer: Cancel = () => undefined
+      let cancelTimer = nothingToCancel
 
       const later = (delay: number | undefined, task: () => void): void => {
         if (delay === undefined) task()
@@ -114,15 +113,14 @@ export const scriptedSink = <A>(options: ScriptedSinkOptions<A>): ScriptedSink<A
         running--
       }
       const finish = (): void => {
-        if ('defect' in answer) {
+        if ('defect' in given) {
           end('failed')
-          observer.error(answer.defect)
+          observer.error(given.defect)
         } else if (verdict !== undefined) {
           end('completed')
           observer.complete()
         }
       }
-
       later(after, () => {
         if (verdict !== undefined) {
           call.verdictAt = clock.monotonic()
@@ -131,7 +129,6 @@ export const scriptedSink = <A>(options: ScriptedSinkOptions<A>): ScriptedSink<A
         // The observer may have cancelled.
         if (call.ended === undefined) later(rest, finish)
       })
-
       return () => {
         if (call.ended !== undefined) return
         end('cancelled')

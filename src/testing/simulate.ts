@@ -36,28 +36,28 @@ export interface Simulation<out A> {
   readonly duration: number
 }
 
+/** Lines of the trace in an error. */
 const TRACE_LINES = 30
 
 /** A world, and the trace that it writes; `onLine` is told each line of it. The network and the disk log to it. */
 export const makeWorld = (
   seed: number,
-  { network, diskFaults = [], maxTimers = 1_000_000 }: WorldOptions = {},
+  { network = [], diskFaults: faults = [], maxTimers = 1_000_000 }: WorldOptions = {},
   onLine: (line: string) => void = () => undefined,
 ): World & { readonly trace: ReadonlyArray<string> } => {
   const trace: string[] = []
-  const random = seededRandom(seed)
   // Ties have numbers of their own, so that a timer more does not change what the program draws.
   const clock = virtualClock({ maxTimers, ties: seededRandom(~seed) })
-  const write = (line: string): void => {
+  const log = (line: string): void => {
     trace.push(line)
     onLine(line)
   }
   return {
     clock,
-    random,
-    network: scriptedNetwork({ clock, log: write, ...(network === undefined ? {} : { script: network }) }),
-    disk: scriptedDisk({ clock, faults: diskFaults, log: write }),
-    log: (line) => write(`${String(clock.monotonic())} ms: ${line}`),
+    random: seededRandom(seed),
+    network: scriptedNetwork({ clock, log, script: network }),
+    disk: scriptedDisk({ clock, log, faults }),
+    log: (line) => log(`${String(clock.monotonic())} ms: ${line}`),
     trace,
   }
 }
@@ -66,21 +66,6 @@ export const makeWorld = (
  * Runs a program in a world that the seed decides, and moves its time until the program is done. What the program needs of time, chance,
  * network and disk it takes from the world; then the same seed gives the same trace. Rejects with the program's error, or with a report
  * of a deadlock, and the end of the trace.
- *
- * @example
- * import { simulate } from 'headrace/testing'
- *
- * const { value, trace, duration } = await simulate(
- *   7,
- *   async ({ clock, network }) => {
- *     const first = await network.request()
- *     await clock.sleep(60_000)
- *     const second = await network.request()
- *     return [first.status, second.status]
- *   },
- *   { network: [{ do: 'status', code: 503, after: 20 }] },
- * )
- * console.log(value, duration, trace.length) // => [ 503, 200 ] 60020 4
  */
 export const simulate = async <A>(
   seed: number,
@@ -88,10 +73,9 @@ export const simulate = async <A>(
   options: WorldOptions = {},
 ): Promise<Simulation<A>> => {
   const { trace, ...world } = makeWorld(seed, options)
-  const { clock } = world
   try {
-    const value = await clock.run(play(world))
-    return { value, trace, duration: clock.monotonic() }
+    const value = await world.clock.run(play(world))
+    return { value, trace, duration: world.clock.monotonic() }
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     const end = trace.length === 0 ? [] : ['the end of the trace:', ...trace.slice(-TRACE_LINES)]

@@ -26,8 +26,8 @@ describe('check-receiver', () => {
   })
 
   it('1 if one does not, and says why', async () => {
-    const broken = brokenReceivers.find(({ vector }) => vector === 'signature/wrong-key')
-    const { url } = await receiverOf(broken?.script(env.SECRET))
+    const { script } = brokenReceivers['answers 500 to a wrong signature']
+    const { url } = await receiverOf(script(env.SECRET))
     const { code, stdout } = await check(`${url}?token=hunter2`, '--output', 'json')
     expect(code).toBe(1)
     const records = recordsOf(stdout)

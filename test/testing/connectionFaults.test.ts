@@ -87,5 +87,3 @@ test('what a receiver cannot play is said at once, with the way out', async () =
   const answer = await fetch(receiver.url)
   expect([answer.status, await answer.text()]).toEqual([500, 'a receiver cannot play dns at a request'])
 })
-
-test('certificates are made once in a process', () => expect(testCertificates()).toBe(testCertificates()))

@@ -22,12 +22,8 @@ afterAll(() => dispatcher.close())
 
 const over = async (url: string, signal?: AbortSignal): Promise<Shown> => {
   try {
-    const { statusCode, body } = await request(url, {
-      dispatcher,
-      method: 'POST',
-      body: '{}',
-      ...(signal && { signal }),
-    })
+    const options = { dispatcher, method: 'POST', body: '{}', ...(signal && { signal }) } as const
+    const { statusCode, body } = await request(url, options)
     await body.text()
     return { status: statusCode }
   } catch (error) {
@@ -35,16 +31,15 @@ const over = async (url: string, signal?: AbortSignal): Promise<Shown> => {
   }
 }
 
+const closed = { name: 'SocketError', code: 'UND_ERR_SOCKET' }
+
 test.each<readonly [Fault, Shown]>([
   [{ do: 'status', code: 204 }, { status: 204 }],
   [{ do: 'interim', codes: [102, 103], code: 201 }, { status: 201 }],
   [{ do: 'reset' }, { name: 'Error', code: 'ECONNRESET' }],
-  [{ do: 'hangUp' }, { name: 'SocketError', code: 'UND_ERR_SOCKET' }],
+  [{ do: 'hangUp' }, closed],
   [{ do: 'refuse' }, { name: 'Error', code: 'ECONNREFUSED' }],
-  [
-    { do: 'truncate', code: 200, at: 7 },
-    { name: 'SocketError', code: 'UND_ERR_SOCKET' },
-  ],
+  [{ do: 'truncate', code: 200, at: 7 }, closed],
   [{ do: 'hugeBody', code: 200, bytes: 100_000 }, { status: 200 }],
   [{ do: 'gzipBomb', code: 203 }, { status: 203 }],
   [{ do: 'hugeHeader' }, { name: 'HeadersOverflowError', code: 'UND_ERR_HEADERS_OVERFLOW' }],
@@ -59,11 +54,11 @@ test.each<readonly [Fault, Shown]>([
   expect([inMemory, await over(receiver.url)]).toEqual([expected, expected])
 })
 
-test.each<readonly [Fault]>([
-  [{ do: 'silence' }],
-  [{ do: 'interim' }],
-  [{ do: 'headersOnly', code: 200 }],
-  [{ do: 'slowBody', code: 200, bytesPerSecond: 1_000 }],
+test.each<Fault>([
+  { do: 'silence' },
+  { do: 'interim' },
+  { do: 'headersOnly', code: 200 },
+  { do: 'slowBody', code: 200, bytesPerSecond: 1_000 },
 ])('an abort ends what would never end, in memory and over a socket: %j', async (fault) => {
   const receiver = await loopbackReceiver([fault])
   onTestFinished(receiver.close)

@@ -2,28 +2,14 @@ import { readFile } from 'node:fs/promises'
 import * as fc from 'fast-check'
 import { right } from 'fp-ts/lib/Either.js'
 import { bufferTime, map, Subject, take, timer } from 'rxjs'
-import { describe, expect, it } from 'vitest'
-import { toScheduler, systemClock } from '../../src/core/clock.ts'
+import { describe, expect, it, test } from 'vitest'
+import { systemClock, toScheduler } from '../../src/core/clock.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const HOUR = 3_600_000
 
 describe('virtualClock', () => {
-  it('starts in 2026, and where it is told', () => {
-    expect(virtualClock().now()).toBe(Date.UTC(2026, 0, 1))
-    expect(virtualClock({ start: 5 }).now()).toBe(5)
-  })
-
-  it('lets a timer move the time', () => {
-    const clock = virtualClock()
-    const log: number[] = []
-    clock.schedule(5, () => clock.tick(20))
-    clock.schedule(10, () => log.push(clock.monotonic()))
-    clock.tick(6)
-    expect([log, clock.monotonic()]).toEqual([[10], 25])
-  })
-
   it('hands out what a timer throws, and goes on from there', async () => {
     const clock = virtualClock()
     const log: number[] = []
@@ -50,7 +36,6 @@ describe('virtualClock', () => {
     expect(() => clock.tick(0)).toThrow('livelock: 50 timers')
     expect(runs).toBe(51)
     await expect(clock.advance(1)).rejects.toThrow('livelock')
-    await expect(clock.runAll({ maxTimers: 7 })).rejects.toThrow('livelock: 7 timers')
   })
 
   it('never comes to a timer at infinity', async () => {
@@ -61,9 +46,8 @@ describe('virtualClock', () => {
   })
 
   it.each([-1, NaN, Infinity])('does not move by %s', async (ms) => {
-    const clock = virtualClock()
-    expect(() => clock.tick(ms)).toThrow(RangeError)
-    await expect(clock.advance(ms)).rejects.toThrow(RangeError)
+    expect(() => virtualClock().tick(ms)).toThrow(RangeError)
+    await expect(virtualClock().advance(ms)).rejects.toThrow(RangeError)
   })
 
   it('drives operators, promises and timers on one line of time', async () => {
@@ -112,14 +96,10 @@ describe('run', () => {
   it('reports a deadlock and a livelock, with the timers that wait', async () => {
     const clock = virtualClock({ maxTimers: 100 })
     const never = new Promise<void>(() => undefined)
-    await expect(clock.run(never)).rejects.toThrow(
-      'deadlock: the task waits for something that never comes; no timer waits',
-    )
+    await expect(clock.run(never)).rejects.toThrow(/^deadlock: .*; no timer waits/)
     const ticker = (): void => void clock.schedule(10, ticker)
     ticker()
-    await expect(clock.run(never)).rejects.toThrow(
-      /livelock: 100 timers ran .* timers that wait: ticker \(at \d+ ms\)/,
-    )
+    await expect(clock.run(never)).rejects.toThrow(/livelock: 100 .* timers that wait: ticker \(at \d+ ms\)/)
   })
 
   it('stands still while something real is held', async () => {
@@ -167,17 +147,11 @@ describe('ties', () => {
   })
 })
 
-describe('systemClock', () =>
-  it('never runs a task within schedule, and not when cancelled', async () => {
-    const log: string[] = []
-    const done = new Promise<void>((resolve) => {
-      systemClock.schedule(1, () => log.push('cancelled'))()
-      systemClock.schedule(1, () => {
-        log.push('ran')
-        resolve()
-      })
-    })
-    log.push('scheduled')
-    await done
-    expect(log).toEqual(['scheduled', 'ran'])
-  }))
+test('the system clock never runs a task within schedule, and not when cancelled', async () => {
+  const log: string[] = []
+  systemClock.schedule(1, () => log.push('cancelled'))()
+  const done = new Promise<unknown>((resolve) => systemClock.schedule(1, () => resolve(log.push('ran'))))
+  log.push('scheduled')
+  await done
+  expect(log).toEqual(['scheduled', 'ran'])
+})
