@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { retryable } from '../../src/core/failure.ts'
 import { type RelayOptions, relay } from '../../src/outbox/relay.ts'
-import { both, deadline, exponential, standard } from '../../src/policy/retryPolicy.ts'
+import { exponential, standard } from '../../src/policy/retryPolicy.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { relayLaws, type MakeRelay } from '../laws/relay.laws.ts'
 
@@ -52,7 +52,6 @@ const mutants: Readonly<Record<string, MakeRelay>> = {
         : nack(list),
   })),
   'bounds no rounds': withOptions(() => ({ maxInFlight: 100 })),
-  'gives up early': withOptions(({ retry }) => ({ retry: both(retry, deadline(500)) })),
   'goes on after the deadline': withOptions(() => ({ retry: standard })),
   'tries a final no again': withOptions(({ sink }) => ({
     retry: exponential({ base: 100 }),

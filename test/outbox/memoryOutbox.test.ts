@@ -5,14 +5,6 @@ import { refused } from '../../src/core/failure.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 
 describe('memoryOutbox', () => {
-  it('counts the byteLength of items, and answers Full with the bound', async () => {
-    const outbox = memoryOutbox<{ readonly byteLength: number }>({ maxBytes: 10 })
-    const answers = await outbox.enqueue([{ byteLength: 6 }, { byteLength: 5 }, { byteLength: 4 }])
-    expect(answers.map(({ _tag }) => _tag)).toEqual(['Right', 'Left', 'Right'])
-    expect(answers[1]).toMatchObject({ left: { _tag: 'Full', bound: 'bytes', limit: 10 } })
-    expect(outbox.stats()).toMatchObject({ waiting: 2, bytes: 10 })
-  })
-
   it('answers at once, without promises', () => {
     const outbox = memoryOutbox<string>()
     expect(outbox.enqueue(['a'])).toHaveLength(1)

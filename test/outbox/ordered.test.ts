@@ -42,6 +42,15 @@ const setUp = (maxBehind = 100) => {
 const names = (entries: ReadonlyArray<Entry<string>>): string => entries.map(({ item }) => item).join(' ')
 
 describe('ordered', () => {
+  it('leases at once what has no key or a free one, and hands back the rest in order', async () => {
+    const { outbox, lease, retry } = setUp()
+    await outbox.enqueue(['a1', 'a2', '-1', 'b1', '-2', 'a3', 'b2'])
+    const [a1] = await lease(2)
+    expect(names(await lease(9))).toBe('b1 -2')
+    await retry(a1)
+    expect(names(await outbox.takeRemaining())).toBe('a1 a2 a3 b2')
+  })
+
   it('leases only retries while it holds as many as it may', async () => {
     const { outbox, lease, end, retry, asked } = setUp(2)
     await outbox.enqueue(['a1', 'a2', 'a3', 'a4', 'b1'])

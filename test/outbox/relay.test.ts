@@ -246,21 +246,6 @@ describe('a store that fails', () => {
   })
 })
 
-describe('a store that others use too', () => {
-  it('is asked a turn after it said that others changed it, and its count is what waits', async () => {
-    const clock = virtualClock()
-    const store = sharedStore<string>(clock)
-    const { log, work } = setUp({ clock, store: () => store.open().outbox })
-    const other = store.open().outbox
-    await other.enqueue(['a', 'busy b'])
-    expect(log).toEqual([])
-    expect(work.hasWorkBefore(Infinity)).toBe(true)
-    await clock.advance(10)
-    expect(log).toEqual(['0 start a', '0 start busy b', '10 end a'])
-    expect(work.totals()).toMatchObject({ accepted: 0, delivered: 1, waiting: 1 })
-  })
-})
-
 describe('totals', () => {
   it('count what the outbox held before, and not what it cannot read', async () => {
     const inner = memoryOutbox<string>()
