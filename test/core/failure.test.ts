@@ -73,22 +73,18 @@ describe('carried', () => {
     )
   })
 
-  it('changes no other failure', () => {
-    for (const failure of [
-      partlyFailed([taken, taken, no]),
-      allFailed([]),
-      expired(1, 0, retryable('timeout')),
-    ])
-      expect(carried(lastFailure, failure)).toBe(failure)
-    const failure = retryable('held')
-    for (const other of [
-      undefined,
-      retryable('timeout'),
-      allFailed([{ sink: 'a', failure: retryable('timeout') }]),
-      partlyFailed([later]),
-    ])
-      expect(carried(other, failure)).toBe(failure)
-  })
+  it.each([partlyFailed([taken, taken, no]), allFailed([]), expired(1, 0, retryable('timeout'))])(
+    'does not change the failure %j',
+    (failure) => expect(carried(lastFailure, failure)).toBe(failure),
+  )
+
+  it.each([undefined, retryable('timeout'), allFailed([cause(retryable('timeout'))]), partlyFailed([later])])(
+    'keeps nothing of %j',
+    (before) => {
+      const failure = retryable('held')
+      expect(carried(before, failure)).toBe(failure)
+    },
+  )
 })
 
 it('isFinal: taken, or no part of the failure may pass', () =>

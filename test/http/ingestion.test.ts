@@ -289,23 +289,24 @@ describe('a 200 with ok:false (clients/25)', () => {
     })
   })
 
-  it('refuses all with okEvents: 0, and the named ones with their own reason', async () => {
-    const errors = [{ index: 0, reason: 'bad' }, { messageId: 'zzz' }]
-    expect(await verdictOn(json({ ok: false, okEvents: 0, reason: 'quota', errors }))).toMatchObject({
-      left: { members: [no('bad'), no('quota'), no('quota')] },
-    })
-    expect(await verdictOn(json({ ok: false, okEvents: 1, errors }))).toMatchObject({
-      left: { members: [no('bad'), yes, yes] },
-    })
-  })
-
-  it("L5 reads texts as Jitsu's", async () => {
-    const text = 'Message ID: b: event is too large'
-    const errors = [text, 'Message ID: z: unknown', 'Message ID: a', 'a: what']
-    expect(await verdictOn(json({ ok: false, receivedEvents: 3, okEvents: 2, errors }))).toMatchObject({
-      left: { _tag: 'PartlyFailed', members: [yes, no(text), yes] },
-    })
-  })
+  const unknown = no('the receiver says that it did not take it')
+  const quota = { ok: false, okEvents: 0, reason: 'quota' }
+  const errors = [{ index: 0, reason: 'bad' }, { messageId: 'zzz' }]
+  const text = 'Message ID: b: event is too large'
+  const texts = [text, 'Message ID: z: unknown', 'Message ID: a', 'a: what']
+  it.each<[string, object, ReadonlyArray<object>, Payload<unknown>?]>([
+    ['refuses all with okEvents: 0', { ...quota, errors }, [no('bad'), no('quota'), no('quota')]],
+    ['takes the others with okEvents: 1', { ok: false, okEvents: 1, errors }, [no('bad'), yes, yes]],
+    ["L5 reads texts as Jitsu's", { ok: false, errors: texts }, [yes, no(text), yes]],
+    [
+      'fails every message with a named id',
+      { ok: false, errors: [{ messageId: 'a' }] },
+      [unknown, yes, unknown],
+      batch('a', 'b', 'a'),
+    ],
+  ])('%s', async (_what, body, members, payload) =>
+    expect(await verdictOn(json(body), payload)).toMatchObject({ left: { _tag: 'PartlyFailed', members } }),
+  )
 
   it('H18 reads the errors of an answer in linear time', () => {
     const judge = judging(KEY, 'credentials')
@@ -323,19 +324,13 @@ describe('a 200 with ok:false (clients/25)', () => {
       expect(verdict.left.members.slice(0, 2)).toMatchObject([no('bad'), yes])
   })
 
-  it('fails every message with a named id', async () => {
-    const verdict = await verdictOn(json({ ok: false, errors: [{ messageId: 'a' }] }), batch('a', 'b', 'a'))
-    const unknown = no('the receiver says that it did not take it')
-    expect(verdict).toMatchObject({ left: { members: [unknown, yes, unknown] } })
-  })
-
   it.each<[string, object]>([
     ['there are no errors', { ok: false }],
     ['the list is empty', { ok: false, errors: [] }],
     ['the errors are not a list', { ok: false, errors: { 1: 'bad' } }],
     ['the names are unknown', { ok: false, errors: [{ index: 3 }, { messageId: 'z' }] }],
   ])('fails all messages if %s', async (_how, body) => {
-    expect(await verdictOn(json(body))).toMatchObject(no('the receiver says that it did not take it'))
+    expect(await verdictOn(json(body))).toMatchObject(unknown)
     expect(await verdictOn(json({ ...body, reason: 'quota' }))).toMatchObject(no('quota'))
   })
 

@@ -124,15 +124,6 @@ describe('the request of a webhook', () => {
     expect(receiver.received[1]?.headers).not.toHaveProperty('x-evil')
   })
 
-  it('has the frame of a batch around its members', async () => {
-    const receiver = await receive()
-    const frame = { prefix: '{"batch":[', suffix: ']}' }
-    const members = [payloadOf('{"a":1}'), payloadOf('{"a":2}')]
-    const payload = { id: 'b-1', items: [1, 2], members, byteLength: 27, frame, closedBy: 'count' } as const
-    await deliverOnce(sinkTo(receiver.url), payload)
-    expect(String(receiver.received[0]?.body)).toBe('{"batch":[{"a":1},{"a":2}]}')
-  })
-
   it('starts when its delivery is subscribed, once for each subscription', async () => {
     const receiver = await receive()
     const delivery = sinkTo(receiver.url).deliver(event, onlyAttempt)

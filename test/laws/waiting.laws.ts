@@ -1,5 +1,6 @@
 /** What `idle`, `flush`, `ready` and `close` promise, asked in any order and any number of times, in random worlds on a virtual clock. */
 import * as fc from 'fast-check'
+import type { Observable } from 'rxjs'
 import { describe, it } from 'vitest'
 import type { Totals } from '../../src/core/totals.ts'
 import { createClient } from '../../src/client/createClient.ts'
@@ -25,37 +26,25 @@ const world = fc.record({
   closes: fc.constantFrom(1, 2),
 })
 
-interface Asked {
-  readonly send: (id: string) => unknown
+interface Asked extends Pick<ReturnType<typeof openOver>, 'send' | 'ready'> {
   /** `idle` of a destination, `flush` of a client. */
   readonly rest: () => Promise<Totals>
-  readonly ready: () => Promise<void>
   readonly close: () => Promise<unknown>
-  readonly waiting: () => number
-  readonly outcomes: (next: () => void) => void
+  readonly stats: () => Totals
+  readonly outcomes$: Observable<unknown>
 }
 
 const makers: Readonly<Record<string, (clock: VirtualClock, reply: () => Reply) => Asked>> = {
   destination: (clock, reply) => {
-    const sink = scriptedSink({ clock, reply })
     const options = { clock, random: seededRandom(1), logger: false, maxCount: 3 } as const
-    const { send, idle: rest, ready, close, stats, outcomes$ } = openOver([sink], options)
-    return {
-      send: (id) => send(track(id)),
-      ...{ rest, ready, close, waiting: () => stats().waiting },
-      outcomes: (next) => void outcomes$.subscribe(next),
-    }
+    const destination = openOver([scriptedSink({ clock, reply })], options)
+    return { ...destination, rest: destination.idle }
   },
   client: (clock, reply) => {
     const sink = scriptedSink({ clock, reply })
-    const random = seededRandom(1)
-    const options = { sink, clock, random, logger: false, maxCount: 3, drainOnExit: false } as const
-    const { send, flush: rest, ready, close, stats, outcomes$ } = createClient('a key', options)
-    return {
-      send: (id) => send(track(id)),
-      ...{ rest, ready, close, waiting: () => stats().waiting },
-      outcomes: (next) => void outcomes$.subscribe(next),
-    }
+    const options = { sink, clock, random: seededRandom(1), logger: false, maxCount: 3 } as const
+    const client = createClient('a key', { ...options, drainOnExit: false })
+    return { ...client, rest: client.flush }
   },
 }
 
@@ -71,9 +60,9 @@ describe.each(Object.entries(makers))('%s', (name, make) => {
         const answered: Record<Question, number> = { rest: 0, ready: 0, close: 0 }
         const wrong: string[] = []
         const it = make(clock, () => script[requests++ % script.length] ?? {})
-        const send = (): unknown => it.send(`m${String(sent++)}`)
+        const send = (): unknown => it.send(track(`m${String(sent++)}`))
         let left = reacts
-        it.outcomes(() => {
+        it.outcomes$.subscribe(() => {
           if (left-- > 0) send()
         })
         const ask = (what: Question): void => {
@@ -92,7 +81,7 @@ describe.each(Object.entries(makers))('%s', (name, make) => {
           else ask(each)
         }
         await clock.advance(60_000_000)
-        same([it.waiting(), answered], [0, asked])
+        same([it.stats().waiting, answered], [0, asked])
         isClosing = true
         for (const each of ['close', 'rest', 'ready', 'close', 'rest'] as const)
           for (let n = 0; n < closes; n++) ask(each)
