@@ -26,7 +26,9 @@ const world = fc.record({
   closes: fc.constantFrom(1, 2),
 })
 
-interface Asked extends Pick<ReturnType<typeof openOver>, 'send' | 'ready'> {
+interface Asked {
+  readonly send: (id: string) => unknown
+  readonly ready: () => Promise<void>
   /** `idle` of a destination, `flush` of a client. */
   readonly rest: () => Promise<Totals>
   readonly close: () => Promise<unknown>
@@ -38,13 +40,13 @@ const makers: Readonly<Record<string, (clock: VirtualClock, reply: () => Reply) 
   destination: (clock, reply) => {
     const options = { clock, random: seededRandom(1), logger: false, maxCount: 3 } as const
     const destination = openOver([scriptedSink({ clock, reply })], options)
-    return { ...destination, rest: destination.idle }
+    return { ...destination, rest: destination.idle, send: (id) => destination.send(track(id)) }
   },
   client: (clock, reply) => {
     const sink = scriptedSink({ clock, reply })
     const options = { sink, clock, random: seededRandom(1), logger: false, maxCount: 3 } as const
     const client = createClient('a key', { ...options, drainOnExit: false })
-    return { ...client, rest: client.flush }
+    return { ...client, rest: client.flush, send: (id) => client.send(track(id)) }
   },
 }
 
@@ -60,7 +62,7 @@ describe.each(Object.entries(makers))('%s', (name, make) => {
         const answered: Record<Question, number> = { rest: 0, ready: 0, close: 0 }
         const wrong: string[] = []
         const it = make(clock, () => script[requests++ % script.length] ?? {})
-        const send = (): unknown => it.send(track(`m${String(sent++)}`))
+        const send = (): unknown => it.send(`m${String(sent++)}`)
         let left = reacts
         it.outcomes$.subscribe(() => {
           if (left-- > 0) send()
