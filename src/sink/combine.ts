@@ -5,7 +5,9 @@
  * @module
  */
 
-import { left, right } from 'fp-ts/lib/Either.js'
+import * as E from 'fp-ts/lib/Either.js'
+import { eqStrict } from 'fp-ts/lib/Eq.js'
+import * as RA from 'fp-ts/lib/ReadonlyArray.js'
 import { steady, systemClock } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { allFailed, earliestRetry, messageOf, notAll, retryable } from '../core/failure.ts'
@@ -23,28 +25,21 @@ export interface CombinationOptions {
 
 const combinationOptions = strict({ name: optional(text), clock: withDefault(clockOption, systemClock) })
 
-type Answers = ReadonlyArray<Verdict | undefined>
-
-const NOTHING: Answers = []
-
 /** What tells the combinations apart. */
 interface Rules {
   readonly called: string
   readonly separator: string
   /** Whether a sink is asked only after the one before it failed. */
   readonly isInTurn: boolean
+  /** Whether one success is enough. */
+  readonly wantsOne: boolean
   /** What a sink answered in an earlier attempt. */
-  readonly before: (lastFailure: Failure | undefined, sink: string) => Verdict | undefined
-  /** The verdict as far as it is known. `isAnswered`: every sink has answered. */
-  readonly verdictOf: (
-    answers: Answers,
-    isAnswered: boolean,
-    name: string,
-    names: ReadonlyArray<string>,
-  ) => Verdict | undefined
+  readonly before: (lastFailure: Failure, sink: string) => Verdict | undefined
+  /** The verdict when every sink has answered, and no success was enough. */
+  readonly together: (verdicts: ReadonlyArray<Verdict>, name: string, names: ReadonlyArray<string>) => Verdict
 }
 
-const LATE: Verdict = left(
+const LATE: Verdict = E.left(
   retryable('late', { detail: 'the deadline came before it was asked; no request was sent' }),
 )
 
@@ -68,8 +63,8 @@ const stands = (answer: Verdict, now: number): boolean => {
   return from === undefined || from > now
 }
 
-const isSame = (one: Verdict | undefined, other: Verdict | undefined): boolean =>
-  one?._tag === 'Left' && other?._tag === 'Left' && one.left === other.left
+/** Whether the sinks answered the very same failures and receipts. */
+const sameVerdicts = RA.getEq<Verdict>(E.getEq(eqStrict, eqStrict))
 
 /** Closes all at the same time, and waits for all before it fails with what the first of them failed with. */
 const closeAll = async <A>(sinks: ReadonlyArray<Sink<A>>, within: number): Promise<void> => {
@@ -84,16 +79,17 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
   const { clock, ...given } = checkOptions(`options of ${called}`, combinationOptions, options)
   const name = given.name ?? names.join(separator)
   const now = steady(clock)
-  const children = sinks.map(subscribeTo)
-  const everyone = names.map((_, at) => at)
+  const everyone = sinks.map((sink, at) => ({ at, subscribe: subscribeTo(sink) }))
+  const nothing: ReadonlyArray<Verdict | undefined> = names.map(() => undefined)
   /** Given again if all fail as they did before: thousands of items that wait for the same failure share one verdict. */
-  let lastFailed: { readonly answers: Answers; readonly verdict: Verdict } | undefined
+  let lastFailed: { readonly verdicts: ReadonlyArray<Verdict>; readonly verdict: Verdict } | undefined
 
-  const verdictOf = (answers: Answers, isAnswered: boolean): Verdict | undefined => {
-    if (isAnswered && lastFailed?.answers.every((answer, at) => isSame(answer, answers[at])) === true)
+  const together = (answers: ReadonlyArray<Verdict | undefined>): Verdict => {
+    const verdicts = answers.filter((answer) => answer !== undefined)
+    if (lastFailed !== undefined && sameVerdicts.equals(lastFailed.verdicts, verdicts))
       return lastFailed.verdict
-    const verdict = rules.verdictOf(answers, isAnswered, name, names)
-    if (verdict?._tag === 'Left') lastFailed = { answers, verdict }
+    const verdict = rules.together(verdicts, name, names)
+    if (verdict._tag === 'Left') lastFailed = { verdicts, verdict }
     return verdict
   }
 
@@ -102,41 +98,39 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
     (item, attempt, observer) => {
       const { number, until, lastFailure } = attempt
       const isFirst = lastFailure === undefined
-      const time = isFirst ? 0 : now()
       // The first attempt remembers nothing: it is most of them.
-      const before = isFirst ? NOTHING : names.map((each) => rules.before(lastFailure, each))
-      const answers: Array<Verdict | undefined> = names.map((_, at) => {
-        const answer = before[at]
-        return answer !== undefined && stands(answer, time) ? answer : undefined
-      })
-      const open = isFirst ? everyone : everyone.filter((at) => answers[at] === undefined)
+      const before = isFirst ? nothing : names.map((each) => rules.before(lastFailure, each))
+      const time = isFirst ? 0 : now()
+      const answers = before.map((answer) =>
+        answer !== undefined && stands(answer, time) ? answer : undefined,
+      )
+      const open = isFirst ? everyone : everyone.filter(({ at }) => answers[at] === undefined)
       const shared = attempt.shared ?? (open.length > 1 ? { wire: undefined } : undefined)
       const cancels: Cancel[] = []
       let unanswered = open.length
       let asked = 0
       let running = 0
       let verdict: Verdict | undefined
-      let isAsking = false
       let isOver = false
 
-      /** What a sink is given: its own last failure, and the work that several share. */
+      /** What a sink is given: its own last failure, and the work that several share. A spread doubles the time of a delivery (measured). */
       const attemptFor = (at: number): Attempt => {
-        if (lastFailure === undefined && attempt.shared === shared) return attempt
         const answer = before[at]
         const own = answer?._tag === 'Left' ? answer.left : undefined
-        return { number, until, lastFailure: own, ...(shared === undefined ? {} : { shared }) }
+        return shared === undefined
+          ? { number, until, lastFailure: own }
+          : { number, until, lastFailure: own, shared }
       }
 
       const answer = (at: number, given: Verdict): void => {
         if (answers[at] !== undefined) return
         answers[at] = given
         unanswered--
-        verdict ??= verdictOf(answers, unanswered === 0)
+        if (rules.wantsOne && given._tag === 'Right') verdict ??= given
+        else if (unanswered === 0) verdict ??= together(answers)
       }
 
-      const ask = (at: number): void => {
-        const subscribe = children[at]
-        if (subscribe === undefined) return
+      const ask = ({ at, subscribe }: (typeof everyone)[number]): void => {
         running++
         const end = (): void => {
           running--
@@ -149,7 +143,7 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
           },
           complete: end,
           error: (defect) => {
-            answer(at, left(retryable('defect', { detail: messageOf(defect) })))
+            answer(at, E.left(retryable('defect', { detail: messageOf(defect) })))
             end()
           },
         })
@@ -157,23 +151,20 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
         else cancels.push(cancel)
       }
 
-      /** A loop, because a sink may answer at once. Nothing is emitted before all that may be asked are. */
+      /** A sink may answer at once, and so call this again. Nothing is emitted before all that may be asked are. */
       const proceed = (): void => {
-        if (isAsking) return
-        isAsking = true
-        while (!isOver && asked < open.length) {
+        for (let each = open[asked]; each !== undefined && !isOver; each = open[asked]) {
           // In turn: only when the one before it has failed.
           if (rules.isInTurn && (verdict !== undefined || unanswered !== open.length - asked)) break
-          const at = open[asked++] ?? 0
-          if (asked > 1 && rules.isInTurn && now() >= until) answer(at, LATE)
-          else ask(at)
+          asked++
+          if (asked > 1 && rules.isInTurn && now() >= until) answer(each.at, LATE)
+          else ask(each)
         }
-        isAsking = false
         if (verdict !== undefined) observer.next(verdict)
-        if (verdict !== undefined && running === 0) observer.complete()
+        if (running === 0) observer.complete()
       }
 
-      if (unanswered === 0) verdict = verdictOf(answers, true)
+      if (unanswered === 0) verdict = together(answers)
       proceed()
       return () => {
         isOver = true
@@ -184,31 +175,19 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
   )
 }
 
-const rememberedCause = (lastFailure: Failure | undefined, sink: string): Verdict | undefined => {
-  if (lastFailure?._tag !== 'AllFailed') return undefined
-  const cause = lastFailure.causes.find((each) => each.sink === sink)
-  return cause === undefined ? undefined : left(cause.failure)
-}
-
-/** The first success; when all have failed, the cause of each. */
-const successOf: Rules['verdictOf'] = (answers, isAnswered, _, names) => {
-  const success = answers.find((answer) => answer?._tag === 'Right')
-  if (success !== undefined || !isAnswered) return success
-  return left(
-    allFailed(
-      answers.flatMap((answer, at) =>
-        answer?._tag === 'Left' ? [{ sink: names[at] ?? '', failure: answer.left }] : [],
-      ),
-    ),
-  )
-}
-
 const FIRST_SUCCESS: Rules = {
   called: 'firstSuccess',
   separator: ' | ',
   isInTurn: false,
-  before: rememberedCause,
-  verdictOf: successOf,
+  wantsOne: true,
+  before: (lastFailure, sink) => {
+    const causes = lastFailure._tag === 'AllFailed' ? lastFailure.causes : []
+    const cause = causes.find((each) => each.sink === sink)
+    return cause && E.left(cause.failure)
+  },
+  // All have failed: the cause of each.
+  together: (verdicts, _, names) =>
+    E.left(allFailed(RA.zipWith(names, RA.lefts(verdicts), (sink, failure) => ({ sink, failure })))),
 }
 
 const FAILOVER: Rules = { ...FIRST_SUCCESS, called: 'failover', separator: ' > ', isInTurn: true }
@@ -217,19 +196,15 @@ const TO_ALL: Rules = {
   called: 'toAll',
   separator: ' & ',
   isInTurn: false,
-  before: (lastFailure, sink) =>
-    lastFailure?._tag === 'NotAll'
-      ? lastFailure.verdicts.find((each) => each.sink === sink)?.verdict
-      : undefined,
-  verdictOf: (answers, isAnswered, name, names) => {
-    if (!isAnswered) return undefined
-    const verdicts = answers.flatMap((verdict, at) =>
-      verdict === undefined ? [] : [{ sink: names[at] ?? '', verdict }],
-    )
-    return verdicts.every(({ verdict }) => verdict._tag === 'Right')
-      ? right({ sink: name })
-      : left(notAll(verdicts))
+  wantsOne: false,
+  before: (lastFailure, sink) => {
+    const verdicts = lastFailure._tag === 'NotAll' ? lastFailure.verdicts : []
+    return verdicts.find((each) => each.sink === sink)?.verdict
   },
+  together: (verdicts, name, names) =>
+    verdicts.every(E.isRight)
+      ? E.right({ sink: name })
+      : E.left(notAll(RA.zipWith(names, verdicts, (sink, verdict) => ({ sink, verdict })))),
 }
 
 /**
