@@ -7,6 +7,7 @@
 
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
+import * as O from 'fp-ts/lib/Option.js'
 import * as t from 'io-ts'
 import { systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
@@ -303,13 +304,7 @@ export const eventCodec = (options: EventCodecOptions = {}) => {
   const read = eventReader(options)
   return new t.UnionType<typeof kinds.types, Event, Call, unknown>(
     'Event',
-    (input): input is Event => {
-      try {
-        return kinds.is(input)
-      } catch {
-        return false
-      }
-    },
+    (input): input is Event => O.getOrElse(() => false)(O.tryCatch(() => kinds.is(input))),
     (input, context) => {
       const result = read(input)
       return result._tag === 'Left'

@@ -6,6 +6,7 @@
  */
 
 import * as E from 'fp-ts/lib/Either.js'
+import * as O from 'fp-ts/lib/Option.js'
 import * as t from 'io-ts'
 import { isRecord } from '../core/json.ts'
 import { exactly, members } from './model.ts'
@@ -122,14 +123,9 @@ export const eventInStored = (body: unknown): Forwarded | undefined =>
  */
 export const WebhookBody: t.Type<Forwarded, WireBody> = new t.Type(
   'WebhookBody',
-  (value): value is Forwarded => {
-    try {
-      // Of what is no event it makes no body.
-      return WireBody.is(toWebhookBody(value as Forwarded))
-    } catch {
-      return false
-    }
-  },
+  (value): value is Forwarded =>
+    // Of what is no event it makes no body.
+    O.getOrElse(() => false)(O.tryCatch(() => WireBody.is(toWebhookBody(value as Forwarded)))),
   (input, context) => {
     // Its faults are those of the union, which name `type` and the kinds.
     const place = context.map((entry) => (entry === context.at(-1) ? { ...entry, type: WireBody } : entry))

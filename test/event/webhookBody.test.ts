@@ -4,7 +4,7 @@ import { describe, expect, expectTypeOf, it } from 'vitest'
 import * as t from 'io-ts'
 import { eventCodec, type Event } from '../../src/event/event.ts'
 import type { Delete, Forwarded } from '../../src/event/model.ts'
-import { WebhookBody, WireBody, toWebhookBody } from '../../src/event/webhookBody.ts'
+import { WebhookBody, WireBody, eventInStored, toWebhookBody } from '../../src/event/webhookBody.ts'
 import { faultsOf } from '../../src/event/codecFaults.ts'
 
 interface Golden {
@@ -40,6 +40,7 @@ describe('golden bodies', () => {
     expect(JSON.stringify(toWebhookBody(eventOf(call)))).toBe(JSON.stringify(body))
     const decoded = WebhookBody.decode(body)
     expect(isRight(decoded) && WebhookBody.encode(decoded.right)).toEqual(body)
+    expect(eventInStored(body)).toEqual(isRight(decoded) && decoded.right)
   })
 })
 
@@ -64,6 +65,7 @@ describe('a body that is wrong', () => {
     const types = 'must be one of "page", "screen", "identify", "track", "alias", "group", "delete"'
     expect(said(body, { ...track, ...stamped, type: 'purchase' })).toEqual([`type: ${types}`])
     expect(said(body, 5)).toEqual([': must be an object, not a number'])
+    expect([eventInStored({ type: 'purchase' }), eventInStored(null)]).toEqual([undefined, undefined])
     expect(said(t.type({ bodies: t.array(body) }), { bodies: [{}] })).toEqual([`bodies[0].type: ${types}`])
   })
 })
@@ -71,10 +73,14 @@ describe('a body that is wrong', () => {
 it('knows the model of what a body carries', () => {
   expectTypeOf<t.TypeOf<typeof WebhookBody>>().toEqualTypeOf<Forwarded>()
   expectTypeOf<Event>().toExtend<Forwarded>()
+  expect([WebhookBody, WireBody, ...WireBody.types].map(({ name }) => name).join(' ')).toBe(
+    'WebhookBody WireBody PageBody ScreenBody IdentifyBody TrackBody AliasBody GroupBody DeleteBody',
+  )
   expectTypeOf<Extract<Forwarded, { type: 'delete' }>>().not.toHaveProperty('messageId')
   expectTypeOf<Extract<Forwarded, { type: 'track' }>>().not.toHaveProperty('integrations')
   expectTypeOf<Delete>().toHaveProperty('messageId')
   const deletion = { type: 'delete', userId: 'u', timestamp: '2024-02-29T00:00:00.000Z' }
   expect(WebhookBody.is(deletion)).toBe(true)
+  expect(WebhookBody.is(undefined)).toBe(false)
   expect(WebhookBody.is({ ...deletion, timestamp: '2024-02-29T00:00:00Z' })).toBe(false)
 })
