@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { identity } from 'fp-ts/lib/function.js'
-import { separate, unzip, zip } from 'fp-ts/lib/ReadonlyArray.js'
+import { partitionWithIndex, separate, unzip, zip } from 'fp-ts/lib/ReadonlyArray.js'
 import type { Awaitable } from '../../core/awaitable.ts'
 import { expired, messageOf, refused, retryable } from '../../core/failure.ts'
 import { delivered, dropped, expired as expiredOutcome, rejected } from '../../core/outcome.ts'
@@ -15,41 +15,31 @@ import { outboxRun, settled } from './outboxWorld.ts'
 import type { MakeOutbox, OutboxCommand, OutboxItem, OutboxLawOptions, OutboxRun } from './outboxWorld.ts'
 import { sharedStore } from './sharedStore.ts'
 
-/** The laws by name: the statement, and what some run must reach. */
+/** The laws by name. */
 const statements = {
-  answers: ['Each call is answered, and none throws or rejects.'],
-  once: ['A leased entry is not leased again, and no id is given twice.'],
-  order: [
+  answers: 'Each call is answered, and none throws or rejects.',
+  once: 'A leased entry is not leased again, and no id is given twice.',
+  order:
     'Retries come when they are due, by due time and within the limit; then new entries in their order, but not with retriesOnly.',
-    'leases a retry',
-  ],
-  remembers: [
-    'An entry comes back as it was put back, its item as it was given, and nothing else comes.',
-    'leases a retry',
-  ],
-  bounds: [
-    'An item is refused if it would break a bound, and only then, and the answer names the bound.',
-    'refuses by count',
-    'refuses by bytes',
-  ],
-  stats: ['The stats agree with what is there.'],
-  wakes: [
+  remembers: 'An entry comes back as it was put back, its item as it was given, and nothing else comes.',
+  bounds: 'An item is refused if it would break a bound, and only then, and the answer names the bound.',
+  stats: 'The stats agree with what is there.',
+  wakes:
     'nextDue is the due time of the first entry that is not leased, with retriesOnly of the first retry.',
-  ],
-  dead: [
-    'Rejected and expired items are dead letters; the newest are kept, pages list them in order, and purge deletes the matching ones.',
-    'evicts a dead letter',
-  ],
-  redrives: [
-    'A redriven item waits as a new one if there is room, and is no dead letter any more.',
-    'redrives an item',
-  ],
-  survives: [
-    'A durable outbox keeps everything through a crash and a close; another one loses it.',
-    'opens again after entries',
-  ],
-  remaining: ['takeRemaining answers what is not leased; a durable outbox keeps it and answers nothing.'],
-} as const
+  dead: 'Rejected and expired items are dead letters; the newest are kept, pages list them in order, and purge deletes the matching ones.',
+  redrives: 'A redriven item waits as a new one if there is room, and is no dead letter any more.',
+  survives: 'A durable outbox keeps everything through a crash and a close; another one loses it.',
+  remaining: 'takeRemaining answers what is not leased; a durable outbox keeps it and answers nothing.',
+}
+/** What some run of a law must reach. */
+const situations: Readonly<Record<string, ReadonlyArray<string>>> = {
+  order: ['leases a retry'],
+  remembers: ['leases a retry'],
+  bounds: ['refuses by count', 'refuses by bytes'],
+  dead: ['evicts a dead letter'],
+  redrives: ['redrives an item'],
+  survives: ['opens again after entries'],
+}
 type OutboxLaw = keyof typeof statements
 
 type Failure = readonly [law: OutboxLaw, why: string]
@@ -73,8 +63,6 @@ const outcomesOf = (item: Item) => ({
   Dropped: dropped(item, 1, 'dropOldest'),
 })
 
-/** Milliseconds that an answer may take. */
-const SLOWEST = 50
 /** In the end everything is looked at. */
 const END: ReadonlyArray<OutboxCommand> = [
   { do: 'reopen' },
@@ -142,11 +130,10 @@ const play = async (
   /** Leased entries at these places, each once, which are not leased any more. */
   const release = (places: ReadonlyArray<number>): Pair<Entries> => {
     const chosen = new Set(places.map((place) => place % leased.length))
-    const [released, rest] = [true, false].map((is) => leased.filter((_, place) => chosen.has(place) === is))
-    leased = rest ?? []
-    return unzip(released ?? [])
+    const { left: rest, right: released } = partitionWithIndex((place) => chosen.has(place))(leased)
+    leased = rest
+    return unzip(released)
   }
-
   const check = (statsLaw: OutboxLaw): void => {
     const stats = [outbox.stats(), reference.outbox.stats()] as const
     compare(statsLaw, stats, ({ waiting, bytes, dead }) => ({ waiting, bytes, dead }))
@@ -186,10 +173,8 @@ const play = async (
       const entries = await wait(outbox.lease(now, limits))
       order = entries.map(numberOf)
       const expected = await reference.outbox.lease(now, limits)
-      under('once', () => {
-        const all = [...leased.map(([one]) => one), ...entries].map(numberOf)
-        same([...new Set(all)], all)
-      })
+      const all = [...leased.map(([one]) => one), ...entries].map(numberOf)
+      under('once', () => same([...new Set(all)], all))
       entries.forEach(name)
       under('remembers', () =>
         same(
@@ -233,11 +218,7 @@ const play = async (
       const found = await wait(outbox.dead.list({ ...page.found, limit }))
       const expected = await reference.outbox.dead.list({ ...page.expected, limit })
       compare('dead', [found, expected], (all) => all.map(deadLetterOf))
-      under('dead', () => {
-        same(new Set(found.map(({ id }) => id)).size, found.length)
-        for (const [place, { at }] of expected.entries())
-          holds(Math.abs(at - (found[place]?.at ?? NaN)) <= SLOWEST, `its end was at ${String(at)}`)
-      })
+      under('dead', () => same(new Set(found.map(({ id }) => id)).size, found.length))
       const [last, other] = [found.at(-1), expected.at(-1)]
       page = last && other ? { found: { after: last.id }, expected: { after: other.id } } : {}
     },
@@ -303,13 +284,16 @@ export const outboxLaws = (make: MakeOutbox, options: OutboxLawOptions = {}): Re
     const key = fc.hash(JSON.stringify(given))
     const reached = new Set(good.get(key))
     const run: Run = { reach: (situation) => void reached.add(situation), log }
-    const failure = good.has(key) ? undefined : await play(make, options, given, run)
+    // Without an outbox at the start no call is answered.
+    const unopened = (error: unknown): Failure => ['answers', messageOf(error)]
+    const failure = good.has(key) ? undefined : await play(make, options, given, run).catch(unopened)
     reached.forEach(reach)
     if (failure === undefined) good.set(key, reached)
     return failure
   }
-  return Object.entries(statements).flatMap(([name, [statement, ...situations]]) => {
+  return Object.entries(statements).flatMap(([name, statement]) => {
     const check = (failure: Failure | undefined): void => holds(failure?.[0] !== name, failure?.[1] ?? '')
-    return lawsOver('outbox', outboxRun, playOnce, { [name]: { statement, situations, check } })
+    const one = { statement, situations: situations[name] ?? [], check }
+    return lawsOver('outbox', outboxRun, playOnce, { [name]: one })
   })
 }

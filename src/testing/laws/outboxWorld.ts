@@ -4,8 +4,7 @@
  * @module
  */
 import * as fc from 'fast-check'
-import { isPromiseLike } from '../../core/awaitable.ts'
-import type { Awaitable } from '../../core/awaitable.ts'
+import { isPromiseLike, type Awaitable } from '../../core/awaitable.ts'
 import { inTime, systemClock } from '../../core/clock.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import type { ScriptedDisk } from '../disk.ts'

@@ -8,11 +8,10 @@
 import { isRight, left, right } from 'fp-ts/lib/Either.js'
 import type { Awaitable } from '../../core/awaitable.ts'
 import type { Clock } from '../../core/clock.ts'
-import { isDead } from '../../core/outcome.ts'
-import type { Outcome } from '../../core/outcome.ts'
+import { isDead, type Outcome } from '../../core/outcome.ts'
 import { full } from '../../core/refusal.ts'
-import { DEAD_PAGE, newEntry } from '../../outbox/outbox.ts'
-import type { EndedDeadLetter, Entry, Outbox } from '../../outbox/outbox.ts'
+import { DEAD_PAGE, newEntry, type EndedDeadLetter, type Entry, type Outbox } from '../../outbox/outbox.ts'
+import type { OutboxBounds } from './outboxWorld.ts'
 
 interface Row<A> {
   readonly entry: Entry<A>
@@ -38,14 +37,11 @@ export interface SharedStore<A> {
   readonly text: () => string
 }
 
-interface SharedStoreOptions<in A> {
+interface SharedStoreOptions<in A> extends Partial<OutboxBounds> {
   /** Milliseconds until an answer; 0 answers at once. Default 0. */
   readonly latency?: number
   /** Milliseconds. Default 30,000; with 0 the next view has all entries of a killed one at once. */
   readonly leaseTime?: number
-  readonly maxCount?: number
-  readonly maxBytes?: number
-  readonly keepDead?: number
   readonly sizeOf?: (item: A) => number
   /** Of retries that are due at the same time the lowest comes first. Default: in the order of `enqueue`. */
   readonly rank?: (item: A) => number
