@@ -100,7 +100,7 @@ export const concurrencyLaws = lawTable(
       }
     },
     'C6 nothing waits while a place is free': ({ ran, looks }, world) => {
-      for (const { order } of looks) {
+      for (const order of looks) {
         for (const queue of QUEUES) {
           const all = placed(ran, world, queue, order)
           const running = all.filter(({ started }) => (started?.order ?? Infinity) < order).length

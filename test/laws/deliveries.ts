@@ -124,8 +124,8 @@ export interface Ran {
 
 export interface Trace {
   readonly ran: ReadonlyArray<Ran>
-  /** Looks between the steps: at timers of the layer, and how many deliveries run inside. */
-  readonly looks: ReadonlyArray<{ readonly order: number; readonly timers: number; readonly running: number }>
+  /** Places between the steps. */
+  readonly looks: ReadonlyArray<number>
   readonly mostTimers: number
 }
 
@@ -154,7 +154,7 @@ const counting = (clock: VirtualClock) => {
       cancel()
     }
   }
-  return { clock: { ...clock, schedule }, set: () => set.size, most: () => most }
+  return { clock: { ...clock, schedule }, most: () => most }
 }
 
 /** Plays steps on `receivers` sinks behind one layer; the key of a step says which. */
@@ -168,7 +168,7 @@ export const deliverAll = async (
   const wrap = make(timers.clock)
   const ran: Array<Writable<Ran> & { heard: Heard[] }> = []
   const cancels: Array<{ readonly at: number; readonly act: () => void }> = []
-  const looks: Array<Trace['looks'][number]> = []
+  const looks: number[] = []
   let order = 0
   const here = (): Moment => ({ at: clock.now(), order: order++ })
 
@@ -224,8 +224,7 @@ export const deliverAll = async (
     clock.tick(0)
     // A place that a cancel freed is taken in a microtask.
     await Promise.resolve()
-    const running = inners.reduce((sum, inner) => sum + inner.running(), 0)
-    looks.push({ order: order++, timers: timers.set(), running })
+    looks.push(order++)
   }
   let at = 0
   const starts = steps.map((step) => ({ at: (at += step.gap), act: () => begin(step) }))

@@ -77,9 +77,6 @@ export const timeoutLaws = lawTable(
       for (const { arrived, ended } of ran) holds((ended?.at ?? Infinity) - arrived.at <= within, 'it ran on')
     },
     'T3 one timer for all': ({ mostTimers }) => holds(mostTimers <= 1, `${mostTimers} timers`),
-    'T4 no timer without deliveries': ({ looks }) => {
-      for (const { running, timers } of looks) holds(running > 0 || timers === 0, 'a timer is left')
-    },
   },
 )
 

@@ -60,14 +60,6 @@ itCatches<MakeTimeout>('timeouts', timeoutLaws.each, {
         sink.close,
       ),
   ],
-  'a timer stays': [
-    'T4',
-    (within, clock) => (sink) =>
-      makeLayer(withTimeout(within, { clock })(sink), (subscribe) => (item, attempt, observer) => {
-        clock.schedule(10 * within, () => undefined)
-        return subscribe(item, attempt, observer)
-      }),
-  ],
 })
 
 itCatches<MakeGate>('the Retry-After gate', gateLaws.each, {

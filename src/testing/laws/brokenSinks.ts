@@ -1,6 +1,6 @@
 import { chain, left, mapLeft, orElse, right } from 'fp-ts/lib/Either.js'
 import { concat, defer, from, ignoreElements, lastValueFrom, map, mergeMap } from 'rxjs'
-import { NEVER, shareReplay, tap, type Observable } from 'rxjs'
+import { NEVER, of, shareReplay, tap, type Observable } from 'rxjs'
 import { refused, retryable, type Failure, type Verdict } from '../../core/failure.ts'
 import type { Sink } from '../../sink/sink.ts'
 import type { World } from '../simulate.ts'
@@ -29,23 +29,10 @@ const changed =
 const telling = (change: (verdict: Verdict) => Verdict): MakeSink<SinkItem> =>
   changed((delivery) => delivery.pipe(map(change)))
 
-const closing =
-  (close: () => Promise<void>): MakeSink<SinkItem> =>
-  (world) => ({ ...networkSink<SinkItem>(world), close: () => close })
-
 const is5xx = (failure: Failure): boolean => 'status' in failure && (failure.status ?? 0) >= 500
 
 /** A request that the delivery does not cancel. */
 const audit = ({ network }: World): Promise<unknown> => network.request().catch(() => undefined)
-
-/** Deliveries that start between the verdict and the end of another one wait for ever. */
-const blocking: MakeSink<SinkItem> = (world) => {
-  const busy = new Set<Delivery>()
-  return withDelivery(networkSink<SinkItem>(world), (delivery) => {
-    const one = delivery.pipe(tap({ next: () => busy.add(delivery), finalize: () => busy.delete(delivery) }))
-    return defer(() => (busy.size > 0 ? NEVER : one))
-  })
-}
 
 /** Sinks with one fault each. */
 export const brokenSinks = brokenVersions<MakeSink<SinkItem>>()({
@@ -69,7 +56,6 @@ export const brokenSinks = brokenVersions<MakeSink<SinkItem>>()({
   },
   'never completes': { breaks: 'sink/settles', make: changed((delivery) => concat(delivery, NEVER)) },
   'waits for an answer for ever': { breaks: 'sink/settles', make: (world) => networkSink(world, Infinity) },
-  'cannot be used from within its verdict': { breaks: 'sink/settles', make: blocking },
   'completes while a request runs': {
     breaks: 'sink/completes-last',
     make: changed((delivery, _item, world) => delivery.pipe(tap(() => void audit(world)))),
@@ -78,7 +64,7 @@ export const brokenSinks = brokenVersions<MakeSink<SinkItem>>()({
   'cannot be cancelled after its verdict': {
     breaks: 'sink/cancel-aborts',
     make: changed((delivery, _item, world) =>
-      concat(delivery, defer(() => audit(world)).pipe(ignoreElements())),
+      delivery.pipe(mergeMap((verdict) => concat(of(verdict), from(audit(world)).pipe(ignoreElements())))),
     ),
   },
   'changes its item': {
@@ -110,10 +96,13 @@ export const brokenSinks = brokenVersions<MakeSink<SinkItem>>()({
   'cannot be closed twice': {
     breaks: 'sink/close',
     make: (world) => {
-      let closed = 0
-      const close = () => (closed++ === 0 ? Promise.resolve() : Promise.reject(new Error('planted')))
-      return closing(close)(world)
+      const once = [Promise.resolve()]
+      const close = () => once.pop() ?? Promise.reject(new Error('planted'))
+      return { ...networkSink<SinkItem>(world), close: () => close }
     },
   },
-  'never closes': { breaks: 'sink/close', make: closing(() => new Promise(() => undefined)) },
+  'never closes': {
+    breaks: 'sink/close',
+    make: (world) => ({ ...networkSink(world), close: () => () => new Promise(() => undefined) }),
+  },
 })

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check'
-import { left, right } from 'fp-ts/lib/Either.js'
+import { isRight, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../core/clock.ts'
 import { allFailed, earliestRetry, isFinal, notAll, retryable } from '../../core/failure.ts'
 import type { Failure, Verdict } from '../../core/failure.ts'
-import type { Sink } from '../../sink/sink.ts'
+import type { Attempt, Sink } from '../../sink/sink.ts'
 import { scriptedSink, type Reply } from '../scriptedSink.ts'
 import { virtualClock } from '../virtualClock.ts'
 import { same } from './assert.ts'
@@ -25,13 +25,11 @@ const MOST_SINKS = 5
 /** From one attempt to the next: longer than one takes. */
 const PERIOD = 1_000
 
+const replies = fc.array(anyReply, { minLength: MOST_SINKS, maxLength: MOST_SINKS })
+
 export const combinationInput: fc.Arbitrary<CombinationInput> = fc.record({
   sinks: fc.integer({ min: 1, max: MOST_SINKS }),
-  attempts: fc.array(fc.array(anyReply, { minLength: MOST_SINKS, maxLength: MOST_SINKS }), {
-    minLength: 1,
-    maxLength: 4,
-    size: 'max',
-  }),
+  attempts: fc.array(replies, { minLength: 1, maxLength: 4, size: 'max' }),
   time: fc.oneof(fc.constant(1_000_000), fc.integer({ min: 1, max: 150 })),
 })
 
@@ -48,12 +46,12 @@ const LATE: Verdict = left(retryable('late'))
 
 /** The verdict when each sink has one. */
 const together = (memory: ReadonlyArray<Verdict>, wantsAll: boolean, name: string): Verdict => {
-  const all = memory.map((verdict, at) => ({ sink: String(at), verdict }))
-  if (wantsAll && memory.every(({ _tag }) => _tag === 'Right')) return right({ sink: name })
-  if (wantsAll) return left(notAll(all))
+  const verdicts = memory.map((verdict, at) => ({ sink: String(at), verdict }))
+  if (wantsAll && memory.every(isRight)) return right({ sink: name })
+  if (wantsAll) return left(notAll(verdicts))
   return left(
     allFailed(
-      all.flatMap(({ sink, verdict: one }) => (one._tag === 'Left' ? { sink, failure: one.left } : [])),
+      verdicts.flatMap(({ sink, verdict }) => (isRight(verdict) ? [] : { sink, failure: verdict.left })),
     ),
   )
 }
@@ -64,9 +62,10 @@ const expected = (
   replies: ReadonlyArray<Reply>,
   memory: Verdict[],
   name: string,
-  { number, until, start }: { readonly number: number; readonly until: number; readonly start: number },
+  attempt: Attempt,
+  start: number,
 ) => {
-  const asked: unknown[] = []
+  const asked: Array<{ sink: number; startedAt: number; attempt: Attempt }> = []
   const known: Array<{ readonly at: number; readonly verdict: Verdict }> = []
   let now = start
   let endedAt = start
@@ -77,10 +76,10 @@ const expected = (
     const from = before === undefined ? 0 : lastFailure && earliestRetry(lastFailure)
     const isWon = isInTurn && known.at(-1)?.verdict._tag === 'Right'
     if (isWon || from === undefined || from > start) continue
-    const isLate = isInTurn && known.length > 0 && now >= until
+    const isLate = isInTurn && known.length > 0 && now >= attempt.until
     memory[sink] = isLate ? LATE : (verdict ?? DEFECT)
     if (isLate) continue
-    asked.push({ sink, at: now, number, until, lastFailure })
+    asked.push({ sink, startedAt: now, attempt: { ...attempt, lastFailure } })
     const at = now + after + (verdict === undefined ? rest : 0)
     known.push({ at, verdict: verdict ?? DEFECT })
     endedAt = Math.max(endedAt, now + after + rest)
@@ -89,17 +88,16 @@ const expected = (
   const [winner] = known
     .filter(({ verdict }) => !wantsAll && verdict._tag === 'Right')
     .sort((one, other) => one.at - other.at)
-  const last = {
-    at: Math.max(start, ...known.map(({ at }) => at)),
-    verdict: together(memory, wantsAll, name),
-  }
-  return { asked, verdicts: [winner ?? last], endedAt }
+  const last = Math.max(start, ...known.map(({ at }) => at))
+  return { asked, verdicts: [winner ?? { at: last, verdict: together(memory, wantsAll, name) }], endedAt }
 }
 
-/** As JSON keeps it in a store. What a failure says in words is left out: each combination has its own. */
+const LEFT_OUT = ['detail', 'shared']
+
+/** As JSON keeps it in a store. Left out: what a failure says in words, and work that sinks share. */
 const stored = <A>(value: A): A =>
   // JSON of plain data is of its type again.
-  JSON.parse(JSON.stringify(value, (key, each: unknown) => (key === 'detail' ? undefined : each))) as A
+  JSON.parse(JSON.stringify(value, (key, each: unknown) => (LEFT_OUT.includes(key) ? undefined : each))) as A
 
 /** Plays the attempts. Answers what was seen in each, and what must be seen. */
 export const playCombination = async (
@@ -120,10 +118,10 @@ export const playCombination = async (
   for (const [at, each] of input.attempts.entries()) {
     replies = each.slice(0, input.sinks)
     const start = clock.now()
-    const attempt = { number: at + 1, until: start + input.time, start }
+    const attempt = { number: at + 1, until: start + input.time, lastFailure }
     const verdicts: Array<{ readonly at: number; readonly verdict: Verdict }> = []
     let endedAt: number | undefined
-    sink.deliver('item', { ...attempt, lastFailure }).subscribe({
+    sink.deliver('item', attempt).subscribe({
       next: (verdict) => verdicts.push({ at: clock.now(), verdict }),
       complete: () => {
         endedAt = clock.now()
@@ -134,13 +132,11 @@ export const playCombination = async (
     const asked = sinks.flatMap(({ calls }, sink) =>
       calls
         .filter(({ startedAt }) => startedAt >= start)
-        .map(({ startedAt, attempt: { number, until, lastFailure } }) => {
-          return { sink, at: startedAt, number, until, lastFailure }
-        }),
+        .map(({ startedAt, attempt }) => ({ sink, startedAt, attempt })),
     )
     const seen = stored({ asked, verdicts, endedAt })
     log(`attempt ${String(at + 1)}: ${JSON.stringify(seen)}`)
-    attempts.push({ seen, must: stored(expected(rules, replies, memory, sink.name, attempt)) })
+    attempts.push({ seen, must: stored(expected(rules, replies, memory, sink.name, attempt, start)) })
     const verdict = seen.verdicts[0]?.verdict
     if (verdict?._tag !== 'Left' || isFinal(verdict)) break
     lastFailure = verdict.left

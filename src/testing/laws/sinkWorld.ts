@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { isObservable, Subject, takeUntil, throwError, type Observable } from 'rxjs'
 import { inspect, isDeepStrictEqual } from 'node:util'
-import { refused, retryable, type Verdict } from '../../core/failure.ts'
+import { refused, retryable, type Failure, type Verdict } from '../../core/failure.ts'
 import { kindOf } from '../../core/json.ts'
 import { sink } from '../../sink/fromFunction.ts'
 import { assertSink } from '../../sink/layer.ts'
@@ -24,10 +24,7 @@ export interface SinkItem {
 }
 
 /** A sink that keeps the laws: one request for each item. */
-export const networkSink = <A>(
-  { clock, network }: Pick<World, 'clock' | 'network'>,
-  timeout = 1_000,
-): Sink<A> =>
+export const networkSink = <A>({ clock, network }: World, timeout = 1_000): Sink<A> =>
   sink(
     'network',
     async (item, { signal }) => {
@@ -43,37 +40,24 @@ const sinkItem: fc.Arbitrary<SinkItem> = fc.nat(9).map((value) => ({ id: `i${Str
 export const itemsOf = <A>({ item }: { readonly item?: fc.Arbitrary<A> }): fc.Arbitrary<A> =>
   item ?? (sinkItem as fc.Arbitrary<A>)
 
-export const anyFailure = fc.oneof(
-  fc.integer({ min: 400, max: 409 }).map((status) => refused('status', { status })),
-  fc
-    .record({ status: fc.integer({ min: 500, max: 509 }), notBefore: fc.nat(4_000) })
-    .map(({ status, notBefore }) => retryable('status', { status, notBefore })),
+export const anyFailure = fc
+  .nat(4_000)
+  .map((ms): Failure =>
+    ms % 3 === 0 ? refused('status', { status: ms }) : retryable('status', { notBefore: ms }),
+  )
+
+const even = fc.integer({ min: 1, max: 25 }).map((half) => 2 * half)
+const verdict = fc.oneof(
+  fc.nat(9).map((status) => right({ sink: 'inner', status })),
+  anyFailure.map(left),
 )
 
-/** Replies of scripted sinks. All times are even. */
+/** Replies of scripted sinks, with a verdict or a defect or both. All times are even. */
 export const anyReply: fc.Arbitrary<Reply> = fc
-  .record(
-    {
-      verdict: fc.oneof(
-        fc.nat(9).map((status) => right({ sink: 'inner', status })),
-        anyFailure.map(left),
-      ),
-      defect: fc.constant('planted'),
-      after: fc.integer({ min: 1, max: 25 }).map((half) => 2 * half),
-      rest: fc.integer({ min: 1, max: 25 }).map((half) => 2 * half),
-    },
-    { requiredKeys: [] },
-  )
+  .record({ verdict, defect: fc.constant('planted'), after: even, rest: even }, { requiredKeys: [] })
   .filter((reply) => 'verdict' in reply || 'defect' in reply)
 
-/** A world with deliveries, as data. Times are milliseconds. */
-export interface SinkInput<out A> {
-  readonly seed: number
-  readonly script: FaultScript
-  readonly steps: ReadonlyArray<SinkStep<A>>
-}
-
-/** A delivery. @inline */
+/** A delivery. Times are milliseconds. @inline */
 interface SinkStep<out A> {
   readonly item: A
   /** From the start of the one before it; null: when all before it are over. */
@@ -84,13 +68,20 @@ interface SinkStep<out A> {
   readonly again: 'verdict' | 'complete' | null
 }
 
+/** A world with deliveries, as data. */
+export interface SinkInput<out A> {
+  readonly seed: number
+  readonly script: FaultScript
+  readonly steps: ReadonlyArray<SinkStep<A>>
+}
+
 /** What a network in memory does. The kinds that are left out look like others there; without them more statuses are drawn. */
 export const anyScript = faultScript({
   timeout: 50,
   without: ['hugeBody', 'gzipBomb', 'hugeHeader', 'slowBody', 'interim', 'garbage', 'truncate'],
 })
 
-const none = { weight: 3, arbitrary: fc.constant(null) }
+const none = { weight: 6, arbitrary: fc.constant(null) }
 
 /** `hasNetwork`: whether the network has a script. */
 export const sinkInputs = <A>(item: fc.Arbitrary<A>, hasNetwork: boolean): fc.Arbitrary<SinkInput<A>> => {
@@ -98,7 +89,7 @@ export const sinkInputs = <A>(item: fc.Arbitrary<A>, hasNetwork: boolean): fc.Ar
     item,
     wait: fc.oneof(none, fc.constant(0), fc.nat(30)),
     cancel: fc.oneof(none, fc.constant('verdict'), fc.nat(60)),
-    again: fc.constantFrom(null, null, 'verdict', 'complete'),
+    again: fc.constantFrom(null, null, null, 'verdict', 'complete'),
   })
   return fc.record({
     seed: fc.nat(),
