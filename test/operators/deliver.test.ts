@@ -1,4 +1,4 @@
-import { ConfigError, invalid, type Invalid, type Refusal } from '../../src/core/refusal.ts'
+import { ConfigError, type Invalid, type Refusal } from '../../src/core/refusal.ts'
 import { retryable, type Verdict } from '../../src/core/failure.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
@@ -54,15 +54,6 @@ describe('deliver', () => {
     expect(seen.values).toMatchObject([{ _tag: 'Delivered', attempts: 3 }])
     expect(told.map(({ _tag }) => _tag)).toEqual(['Accepted', 'Waiting', 'Waiting', 'Ended'])
     expect(told[1]).toMatchObject({ delay: 1_000, attempts: 1, because: 'exponential from 1s x2' })
-  })
-
-  it('lets lefts pass at once', () => {
-    const clock = virtualClock()
-    const gone = invalid('x', [])
-    const seen = record(of(right('a'), left(gone)).pipe(deliver(scripted(clock), { clock })))
-    expect(seen.values).toEqual([gone])
-    clock.tick(10)
-    expect(tags(seen)).toBe('Invalid Delivered')
   })
 
   it('turns away what the outbox cannot keep, and goes on', () => {
@@ -151,32 +142,6 @@ describe('deliver', () => {
     clock.tick(10)
     expect(tags(seen)).toBe('Delivered')
     expect(seen.end).toBe('error: Error: torn')
-  })
-
-  it('a sink that throws, errors or ends without a verdict costs an attempt of that item alone', () => {
-    const clock = virtualClock()
-    const told: LogEvent[] = []
-    const odd: Sink<string> = {
-      name: 'odd',
-      deliver: (item, { number }) => {
-        if (number > 1 || item === 'fine') return of(yes)
-        if (item === 'throws') throw new Error('thrown')
-        return item === 'errors' ? throwError(() => new Error('errored')) : of()
-      },
-      close: nothing,
-    }
-    const source = from(['throws', 'errors', 'silent', 'fine'].map((item) => right(item)))
-    const seen = record(
-      source.pipe(deliver(odd, { clock, retry: exponential(), onEvent: (each) => told.push(each) })),
-    )
-    clock.tick(1_000)
-    expect(seen.values.map((outcome) => [outcome._tag, 'item' in outcome ? outcome.item : ''])).toEqual([
-      ['Delivered', 'fine'],
-      ['Delivered', 'throws'],
-      ['Delivered', 'errors'],
-      ['Delivered', 'silent'],
-    ])
-    expect(told.filter(({ _tag }) => _tag === 'Defect')).toHaveLength(3)
   })
 })
 

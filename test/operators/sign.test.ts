@@ -47,14 +47,6 @@ describe('sign', () => {
     expect(String(errors[0])).toContain('give the secret to the sink')
   })
 
-  it('stands after batch: a payload that is signed cannot be batched', () => {
-    const errors: unknown[] = []
-    of(right(payload))
-      .pipe(sign('s'), batch())
-      .subscribe({ error: (error: unknown) => errors.push(error) })
-    expect(String(errors[0])).toContain('put sign after batch')
-  })
-
   it.each(['', ' s', 's\n'])('throws for the secret %j when the pipeline is put together', (secret) =>
     expect(() => sign(secret)).toThrow(TypeError),
   )

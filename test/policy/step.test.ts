@@ -36,17 +36,6 @@ const after = (
 }
 
 describe('step', () => {
-  it('waits for the backoff, and says why', () => {
-    const failure = retryable('status', { status: 503 })
-    expect(after(standard, 3, 60_000, failure)).toEqual({
-      _tag: 'Wait',
-      due: SINCE + 62_000,
-      delay: 2_000,
-      because: 'exponential from 1s x2, at most 10m, full jitter',
-      progress: { attempts: 3, lastFailure: failure },
-    })
-  })
-
   it('waits for the full delay with a random number that is none: due times stay numbers', () => {
     const policy = fullJitter(exponential())
     for (const drawn of [1, NaN, Infinity])

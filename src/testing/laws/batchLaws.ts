@@ -1,7 +1,6 @@
 import { bodyOf } from '../../event/payload.ts'
 import { holds, same } from './assert.ts'
-import { bytesOf, play, worlds } from './batchWorld.ts'
-import type { Batcher, Seen, Trace } from './batchWorld.ts'
+import { bytesOf, play, worlds, type Batcher, type Seen, type Trace } from './batchWorld.ts'
 import { lawsOver, type Law } from './law.ts'
 
 const ofKind = (seen: Trace, ...kinds: ReadonlyArray<Seen['what']>): Trace =>
@@ -102,11 +101,7 @@ export const batchLaws = (makeBatch: Batcher): ReadonlyArray<Law> =>
         'What has ended already, or is too large for any batch, comes out at once, and the open batch does not notice.',
       situations: ['left while a batch is open', 'refused while a batch is open'],
       check: (seen, _, { reach }) => {
-        const textsOf = (what: 'passing' | 'passed') => ofKind(seen, what).map(({ text }) => text)
-        const [passing, passed] = [textsOf('passing'), textsOf('passed')]
-        // An unsubscription within an emission may come before them.
-        const isCut = seen.some(({ what, isNested }) => what === 'unsubscribe' && isNested)
-        same(passed, isCut ? passing.slice(0, passed.length) : passing)
+        // Within an emission other things may come first.
         for (const [at, { what, text, open, isNested }] of seen.entries()) {
           if (what !== 'passing' || isNested) continue
           if (open.length > 0) reach(`${text.split(' ', 1).join()} while a batch is open`)
@@ -122,18 +117,14 @@ export const batchLaws = (makeBatch: Batcher): ReadonlyArray<Law> =>
       check: (seen, _, { reach }) => {
         let flushed: Seen['open'] = []
         for (const { what, open } of ofKind(seen, 'flush', 'complete', 'error', 'rest')) {
-          const behind = what === 'rest' ? open.filter((item) => flushed.includes(item)) : []
-          same(behind, [])
           if (what !== 'rest') flushed = open
+          else holds(!open.some((item) => flushed.includes(item)), 'an item stays behind')
           if (what !== 'rest' && open.length > 0) reach(what)
         }
-        const left = ofKind(seen, 'unsubscribe').filter(({ open }) => open.length > 0)
+        const left = ofKind(seen, 'unsubscribe').flatMap(({ open }) => (open.length > 0 ? [open] : []))
         if (left.length > 0) reach('unsubscribe')
-        const [wanted, back] = [left.map(({ open }) => open), ofKind(seen, 'handed back')]
-        same(
-          back.map(({ items }) => items),
-          wanted,
-        )
+        const back = ofKind(seen, 'handed back').map(({ items }) => items)
+        same(back, left)
       },
     },
     'closes-for-its-cause': {
@@ -146,15 +137,14 @@ export const batchLaws = (makeBatch: Batcher): ReadonlyArray<Law> =>
           const [start, last] = [items[0]?.at ?? NaN, items.at(-1)]
           const next = taken[taken.findIndex((item) => item === last) + 1] ?? { size: 0 }
           const from = delayFrom === 'firstItem' ? start : before
-          const cuts = ofKind(seen, 'flush', 'complete', 'error')
-            .filter((cut) => cut.at === at && cut.open.at(-1) === last)
-            .map(({ what }) => what === 'flush')
+          const isCut = (each: Seen): boolean => each.at === at && each.open.at(-1) === last
+          const cut = ofKind(seen, 'flush', 'complete', 'error').find(isCut)?.what
           const mayClose = {
             count: items.length === maxCount,
             bytes: bytesOf([...items, next]) > maxBytes,
             delay: at === Math.max(start, from + (maxDelay ?? Infinity)),
-            flush: cuts.includes(true),
-            end: cuts.includes(false),
+            flush: cut === 'flush',
+            end: cut === 'complete' || cut === 'error',
             retry: false,
           }
           reach(closedBy)

@@ -1,6 +1,5 @@
 import * as fc from 'fast-check'
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { Subject } from 'rxjs'
 import type { ObservableEither } from '../../core/outcome.ts'
 import type { TooLarge } from '../../core/refusal.ts'
@@ -23,39 +22,30 @@ type Command =
   /** Runs these from within the next emission of a batch. */
   | { readonly do: 'within'; readonly commands: ReadonlyArray<Command> }
 
-/** What a batcher is given. `null` stands for Infinity, which JSON does not have. */
-export interface BatchWorld {
-  readonly maxCount: number | null
-  readonly maxBytes: number
-  readonly maxDelay: number | null
-  readonly delayFrom: 'firstItem' | 'lastFlush'
-  readonly commands: ReadonlyArray<Command>
-}
-
 const frame = { prefix: '{"é":[', suffix: ']}' }
-const offer = fc
-  .oneof({ weight: 9, arbitrary: fc.nat(2) }, fc.nat(14), fc.constant(null))
-  .map((size): Command => ({ do: 'offer', size }))
+const size = fc.oneof({ weight: 9, arbitrary: fc.nat(2) }, fc.nat(14), fc.constant(null))
+const offer = size.map((each): Command => ({ do: 'offer', size: each }))
 const advance = fc.nat(21).map((ms): Command => ({ do: 'advance', ms }))
 const flush = fc.constant<Command>({ do: 'flush' })
 const end = fc.constantFrom<Command>({ do: 'complete' }, { do: 'error' }, { do: 'unsubscribe' })
-const within = fc
-  .array(fc.oneof({ weight: 6, arbitrary: offer }, flush, end), { minLength: 1, maxLength: 4 })
-  .map((commands): Command => ({ do: 'within', commands }))
-const command = fc.oneof(
-  ...[{ weight: 20, arbitrary: offer }, { weight: 5, arbitrary: advance }, flush, within],
-)
+const nested = fc.array(fc.oneof({ weight: 6, arbitrary: offer }, flush, end), { minLength: 1, maxLength: 4 })
+const within = nested.map((commands): Command => ({ do: 'within', commands }))
+const offers = { weight: 20, arbitrary: offer }
+const command = fc.oneof(offers, { weight: 5, arbitrary: advance }, flush, within)
 
-export const worlds: fc.Arbitrary<BatchWorld> = fc.record({
+/** Options of a batcher, and what happens. `null` stands for Infinity, which JSON does not have. */
+export const worlds = fc.record({
   maxCount: fc.option(fc.integer({ min: 1, max: 5 })),
   maxBytes: fc.integer({ min: 1, max: 12 }).map((room) => frameBytes(frame) + room),
   maxDelay: fc.option(fc.integer({ min: 2, max: 20 })),
-  delayFrom: fc.constantFrom('firstItem', 'lastFlush'),
+  delayFrom: fc.constantFrom<'firstItem' | 'lastFlush'>('firstItem', 'lastFlush'),
   // What comes after the end must change nothing.
   commands: fc
     .tuple(fc.array(command, { maxLength: 60, size: 'max' }), end, fc.array(command, { maxLength: 4 }))
     .map(([before, last, after]) => [...before, last, ...after]),
 })
+
+export type BatchWorld = typeof worlds extends fc.Arbitrary<infer World> ? World : never
 
 /** An item. `at` is the time of the monotonic clock when it was offered. */
 export type Item = Readonly<Record<'n' | 'size' | 'at', number>>
@@ -142,11 +132,11 @@ export const play = (make: Batcher, world: BatchWorld, wallStep: number, log?: R
 
   const emitBatch = (batch: BatchPayload<Item>): void => {
     note('batch', `by ${batch.closedBy}:`, batch.items, batch)
-    const [outer, inner] = [isNested, within]
+    const inner = within
     within = []
     isNested = true
     inner.forEach(run)
-    isNested = outer
+    isNested = false
   }
 
   const options: BatchOptions = {

@@ -1,9 +1,8 @@
-import * as E from 'fp-ts/lib/Either.js'
-import * as R from 'fp-ts/lib/Record.js'
-import { EMPTY, NEVER, catchError, concat, filter, map, mergeMap, of } from 'rxjs'
-import { systemClock } from '../../core/clock.ts'
-import type { Clock } from '../../core/clock.ts'
-import type { BatchPayload } from '../../event/payload.ts'
+import { isRight } from 'fp-ts/lib/Either.js'
+import { constVoid, flow } from 'fp-ts/lib/function.js'
+import { map } from 'fp-ts/lib/Record.js'
+import { EMPTY, NEVER, catchError, concat, filter, mergeMap, of, skip } from 'rxjs'
+import { systemClock, type Clock } from '../../core/clock.ts'
 import { batch, type BatchOptions } from '../../operators/batch.ts'
 import type { Batcher } from './batchWorld.ts'
 
@@ -13,30 +12,23 @@ const asking =
   (options = {}) =>
     batch({ ...options, ...change(options, options.clock ?? systemClock) })
 
-/** Each batch is changed on its way out. */
-const changing =
-  (change: <A>(out: BatchPayload<A>) => BatchPayload<A>): Batcher =>
-  (options) =>
-  (source) =>
-    source.pipe(batch(options), map(E.map(change)))
-
 const oneByteMore = asking(({ maxBytes = 500_000 }) => ({ maxBytes: maxBytes + 1 }))
 
 /** Faults that this law finds. */
 const breaks = <Name extends string>(law: string, faults: Readonly<Record<Name, Batcher>>) =>
-  R.map((make: Batcher) => ({ breaks: `batch/${law}`, make }))(faults)
+  map((make: Batcher) => ({ breaks: `batch/${law}`, make }))(faults)
 
 /** Batchers with one fault each. */
 export const brokenBatchers = {
   ...breaks('nothing-lost', {
-    'puts items in the wrong order': changing((out) => ({ ...out, items: [...out.items].reverse() })),
+    'loses the first item': (options) => (source) => batch(options)(source.pipe(skip(1))),
   }),
   ...breaks('nothing-stays-behind', {
     'hands nothing back at an unsubscription': asking(() => ({ abandoned: () => undefined })),
     'loses the rest on completion': (options) => (source) => concat(source, NEVER).pipe(batch(options)),
   }),
   ...breaks('size-is-exact', {
-    'counts no commas': changing((out) => ({ ...out, byteLength: out.byteLength - out.members.length + 1 })),
+    'leaves out the frame': asking(() => ({ frame: { prefix: '', suffix: '' } })),
     'takes one byte too many': oneByteMore,
     'gives every batch the same id': asking(() => ({ newId: () => 'id' })),
   }),
@@ -53,13 +45,9 @@ export const brokenBatchers = {
       batch(options)(source.pipe(catchError(() => EMPTY))),
   }),
   ...breaks('one-timer', {
-    'leaves its timer behind': asking((_, clock) => {
-      const schedule: Clock['schedule'] = (ms, task) => {
-        clock.schedule(ms, task)
-        return () => undefined
-      }
-      return { clock: { ...clock, schedule } }
-    }),
+    'leaves its timer behind': asking((_, clock) => ({
+      clock: { ...clock, schedule: flow(clock.schedule, () => constVoid) },
+    })),
   }),
   ...breaks('wall-clock-is-free', {
     'measures by the wall clock': asking((_, clock) => ({ clock: { ...clock, monotonic: clock.now } })),
@@ -70,6 +58,6 @@ export const brokenBatchers = {
   }),
   ...breaks('passes-what-fits-no-batch', {
     'lets a member pass that is too large by one byte': oneByteMore,
-    'drops what has ended already': (options) => (source) => batch(options)(source.pipe(filter(E.isRight))),
+    'drops what has ended already': (options) => (source) => batch(options)(source.pipe(filter(isRight))),
   }),
 }

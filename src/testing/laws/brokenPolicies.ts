@@ -31,13 +31,14 @@ const deciding =
   (...given) =>
     decide((...question) => step(policyFor(asked), ...question), ...given)
 
-/** Changes the answer. */
 const answering = (change: (after: Step) => Step): MakePolicy =>
   deciding((ask, ...given) => change(ask(...given)))
 
 /** Changes the answer if it is to wait. */
 const waiting = (change: (after: Wait) => Partial<Wait>): MakePolicy =>
   answering((after) => (after._tag === 'Wait' ? { ...after, ...change(after) } : after))
+
+const final = refused('status')
 
 /** Faults that this law finds. */
 const breaks = <Name extends string>(law: string, faults: Readonly<Record<Name, MakePolicy>>) =>
@@ -58,16 +59,12 @@ export const brokenPolicies = {
     'names the wrong reason': waiting(() => ({ because: 'backoff' })),
   }),
   ...breaks('verdict-decides', {
-    'does not count the attempt that succeeds': answering((after) =>
-      after._tag === 'Deliver' ? { ...after, attempts: after.attempts - 1 } : after,
-    ),
     'rejects what a retry inside gave up on': answering((after) =>
       after._tag === 'Expire' ? { ...after, _tag: 'Reject' } : after,
     ),
-    'takes one final part for a final failure': deciding((ask, progress, first, verdict, ...rest) => {
-      const hasFinalPart = JSON.stringify(verdict).includes('"Refused"')
-      return ask(progress, first, hasFinalPart ? left(refused('status')) : verdict, ...rest)
-    }),
+    'takes one final part for a final failure': deciding((ask, progress, first, verdict, ...rest) =>
+      ask(progress, first, JSON.stringify(verdict).includes('"Refused"') ? left(final) : verdict, ...rest),
+    ),
   }),
   ...breaks('gives-up-in-time', {
     'starts an attempt at the deadline': asking(({ within }) => ({ within: within && within + 1 })),
@@ -77,11 +74,7 @@ export const brokenPolicies = {
   }),
   ...breaks('attempts-are-counted', {
     'does not count attempts': deciding((ask, _, ...rest) => ask(undefined, ...rest)),
-    'stores the first failure': deciding((ask, progress, ...rest) => {
-      const after = ask(progress, ...rest)
-      if (after._tag !== 'Wait' || progress === undefined) return after
-      return { ...after, progress: { ...after.progress, lastFailure: progress.lastFailure } }
-    }),
+    'stores another failure': waiting(({ progress }) => ({ progress: { ...progress, lastFailure: final } })),
   }),
   ...breaks('pure', {
     'takes two random numbers': deciding((ask, progress, first, verdict, now, random) =>
