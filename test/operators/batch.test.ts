@@ -1,6 +1,6 @@
 /** What the published laws of batchers do not say of `batch`: its words, its types, and foreign code. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { right, type Either } from 'fp-ts/lib/Either.js'
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { NEVER, Subject, concat, from, map, of, range, take, throwError } from 'rxjs'
 import type { Observable } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
@@ -134,6 +134,19 @@ describe('what batch hands back at unsubscribing', () => {
     ])
   })
 
+  it('is batches and items, and nothing else, when it is cut within an emission', () => {
+    const source = new Subject<Either<string, Payload<string>>>()
+    const back: unknown[] = []
+    const abandoned = (all: ReadonlyArray<Payload<unknown>>) => back.push(all.map(({ items }) => items))
+    const subscription = source.pipe(batch({ maxCount: 2, abandoned })).subscribe(() => {
+      source.next(left('ended'))
+      for (const text of ['c', 'd', 'e']) source.next(right(payload(text)))
+      subscription.unsubscribe()
+    })
+    for (const text of ['a', 'b']) source.next(right(payload(text)))
+    expect(back).toEqual([[['c', 'd'], ['e']]])
+  })
+
   it('goes on when the listener throws', () => {
     const error = new Error('not now')
     const abandoned = (): never => {
@@ -179,9 +192,9 @@ describe('batch of any items', () => {
     [undefined, 'undefined'],
   ])('refuses an item for which sizeOf answers %s', (size, shown) => {
     const message = `sizeOf must answer a number of bytes from 0, got ${shown}`
-    const left = { _tag: 'Invalid', input: 'item', faults: [{ path: '', message }] }
+    const refusal = { _tag: 'Invalid', input: 'item', faults: [{ path: '', message }] }
     const given = of(right('item'))
-    expect(record(given.pipe(batch({ sizeOf: () => size as number })))).toMatchObject([{ left }])
+    expect(record(given.pipe(batch({ sizeOf: () => size as number })))).toMatchObject([left(refusal)])
   })
 })
 
