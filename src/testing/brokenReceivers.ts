@@ -56,17 +56,6 @@ export const brokenReceivers = {
     'signature/wrong-key',
     () => (_, signature, right) => (signature === right ? 200 : 500),
   ),
-  'needs a version in a delete': broken('kind/delete', () =>
-    answering((text) => (text.includes('"version":1') ? 200 : 422)),
-  ),
-  'refuses an event that it has': broken('repeat/same-event', () => {
-    const seen = new Set<string>()
-    return answering((text) => {
-      const isKnown = seen.has(text)
-      seen.add(text)
-      return isKnown ? 409 : 200
-    })
-  }),
   'never answers to a group': broken('kind/group', () =>
     answering((text) => (text.includes('"type":"group"') ? 0 : 200)),
   ),

@@ -63,11 +63,7 @@ const MAX_SHOWN = 200
 
 type Seen = Pick<VectorResult, 'status' | 'ms' | 'seen'>
 
-interface Target {
-  readonly url: URL
-  readonly headers: Readonly<Record<string, string>>
-  readonly tls: TlsOptions
-}
+type Target = Required<Pick<CheckReceiverOptions, 'headers' | 'tls'>> & { readonly url: URL }
 
 /** Posts once, on a connection of its own. Of the answer only the status is read. */
 const post = ({ url, headers, tls }: Target, { request, expect }: ReceiverVector): Promise<Seen> =>

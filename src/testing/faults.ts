@@ -83,6 +83,9 @@ export const faultPlayer = <R>(
   }
 }
 
+/** It comes whole; null: it never ends; an error: it breaks off. */
+type Body = '' | null | Error
+
 /** What a client sees of a fault, and after how many milliseconds. */
 export type Effect =
   | {
@@ -91,8 +94,7 @@ export type Effect =
       readonly status: number
       /** By lower-case name. */
       readonly headers: Headers
-      /** Of the body: it is there, it never ends, or it breaks off. */
-      readonly body: '' | null | Error
+      readonly body: Body
     }
   /** With the error of Node or undici. `isSent`: the request had begun to go out, so the receiver may have got it. */
   | { readonly what: 'error'; readonly after: number; readonly error: Error; readonly isSent: boolean }
@@ -122,18 +124,12 @@ const errorOf = (kind: keyof typeof errors): Error => {
 
 /** What a client sees of a fault of the receiver at `url`. */
 export const effectOf = (fault: Fault, url: string): Effect => {
-  const answer = (
-    status: number,
-    body: '' | null | Error = '',
-    headers: Headers = {},
-    after = 0,
-  ): Effect => ({ what: 'answer', after, status, headers, body })
-  const fails = (kind: keyof typeof errors, isSent = true, after = 0): Effect => ({
-    what: 'error',
-    after,
-    error: errorOf(kind),
-    isSent,
-  })
+  const answer = (status: number, body: Body = '', headers: Headers = {}, after = 0): Effect => {
+    return { what: 'answer', after, status, headers, body }
+  }
+  const fails = (kind: keyof typeof errors, isSent = true, after = 0): Effect => {
+    return { what: 'error', after, error: errorOf(kind), isSent }
+  }
 
   switch (fault.do) {
     case 'status': {

@@ -16,11 +16,9 @@ export interface VirtualClockOptions {
   readonly ties?: Random
 }
 
-/** A timer that waits. */
+/** A timer that waits: its name, or that of its function, and when it is due in milliseconds of `monotonic`. */
 export interface PendingTimer {
-  /** The `name` that it was scheduled with, or the name of its function. */
   readonly name: string
-  /** When it is due, in milliseconds of `monotonic`. */
   readonly due: number
 }
 

@@ -11,14 +11,6 @@ const changed =
   }
 
 itCatches<MakeClock>('virtualClock', virtualClockLaws, {
-  'a delay is rounded down': [
-    'C1',
-    changed((clock) => ({ schedule: (delay, task) => clock.schedule(Math.floor(delay), task) })),
-  ],
-  'a timer of a timer does not run in the same tick': [
-    'C1',
-    changed((clock) => ({ schedule: (delay, task) => clock.schedule(delay > 0 ? delay + 1 : 1, task) })),
-  ],
   'a cancel does nothing': [
     'C1',
     changed((clock) => ({

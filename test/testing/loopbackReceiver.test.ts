@@ -104,21 +104,6 @@ describe('a loopback receiver', () => {
     expect((await raw(url, 1)).text).toMatch(/^HTTP\/1.1 302 [^]*location: http:\/\/127.0.0.1:9\//i)
   })
 
-  it('plays faults that stall', async () => {
-    const receiver = await open([
-      { do: 'silence' },
-      { do: 'interim' },
-      { do: 'headersOnly', code: 200 },
-      { do: 'slowBody', code: 200, bytesPerSecond: 1_000 },
-    ])
-    const silent = raw(receiver.url)
-    expect((await raw(receiver.url, 20)).text).toMatch(/^HTTP\/1\.1 103 /)
-    expect((await raw(receiver.url, 100)).text).toMatch(/^HTTP\/1\.1 200 [^]*\r\n\r\n$/)
-    expect((await raw(receiver.url, 250)).text).toMatch(/\.\r\n[^]*\.\r\n/)
-    await receiver.close()
-    expect((await silent).text).toBe('')
-  })
-
   it('plays faults that answer too much', async () => {
     const receiver = await open([
       { do: 'hugeBody', code: 200, bytes: 200_000 },
