@@ -48,13 +48,6 @@ describe('how a client batches', () => {
     expect(world.requests()).toEqual(['7000 a', '12000 b'])
   })
 
-  it('16: one message a batch, and no timer', () => {
-    const world = open({ size: 1 })
-    track(world, 'a', 'b', 'c')
-    expect(world.requests()).toEqual(['0 a', '0 b', '0 c'])
-    expect(world.clock.pending()).toBe(0)
-  })
-
   it('17: nineteen and then silence are one request after the delay; nothing is no request, and no timer', () => {
     const world = open()
     expect(world.clock.pending()).toBe(0)

@@ -83,16 +83,6 @@ describe('a client and its endpoint', () => {
     expect(client.stats()).toMatchObject({ attempts: 1, requests: endpoint.received.length })
   })
 
-  it('27: an endpoint that takes four at a time gets all of seventeen', async () => {
-    const few = (received: Received): Fault => ({
-      do: 'status',
-      code: bodyOf(received).batch.length > 4 ? 413 : 200,
-    })
-    const { client, track } = await open(few)
-    track(...Array.from({ length: 17 }, (_, n) => `m${String(n)}`))
-    expect(await client.flush()).toMatchObject({ delivered: 17 })
-  })
-
   it('30: 503, 503, 200: the same messages in the same order, a fresh sentAt, and the attempt in a header', async () => {
     const busy: Fault = { do: 'status', code: 503 }
     const { endpoint, client, track } = await open([busy, busy])

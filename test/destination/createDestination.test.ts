@@ -6,11 +6,9 @@ import type { Payload } from '../../src/event/payload.ts'
 import { webhookDestination } from '../../src/destination/createDestination.ts'
 import type { CloseResult } from '../../src/outbox/close.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { both, deadline, exponential, limitRetries, respectRetryAfter } from '../../src/policy/retryPolicy.ts'
+import { both, deadline, exponential, limitRetries } from '../../src/policy/retryPolicy.ts'
 import { sharedStore } from '../../src/testing/laws/sharedStore.ts'
 import { busy, open, track, yes } from './virtual.ts'
-
-const HOUR = 3_600_000
 
 describe('close', () => {
   it('answers one promise, also inside a callback of the close', async () => {
@@ -145,16 +143,6 @@ describe('ready', () => {
 })
 
 describe('the deadline', () => {
-  it('a Retry-After beyond it ends the event at once', async () => {
-    const failure = retryable('status', { status: 429, notBefore: Date.UTC(2026, 0, 1, 4) })
-    const { clock, destination, ended } = open([() => ({ verdict: left(failure) })], {
-      retry: both(exponential(), both(deadline(4 * HOUR), respectRetryAfter)),
-    })
-    await destination.send(track('m1'))
-    expect(ended()).toEqual(['Expired m1'])
-    expect(clock.pending()).toBe(0)
-  })
-
   it('an attempt that outlives it is reported with the time', async () => {
     const { clock, destination, told } = open([() => ({ verdict: yes, after: 1_500 })], {
       retry: both(exponential(), deadline(1_000)),
