@@ -22,6 +22,7 @@ export const attempted = (sink: string, at: number, failure?: Failure): Attempte
 
 const timeout = retryable('timeout', { detail: 'no verdict within 5000 ms' })
 
+const because = 'Retry-After'
 const faults = [{ path: 'userId', message: 'must be a string' }]
 
 export const logEvents: ReadonlyArray<LogEvent> = [
@@ -32,15 +33,7 @@ export const logEvents: ReadonlyArray<LogEvent> = [
   attempted('a', 1),
   attempted('a', 1, timeout),
   { _tag: 'UrlSkipped', at: 1, item: payload, sink: 'a', number: 3 },
-  {
-    _tag: 'Waiting',
-    at: 1,
-    item: payload,
-    attempts: 1,
-    failure: timeout,
-    delay: 800,
-    because: 'Retry-After',
-  },
+  { _tag: 'Waiting', at: 1, item: payload, attempts: 1, failure: timeout, delay: 800, because },
   { _tag: 'Ended', at: 1, outcome: Outcome.delivered(payload, 1, { sink: 'a' }) },
   { _tag: 'Ended', at: 1, outcome: Outcome.rejected(payload, 2, refused('status', { status: 404 })) },
   { _tag: 'Ended', at: 1, outcome: Outcome.expired(payload, expired(33, 0, timeout)) },

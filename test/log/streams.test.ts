@@ -2,11 +2,6 @@ import { firstValueFrom, map, Subject } from 'rxjs'
 import { expect, it } from 'vitest'
 import { contained, hot } from '../../src/log/streams.ts'
 
-const turn = (): Promise<void> =>
-  new Promise((resolve) => {
-    setTimeout(resolve, 5)
-  })
-
 it('reports what subscribers throw or reject with, behind operators too, and gives the others every value', async () => {
   const reports: unknown[] = []
   const subject = new Subject<number>()
@@ -24,7 +19,7 @@ it('reports what subscribers throw or reject with, behind operators too, and giv
   subject.next(1)
   subject.next(2)
   subject.complete()
-  await turn()
+  await new Promise((resolve) => setTimeout(resolve, 5))
   expect(await first).toBe(1)
   expect(seen).toEqual([1, 2])
   expect(reports.filter((each) => each === 'thrown')).toHaveLength(5)
