@@ -119,18 +119,12 @@ const answerOf = (answer: Either<NotTaken, void>): string => {
   return refusal._tag === 'Full' ? `Full ${refusal.bound} ${String(refusal.limit)}` : refusal._tag
 }
 
-interface Trace {
-  /** After each command, when everything has settled. */
-  readonly after: Array<{ readonly shown: Shown; readonly expected: Shown; readonly notReady: number }>
-  /** Callers of `ready`, in the order in which it resolved, and whether there was room then. */
-  readonly ready: number[]
-  readonly readyWithRoom: boolean[]
-  readonly hasEnded: boolean
-}
-
-const play = async (make: MakePush, asked: World): Promise<Trace> => {
+const play = async (make: MakePush, asked: World) => {
   const { commands, ...options } = asked
-  const trace = { after: [] as Trace['after'], ready: [] as number[], readyWithRoom: [] as boolean[] }
+  /** After each command, when everything has settled. */
+  const after: Array<{ readonly shown: Shown; readonly expected: Shown; readonly notReady: number }> = []
+  /** Callers of `ready`, in the order in which it resolved, and whether there was room then. */
+  const trace = { after, ready: [] as number[], readyWithRoom: [] as boolean[] }
   const shown = { answers: [] as string[], read: [] as number[], lost: [] as string[], readers: 0 }
   const list = plainList(asked)
   let offered = 0

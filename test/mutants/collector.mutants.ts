@@ -2,7 +2,6 @@
 import { map, mergeMap, of } from 'rxjs'
 import type { Collector, CollectorOptions, DestinationOutcome } from '../../src/collector/collector.ts'
 import { createCollector } from '../../src/collector/createCollector.ts'
-import type { CollectorSettings } from '../../src/collector/settings.ts'
 import { collectorLaws, type CreateCollector } from '../laws/collector.laws.ts'
 import { itCatches } from '../support/mutants.ts'
 
@@ -12,11 +11,6 @@ const changed =
     const collector = createCollector(settings, options)
     return { ...collector, ...change(collector, options) }
   }
-
-const withSettings =
-  (change: (settings: CollectorSettings) => Partial<CollectorSettings>): CreateCollector =>
-  (settings, options) =>
-    createCollector({ ...settings, ...change(settings) }, options)
 
 type Fields = Record<string, unknown>
 
@@ -49,7 +43,10 @@ itCatches<CreateCollector>('a collector', collectorLaws, {
   ],
   'it takes from sources that are off': [
     'C1',
-    withSettings(({ sources }) => ({ sources: sources.map((each) => ({ ...each, enabled: true })) })),
+    ({ sources, destinations }, options) => {
+      const enabled = sources.map((each) => ({ ...each, enabled: true }))
+      return createCollector({ sources: enabled, destinations }, options)
+    },
   ],
   'it tells only the first source of a deletion': [
     'C1',
@@ -63,12 +60,6 @@ itCatches<CreateCollector>('a collector', collectorLaws, {
     changed(({ stats }) => ({ stats: () => ({ ...stats(), unrouted: 0 }) })),
   ],
   'it knows no integrations of the batch': ['C3', posting(({ integrations: _, ...body }) => body, asIs)],
-  'it connects every destination to every source': [
-    'C3',
-    withSettings(({ destinations }) => ({
-      destinations: destinations.map((each) => ({ ...each, sources: ['web', 'app'] })),
-    })),
-  ],
   'it tells of each outcome twice': [
     'C3',
     changed(({ outcomes$ }) => ({ outcomes$: outcomes$.pipe(mergeMap((each) => of(each, each))) })),
