@@ -1,6 +1,7 @@
 /** Values that do not want to be looked at. A generator looks at what it makes, so each is made by a function. */
 import * as fc from 'fast-check'
 import { trackingCallOf } from '../../src/testing/laws/events.ts'
+import { utf16Text } from '../../src/testing/laws/texts.ts'
 
 /** What every hostile getter throws with; no message may repeat it. */
 export const SECRET = 'hunter2'
@@ -37,13 +38,8 @@ const endless = (): object =>
 /** Answers once, and throws when asked again. */
 const once = (): unknown => {
   let times = 0
-  return {
-    get type() {
-      return times++ === 0 ? 'track' : bomb()
-    },
-    userId: 'u',
-    event: 'e',
-  }
+  const get = () => (times++ === 0 ? 'track' : bomb())
+  return Object.defineProperty({ userId: 'u', event: 'e' }, 'type', { enumerable: true, get })
 }
 
 const makers: ReadonlyArray<() => unknown> = [
@@ -67,9 +63,9 @@ const PLACES = [
   ...['integrations', 'integrations.All'],
 ]
 
-const withAt = (call: unknown, place: string, value: unknown): unknown => {
+const withAt = (call: object, place: string, value: unknown): unknown => {
   const [name = '', inside] = place.split('.')
-  return { ...(call as object), [name]: inside === undefined ? value : { [inside]: value } }
+  return { ...call, [name]: inside === undefined ? value : { [inside]: value } }
 }
 
 const unreadable = fc.constantFrom(...makers)
@@ -87,12 +83,9 @@ export const anyInput: fc.Arbitrary<() => unknown> = fc.oneof(
   },
   fc
     .anything({
-      withBigInt: true,
-      withMap: true,
-      withSet: true,
-      withTypedArray: true,
-      withSparseArray: true,
-      withDate: true,
+      ...{ withBigInt: true, withMap: true, withSet: true, withTypedArray: true, withSparseArray: true },
+      ...{ withDate: true, withBoxedValues: true, withNullPrototype: true },
+      values: [utf16Text, fc.integer(), fc.double(), fc.bigInt()],
     })
     .map((value) => () => value),
 )

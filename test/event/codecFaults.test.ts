@@ -1,7 +1,7 @@
 import * as t from 'io-ts'
 import * as fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { faultsOf } from '../../src/event/codecFaults.ts'
 
 const said = <A>(codec: t.Type<A, unknown>, input: unknown): ReadonlyArray<string> => {
@@ -15,95 +15,90 @@ const Port = t.brand(
   'Port',
 )
 
-describe('faultsOf', () => {
-  it('for members of objects, arrays, tuples and records', () => {
-    const codec = t.type({
-      a: t.string,
-      list: t.array(t.number),
-      pair: t.tuple([t.string, t.boolean]),
-      map: t.record(t.string, t.Int),
-    })
-    expect(
-      said(codec, { list: [1, 'x', null], pair: ['a', 'b'], map: { 'some key': 1.5, 'a.b': 'x' } }),
-    ).toEqual([
-      'a: is missing: it must be a string',
-      'list[1]: must be a number, not a string',
-      'list[2]: must be a number, not null',
-      'pair[1]: must be true or false, not a string',
-      'map.some key: must be a whole number',
-      'map["a.b"]: must be a whole number',
-    ])
-    expect(said(codec, [])).toEqual([': must be an object, not an array'])
-  })
-
-  it('without the members of intersections and wrappers in the paths', () => {
-    const codec = t.exact(
-      t.intersection([
-        t.type({ a: t.string }),
-        t.partial({ b: t.readonly(t.type({ c: t.literal('x') })), d: t.keyof({ p: 0, q: 0 }) }),
-      ]),
-    )
-    expect(said(codec, { a: 1, b: { c: 'y' }, d: 'r' })).toEqual([
-      'a: must be a string, not a number',
-      'b.c: must be "x"',
-      'd: must be one of "p", "q"',
-    ])
-    expect(said(codec, 5)).toEqual([': must be an object, not a number'])
-  })
-
-  it('for unions of plain things: every one that would be right', () =>
-    expect(said(t.type({ a: t.union([t.string, t.number, t.null]) }), { a: true })).toEqual([
-      'a: must be a string or a number or null, not a boolean',
-    ]))
-
-  it('for unions of objects: only the member that came furthest', () => {
-    const codec = t.union([
-      t.type({ kind: t.literal('a'), x: t.string, y: t.string }),
-      t.type({ url: t.string }),
-    ])
-    expect(said(codec, { url: 5 })).toEqual(['url: must be a string, not a number'])
-    expect(said(t.array(codec), [{ url: 'fine' }, 3])).toEqual(['[1]: must be an object, not a number'])
-  })
-
-  it('for unions of kinds: which kinds there are, and the faults of the kind that it is', () => {
-    const codec = t.union([
-      t.type({ type: t.literal('a'), x: t.string }),
-      t.intersection([t.type({ type: t.literal('b') }), t.partial({ y: t.number })]),
-    ])
-    expect(said(codec, { type: 'c' })).toEqual(['type: must be one of "a", "b"'])
-    expect(said(codec, {})).toEqual(['type: must be one of "a", "b"'])
-    expect(said(codec, { type: 'b', y: 'no' })).toEqual(['y: must be a number, not a string'])
-    expect(said(codec, null)).toEqual([': must be an object, not null'])
-  })
-
-  it('for codecs with a name or a message of their own', () => {
-    expect(said(Port, 70_000)).toEqual([': must be a valid Port'])
-    const loud = new t.Type(
-      'Loud',
-      t.string.is,
-      (_, context) => t.failure('hunter2', context, 'must be in capitals'),
-      t.identity,
-    )
-    expect(said(t.type({ word: loud }), { word: 'hunter2' })).toEqual(['word: must be in capitals'])
-  })
-
-  it('for codecs that stand for themselves, and pipes', () => {
-    interface Tree {
-      readonly children: Tree[]
-    }
-    const Tree: t.Type<Tree> = t.recursion('Tree', () => t.type({ children: t.array(Tree) }))
-    expect(said(Tree, { children: [{ children: [{}] }] })).toEqual([
-      'children[0].children[0].children: is missing: it must be an array',
-    ])
-    const both = t.intersection([t.type({ a: t.string }), t.type({ b: t.string })])
-    const checked: t.Type<t.TypeOf<typeof both>> = new t.Type('Checked', both.is, both.validate, t.identity)
-    const piped = both.pipe(checked)
-    expect(said(piped, { a: 1 })).toEqual([
-      'a: must be a string, not a number',
-      'b: is missing: it must be a string',
-    ])
-  })
+const Members = t.type({
+  a: t.string,
+  list: t.array(t.number),
+  pair: t.tuple([t.string, t.boolean]),
+  map: t.record(t.string, t.Int),
 })
+const Wrapped = t.exact(
+  t.intersection([
+    t.type({ a: t.string }),
+    t.partial({ b: t.readonly(t.type({ c: t.literal('x') })), d: t.keyof({ p: 0, q: 0 }) }),
+  ]),
+)
+const Furthest = t.union([
+  t.type({ kind: t.literal('a'), x: t.string, y: t.string }),
+  t.type({ url: t.string }),
+])
+const Kinds = t.union([
+  t.type({ type: t.literal('a'), x: t.string }),
+  t.intersection([t.type({ type: t.literal('b') }), t.partial({ y: t.number })]),
+])
+const Loud = new t.Type(
+  'Loud',
+  t.string.is,
+  (_, context) => t.failure('hunter2', context, 'must be in capitals'),
+  t.identity,
+)
+interface Tree {
+  readonly children: Tree[]
+}
+const Tree: t.Type<Tree> = t.recursion('Tree', () => t.type({ children: t.array(Tree) }))
+const Both = t.intersection([t.type({ a: t.string }), t.type({ b: t.string })])
+const Piped = Both.pipe(new t.Type('Checked', Both.is, Both.validate, t.identity))
+
+const cases: ReadonlyArray<
+  readonly [about: string, t.Mixed, input: unknown, ...said: ReadonlyArray<string>]
+> = [
+  [
+    'members of objects, arrays, tuples and records',
+    Members,
+    { list: [1, 'x', null], pair: ['a', 'b'], map: { 'some key': 1.5, 'a.b': 'x' } },
+    'a: is missing: it must be a string',
+    'list[1]: must be a number, not a string',
+    'list[2]: must be a number, not null',
+    'pair[1]: must be true or false, not a string',
+    'map.some key: must be a whole number',
+    'map["a.b"]: must be a whole number',
+  ],
+  ['what is no object', Members, [], ': must be an object, not an array'],
+  [
+    'intersections and wrappers, whose members are not in the paths',
+    Wrapped,
+    { a: 1, b: { c: 'y' }, d: 'r' },
+    'a: must be a string, not a number',
+    'b.c: must be "x"',
+    'd: must be one of "p", "q"',
+  ],
+  ['what is no object, inside wrappers', Wrapped, 5, ': must be an object, not a number'],
+  [
+    'unions of plain things: every one that would be right',
+    t.type({ a: t.union([t.string, t.number, t.null]) }),
+    { a: true },
+    'a: must be a string or a number or null, not a boolean',
+  ],
+  ['the member that came furthest', Furthest, { url: 5 }, 'url: must be a string, not a number'],
+  ['no member', t.array(Furthest), [{ url: 'fine' }, 3], '[1]: must be an object, not a number'],
+  ['which kinds there are', Kinds, { type: 'c' }, 'type: must be one of "a", "b"'],
+  ['a missing kind', Kinds, {}, 'type: must be one of "a", "b"'],
+  ['the kind that it is', Kinds, { type: 'b', y: 'no' }, 'y: must be a number, not a string'],
+  ['no kind', Kinds, null, ': must be an object, not null'],
+  ['codecs with a name', Port, 70_000, ': must be a valid Port'],
+  ['codecs with a message', t.type({ word: Loud }), { word: 'hunter2' }, 'word: must be in capitals'],
+  [
+    'codecs that stand for themselves',
+    Tree,
+    { children: [{ children: [{}] }] },
+    'children[0].children[0].children: is missing: it must be an array',
+  ],
+  ['pipes', Piped, { a: 1 }, 'a: must be a string, not a number', 'b: is missing: it must be a string'],
+]
+
+it.each(cases.map(([about, ...rest]) => [about, rest] as const))(
+  'faultsOf names %s',
+  (_, [codec, input, ...expected]) => expect(said(codec, input)).toEqual(expected),
+)
 
 it('never shows a value, and never throws', () => {
   const secret = 's3cr3t-value'

@@ -26,43 +26,22 @@ it.each(taken)('reads %s', (value, expected) => {
   expect(toTimestamp(expected)).toBe(expected)
 })
 
-const refused: ReadonlyArray<unknown> = [
-  0,
-  1_700_000_000_000,
-  null,
-  {},
-  '',
-  'now',
-  '2024-02-29',
-  '2024-02-29T13:14:15',
-  '2024-02-29 13:14:15Z',
-  '2023-02-29T00:00:00Z',
-  '1900-02-29T00:00:00Z',
-  '2024-04-31T00:00:00Z',
-  '2024-00-01T00:00:00Z',
-  '2024-01-00T00:00:00Z',
-  '2024-01-01T24:00:00Z',
-  '2024-01-01T00:60:00Z',
-  '2024-01-01T00:00:60Z',
-  '2024-01-01T00:00:00+24:00',
-  '2024-01-01T00:00:00+00:60',
-  '+002024-01-01T00:00:00Z',
-  '-000001-01-01T00:00:00Z',
-  '10000-01-01T00:00:00Z',
-  '0000-01-01T00:00:00+00:01',
-  '9999-12-31T23:59:00-00:01',
-  ' 2024-01-01T00:00:00Z',
-  '2024-01-01T00:00:00Z\n',
-  '２０24-01-01T00:00:00Z',
-  '2024-01-01T00:00:00.000é',
-  new Date(Number.NaN),
-  new Date(Date.UTC(10_000, 0)),
-]
-
-it.each(refused.map((each) => [each]))('refuses %j', (value) => expect(toTimestamp(value)).toBeUndefined())
-
-it('refuses what only looks like a Date', () =>
-  expect(toTimestamp(Object.create(Date.prototype))).toBeUndefined())
+it.each<unknown>([
+  ...[0, 1_700_000_000_000, null, {}, '', 'now', new Date(NaN), new Date(Date.UTC(10_000, 0))],
+  ...['2024-02-29', '2024-02-29T13:14:15', '2024-02-29 13:14:15Z', '2023-02-29T00:00:00Z'],
+  ...['1900-02-29T00:00:00Z', '2024-04-31T00:00:00Z', '2024-00-01T00:00:00Z', '2024-01-00T00:00:00Z'],
+  ...['2024-01-01T24:00:00Z', '2024-01-01T00:60:00Z', '2024-01-01T00:00:60Z', '2024-01-01T00:00:00+24:00'],
+  ...['2024-01-01T00:00:00+00:60', '+002024-01-01T00:00:00Z', '-000001-01-01T00:00:00Z'],
+  ...['10000-01-01T00:00:00Z', '0000-01-01T00:00:00+00:01', '9999-12-31T23:59:00-00:01'],
+  ...[
+    ' 2024-01-01T00:00:00Z',
+    '2024-01-01T00:00:00Z\n',
+    '２０24-01-01T00:00:00Z',
+    '2024-01-01T00:00:00.000é',
+  ],
+  // It only looks like a Date.
+  Object.create(Date.prototype),
+])('refuses %#', (value) => expect(toTimestamp(value)).toBeUndefined())
 
 it('says what is wrong', () => {
   expect(notATimestamp(new Date(Number.NaN))).toMatch(/^must be a Date or .*, on a day that exists/)

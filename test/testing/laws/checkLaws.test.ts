@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { holds } from '../../../src/testing/laws/assert.ts'
-import { checkLaws, registerLaws, reportOf } from '../../../src/testing/laws/checkLaws.ts'
+import { checkLaws, registerLaws, reportOf, type LawOptions } from '../../../src/testing/laws/checkLaws.ts'
 import { law, lawsOver, propertyOf, type Law } from '../../../src/testing/laws/law.ts'
 
 const lessThan = (limit: number, change: Partial<Law<number>> = {}): Law =>
@@ -16,17 +16,19 @@ const lessThan = (limit: number, change: Partial<Law<number>> = {}): Law =>
     ...change,
   })
 
+const thrower = fc.nat().map((): number => {
+  throw new Error('planted')
+})
+
 describe('a law', () => {
   it('that holds is kept, with its runs and situations counted', async () => {
-    const report = await reportOf(
-      lessThan(2_000, {
-        situations: ['even'],
-        check: (n, { reach }) => {
-          if (n % 2 === 0) reach('even')
-        },
-      }),
-      { runs: 50, seed: 3 },
-    )
+    const even = lessThan(2_000, {
+      situations: ['even'],
+      check: (n, { reach }) => {
+        if (n % 2 === 0) reach('even')
+      },
+    })
+    const report = await reportOf(even, { runs: 50, seed: 3 })
     expect(report).toMatchObject({ result: 'kept', runs: 50, seed: 3, law: 'number/small' })
     expect(report.reached['even']).toBeGreaterThan(5)
   })
@@ -34,9 +36,9 @@ describe('a law', () => {
   it('that is broken tells the smallest input, the trace, and a line that replays it', async () => {
     const report = await reportOf(lessThan(100), { seed: 7 })
     expect(report).toMatchObject({ result: 'broken', counterexample: 100, trace: ['looked at 100'] })
-    expect(report.text).toContain('number/small is broken: 100 is not below 100')
-    expect(report.text).toContain('law: A number is small.')
+    expect(report.text).toContain('number/small is broken: 100 is not below 100\n  law: A number is small.')
     expect(report.text).toContain("replay: await checkLaws(laws, { only: 'number/small', example: 100 })")
+    expect(await reportOf(lessThan(100), { seed: 7 })).toEqual(report)
     const again = await reportOf(lessThan(100), { only: 'number/small', example: 100 })
     expect(again).toMatchObject({ result: 'broken', counterexample: 100, runs: 1 })
     expect((await reportOf(lessThan(101), { only: 'number/small', example: 100 })).result).toBe('kept')
@@ -61,33 +63,24 @@ describe('a law', () => {
     expect(text).toContain('something is left to chance')
   })
 
-  it('that never reaches its situation is vacuous', async () => {
-    const report = await reportOf(lessThan(2_000, { situations: ['large', 'huge'] }), { runs: 20 })
-    expect(report).toMatchObject({ result: 'vacuous', runs: 20 })
-    expect(report.text).toContain('number/small shows nothing: 20 runs never reached: large, huge')
-  })
-
-  it('whose check skips every input is vacuous', async () => {
-    const report = await reportOf(lessThan(1, { check: () => fc.pre(false) }))
-    expect(report).toMatchObject({ result: 'vacuous', runs: 0 })
-    expect(report.text).toMatch(/skipped \d+ inputs with fc\.pre/)
-  })
-
-  it(
-    'whose generator filters everything away is vacuous, and does not hang',
-    { timeout: 20_000 },
-    async () => {
-      const report = await reportOf(lessThan(1, { input: fc.nat().filter(() => false) }))
-      expect(report).toMatchObject({ result: 'vacuous', runs: 0 })
-      expect(report.text).toContain('a filter in it lets nothing, or too little, through')
-    },
-  )
-
-  it('whose generator throws is vacuous', async () => {
-    const input = fc.nat().map((): number => {
-      throw new Error('planted')
-    })
-    expect((await reportOf(lessThan(1, { input }))).text).toContain('its generator failed: Error: planted')
+  it.each<readonly [string, Partial<Law<number>>, number, RegExp]>([
+    [
+      'never reaches its situation',
+      { situations: ['a', 'b'] },
+      20,
+      /small shows nothing: 20 runs never reached: a, b/,
+    ],
+    ['skips every input', { check: () => fc.pre(false) }, 0, /skipped \d+ inputs with fc\.pre/],
+    [
+      'filters all inputs away',
+      { input: fc.nat().filter(() => false) },
+      0,
+      /lets nothing, or too little, through/,
+    ],
+    ['has a generator that throws', { input: thrower }, 0, /its generator failed: Error: planted/],
+  ])('that %s is vacuous', { timeout: 20_000 }, async (_, change, runs, text) => {
+    const report = await reportOf(lessThan(2_000, change), { runs: 20 })
+    expect(report).toMatchObject({ result: 'vacuous', runs, text: expect.stringMatching(text) })
   })
 
   it('is a property of fast-check', async () => {
@@ -96,33 +89,19 @@ describe('a law', () => {
   })
 })
 
-describe('checkLaws', () => {
-  it('resolves with a report of each, and rejects with the text of those that are broken', async () => {
-    expect(await checkLaws([lessThan(2_000), lessThan(3_000)])).toHaveLength(2)
-    await expect(checkLaws([lessThan(2_000), lessThan(100)], { seed: 7 })).rejects.toThrow(
-      '100 is not below 100',
-    )
-  })
+it('checkLaws resolves with a report of each', async () =>
+  expect(await checkLaws([lessThan(2_000), lessThan(3_000)])).toHaveLength(2))
 
-  it('gives the same report for the same seed', async () => {
-    const [one, other] = [
-      await reportOf(lessThan(100), { seed: 9 }),
-      await reportOf(lessThan(100), { seed: 9 }),
-    ]
-    expect(one).toEqual(other)
-  })
-
-  it.each([0, -1, 0.5, NaN])('refuses %s runs', (runs) =>
-    expect(checkLaws([lessThan(1)], { runs })).rejects.toThrow('runs: expected a whole number above 0'),
-  )
-
-  it('refuses a list without laws, and an id that no law has', async () => {
-    await expect(checkLaws([])).rejects.toThrow('there are no laws to check')
-    await expect(checkLaws([lessThan(1)], { only: 'number/smal' })).rejects.toThrow(
-      'only: no law has the id number/smal; there are number/small',
-    )
-  })
-})
+it.each<readonly [ReadonlyArray<Law>, LawOptions, string]>([
+  [[lessThan(2_000), lessThan(100)], { seed: 7 }, '100 is not below 100'],
+  ...[0, -1, 0.5, NaN].map(
+    (runs) => [[lessThan(1)], { runs }, 'runs: expected a whole number above 0'] as const,
+  ),
+  [[], {}, 'there are no laws to check'],
+  [[lessThan(1)], { only: 'number/smal' }, 'only: no law has the id number/smal; there are number/small'],
+])('checkLaws rejects with the text of what is broken, or wrong: %#', (laws, options, fault) =>
+  expect(checkLaws(laws, options)).rejects.toThrow(fault),
+)
 
 it('laws over a world play it for each', async () => {
   const laws = lawsOver('counter', fc.nat({ max: 9 }), (n) => Array.from({ length: n }, (_, at) => at), {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Event } from '../../../src/event/event.ts'
 import { isJson } from '../../../src/event/json.ts'
-import { WebhookBody } from '../../../src/event/webhookBody.ts'
+import type { Kind } from '../../../src/event/model.ts'
 import * as events from '../../../src/testing/laws/events.ts'
 import { hostileJson, jsonObject } from '../../../src/testing/laws/jsonValues.ts'
 import { isoTimestamp } from '../../../src/testing/laws/moments.ts'
@@ -22,7 +22,6 @@ const reaches = <A>(
     expect([limit, samples.some(isReached)]).toEqual([limit, true])
 }
 
-const byText = (a: string, b: string): number => (a < b ? -1 : 1)
 const written = (value: unknown): string => JSON.stringify(value)
 const depthOf = (value: unknown): number => {
   let depth = 0
@@ -45,11 +44,10 @@ describe('texts', () => {
     },
   )
 
-  it('a failure at a size shrinks at once, to the size and the simplest alphabet', () => {
+  it('a failure at a size shrinks to the simplest alphabet at once', () => {
     const fails = fc.property(texts.sizedAround(500_000), (size) => texts.textOfSize(size).length < 100)
     const { counterexample, numShrinks } = fc.check(fails, { seed: 3 })
-    expect(counterexample?.[0].alphabet).toBe('ascii')
-    expect(numShrinks).toBeLessThan(30)
+    expect([counterexample?.[0].alphabet, numShrinks < 30]).toEqual(['ascii', true])
     expect(() => texts.paddedTo({ bytes: 5, alphabet: 'ascii' }, { a: 1 })).toThrow('more than 5 bytes')
   })
 
@@ -62,12 +60,9 @@ describe('texts', () => {
     }))
 
   it('counts are around n', () => {
-    const counts = [0, 5, 19, 20, 21, 39, 40, 41]
-    reaches(
-      texts.countsAround(20),
-      Object.fromEntries(counts.map((n) => [n, (count: number) => count === n])),
-    )
-    expect(samplesOf(texts.countsAround(0)).every((count) => count >= 0)).toBe(true)
+    const counts = new Set(samplesOf(texts.countsAround(20)))
+    expect([0, 5, 19, 20, 21, 39, 40, 41].filter((n) => !counts.has(n))).toEqual([])
+    expect(Math.min(...samplesOf(texts.countsAround(0)))).toBe(0)
   })
 
   it('lists of commands get long, and are data', () => {
@@ -85,30 +80,29 @@ describe('texts', () => {
   })
 })
 
-it('timestamps have the years 0000 and 9999, leap days, and the ends of a second', () =>
+it('timestamps have the years 0000 and 9999, leap days, and the ends of a second', () => {
+  const isRecent = (text: string): boolean => text > '2000-03' && text < '2024'
   reaches(isoTimestamp, {
     first: (text) => text === '0000-01-01T00:00:00.000Z',
     last: (text) => text === '9999-12-31T23:59:59.999Z',
     'leap day': (text) => text.slice(5, 10) === '02-29',
     'before 1970': (text) => text < '1970',
-    'whole second': (text) => text.endsWith('.000Z') && text > '2000-03' && text < '2024',
-    'last of a second': (text) => text.endsWith('.999Z') && text > '2000-03' && text < '2024',
-  }))
+    'whole second': (text) => text.endsWith('.000Z') && isRecent(text),
+    'last of a second': (text) => text.endsWith('.999Z') && isRecent(text),
+  })
+})
 
 describe('JSON', () => {
   it('hostile values reach what trips careless code', () => {
+    const texts = ['1e+21', '1e-7', '9007199254740994', '"__proto__":', '"0":', '"4294967294":']
+    const isMinusZero = (value: unknown): boolean => Object.is(value, -0)
     reaches(hostileJson, {
-      '-0': (value) =>
-        Object.is(value, -0) || (Array.isArray(value) && value.some((each) => Object.is(each, -0))),
-      '1e21': (value) => written(value).includes('1e+21'),
-      '1e-7': (value) => written(value).includes('1e-7'),
-      '2^53 + 2': (value) => written(value).includes('9007199254740994'),
-      proto: (value) => written(value).includes('"__proto__":'),
-      index: (value) => /"(0|10|4294967294)":/.test(written(value)),
-      case: (value) =>
-        Object.keys(value ?? {}).some((key, _, keys) =>
-          keys.some((other) => other !== key && other.toLowerCase() === key.toLowerCase()),
-        ),
+      ...Object.fromEntries(texts.map((text) => [text, (value) => written(value).includes(text)])),
+      '-0': (value) => isMinusZero(value) || (Array.isArray(value) && value.some(isMinusZero)),
+      case: (value) => {
+        const keys = Object.keys(value ?? {})
+        return new Set(keys.map((each) => each.toLowerCase())).size < keys.length
+      },
       deep: (value) => depthOf(value) === 1_000,
     })
     for (const value of samplesOf(hostileJson))
@@ -125,21 +119,15 @@ describe('JSON', () => {
 })
 
 describe('events', () => {
-  it.each(Object.entries(events.eventOf))(
-    '%s is canonical, with and without what is optional',
-    (kind, values) => {
-      expect(samplesOf<Event>(values).every((event) => event.type === kind && Event.is(event))).toBe(true)
-      if (kind === 'delete') return
-      reaches<Event>(values, {
-        integrations: (event) => 'integrations' in event,
-        none: (event) => !('integrations' in event),
-        'longest id': ({ messageId }) => messageId.length === 256,
-      })
-    },
-  )
-
-  it('bodies are bodies', () =>
-    expect(samplesOf(events.wireBody).every((body) => WebhookBody.decode(body)._tag === 'Right')).toBe(true))
+  it.each(Object.entries(events.eventOf))('%s is canonical, and reaches what is optional', (kind, values) => {
+    expect(samplesOf<Event>(values).every((event) => event.type === kind && Event.is(event))).toBe(true)
+    if (kind === 'delete') return
+    reaches<Event>(values, {
+      integrations: (event) => 'integrations' in event,
+      none: (event) => !('integrations' in event),
+      'longest id': ({ messageId }) => messageId.length === 256,
+    })
+  })
 
   it('calls leave out what may be absent', () =>
     reaches(events.trackingCallOf(), {
@@ -153,11 +141,10 @@ describe('events', () => {
     }))
 
   it('calls are of the kinds that were asked for', () => {
-    const typesOf = (calls: fc.Arbitrary<events.TrackingCall>) =>
-      [...new Set(samplesOf(calls).map(({ call }) => String(call['type'])))].sort(byText)
-    expect(typesOf(events.trackingCallOf('alias', 'delete'))).toEqual(['alias', 'delete'])
-    expect(typesOf(events.trackingCallOf('page'))).toEqual(['page'])
-    expect(typesOf(events.trackingCallOf())).toHaveLength(7)
+    const typesOf = (...kinds: ReadonlyArray<Kind>) =>
+      [...new Set(samplesOf(events.trackingCallOf(...kinds)).map(({ call }) => String(call['type'])))].sort()
+    expect([typesOf('alias', 'delete'), typesOf('page')]).toEqual([['alias', 'delete'], ['page']])
+    expect(typesOf()).toHaveLength(7)
   })
 })
 
