@@ -15,7 +15,7 @@ export type Batcher = (
 ) => <L, A>(source: ObservableEither<L, Payload<A>>) => ObservableEither<L | TooLarge, BatchPayload<A>>
 
 type Command =
-  /** An item whose text has so many bytes; null for a left. */
+  /** An item whose text has `size` bytes; null for a left. */
   | { readonly do: 'offer'; readonly size: number | null }
   | { readonly do: 'advance'; readonly ms: number }
   | { readonly do: 'flush' | 'complete' | 'error' | 'unsubscribe' }
