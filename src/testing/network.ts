@@ -38,6 +38,11 @@ export interface ScriptedNetwork {
    * reason of the signal when it aborts. An answer that never comes or never ends stays pending until the signal aborts.
    */
   readonly request: (request?: NetworkRequest) => Promise<NetworkAnswer>
+  /**
+   * The same as a `fetch`, for code that takes one. It resolves when the body is complete, follows no redirect, and records a body of text or
+   * bytes. A fault of the network is a TypeError, with the error of `request` as its cause.
+   */
+  readonly fetch: typeof globalThis.fetch
   /** Every request, in the order of their start. */
   readonly calls: ReadonlyArray<NetworkCall>
   /** Requests that have started and not ended. */
@@ -56,8 +61,8 @@ export interface ScriptedNetworkOptions {
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
 /**
- * A network in memory for tests: it meets each request with the next fault of its script, at its time on the clock. For clients that do not
- * go through HTTP themselves: give them `request`.
+ * A network in memory for tests: it meets each request with the next fault of its script, at its time on the clock. Give its `fetch` or
+ * its `request` to code that would send over HTTP.
  *
  * @example
  * import { scriptedNetwork, virtualClock } from 'headrace/testing'
@@ -122,5 +127,24 @@ export const scriptedNetwork = (options: ScriptedNetworkOptions): ScriptedNetwor
       else finish()
     })
 
-  return { request, calls, running: () => calls.filter(({ ended }) => ended === undefined).length }
+  const fetch: typeof globalThis.fetch = async (input, init = {}) => {
+    const given = input instanceof Request ? input : { url: String(input), method: 'GET', headers: {} }
+    const { method = given.method, headers = given.headers, body, signal } = init
+    try {
+      const answer = await request({
+        url: given.url,
+        method,
+        headers: Object.fromEntries(new Headers(headers)),
+        ...(typeof body === 'string' || body instanceof Uint8Array ? { body } : {}),
+        ...(signal ? { signal } : {}),
+      })
+      const mayHaveBody = ![204, 205, 304].includes(answer.status)
+      return new Response(mayHaveBody ? answer.body : null, answer)
+    } catch (error) {
+      if (signal?.aborted === true) throw error
+      throw new TypeError('fetch failed', { cause: error })
+    }
+  }
+
+  return { request, fetch, calls, running: () => calls.filter(({ ended }) => ended === undefined).length }
 }

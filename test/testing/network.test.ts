@@ -107,3 +107,25 @@ test('a signal that is aborted already starts nothing; an abort leaves no timer'
   await expect(running).rejects.toMatchObject({ name: 'AbortError' })
   expect(clock.pending()).toBe(0)
 })
+
+it('gives a fetch: the same requests, as Responses', async () => {
+  const { fetch, calls } = scriptedNetwork({
+    clock: virtualClock(),
+    script: [
+      { do: 'status', code: 429, headers: { 'Retry-After': '2' } },
+      { do: 'status', code: 204 },
+      { do: 'reset' },
+    ],
+  })
+  const url = 'http://receiver.test/hook'
+  const first = await fetch(url, { method: 'POST', headers: { 'X-A': 'b' }, body: 'text' })
+  expect([first.status, first.headers.get('retry-after'), await first.text()]).toEqual([429, '2', ''])
+  expect(calls[0]?.request).toEqual({ url, method: 'POST', headers: { 'x-a': 'b' }, body: 'text' })
+  expect((await fetch(new Request(url, { method: 'PUT' }))).status).toBe(204)
+  expect(calls[1]?.request).toMatchObject({ url, method: 'PUT' })
+  await expect(fetch(new URL(url))).rejects.toMatchObject({
+    name: 'TypeError',
+    cause: { code: 'ECONNRESET' },
+  })
+  await expect(fetch(url, { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' })
+})

@@ -143,10 +143,9 @@ const asked = (laws: ReadonlyArray<Law>, only: string | undefined): ReadonlyArra
  * import { checkLaws, sinkLaws } from 'headrace/testing/laws'
  *
  * // The status of a Response is its verdict.
- * const laws = sinkLaws(({ network, clock }) =>
- *   sink('mine', async (item, { signal }) => {
- *     const { status, headers } = await network.request({ body: JSON.stringify(item), signal })
- *     return new Response(null, { status, headers })
+ * const laws = sinkLaws(({ network: { fetch }, clock }) =>
+ *   sink('mine', (item, { signal }) => {
+ *     return fetch('https://api.example/items', { method: 'POST', body: JSON.stringify(item), signal })
  *   }, { clock }),
  * )
  * await checkLaws(laws, { runs: 200, seed: 42 })

@@ -118,17 +118,15 @@ interface SinkLaws {
  * @example
  * ```ts no-run
  * import { test } from 'vitest'
- * import { left, right } from 'fp-ts/lib/Either.js'
- * import { refused, sink } from 'headrace'
+ * import { sink } from 'headrace'
  * import { registerLaws, sinkLaws } from 'headrace/testing/laws'
  *
- * registerLaws({ test }, sinkLaws(({ network, clock }) =>
- *   sink('mine', async (item, { signal }) => {
- *     const { status } = await network.request({ body: JSON.stringify(item), signal })
- *     if (status >= 500 || status === 429) throw new Error(`status ${status}`)
- *     return status < 300 ? right({ sink: 'mine' }) : left(refused('status', { status }))
+ * const laws = sinkLaws(({ network: { fetch }, clock }) =>
+ *   sink('mine', (item, { signal }) => {
+ *     return fetch('https://api.example/items', { method: 'POST', body: JSON.stringify(item), signal })
  *   }, { clock }),
- * ))
+ * )
+ * registerLaws({ test }, laws)
  * ```
  */
 export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions<A> = {}) => {
