@@ -108,7 +108,7 @@ test('a signal that is aborted already starts nothing; an abort leaves no timer'
   expect(clock.pending()).toBe(0)
 })
 
-it('gives a fetch: the same requests, as Responses', async () => {
+test('gives a fetch: the same requests, as Responses', async () => {
   const { fetch, calls } = scriptedNetwork({
     clock: virtualClock(),
     script: [
