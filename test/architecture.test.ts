@@ -240,6 +240,18 @@ describe('the shape of the repository', () => {
     expect(rules['nothing of one machine'](read(/\.(ts|js|json|md)$|^\.ci\//))).toEqual([])
   })
 
+  test('docs/security.md names tests and laws that exist', () => {
+    const { 'docs/security.md': page = '', 'docs/laws.md': laws = '' } = read(/^docs\/(security|laws)\.md$/)
+    const named = [...page.matchAll(/`(?:test\/)?([\w/]+\.\w+\.ts)`(?:: ([^|;\n]+))?/g)]
+    expect(named.length).toBeGreaterThan(80)
+    const files = read(/^test\/.*\.ts$/)
+    const missing = named.filter(([, file = '', title = '']) => {
+      const text = files[`test/${file}`]
+      return text === undefined || !`${text}${laws}`.includes(title.trim())
+    })
+    expect(missing.map(([all]) => all)).toEqual([])
+  })
+
   test('the top level holds what belongs there', () => {
     const allowed = [
       'package.json',
