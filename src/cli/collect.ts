@@ -33,7 +33,7 @@ const printOutcomes = (
     const ending = endingOf(outcome)
     const { id, items } = outcome.item
     const [{ type }] = items
-    if (output === 'json') out.line(toJson({ ...ending, destination, id, type }))
+    if (output === 'json') out.line(toJson({ t: 'outcome', ...ending, destination, id, type }))
     else out.line(endingLine(ending, `${plain(destination)}  ${type.padEnd(8)} ${plain(id)}`, out.paint))
   }
   // It never fails: it completes when the collector is closed.

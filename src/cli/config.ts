@@ -27,25 +27,21 @@ const parsed = (file: string): unknown => {
   }
 }
 
-/**
- * Replaces each `{"env":"NAME"}` by the variable's value. A missing variable is a fault, and a text stands in its place so that the rest
- * can be checked, too.
- */
+/** Replaces each `{"env":"NAME"}` by the variable's value. In place of a missing one stands a text, so that the rest can be checked too. */
 const withSecrets = (value: unknown, env: Environment, path: string, faults: Fault[]): unknown => {
   if (Array.isArray(value))
     return value.map((each: unknown, at) => withSecrets(each, env, `${path}[${String(at)}]`, faults))
   if (!isRecord(value)) return value
   const entries = Object.entries(value)
-  const [[key, name] = []] = entries
-  if (entries.length !== 1 || key !== 'env') {
+  if (entries.length !== 1 || !('env' in value)) {
     const pathOf = (part: string): string => (path === '' ? part : `${path}.${part}`)
     return Object.fromEntries(
       entries.map(([part, each]) => [part, withSecrets(each, env, pathOf(part), faults)]),
     )
   }
   const read =
-    typeof name === 'string'
-      ? variable(name, env)
+    typeof value['env'] === 'string'
+      ? variable(value['env'], env)
       : left('must be {"env": "NAME"}, with the name of a variable of the environment')
   if (!isLeft(read)) return read.right
   faults.push({ path, message: read.left })

@@ -2,14 +2,14 @@
 import { accessSync, constants } from 'node:fs'
 import { messageCodec } from '../client/message.ts'
 import { isDead } from '../core/outcome.ts'
-import { payloadCodec } from '../destination/record.ts'
+import { fromText, payloadCodec } from '../destination/record.ts'
 import { OutboxError } from '../outbox/lmdb/contract.ts'
-import type { ItemCodec, LmdbOutbox } from '../outbox/lmdb/contract.ts'
+import type { LmdbOutbox } from '../outbox/lmdb/contract.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
 import { isStoreIn } from '../outbox/lmdb/store.ts'
 import type { DeadLetter } from '../outbox/outbox.ts'
 import type { OptionsOf } from './flags.ts'
-import { callsIn, typeOf } from './forward.ts'
+import { callIn, typeOf } from './forward.ts'
 import type { Item } from './forward.ts'
 import { UsageError } from './options.ts'
 import { causesOf, counted, showCauses, toJson, whyNot } from './report.ts'
@@ -22,10 +22,10 @@ type Store = LmdbOutbox<Item>
 
 /** Opens the outbox of a destination or of a client, whose records are only read and moved. A folder without one is left as it is. */
 const openStore = (path: string): Store => {
-  const openAs = <A extends Item>({ kind = '', fromText }: ItemCodec<A>): Store =>
+  const openAs = ({ kind = '' }: { readonly kind?: string }, fromText: (text: string) => Item): Store =>
     lmdbOutbox<Item>({
       path,
-      codec: { kind, fromText, toText: ({ text = '' }) => text, sizeOf: ({ byteLength }) => byteLength },
+      codec: { kind, fromText, toText: ({ text }) => text, sizeOf: ({ byteLength }) => byteLength },
     })
   try {
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
@@ -34,10 +34,10 @@ const openStore = (path: string): Store => {
   }
   if (!isStoreIn(path)) throw new UsageError(`--outbox '${path}': this folder is not an outbox`)
   try {
-    return openAs(payloadCodec)
+    return openAs(payloadCodec, fromText)
   } catch (error) {
     if (!(error instanceof OutboxError) || error.reason !== 'otherKind') throw error
-    return openAs(messageCodec)
+    return openAs(messageCodec, messageCodec.fromText)
   }
 }
 
@@ -78,8 +78,8 @@ async function* lettersIn({ dead }: Store, options: OptionsOf<'ls'>, id = ''): A
 const recordOf = (letter: Letter): object => {
   const head = { t: 'dead', id: letter.id, at: new Date(letter.at).toISOString(), outcome: endOf(letter) }
   if (letter.reason === 'corrupt') return { ...head, raw: letter.raw }
-  const [call] = callsIn(letter.entry.item)
-  return { ...head, n: letter.outcome.attempts, causes: causesIn(letter), call }
+  const { outcome, entry } = letter
+  return { ...head, n: outcome.attempts, causes: causesIn(letter), call: callIn(entry.item) }
 }
 
 const lineOf = (letter: Letter, paint: Paint): string => {
@@ -135,7 +135,7 @@ export const showCommand = (
 /** Counts what is meant without `--yes`, and does it with it. */
 const change =
   (action: 'redrive' | 'purge', done: string) =>
-  (
+  async (
     given: OptionsOf<'redrive'> & Partial<OptionsOf<'purge'>>,
     { out, err }: Terminal,
     id: string,
@@ -148,8 +148,8 @@ const change =
       throw new UsageError(
         'every dead letter would be deleted: name an ID, --reason, --status, --kind or --since, or give --all',
       )
+    const isRedrive = action === 'redrive'
     return withStore(outbox, async (store) => {
-      const isRedrive = action === 'redrive'
       let count = 0
       if (yes) count = await store.dead[action](matching(options, id))
       else
@@ -159,12 +159,11 @@ const change =
       const corrupt = unreadable ? count : undefined
       const was = `${counted(count, 'dead letter')} ${count === 1 ? 'was' : 'were'} ${done}`
       if (output === 'json') out.line(toJson({ t: action, done: yes, count, meant, unreadable: corrupt }))
-      if (output === 'lines')
-        out.line(meant === undefined ? was : `${meant} would be ${done}; do it with --yes`)
-      if (yes && isRedrive && output !== 'json' && count > 0)
-        err.line(
-          `headrace: start the process that has this folder, or: headrace send --outbox ${outbox} --to URL`,
-        )
+      if (output === 'lines') out.line(yes ? was : `${String(meant)} would be ${done}; do it with --yes`)
+      if (yes && isRedrive && output !== 'json' && count > 0) {
+        const next = `start the process that has this folder, or: headrace send --outbox ${outbox} --to URL`
+        err.line(`headrace: ${next}`)
+      }
       return FINE
     })
   }

@@ -1,7 +1,4 @@
-/**
- * Forwards lines to a destination or a client: reads on as fast as events end, and ends when every event has ended. Memory is bounded
- * by what may wait, however long the input is.
- */
+/** Forwards lines to a destination or a client: reads on as fast as events end, and ends when every event has ended. */
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Either } from 'fp-ts/lib/Either.js'
@@ -69,21 +66,16 @@ const SLACK = { count: 1_000, bytes: 67_108_864 }
 const MAX_UNKNOWN_KEYS = 100
 
 /** A payload carries an event, or (of a client) only its kind. */
-export type Item = Payload<Event | Event['type']>
-
-const isItem = (item: unknown): item is Item =>
-  typeof item === 'object' && item !== null && 'id' in item && 'items' in item && Array.isArray(item.items)
+type Carried = Event | Event['type']
+export type Item = EventPayload<Carried>
 
 export const typeOf = ({ items: [carried] }: Item): Event['type'] =>
   typeof carried === 'object' ? carried.type : carried
 
-const callIn = ({ items: [carried], text }: EventPayload<Event | Event['type']>): object =>
+/** The event of an item as a call that can be sent again. */
+export const callIn = ({ items: [carried], text }: Item): object =>
   // A client's text was written from an object.
   typeof carried === 'string' ? (JSON.parse(text) as object) : callOf(carried)
-
-/** The events of a payload as calls that can be sent again. */
-export const callsIn = (item: Item): ReadonlyArray<object> =>
-  item.members === undefined ? [callIn(item)] : item.members.map(callIn)
 
 /** The file of `--dead`: events that were not delivered, as calls that can be sent again. It is made for the first of them. */
 const openDeadFile = (path: string, { stats: read }: Input) => {
@@ -103,13 +95,11 @@ const openDeadFile = (path: string, { stats: read }: Input) => {
   const written = { count: 0, failure: '' }
   return {
     written,
-    add: (item: Item, reason: string): void => {
-      for (const call of callsIn(item))
-        file.write(JSON.stringify({ ...call, reason }), (error) => {
-          if (error instanceof Error) written.failure ||= whyNot(error)
-          else written.count++
-        })
-    },
+    add: (item: Item, reason: string): void =>
+      file.write(JSON.stringify({ ...callIn(item), reason }), (error) => {
+        if (error instanceof Error) written.failure ||= whyNot(error)
+        else written.count++
+      }),
     close: (): Promise<void> => new Promise((resolve) => file.end(resolve)),
   }
 }
@@ -133,8 +123,7 @@ export const forward = async (
   /** Of the line that is being offered. */
   let line = 0
   let mark: Mark | undefined
-  const reading = { refused: 0, corrupt: 0, isResumed: false, isAtEnd: false }
-  let inputError: unknown
+  const reading = { refused: 0, corrupt: 0, isResumed: false, isBroken: false, isAtEnd: false }
 
   const note = (sentence: string): void => err.line(`headrace: ${sentence}`)
   const report = (each: Report): void => writeReport(terminal, output, each)
@@ -143,26 +132,27 @@ export const forward = async (
     report(refusalReport(at, refusal))
   }
 
-  const firstOf = (item: Item): Item => item.members?.[0] ?? item
-  const lineOf = (item: Item): number => lines.get(firstOf(item)) ?? linesById.get(firstOf(item).id) ?? 0
-  const setLine = (item: Item): void => {
+  const lineOf = (item: Payload<Carried>): number => lines.get(item) ?? linesById.get(item.id) ?? 0
+  const setLine = (item: Payload<Carried>): void => {
     lines.set(item, line)
     linesById.set(item.id, line)
   }
-  const subjectOf = (item: unknown): Subject | undefined => {
-    if (!isItem(item)) return undefined
-    const { id, members } = item
-    const head = { line: lineOf(item), id }
-    return members === undefined
-      ? { ...head, type: typeOf(item) }
-      : { ...head, type: 'batch', count: members.length }
+  const subjectOf = (item: unknown): Subject => {
+    // Destinations and clients send payloads only.
+    const sent = item as Payload<Carried>
+    const head = { line: lineOf(sent.members?.[0] ?? sent), id: sent.id }
+    return sent.members === undefined
+      ? { ...head, type: typeOf(sent) }
+      : { ...head, type: 'batch', count: sent.members.length }
   }
 
   const onEvent: Listener = (event) => {
     urls.onEvent(event)
-    if (event._tag === 'Accepted' && store === undefined && isItem(event.item)) {
-      setLine(event.item)
-      outstanding.add(event.item)
+    if (event._tag === 'Accepted' && store === undefined) {
+      // Only events are accepted and end, never a batch.
+      const item = event.item as Item
+      setLine(item)
+      outstanding.add(item)
     }
     if (event._tag === 'UnknownKeys' && unknownKeys.size < MAX_UNKNOWN_KEYS) {
       const keys = event.keys.filter((key) => !unknownKeys.has(key))
@@ -172,16 +162,14 @@ export const forward = async (
     const told = reportOf(event, subjectOf)
     if (told !== undefined) report(told)
     if (event._tag !== 'Ended') return
-    const { item } = event.outcome
-    if (isItem(item)) {
-      // Late log events still find its line.
-      lines.set(item, lineOf(item))
-      linesById.delete(item.id)
-      outstanding.delete(item)
-      const { outcome, causes } = endingOf(event.outcome)
-      const why = causes.length === 0 ? 'stopped before it was attempted' : showCauses(causes)
-      if (outcome !== 'delivered') dead?.add(item, `${outcome}: ${why}`)
-    }
+    const item = event.outcome.item as Item
+    // Late log events still find its line.
+    lines.set(item, lineOf(item))
+    linesById.delete(item.id)
+    outstanding.delete(item)
+    const { outcome, causes } = endingOf(event.outcome)
+    const why = causes.length === 0 ? 'stopped before it was attempted' : showCauses(causes)
+    if (outcome !== 'delivered') dead?.add(item, `${outcome}: ${why}`)
     ends.next()
   }
 
@@ -213,9 +201,9 @@ export const forward = async (
 
   /** Reads nothing more. What was accepted goes on. */
   const breakOff = (error: unknown): void => {
-    if (inputError === undefined)
+    if (!reading.isBroken)
       note(`the input was not read to its end: ${whyNot(error)}; delivery of what was accepted goes on`)
-    inputError ??= error
+    reading.isBroken = true
   }
 
   const offer = async (at: number, value: unknown): Promise<void> => {
@@ -224,7 +212,7 @@ export const forward = async (
     const answer = await target.offer(value)
     if (answer._tag === 'Right' || answer.left._tag === 'Closed') return
     const refusal = answer.left
-    if (refusal._tag === 'Full' && store === undefined) {
+    if (refusal._tag === 'Full') {
       // There was room for one more, but not for one of this size.
       if (target.stats().waiting > 0) await firstValueFrom(ends, { defaultValue: undefined })
       if (!stop.gently.aborted) await offer(at, value)
@@ -232,7 +220,7 @@ export const forward = async (
     }
     refuse(at, refusal)
     // A disk that fails would refuse all the rest, too; the same command goes on from here later.
-    if (refusal._tag === 'NotStored' || refusal._tag === 'Full') breakOff(new Error(show(refusal)))
+    if (refusal._tag === 'NotStored') breakOff(new Error(show(refusal)))
   }
 
   /** Where an earlier run stopped reading this file. */
@@ -255,7 +243,7 @@ export const forward = async (
 
   const readAll = async (): Promise<void> => {
     const undecided: Array<Promise<void>> = []
-    const isOver = (): boolean => stop.gently.aborted || inputError !== undefined
+    const isOver = (): boolean => stop.gently.aborted || reading.isBroken
     mark = await startOf()
     const before = mark?.line ?? 0
     for await (const read of input.lines(stop.gently, mark)) {
@@ -274,10 +262,9 @@ export const forward = async (
     reading.isAtEnd = true
   }
 
-  const summaryNow = (): Summary => summaryOf(reading.refused, target.stats())
   let erase = (): void => undefined
   if (input.isKeyboard) note('reading events from the keyboard, one JSON object a line; Ctrl-D ends')
-  else if (err.isTTY && output !== 'quiet') erase = drawProgress(terminal, summaryNow)
+  else if (err.isTTY && output !== 'quiet') erase = drawProgress(terminal, target.stats)
   stop.gently.addEventListener('abort', () => {
     erase()
     erase = drawStopping(terminal, job.grace + LAST_ATTEMPT, () => target.stats().waiting)
@@ -299,7 +286,7 @@ export const forward = async (
   erase()
   await dead?.close()
 
-  const summary = summaryNow()
+  const summary = summaryOf(reading.refused, target.stats())
   for (const [url, counts] of Object.entries(urls.stats())) {
     const { delivered, failed, skipped } = counts
     report({ t: 'url', url, delivered, failed, passedOver: skipped })
@@ -307,43 +294,33 @@ export const forward = async (
     if (output !== 'json')
       note(`${url}  ${counted(delivered, 'request')} succeeded, ${String(failed)} failed${busy}`)
   }
-  const evicted = (store?.stats().evictedDeadLetters ?? 0) - evictedBefore
-  const forgotten = store && evicted
+  const forgotten = store && store.stats().evictedDeadLetters - evictedBefore
   if (output === 'json') out.line(toJson({ t: 'summary', ...summary, forgotten }))
   else note(showSummary(`read ${String(summary.read)}`, summary.refused, summary))
 
   const { accepted, delivered, rejected, expired, waiting, read } = summary
-  const { corrupt, isResumed, isAtEnd } = reading
+  const { corrupt, isResumed, isBroken, isAtEnd } = reading
   const { count, failure } = dead?.written ?? { count: 0, failure: '' }
   const lost = accepted - delivered
   const deadCount = rejected + expired + corrupt
-  const folder = String(job.outbox)
-  const file = String(job.dead)
-  const isBroken = inputError !== undefined
-  const nothing = `the input holds ${isResumed ? 'nothing new' : 'no events'}`
-  const damaged = corrupt === 0 ? '' : `, ${String(corrupt)} of them damaged records`
-  const notes: ReadonlyArray<readonly [isTrue: boolean, sentence: string]> = [
-    [!isAtEnd && !isBroken, 'stopped: the input was not read to its end'],
-    [
-      read === 0 && !isBroken,
-      `${nothing},${store ? ` and nothing waited in ${folder},` : ''} so there was nothing to send`,
-    ],
-    [!store && !dead && lost > 0, `${String(lost)} not delivered; --dead FILE keeps them, to be sent again`],
-    [
-      store !== undefined && waiting > 0,
-      `${String(waiting)} wait in ${folder}: the same command delivers them, and reads on from here`,
-    ],
-    [
-      store !== undefined && deadCount > 0,
-      `${String(deadCount)} dead letters are in ${folder}${damaged}: see headrace dead ls --outbox ${folder}`,
-    ],
-    [
-      failure !== '',
-      `--dead '${file}' could not be written: ${failure}; ${String(lost - count)} events are not in it`,
-    ],
-    [count > 0, `${String(count)} not delivered, now in ${file}, which can be sent again`],
-  ]
-  for (const [isTrue, sentence] of notes) if (isTrue) note(sentence)
+  const [folder, file] = [String(job.outbox), String(job.dead)]
+  if (!isAtEnd && !isBroken) note('stopped: the input was not read to its end')
+  if (read === 0 && !isBroken) {
+    const nothing = `the input holds ${isResumed ? 'nothing new' : 'no events'}`
+    note(`${nothing},${store ? ` and nothing waited in ${folder},` : ''} so there was nothing to send`)
+  }
+  if (!store && !dead && lost > 0)
+    note(`${String(lost)} not delivered; --dead FILE keeps them, to be sent again`)
+  if (store && waiting > 0)
+    note(`${String(waiting)} wait in ${folder}: the same command delivers them, and reads on from here`)
+  if (store && deadCount > 0) {
+    const damaged = corrupt === 0 ? '' : `, ${String(corrupt)} of them damaged records`
+    const where = `in ${folder}${damaged}: see headrace dead ls --outbox ${folder}`
+    note(`${String(deadCount)} dead letters are ${where}`)
+  }
+  if (failure !== '')
+    note(`--dead '${file}' could not be written: ${failure}; ${String(lost - count)} events are not in it`)
+  if (count > 0) note(`${String(count)} not delivered, now in ${file}, which can be sent again`)
   const code = isBroken || failure !== '' ? FAULT : exitCodeOf(summary, isAtEnd, corrupt)
   if (stop.now.aborted) await quit(terminal, out.hasFailed() ? FAULT : code)
   return { code, summary }

@@ -23,7 +23,7 @@ export interface Mark {
 }
 
 export const markToText = ({ line, offset, inode, checksum, isEnd }: Mark): string =>
-  [line, offset, inode, checksum, ...(isEnd ? ['end'] : [])].join(' ')
+  `${[line, offset, inode, checksum].join(' ')}${isEnd ? ' end' : ''}`
 
 export const markFromText = (text: string): Mark | undefined => {
   const [, line, offset, inode, checksum, end] = /^(\d+) (\d+) (\d+) (\d+)( end)?$/.exec(text) ?? []
@@ -63,7 +63,6 @@ export const streamInput = (stream: Host['stdin'], stats?: BigIntStats): Input =
 
 const fileInput = async (path: string, stats: BigIntStats): Promise<Input> => {
   const inode = String(stats.ino)
-  const size = Number(stats.size)
   let [line, offset] = [0, 0]
   /** The bytes that are being read and those before them; the line ends before `end`. */
   let bytes = Buffer.alloc(0)
@@ -99,9 +98,7 @@ const fileInput = async (path: string, stats: BigIntStats): Promise<Input> => {
       return { line, offset, inode, checksum, isEnd: false }
     },
     has: async (mark) =>
-      mark.inode === inode &&
-      mark.offset <= size &&
-      crc32(await bytesBefore(path, mark.offset)) === mark.checksum,
+      mark.inode === inode && crc32(await bytesBefore(path, mark.offset)) === mark.checksum,
     isKeyboard: false,
   }
 }

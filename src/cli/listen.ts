@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { byteBuffer } from '../core/byteBuffer.ts'
+import { isLeft } from 'fp-ts/lib/Either.js'
 import { systemClock, systemRandom } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
+import { bodyOf } from '../signing/request.ts'
 import { verifyRaw } from '../signing/verify.ts'
 import { lineFile } from '../sink/ndjson.ts'
 import type { OptionsOf } from './flags.ts'
@@ -11,22 +12,17 @@ import { FAULT, FINE, aborted, plain, stopSignals } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Whether a request was signed with the secret: over the bytes as they arrived. If not, `why` says what to do. */
-const judge = (secret: OptionsOf<'listen'>['secret'], body: Buffer, signature: unknown) => {
+const judge = (secret: OptionsOf<'listen'>['secret'], body: Uint8Array, signature: unknown) => {
   if (secret === undefined) {
     const remedy = 'it is signed, and no secret was given: give --secret-env to verify it'
-    const why = signature === undefined ? 'it is not signed' : remedy
-    return { key: 'notChecked', verdict: 'not checked', colour: 'yellow', why } as const
+    return { verdict: 'not checked', why: signature === undefined ? 'it is not signed' : remedy } as const
   }
-  const result = verifyRaw(secret, body, typeof signature === 'string' ? signature : undefined)
-  return result._tag === 'Right'
-    ? ({ key: 'authentic', verdict: 'authentic', colour: 'green', why: undefined } as const)
-    : ({
-        key: 'notAuthentic',
-        verdict: 'not authentic',
-        colour: 'red',
-        why: result.left.explanation,
-      } as const)
+  const result = verifyRaw(secret, body, signature)
+  if (result._tag === 'Right') return { verdict: 'authentic', why: undefined } as const
+  return { verdict: 'not authentic', why: result.left.explanation } as const
 }
+
+const COLOURS = { authentic: 'green', 'not authentic': 'red', 'not checked': 'yellow' } as const
 
 /** The type and the message id in a body, if there are any. */
 const eventIn = (body: Buffer): { readonly type?: string; readonly id?: string } => {
@@ -48,20 +44,6 @@ const lineOfBody = (body: Buffer): string => {
 /** A webhook has at most 64,000 bytes. */
 const MAX_BODY = 1_048_576
 
-/** The body; undefined if it is longer than `MAX_BODY`: the rest is dropped. */
-const bodyOf = async (request: IncomingMessage): Promise<Buffer | undefined> => {
-  const body = byteBuffer()
-  // Without an encoding a request gives buffers.
-  const chunks: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false })
-  for await (const chunk of chunks) {
-    body.add(chunk)
-    if (body.size() <= MAX_BODY) continue
-    request.resume()
-    return undefined
-  }
-  return body.bytes()
-}
-
 /** `headrace listen`: receives webhooks on 127.0.0.1, verifies and prints them, and fails on purpose. */
 export const listenCommand = async (
   { secret, respond, fail, delay, once, output, out: path }: OptionsOf<'listen'>,
@@ -69,7 +51,8 @@ export const listenCommand = async (
   portText: string,
 ): Promise<number> => {
   const file = path === undefined ? undefined : lineFile(path)
-  const counts = { requests: 0, authentic: 0, notAuthentic: 0, notChecked: 0 }
+  const counts = { authentic: 0, 'not authentic': 0, 'not checked': 0 }
+  let requests = 0
   const ended = new AbortController()
   let answered = 0
 
@@ -82,27 +65,29 @@ export const listenCommand = async (
       response.writeHead(405, { Allow: 'POST' }).end()
       return
     }
-    const body = await bodyOf(request)
-    if (body === undefined) {
+    const read = await bodyOf(request, MAX_BODY)
+    if (isLeft(read)) {
       err.line(`headrace listen: a body of more than ${String(MAX_BODY)} bytes was answered with 413`)
       response.writeHead(413, { Connection: 'close' }).end()
       return
     }
     // A query may hold a credential.
     const [path = '/'] = (request.url ?? '/').split('?')
-    const { key, verdict, colour, why } = judge(secret, body, request.headers['x-signature'])
-    const isForged = key === 'notAuthentic'
-    const status = systemRandom() < fail ? 503 : isForged ? 401 : respond
-    counts.requests++
-    counts[key]++
+    const body = Buffer.from(read.right)
+    const { verdict, why } = judge(secret, body, request.headers['x-signature'])
+    const isForged = verdict === 'not authentic'
+    const taken = isForged ? 401 : respond
+    const status = systemRandom() < fail ? 503 : taken
+    requests++
+    counts[verdict]++
     const { type, id } = eventIn(body)
     const bytes = body.length
     if (output === 'json')
-      out.line(toJson({ t: 'request', n: counts.requests, path, type, id, bytes, verdict, why, status }))
+      out.line(toJson({ t: 'request', n: requests, path, type, id, bytes, verdict, why, status }))
     if (output === 'lines') {
       const event = `${plain(type ?? '-')} ${plain(id ?? '-')}`
       const how = `${String(bytes)} bytes  answered ${String(status)}${isForged ? `  ${why}` : ''}`
-      out.line(`${out.paint(colour, verdict.padEnd(13))} POST ${plain(path)}  ${event}  ${how}`)
+      out.line(`${out.paint(COLOURS[verdict], verdict.padEnd(13))} POST ${plain(path)}  ${event}  ${how}`)
     }
     if (status < 300 && !isForged) keep(body)
     const cancel = systemClock.schedule(delay, () => response.writeHead(status).end())
@@ -122,9 +107,9 @@ export const listenCommand = async (
   server.close()
   server.closeAllConnections()
   await new Promise<void>((resolve) => (file === undefined ? resolve() : file.end(resolve)))
-  const { requests, authentic, notAuthentic, notChecked } = counts
+  const { authentic, 'not authentic': notAuthentic, 'not checked': notChecked } = counts
   const checked = `authentic ${String(authentic)} · not authentic ${String(notAuthentic)}`
-  if (output === 'json') out.line(toJson({ t: 'summary', ...counts }))
+  if (output === 'json') out.line(toJson({ t: 'summary', requests, authentic, notAuthentic, notChecked }))
   else err.line(`headrace: requests ${String(requests)} · ${checked} · not checked ${String(notChecked)}`)
   return once !== undefined && (notAuthentic > 0 || requests < once) ? FAULT : FINE
 }

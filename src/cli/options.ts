@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { Option } from 'commander'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { pipe } from 'fp-ts/lib/function.js'
+import { flow, pipe } from 'fp-ts/lib/function.js'
 import { separate } from 'fp-ts/lib/ReadonlyArray.js'
 import { systemClock } from '../core/clock.ts'
 import { toTimestamp } from '../event/timestamp.ts'
@@ -177,17 +177,13 @@ export const fileText: Parse<string> = (path) =>
     () => 'names a file that cannot be read',
   )
 
+const toSecret = flow(
+  secretFrom,
+  E.mapLeft(({ message }) => `names a variable whose value cannot be a secret: it ${message}`),
+)
+
 /** The secret in a variable. A missing one is a fault: nothing is sent unsigned by mistake. */
-export const secret: Parse<Secret> = (name, env) =>
-  pipe(
-    variable(name, env),
-    E.chain((value) =>
-      pipe(
-        secretFrom(value),
-        E.mapLeft(({ message }) => `names a variable whose value cannot be a secret: it ${message}`),
-      ),
-    ),
-  )
+export const secret: Parse<Secret> = (name, env) => pipe(variable(name, env), E.chain(toSecret))
 
 /** Lines for people, NDJSON for programs, or only errors and the summary. */
 export const OUTPUTS = ['lines', 'json', 'quiet'] as const

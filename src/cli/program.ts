@@ -1,10 +1,10 @@
 /** The command line: names, help, and how commands are run. A command is loaded when it is called. */
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
 import { nextTurn } from '../core/clock.ts'
 import { messageOf } from '../core/failure.ts'
 import { ConfigError, faultText } from '../core/refusal.ts'
 import type { Fault } from '../core/refusal.ts'
+import { version } from '../core/version.ts'
 import { OutboxError } from '../outbox/lmdb/contract.ts'
 import { flags } from './flags.ts'
 import type { OptionsOf } from './flags.ts'
@@ -27,20 +27,11 @@ type Argument = readonly [form: string, help: string, preset?: string]
 const FILE: Argument = ['[FILE]', 'NDJSON, one event a line; - is stdin', '-']
 const BODY: Argument = ['[FILE]', '- is stdin', '-']
 const CONFIG: Argument = ['<FILE>', 'sources and destinations, as JSON']
-const URL_OF_RECEIVER: Argument = ['<URL>', 'of a receiver for tests: it is sent events, a delete among them']
+const RECEIVER: Argument = ['<URL>', 'of a receiver for tests: it is sent events, a delete among them']
 const ID: Argument = ['<ID>', 'as ls prints it']
 const SOME: Argument = ['[ID]', 'one of them, as ls prints it; or the flags say which']
-const SOME_KINDS: Argument = [
-  '[KIND...]',
-  'page, screen, identify, track, alias, group, delete; all if omitted',
-]
+const KIND: Argument = ['[KIND...]', 'page, screen, identify, track, alias, group, delete; all if omitted']
 const portOr = (preset: string): Argument => ['[PORT]', '0 for any free port', preset]
-
-const versionOfPackage = (): string => {
-  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  // npm installs no package without a text as its version.
-  return (JSON.parse(manifest) as { readonly version: string }).version
-}
 
 /** Commands whose exit code is 1 when their output cannot be written. */
 const REPORTING = /^(send|batch|dead|gen)\b/
@@ -72,10 +63,9 @@ const program = (
     command.action(() =>
       run(parent === headrace ? name : `${parent.name()} ${name}`, async (terminal) => {
         const options = valuesOf(flags[name], command.opts(), terminal.host.env)
+        const action = await load()
         try {
-          return await (
-            await load()
-          )(options, terminal, command.args[0] ?? preset ?? '', command.args)
+          return await action(options, terminal, command.args[0] ?? preset ?? '', command.args)
         } catch (error) {
           if (!(error instanceof ConfigError)) throw error
           throw new UsageError(...error.faults.map((fault) => inFlags(fault, flags[name])))
@@ -86,7 +76,7 @@ const program = (
 
   const when = new Option('--color <when>', 'colours; auto obeys NO_COLOR')
   const headrace = describe(new Command('headrace'))
-    .version(versionOfPackage())
+    .version(version)
     .addOption(when.choices(['auto', 'always', 'never']).default('auto'))
   add(headrace, 'send', FILE, async () => (await import('./send.ts')).sendCommand)
   add(headrace, 'batch', FILE, async () => (await import('./send.ts')).batchCommand)
@@ -95,7 +85,7 @@ const program = (
   add(
     headrace,
     'check-receiver',
-    URL_OF_RECEIVER,
+    RECEIVER,
     async () => (await import('./checkReceiver.ts')).checkReceiverCommand,
   )
   const dead = describe(headrace.command('dead'))
@@ -107,7 +97,7 @@ const program = (
   add(headrace, 'sign', BODY, async () => (await import('./sign.ts')).signCommand)
   add(headrace, 'verify', BODY, async () => (await import('./sign.ts')).verifyCommand)
   add(headrace, 'demo', [], async () => (await import('./demo.ts')).demoCommand)
-  add(headrace, 'gen', SOME_KINDS, async () => (await import('./gen.ts')).genCommand)
+  add(headrace, 'gen', KIND, async () => (await import('./gen.ts')).genCommand)
   return headrace
 }
 
@@ -118,12 +108,10 @@ const configure = (command: Command, terminal: Terminal, name: string): void => 
     writeOut: (text) => out.line(text.trimEnd()),
     writeErr: (text) => err.line(text.trimEnd()),
     outputError: (text) => {
-      const sentence = text
-        .trim()
-        .replaceAll(/^error: |\.$/g, '')
-        .replaceAll(/\s+/g, ' ')
       // The value behind an unknown flag is left out: `--secret=…` may hold a secret.
-      err.line(`${name}: ${sentence.replace(/'(-[^'=]*)=[^]*?'/, "'$1'")}; see ${name} --help`)
+      const safe = text.trim().replace(/'(-[^'=]*)=[^]*?'/, "'$1'")
+      const sentence = safe.replaceAll(/^error: |\.$/g, '').replaceAll(/\s+/g, ' ')
+      err.line(`${name}: ${sentence}; see ${name} --help`)
     },
   })
   for (const each of command.commands) configure(each, terminal, `${name} ${each.name()}`)

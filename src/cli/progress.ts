@@ -1,8 +1,8 @@
 /** The line below the others on a screen: how far a command is, and how long it may still take to stop. */
 import { systemClock } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
+import type { Totals } from '../core/totals.ts'
 import { showMillis } from './report.ts'
-import type { Summary } from './report.ts'
 import type { Terminal } from './terminal.ts'
 
 const redrawn = ({ draw }: Terminal, periodMs: number, text: () => string, clock: Clock): Cancel => {
@@ -18,10 +18,10 @@ const redrawn = ({ draw }: Terminal, periodMs: number, text: () => string, clock
   }
 }
 
-/** Draws what `read` answers. Answers how to remove it. */
-export const drawProgress = (terminal: Terminal, read: () => Summary): Cancel => {
+/** Draws the totals as they are. Answers how to remove them. */
+export const drawProgress = (terminal: Terminal, totals: () => Totals): Cancel => {
   const text = (): string => {
-    const { waiting, delivered, rejected, expired } = read()
+    const { waiting, delivered, rejected, expired } = totals()
     return `${String(delivered)} delivered, ${String(waiting)} waiting, ${String(rejected + expired)} dead`
   }
   return redrawn(terminal, 125, text, systemClock)

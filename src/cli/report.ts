@@ -1,7 +1,4 @@
-/**
- * What a command reports while it works: NDJSON with `--output json`, lines for people otherwise. The JSON form is a contract: `v`
- * changes when a field changes.
- */
+/** What a command reports while it works: NDJSON with `--output json`, where `v` changes when a field changes, or lines for people. */
 import { getSystemErrorMap } from 'node:util'
 import { messageOf } from '../core/failure.ts'
 import type { Failure } from '../core/failure.ts'
@@ -110,49 +107,41 @@ export const causesOf = (failure: Failure, url?: string): ReadonlyArray<Cause> =
   }
 }
 
+const causesOfEnd = (outcome: Outcome<unknown>): ReadonlyArray<Cause> => {
+  if (outcome._tag === 'Delivered') return []
+  if (outcome._tag === 'Dropped') return [{ reason: outcome.reason }]
+  const failure = outcome._tag === 'Abandoned' ? outcome.lastFailure : outcome.failure
+  return failure === undefined ? [] : causesOf(failure)
+}
+
 /** How an event ended after `n` attempts; `url` is the one that took it. */
 export const endingOf = (outcome: Outcome<unknown>) => {
   // The type of `toLowerCase` is any text.
   const word = outcome._tag.toLowerCase() as Lowercase<Outcome<unknown>['_tag']>
   const receipt = outcome._tag === 'Delivered' ? outcome.receipt : undefined
-  const head = {
-    t: 'outcome',
-    outcome: word,
-    n: outcome.attempts,
-    url: receipt?.sink,
-    status: receipt?.status,
-  } as const
-  if (outcome._tag === 'Delivered') return { ...head, causes: [] }
-  if (outcome._tag === 'Dropped') return { ...head, causes: [{ reason: outcome.reason }] }
-  const failure = outcome._tag === 'Abandoned' ? outcome.lastFailure : outcome.failure
-  return { ...head, causes: failure === undefined ? [] : causesOf(failure) }
+  const [url, status] = [receipt?.sink, receipt?.status]
+  return { outcome: word, n: outcome.attempts, url, status, causes: causesOfEnd(outcome) }
 }
 
 /** Reports attempts, waits and ends. Undefined for other log events. Times are milliseconds, and `n` counts from 1. */
-export const reportOf = (event: LogEvent, subjectOf: (item: unknown) => Subject | undefined) => {
+export const reportOf = (event: LogEvent, subjectOf: (item: unknown) => Subject) => {
   switch (event._tag) {
-    case 'Attempted':
-    case 'UrlSkipped': {
-      const { sink: url, number: n } = event
-      const subject = subjectOf(event.item)
-      if (subject === undefined) return undefined
-      const attempt = { t: 'attempt', ...subject, url, n } as const
-      if (event._tag === 'UrlSkipped') return { ...attempt, ok: false, ms: 0, reason: 'queueFull' }
-      const { duration, result } = event
+    case 'Attempted': {
+      const { item, sink: url, number: n, duration, result } = event
       const ok = result._tag === 'Right'
       const how = ok ? { status: result.right.status } : { ...causesOf(result.left, url)[0], url }
-      return { ...attempt, ok, ms: Math.round(duration), ...how }
+      return { t: 'attempt', ...subjectOf(item), url, n, ok, ms: Math.round(duration), ...how } as const
+    }
+    case 'UrlSkipped': {
+      const { item, sink: url, number: n } = event
+      return { t: 'attempt', ...subjectOf(item), url, n, ok: false, ms: 0, reason: 'queueFull' } as const
     }
     case 'Waiting': {
-      const { attempts: n, delay: ms, because, failure } = event
-      const subject = subjectOf(event.item)
-      return subject && ({ t: 'waiting', ...subject, n, ms, because, causes: causesOf(failure) } as const)
+      const { item, attempts: n, delay: ms, because, failure } = event
+      return { t: 'waiting', ...subjectOf(item), n, ms, because, causes: causesOf(failure) } as const
     }
-    case 'Ended': {
-      const subject = subjectOf(event.outcome.item)
-      const { t, ...how } = endingOf(event.outcome)
-      return subject && { t, ...subject, ...how }
-    }
+    case 'Ended':
+      return { t: 'outcome', ...subjectOf(event.outcome.item), ...endingOf(event.outcome) } as const
     default:
       return undefined
   }

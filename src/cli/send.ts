@@ -28,22 +28,17 @@ const retryFor = (millis: number): retry.RetryPolicy => {
 export const toWebhooks =
   (settings: Settings, options: Omit<DestinationOptions, 'outbox' | 'onEvent'>): Job['open'] =>
   (onEvent, outbox) => {
-    const stored = outbox === undefined ? {} : { outbox }
     const destination = webhookDestination(settings, {
       ...{ maxBytes: MAX_BYTES, logger: false, onEvent },
       ...options,
-      ...stored,
+      ...(outbox && { outbox }),
     })
     // `send` checks whatever it gets, and answers `Invalid` for what is no call.
     return { ...destination, offer: (value) => destination.send(value as Call) }
   }
 
 /** What `--header`, `--header-env` and `--tls-ca` say of every request. */
-const requestsOf = ({
-  headers,
-  headersEnv,
-  tlsCa,
-}: Pick<OptionsOf<'send'>, 'headers' | 'headersEnv' | 'tlsCa'>) => {
+const requestsOf = ({ headers, headersEnv, tlsCa }: OptionsOf<'send' | 'batch'>) => {
   const names = new Set(Object.keys(headers).map((name) => name.toLowerCase()))
   if (Object.keys(headersEnv).some((name) => names.has(name.toLowerCase())))
     throw new UsageError('--header-env has a name that --header gives too: give each header once')
@@ -72,9 +67,9 @@ export const sendCommand = async (
   if (fromStart && outbox === undefined)
     throw new UsageError('--from-start needs --outbox: without it every input is read from its first line')
   const input = await openInput(file, terminal.host)
-  const policy = retryFor(options.retryFor)
-  const more = { timeout, concurrency, egress, maxCount: maxWaiting }
-  const open = toWebhooks(settings.right, { retry: policy, ...more })
+  const retrying = retryFor(options.retryFor)
+  const limits = { timeout, concurrency, egress, maxCount: maxWaiting }
+  const open = toWebhooks(settings.right, { retry: retrying, ...limits })
   return (await forward({ ...options, input, open }, terminal)).code
 }
 

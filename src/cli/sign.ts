@@ -13,9 +13,8 @@ const bodyOf = async (file: string, { host }: Terminal): Promise<Buffer> => {
   try {
     return await buffer(file === '-' ? host.stdin : createReadStream(file))
   } catch (error) {
-    throw new UsageError(
-      `'${file}' cannot be read: ${whyNot(error)}; give the body of a request, or - for stdin`,
-    )
+    const why = `'${file}' cannot be read: ${whyNot(error)}`
+    throw new UsageError(`${why}; give the body of a request, or - for stdin`)
   }
 }
 

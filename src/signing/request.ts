@@ -79,7 +79,8 @@ const readAll = async (
 const isWeb = (request: WebRequest | NodeRequest): request is WebRequest =>
   typeof request.headers.get === 'function'
 
-const bodyOf = (request: WebRequest | NodeRequest, maxBytes: number): Promise<Body> | Body => {
+/** The body of a request, at most `maxBytes`. Rejects if it breaks off. */
+export const bodyOf = (request: WebRequest | NodeRequest, maxBytes: number): Promise<Body> | Body => {
   if (isWeb(request)) {
     if (request.bodyUsed || request.body?.locked === true) return bodyConsumed
     if (request.body === null) return right(new Uint8Array(0))

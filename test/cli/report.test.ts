@@ -33,14 +33,12 @@ it('reports attempts, URLs that were skipped, and waits', () => {
     reportOf({ ...attempted, result: left(retryable('timeout')) }, subjectOf),
     reportOf({ _tag: 'UrlSkipped', ...at, number: 1 }, subjectOf),
     reportOf({ _tag: 'Waiting', at: 0, item, attempts: 1, failure, delay: 700, because: 'x' }, subjectOf),
-    reportOf({ _tag: 'UrlSkipped', ...at, number: 1 }, () => undefined),
     reportOf({ _tag: 'Accepted', at: 0, item }, subjectOf),
   ]).toEqual([
     { ...attempt, n: 2, ok: true, ms: 4, status: 200 },
     { ...attempt, n: 2, ok: false, ms: 4, reason: 'timeout' },
     { ...attempt, n: 1, ok: false, ms: 0, reason: 'queueFull' },
     { t: 'waiting', ...subject, n: 1, ms: 700, because: 'x', causes },
-    undefined,
     undefined,
   ])
 })
