@@ -5,17 +5,10 @@ export type Awaitable<T> = T | PromiseLike<T>
 export const isPromiseLike = <T>(value: Awaitable<T>): value is PromiseLike<T> =>
   typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 
-/** Calls `use` at once if the value is here, else when its promise is fulfilled; `fail` gets what it rejects with. */
-export const whenSettled = <T>(
-  value: Awaitable<T>,
-  use: (value: T) => void,
-  fail: (error: unknown) => void,
-): void => {
-  if (isPromiseLike(value)) value.then(use, fail)
-  else use(value)
-}
-
-/** Like `whenSettled`, for a call: what `ask` throws goes to `fail` too. Answers what `use` or `fail` answer, if that is here at once. */
+/**
+ * Asks, and calls `use` at once if the value is here, else when its promise is fulfilled. `fail` gets what the call throws or its promise
+ * rejects with. Answers what `use` or `fail` answer, if that is here at once.
+ */
 export const whenAnswered = <T, B>(
   ask: () => Awaitable<T>,
   use: (value: T) => B,

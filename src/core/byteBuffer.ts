@@ -22,12 +22,12 @@ export const byteBuffer = (): ByteBuffer => {
       const end = size + chunk.length
       if (size === 0) {
         buffer = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
-      } else if (end > buffer.length) {
-        const larger = Buffer.allocUnsafe(Math.max(2 * buffer.length, end, SMALLEST))
-        larger.set(buffer.subarray(0, size))
-        larger.set(chunk, size)
-        buffer = larger
       } else {
+        if (end > buffer.length) {
+          const larger = Buffer.allocUnsafe(Math.max(2 * buffer.length, end, SMALLEST))
+          larger.set(buffer)
+          buffer = larger
+        }
         buffer.set(chunk, size)
       }
       size = end

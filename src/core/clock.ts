@@ -29,8 +29,7 @@ const MAX_TIMER = 2_147_483_647
 const scheduling =
   (keepsAlive: boolean): Clock['schedule'] =>
   (delay, task) => {
-    const wanted = delay > 0 ? Math.ceil(delay) : 0
-    let left = wanted
+    let left = delay > 0 ? Math.ceil(delay) : 0
     let timer: NodeJS.Timeout
     const arm = (): void => {
       const part = Math.min(left, MAX_TIMER)

@@ -186,9 +186,7 @@ export const carried = (lastFailure: Failure | undefined, failure: Failure): Fai
           failure: isRetryable(cause) ? carried(cause, failure) : cause,
         })),
       )
-    case 'Refused':
-    case 'Retryable':
-    case 'Expired':
+    default:
       return failure
   }
 }
@@ -232,46 +230,40 @@ export type Verdict = Either<Failure, Receipt>
 const hasParts = (parts: unknown, isPart: (part: unknown) => boolean): boolean =>
   Array.isArray(parts) && parts.every(isPart)
 
-/** Whether a value that a host's code gave is a failure, with all its parts. What throws when it is read is none. */
-export const isFailure = (value: unknown): value is Failure => {
-  try {
-    if (!isRecord(value)) return false
-    switch (value['_tag']) {
-      case 'Refused':
-        return true
-      case 'Retryable':
-        return ['undefined', 'number'].includes(typeof value['notBefore'])
-      case 'AllFailed':
-        return hasParts(value['causes'], (cause) => isRecord(cause) && isFailure(cause['failure']))
-      case 'NotAll':
-        return hasParts(value['verdicts'], (each) => isRecord(each) && isVerdict(each['verdict']))
-      case 'PartlyFailed':
-        return hasParts(value['members'], isVerdict)
-      case 'Expired':
-        return isFailure(value['lastFailure'])
-      default:
-        return false
-    }
-  } catch {
-    return false
+const looksLikeFailure = (value: unknown): boolean => {
+  if (!isRecord(value)) return false
+  switch (value['_tag']) {
+    case 'Refused':
+      return true
+    case 'Retryable':
+      return ['undefined', 'number'].includes(typeof value['notBefore'])
+    case 'AllFailed':
+      return hasParts(value['causes'], (cause) => isRecord(cause) && looksLikeFailure(cause['failure']))
+    case 'NotAll':
+      return hasParts(value['verdicts'], (each) => isRecord(each) && isVerdict(each['verdict']))
+    case 'PartlyFailed':
+      return hasParts(value['members'], isVerdict)
+    case 'Expired':
+      return looksLikeFailure(value['lastFailure'])
+    default:
+      return false
   }
 }
 
-/** Whether a value that a host's code gave is a receipt. */
-export const isReceipt = (value: unknown): value is Receipt =>
-  isRecord(value) && typeof value['sink'] === 'string'
-
-/** Whether a value that a host's code gave is a verdict. */
+/** Whether a value that a host's code gave is a verdict, with all its parts. What throws when it is read is none. */
 export const isVerdict = (value: unknown): value is Verdict => {
   try {
     if (!isRecord(value)) return false
-    return value['_tag'] === 'Left'
-      ? isFailure(value['left'])
-      : value['_tag'] === 'Right' && isReceipt(value['right'])
+    if (value['_tag'] === 'Left') return looksLikeFailure(value['left'])
+    const receipt = value['_tag'] === 'Right' && value['right']
+    return isRecord(receipt) && typeof receipt['sink'] === 'string'
   } catch {
     return false
   }
 }
+
+/** Whether a value that a host's code gave is a failure. */
+export const isFailure = (value: unknown): value is Failure => isVerdict(left(value))
 
 /** Characters of a message: it is stored with the item. */
 const MAX_MESSAGE = 300

@@ -12,24 +12,12 @@ export interface Heap<A> {
   readonly drain: () => ReadonlyArray<A>
 }
 
-const SMALLEST = 64
-
 /** An empty heap. Push and pop are O(log n). */
 export const heap = <A>(): Heap<A> => {
-  let keys = new Float64Array(SMALLEST)
-  let order = new Float64Array(SMALLEST)
+  let keys: number[] = []
+  let order: number[] = []
   let items: Array<A | undefined> = []
-  let count = 0
   let pushed = 0
-
-  const grow = (): void => {
-    const moreKeys = new Float64Array(keys.length * 2)
-    moreKeys.set(keys)
-    keys = moreKeys
-    const moreOrder = new Float64Array(order.length * 2)
-    moreOrder.set(order)
-    order = moreOrder
-  }
 
   const before = (key: number, sequence: number, at: number): boolean => {
     const other = keys[at] ?? Infinity
@@ -42,7 +30,7 @@ export const heap = <A>(): Heap<A> => {
     items[at] = item
   }
 
-  const siftUp = (from: number, key: number, sequence: number, item: A | undefined): void => {
+  const siftUp = (from: number, key: number, sequence: number, item: A): void => {
     let at = from
     while (at > 0) {
       const parent = (at - 1) >> 2
@@ -56,7 +44,7 @@ export const heap = <A>(): Heap<A> => {
   const smallestChild = (at: number): number => {
     const first = at * 4 + 1
     let best = first
-    const last = Math.min(first + 4, count)
+    const last = Math.min(first + 4, keys.length)
     for (let child = first + 1; child < last; child++) {
       if (before(keys[child] ?? 0, order[child] ?? 0, best)) best = child
     }
@@ -65,7 +53,7 @@ export const heap = <A>(): Heap<A> => {
 
   const siftDown = (key: number, sequence: number, item: A | undefined): void => {
     let at = 0
-    while (at * 4 + 1 < count) {
+    while (at * 4 + 1 < keys.length) {
       const child = smallestChild(at)
       if (before(key, sequence, child)) break
       place(at, keys[child] ?? 0, order[child] ?? 0, items[child])
@@ -74,35 +62,25 @@ export const heap = <A>(): Heap<A> => {
     place(at, key, sequence, item)
   }
 
-  const reset = (): void => {
-    keys = new Float64Array(SMALLEST)
-    order = new Float64Array(SMALLEST)
-    items = []
-    count = 0
-  }
-
   return {
-    size: () => count,
-    push: (key, item) => {
-      if (count === keys.length) grow()
-      siftUp(count++, key, pushed++, item)
-    },
-    peekKey: () => (count === 0 ? undefined : keys[0]),
+    size: () => keys.length,
+    push: (key, item) => siftUp(keys.length, key, pushed++, item),
+    peekKey: () => keys[0],
     peek: () => items[0],
     pop: () => {
-      if (count === 0) return undefined
       const top = items[0]
-      count--
-      // With `items.length = count` in its place push and pop take a quarter longer.
-      const last = items.pop()
-      if (count > 0) siftDown(keys[count] ?? 0, order[count] ?? 0, last)
-      else if (keys.length > SMALLEST) reset()
+      const key = keys.pop() ?? 0
+      const sequence = order.pop() ?? 0
+      const item = items.pop()
+      if (keys.length > 0) siftDown(key, sequence, item)
       return top
     },
     drain: () => {
-      // The first `count` slots are filled by push, and only pop empties them.
-      const all = items.slice(0, count) as A[]
-      reset()
+      // Each was filled by push.
+      const all = items as A[]
+      keys = []
+      order = []
+      items = []
       return all
     },
   }

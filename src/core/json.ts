@@ -8,18 +8,14 @@ export interface JsonFault {
 
 const isSpace = (char: string): boolean => char === ' ' || char === '\t' || char === '\r' || char === '\n'
 
-/** The end of `count` characters that fit the pattern, or the first one that does not. */
-const match = (
-  text: string,
-  from: number,
-  pattern: RegExp,
-  count: number,
-  expected: string,
-): number | JsonFault => {
-  let at = from
-  while (at < from + count && pattern.test(text.charAt(at))) at++
-  return at === from + count ? at : { at, expected }
+/** What the pattern takes at this place; it must be sticky. */
+const taken = (pattern: RegExp, text: string, at: number): string => {
+  pattern.lastIndex = at
+  return pattern.exec(text)?.[0] ?? ''
 }
+
+/** An escape, which may lack its end. */
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{0,4})?/y
 
 /** Where a string ends that starts at `from`. Without a regular expression for the whole: long strings would overflow its stack. */
 const string = (text: string, from: number): number | JsonFault => {
@@ -28,30 +24,23 @@ const string = (text: string, from: number): number | JsonFault => {
     const char = text.charAt(at)
     if (char === '"') return at + 1
     if (char < ' ') return { at, expected: 'no control character within a text: write it as \\u' }
-    at++
-    if (char !== '\\') continue
-    const end = match(text, at, /["\\/bfnrtu]/, 1, 'one of " \\ / b f n r t u after a backslash')
-    if (typeof end !== 'number') return end
-    const digits =
-      text.charAt(at) === 'u' ? match(text, end, /[0-9a-fA-F]/, 4, 'four hexadecimal digits after \\u') : end
-    if (typeof digits !== 'number') return digits
-    at = digits
+    const escape = char === '\\' ? taken(ESCAPE, text, at) : ''
+    at += escape.length || 1
+    if (escape === '\\') return { at, expected: 'one of " \\ / b f n r t u after a backslash' }
+    if (escape.startsWith('\\u') && escape.length < 6)
+      return { at, expected: 'four hexadecimal digits after \\u' }
   }
   return { at, expected: 'a closing "' }
 }
 
-const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+/** A number, which may lack its last digits. */
+const NUMBER = /-?(?:(?:0|[1-9]\d*)(?:\.\d+)?(?:\.|[eE][+-]?\d*)?)?/y
 
 /** Where a number ends that starts at `from`. */
 const number = (text: string, from: number): number | JsonFault => {
-  NUMBER.lastIndex = from
-  const found = NUMBER.exec(text)?.[0] ?? ''
+  const found = taken(NUMBER, text, from)
   const at = from + found.length
-  const rest = text.slice(at, at + 3)
-  // A minus, a dot or an exponent without a digit is not part of what was found.
-  const part = found === '' ? /^-/ : /^(?:\.|[eE][+-]?)/
-  const open = part.exec(rest)?.[0] ?? ''
-  return open === '' ? at : { at: at + open.length, expected: 'a digit' }
+  return /\d$/.test(found) ? at : { at, expected: 'a digit' }
 }
 
 const WORDS: Readonly<Record<string, string>> = { t: 'true', f: 'false', n: 'null' }
@@ -68,24 +57,15 @@ const scalar = (text: string, at: number): number | JsonFault | undefined => {
   return end === at + word.length ? end : { at: end, expected: word }
 }
 
-type State = 'value' | 'valueOrEnd' | 'key' | 'keyOrEnd' | 'colon' | 'after'
+/** What should stand at a place between strings, numbers and words. */
+type Expected =
+  | ('a value' | 'a value or ]' | 'a key in double quotes' | 'a key in double quotes or }')
+  | ('a colon' | 'a comma or }' | 'a comma or ]' | 'nothing more')
 
-const expectedIn = (state: State, within: string | undefined): string => {
-  switch (state) {
-    case 'value':
-      return 'a value'
-    case 'valueOrEnd':
-      return 'a value or ]'
-    case 'key':
-      return 'a key in double quotes'
-    case 'keyOrEnd':
-      return 'a key in double quotes or }'
-    case 'colon':
-      return 'a colon'
-    case 'after':
-      if (within === undefined) return 'nothing more'
-      return within === '{' ? 'a comma or }' : 'a comma or ]'
-  }
+/** What should stand behind a value in an object, in an array, or in neither. */
+const behindValueIn = (opened: string | undefined): Expected => {
+  if (opened === undefined) return 'nothing more'
+  return opened === '{' ? 'a comma or }' : 'a comma or ]'
 }
 
 /**
@@ -94,37 +74,33 @@ const expectedIn = (state: State, within: string | undefined): string => {
  */
 export const jsonFault = (text: string): JsonFault | undefined => {
   const open: string[] = []
-  let state: State = 'value'
+  let expected: Expected = 'a value'
   let at = 0
   for (;;) {
     while (isSpace(text.charAt(at))) at++
-    const within = open.at(-1)
     const char = text.charAt(at)
-    const isValue = state === 'value' || state === 'valueOrEnd'
-    const isKey: boolean = state === 'key' || state === 'keyOrEnd'
-    if (char === '' && state === 'after' && within === undefined) return undefined
-    if (
-      (char === '}' && within === '{' && (state === 'after' || state === 'keyOrEnd')) ||
-      (char === ']' && within === '[' && (state === 'after' || state === 'valueOrEnd'))
-    ) {
+    const isValue = expected.startsWith('a value')
+    const isKey: boolean = expected.startsWith('a key')
+    if (char === '' && expected === 'nothing more') return undefined
+    if ((char === '}' || char === ']') && expected.endsWith(`or ${char}`)) {
       open.pop()
-      state = 'after'
+      expected = behindValueIn(open.at(-1))
       at++
     } else if (isValue && (char === '{' || char === '[')) {
       open.push(char)
-      state = char === '{' ? 'keyOrEnd' : 'valueOrEnd'
+      expected = char === '{' ? 'a key in double quotes or }' : 'a value or ]'
       at++
-    } else if (state === 'colon' && char === ':') {
-      state = 'value'
+    } else if (expected === 'a colon' && char === ':') {
+      expected = 'a value'
       at++
-    } else if (state === 'after' && char === ',' && within !== undefined) {
-      state = within === '{' ? 'key' : 'value'
+    } else if (expected.startsWith('a comma') && char === ',') {
+      expected = open.at(-1) === '{' ? 'a key in double quotes' : 'a value'
       at++
     } else {
       const end: number | JsonFault | undefined =
         isValue || (isKey && char === '"') ? scalar(text, at) : undefined
-      if (typeof end !== 'number') return end ?? { at, expected: expectedIn(state, within) }
-      state = isKey ? 'colon' : 'after'
+      if (typeof end !== 'number') return end ?? { at, expected }
+      expected = isKey ? 'a colon' : behindValueIn(open.at(-1))
       at = end
     }
   }

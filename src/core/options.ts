@@ -15,7 +15,7 @@
  * @module
  */
 
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import { systemClock } from './clock.ts'
@@ -60,6 +60,12 @@ const belowArray = (context: t.Context, index: number): t.Context => [
   { key: String(index), type: t.unknown },
 ]
 
+const errorAt = (context: t.Context, message: string): t.ValidationError => ({
+  value: undefined,
+  context,
+  message,
+})
+
 /**
  * An option with a check of its own: `read` answers the value (which may be another one, such as a Secret for a text), one message, or
  * faults with paths below the option. A message goes on where the path ends: `must be …`.
@@ -70,11 +76,7 @@ export const option = <A>(name: string, read: (value: unknown) => Either<string 
     if (!isLeft(result)) return result
     const faults = typeof result.left === 'string' ? [{ path: '', message: result.left }] : result.left
     return t.failures(
-      faults.map(({ path, message }) => ({
-        value: undefined,
-        context: path === '' ? context : below(context, path),
-        message,
-      })),
+      faults.map(({ path, message }) => errorAt(path === '' ? context : below(context, path), message)),
     )
   })
 
@@ -169,29 +171,19 @@ export const clockOption: Option<Clock> = methods<Clock>('a Clock', 'now', 'mono
 
 /** The first of several options that takes the value. If none does, the only fault is `message`. */
 export const anyOf = <A>(message: string, ...options: ReadonlyArray<Option<A>>): Option<A> =>
-  option(message, (value) => {
-    for (const each of options) {
-      const decoded = each.decode(value)
-      if (!isLeft(decoded)) return decoded
-    }
-    return left(message)
-  })
-
-/** Its key may be missing or undefined. The decoded record then has no such key. */
-export const optional = <A>(of: Option<A>): Keyed<A | undefined, undefined> => ({
-  ...decoder<A | undefined>(of.name, (value, context) =>
-    value === undefined ? t.success(undefined) : of.validate(value, context),
-  ),
-  ifMissing: undefined,
-})
+  option(message, (value) => options.map((each) => each.decode(value)).find(isRight) ?? left(message))
 
 /** Its key may be missing or undefined: then it has the default. */
-export const withDefault = <A>(of: Option<A>, value: A): Keyed<A, A> => ({
+export const withDefault = <A, Default extends A>(of: Option<A>, value: Default): Keyed<A, Default> => ({
   ...decoder<A>(of.name, (given, context) =>
     given === undefined ? t.success(value) : of.validate(given, context),
   ),
   ifMissing: value,
 })
+
+/** Its key may be missing or undefined. The decoded record then has no such key. */
+export const optional = <A>(of: Option<A>): Keyed<A | undefined, undefined> =>
+  withDefault<A | undefined, undefined>(of, undefined)
 
 /** Its key may be missing, but not undefined: for secrets that are read from an environment, which may lack them. */
 export const optionalKey = <A>(of: Option<A>): Keyed<A, undefined> => ({
@@ -210,12 +202,7 @@ const withRule = <A>(
   context: t.Context,
   rule: (value: A) => Faults,
 ): t.Validation<A> =>
-  errors.length > 0
-    ? t.failures(errors)
-    : option('rule', () => {
-        const faults = rule(value)
-        return faults.length > 0 ? left(faults) : right(value)
-      }).validate(value, context)
+  errors.length > 0 ? t.failures(errors) : checked<A>(() => rule(value)).validate(value, context)
 
 /** A record with these options and no others. The decoded record is a copy. */
 export const strict = <S extends Shape>(
@@ -235,8 +222,7 @@ export const strict = <S extends Shape>(
       else if (member.right !== undefined) decoded[key] = member.right
     }
     for (const key of Object.keys(input)) {
-      if (!Object.hasOwn(shape, key))
-        errors.push({ value: undefined, context: below(context, key), message: UNKNOWN_OPTION })
+      if (!Object.hasOwn(shape, key)) errors.push(errorAt(below(context, key), UNKNOWN_OPTION))
     }
     // Each key of the shape was decoded by its own option.
     return withRule(errors, decoded as Decoded<S>, context, rule)
@@ -260,11 +246,7 @@ export const list = <A>(
     const errors: t.ValidationError[] = []
     const decoded: A[] = []
     if (input.length < min || input.length > max)
-      errors.push({
-        value: undefined,
-        context,
-        message: `must have ${range} ${what}, not ${String(input.length)}`,
-      })
+      errors.push(errorAt(context, `must have ${range} ${what}, not ${String(input.length)}`))
     input.forEach((each: unknown, index) => {
       const member = of.validate(each, belowArray(context, index))
       if (isLeft(member)) errors.push(...member.left)

@@ -93,17 +93,11 @@ export interface Skipped<out A> {
 
 export const skipped = <A>(item: A): Skipped<A> => ({ _tag: 'Skipped', item })
 
-const OUTCOMES: ReadonlySet<unknown> = new Set<Outcome<unknown>['_tag']>([
-  'Delivered',
-  'Rejected',
-  'Expired',
-  'Dropped',
-  'Abandoned',
-])
+const OUTCOMES: ReadonlyArray<unknown> = ['Delivered', 'Rejected', 'Expired', 'Dropped', 'Abandoned']
 
 /** Whether a value at the end of a pipeline is the outcome of an accepted item. */
 export const isOutcome = (value: unknown): value is Outcome<unknown> =>
-  typeof value === 'object' && value !== null && '_tag' in value && OUTCOMES.has(value._tag)
+  isRecord(value) && OUTCOMES.includes(value['_tag'])
 
 /** Whether the item becomes a dead letter. */
 export const isDead = <A>(outcome: Outcome<A>): outcome is Rejected<A> | Expired<A> =>

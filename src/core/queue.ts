@@ -45,19 +45,9 @@ export const queue = <A>(): Queue<A> => {
       count++
     },
     shift,
-    peek: () => (count === 0 ? undefined : slots[head]),
-    drain: () => {
-      const all: A[] = []
-      for (let i = 0; i < count; i++) {
-        const item = slots[(head + i) & (slots.length - 1)]
-        // Every slot between head and head + count was filled by push.
-        all.push(item as A)
-      }
-      slots = new Array<A | undefined>(SMALLEST)
-      head = 0
-      count = 0
-      return all
-    },
+    peek: () => slots[head],
+    // As many items as were pushed.
+    drain: () => Array.from({ length: count }, () => shift() as A),
   }
 }
 

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { isRecord } from './json.ts'
+
 /** One thing wrong with one field. */
 export interface Fault {
   /** The path in the input: `properties.url`, `[3].userId`; empty for the input itself. */
@@ -68,19 +70,13 @@ export interface Threw {
 /** Why something was refused. */
 export type Refusal = Invalid | TooLarge | Full | Disabled | Closed | NotStored
 
-const TAGS: ReadonlySet<unknown> = new Set<(Refusal | Threw)['_tag']>([
-  'Invalid',
-  'TooLarge',
-  'Full',
-  'Disabled',
-  'Closed',
-  'NotStored',
-  'Threw',
-])
+const TAGS: ReadonlyArray<unknown> = [
+  ...['Invalid', 'TooLarge', 'Full', 'Disabled', 'Closed', 'NotStored', 'Threw'],
+]
 
 /** Whether a value at the end of a pipeline was refused, or costs its item because a function threw. */
 export const isRefusal = (value: unknown): value is Refusal | Threw =>
-  typeof value === 'object' && value !== null && '_tag' in value && TAGS.has(value._tag)
+  isRecord(value) && TAGS.includes(value['_tag'])
 
 export const invalid = (input: unknown, faults: ReadonlyArray<Fault>): Invalid => ({
   _tag: 'Invalid',

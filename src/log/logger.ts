@@ -10,7 +10,6 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { partsOf, show } from '../core/failure.ts'
 import type { Failure } from '../core/failure.ts'
-import { whenSettled } from '../core/awaitable.ts'
 import { anyOf, methods, oneOf } from '../core/options.ts'
 import type { Option } from '../core/options.ts'
 import { logLine, oneLine } from './debug.ts'
@@ -97,7 +96,7 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
   const write = (level: 'info' | 'warn' | 'error', message: string, fields: Fields): void => {
     // A method may return a promise in spite of its type, and its rejection must not end the process.
     const call = (): unknown => logger[level](oneLine(`headrace: ${message}`), fields)
-    whenSettled(call(), ignore, ignore)
+    void Promise.resolve(call()).catch(ignore)
   }
 
   /** Writes a line unless that cause was logged of this sink already. */

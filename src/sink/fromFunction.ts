@@ -1,6 +1,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { whenSettled } from '../core/awaitable.ts'
+import { whenAnswered } from '../core/awaitable.ts'
 import { steady, systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import { isFailure, isVerdict, messageOf, retryable } from '../core/failure.ts'
@@ -172,16 +172,11 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
       }
       const rejected = (error: unknown): void => settle(failed, error)
 
-      try {
+      const ask = (): unknown => {
         const answer = handler(item, context)
-        whenSettled<unknown>(
-          typeof answer === 'function' ? answer() : answer,
-          (value) => settle(verdictOf, value),
-          rejected,
-        )
-      } catch (error) {
-        rejected(error)
+        return typeof answer === 'function' ? answer() : answer
       }
+      whenAnswered(ask, (value) => settle(verdictOf, value), rejected)
       return () => {
         if (!settled) context.abort()
       }
