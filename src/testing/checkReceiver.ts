@@ -138,6 +138,15 @@ const showCount = (results: ReadonlyArray<VectorResult>, level: ReceiverVector['
  * because of it: a receiver that is down, or whose certificate does not verify, fails the vectors.
  *
  * @throws ConfigError (rejects) if the URL or an option is wrong
+ *
+ * @example
+ * import { brokenReceivers, checkReceiver, loopbackReceiver } from 'headrace/testing'
+ *
+ * const { script } = brokenReceivers['accepts requests without a signature']
+ * const receiver = await loopbackReceiver(script('correct horse'))
+ * const { kept, results } = await checkReceiver(receiver.url, { secret: 'correct horse' })
+ * console.log(kept, results.find(({ passed }) => !passed)?.vector.id) // => false signature/missing
+ * await receiver.close()
  */
 export const checkReceiver = async (
   given: string | URL,

@@ -66,6 +66,17 @@ export const makeWorld = (
  * Runs a program in a world that the seed decides, and moves its time until the program is done. What the program needs of time, chance,
  * network and disk it takes from the world; then the same seed gives the same trace. Rejects with the program's error, or with a report
  * of a deadlock, and the end of the trace.
+ *
+ * @example
+ * import { simulate, type World } from 'headrace/testing'
+ *
+ * const play = async ({ clock, network }: World) => {
+ *   const { status } = await network.request()
+ *   await clock.sleep(60_000)
+ *   return status
+ * }
+ * const { value, duration } = await simulate(7, play, { network: [{ do: 'status', code: 503, after: 20 }] })
+ * console.log(value, duration) // => 503 60020
  */
 export const simulate = async <A>(
   seed: number,

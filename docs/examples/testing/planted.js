@@ -2,10 +2,10 @@
 import { createHmac } from 'node:crypto'
 import express from 'express'
 import { left, right } from 'fp-ts/lib/Either.js'
-import { refused, sink, withTimeout } from 'headrace'
+import { refused, sink } from 'headrace'
 import { Observable } from 'rxjs'
 import { ourOutbox } from './outbox.js'
-import { ourSink } from './sink.js'
+import { ITEMS, ourSink } from './sink.js'
 
 const bugs = {
   /** Emits its verdict once more when the answer is complete. */
@@ -25,24 +25,22 @@ const bugs = {
     },
   },
 
-  /** Has no timeout of its own: a receiver that is silent holds it for ever. */
+  /** Its timeout is on a clock that it does not share: a receiver that is silent holds it for ever. */
   'never-completes': {
-    sink: ({ request }) =>
-      sink('ours', async (item, { signal }) => {
-        const { status } = await request({ body: JSON.stringify(item), signal })
-        return status < 300 ? right({ sink: 'ours', status }) : left(refused('status', { status }))
-      }),
+    sink: ({ fetch }) => ourSink({ fetch }),
   },
 
   /** Takes every status but 2xx for a refusal, so an outage of a minute loses events. */
   'drops-on-500': {
-    sink: ({ request, clock }) => {
-      const post = sink('ours', async (item, { signal }) => {
-        const { status } = await request({ body: JSON.stringify(item), signal })
-        return status < 300 ? right({ sink: 'ours', status }) : left(refused('status', { status }))
-      })
-      return withTimeout(5_000, { clock })(post)
-    },
+    sink: ({ fetch, clock }) =>
+      sink(
+        'ours',
+        async (item, { signal }) => {
+          const { status } = await fetch(ITEMS, { method: 'POST', body: JSON.stringify(item), signal })
+          return status < 300 ? right({ sink: 'ours', status }) : left(refused('status', { status }))
+        },
+        { clock, timeout: 5_000 },
+      ),
   },
 
   /** Forgets an entry that was given back. */

@@ -93,6 +93,12 @@ const input = fc.record({
 
 /**
  * Laws for signing and verifying as headrace does: HMAC-SHA1 over the bytes, in lower-case hexadecimal digits.
+ *
+ * @example
+ * import { sign, verifyParsed, verifyRaw } from 'headrace/signing'
+ * import { checkLaws, signLaws } from 'headrace/testing/laws'
+ *
+ * await checkLaws(signLaws({ sign, verifyRaw, verifyParsed }), { runs: 20, seed: 1 })
  */
 export const signLaws = ({ sign, verifyRaw, verifyParsed }: Signing): ReadonlyArray<Law> =>
   lawsOver('sign', input, (each) => ({ ...each, bytes: Buffer.from(each.body, 'hex') }), {
