@@ -173,36 +173,28 @@ export const withBisection = (
       }
 
       const send = (part: ReadonlyArray<number>): void => {
-        const request = { isAnswered: false, isOver: false }
+        let isAnswered = false
         const end = (): void => {
-          request.isOver = true
           running = false
-          cancelInner = nothingToCancel
           sendNext()
         }
         running = true
         const cancel = subscribe(payloadOf(batch, part), attemptFor(attempt, count, part), {
           next: (verdict) => {
-            request.isAnswered = true
+            isAnswered = true
             settle(part, verdict)
             emitIfKnown()
           },
           complete: end,
           error: (error) => {
             defect ??= { error }
-            if (!request.isAnswered && part.length === count) {
-              // Nothing is known of any member, so there is no verdict.
-              over = true
-              observer.error(error)
-              return
-            }
-            if (!request.isAnswered) settle(part, left(retryable('defect', { detail: messageOf(error) })))
+            if (!isAnswered) settle(part, left(retryable('defect', { detail: messageOf(error) })))
             end()
           },
         })
         // It may have been cancelled before its cancel was here.
         if (over) cancel()
-        else if (!request.isOver) cancelInner = cancel
+        else cancelInner = cancel
       }
 
       let sending = false

@@ -17,7 +17,7 @@ import {
 } from '../core/options.ts'
 import { callSafely } from '../log/listeners.ts'
 import type { Listener, LogEvent } from '../log/logEvent.ts'
-import { makeLayer, nothingToCancel } from './layer.ts'
+import { answer, makeLayer, nothingToCancel } from './layer.ts'
 import type { Subscribe } from './layer.ts'
 import type { Attempt, Sink } from './sink.ts'
 
@@ -51,10 +51,6 @@ interface KeyQueue<A> {
   isStarting: boolean
 }
 
-const dropIfEmpty = <A>(queue: KeyQueue<A>): void => {
-  if (!queue.isStarting && queue.running === 0 && queue.waiting.size() === 0) queue.drop()
-}
-
 /** A loop and not a recursion: a sink may end at once, and so may everything that waits behind it. */
 const startWaiting = <A>(queue: KeyQueue<A>): void => {
   if (queue.isStarting) return
@@ -66,7 +62,7 @@ const startWaiting = <A>(queue: KeyQueue<A>): void => {
     next.start()
   }
   queue.isStarting = false
-  dropIfEmpty(queue)
+  if (queue.running === 0 && queue.waiting.size() === 0) queue.drop()
 }
 
 /** A delivery that waits or runs, and the observer of the sink inside. A class, because three closures for each delivery cost more. */
@@ -91,8 +87,7 @@ class LimitedDelivery<A> implements Link<LimitedDelivery<A>>, Observer<Verdict> 
     const { queue, attempt } = this
     if (queue.now() >= attempt.until) {
       this.state = 'over'
-      this.observer.next(LATE)
-      this.observer.complete()
+      answer(this.observer, LATE)
       return
     }
     this.state = 'running'
@@ -124,18 +119,14 @@ class LimitedDelivery<A> implements Link<LimitedDelivery<A>>, Observer<Verdict> 
   cancel(): void {
     const { queue, state } = this
     this.state = 'over'
-    if (state === 'waiting') {
-      queue.waiting.remove(this)
-      dropIfEmpty(queue)
-    }
-    if (state !== 'running') return
-    this.cancelInner()
-    queue.running--
-    // Later: a stop cancels one delivery after the other, and must not find the next ones just started.
-    if (queue.waiting.size() === 0) dropIfEmpty(queue)
+    if (state === 'over') return
+    if (state === 'waiting') queue.waiting.remove(this)
     else {
-      queueMicrotask(() => startWaiting(queue))
+      this.cancelInner()
+      queue.running--
     }
+    // Later: a stop cancels one delivery after the other, and must not find the next ones just started.
+    queueMicrotask(() => startWaiting(queue))
   }
 
   private isOver(): boolean {
@@ -173,12 +164,9 @@ export const withConcurrency = <B>(
   options: ConcurrencyOptions<B>,
 ): (<A extends B>(sink: Sink<A>) => Sink<A>) => {
   const { by, onEvent } = options
-  const {
-    concurrency,
-    queue: maxWaiting,
-    clock,
-  } = checkOptions('options of withConcurrency', concurrencyOptions, options)
-  const maxCount = concurrency + maxWaiting
+  const checked = checkOptions('options of withConcurrency', concurrencyOptions, options)
+  const { concurrency, clock } = checked
+  const maxCount = concurrency + checked.queue
   const now = steady(clock)
   const report = (event: LogEvent): void => {
     if (onEvent !== undefined) callSafely(onEvent, event, () => undefined)
@@ -194,15 +182,8 @@ export const withConcurrency = <B>(
           if (by !== undefined && queues.get(key) === made) queues.delete(key)
         }
         const waiting = linkedList<LimitedDelivery<A>>()
-        const made: KeyQueue<A> = {
-          subscribe,
-          concurrency,
-          now,
-          drop,
-          waiting,
-          running: 0,
-          isStarting: false,
-        }
+        const limits = { subscribe, concurrency, now, drop }
+        const made: KeyQueue<A> = { ...limits, waiting, running: 0, isStarting: false }
         queues.set(key, made)
         return made
       }
@@ -212,9 +193,7 @@ export const withConcurrency = <B>(
         const queue = queues.get(key) ?? makeQueue(key)
         if (queue.running + queue.waiting.size() >= maxCount) {
           report({ _tag: 'UrlSkipped', at: now(), item, sink: sink.name, number: attempt.number })
-          observer.next(FULL)
-          observer.complete()
-          return nothingToCancel
+          return answer(observer, FULL)
         }
         const delivery = new LimitedDelivery(queue, item, attempt, observer)
         queue.waiting.push(delivery)

@@ -72,13 +72,10 @@ class Delivery implements Observer<Verdict> {
   }
 }
 
-/** A sink from the function that starts its deliveries. */
-export const makeSink = <A>(
-  name: string,
-  subscribe: Subscribe<A>,
-  close: (within: number) => Task<void>,
-): Sink<A> => {
-  const start: Subscribe<A> = (item, attempt, observer) => {
+/** Holds the deliveries of a function to the contract. */
+const holding =
+  <A>(subscribe: Subscribe<A>): Subscribe<A> =>
+  (item, attempt, observer) => {
     const delivery = new Delivery(observer)
     try {
       delivery.add(subscribe(item, attempt, delivery))
@@ -89,6 +86,14 @@ export const makeSink = <A>(
       delivery.close()
     }
   }
+
+/** A sink from the function that starts its deliveries. */
+export const makeSink = <A>(
+  name: string,
+  subscribe: Subscribe<A>,
+  close: (within: number) => Task<void>,
+): Sink<A> => {
+  const start = holding(subscribe)
   const sink: Sink<A> & WithSubscribe<A> = {
     name,
     deliver: (item, attempt) => new Observable((subscriber) => start(item, attempt, subscriber)),
@@ -122,36 +127,27 @@ export const assertSink = (user: string, value: unknown): void => {
 /** Starts deliveries of any sink. A sink that is not made by `makeSink` is subscribed and held to the contract. */
 export const subscribeTo = <A>(sink: Sink<A>): Subscribe<A> => {
   if (isOurs(sink)) return sink[SUBSCRIBE]
-  const { name } = sink
-  const foreign = makeSink<A>(
-    name,
-    (item, attempt, observer) => {
-      let hasVerdict = false
-      const subscription = sink.deliver(item, attempt).subscribe({
-        next: (verdict) => {
-          if (!isVerdict(verdict))
-            observer.error(new TypeError(`the sink ${name} emitted no verdict: ${VERDICT}`))
-          else if (hasVerdict)
-            observer.error(new TypeError(`the sink ${name} emitted two verdicts for one delivery`))
-          else {
-            hasVerdict = true
-            observer.next(verdict)
-          }
-        },
-        complete: () => observer.complete(),
-        error: (defect: unknown) => observer.error(defect),
-      })
-      return () => {
-        try {
-          subscription.unsubscribe()
-        } catch {
-          // The verdict is out or not wanted: a clean-up that throws must not keep others from theirs.
-        }
+  return holding((item, attempt, observer) => {
+    const wrong = (what: string): void => observer.error(new TypeError(`the sink ${sink.name} emitted ${what}`))
+    let hasVerdict = false
+    const subscription = sink.deliver(item, attempt).subscribe({
+      next: (verdict) => {
+        if (!isVerdict(verdict)) wrong(`no verdict: ${VERDICT}`)
+        else if (hasVerdict) wrong('two verdicts for one delivery')
+        else observer.next(verdict)
+        hasVerdict = true
+      },
+      complete: () => observer.complete(),
+      error: (defect: unknown) => observer.error(defect),
+    })
+    return () => {
+      try {
+        subscription.unsubscribe()
+      } catch {
+        // The verdict is out or not wanted: a clean-up that throws must not keep others from theirs.
       }
-    },
-    sink.close,
-  )
-  return subscribeTo(foreign)
+    }
+  })
 }
 
 /** An observer with another `next`. A class, because it is made for each delivery and three closures cost more. */

@@ -7,7 +7,7 @@ import type { Clock } from '../core/clock.ts'
 import { refused, retryable } from '../core/failure.ts'
 import type { Failure, Refused } from '../core/failure.ts'
 import { checkOptions, clockOption, func, optional, strict, text, withDefault } from '../core/options.ts'
-import { makeSink, nothingToCancel } from './layer.ts'
+import { answer, makeSink, nothingToCancel } from './layer.ts'
 import type { Sink } from './sink.ts'
 
 /** Where lines are written. */
@@ -185,15 +185,10 @@ export const ndjson = <A>(target: Writable | string, options: NdjsonOptions<A> =
     name,
     (item, _attempt, observer) => {
       const line = output.isOpen() ? lineOf(item, format) : E.left(streamIsClosed)
-      if (E.isLeft(line)) {
-        observer.next(line)
-        observer.complete()
-      } else {
-        output.write(line.right, (error) => {
-          observer.next(error instanceof Error ? E.left(failureOf(error)) : written)
-          observer.complete()
-        })
-      }
+      if (E.isLeft(line)) return answer(observer, line)
+      output.write(line.right, (error) => {
+        answer(observer, error instanceof Error ? E.left(failureOf(error)) : written)
+      })
       return nothingToCancel
     },
     (within) => () => (closing ??= close(within)),

@@ -1,4 +1,5 @@
 import { left } from 'fp-ts/lib/Either.js'
+import { lefts } from 'fp-ts/lib/ReadonlyArray.js'
 import { steady, systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import { retryable } from '../core/failure.ts'
@@ -22,17 +23,13 @@ const gateOptions = strict({
   clock: withDefault(clockOption, systemClock),
 })
 
+const ASKED = 'the receiver asked not to be tried before; no request was sent'
+
 /** The latest moment before which a failure asks not to be tried; -Infinity if it names none. */
 const notBeforeOf = (failure: Failure): number => {
-  if (failure._tag === 'Retryable') {
-    const { notBefore = -Infinity } = failure
-    return Number.isNaN(notBefore) ? -Infinity : notBefore
-  }
+  if (failure._tag === 'Retryable') return failure.notBefore ?? -Infinity
   if (failure._tag !== 'PartlyFailed') return -Infinity
-  return failure.members.reduce(
-    (latest, member) => (member._tag === 'Left' ? Math.max(latest, notBeforeOf(member.left)) : latest),
-    -Infinity,
-  )
+  return lefts(failure.members).reduce((latest, each) => Math.max(latest, notBeforeOf(each) || -Infinity), -Infinity)
 }
 
 /**
@@ -66,18 +63,11 @@ export const retryAfterGate = (clock: Clock, maxHold: number, stopped: () => Ver
   let held: Verdict = left(retryable('held'))
 
   const closeFor = (failure: Failure): void => {
-    const notBefore = notBeforeOf(failure)
-    if (notBefore <= closedUntil) return
-    const time = now()
-    const until = Math.min(Math.ceil(notBefore), time + maxHold)
-    if (until <= time || until <= closedUntil) return
+    const until = Math.min(Math.ceil(notBeforeOf(failure)), now() + maxHold)
+    // A moment may be NaN.
+    if (!(until > closedUntil)) return
     closedUntil = until
-    held = left(
-      retryable('held', {
-        notBefore: until,
-        detail: 'the receiver asked not to be tried before; no request was sent',
-      }),
-    )
+    held = left(retryable('held', { notBefore: until, detail: ASKED }))
   }
 
   return gateLayer(

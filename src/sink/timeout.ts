@@ -45,8 +45,10 @@ export const withTimeout = (timeout: number, options: { readonly clock?: Clock }
   const running = linkedList<Running>()
   let disarm: Cancel | undefined
 
+  const isOver = ({ start }: Running): boolean => clock.monotonic() - start >= timeout
+
+  /** The observer ignores a second verdict, and its end cancels what runs inside and removes it from the list. */
   const expire = ({ observer }: Running): void => {
-    // It ignores a second verdict, and its end cancels what runs inside.
     observer.next(timedOut)
     observer.complete()
   }
@@ -59,12 +61,7 @@ export const withTimeout = (timeout: number, options: { readonly clock?: Clock }
 
   const expireAllDue = (): void => {
     disarm = undefined
-    const now = clock.monotonic()
-    for (
-      let each = running.oldest();
-      each !== undefined && now - each.start >= timeout;
-      each = running.oldest()
-    ) {
+    for (let each = running.oldest(); each !== undefined && isOver(each); each = running.oldest()) {
       running.remove(each)
       expire(each)
     }
@@ -83,7 +80,7 @@ export const withTimeout = (timeout: number, options: { readonly clock?: Clock }
       const one: Running = { older: undefined, newer: undefined, start: clock.monotonic(), observer }
       running.push(one)
       const onVerdict = (verdict: Verdict): void => {
-        if (clock.monotonic() - one.start >= timeout) expire(one)
+        if (isOver(one)) expire(one)
         else observer.next(verdict)
       }
       const cancel = subscribe(item, attempt, new WithNext(observer, onVerdict))
