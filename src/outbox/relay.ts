@@ -210,13 +210,13 @@ export const relay = <A>(options: RelayOptions<A>) => {
     if (due === Infinity || (due < timerAt && !isStopped())) {
       cancelTimer()
       timerAt = due
-      if (due < Infinity) cancelTimer = clock.schedule(due - now(), onTimer)
+      if (due < Infinity)
+        cancelTimer = clock.schedule(due - now(), () => {
+          timerAt = Infinity
+          poll()
+        })
     }
     changed()
-  }
-  const onTimer = (): void => {
-    timerAt = Infinity
-    poll()
   }
   const leaseFailed = (error: unknown): void => {
     storeFailed(error)

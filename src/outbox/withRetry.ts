@@ -4,15 +4,7 @@ import { steady, systemClock, systemRandom } from '../core/clock.ts'
 import type { Clock, Random } from '../core/clock.ts'
 import { expired, messageOf, retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
-import {
-  checkOptions,
-  clockOption,
-  func,
-  optional,
-  strict,
-  wholeNumber,
-  withDefault,
-} from '../core/options.ts'
+import { checkOptions, clockOption, func, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { callSafely } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { deadlineOf, retryOption } from '../policy/retryPolicy.ts'
@@ -38,7 +30,7 @@ const optionsOf = strict({
   clock: withDefault(clockOption, systemClock),
   random: withDefault(func<Random>(), systemRandom),
   maxCount: withDefault(wholeNumber('items', 1), 100_000),
-  onEvent: optional(func<Listener>()),
+  onEvent: withDefault(func<Listener>(), () => undefined),
 })
 
 /** Thrown by an attempt that is to be repeated. */
@@ -73,9 +65,7 @@ export const withRetry = (policy: RetryPolicy, options: RetryOptions = {}): Laye
   const { clock, random, maxCount, onEvent } = checkOptions('options of withRetry', optionsOf, options)
   const now = steady(clock)
   const window = deadlineOf(policy)
-  const log: Listener = (event) => {
-    if (onEvent !== undefined) callSafely(onEvent, event, () => undefined)
-  }
+  const log: Listener = (event) => callSafely(onEvent, event, () => undefined)
 
   return <A>(inner: Sink<A>): Sink<A> => {
     const subscribe = subscribeTo(inner)

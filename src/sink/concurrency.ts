@@ -16,7 +16,7 @@ import {
   withDefault,
 } from '../core/options.ts'
 import { callSafely } from '../log/listeners.ts'
-import type { Listener, LogEvent } from '../log/logEvent.ts'
+import type { Listener } from '../log/logEvent.ts'
 import { answer, makeLayer, nothingToCancel } from './layer.ts'
 import type { Subscribe } from './layer.ts'
 import type { Attempt, Sink } from './sink.ts'
@@ -33,6 +33,8 @@ export interface ConcurrencyOptions<in A> {
   readonly onEvent?: Listener
   readonly clock?: Clock
 }
+
+const ignore = (): void => undefined
 
 const FULL: Verdict = left(retryable('queueFull'))
 const LATE: Verdict = left(
@@ -138,7 +140,7 @@ const concurrencyOptions = strict({
   concurrency: wholeNumber('deliveries', 1),
   queue: withDefault(wholeNumber('deliveries', 0), 1_000),
   by: optional(func<(item: never) => unknown>()),
-  onEvent: optional(func<Listener>()),
+  onEvent: withDefault(func<Listener>(), ignore),
   clock: withDefault(clockOption, systemClock),
 })
 
@@ -163,14 +165,11 @@ const concurrencyOptions = strict({
 export const withConcurrency = <B>(
   options: ConcurrencyOptions<B>,
 ): (<A extends B>(sink: Sink<A>) => Sink<A>) => {
-  const { by, onEvent } = options
+  const { by } = options
   const checked = checkOptions('options of withConcurrency', concurrencyOptions, options)
-  const { concurrency, clock } = checked
+  const { concurrency, onEvent, clock } = checked
   const maxCount = concurrency + checked.queue
   const now = steady(clock)
-  const report = (event: LogEvent): void => {
-    if (onEvent !== undefined) callSafely(onEvent, event, () => undefined)
-  }
 
   return <A extends B>(sink: Sink<A>) =>
     makeLayer<A>(sink, (subscribe) => {
@@ -192,7 +191,8 @@ export const withConcurrency = <B>(
         const key = by?.(item)
         const queue = queues.get(key) ?? makeQueue(key)
         if (queue.running + queue.waiting.size() >= maxCount) {
-          report({ _tag: 'UrlSkipped', at: now(), item, sink: sink.name, number: attempt.number })
+          const { number } = attempt
+          callSafely(onEvent, { _tag: 'UrlSkipped', at: now(), item, sink: sink.name, number }, ignore)
           return answer(observer, FULL)
         }
         const delivery = new LimitedDelivery(queue, item, attempt, observer)

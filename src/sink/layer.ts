@@ -128,7 +128,8 @@ export const assertSink = (user: string, value: unknown): void => {
 export const subscribeTo = <A>(sink: Sink<A>): Subscribe<A> => {
   if (isOurs(sink)) return sink[SUBSCRIBE]
   return holding((item, attempt, observer) => {
-    const wrong = (what: string): void => observer.error(new TypeError(`the sink ${sink.name} emitted ${what}`))
+    const wrong = (what: string): void =>
+      observer.error(new TypeError(`the sink ${sink.name} emitted ${what}`))
     let hasVerdict = false
     const subscription = sink.deliver(item, attempt).subscribe({
       next: (verdict) => {

@@ -5,7 +5,7 @@
  */
 import { messageOf } from '../../core/failure.ts'
 import { queue } from '../../core/queue.ts'
-import { COUNTERS_KEY, NO_COUNTERS, RESERVED_SPACE, countersIn, freeSpace } from './store.ts'
+import { COUNTERS_KEY, NO_COUNTERS, countersIn, isNearlyFull } from './store.ts'
 import type { Counters, Store } from './store.ts'
 
 interface Write {
@@ -55,7 +55,7 @@ export const groupCommit = (store: Store) => {
       const write = pending.shift()
       if (write === undefined) break
       items += write.count
-      if (write.grows) isTight ??= (freeSpace(path) ?? Infinity) < RESERVED_SPACE
+      if (write.grows) isTight ??= isNearlyFull(path)
       if (!write.grows || isTight !== true) writes.push(write)
       else write.reject(new Error(`the disk of the outbox in ${path} is nearly full: ${WAIT_FOR_ROOM}`))
     }

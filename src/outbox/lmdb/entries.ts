@@ -73,17 +73,12 @@ const correctDueTimes = ({ env, retries }: Store, now: number): void => {
     const range = retries.getRange({ start: [now + FAR_MS, 0], limit: 1_000 })
     const rows = Array.from(range, ({ key, value }) => ({ key, value: Buffer.from(value) }))
     if (rows.length === 0) return
-    try {
-      env.transactionSync(() => {
-        for (const { key, value } of rows) {
-          retries.removeSync(key)
-          retries.putSync([now, key[1]], value)
-        }
-      })
-    } catch {
-      // The disk is full. The next process corrects them.
-      return
-    }
+    env.transactionSync(() => {
+      for (const { key, value } of rows) {
+        retries.removeSync(key)
+        retries.putSync([now, key[1]], value)
+      }
+    })
   }
 }
 

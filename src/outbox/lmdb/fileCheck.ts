@@ -30,6 +30,7 @@ const NO_PAGE = 0xffff_ffff_ffff_ffffn
 const MAGIC = 0xbeef_c0de
 const LAYOUT = 2
 const META_PAGES = 2
+const META_SIZE = 136
 
 /** The head of a node: 6 bytes with the page of a child, or 4 with the size of a value and 2 with flags; then the size of the key. */
 const NODE_HEAD = 8
@@ -63,16 +64,17 @@ const check = (holds: boolean): void => {
 /** The bytes that a node takes on its page. */
 const evenSize = (size: number): number => size + (size % 2)
 
-const readAt = (file: number, at: number, length: number): Buffer | undefined => {
+/** Fewer bytes at the end of the file. */
+const readAt = (file: number, at: number, length: number): Buffer => {
   const bytes = Buffer.allocUnsafe(length)
-  return readSync(file, bytes, 0, length, at) === length ? bytes : undefined
+  return bytes.subarray(0, readSync(file, bytes, 0, length, at))
 }
 
 /** The meta page at this offset. The file has two of them, and the later transaction counts. */
 const metaAt = (file: number, at: number): Meta | undefined => {
-  const page = readAt(file, at, PAGE_HEAD + 136)
-  const meta = page?.subarray(PAGE_HEAD)
-  if (page === undefined || meta?.readUInt32LE(0) !== MAGIC || meta.readUInt32LE(4) !== LAYOUT)
+  const page = readAt(file, at, PAGE_HEAD + META_SIZE)
+  const meta = page.subarray(PAGE_HEAD)
+  if (meta.length < META_SIZE || meta.readUInt32LE(0) !== MAGIC || meta.readUInt32LE(4) !== LAYOUT)
     return undefined
   const pageSize = meta.readUInt32LE(24)
   if (page.readUInt16LE(FLAGS_AT) !== IS_META || pageSize < 256 || pageSize > 65_536) return undefined
@@ -113,10 +115,10 @@ const checkTrees = (
 
   const pageAt = (number: number, flags: number): Buffer => {
     const page = readAt(file, number * pageSize, pageSize)
-    check(page?.readBigUInt64LE(0) === BigInt(number) && page.readUInt16LE(FLAGS_AT) === flags)
+    check(page.length === pageSize && page.readBigUInt64LE(0) === BigInt(number))
     // A page of a later transaction counts as one in memory: lmdb would write to the file as it is mapped, and end the process.
-    check(page !== undefined && page.readBigUInt64LE(8) <= transaction)
-    return page ?? Buffer.of()
+    check(page.readUInt16LE(FLAGS_AT) === flags && page.readBigUInt64LE(8) <= transaction)
+    return page
   }
 
   /** A value on pages of its own. */
@@ -126,7 +128,7 @@ const checkTrees = (
     check(place.readBigUInt64LE(8) <= transaction && place.readBigUInt64LE(16) === BigInt(count))
     use(first, count)
     check(pageAt(first, IS_OVERFLOW).readUInt32LE(EXTENT_AT) === count)
-    return readAt(file, first * pageSize + PAGE_HEAD, length) ?? Buffer.of()
+    return readAt(file, first * pageSize + PAGE_HEAD, length)
   }
 
   const walkTree = (

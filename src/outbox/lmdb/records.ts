@@ -130,21 +130,16 @@ export const decodeEntry = <A>(codec: ItemCodec<A>, number: number, record: Buff
 /** The dead letter in a record. One that cannot be read is a corrupt one; when it ended is then not known, and 0. */
 export const decodeDeadLetter = <A>(codec: ItemCodec<A>, number: number, record: Buffer): DeadLetter<A> => {
   const id = String(number)
-  let endedAt = 0
-  let raw = record
   try {
     const { about, body } = read(record)
     const { id: entryId = '', at = 0, firstAttemptAt, progress, outcome, corrupt } = about
-    endedAt = at
-    if (corrupt) raw = body
-    else {
-      const item = codec.fromText(body.toString())
-      const entry = { id: entryId, item, firstAttemptAt, progress }
-      // With its item it is the outcome that `aboutDead` was given.
-      return { id, at, reason: 'ended', entry, outcome: { ...outcome, item } as Outcome<A> }
-    }
+    if (corrupt) return { id, at, reason: 'corrupt', raw: rawOf(body) }
+    const item = codec.fromText(body.toString())
+    const entry = { id: entryId, item, firstAttemptAt, progress }
+    // With its item it is the outcome that `aboutDead` was given.
+    return { id, at, reason: 'ended', entry, outcome: { ...outcome, item } as Outcome<A> }
   } catch {
     // The bytes are wrong, or the codec does not know them.
+    return { id, at: 0, reason: 'corrupt', raw: rawOf(record) }
   }
-  return { id, at: endedAt, reason: 'corrupt', raw: rawOf(raw) }
 }

@@ -73,16 +73,16 @@ export const countersIn = ({ meta }: Pick<Store, 'meta'>): Counters | undefined 
   }
 }
 
-/** With less free space on the disk, in bytes, no new items are taken. */
-export const RESERVED_SPACE: number = 8 * 1_048_576
+/** Bytes of free space on the disk below which no new items are taken. */
+const RESERVED_SPACE = 8 * 1_048_576
 
-/** The free bytes of the disk; undefined if the file system does not say. */
-export const freeSpace = (path: string): number | undefined => {
+/** Whether the disk has no room for new items; false if the file system does not say. */
+export const isNearlyFull = (path: string): boolean => {
   try {
     const { bavail, blocks, bsize } = statfsSync(path)
-    return blocks > 0 ? bavail * bsize : undefined
+    return blocks > 0 && bavail * bsize < RESERVED_SPACE
   } catch {
-    return undefined
+    return false
   }
 }
 
@@ -169,7 +169,7 @@ const checkFiles = (path: string): void => {
     accessSync(data, constants.R_OK | constants.W_OK)
     const fault = fileFault(data)
     if (fault !== undefined) throw badFile(path, fault)
-  } else if ((freeSpace(path) ?? Infinity) < RESERVED_SPACE) throw noSpace(path)
+  } else if (isNearlyFull(path)) throw noSpace(path)
   const found = statSync(locks, { throwIfNoEntry: false })
   if (found === undefined || found.size === 0) writeFileSync(locks, Buffer.alloc(LOCKS_SIZE), { mode: 0o600 })
   else accessSync(locks, constants.R_OK | constants.W_OK)
@@ -240,11 +240,7 @@ const checkContent = (store: Store, kind: string, owner: string | undefined): vo
       `belongs to ${theirs}, and was opened for ${ours}: ${own}, or, if it is the same one under a new name, set the owner of this outbox to ${theirs}`,
     )
   }
-  try {
-    env.transactionSync(() => meta.putSync(OWNER_KEY, owner))
-  } catch {
-    // On a full disk the items can still be sent. The next process writes it.
-  }
+  env.transactionSync(() => meta.putSync(OWNER_KEY, owner))
 }
 
 const ignore = (): void => undefined
