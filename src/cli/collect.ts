@@ -5,6 +5,7 @@ import { LAST_ATTEMPT } from '../outbox/close.ts'
 import { readConfig } from './config.ts'
 import type { OptionsOf } from './flags.ts'
 import { drawStopping } from './progress.ts'
+import type { Output } from './options.ts'
 import { endCodeOf, endingLine, endingOf, showSummary, summaryOf, toJson } from './report.ts'
 import { serve } from './server.ts'
 import { aborted, plain, quit, stopSignals } from './terminal.ts'
@@ -17,11 +18,7 @@ const TIMEOUT = 5_000
 const MAX_UNREAD = 16_777_216
 
 /** Writes a line for each event that has ended. Lines that a slow reader has no room for are left out, which is said once. */
-const printOutcomes = (
-  collector: Collector,
-  output: OptionsOf<'collect'>['output'],
-  { out, err, host }: Terminal,
-): void => {
+const printOutcomes = (collector: Collector, output: Output, { out, err, host }: Terminal): void => {
   let isLeftOut = false
   const print = ({ destination, outcome }: DestinationOutcome): void => {
     if (host.stdout.writableLength > MAX_UNREAD) {

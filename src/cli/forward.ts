@@ -12,6 +12,7 @@ import { payloadCodec } from '../destination/record.ts'
 import { callOf } from '../event/model.ts'
 import type { Event } from '../event/event.ts'
 import type { EventPayload, Payload } from '../event/payload.ts'
+import { counted } from '../log/debug.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { LAST_ATTEMPT } from '../outbox/close.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
@@ -23,9 +24,9 @@ import type { Input, Mark } from './input.ts'
 import { UsageError } from './options.ts'
 import type { Output } from './options.ts'
 import { drawProgress, drawStopping } from './progress.ts'
-import { counted, endingOf, exitCodeOf, refusalReport, reportOf, showCauses } from './report.ts'
+import { endingOf, exitCodeOf, refusalReport, reportOf, showCauses } from './report.ts'
 import { showSummary, summaryOf, toJson, whyNot, writeReport } from './report.ts'
-import type { Report, Subject, Summary } from './report.ts'
+import type { Report, Subject } from './report.ts'
 import { FAULT, aborted, quit, stopSignals } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -105,10 +106,7 @@ const openDeadFile = (path: string, { stats: read }: Input) => {
 }
 
 /** Runs a job to its end. @throws UsageError, OutboxError */
-export const forward = async (
-  job: Job,
-  terminal: Terminal,
-): Promise<{ readonly code: number; readonly summary: Summary }> => {
+export const forward = async (job: Job, terminal: Terminal) => {
   const { input, output, maxWaiting } = job
   const { out, err, host } = terminal
   const dead = job.dead === undefined ? undefined : openDeadFile(job.dead, input)

@@ -28,16 +28,14 @@ An event is one JSON object on a line, of one of seven kinds:
   {"type":"group","userId":"u1","groupId":"acme","traits":{"seats":40}}
   {"type":"alias","previousId":"anon-7","userId":"u1"}
   {"type":"delete","userId":"u1"}
-The seventh is screen, which is as page. Any may have messageId, timestamp
-(ISO 8601) and context.
+and screen, which is as page. Any may have messageId, timestamp and context.
 
 A 2xx of one URL delivers an event. 5xx, 408, 425, 429, timeouts and broken
 connections are tried again until --retry-for is over. Other answers are final.
 
-Examples:
+Example:
   $ headrace send events.ndjson --secret-env WEBHOOK_SECRET \\
       --to https://a.example/hook --to https://b.example/hook
-  $ tail -f app.log | headrace send --to http://127.0.0.1:7412/hook
 
 With --outbox events wait in a folder. After a crash, or when the file has grown,
 run the same command again: it delivers what waits, and reads on.
@@ -54,7 +52,7 @@ Events are written as for 'send', without delete. A batch leaves when it has
 is answered 400 or 413 is halved until the bad event stands alone. The rest is as
 for 'send'.
 
-Examples:
+Example:
   $ headrace batch events.ndjson --write-key-env WRITE_KEY
 
 ${EXIT_CODES}`,
@@ -72,7 +70,7 @@ With "outbox":{"path":"FOLDER"} in a destination its events wait there and survi
 a crash. The first line on stdout is 'ready URL', then there is one for each event
 that has ended at a destination. Ctrl-C is as for 'send'.
 
-Examples:
+Example:
   $ headrace collect 8080 --host 0.0.0.0 --config collector.json --output json
 
 Exit codes: 0 all that was accepted was delivered; 2 wrong usage or file, or the
@@ -89,7 +87,7 @@ signatures, all about the user check-receiver. Each request has the level must,
 should or may. For one that is not answered as expected the output says what was
 sent, expected and seen, and why it matters.
 
-Examples:
+Example:
   $ headrace check-receiver http://127.0.0.1:8080/hook --secret-env WEBHOOK_SECRET
 
 Exit codes: 0 every must holds; 1 one does not, or no answer came; 2 wrong usage.`,
@@ -102,9 +100,7 @@ have the outbox open.
 
 Examples:
   $ headrace dead ls --outbox ./outbox --since 24h
-  $ headrace dead show 17 --outbox ./outbox
   $ headrace dead redrive --outbox ./outbox --status 503     counts; with --yes: does it
-  $ headrace dead purge --outbox ./outbox --reason corrupt --yes
 
 Exit codes: 0 done; 1 there is no such dead letter, or the output could not be
 written; 2 wrong usage, or the outbox cannot be opened.`,
@@ -118,9 +114,8 @@ written; 2 wrong usage, or the outbox cannot be opened.`,
 The first line on stdout is 'ready URL', then there is one for each request. One
 that is not authentic is answered 401. Ctrl-C ends it.
 
-Examples:
-  $ headrace listen 7412 --secret-env WEBHOOK_SECRET
-  $ headrace listen 7412 --fail 30% --delay 200ms
+Example:
+  $ headrace listen 7412 --secret-env WEBHOOK_SECRET --fail 30% --delay 200ms
 
 Exit codes: 0 ended; 1 with --once: a request was not authentic, or fewer came;
 2 wrong usage, or the port is taken.`,
@@ -148,9 +143,8 @@ They are calls as people write them, with texts, keys, numbers and depths that
 break careless code. With --invalid some are wrong: of a wrong type, too large,
 without a user. 'send' refuses those, and goes on. Needs: npm install fast-check
 
-Examples:
-  $ headrace gen track identify -n 3 --seed 7
-  $ headrace gen -n 1000 --invalid 5% | headrace send --to http://127.0.0.1:7412/hook
+Example:
+  $ headrace gen track identify -n 1000 --invalid 5% | headrace send --to http://127.0.0.1:7412/hook
 
 Exit codes: 0 written, or the reader closed the pipe; 1 the output could not be
 written; 2 wrong usage, or fast-check is not installed.`,

@@ -41,10 +41,6 @@ export type Report =
   /** Requests to one URL in the whole run. */
   | (Omit<UrlStats, 'skipped'> & { readonly t: 'url'; readonly url: string; readonly passedOver: number })
 
-/** A count with its word: `1 attempt`, `2 attempts`. */
-export const counted = (count: number, word: string): string =>
-  `${String(count)} ${word}${count === 1 ? '' : 's'}`
-
 /** One line of NDJSON, of any command. */
 export const toJson = (report: object): string => escapedJson({ v: 1, ...report })
 

@@ -12,6 +12,7 @@ export type Paint = (style: Style, text: string) => string
 export type Colours = 'auto' | 'always' | 'never'
 
 type Screen = Writable & { readonly isTTY?: boolean; readonly columns?: number }
+
 /** Ctrl-C, a stop by the system, and a closed terminal; they do the same. */
 export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
@@ -23,28 +24,6 @@ export interface Host {
   readonly env: Environment
   readonly on: (signal: (typeof SIGNALS)[number], listener: () => void) => unknown
   readonly exit: (code: number) => unknown
-}
-
-/** stdout or stderr. */
-export interface Outlet {
-  readonly isTTY: boolean
-  /** Writes one line; nothing when the reader has gone. */
-  readonly line: (text: string) => void
-  readonly paint: Paint
-  /** Resolves when the reader has taken what was written, or has gone. */
-  readonly caughtUp: () => Promise<void>
-  /** Aborted when nothing can be written any more. The reason is the system's code. */
-  readonly gone: AbortSignal
-  /** Nothing can be written any more, and not just because the reader has closed the pipe. */
-  readonly hasFailed: () => boolean
-}
-
-export interface Terminal {
-  readonly host: Host
-  readonly out: Outlet
-  readonly err: Outlet
-  /** Keeps a text below the last line of a screen, in place of the one before. An empty one removes it. */
-  readonly draw: (text: string) => void
 }
 
 const ESCAPE = '\u001b'
@@ -71,7 +50,9 @@ export const escapedJson = (value: unknown, indent?: number): string =>
 
 const CLEARED_LINE = '\r\u001b[K'
 
-export const terminalOf = (host: Host, colours: Colours): Terminal => {
+export type Terminal = ReturnType<typeof terminalOf>
+
+export const terminalOf = (host: Host, colours: Colours) => {
   const { stdout, stderr, env } = host
   let drawn = ''
   const draw = (text: string): void => {
@@ -79,7 +60,7 @@ export const terminalOf = (host: Host, colours: Colours): Terminal => {
     drawn = text
   }
 
-  const outletOf = (stream: Screen): Outlet => {
+  const outletOf = (stream: Screen) => {
     const isTTY = stream.isTTY === true
     const isAuto = isTTY && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
     const coloured = colours === 'auto' ? isAuto : colours === 'always'
@@ -87,7 +68,8 @@ export const terminalOf = (host: Host, colours: Colours): Terminal => {
     stream.on('error', ({ code, name }: NodeJS.ErrnoException) => gone.abort(code ?? name))
     return {
       isTTY,
-      line: (text) => {
+      /** Writes one line; nothing when the reader has gone. */
+      line: (text: string): void => {
         if (gone.signal.aborted) return
         const below = isTTY ? drawn : ''
         if (below !== '') draw('')
@@ -95,13 +77,17 @@ export const terminalOf = (host: Host, colours: Colours): Terminal => {
         stream.write(`${withoutUnsafe(text, () => '?')}\n`)
         if (below !== '') draw(below)
       },
-      paint: (style, text) => (coloured ? styleText(style, text, { validateStream: false }) : text),
-      caughtUp: async () => {
+      paint: (style: Style, text: string): string =>
+        coloured ? styleText(style, text, { validateStream: false }) : text,
+      /** Resolves when the reader has taken what was written, or has gone. */
+      caughtUp: async (): Promise<void> => {
         if (stream.writableNeedDrain && !gone.signal.aborted)
           await once(stream, 'drain', { signal: gone.signal }).catch(() => undefined)
       },
+      /** Aborted when nothing can be written any more. The reason is the system's code. */
       gone: gone.signal,
-      hasFailed: () => gone.signal.aborted && gone.signal.reason !== 'EPIPE',
+      /** Nothing can be written any more, and not just because the reader has closed the pipe. */
+      hasFailed: (): boolean => gone.signal.aborted && gone.signal.reason !== 'EPIPE',
     }
   }
 
@@ -109,7 +95,8 @@ export const terminalOf = (host: Host, colours: Colours): Terminal => {
     host,
     out: outletOf(stdout),
     err: outletOf(stderr),
-    draw: (text) => draw(text.slice(0, (stderr.columns ?? 80) - 1)),
+    /** Keeps a text below the last line of a screen, in place of the one before. An empty one removes it. */
+    draw: (text: string): void => draw(text.slice(0, (stderr.columns ?? 80) - 1)),
   }
 }
 

@@ -22,21 +22,24 @@ const nameOf = (item: unknown): string => {
   return typeof id === 'string' ? `${id.slice(0, MAX_NAME)}: ` : ''
 }
 
-const attempts = (count: number): string => (count === 1 ? '1 attempt' : `${String(count)} attempts`)
+/** A count with its word: `1 attempt`, `2 attempts`. */
+export const counted = (count: number, word: string): string =>
+  `${String(count)} ${word}${count === 1 ? '' : 's'}`
 
 const endOf = (outcome: Outcome<unknown>): string => {
+  const attempts = counted(outcome.attempts, 'attempt')
   switch (outcome._tag) {
     case 'Delivered':
-      return `delivered to ${outcome.receipt.sink} after ${attempts(outcome.attempts)}`
+      return `delivered to ${outcome.receipt.sink} after ${attempts}`
     case 'Rejected':
-      return `rejected after ${attempts(outcome.attempts)}: ${showFailure(outcome.failure)}`
+      return `rejected after ${attempts}: ${showFailure(outcome.failure)}`
     case 'Expired':
       return showFailure(outcome.failure)
     case 'Dropped':
       return `dropped (${outcome.reason})`
     case 'Abandoned': {
-      const last = outcome.lastFailure === undefined ? '' : `, last: ${showFailure(outcome.lastFailure)}`
-      return `abandoned after ${attempts(outcome.attempts)}${last}`
+      const { lastFailure } = outcome
+      return `abandoned after ${attempts}${lastFailure === undefined ? '' : `, last: ${showFailure(lastFailure)}`}`
     }
   }
 }
@@ -58,8 +61,9 @@ const textOf = (event: LogEvent): string => {
     case 'UrlSkipped':
       return `${nameOf(event.item)}attempt ${String(event.number)} at ${event.sink}: skipped, its queue is full`
     case 'Waiting': {
-      const { item, attempts: count, failure, delay, because } = event
-      return `${nameOf(item)}waits ${String(delay)} ms (${because}) after ${attempts(count)}: ${showFailure(failure)}`
+      const { item, attempts, failure, delay, because } = event
+      const after = `after ${counted(attempts, 'attempt')}: ${showFailure(failure)}`
+      return `${nameOf(item)}waits ${String(delay)} ms (${because}) ${after}`
     }
     case 'Ended':
       return nameOf(event.outcome.item) + endOf(event.outcome)

@@ -1,8 +1,6 @@
 /**
- * Where headrace writes what a person should know: four methods, which `console` and pino's loggers have.
- *
- * The message says everything; the fields repeat it for machines (pino drops what follows a message without a placeholder). Neither
- * holds a payload, a secret or a header's value.
+ * Where headrace writes what a person should know. The message says everything; the fields repeat it for machines (pino drops what follows
+ * a message without a placeholder). Neither holds a payload, a secret or a header's value.
  *
  * @module
  */
@@ -12,7 +10,7 @@ import { partsOf, show } from '../core/failure.ts'
 import type { Failure } from '../core/failure.ts'
 import { anyOf, methods, oneOf } from '../core/options.ts'
 import type { Option } from '../core/options.ts'
-import { logLine, oneLine } from './debug.ts'
+import { counted, logLine, oneLine } from './debug.ts'
 import { kindOf } from './logEvent.ts'
 import type { Attempted, Listener, LogEvent, UrlSkipped } from './logEvent.ts'
 
@@ -37,8 +35,6 @@ export const loggerOption: Option<Logger | false> = anyOf<Logger | false>(
   methods<Logger>('a Logger', 'debug', 'info', 'warn', 'error'),
 )
 
-/** The most sinks and reasons that are remembered; beyond it the oldest is forgotten, and logged anew. */
-const MAX_REMEMBERED = 1_000
 /** Causes of one sink that are logged until it works again. */
 const MAX_CAUSES = 20
 
@@ -52,23 +48,7 @@ const causesOf = (failure: Failure): ReadonlyArray<string> => {
 /** Failures that a person must act on. They are logged as errors. */
 const SERIOUS = /^(timeout|certificate|blockedAddress) /
 
-/** A sink that fails. */
-interface FailingSink {
-  failures: number
-  lastLine: number
-  readonly logged: Set<string>
-}
-
 const ignore = (): void => undefined
-
-/** Sets a value, and deletes the oldest one if there are too many. */
-const remember = <V>(map: Map<string, V>, key: string, value: V): V => {
-  map.delete(key)
-  map.set(key, value)
-  const oldest = map.size > MAX_REMEMBERED ? map.keys().next().value : undefined
-  if (oldest !== undefined) map.delete(oldest)
-  return value
-}
 
 /**
  * Writes what a person should know to a logger: a sink that fails, once for each cause until it works again, then that it
@@ -87,7 +67,7 @@ const remember = <V>(map: Map<string, V>, key: string, value: V): V => {
  */
 export const toLogger = (logger: Logger, options: { readonly quiet?: number } = {}): Listener => {
   const { quiet = 60_000 } = options
-  const failing = new Map<string, FailingSink>()
+  const failing = new Map<string, { failures: number; lastLine: number; readonly logged: Set<string> }>()
   const withheld = new Map<string, { count: number; lastLine: number }>()
 
   // The wall clock may step back, so only the distance counts.
@@ -99,37 +79,35 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
     void Promise.resolve(call()).catch(ignore)
   }
 
-  /** Writes a line unless that cause was logged of this sink already. */
+  /** Writes a line unless that cause was logged of this sink already, and adds to the failures of the sink. */
   const failed = (
     { sink, at, number }: Attempted | UrlSkipped,
     causes: ReadonlyArray<string>,
     text: string,
-  ): FailingSink => {
-    const state =
-      failing.get(sink) ?? remember(failing, sink, { failures: 0, lastLine: 0, logged: new Set() })
+    failures: 0 | 1,
+  ): void => {
+    const state = failing.get(sink) ?? { failures: 0, lastLine: 0, logged: new Set() }
+    failing.set(sink, state)
+    state.failures += failures
     const cause = causes.toSorted().join(';')
-    if (state.logged.has(cause) || state.logged.size >= MAX_CAUSES) return state
+    if (state.logged.has(cause) || state.logged.size >= MAX_CAUSES) return
     state.logged.add(cause)
     state.lastLine = at
     const level = causes.some((each) => SERIOUS.test(each)) ? 'error' : 'warn'
     write(level, `${sink}: ${text}`, { sink, attempt: number })
-    return state
   }
 
   const attempted = (event: Attempted): void => {
     const { sink, at, result, late } = event
     if (late !== undefined)
-      failed(event, ['deadline'], `an attempt ended ${String(late)} ms past the deadline of its item`)
-    if (isLeft(result)) {
-      failed(event, [...new Set(causesOf(result.left))], show(result.left)).failures++
-      return
-    }
+      failed(event, ['deadline'], `an attempt ended ${String(late)} ms past the deadline of its item`, 0)
+    if (isLeft(result)) return failed(event, [...new Set(causesOf(result.left))], show(result.left), 1)
     const state = failing.get(sink)
     if (state === undefined || !isQuietSince(state.lastLine, at)) return
     failing.delete(sink)
     const { failures } = state
-    const count = failures === 1 ? '1 failure' : `${String(failures)} failures`
-    if (failures > 0) write('info', `${sink} answers again after ${count}`, { sink, failures })
+    if (failures === 0) return
+    write('info', `${sink} answers again after ${counted(failures, 'failure')}`, { sink, failures })
   }
 
   /** Writes a line now and then, with the count of those that were withheld. */
@@ -140,7 +118,7 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
       return
     }
     const more = before?.count ?? 0
-    remember(withheld, key, { count: 0, lastLine: event.at })
+    withheld.set(key, { count: 0, lastLine: event.at })
     const suffix = more === 0 ? '' : ` (and ${String(more)} more since the last line like this)`
     write(level, logLine(event) + suffix, { ...fields, more })
   }
@@ -150,8 +128,7 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
       case 'Attempted':
         return attempted(event)
       case 'UrlSkipped':
-        failed(event, ['queueFull'], 'its queue is full, so it skips some attempts')
-        return
+        return failed(event, ['queueFull'], 'its queue is full, so it skips some attempts', 0)
       case 'Ended': {
         const outcome = event.outcome._tag
         if (outcome !== 'Delivered') writeSometimes('warn', outcome, event, { outcome })
@@ -165,9 +142,7 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
         const reason = event.refusal._tag
         return writeSometimes('warn', `refused ${reason}`, event, { reason })
       }
-      case 'Accepted':
-      case 'UnknownKeys':
-      case 'Waiting':
+      default:
     }
   }
 }
