@@ -1,19 +1,19 @@
 /** `dead`: dead letters in an outbox on the disk. */
 import { accessSync, constants } from 'node:fs'
 import { messageCodec } from '../client/message.ts'
-import { isDead } from '../core/outcome.ts'
 import { fromText, payloadCodec } from '../destination/record.ts'
 import { counted } from '../log/debug.ts'
 import { OutboxError } from '../outbox/lmdb/contract.ts'
 import type { LmdbOutbox } from '../outbox/lmdb/contract.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
 import { isStoreIn } from '../outbox/lmdb/store.ts'
+import { DEAD_PAGE } from '../outbox/outbox.ts'
 import type { DeadLetter } from '../outbox/outbox.ts'
 import type { OptionsOf } from './flags.ts'
 import { callIn, typeOf } from './forward.ts'
 import type { Item } from './forward.ts'
 import { UsageError } from './options.ts'
-import { causesOf, showCauses, toJson, whyNot } from './report.ts'
+import { endingOf, showCauses, toJson, whyNot } from './report.ts'
 import type { Cause } from './report.ts'
 import { FAULT, FINE, escapedJson, plain } from './terminal.ts'
 import type { Paint, Terminal } from './terminal.ts'
@@ -43,7 +43,7 @@ const openStore = (path: string): Store => {
 }
 
 const causesIn = (letter: Letter): ReadonlyArray<Cause> =>
-  letter.reason === 'ended' && isDead(letter.outcome) ? causesOf(letter.outcome.failure) : []
+  letter.reason === 'ended' ? endingOf(letter.outcome).causes : []
 
 /** How it ended, in a word. */
 const endOf = (letter: Letter): string =>
@@ -63,17 +63,15 @@ const matching =
     )
   }
 
-const PAGE = 1_000
-
 /** Matching dead letters page by page: there may be more than memory holds. */
 async function* lettersIn({ dead }: Store, options: OptionsOf<'ls'>, id = ''): AsyncGenerator<Letter> {
   const isMeant = matching(options, id)
   let page: ReadonlyArray<Letter> = []
   do {
     const after = page.at(-1)?.id
-    page = await dead.list({ limit: PAGE, ...(after === undefined ? {} : { after }) })
+    page = await dead.list({ limit: DEAD_PAGE, ...(after === undefined ? {} : { after }) })
     yield* page.filter(isMeant)
-  } while (page.length === PAGE)
+  } while (page.length === DEAD_PAGE)
 }
 
 const recordOf = (letter: Letter): object => {

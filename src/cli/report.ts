@@ -82,7 +82,7 @@ export const exitCodeOf = (summary: Summary, isAtEnd: boolean, corrupt = 0): num
 }
 
 /** The causes of a failure, URL by URL. */
-export const causesOf = (failure: Failure, url?: string): ReadonlyArray<Cause> => {
+const causesOf = (failure: Failure, url?: string): ReadonlyArray<Cause> => {
   switch (failure._tag) {
     case 'Refused':
     case 'Retryable':

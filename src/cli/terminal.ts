@@ -64,13 +64,14 @@ export const terminalOf = (host: Host, colours: Colours) => {
     const isTTY = stream.isTTY === true
     const isAuto = isTTY && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
     const coloured = colours === 'auto' ? isAuto : colours === 'always'
-    const gone = new AbortController()
-    stream.on('error', ({ code, name }: NodeJS.ErrnoException) => gone.abort(code ?? name))
+    const failed = new AbortController()
+    const gone: AbortSignal = failed.signal
+    stream.on('error', ({ code, name }: NodeJS.ErrnoException) => failed.abort(code ?? name))
     return {
       isTTY,
       /** Writes one line; nothing when the reader has gone. */
       line: (text: string): void => {
-        if (gone.signal.aborted) return
+        if (gone.aborted) return
         const below = isTTY ? drawn : ''
         if (below !== '') draw('')
         // Whatever a command has not neutralised.
@@ -81,13 +82,13 @@ export const terminalOf = (host: Host, colours: Colours) => {
         coloured ? styleText(style, text, { validateStream: false }) : text,
       /** Resolves when the reader has taken what was written, or has gone. */
       caughtUp: async (): Promise<void> => {
-        if (stream.writableNeedDrain && !gone.signal.aborted)
-          await once(stream, 'drain', { signal: gone.signal }).catch(() => undefined)
+        if (stream.writableNeedDrain && !gone.aborted)
+          await once(stream, 'drain', { signal: gone }).catch(() => undefined)
       },
       /** Aborted when nothing can be written any more. The reason is the system's code. */
-      gone: gone.signal,
+      gone,
       /** Nothing can be written any more, and not just because the reader has closed the pipe. */
-      hasFailed: (): boolean => gone.signal.aborted && gone.signal.reason !== 'EPIPE',
+      hasFailed: (): boolean => gone.aborted && gone.reason !== 'EPIPE',
     }
   }
 
