@@ -5,7 +5,7 @@ import { format, inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import type { Payload } from '../../src/event/payload.ts'
 import { secretFrom, sign, signerOf, type Secret } from '../../src/signing/secret.ts'
-import { verifyParsed, verifyRaw, type Mismatch } from '../../src/signing/verify.ts'
+import { verifyParsed, verifyRaw, type Mismatch, type Secrets } from '../../src/signing/verify.ts'
 
 const secretOf = (text: string): Secret => {
   const made = secretFrom(text)
@@ -139,6 +139,7 @@ describe('signerOf', () =>
 describe('sign', () => {
   it('gives the digest of RFC 2202', () => {
     expect(sign('Jefe', 'what do ya want for nothing?')).toBe('effcdf6ae5eb2fa2d27416d5f184df9c259a7c79')
+    expect(() => sign('', '{}')).toThrow('the secret must not be empty')
   })
 
   it.each([0, 1, 63, 64, 65, 21_824, 21_825, 65_472, 65_473])(
@@ -171,12 +172,15 @@ const explanationOf = (result: Either<Mismatch, unknown>): string =>
   result._tag === 'Left' ? result.left.explanation : 'verified'
 
 describe('verifyRaw', () => {
-  it.each<[unknown, string, RegExp]>([
-    [undefined, 'missing', /no signature/],
-    ['a'.repeat(39), 'malformed', /40 lower-case/],
-    ['a'.repeat(40), 'mismatch', /another body or another secret/],
-  ])('answers %j with %s', (signature, reason, explanation) => {
-    const result = verifyRaw('s', body, signature)
+  it.each<[Secrets, unknown, string, RegExp]>([
+    ['s', undefined, 'missing', /no signature/],
+    ['s', '', 'missing', /no signature/],
+    ['s', 'a'.repeat(39), 'malformed', /40 lower-case/],
+    ['s', 'a'.repeat(40), 'mismatch', /another body or another secret/],
+    [[], 'a'.repeat(40), 'badSecret', /no secret/],
+    [['s', ''], 'a'.repeat(40), 'badSecret', /secret must not be empty/],
+  ])('with the secret %j answers %j with %s', (secrets, signature, reason, explanation) => {
+    const result = verifyRaw(secrets, body, signature)
     expect(result).toMatchObject({ left: { _tag: 'Mismatch', reason } })
     expect(explanationOf(result)).toMatch(explanation)
   })
