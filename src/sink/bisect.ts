@@ -188,6 +188,12 @@ export const withBisection = (
           complete: end,
           error: (error) => {
             defect ??= { error }
+            if (!isAnswered && part.length === count) {
+              // Nothing is known of any member, so there is no verdict.
+              over = true
+              observer.error(error)
+              return
+            }
             if (!isAnswered) settle(part, left(retryable('defect', { detail: messageOf(error) })))
             end()
           },

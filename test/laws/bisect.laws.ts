@@ -293,7 +293,7 @@ export const bisectLaws = lawTable(bisectWorld, (make: MakeBisect, world) => pla
     for (const played of trace.attempts) {
       const { heard, calls } = played
       const kinds = heard.map(({ what }) => what).join()
-      holds(['next,complete', 'next,error'].includes(kinds), `told: ${kinds}`)
+      holds(['next,complete', 'next,error', 'error'].includes(kinds), `told: ${kinds}`)
       const last = calls.at(-1)
       if (last === undefined) continue
       const isLate = expectedOf(trace, trace.attempts.indexOf(played))?.late
@@ -305,6 +305,9 @@ export const bisectLaws = lawTable(bisectWorld, (make: MakeBisect, world) => pla
     for (const played of trace.attempts) {
       const broken = played.calls.some(({ ended }) => ended === 'failed')
       same(played.heard.at(-1)?.what, broken ? 'error' : 'complete')
+      const first = played.calls[0]
+      const nothingKnown = first?.item === trace.batch && first.verdictAt === undefined
+      same(verdictIn(played) === undefined, broken && nothingKnown)
     }
   },
   'B10 number and deadline reach each part, and each part gets its own last failure': (trace) => {
