@@ -51,10 +51,8 @@ describe('step', () => {
       delay: 128_000,
       because: 'exponential from 1s x2, full jitter, at most 10m',
     })
-    const constant = exponential({ base: 1, factor: 1 })
-    expect(after(both(always, fullJitter(constant)), 1, 0)).toMatchObject({
-      because: show(fullJitter(constant)),
-    })
+    const constant = fullJitter(exponential({ base: 1, factor: 1 }))
+    expect(after(both(always, constant), 1, 0)).toMatchObject({ because: show(constant) })
     expect(after(both(constant, capDelay(1)(constant)), 1, 0)).toMatchObject({ because: show(constant) })
   })
 
