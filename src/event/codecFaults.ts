@@ -8,8 +8,8 @@ import { groupBy } from 'fp-ts/lib/NonEmptyArray.js'
 import type * as t from 'io-ts'
 import { isRecord, kindOf } from '../core/json.ts'
 import type { Fault } from '../core/refusal.ts'
-import { showPath } from './json.ts'
-import type { Step } from './json.ts'
+import { toFaults } from './json.ts'
+import type { Finding, Step } from './json.ts'
 
 const member = (codec: unknown, key: string): unknown =>
   // Sound for every object: what stands there stays unknown.
@@ -36,15 +36,7 @@ const unwrapped = (codec: unknown): unknown => {
   return inner
 }
 
-/** The key by which a tagged union tells its members apart, and its known values; undefined for other codecs. */
-const tagsOf = (
-  codec: unknown,
-): { readonly tag: string; readonly known: ReadonlyArray<unknown> } | undefined => {
-  const tag = member(codec, 'tag')
-  if (typeof tag !== 'string') return undefined
-  return { tag, known: codecsIn(codec, 'types').flatMap((each) => literalsAt(each, tag)) }
-}
-
+/** The literals that a codec, or its members, has at a key. */
 const literalsAt = (codec: unknown, key: string): ReadonlyArray<unknown> => {
   const inner = unwrapped(codec)
   const found = unwrapped(member(member(inner, 'props'), key))
@@ -80,25 +72,15 @@ const describe = (codec: unknown): string => {
   const name = member(codec, 'name')
   const plain = PLAIN.get(tag ?? '')
   if (plain !== undefined) return plain
-  switch (tag) {
-    case 'LiteralType':
-      return oneOf([member(codec, 'value')])
-    case 'KeyofType':
-      return oneOf(Object.keys(member(codec, 'keys') ?? {}))
-    case 'UnionType':
-      return [...new Set(codecsIn(codec, 'types').map(describe))].join(' or ')
-    case 'RefinementType':
-      if (name === 'Int' || name === 'Integer') return 'a whole number'
-      break
-    case 'ReadonlyType':
-    case 'ExactType':
-    case 'RecursiveType':
-      return describe(member(codec, 'type'))
-    default:
-  }
+  if (tag === 'LiteralType') return oneOf([member(codec, 'value')])
+  if (tag === 'KeyofType') return oneOf(Object.keys(member(codec, 'keys') ?? {}))
+  if (tag === 'UnionType') return [...new Set(codecsIn(codec, 'types').map(describe))].join(' or ')
+  const isRefined = tag === 'RefinementType'
+  if (WRAPPERS.includes(tag) && !isRefined) return describe(member(codec, 'type'))
+  if (isRefined && (name === 'Int' || name === 'Integer')) return 'a whole number'
   // Names that io-ts makes itself, like "(string | <function1>)", are left out.
   if (typeof name === 'string' && /^\w[\w .-]*$/.test(name)) return `a valid ${name}`
-  return tag === 'RefinementType' ? `${describe(member(codec, 'type'))} that fits the rule` : 'valid'
+  return isRefined ? `${describe(member(codec, 'type'))} that fits the rule` : 'valid'
 }
 
 /** A member of a union that was tried. It is no step in the input. */
@@ -112,9 +94,6 @@ interface Descent {
   readonly expected: string
   readonly value: unknown
 }
-
-/** A fault and how deep it stands. */
-type Found = Fault & Readonly<{ depth: number }>
 
 /** Where an entry of a path leads; undefined if it stays where it is. */
 const stepOf = (above: t.ContextEntry, entry: t.ContextEntry): Step | Choice | undefined => {
@@ -132,12 +111,13 @@ const descentOf = ({ context, message, value }: t.ValidationError): Descent => {
     const above = context[at - 1]
     return above === undefined ? [] : (stepOf(above, entry) ?? [])
   })
-  const codec = context.at(-1)?.type
-  const tags = tagsOf(unwrapped(codec))
-  if (message !== undefined || tags === undefined || !isRecord(value))
-    return { way, message, expected: describe(codec), value }
+  const codec = unwrapped(context.at(-1)?.type)
+  const tag = member(codec, 'tag')
+  if (message !== undefined || typeof tag !== 'string' || !isRecord(value))
+    return { way, message, expected: describe(context.at(-1)?.type), value }
   // For a tagged union the fault stands at the tag.
-  return { way: [...way, tags.tag], message: `must be ${oneOf(tags.known)}`, expected: '', value }
+  const known = codecsIn(codec, 'types').flatMap((each) => literalsAt(each, tag))
+  return { way: [...way, tag], message: `must be ${oneOf(known)}`, expected: '', value }
 }
 
 const messageOf = (leaves: ReadonlyArray<Descent>): string => {
@@ -152,12 +132,12 @@ const messageOf = (leaves: ReadonlyArray<Descent>): string => {
     : `must be ${expected}, not ${kind}`
 }
 
-/** The faults of errors that have the first steps of their way in common. */
-const faultsAt = (
+/** What is wrong by errors that have the first steps of their way in common. */
+const findingsAt = (
   descents: ReadonlyArray<Descent>,
   at: number,
   steps: ReadonlyArray<Step>,
-): ReadonlyArray<Found> => {
+): ReadonlyArray<Finding> => {
   const ending: Descent[] = []
   const tried: Descent[][] = []
   const below: Array<readonly [Step, Descent[]]> = []
@@ -173,14 +153,14 @@ const faultsAt = (
   }
   // What was meant is the alternative that came further, with the fewest faults.
   const [meant] = tried
-    .map((each) => faultsAt(each, at + 1, steps))
-    .filter((faults) => faults.some(({ depth }) => depth > steps.length))
+    .map((each) => findingsAt(each, at + 1, steps))
+    .filter((findings) => findings.some((each) => each.steps.length > steps.length))
     .sort((one, other) => one.length - other.length)
   const here = meant === undefined ? [...ending, ...tried.flat()] : ending
   return [
-    ...(here.length === 0 ? [] : [{ path: showPath(steps), message: messageOf(here), depth: steps.length }]),
+    ...(here.length === 0 ? [] : [{ steps, message: messageOf(here) }]),
     ...(meant ?? []),
-    ...below.flatMap(([step, each]) => faultsAt(each, at + 1, [...steps, step])),
+    ...below.flatMap(([step, each]) => findingsAt(each, at + 1, [...steps, step])),
   ]
 }
 
@@ -198,4 +178,4 @@ const faultsAt = (
  * // => [ 'port: must be a number, not a string', 'hosts[1]: must be a string, not a number' ]
  */
 export const faultsOf = (errors: t.Errors): ReadonlyArray<Fault> =>
-  faultsAt(errors.map(descentOf), 0, []).map(({ path, message }) => ({ path, message }))
+  toFaults(findingsAt(errors.map(descentOf), 0, []))

@@ -337,10 +337,8 @@ const isEmpty = (value: unknown): boolean => isRecord(value) && Object.keys(valu
  * for the properties of a screen, which were given.
  */
 export const callOf = (event: Event): Call => {
-  const isFilledIn = (key: string, value: unknown): boolean =>
-    ['context', 'properties', 'traits'].includes(key) &&
-    isEmpty(value) &&
-    !(event.type === 'screen' && key === 'properties')
+  const filledIn = ['context', 'traits', ...(event.type === 'screen' ? [] : ['properties'])]
+  const members = Object.entries(event).filter(([key, value]) => !filledIn.includes(key) || !isEmpty(value))
   // What is left out is optional in a call.
-  return Object.fromEntries(Object.entries(event).filter(([key, value]) => !isFilledIn(key, value))) as Call
+  return Object.fromEntries(members) as Call
 }

@@ -190,9 +190,6 @@ export const bytesOf = (payload: Payload<unknown>, now: number): Uint8Array =>
 const base64Of = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
   Buffer.from(buffer, byteOffset, byteLength).toString('base64')
 
-const BRACE = 0x7b
-const BRACKET = 0x5b
-
 const textOf = (body: unknown): string | undefined => {
   try {
     // Its type says string, but it answers undefined for undefined, functions and symbols.
@@ -213,8 +210,8 @@ export const writePayload = <A>(
   if (text === undefined) return left(invalid(item, [{ path: '', message: 'could not be written as JSON' }]))
   // Counting the bytes first flattens the rope that JSON.stringify made, so that a character is read at once.
   const byteLength = Buffer.byteLength(text)
-  const start = text.charCodeAt(0)
-  if (start !== BRACE && start !== BRACKET)
+  const start = text.at(0)
+  if (start !== '{' && start !== '[')
     return left(invalid(item, [{ path: '', message: 'the body must be an object or an array' }]))
   return byteLength > limit
     ? left(tooLarge(item, limit, byteLength, id))

@@ -37,8 +37,6 @@ const openerOf = (url: URL, host: string, lookup: LookupFunction, tls: TlsOption
 }
 
 const STATUS_END = 'HTTP/1.1 100'.length
-const FIRST_DIGIT = 'HTTP/1.1 '.length
-const ONE = 0x31
 const INTERIM = /^HTTP\/1\.\d 1(?!01)/
 const MAX_INTERIM = 16_384
 
@@ -52,7 +50,10 @@ export const skipInterimAnswers = (socket: Socket): (() => void) => {
   /** The beginning of an answer that is not known yet to be interim, or of which the end is missing. */
   let held: Buffer | undefined
 
-  const skip = (chunk: Buffer): Buffer | null => {
+  socket.read = (size) => {
+    // Without an encoding a socket reads buffers.
+    const chunk = read(size) as Buffer | null
+    if (!isAwaited || chunk === null) return chunk
     let rest = held === undefined ? chunk : Buffer.concat([held, chunk])
     held = undefined
     while (rest.length < STATUS_END || INTERIM.test(rest.toString('latin1', 0, STATUS_END))) {
@@ -67,17 +68,6 @@ export const skipInterimAnswers = (socket: Socket): (() => void) => {
     }
     isAwaited = false
     return rest
-  }
-
-  socket.read = (size) => {
-    // Without an encoding a socket reads buffers.
-    const chunk = read(size) as Buffer | null
-    if (!isAwaited || chunk === null) return chunk
-    if (held === undefined && chunk.length >= STATUS_END && chunk[FIRST_DIGIT] !== ONE) {
-      isAwaited = false
-      return chunk
-    }
-    return skip(chunk)
   }
   return () => {
     isAwaited = true

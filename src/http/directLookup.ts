@@ -25,13 +25,9 @@ export const directLookup: Lookup = (name, _options, done) => {
   }
   // Made for each look-up: the name servers of the machine may change.
   const resolver = new Resolver(TIMEOUTS)
-  const ask = async (family: 4 | 6): Promise<ReadonlyArray<LookupAddress>> => {
-    try {
-      const found = await (family === 4 ? resolver.resolve4(name) : resolver.resolve6(name))
-      return found.map((address) => ({ address, family }))
-    } catch {
-      return []
-    }
-  }
-  void Promise.all([ask(4), ask(6)]).then((found) => done(null, found.flat()))
+  const found = async (answer: Promise<string[]>, family: 4 | 6): Promise<ReadonlyArray<LookupAddress>> =>
+    (await answer.catch(() => [])).map((address) => ({ address, family }))
+  void Promise.all([found(resolver.resolve4(name), 4), found(resolver.resolve6(name), 6)]).then((all) =>
+    done(null, all.flat()),
+  )
 }

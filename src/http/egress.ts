@@ -32,8 +32,8 @@ const blocksOf = (...texts: ReadonlyArray<string>): ReadonlyArray<Block> =>
 
 const LAST_FOUR = [12, 13, 14, 15]
 
-/** Transitions from IPv6 to IPv4, and the bytes of an address at which the IPv4 address stands. */
-const EMBEDDINGS: ReadonlyArray<readonly [ReadonlyArray<Block>, ReadonlyArray<number>]> = [
+/** Transitions from IPv6 to IPv4, the bytes of an address at which the IPv4 address stands, and a mask for each. */
+const EMBEDDINGS: ReadonlyArray<readonly [ReadonlyArray<Block>, ReadonlyArray<number>, number?]> = [
   // Mapped, compatible, translated, NAT64.
   [blocksOf('::ffff:0:0/96', '::/96', '::ffff:0:0:0/96', '64:ff9b::/96'), LAST_FOUR],
   // NAT64 with a prefix of the local network (RFC 8215) of unknown length: the address may be at four places (RFC 6052).
@@ -41,10 +41,10 @@ const EMBEDDINGS: ReadonlyArray<readonly [ReadonlyArray<Block>, ReadonlyArray<nu
     (places) => [blocksOf('64:ff9b:1::/48'), places] as const,
   ),
   [blocksOf('2002::/16'), [2, 3, 4, 5]],
-  // A Teredo address holds its server here, and its client at the end with every bit inverted.
+  // A Teredo address holds its server, and its client at the end with every bit inverted.
   [blocksOf('2001::/32'), [4, 5, 6, 7]],
+  [blocksOf('2001::/32'), LAST_FOUR, 0xff],
 ]
-const TEREDO = blocksOf('2001::/32')
 
 /** The IPv4 addresses that an IPv6 address leads to. Rules for IPv4 alone would miss most of them. */
 const embeddedIPv4 = (address: ipaddr.IPv6): ReadonlyArray<ipaddr.IPv4> => {
@@ -54,8 +54,7 @@ const embeddedIPv4 = (address: ipaddr.IPv6): ReadonlyArray<ipaddr.IPv4> => {
   const isIsatap =
     [0, 2].includes(bytes[8] ?? 1) && bytes[9] === 0 && bytes[10] === 0x5e && bytes[11] === 0xfe
   return [
-    ...EMBEDDINGS.flatMap(([blocks, places]) => (isWithin(address, blocks) ? [at(places)] : [])),
-    ...(isWithin(address, TEREDO) ? [at(LAST_FOUR, 0xff)] : []),
+    ...EMBEDDINGS.flatMap(([blocks, places, mask]) => (isWithin(address, blocks) ? [at(places, mask)] : [])),
     ...(isIsatap ? [at(LAST_FOUR)] : []),
   ]
 }
@@ -92,13 +91,12 @@ const METADATA_NAMES: ReadonlyArray<string> = [
   ...['instance-data.ec2.internal', 'metadata.tencentyun.com', 'metadata.platformequinix.com'],
 ]
 
-/** Ranges of IPv6 that only carry an IPv4 address, which is checked by itself. */
-const CARRIERS: ReadonlyArray<string> = ['ipv4Mapped', 'rfc6052']
 const GLOBAL_IPV6 = blocksOf('2000::/3')
 
 const isPublic = (address: Address): boolean => {
   const range = address.range()
-  if (CARRIERS.includes(range)) return true
+  // These only carry an IPv4 address, which is checked by itself.
+  if (range === 'ipv4Mapped' || range === 'rfc6052') return true
   return range === 'unicast' && (address.kind() === 'ipv4' || isWithin(address, GLOBAL_IPV6))
 }
 
@@ -130,10 +128,7 @@ const blockOf = (text: string): Block | undefined => {
 export const guardOf = (egress: Egress = 'network'): Guard => {
   const { to = 'network', allow = [] } = typeof egress === 'string' ? { to: egress } : egress
   const onlyPublic = to === 'public'
-  const allowed = allow.flatMap((each) => {
-    const block = blockOf(each)
-    return block === undefined ? [] : [block]
-  })
+  const allowed = allow.map(blockOf).filter((block) => block !== undefined)
   const allowedNames = new Set(allow.map(plain))
 
   const check = (text: string): string | undefined => {

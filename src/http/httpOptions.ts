@@ -5,8 +5,7 @@
  */
 
 import { inspect } from 'node:util'
-import * as E from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { getOrElse, isLeft, left, mapLeft, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
 import type { Fields } from '../core/json.ts'
@@ -74,19 +73,15 @@ const valueFault = (value: unknown): string | undefined => {
     : 'must be visible ASCII, with no line break, and with no space at its beginning or end'
 }
 
-const textOption = (what: string, faultOf: (value: unknown) => string | undefined): Option<string> =>
-  option(what, (value) => {
-    const fault = faultOf(value)
-    // A value without a fault is text.
-    return fault === undefined ? right(value as string) : left(fault)
-  })
+const faultsAt = (path: string, ...messages: ReadonlyArray<string | undefined>): ReadonlyArray<Fault> =>
+  messages.flatMap((message) => (message === undefined ? [] : [{ path, message }]))
 
 /** The name of a header that a sink sets. */
-export const headerNameOption: Option<string> = textOption('a header name', (value) =>
-  typeof value === 'string' ? nameFault(value) : 'must be the name of a header',
+export const headerNameOption: Option<string> = checked((value) =>
+  faultsAt('', typeof value === 'string' ? nameFault(value) : 'must be the name of a header'),
 )
-export const userAgentOption: Option<string> = textOption('a user agent', (value) =>
-  value === '' ? 'must not be empty' : valueFault(value),
+export const userAgentOption: Option<string> = checked((value) =>
+  faultsAt('', value === '' ? 'must not be empty' : valueFault(value)),
 )
 
 /**
@@ -102,29 +97,28 @@ export const headersOption = (taken: ReadonlyArray<string> = []): Option<Readonl
       const twice = seen.has(folded) ? 'is given twice: case makes no difference in a header name' : undefined
       seen.add(folded)
       const path = TOKEN.test(name) ? name : `[${String(index)}]`
-      return [nameFault(name, taken), valueFault(value), twice].flatMap((message) =>
-        message === undefined ? [] : [{ path, message }],
-      )
+      return faultsAt(path, nameFault(name, taken), valueFault(value), twice)
     })
   })
 
 /** A URL parser drops or changes these, so the text would not show which address is dialled. */
 const DROPPED_OR_CHANGED = /[\s\\\p{Cc}]/u
 
-const urlFaults = (url: unknown, egress: unknown): ReadonlyArray<string> => {
+const CREDENTIALS =
+  'must not have a user name or a password, which logs would show: give a static header instead'
+
+const urlFaults = (url: unknown, egress: unknown): ReadonlyArray<string | undefined> => {
   if (typeof url !== 'string' || url === '') return ['must be text: an http or https URL']
   if (DROPPED_OR_CHANGED.test(url))
     return ['must not have a backslash, a control character or white space: encode it with %']
   if (!URL.canParse(url)) return ['is not a URL: it must look like https://receiver.example/hook']
   const { protocol, username, password, hostname } = new URL(url)
   if (protocol !== 'http:' && protocol !== 'https:') return ['must begin with http:// or https://']
-  const rules = decodeOptions(egressOption, egress)
-  const reason = guardOf(isLeft(rules) ? undefined : rules.right).host(hostname)
+  const rules = getOrElse<unknown, Egress>(() => 'network')(decodeOptions(egressOption, egress))
+  const reason = guardOf(rules).host(hostname)
   return [
-    ...(username === '' && password === ''
-      ? []
-      : ['must not have a user name or a password, which logs would show: give a static header instead']),
-    ...(reason === undefined ? [] : [`points to an address that is not allowed: ${reason}`]),
+    username === '' && password === '' ? undefined : CREDENTIALS,
+    reason === undefined ? undefined : `points to an address that is not allowed: ${reason}`,
   ]
 }
 
@@ -133,9 +127,7 @@ const urlFaults = (url: unknown, egress: unknown): ReadonlyArray<string> => {
  * rules need not be checked before: for wrong ones the default counts.
  */
 export const urlOption = (egress?: unknown): Option<string> =>
-  checked<string>((url): ReadonlyArray<Fault> =>
-    urlFaults(url, egress).map((message) => ({ path: '', message })),
-  )
+  checked((url) => faultsAt('', ...urlFaults(url, egress)))
 
 const HIDDEN = '[hidden]'
 
@@ -158,13 +150,10 @@ export const withoutCredentials = <
 
 /** A secret, or the text of one. */
 export const secretOption: Option<Secret> = option('a secret', (value) => {
-  if (typeof value === 'object' && value !== null)
-    // Only a real secret has a signer.
-    return E.bimap(
-      () => 'must be text, or a Secret made in code',
-      () => value as Secret,
-    )(signerFrom(value))
-  return E.mapLeft(({ message }: Fault) => message)(secretFrom(value))
+  if (typeof value !== 'object' || value === null)
+    return mapLeft(({ message }: Fault) => message)(secretFrom(value))
+  // Only a real secret has a signer.
+  return isLeft(signerFrom(value)) ? left('must be text, or a Secret made in code') : right(value as Secret)
 })
 
 const requestShape = {
@@ -175,11 +164,9 @@ const requestShape = {
   clock: optional(clockOption),
 }
 
-type Shared = 'tls' | 'egress' | 'statuses' | 'connections' | 'clock'
-
 /** The shared options and those of one sink. Its options may depend on what was given: a URL is checked by the egress rules. */
 export const optionsWith = <A extends RequestOptions>(
-  ownOf: (given: Fields) => Readonly<Record<Exclude<keyof A, Shared>, Option<unknown>>>,
+  ownOf: (given: Fields) => Readonly<Record<Exclude<keyof A, keyof typeof requestShape>, Option<unknown>>>,
 ): Option<A> =>
   option('request options', (input) => {
     const shape = { ...requestShape, ...ownOf(isRecord(input) ? input : {}) }

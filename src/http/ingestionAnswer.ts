@@ -1,4 +1,5 @@
 import { left } from 'fp-ts/lib/Either.js'
+import type { Right } from 'fp-ts/lib/Either.js'
 import { refused, partlyFailed } from '../core/failure.ts'
 import type { Receipt, Verdict } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
@@ -50,8 +51,8 @@ export type Judge = (verdict: Verdict, body: Buffer, payload: Payload<unknown>) 
 
 /**
  * A JSON body with `"ok":false` changes a status that says delivered: the messages that it names are refused, each with its reason, or
- * all of them if it names none or has `okEvents: 0`.  The text of another
- * body is the detail of a refusal. A receiver may repeat the request, so the write key is replaced before a text is cut.
+ * all of them if it names none or has `okEvents: 0`. The text of another body is the detail of a refusal. A receiver may repeat the
+ * request, so the write key is replaced before a text is cut.
  */
 export const judging = (writeKey: string, credentials: string): Judge => {
   const forms = [credentials, JSON.stringify(writeKey).slice(1, -1), encodeURIComponent(writeKey), writeKey]
@@ -63,12 +64,8 @@ export const judging = (writeKey: string, credentials: string): Judge => {
     return clean.length > MAX_DETAIL ? `${clean.slice(0, MAX_DETAIL)}…` : clean
   }
 
-  const judgeDelivered = (
-    delivered: Verdict,
-    { status }: Receipt,
-    said: Fields,
-    payload: Payload<unknown>,
-  ): Verdict => {
+  const judgeDelivered = (delivered: Right<Receipt>, said: Fields, payload: Payload<unknown>): Verdict => {
+    const { status } = delivered.right
     const ids = payload.members?.map(({ id }) => id) ?? [payload.id]
     const refusal = (error: unknown): Verdict => {
       const detail = detailOf(reasonOf(error) ?? '') ?? 'the receiver says that it did not take it'
@@ -86,13 +83,11 @@ export const judging = (writeKey: string, credentials: string): Judge => {
 
   return (verdict, body, payload) => {
     if (verdict._tag === 'Left') {
-      const detail =
-        verdict.left._tag === 'Refused' && verdict.left.reason === 'status' && detailOf(body.toString())
-      return typeof detail === 'string' ? left({ ...verdict.left, detail }) : verdict
+      const isStatus = verdict.left._tag === 'Refused' && verdict.left.reason === 'status'
+      const detail = isStatus ? detailOf(body.toString()) : undefined
+      return detail === undefined ? verdict : left({ ...verdict.left, detail })
     }
     const said = body.includes('false') ? parsed(body) : undefined
-    return isRecord(said) && said['ok'] === false
-      ? judgeDelivered(verdict, verdict.right, said, payload)
-      : verdict
+    return isRecord(said) && said['ok'] === false ? judgeDelivered(verdict, said, payload) : verdict
   }
 }

@@ -23,11 +23,9 @@ const bytes = (pem: Pem): Buffer => Buffer.from(pem)
 const contextOf = ({ ca, cert, key }: TlsOptions): SecureContext =>
   createSecureContext({
     minVersion: 'TLSv1.2',
-    ...(ca === undefined
-      ? {}
-      : { ca: typeof ca === 'string' || ca instanceof Uint8Array ? bytes(ca) : ca.map(bytes) }),
-    ...(cert === undefined ? {} : { cert: bytes(cert) }),
-    ...(key === undefined ? {} : { key: bytes(key) }),
+    ca: ca && [ca].flat().map(bytes),
+    cert: cert && bytes(cert),
+    key: key && bytes(key),
   })
 
 /** Shared by all receivers: reading the roots takes 30 to 90 ms. */
@@ -74,13 +72,9 @@ const authorities = option<Pem | ReadonlyArray<Pem>>('authorities', (value) =>
 export const tlsOption: Option<TlsOptions> = strict(
   { ca: optional(authorities), cert: optional(certificate), key: optional(pem) },
   (tls) => {
+    const missing = tls.cert === undefined ? 'cert' : 'key'
     if ((tls.cert === undefined) !== (tls.key === undefined))
-      return [
-        {
-          path: tls.cert === undefined ? 'cert' : 'key',
-          message: 'is missing: cert and key belong together',
-        },
-      ]
+      return [{ path: missing, message: 'is missing: cert and key belong together' }]
     if (isReadable(tls)) return []
     return [{ path: 'key', message: 'cannot be read, is encrypted, or does not belong to cert' }]
   },

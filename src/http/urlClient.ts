@@ -160,53 +160,51 @@ export const openUrlClient = (
         bodyTimeout: 0,
       })
 
-    const handler: Dispatcher.DispatchHandler = {
-      onRequestStart: (started) => {
-        slot.isSent = true
-        awaitAnswer()
-        controller = started
-      },
-      onResponseStart: (_controller, status, headers) => {
-        // A 1xx only announces an answer.
-        if (slot.job === undefined || status < 200) return
-        const retryAfter = headers['retry-after']
-        const known = retryAfter === undefined ? verdicts.get(status) : undefined
-        const verdict = known ?? verdictOf(statuses, name, { status, retryAfter }, clock.now(), now())
-        if (retryAfter === undefined) verdicts.set(status, verdict)
-        slot.job.observer.next(verdict)
-      },
-      onResponseData: (_controller, chunk) => {
-        const { job } = slot
-        if (job === undefined) return
-        slot.received += chunk.length
-        if (slot.received <= job.maxBody) slot.body?.add(chunk)
-        if (slot.received <= Math.max(job.maxBody, MAX_DRAINED)) return
-        release(slot, false)
-        job.observer.complete()
-      },
-      onResponseEnd: () => {
-        const { job, received, body } = slot
-        if (job === undefined) return
-        release(slot, true)
-        if (body !== undefined && received <= job.maxBody) job.observer.body?.(body.bytes())
-        job.observer.complete()
-        if (isClosed) checkClosed()
-      },
-      onResponseError: (_controller, error) => {
-        const { job } = slot
-        if (job === undefined) return
-        release(slot, false)
-        fail(job, failureOf(error, slot.isSent))
-      },
-    }
-
     const slot: Slot = {
       client,
-      handler,
       job: undefined,
       isSent: false,
       received: 0,
       body: undefined,
+      handler: {
+        onRequestStart: (started) => {
+          slot.isSent = true
+          awaitAnswer()
+          controller = started
+        },
+        onResponseStart: (_controller, status, headers) => {
+          // A 1xx only announces an answer.
+          if (slot.job === undefined || status < 200) return
+          const retryAfter = headers['retry-after']
+          const known = retryAfter === undefined ? verdicts.get(status) : undefined
+          const verdict = known ?? verdictOf(statuses, name, { status, retryAfter }, clock.now(), now())
+          if (retryAfter === undefined) verdicts.set(status, verdict)
+          slot.job.observer.next(verdict)
+        },
+        onResponseData: (_controller, chunk) => {
+          const { job } = slot
+          if (job === undefined) return
+          slot.received += chunk.length
+          if (slot.received <= job.maxBody) slot.body?.add(chunk)
+          if (slot.received <= Math.max(job.maxBody, MAX_DRAINED)) return
+          release(slot, false)
+          job.observer.complete()
+        },
+        onResponseEnd: () => {
+          const { job, received, body } = slot
+          if (job === undefined) return
+          release(slot, true)
+          if (body !== undefined && received <= job.maxBody) job.observer.body?.(body.bytes())
+          job.observer.complete()
+          if (isClosed) checkClosed()
+        },
+        onResponseError: (_controller, error) => {
+          const { job } = slot
+          if (job === undefined) return
+          release(slot, false)
+          fail(job, failureOf(error, slot.isSent))
+        },
+      },
       destroy: () => {
         if (dispatcher !== undefined) {
           controller?.abort(new Error('cancelled'))

@@ -4,21 +4,13 @@ import type { Dispatcher } from 'undici'
 import { systemClock } from '../core/clock.ts'
 import { refused } from '../core/failure.ts'
 import { kindOf } from '../core/json.ts'
-import {
-  checkOptions,
-  methods,
-  optional,
-  optionalKey,
-  timeLimit,
-  wholeNumber,
-  withDefault,
-} from '../core/options.ts'
+import { checkOptions, methods, optional, optionalKey, timeLimit, wholeNumber } from '../core/options.ts'
 import { ConfigError } from '../core/refusal.ts'
 import { isPayload } from '../event/payload.ts'
 import type { Payload } from '../event/payload.ts'
 import type { Secret } from '../signing/secret.ts'
 import { signerOf } from '../signing/secret.ts'
-import { makeSink, nothingToCancel } from '../sink/layer.ts'
+import { answer, makeSink } from '../sink/layer.ts'
 import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
 import {
@@ -63,7 +55,7 @@ const webhookOptions = optionsWith<WebhookOptions>(({ egress, messageIdHeader })
   url: urlOption(egress),
   headers: optional(headersOption(typeof messageIdHeader === 'string' ? [messageIdHeader] : [])),
   secret: optionalKey(secretOption),
-  timeout: withDefault(timeLimit, 5_000),
+  timeout: optional(timeLimit),
   connectWithin: optional(wholeNumber('ms', 1)),
   dispatcher: optionalKey(methods<Dispatcher>('an undici Dispatcher', 'dispatch')),
   messageIdHeader: optional(headerNameOption),
@@ -97,30 +89,20 @@ export const webhook = (target: string | WebhookOptions): Sink<Payload<unknown>>
   const given = typeof target === 'string' ? { url: target } : target
   const options = checkOptions('webhook options', webhookOptions, given)
   const { url, secret, messageIdHeader, timeout = 5_000, clock = systemClock } = options
-  const { connectWithin = 5_000, userAgent = 'headrace/1.0' } = options
+  const { connectWithin = 5_000, userAgent = 'headrace/1.0', dispatcher } = options
   const ownSigner = secret === undefined ? undefined : signerOf(secret)
-  const { dispatcher } = options
   if (dispatcher !== undefined && (options.tls !== undefined || options.connectWithin !== undefined))
     throw new ConfigError('Invalid webhook options', [
       { path: 'dispatcher', message: 'connects by itself: leave out tls and connectWithin' },
     ])
-  const client = openUrlClient(
-    new URL(url),
-    ['User-Agent', userAgent],
-    options,
-    connectWithin,
-    true,
-    dispatcher,
-  )
+  const fixed = ['User-Agent', userAgent]
+  const client = openUrlClient(new URL(url), fixed, options, connectWithin, true, dispatcher)
   const sink = makeSink<Payload<unknown>>(
     client.name,
     (payload, attempt, observer) => {
       if (!isPayload(payload)) {
-        observer.next(
-          left(refused('notAPayload', { detail: `got ${kindOf(payload)}: put encode() before it` })),
-        )
-        observer.complete()
-        return nothingToCancel
+        const detail = `got ${kindOf(payload)}: put encode() before it`
+        return answer(observer, left(refused('notAPayload', { detail })))
       }
       const headers = messageIdHeader === undefined ? [] : [messageIdHeader, inHeader(payload.id)]
       return client.post(payload, attempt, ownSigner, headers, 0, observer)
