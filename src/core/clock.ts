@@ -91,33 +91,24 @@ type Work<T> = (this: SchedulerAction<T>, state?: T) => void
 
 /** One scheduled work, which may schedule itself again. Like RxJS's own actions it has at most one timer. */
 const actionOn = <T>(clock: Clock, work: Work<T>): SchedulerAction<T> => {
-  const subscription = new Subscription()
-  let cancel: Cancel | undefined
-
-  const stop = (): void => {
-    cancel?.()
-    cancel = undefined
-  }
-
-  const run = (state: T | undefined): void => {
-    cancel = undefined
-    try {
-      work.call(action, state)
-    } catch (error) {
-      action.unsubscribe()
-      throw error
-    }
-  }
+  const subscription = new Subscription(() => cancel())
+  let cancel: Cancel = () => undefined
 
   const schedule = (state?: T, delay = 0): Subscription => {
     if (subscription.closed) return subscription
-    stop()
-    cancel = clock.schedule(delay, () => run(state))
+    cancel()
+    cancel = clock.schedule(delay, () => {
+      try {
+        work.call(action, state)
+      } catch (error) {
+        action.unsubscribe()
+        throw error
+      }
+    })
     return subscription
   }
 
   const action: SchedulerAction<T> = Object.assign(subscription, { schedule })
-  action.add(stop)
   return action
 }
 

@@ -59,7 +59,7 @@ const ingestionSettings: Option<IngestionSettings> = optionsWith<IngestionSettin
 /** What is wrong with the settings of an ingestion sink: every fault at once, each with its path, none with a value in it. */
 export const ingestionFaults = (settings: unknown): ReadonlyArray<Fault> => {
   const decoded = decodeOptions(ingestionSettings, settings)
-  return decoded._tag === 'Left' ? decoded.left : []
+  return isLeft(decoded) ? decoded.left : []
 }
 
 /** An answer may have a line for each message of a batch. A larger one is not read: its status decides. */
@@ -69,17 +69,14 @@ const MAX_BODY = 1_000_000
  * A sink that posts batches in the public tracking convention: one request a batch, with Basic authentication (the write key is the
  * user name), the exact bytes of the payload, and `X-Retry-Count`.
  *
- * Statuses mean what they mean to a webhook: any 2xx is delivered; 408, 425, 429, 5xx, and a connection that fails or breaks
- * may be tried again; a redirect, any other 4xx, a certificate that does not verify and a forbidden address are final. The body of
- * the answer is read too, up to 1,000,000 bytes: a 2xx whose JSON has `"ok":false` fails the messages that it names (a `PartlyFailed`,
- * by position; all of them if it names none), and the text of a 4xx is the failure's `detail`, without the write key.
+ * Statuses and failed connections mean what they mean to a webhook, and its name is made as that of a webhook. The body of the answer is
+ * read too, up to 1,000,000 bytes: a 2xx whose JSON has `"ok":false` fails the messages that it names (a `PartlyFailed`, by position; all
+ * of them if it names none), and the text of a 4xx is the failure's `detail`, without the write key.
  *
  * `timeout` is for the whole request, from its start to the end of the body. If the status was 2xx and the rest stalls, breaks or is
  * too large, the batch is delivered. Deliveries beyond `connections` wait for one within that time: with `withConcurrency` around
  * the sink they wait outside of it. One bad message fails its whole batch unless `withBisection` is around it, and a `Retry-After`
  * delays no other batch unless `withRetryAfterGate` is.
- *
- * Its name is the URL up to the query, with a hash of the query if there is one.
  *
  * @throws ConfigError that names every wrong option, and neither the key nor a header's value.
  *

@@ -11,6 +11,7 @@ interface Job {
   readonly options: LookupAllOptions
   /** Empty once there is an answer. */
   readonly callers: Found[]
+  readonly isSlow: boolean
   /** Whether it took longer than `PATIENCE`. */
   isLate: boolean
   isAskedDirectly: boolean
@@ -52,8 +53,8 @@ export const lookupGate = (lookup: Lookup, direct: Lookup, max: number, clock: C
     })
   }
 
-  const start = (job: Job, isSlow: boolean): void => {
-    const { name, options } = job
+  const start = (job: Job): void => {
+    const { name, options, isSlow } = job
     if (job.callers.length === 0) {
       jobs.delete(name)
       return
@@ -75,11 +76,9 @@ export const lookupGate = (lookup: Lookup, direct: Lookup, max: number, clock: C
 
   const startWaiting = (): void => {
     while (running < max) {
-      const next = waiting.shift()
-      const slow = next === undefined && runningSlow < maxSlow ? waitingSlow.shift() : undefined
-      if (next !== undefined) start(next, false)
-      else if (slow !== undefined) start(slow, true)
-      else return
+      const job = waiting.shift() ?? (runningSlow < maxSlow ? waitingSlow.shift() : undefined)
+      if (job === undefined) return
+      start(job)
     }
   }
 
@@ -90,13 +89,14 @@ export const lookupGate = (lookup: Lookup, direct: Lookup, max: number, clock: C
       if (known.isLate) askDirectly(known)
       return
     }
-    const job: Job = { name, options, callers: [done], isLate: false, isAskedDirectly: false }
+    const isSlow = slowNames.has(name)
+    const job: Job = { name, options, callers: [done], isSlow, isLate: false, isAskedDirectly: false }
     jobs.set(name, job)
     clock.schedule(PATIENCE, () => {
       job.isLate = true
       askDirectly(job)
     })
-    const queue = slowNames.has(name) ? waitingSlow : waiting
+    const queue = isSlow ? waitingSlow : waiting
     queue.push(job)
     startWaiting()
   }

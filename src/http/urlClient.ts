@@ -196,7 +196,7 @@ export const openUrlClient = (
           release(slot, true)
           if (body !== undefined && received <= job.maxBody) job.observer.body?.(body.bytes())
           job.observer.complete()
-          if (isClosed) checkClosed()
+          checkClosed()
         },
         onResponseError: (_controller, error) => {
           const { job } = slot
