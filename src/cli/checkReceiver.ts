@@ -7,7 +7,6 @@ import type { Style, Terminal } from './terminal.ts'
 
 const COLOURS: Readonly<Record<string, Style>> = { passed: 'green', failed: 'red', differs: 'yellow' }
 
-/** `headrace check-receiver` */
 export const checkReceiverCommand = async (
   { secret, tlsCa, output }: OptionsOf<'check-receiver'>,
   { out }: Terminal,

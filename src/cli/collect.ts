@@ -11,9 +11,6 @@ import { serve } from './server.ts'
 import { aborted, plain, quit, stopSignals } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Milliseconds for one attempt, as the library has it. */
-const TIMEOUT = 5_000
-
 /** Bytes that may wait for a slow reader of stdout. */
 const MAX_UNREAD = 16_777_216
 
@@ -37,14 +34,13 @@ const printOutcomes = (collector: Collector, output: Output, { out, err, host }:
   if (output !== 'quiet') collector.outcomes$.subscribe({ next: print, error: () => undefined })
 }
 
-/** `headrace collect`: receives events over HTTP and forwards them to destinations. */
 export const collectCommand = async (
   { config, egress, grace, host: address, output }: OptionsOf<'collect'>,
   terminal: Terminal,
   portText: string,
 ): Promise<number> => {
   const { out, err, host } = terminal
-  const collector = createCollector(readConfig(config, host.env), { egress, timeout: TIMEOUT })
+  const collector = createCollector(readConfig(config, host.env), { egress })
   const { server, origin } = await serve(address, portText, collector.listener).catch(
     async (error: unknown) => {
       await collector.close({ timeout: 0 })

@@ -78,7 +78,6 @@ const notesOf = ({ sources, destinations }: CollectorSettings): ReadonlyArray<st
   return notes
 }
 
-/** `headrace check`: says what is wrong with a file for `collect`. */
 export const checkCommand = (
   { output }: OptionsOf<'check'>,
   { out, err, host }: Terminal,

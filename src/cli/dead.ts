@@ -45,7 +45,6 @@ const openStore = (path: string): Store => {
 const causesIn = (letter: Letter): ReadonlyArray<Cause> =>
   letter.reason === 'ended' ? endingOf(letter.outcome).causes : []
 
-/** How it ended, in a word. */
 const endOf = (letter: Letter): string =>
   letter.reason === 'corrupt' ? 'corrupt' : letter.outcome._tag.toLowerCase()
 
@@ -90,13 +89,11 @@ const lineOf = (letter: Letter, paint: Paint): string => {
   return `${head}  ${typeOf(item).padEnd(8)} ${plain(item.id)}  ${why}`
 }
 
-/** Opens the outbox for as long as `use` takes. */
 const withStore = async (path: string, use: (store: Store) => Promise<number>): Promise<number> => {
   const store = openStore(path)
   return use(store).finally(store.close)
 }
 
-/** `headrace dead ls` */
 export const listCommand = (options: OptionsOf<'ls'>, { out, err }: Terminal): Promise<number> =>
   withStore(options.outbox, async (store) => {
     const { output } = options
@@ -115,7 +112,6 @@ export const listCommand = (options: OptionsOf<'ls'>, { out, err }: Terminal): P
     return FINE
   })
 
-/** `headrace dead show` */
 export const showCommand = (
   options: OptionsOf<'show'>,
   { out, err }: Terminal,
@@ -167,8 +163,6 @@ const change =
     })
   }
 
-/** `headrace dead redrive` */
 export const redriveCommand = change('redrive', 'put back to wait')
 
-/** `headrace dead purge` */
 export const purgeCommand = change('purge', 'deleted')

@@ -76,7 +76,6 @@ const NEXT = `
 Now with an event of your own. Start a receiver with npx headrace listen 7412, and in another terminal:
   echo '{"type":"track","userId":"u1","event":"Hello"}' | npx headrace send --to http://127.0.0.1:7412/hook`
 
-/** `headrace demo` */
 export const demoCommand = async ({ output }: OptionsOf<'demo'>, terminal: Terminal): Promise<number> => {
   const { out } = terminal
   const requests = new Map<string, number>()

@@ -33,7 +33,6 @@ const sending = {
   ...running,
 }
 
-/** The kinds of events. */
 export const KINDS = ['page', 'screen', 'identify', 'track', 'alias', 'group', 'delete'] as const
 
 const dead = {
@@ -52,7 +51,6 @@ unreadable.option.conflicts('reason')
 
 const signing = { secret: required('--secret-env <name>', SECRET, as.secret) }
 
-/** By command. */
 export const flags = {
   send: {
     urls: repeated('--to <url>', 'where to; give it one to five times', (urls) =>

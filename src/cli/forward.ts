@@ -285,8 +285,7 @@ export const forward = async (job: Job, terminal: Terminal) => {
   await dead?.close()
 
   const summary = summaryOf(reading.refused, target.stats())
-  for (const [url, counts] of Object.entries(urls.stats())) {
-    const { delivered, failed, skipped } = counts
+  for (const [url, { delivered, failed, skipped }] of Object.entries(urls.stats())) {
     report({ t: 'url', url, delivered, failed, passedOver: skipped })
     const busy = skipped === 0 ? '' : `, ${String(skipped)} skipped while it was busy`
     if (output !== 'json')

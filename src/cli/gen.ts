@@ -20,7 +20,6 @@ const load = async () => {
   }
 }
 
-/** `headrace gen`: writes calls for `headrace send`. */
 export const genCommand = async (
   { count, seed, invalid }: OptionsOf<'gen'>,
   { out, host }: Terminal,

@@ -24,7 +24,6 @@ const judge = (secret: OptionsOf<'listen'>['secret'], body: Uint8Array, signatur
 
 const COLOURS = { authentic: 'green', 'not authentic': 'red', 'not checked': 'yellow' } as const
 
-/** The type and the message id in a body, if there are any. */
 const eventIn = (body: Buffer): { readonly type?: string; readonly id?: string } => {
   try {
     const value: unknown = JSON.parse(body.toString())

@@ -19,7 +19,6 @@ export class UsageError extends Error {
   }
 }
 
-/** Variables of the environment. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** The value of a text, or what is wrong: a sentence that follows the flag's name and does not repeat the text. */
@@ -31,7 +30,6 @@ export interface Flag<A> {
   readonly read: (texts: ReadonlyArray<string>, env: Environment) => Either<string, A>
 }
 
-/** The options that flags give. */
 export type ValuesOf<F> = { readonly [K in keyof F]: F[K] extends Flag<infer A> ? A : never }
 
 const flag = <A, B>(form: string, help: string, parse: Parse<A>, absent: Either<string, B>): Flag<A | B> => ({
@@ -87,10 +85,8 @@ export const valuesOf = <F extends Readonly<Record<string, Flag<unknown>>>>(
   return Object.fromEntries(values) as ValuesOf<F>
 }
 
-/** Any text but an empty one. */
 export const text: Parse<string> = (given) => (given === '' ? E.left('must not be empty') : E.right(given))
 
-/** One of a few words. */
 export const choice = <const Word extends string>(...words: ReadonlyArray<Word>): Parse<Word> => {
   const fault = `must be ${words.slice(0, -1).join(', ')} or ${words.slice(-1).join('')}`
   return (given) => E.fromNullable(fault)(words.find((each) => each === given))
@@ -170,7 +166,6 @@ export const headerVariables: Flag<Readonly<Record<string, string>>>['read'] = (
   return headers(lines, env)
 }
 
-/** The text of a file. */
 export const fileText: Parse<string> = (path) =>
   E.tryCatch(
     () => readFileSync(path, 'utf8'),

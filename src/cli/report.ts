@@ -81,7 +81,6 @@ export const exitCodeOf = (summary: Summary, isAtEnd: boolean, corrupt = 0): num
   return corrupt > 0 ? DEAD : FINE
 }
 
-/** The causes of a failure, URL by URL. */
 const causesOf = (failure: Failure, url?: string): ReadonlyArray<Cause> => {
   switch (failure._tag) {
     case 'Refused':

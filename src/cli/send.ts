@@ -24,7 +24,6 @@ const retryFor = (millis: number): retry.RetryPolicy => {
   return retry.both(delays, retry.both(end, retry.respectRetryAfter))
 }
 
-/** Delivers to webhooks. */
 export const toWebhooks =
   (settings: Settings, options: Omit<DestinationOptions, 'outbox' | 'onEvent'>): Job['open'] =>
   (onEvent, outbox) => {
@@ -45,7 +44,6 @@ const requestsOf = ({ headers, headersEnv, tlsCa }: OptionsOf<'send' | 'batch'>)
   return { headers: { ...headers, ...headersEnv }, ...(tlsCa !== undefined && { tls: { ca: tlsCa } }) }
 }
 
-/** `headrace send`: sends NDJSON events to one to five URLs. */
 export const sendCommand = async (
   options: OptionsOf<'send'>,
   terminal: Terminal,
@@ -67,13 +65,11 @@ export const sendCommand = async (
   if (fromStart && outbox === undefined)
     throw new UsageError('--from-start needs --outbox: without it every input is read from its first line')
   const input = await openInput(file, terminal.host)
-  const retrying = retryFor(options.retryFor)
   const limits = { timeout, concurrency, egress, maxCount: maxWaiting }
-  const open = toWebhooks(settings.right, { retry: retrying, ...limits })
+  const open = toWebhooks(settings.right, { retry: retryFor(options.retryFor), ...limits })
   return (await forward({ ...options, input, open }, terminal)).code
 }
 
-/** `headrace batch`: sends NDJSON events in batches to an endpoint of the tracking convention. */
 export const batchCommand = async (
   options: OptionsOf<'batch'>,
   terminal: Terminal,

@@ -18,7 +18,6 @@ const bodyOf = async (file: string, { host }: Terminal): Promise<Buffer> => {
   }
 }
 
-/** `headrace sign`: prints the signature of a body. */
 export const signCommand = async (
   { secret }: OptionsOf<'sign'>,
   terminal: Terminal,
@@ -31,7 +30,6 @@ export const signCommand = async (
   return FINE
 }
 
-/** `headrace verify`: says whether a body has this signature, and if not, why. */
 export const verifyCommand = async (
   { secret, signature }: OptionsOf<'verify'>,
   terminal: Terminal,

@@ -8,7 +8,6 @@ import type { Environment } from './options.ts'
 export type Style = 'red' | 'green' | 'yellow'
 export type Paint = (style: Style, text: string) => string
 
-/** When there are colours. */
 export type Colours = 'auto' | 'always' | 'never'
 
 type Screen = Writable & { readonly isTTY?: boolean; readonly columns?: number }
@@ -101,7 +100,6 @@ export const terminalOf = (host: Host, colours: Colours) => {
   }
 }
 
-/** Resolves when the signal is aborted. */
 export const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve()

@@ -75,7 +75,6 @@ const textOf = (event: LogEvent): string => {
 /** A log event in one line for people: message ids, sinks, statuses, reasons; never a payload. */
 export const logLine = (event: LogEvent): string => oneLine(textOf(event))
 
-/** Whether the variable `DEBUG` is set. */
 export const isDebugOn = (): boolean => (process.env['DEBUG'] ?? '') !== ''
 
 /** A bundle may have been made without `debug`, and a missing log must not stop a delivery. It loads in 60 ms. */

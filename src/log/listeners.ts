@@ -35,10 +35,7 @@ export const channel: Listener = (event) => {
   if (target.hasSubscribers) target.publish(event)
 }
 
-/**
- * Calls a function of the host so that its errors stay here: what it throws, and what a promise that it returns rejects with, goes to
- * `onError` with the input. If `onError` throws too, that error is dropped.
- */
+/** Calls a function of the host. What it throws or rejects with goes to `onError` with the input. If `onError` throws too, it is dropped. */
 export const callSafely = <A>(
   call: (input: A) => unknown,
   input: A,
@@ -108,9 +105,6 @@ export const listeners = (
 ): Listener =>
   allListeners(...own, channel, debugListener(), logger === false ? undefined : toLogger(logger), onEvent)
 
-/**
- * Whether `onEvent`, the debug log or a channel gets events of a kind. If not, the event need not be made, which can be measured where there
- * is one for each message. `DEBUG` is read once.
- */
+/** Whether `onEvent`, the debug log or a channel gets events of a kind. If not, the event need not be made (measured). `DEBUG` is read once. */
 export const isListening = ({ onEvent }: Listening): ((tag: LogEvent['_tag']) => boolean) =>
   onEvent !== undefined || isDebugOn() ? () => true : (tag) => channelOf(tag).hasSubscribers

@@ -92,20 +92,18 @@ export type Listener = (event: LogEvent) => void
 const frameOf = ({ stack = '', message }: Error): string => {
   // The message is part of the stack, and may have many lines.
   const frames = stack.slice(stack.indexOf(message) + message.length)
-  const first = /\n\s+at (.+)/.exec(frames)?.[1]
-  return first === undefined ? '' : ` at ${first}`
+  return /\n\s+(at .+)/.exec(frames)?.[1] ?? ''
 }
 
 const codeOf = (error: Error): string =>
   'code' in error && typeof error.code === 'string' ? ` (${error.code})` : ''
 
-/**
- * The kind of an error and its place, without its message: an error of the host's code or of `JSON.parse` may quote the
- * payload or a secret. Subscribers of `headrace:defect` get the error itself.
- */
+/** The kind of an error and its place, without its message, which may quote the payload or a secret. */
 export const kindOf = (error: unknown): string => {
   try {
-    return error instanceof Error ? error.name + codeOf(error) + frameOf(error) : `a thrown ${typeof error}`
+    return error instanceof Error
+      ? `${error.name}${codeOf(error)} ${frameOf(error)}`.trimEnd()
+      : `a thrown ${typeof error}`
   } catch {
     return 'an error that cannot be read'
   }
