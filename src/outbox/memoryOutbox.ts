@@ -9,6 +9,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { steady, systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import { heap } from '../core/heap.ts'
+import { isRecord } from '../core/json.ts'
 import { checkOptions, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { isDead } from '../core/outcome.ts'
 import type { Outcome } from '../core/outcome.ts'
@@ -33,9 +34,7 @@ export interface MemoryOutboxOptions<A> {
 }
 
 const byteLengthOf = (item: unknown): number =>
-  typeof item === 'object' && item !== null && 'byteLength' in item && typeof item.byteLength === 'number'
-    ? item.byteLength
-    : 0
+  isRecord(item) && typeof item['byteLength'] === 'number' ? item['byteLength'] : 0
 
 const bounds = strict({
   maxCount: withDefault(wholeNumber('items', 1), 100_000),
@@ -44,8 +43,6 @@ const bounds = strict({
 })
 
 const MAX_DEAD_BYTES = 33_554_432
-
-const done: Promise<void> = Promise.resolve()
 
 /**
  * An outbox in memory. `enqueue`, `lease` and `ack` are O(1) for each entry, `nack` is O(log n); a waiting entry takes about 100
@@ -163,6 +160,6 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
       },
     },
     stats: () => ({ waiting, bytes, dead: dead.size, evictedDeadLetters, maxCount, maxBytes }),
-    close: () => done,
+    close: () => Promise.resolve(),
   }
 }

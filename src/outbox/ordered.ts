@@ -14,10 +14,6 @@ interface Line<A> {
 /** The maximum number of new entries leased at a time: all of them may belong behind others. */
 const MAX_LEASE = 1_000
 
-const MAX_BEHIND = 100_000
-
-const ignore = (): void => undefined
-
 /**
  * An outbox that keeps the order within a key: an entry is leased only when the one before it with the same key has ended. While
  * that one is retried its key waits, and other keys pass.
@@ -32,7 +28,7 @@ export const ordered = <A>(
   outbox: Outbox<A>,
   keyOf: (item: A) => unknown,
   failed: (error: unknown) => void,
-  maxBehind: number = MAX_BEHIND,
+  maxBehind = 100_000,
 ): Outbox<A> => {
   const lines = new Map<unknown, Line<A>>()
   /** By the id of the first entry. */
@@ -112,7 +108,11 @@ export const ordered = <A>(
   const withHeld = (given: ReadonlyArray<Entry<A>>): ReadonlyArray<Entry<A>> => {
     const held = [...ready.drain(), ...[...lines.values()].flatMap((line) => line.behind.drain())]
     const ended = held.map((entry) => ({ entry, outcome: abandonedOf(entry) }))
-    whenAnswered(() => outbox.ack(ended), ignore, failed)
+    whenAnswered(
+      () => outbox.ack(ended),
+      () => undefined,
+      failed,
+    )
     const isFirstOfLine = ({ id }: Entry<A>): boolean => lineOf.has(id)
     const all = [...given.filter(isFirstOfLine), ...held, ...given.filter((entry) => !isFirstOfLine(entry))]
     lines.clear()

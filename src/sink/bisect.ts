@@ -100,8 +100,7 @@ const afterRefusal = (failure: Failure, status: number): Failure => {
 export const withBisection = (
   options: BisectionOptions = {},
 ): (<A>(sink: Sink<BatchPayload<A>>) => Sink<BatchPayload<A>>) => {
-  const { only: statuses, clock } = checkOptions('options of withBisection', bisectionOptions, options)
-  const only = new Set(statuses)
+  const { only, clock } = checkOptions('options of withBisection', bisectionOptions, options)
   const now = steady(clock)
 
   return <A>(sink: Sink<BatchPayload<A>>) =>
@@ -129,15 +128,22 @@ export const withBisection = (
         for (const at of positions) verdicts[at] = verdict
       }
 
+      const failed = (failure: Failure): Verdict =>
+        left(dividedBy === undefined ? failure : afterRefusal(failure, dividedBy))
+
       const failRest = (failure: Failure): void => {
-        const verdict = left(dividedBy === undefined ? failure : afterRefusal(failure, dividedBy))
-        for (const part of parts.splice(0)) setAll(part, verdict)
+        for (const part of parts.splice(0)) setAll(part, failed(failure))
       }
 
       const settle = (part: ReadonlyArray<number>, verdict: Verdict): void => {
         const failure = verdict._tag === 'Left' ? verdict.left : undefined
         const { status } = failure?._tag === 'Refused' ? failure : {}
-        if (status !== undefined && part.length > 1 && only.has(status) && batch.signature === undefined) {
+        if (
+          status !== undefined &&
+          part.length > 1 &&
+          only.includes(status) &&
+          batch.signature === undefined
+        ) {
           const middle = Math.ceil(part.length / 2)
           parts.push(part.slice(middle), part.slice(0, middle))
           dividedBy = status
@@ -147,8 +153,7 @@ export const withBisection = (
         if (part.length === count) whole = verdict
         else if (members !== undefined) {
           for (const [place, at] of part.entries()) verdicts[at] = members[place] ?? verdict
-        } else if (failure === undefined || dividedBy === undefined) setAll(part, verdict)
-        else setAll(part, left(afterRefusal(failure, dividedBy)))
+        } else setAll(part, failure === undefined ? verdict : failed(failure))
         if (failure !== undefined && isRetryable(failure)) failRest(retryablePart(failure))
       }
 

@@ -16,7 +16,7 @@ export interface CircuitBreakerOptions {
   readonly clock?: Clock
 }
 
-const circuitBreakerOptions = strict({
+const optionsOf = strict({
   failures: withDefault(wholeNumber('failures', 1), 5),
   openFor: withDefault(wholeNumber('ms', 1), 30_000),
   clock: withDefault(clockOption, systemClock),
@@ -39,11 +39,7 @@ const circuitBreakerOptions = strict({
  * console.log(spared.name) // => crm
  */
 export const withCircuitBreaker = (options: CircuitBreakerOptions = {}): Layer => {
-  const { failures, openFor, clock } = checkOptions(
-    'options of withCircuitBreaker',
-    circuitBreakerOptions,
-    options,
-  )
+  const { failures, openFor, clock } = checkOptions('options of withCircuitBreaker', optionsOf, options)
   const now = steady(clock)
   let failed = 0
   /** While the circuit is open: when the next probe may start. */

@@ -56,13 +56,6 @@ const namesOf = <A>(called: string, sinks: ReadonlyArray<Sink<A>>): ReadonlyArra
   )
 }
 
-/** Whether an earlier answer stands: the sink took the item, refused it for good, or asked to wait longer. */
-const stands = (answer: Verdict, now: number): boolean => {
-  if (answer._tag === 'Right') return true
-  const from = earliestRetry(answer.left)
-  return from === undefined || from > now
-}
-
 /** Whether the sinks answered the very same failures and receipts. */
 const sameVerdicts = RA.getEq<Verdict>(E.getEq(eqStrict, eqStrict))
 
@@ -84,6 +77,10 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
   /** Given again if all fail as they did before: thousands of items that wait for the same failure share one verdict. */
   let lastFailed: { readonly verdicts: ReadonlyArray<Verdict>; readonly verdict: Verdict } | undefined
 
+  /** Whether an earlier answer stands: the sink took the item, refused it for good, or asked to wait longer. */
+  const stands = (answer: Verdict): boolean =>
+    answer._tag === 'Right' || (earliestRetry(answer.left) ?? Infinity) > now()
+
   const together = (answers: ReadonlyArray<Verdict | undefined>): Verdict => {
     const verdicts = answers.filter((answer) => answer !== undefined)
     if (lastFailed !== undefined && sameVerdicts.equals(lastFailed.verdicts, verdicts))
@@ -100,10 +97,7 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
       const isFirst = lastFailure === undefined
       // The first attempt remembers nothing: it is most of them.
       const before = isFirst ? nothing : names.map((each) => rules.before(lastFailure, each))
-      const time = isFirst ? 0 : now()
-      const answers = before.map((answer) =>
-        answer !== undefined && stands(answer, time) ? answer : undefined,
-      )
+      const answers = before.map((answer) => (answer !== undefined && stands(answer) ? answer : undefined))
       const open = isFirst ? everyone : everyone.filter(({ at }) => answers[at] === undefined)
       const shared = attempt.shared ?? (open.length > 1 ? { wire: undefined } : undefined)
       const cancels: Cancel[] = []
@@ -117,9 +111,7 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
       const attemptFor = (at: number): Attempt => {
         const answer = before[at]
         const own = answer?._tag === 'Left' ? answer.left : undefined
-        return shared === undefined
-          ? { number, until, lastFailure: own }
-          : { number, until, lastFailure: own, shared }
+        return { number, until, lastFailure: own, shared }
       }
 
       const answer = (at: number, given: Verdict): void => {
@@ -185,7 +177,6 @@ const FIRST_SUCCESS: Rules = {
     const cause = causes.find((each) => each.sink === sink)
     return cause && E.left(cause.failure)
   },
-  // All have failed: the cause of each.
   together: (verdicts, _, names) =>
     E.left(allFailed(RA.zipWith(names, RA.lefts(verdicts), (sink, failure) => ({ sink, failure })))),
 }
@@ -213,10 +204,7 @@ const TO_ALL: Rules = {
  * A delivery asks all its sinks at the same time, except a sink that refused for good in the last attempt, or asked to wait longer
  * (`attempt.lastFailure` says so). The first success is the verdict, with the receipt of the sink that won. The others are not aborted:
  * they run to their end, and only then is the delivery complete. If none succeeds, the verdict is an `AllFailed` with the cause of every
- * sink in the order of the sinks; a sink that was not asked keeps its remembered cause. If none is asked, that verdict comes at once.
- *
- * A sink that errors counts as `Retryable('defect')`. One sink alone behaves as itself, only its failure is an `AllFailed` too, so
- * that what is remembered stays valid when a second one is added.
+ * sink in the order of the sinks; a sink that was not asked keeps its remembered cause. A sink that errors counts as `Retryable('defect')`.
  *
  * @throws TypeError without any sink, or if two sinks have the same name.
  *

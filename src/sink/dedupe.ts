@@ -101,7 +101,7 @@ export const withDedupe = <B>(options: DedupeOptions<B>): (<A extends B>(sink: S
         inFlight.delete(key)
         for (const each of [...shared.observers]) tell(each)
       }
-      const cancel = subscribe(item, attempt, {
+      shared.cancel = subscribe(item, attempt, {
         next: (verdict) => {
           shared.verdict = verdict
           if (verdict._tag === 'Right') remember(key, verdict)
@@ -110,7 +110,6 @@ export const withDedupe = <B>(options: DedupeOptions<B>): (<A extends B>(sink: S
         complete: () => end((each) => each.complete()),
         error: (defect) => end((each) => each.error(defect)),
       })
-      shared.cancel = cancel
       return () => leave(key, shared, observer)
     })
 }

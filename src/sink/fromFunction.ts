@@ -16,7 +16,7 @@ import {
   timeLimit,
   withDefault,
 } from '../core/options.ts'
-import { makeSink } from './layer.ts'
+import { answer, makeSink } from './layer.ts'
 import type { Attempt, Sink } from './sink.ts'
 import { statusTable, verdictOf as statusVerdict } from './status.ts'
 import { withTimeout } from './timeout.ts'
@@ -76,8 +76,6 @@ const isResponse = (value: unknown): value is ResponseLike =>
   typeof value['ok'] === 'boolean' &&
   typeof value['status'] === 'number' &&
   hasFunctions(value['headers'], ['get'])
-
-const ignore = (): void => undefined
 
 const ANSWER = 'to fail, answer left(refused(…)) or left(retryable(…)), or throw'
 
@@ -140,7 +138,7 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
     if (isVerdict(value)) return value
     if (isResponse(value)) {
       // An unread body would hold its connection.
-      value.body?.cancel().catch(ignore)
+      value.body?.cancel().catch(() => undefined)
       const retryAfter = value.headers.get('retry-after') ?? undefined
       return statusVerdict(statusTable, name, { status: value.status, retryAfter }, clock.now(), now())
     }
@@ -167,16 +165,18 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
           observer.error(defect)
           return
         }
-        observer.next(verdict)
-        observer.complete()
+        answer(observer, verdict)
       }
-      const rejected = (error: unknown): void => settle(failed, error)
 
       const ask = (): unknown => {
-        const answer = handler(item, context)
-        return typeof answer === 'function' ? answer() : answer
+        const asked = handler(item, context)
+        return typeof asked === 'function' ? asked() : asked
       }
-      whenAnswered(ask, (value) => settle(verdictOf, value), rejected)
+      whenAnswered(
+        ask,
+        (value) => settle(verdictOf, value),
+        (error) => settle(failed, error),
+      )
       return () => {
         if (!settled) context.abort()
       }

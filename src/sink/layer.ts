@@ -11,7 +11,8 @@ import type { Observer } from 'rxjs'
 import type { Cancel } from '../core/clock.ts'
 import { isVerdict } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
-import { hasFunctions, kindOf } from '../core/json.ts'
+import { kindOf } from '../core/json.ts'
+import { isSink } from './sink.ts'
 import type { Attempt, Layer, Sink } from './sink.ts'
 
 /**
@@ -116,7 +117,7 @@ const VERDICT = 'a sink emits one Either, a Failure on the left or { sink } on t
 
 /** Throws a TypeError for what is no sink, when a pipeline is put together. `user` is what was given it. */
 export const assertSink = (user: string, value: unknown): void => {
-  if (hasFunctions(value, ['deliver', 'close']) && typeof value['name'] === 'string') return
+  if (isSink(value)) return
   const way =
     typeof value === 'function'
       ? "wrap a function with sink('name', f), and call what makes a sink or a layer"

@@ -141,8 +141,6 @@ const lineOf = <A>(item: A, format: (item: A) => string): E.Either<Refused, stri
 const codeOf = (error: Error): string =>
   'code' in error && typeof error.code === 'string' ? error.code : error.name
 
-const streamIsClosed = refused('closed', { detail: 'the stream is closed' })
-
 /**
  * Writes one line for each item, to a stream of yours or appended to a file, which is made for this user alone (mode 0600). The
  * verdict comes when the system has the line, so a pipeline writes no faster than the disk or the reader takes it.
@@ -164,6 +162,7 @@ export const ndjson = <A>(target: Writable | string, options: NdjsonOptions<A> =
   const { format = (item: A) => JSON.stringify(item) } = options
   const output = typeof target === 'string' ? lineFile(target) : lineStream(target)
   const written = E.right({ sink: name })
+  const closed = E.left(refused('closed', { detail: 'the stream is closed' }))
 
   const failureOf = (error: Error): Failure =>
     (output.isOpen() ? retryable : refused)(output.isOpen() ? 'io' : 'closed', { detail: codeOf(error) })
@@ -184,7 +183,7 @@ export const ndjson = <A>(target: Writable | string, options: NdjsonOptions<A> =
   return makeSink<A>(
     name,
     (item, _attempt, observer) => {
-      const line = output.isOpen() ? lineOf(item, format) : E.left(streamIsClosed)
+      const line = output.isOpen() ? lineOf(item, format) : closed
       if (E.isLeft(line)) return answer(observer, line)
       output.write(line.right, (error) => {
         answer(observer, error instanceof Error ? E.left(failureOf(error)) : written)

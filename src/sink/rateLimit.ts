@@ -15,7 +15,7 @@ export interface RateLimitOptions {
   readonly clock?: Clock
 }
 
-const rateLimitOptions = strict({
+const optionsOf = strict({
   perSecond: wholeNumber('deliveries', 1),
   burst: optional(wholeNumber('deliveries', 1)),
   clock: withDefault(clockOption, systemClock),
@@ -40,11 +40,7 @@ const START = 1_000
  * console.log(polite.name) // => crm
  */
 export const withRateLimit = (options: RateLimitOptions): Layer => {
-  const {
-    perSecond,
-    burst = perSecond,
-    clock,
-  } = checkOptions('options of withRateLimit', rateLimitOptions, options)
+  const { perSecond, burst = perSecond, clock } = checkOptions('options of withRateLimit', optionsOf, options)
   const now = steady(clock)
   // Times count in 1/perSecond of a millisecond from the beginning, so that all are whole numbers: one start costs 1,000 of them.
   const origin = now()

@@ -22,7 +22,7 @@ export interface Attempt {
   /** How the last attempt failed; undefined at the first. */
   readonly lastFailure: Failure | undefined
   /** What the sinks of one attempt share. `firstSuccess` sets it; leave it out when you call a sink by hand. */
-  readonly shared?: SharedWork
+  readonly shared?: SharedWork | undefined
 }
 
 /** The attempt to give when there is no retry around: the first, with no deadline. */
@@ -49,13 +49,13 @@ export interface Sink<in A> {
   readonly close: (within: number) => Task<void>
 }
 
-/** An option that is a sink. What it takes cannot be checked. */
+/** Whether a value is a sink. What it takes cannot be checked. */
+export const isSink = <A>(value: unknown): value is Sink<A> =>
+  hasFunctions(value, ['deliver', 'close']) && typeof value['name'] === 'string'
+
+/** An option that is a sink. */
 export const sinkOption = <A>(): Option<Sink<A>> =>
-  guarded(
-    'a Sink, an object with name, deliver, close',
-    (value): value is Sink<A> =>
-      hasFunctions(value, ['deliver', 'close']) && typeof value['name'] === 'string',
-  )
+  guarded('a Sink, an object with name, deliver, close', isSink<A>)
 
 /** Adds behaviour around a sink of any item. Layers compose: `flow(withTimeout(5_000), withConcurrency({ concurrency: 16 }))`. */
 export type Layer = <A>(sink: Sink<A>) => Sink<A>

@@ -10,7 +10,6 @@ import type { Verdict } from '../core/failure.ts'
 import { list, oneOf, strict, wholeNumber } from '../core/options.ts'
 import type { Option } from '../core/options.ts'
 
-const SECONDS = /^\d+$/
 /** Some 317 years. */
 const MAX_SECONDS = 9_999_999_999
 
@@ -28,7 +27,7 @@ export const retryAfter = (
 ): number | undefined => {
   const text = (typeof header === 'string' ? header : header?.[0])?.trim()
   if (text === undefined) return undefined
-  if (SECONDS.test(text)) return Math.min(Number(text), MAX_SECONDS) * 1_000
+  if (/^\d+$/.test(text)) return Math.min(Number(text), MAX_SECONDS) * 1_000
   const at = Date.parse(text)
   return !Number.isNaN(at) && new Date(at).toUTCString() === text ? Math.max(0, at - now) : undefined
 }
@@ -72,26 +71,17 @@ export const statusTable: StatusTable = [
 
 /** What a status means. */
 export const meaningOf = (table: StatusTable, status: number): StatusMeaning => {
-  for (const { from, to, means } of table) if (status >= from && status <= to) return means
-  return 'refused'
-}
-
-/** The parts of an answer that decide: its status and its `Retry-After`. */
-export interface Answer {
-  readonly status: number
-  readonly retryAfter: string | ReadonlyArray<string> | undefined
+  const rule = table.find(({ from, to }) => status >= from && status <= to)
+  return rule?.means ?? 'refused'
 }
 
 const NEVER_FOLLOWED = 'redirects are never followed: give the URL that it leads to'
 
-/**
- * The verdict on an answer to a sink. `wall` is the wall clock, for a date in `Retry-After`; `now` is the steady time, for due times. Both
- * are milliseconds since 1970.
- */
+/** The verdict on an answer to a sink. `wall` is the wall clock, for a date in `Retry-After`; `now` is the steady time, for due times. */
 export const verdictOf = (
   table: StatusTable,
   sink: string,
-  answer: Answer,
+  answer: { readonly status: number; readonly retryAfter: string | ReadonlyArray<string> | undefined },
   wall: number,
   now: number,
 ): Verdict => {

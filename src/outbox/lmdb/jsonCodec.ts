@@ -33,13 +33,8 @@ const mapItems = (item: unknown, change: (inner: unknown) => unknown): unknown =
   if (!isPayload(item))
     return isBatch(item) ? { ...item, items: item.items.map((each) => mapItems(each, change)) } : change(item)
   const items = item.items.map(change)
-  return item.members === undefined
-    ? { ...item, items }
-    : {
-        ...item,
-        items,
-        members: item.members.map((member) => ({ ...member, items: member.items.map(change) })),
-      }
+  const members = item.members?.map((member) => ({ ...member, items: member.items.map(change) }))
+  return members === undefined ? { ...item, items } : { ...item, items, members }
 }
 
 /**

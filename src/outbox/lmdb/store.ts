@@ -243,8 +243,6 @@ const checkContent = (store: Store, kind: string, owner: string | undefined): vo
   env.transactionSync(() => meta.putSync(OWNER_KEY, owner))
 }
 
-const ignore = (): void => undefined
-
 const openLocked = <T>(
   lmdb: typeof Lmdb,
   path: string,
@@ -268,7 +266,7 @@ const openLocked = <T>(
     return { env, begun: begin(store) }
   } catch (error) {
     // Nothing is under way in it, so it is closed when this returns.
-    env.close().then(ignore, ignore)
+    env.close().catch(() => undefined)
     if (error instanceof OutboxError) throw error
     throw badFile(path, { reason: 'damaged', what: `cannot be read (${messageOf(error)})` })
   }
