@@ -59,11 +59,11 @@ const sinkOf = (
     const urls = webhooksOf(settings, options)
     return (onEvent, isStopped) => urlsSink(urls, options, onEvent, isStopped)
   }
-  const signer = sharedSecret === undefined ? undefined : signerOf(sharedSecret)
+  const signer = sharedSecret && signerOf(sharedSecret)
   const withSignature = (payload: Payload<Event>): Payload<Event> =>
-    signer === undefined ? payload : { ...payload, signature: signer(bodyOf(payload, 0)) }
-  const signed = signer === undefined ? sink : contramap(withSignature)(sink)
-  return (onEvent) => withObserver(onEvent, { clock })(withTimeout(timeout, { clock })(signed))
+    signer ? { ...payload, signature: signer(bodyOf(payload, 0)) } : payload
+  const limited = withTimeout(timeout, { clock })(contramap(withSignature)(sink))
+  return (onEvent) => withObserver(onEvent, { clock })(limited)
 }
 
 /** Opens all destinations, or none: if one folder cannot be opened, the others are closed again. */
@@ -151,14 +151,8 @@ export const createCollector = (
 
   const limits = bodyLimits(clock, options.uploadTimeout, maxBatch, maxUploading)
   const owners = sources.map((source, at) => [settings.sources[at]?.writeKey ?? '', source] as const)
-  const answer = requestHandler(
-    owners,
-    maxBatch,
-    maxUploading,
-    isClosing,
-    ingesting,
-    defectIn('the collector'),
-  )
+  const failed = defectIn('the collector')
+  const answer = requestHandler(owners, maxBatch, maxUploading, isClosing, ingesting, failed)
 
   const destinationOf = (name: string): OpenDestination | undefined =>
     targets.find((target) => target.name === name)?.destination
@@ -185,19 +179,16 @@ export const createCollector = (
   }
 
   const stats = (): CollectorStats => {
-    const sum = { received: 0, accepted: 0, refused: 0 }
-    const bySource = sources.map(({ id, received, accepted }): [string, SourceStats] => {
-      const refused = received - accepted
-      sum.received += received
-      sum.accepted += accepted
-      sum.refused += refused
-      return [id, { received, accepted, refused }]
-    })
+    const statsOf = (own: ReadonlyArray<Source>): SourceStats => {
+      const received = own.reduce((sum, each) => sum + each.received, 0)
+      const accepted = own.reduce((sum, each) => sum + each.accepted, 0)
+      return { received, accepted, refused: received - accepted }
+    }
     return {
-      ...sum,
+      ...statsOf(sources),
       ...ingesting.counts(),
       answers: Object.fromEntries(answers),
-      sources: Object.fromEntries(bySource),
+      sources: Object.fromEntries(sources.map((source) => [source.id, statsOf([source])])),
       destinations: Object.fromEntries(targets.map(({ name, destination }) => [name, destination.stats()])),
     }
   }

@@ -76,7 +76,9 @@ export const batchOf = (
   maxBatch: number,
 ): Either<Answer, Batch> => {
   const isBatch = endpoint === 'batch'
-  if (!isRecord(body)) return left(no(400, `the body must be an object${isBatch ? ' with a batch' : ''}`))
+  const wrong = (reason: string): Either<Answer, never> => left(no(400, reason))
+  const tooMuch = (what: string): Either<Answer, never> => left(no(413, `${what}: send fewer at a time`))
+  if (!isRecord(body)) return wrong(`the body must be an object${isBatch ? ' with a batch' : ''}`)
   if (!isBatch) return right(single(withoutKey(body), endpoint, owned, size))
   const batch = member(body, 'batch')
   const copying = newCopying(2)
@@ -84,22 +86,15 @@ export const batchOf = (
   const integrations = copyJson(copying, member(body, 'integrations'), 'integrations')
   const [fault] = toFaults(copying.findings)
   const most = Math.min(MAX_MESSAGES, Math.ceil(maxBatch / SHORTEST))
-  if (!Array.isArray(batch)) return left(no(400, 'the body must have a batch: an array of messages'))
-  if (batch.length === 0) return left(no(400, 'the batch is empty'))
-  if (batch.length > most)
-    return left(no(413, `the batch has more than ${String(most)} messages: send fewer at a time`))
-  if (context !== undefined && !isRecord(context))
-    return left(no(400, "the batch's context must be an object"))
+  if (!Array.isArray(batch)) return wrong('the body must have a batch: an array of messages')
+  if (batch.length === 0) return wrong('the batch is empty')
+  if (batch.length > most) return tooMuch(`the batch has more than ${String(most)} messages`)
+  if (context !== undefined && !isRecord(context)) return wrong("the batch's context must be an object")
   if (integrations !== undefined && !isRecord(integrations))
-    return left(no(400, "the batch's integrations must be an object"))
-  if (fault !== undefined) return left(no(400, `the batch's ${fault.path} ${fault.message}`))
+    return wrong("the batch's integrations must be an object")
+  if (fault !== undefined) return wrong(`the batch's ${fault.path} ${fault.message}`)
   if ((bytesOf(context) + bytesOf(integrations)) * batch.length > MAX_ADDED * maxBatch)
-    return left(
-      no(
-        413,
-        "the batch's context and integrations are too large for this number of messages: send fewer at a time",
-      ),
-    )
+    return tooMuch("the batch's context and integrations are too large for this number of messages")
   return right({ messages: batch.map(withoutKey), type: undefined, context, integrations, owned, size })
 }
 
