@@ -1,22 +1,11 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isObservable, Observable, Subject, takeUntil } from 'rxjs'
-import type { ObservableNotification, Observer } from 'rxjs'
 import { systemClock } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { isRecord, kindOf } from '../core/json.ts'
-import {
-  checkOptions,
-  clockOption,
-  func,
-  guarded,
-  limit,
-  oneOf,
-  optional,
-  strict,
-  timeLimit,
-  withDefault,
-} from '../core/options.ts'
+import { checkOptions, clockOption, func, guarded, limit, oneOf } from '../core/options.ts'
+import { optional, strict, timeLimit, withDefault } from '../core/options.ts'
 import type { Decoded } from '../core/options.ts'
 import { assertEither } from '../core/outcome.ts'
 import type { EitherSource, Hint, ObservableEither } from '../core/outcome.ts'
@@ -26,8 +15,7 @@ import type { Refusal, Threw, TooLarge } from '../core/refusal.ts'
 import { frameBytes, isPayload, jsonArrayFrame, newId as randomId } from '../event/payload.ts'
 import type { BatchPayload, ClosedBy, EventPayload, FixedFrame, Frame } from '../event/payload.ts'
 import type { ItemBatch, Payload } from '../event/payload.ts'
-import { channel } from '../log/listeners.ts'
-import { callSafely } from '../log/listeners.ts'
+import { callSafely, channel } from '../log/listeners.ts'
 
 /** When a batch is closed. */
 interface BatchLimits {
@@ -133,12 +121,6 @@ const publishAsClosed =
     for (const each of given) channel({ _tag: 'Refused', at: now(), refusal: closed(each) })
   }
 
-const emit = <T>(observer: Observer<T>, notification: ObservableNotification<T>): void => {
-  if (notification.kind === 'N') observer.next(notification.value)
-  else if (notification.kind === 'E') observer.error(notification.error)
-  else observer.complete()
-}
-
 const gather = <L, V, M, A, B, R>(
   source: ObservableEither<L, V>,
   limits: Decoded<typeof limitShape>,
@@ -148,8 +130,10 @@ const gather = <L, V, M, A, B, R>(
   const { comma, frameSize } = form
   return new Observable<Either<L | R, B>>((subscriber) => {
     const unsubscribed = new Subject<void>()
-    const waiting = queue<ObservableNotification<Either<L | R, B>>>()
+    const waiting = queue<Either<L | R, B>>()
     let isEmitting = false
+    /** Ends the stream, after what waits. */
+    let end: (() => void) | undefined
     let open: Open<M, A> | undefined
     let cancelTimer: Cancel | undefined
     let lastFlush = clock.monotonic()
@@ -160,12 +144,13 @@ const gather = <L, V, M, A, B, R>(
         change(input)
       } catch (error) {
         // What is no payload, or the caller's clock or `newId`.
-        waiting.push({ kind: 'E', error })
+        end ??= () => subscriber.error(error)
       }
-      if (isEmitting || waiting.size() === 0) return
+      if (isEmitting) return
       isEmitting = true
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) emit(subscriber, next)
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) subscriber.next(next)
       isEmitting = false
+      end?.()
     }
     const stopTimer = (): void => {
       cancelTimer?.()
@@ -174,11 +159,11 @@ const gather = <L, V, M, A, B, R>(
     const close = (closedBy: ClosedBy): void => {
       if (open === undefined) return
       // First what may throw: then the members are still here, and are handed back.
-      const value = right(form.toBatch(newId(), open, closedBy))
+      const batched = right(form.toBatch(newId(), open, closedBy))
       lastFlush = clock.monotonic()
       open = undefined
       stopTimer()
-      waiting.push({ kind: 'N', value })
+      waiting.push(batched)
     }
     const onTimer = (): void => {
       cancelTimer = undefined
@@ -191,11 +176,10 @@ const gather = <L, V, M, A, B, R>(
       if (wait > 0) cancelTimer = clock.schedule(wait, onTimer)
       else close('delay')
     }
-    const refuse = (refusal: R): void => waiting.push({ kind: 'N', value: left(refusal) })
     const add = (member: M, item: A, size: number): void => {
       const alone = frameSize + size
       if (alone > maxBytes) {
-        refuse(form.tooLarge(member, alone))
+        waiting.push(left(form.tooLarge(member, alone)))
         return
       }
       if (open !== undefined && open.byteLength + comma + size > maxBytes) close('bytes')
@@ -212,22 +196,20 @@ const gather = <L, V, M, A, B, R>(
     const accept = (each: Either<L, V>): void => {
       assertEither('batch', each)
       if (each._tag === 'Left') {
-        waiting.push({ kind: 'N', value: each })
+        waiting.push(each)
         return
       }
       const refusal = form.read(each.right, add)
-      if (refusal !== undefined) refuse(refusal)
+      if (refusal !== undefined) waiting.push(left(refusal))
     }
-    const end = (notification: ObservableNotification<never>): void => {
+    const endWith = (how: () => void): void => {
       close('end')
-      waiting.push(notification)
+      end ??= how
     }
-    const fail = (error: unknown): void => update(end, { kind: 'E', error })
+    const fail = (error: unknown): void => update(endWith, () => subscriber.error(error))
 
     subscriber.add(() => {
-      const batches = waiting
-        .drain()
-        .flatMap((each) => (each.kind === 'N' && each.value._tag === 'Right' ? [each.value.right] : []))
+      const batches = waiting.drain().flatMap((each) => (each._tag === 'Right' ? [each.right] : []))
       const rest = open?.members ?? []
       open = undefined
       stopTimer()
@@ -247,7 +229,7 @@ const gather = <L, V, M, A, B, R>(
     source.pipe(takeUntil(unsubscribed)).subscribe({
       next: (each) => update(accept, each),
       error: fail,
-      complete: () => update(end, { kind: 'C' }),
+      complete: () => update(endWith, () => subscriber.complete()),
     })
   })
 }

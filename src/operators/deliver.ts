@@ -128,13 +128,12 @@ const run = <L, P>(
       if (!isStopped()) state = how
       endIfDone()
     }
-    const refuse = (refusal: Refusal): void => {
-      work.report({ _tag: 'Refused', at: work.now(), refusal })
-      subscriber.next(refusal)
-    }
     const answered = (refusal: Refusal | undefined): void => {
       enqueuing--
-      if (refusal !== undefined) refuse(refusal)
+      if (refusal !== undefined) {
+        work.report({ _tag: 'Refused', at: work.now(), refusal })
+        subscriber.next(refusal)
+      }
       endIfDone()
     }
     const offer = (item: P): void => {
@@ -180,8 +179,7 @@ const run = <L, P>(
  * abandoned. An item for which the outbox has no room is emitted at once as a refusal. Lefts pass.
  *
  * When the source completes, the stream goes on until each item has its outcome and nothing runs any more, and completes then; an
- * error of the source is passed on then. `stop` ends it early. Unsubscribing does too, and reports what was abandoned to `onEvent`
- * only.
+ * error of the source is passed on then. `stop` ends it early. Unsubscribing does too, and reports what was abandoned to `onEvent` only.
  *
  * The outbox bounds what waits (by default 100,000 items and 256 MiB). To bound the requests in flight, wrap the sink in
  * `withConcurrency`. A subscriber may send, stop or unsubscribe inside `next`; what that causes is emitted afterwards.

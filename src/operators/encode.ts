@@ -108,13 +108,12 @@ export const encode: Encode = <A>(writer: BodyWriter<A>, options: EncodeOptions<
   const given = typeof writer === 'function' ? options : { ...options, ...writer }
   const { limit } = checkOptions('options of encode', encodeOptions, given)
   const { idOf = messageIdOf } = given
+  const faults = [{ path: '', message: `could not be encoded: ${name} or idOf throws an error` }]
   const encodeOne = <B extends A>(item: B): Either<Refusal, EventPayload<B>> => {
     try {
       return write(idOf(item), item, limit)
     } catch {
-      return left(
-        invalid(item, [{ path: '', message: `could not be encoded: ${name} or idOf throws an error` }]),
-      )
+      return left(invalid(item, faults))
     }
   }
   return <B extends A, L = never>(source: ObservableEither<L, B>) =>

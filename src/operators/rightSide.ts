@@ -70,7 +70,7 @@ export const mapRight = <A, B>(change: (item: A) => B): OnRight<A, B, Threw> => 
   return overRight('mapRight', (item) => right(f(item)))
 }
 
-/** Passes the items for which `isWanted` is true. Every other item comes out as `Skipped`, so that none disappears. */
+/** The type of `filterRight`. */
 export interface FilterRight {
   <A, B extends A>(isWanted: (item: A) => item is B): OnRight<A, B, Skipped<A> | Threw>
   <A>(isWanted: (item: A) => boolean): OnRight<A, A, Skipped<A> | Threw>
@@ -124,11 +124,6 @@ export interface EnrichOptions {
 
 const enrichOptions = strict({ concurrency: withDefault(wholeNumber('items', 1), 16) })
 
-/** One value on its way; `result` is undefined while its promise is open. */
-interface Slot<T> {
-  result: T | undefined
-}
-
 /**
  * Changes each item by an asynchronous function, several at a time, and keeps the order. `signal` is aborted when the stream is
  * unsubscribed. Items above `concurrency` wait in memory: feed the pipeline with `pull` to bound them.
@@ -156,7 +151,7 @@ export const enrich = <A, B>(
       const controller = new AbortController()
       const waiting = queue<Either<L, A>>()
       /** In the order of the source; its first one comes out next. */
-      const started = queue<Slot<Either<L | Threw, B>>>()
+      const started = queue<{ result: Either<L | Threw, B> | undefined }>()
       let isEmitting = false
       let end: (() => void) | undefined
 
@@ -172,7 +167,7 @@ export const enrich = <A, B>(
         while (started.size() < concurrency) {
           const each = waiting.shift()
           if (each === undefined) return
-          const slot: Slot<Either<L | Threw, B>> = { result: undefined }
+          const slot: { result: Either<L | Threw, B> | undefined } = { result: undefined }
           started.push(slot)
           void run(each).then((result) => {
             slot.result = result
@@ -191,6 +186,10 @@ export const enrich = <A, B>(
         isEmitting = false
         if (started.size() === 0) end?.()
       }
+      const endWith = (how: () => void): void => {
+        end = how
+        emit()
+      }
 
       subscriber.add(() => controller.abort())
       subscriber.add(
@@ -199,14 +198,8 @@ export const enrich = <A, B>(
             waiting.push(each)
             startNext()
           },
-          error: (error: unknown) => {
-            end = () => subscriber.error(error)
-            emit()
-          },
-          complete: () => {
-            end = () => subscriber.complete()
-            emit()
-          },
+          error: (error: unknown) => endWith(() => subscriber.error(error)),
+          complete: () => endWith(() => subscriber.complete()),
         }),
       )
     })

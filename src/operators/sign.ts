@@ -54,14 +54,8 @@ export const sign = (
           throw new TypeError(
             'sign: the body of this batch has a time of sending, so it is not known yet: give the secret to the sink, webhook({ url, secret })',
           )
-        return right({
-          ...payload,
-          signature: signer(
-            payload.members === undefined && payload.encoding === undefined
-              ? payload.text
-              : bytesOf(payload, 0),
-          ),
-        })
+        const isText = payload.members === undefined && payload.encoding === undefined
+        return right({ ...payload, signature: signer(isText ? payload.text : bytesOf(payload, 0)) })
       }),
     )
 }
