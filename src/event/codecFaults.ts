@@ -22,19 +22,13 @@ const codecsIn = (codec: unknown, key: string): ReadonlyArray<unknown> => {
 }
 
 /** What kind of codec it is; undefined for one made with `new Type`. */
-const tagOf = (codec: unknown): string | undefined => {
-  const tag = member(codec, '_tag')
-  return typeof tag === 'string' ? tag : undefined
-}
+const tagOf = (codec: unknown): unknown => member(codec, '_tag')
 
 const WRAPPERS: ReadonlyArray<unknown> = ['RefinementType', 'ReadonlyType', 'ExactType', 'RecursiveType']
 
 /** The codec inside those that only add a rule. */
-const unwrapped = (codec: unknown): unknown => {
-  let inner = codec
-  while (WRAPPERS.includes(tagOf(inner))) inner = member(inner, 'type')
-  return inner
-}
+const unwrapped = (codec: unknown): unknown =>
+  WRAPPERS.includes(tagOf(codec)) ? unwrapped(member(codec, 'type')) : codec
 
 /** The literals that a codec, or its members, has at a key. */
 const literalsAt = (codec: unknown, key: string): ReadonlyArray<unknown> => {
@@ -47,7 +41,7 @@ const literalsAt = (codec: unknown, key: string): ReadonlyArray<unknown> => {
 const AN_OBJECT =
   'AnyDictionaryType DictionaryType InterfaceType StrictType PartialType IntersectionType ObjectType'
 
-const PLAIN: ReadonlyMap<string, string> = new Map(
+const PLAIN: ReadonlyMap<unknown, string> = new Map(
   Object.entries({
     'a string': 'StringType',
     'a number': 'NumberType',
@@ -70,7 +64,7 @@ const oneOf = (values: ReadonlyArray<unknown>): string =>
 const describe = (codec: unknown): string => {
   const tag = tagOf(codec)
   const name = member(codec, 'name')
-  const plain = PLAIN.get(tag ?? '')
+  const plain = PLAIN.get(tag)
   if (plain !== undefined) return plain
   if (tag === 'LiteralType') return oneOf([member(codec, 'value')])
   if (tag === 'KeyofType') return oneOf(Object.keys(member(codec, 'keys') ?? {}))
@@ -100,7 +94,7 @@ const stepOf = (above: t.ContextEntry, entry: t.ContextEntry): Step | Choice | u
   const tag = tagOf(unwrapped(above.type))
   if (tag === 'IntersectionType') return undefined
   if (tag === 'UnionType') return { choice: entry.key }
-  if (PLAIN.get(tag ?? '') === 'an array') return Number(entry.key)
+  if (PLAIN.get(tag) === 'an array') return Number(entry.key)
   // A pipe does not say what is inside it: an index that leads to the same value is a member of a union or an intersection.
   const isSame = tag === undefined && entry.actual !== undefined && entry.actual === above.actual
   return isSame && /^\d+$/.test(entry.key) ? undefined : entry.key

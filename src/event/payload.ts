@@ -187,9 +187,6 @@ export const bytesOf = (payload: Payload<unknown>, now: number): Uint8Array =>
     ? Buffer.from(payload.text, payload.encoding)
     : (written(payload, now) ?? Buffer.from(bodyOf(payload, now)))
 
-const base64Of = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
-  Buffer.from(buffer, byteOffset, byteLength).toString('base64')
-
 const textOf = (body: unknown): string | undefined => {
   try {
     // Its type says string, but it answers undefined for undefined, functions and symbols.
@@ -259,5 +256,5 @@ export const encodeBytes = <A>(
   const payload = { id, items: [item] as const, byteLength, contentType }
   return typeof body === 'string'
     ? right({ ...payload, text: body })
-    : right({ ...payload, text: base64Of(body), encoding: 'base64' })
+    : right({ ...payload, text: Buffer.from(body).toString('base64'), encoding: 'base64' })
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { types } from 'node:util'
 import { kindOf } from '../core/json.ts'
 
 /** The form of events, on every day but the 29th of February: most timestamps need no more than this test. */
@@ -37,13 +38,8 @@ const fromText = (text: string): string | undefined => {
 }
 
 /** The instant of a `Date`, NaN if it has none; undefined for everything else, such as an object with the prototype of a Date. */
-const millisOf = (value: unknown): number | undefined => {
-  try {
-    return value instanceof Date ? Date.prototype.getTime.call(value) : undefined
-  } catch {
-    return undefined
-  }
-}
+const millisOf = (value: unknown): number | undefined =>
+  types.isDate(value) ? Date.prototype.getTime.call(value) : undefined
 
 /** The timestamp of a `Date` or of an ISO 8601 string with a zone; undefined for everything else. Never throws. */
 export const toTimestamp = (value: unknown): string | undefined => {

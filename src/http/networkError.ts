@@ -3,6 +3,8 @@ import type { Refused, Retryable } from '../core/failure.ts'
 
 const BLOCKED = 'HEADRACE_BLOCKED_ADDRESS'
 const NOT_CONNECTED = 'HEADRACE_CONNECT_TIMEOUT'
+/** For all parser errors of undici, which may have no code. */
+const NOT_HTTP = 'HPE_'
 
 /** The egress rules forbid the address; `reason` is for people. */
 export const blockedAddress = (reason: string): Error => Object.assign(new Error(reason), { code: BLOCKED })
@@ -50,12 +52,8 @@ const network: Readonly<Record<string, string>> = {
   EPROTO: NOT_TLS,
   ERR_SSL_WRONG_VERSION_NUMBER: NOT_TLS,
   ERR_SSL_PACKET_LENGTH_TOO_LONG: NOT_TLS,
+  [NOT_HTTP]: 'the answer is not HTTP: is it https, or another port?',
   UND_ERR_HEADERS_OVERFLOW: 'the answer has more than 16 KiB of headers',
-}
-
-const networkDetail = (code: string): string => {
-  if (code.startsWith('HPE_')) return 'the answer is not HTTP: is it https, or another port?'
-  return network[code] ?? `the connection failed (${code})`
 }
 
 const meaningOf = (code: string, isSent: boolean): Refused | Retryable => {
@@ -69,7 +67,7 @@ const meaningOf = (code: string, isSent: boolean): Refused | Retryable => {
     return refused('badRequest', { detail: 'the request cannot be written as HTTP; nothing was sent' })
   if (code === NOT_CONNECTED || code === 'ETIMEDOUT')
     return retryable('timeout', { detail: 'no connection in time; no request was sent' })
-  const detail = networkDetail(code)
+  const detail = network[code] ?? `the connection failed (${code})`
   return retryable('network', { detail: isSent ? detail : `${detail}; no request was sent` })
 }
 
@@ -82,8 +80,7 @@ const meanings = new Map<string, Refused | Retryable>()
  */
 export const failureOf = (error: Error, isSent: boolean): Refused | Retryable => {
   const given = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  // A parser error of undici may have no code.
-  const code = error.name === 'HTTPParserError' ? 'HPE_' : given
+  const code = error.name === 'HTTPParserError' ? NOT_HTTP : given
   if (code === BLOCKED) return refused('blockedAddress', { detail: error.message })
   const key = `${code} ${String(isSent)}`
   const meaning = meanings.get(key) ?? meaningOf(code, isSent)

@@ -75,8 +75,6 @@ interface Slot {
 const MAX_DRAINED = 16_384
 const MAX_HEADERS = 16_384
 
-const JSON_TYPE = 'application/json'
-
 const CLOSED = retryable('network', { detail: 'the sink was closed' })
 const LATE = retryable('late', { detail: 'the deadline came before the request could start' })
 
@@ -274,7 +272,7 @@ export const openUrlClient = (
       const wire: Wire =
         known?.payload === payload ? known : { payload, bytes: bytesOf(payload, clock.now()), signatures: [] }
       if (shared !== undefined) shared.wire = wire
-      const headers = ['Content-Type', payload.contentType ?? JSON_TYPE, ...allFixed, ...more]
+      const headers = ['Content-Type', payload.contentType ?? 'application/json', ...allFixed, ...more]
       const signature = signer === undefined ? payload.signature : signatureOf(wire, signer)
       if (signature !== undefined) headers.push('X-Signature', signature)
       const job: Job = {
