@@ -2,8 +2,7 @@
 import { checkReceiver, expectedOf } from '../testing/checkReceiver.ts'
 import type { OptionsOf } from './flags.ts'
 import { toJson } from './report.ts'
-import { FAULT, FINE } from './terminal.ts'
-import type { Style, Terminal } from './terminal.ts'
+import { FAULT, FINE, type Style, type Terminal } from './terminal.ts'
 
 const COLOURS: Readonly<Record<string, Style>> = { passed: 'green', failed: 'red', differs: 'yellow' }
 

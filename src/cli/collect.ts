@@ -8,8 +8,7 @@ import { drawStopping } from './progress.ts'
 import type { Output } from './options.ts'
 import { endCodeOf, endingLine, endingOf, showSummary, summaryOf, toJson } from './report.ts'
 import { serve } from './server.ts'
-import { aborted, plain, quit, stopSignals } from './terminal.ts'
-import type { Terminal } from './terminal.ts'
+import { aborted, plain, quit, stopSignals, type Terminal } from './terminal.ts'
 
 /** Bytes that may wait for a slow reader of stdout. */
 const MAX_UNREAD = 16_777_216

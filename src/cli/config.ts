@@ -1,17 +1,13 @@
 /** The file of `collect`, JSON whose secrets come from the environment; and `check`, which says what is wrong with it. */
 import { readFileSync } from 'node:fs'
 import { isLeft, left } from 'fp-ts/lib/Either.js'
-import { decodeCollectorSettings } from '../collector/settings.ts'
-import type { CollectorSettings } from '../collector/settings.ts'
+import { decodeCollectorSettings, type CollectorSettings } from '../collector/settings.ts'
 import { isRecord, jsonFault } from '../core/json.ts'
-import { faultText } from '../core/refusal.ts'
-import type { Fault } from '../core/refusal.ts'
+import { faultText, type Fault } from '../core/refusal.ts'
 import type { OptionsOf } from './flags.ts'
-import { UsageError, variable } from './options.ts'
-import type { Environment } from './options.ts'
+import { UsageError, variable, type Environment } from './options.ts'
 import { toJson, whyNot } from './report.ts'
-import { FINE, USAGE, plain } from './terminal.ts'
-import type { Terminal } from './terminal.ts'
+import { FINE, USAGE, plain, type Terminal } from './terminal.ts'
 
 const parsed = (file: string): unknown => {
   let text = ''

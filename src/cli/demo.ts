@@ -6,16 +6,14 @@ import type { Call } from '../event/model.ts'
 import { both, deadline, exponential, fullJitter } from '../policy/retryPolicy.ts'
 import { sign } from '../signing/secret.ts'
 import type { Fault } from '../testing/faults.ts'
-import { loopbackReceiver } from '../testing/loopbackReceiver.ts'
-import type { Received } from '../testing/loopbackReceiver.ts'
+import { loopbackReceiver, type Received } from '../testing/loopbackReceiver.ts'
 import { seededRandom } from '../testing/random.ts'
 import type { OptionsOf } from './flags.ts'
 import { forward } from './forward.ts'
 import { streamInput } from './input.ts'
 import { toJson } from './report.ts'
 import { toWebhooks } from './send.ts'
-import { FAULT, FINE } from './terminal.ts'
-import type { Terminal } from './terminal.ts'
+import { FAULT, FINE, type Terminal } from './terminal.ts'
 
 /** Milliseconds between two lines, so that people can follow. */
 const PACE = 40

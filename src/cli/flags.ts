@@ -1,8 +1,7 @@
 /** The flags of all commands. Times in the options that they give are milliseconds. */
 import { left, right } from 'fp-ts/lib/Either.js'
 import * as as from './options.ts'
-import { optional, repeated, required, toggle, withDefault } from './options.ts'
-import type { ValuesOf } from './options.ts'
+import { optional, repeated, required, toggle, withDefault, type ValuesOf } from './options.ts'
 
 const outputs = {
   output: withDefault('--output <form>', 'lines, json or quiet', 'lines', as.choice(...as.OUTPUTS)),

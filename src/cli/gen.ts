@@ -1,11 +1,9 @@
 /** `gen`: calls as NDJSON, made by the arbitraries of `headrace/testing/laws`. */
 import { nextTurn } from '../core/clock.ts'
 import { messageOf } from '../core/failure.ts'
-import { KINDS } from './flags.ts'
-import type { OptionsOf } from './flags.ts'
+import { KINDS, type OptionsOf } from './flags.ts'
 import { UsageError, choice } from './options.ts'
-import { FINE, escapedJson } from './terminal.ts'
-import type { Terminal } from './terminal.ts'
+import { FINE, escapedJson, type Terminal } from './terminal.ts'
 
 /** Lines between two looks at whether the reader has taken them. */
 const BURST = 100

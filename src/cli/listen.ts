@@ -8,8 +8,7 @@ import { lineFile } from '../sink/ndjson.ts'
 import type { OptionsOf } from './flags.ts'
 import { toJson, whyNot } from './report.ts'
 import { serve } from './server.ts'
-import { FAULT, FINE, aborted, plain, stopSignals } from './terminal.ts'
-import type { Terminal } from './terminal.ts'
+import { FAULT, FINE, aborted, plain, stopSignals, type Terminal } from './terminal.ts'
 
 /** Whether a request was signed with the secret: over the bytes as they arrived. If not, `why` says what to do. */
 const judge = (secret: OptionsOf<'listen'>['secret'], body: Uint8Array, signature: unknown) => {

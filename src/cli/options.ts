@@ -7,8 +7,7 @@ import { flow, pipe } from 'fp-ts/lib/function.js'
 import { separate } from 'fp-ts/lib/ReadonlyArray.js'
 import { systemClock } from '../core/clock.ts'
 import { toTimestamp } from '../event/timestamp.ts'
-import { secretFrom } from '../signing/secret.ts'
-import type { Secret } from '../signing/secret.ts'
+import { secretFrom, type Secret } from '../signing/secret.ts'
 
 /** Ends a command with exit code 2: nothing was sent. No sentence holds a secret, a header's value or a URL's query. */
 export class UsageError extends Error {

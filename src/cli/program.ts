@@ -2,17 +2,13 @@
 import { Command, CommanderError, Option } from 'commander'
 import { nextTurn } from '../core/clock.ts'
 import { messageOf } from '../core/failure.ts'
-import { ConfigError, faultText } from '../core/refusal.ts'
-import type { Fault } from '../core/refusal.ts'
+import { ConfigError, faultText, type Fault } from '../core/refusal.ts'
 import { version } from '../core/version.ts'
 import { OutboxError } from '../outbox/lmdb/contract.ts'
-import { flags } from './flags.ts'
-import type { OptionsOf } from './flags.ts'
+import { flags, type OptionsOf } from './flags.ts'
 import { TEXTS } from './help.ts'
-import { UsageError, valuesOf } from './options.ts'
-import type { Flag } from './options.ts'
-import { FAULT, FINE, USAGE, plain, terminalOf } from './terminal.ts'
-import type { Colours, Host, Terminal } from './terminal.ts'
+import { UsageError, valuesOf, type Flag } from './options.ts'
+import { FAULT, FINE, USAGE, plain, terminalOf, type Colours, type Host, type Terminal } from './terminal.ts'
 
 /** Runs a command with its options and its arguments, the first one or its default before all, and gives the exit code. */
 type Action<O> = (

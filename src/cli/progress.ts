@@ -1,6 +1,5 @@
 /** The line below the others on a screen: how far a command is, and how long it may still take to stop. */
-import { systemClock } from '../core/clock.ts'
-import type { Cancel, Clock } from '../core/clock.ts'
+import { systemClock, type Cancel, type Clock } from '../core/clock.ts'
 import type { Totals } from '../core/totals.ts'
 import { showMillis } from './report.ts'
 import type { Terminal } from './terminal.ts'

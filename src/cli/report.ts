@@ -1,10 +1,8 @@
 /** What a command reports while it works: NDJSON with `--output json`, where `v` changes when a field changes, or lines for people. */
 import { getSystemErrorMap } from 'node:util'
-import { messageOf } from '../core/failure.ts'
-import type { Failure } from '../core/failure.ts'
+import { messageOf, type Failure } from '../core/failure.ts'
 import type { Outcome } from '../core/outcome.ts'
-import { show } from '../core/refusal.ts'
-import type { Fault, Refusal } from '../core/refusal.ts'
+import { show, type Fault, type Refusal } from '../core/refusal.ts'
 import type { Totals } from '../core/totals.ts'
 import type { UrlStats } from '../destination/destination.ts'
 import type { LogEvent } from '../log/logEvent.ts'

@@ -1,5 +1,4 @@
-import { createServer } from 'node:http'
-import type { RequestListener, Server } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import { isIPv6 } from 'node:net'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { UsageError, count } from './options.ts'

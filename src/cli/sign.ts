@@ -6,8 +6,7 @@ import { verifyRaw } from '../signing/verify.ts'
 import type { OptionsOf } from './flags.ts'
 import { UsageError } from './options.ts'
 import { whyNot } from './report.ts'
-import { FAULT, FINE } from './terminal.ts'
-import type { Terminal } from './terminal.ts'
+import { FAULT, FINE, type Terminal } from './terminal.ts'
 
 const bodyOf = async (file: string, { host }: Terminal): Promise<Buffer> => {
   try {

@@ -4,8 +4,7 @@ import { show as showFailure } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { show as showRefusal } from '../core/refusal.ts'
-import { kindOf } from './logEvent.ts'
-import type { LogEvent, Listener } from './logEvent.ts'
+import { kindOf, type LogEvent, type Listener } from './logEvent.ts'
 
 const MAX_NAME = 100
 

@@ -3,8 +3,7 @@ import type { Channel } from 'node:diagnostics_channel'
 import { isPromiseLike } from '../core/awaitable.ts'
 import { channelName, debugListener, isDebugOn } from './debug.ts'
 import type { Listener, LogEvent } from './logEvent.ts'
-import { toLogger } from './logger.ts'
-import type { Logger } from './logger.ts'
+import { toLogger, type Logger } from './logger.ts'
 
 const ignore = (): void => undefined
 

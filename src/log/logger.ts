@@ -6,13 +6,10 @@
  */
 
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { partsOf, show } from '../core/failure.ts'
-import type { Failure } from '../core/failure.ts'
-import { anyOf, methods, oneOf } from '../core/options.ts'
-import type { Option } from '../core/options.ts'
+import { partsOf, show, type Failure } from '../core/failure.ts'
+import { anyOf, methods, oneOf, type Option } from '../core/options.ts'
 import { counted, logLine, oneLine } from './debug.ts'
-import { kindOf } from './logEvent.ts'
-import type { Attempted, Listener, LogEvent, UrlSkipped } from './logEvent.ts'
+import { kindOf, type Attempted, type Listener, type LogEvent, type UrlSkipped } from './logEvent.ts'
 
 /** The facts of a message, for machines. */
 export type Fields = Readonly<Record<string, string | number>>

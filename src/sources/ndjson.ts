@@ -1,6 +1,5 @@
 /** `headrace/sources/ndjson`: a source of the lines of a file or stream. @module */
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { Buffer, isUtf8 } from 'node:buffer'
 import { byteBuffer } from '../core/byteBuffer.ts'
 import { jsonFault } from '../core/json.ts'

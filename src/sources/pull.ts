@@ -1,8 +1,6 @@
 /** `headrace/sources/pull`: a source that reads no faster than the pipeline delivers. @module */
-import { Observable, Subject, tap } from 'rxjs'
-import type { OperatorFunction } from 'rxjs'
-import { nextTurn, systemClock } from '../core/clock.ts'
-import type { Cancel, Clock } from '../core/clock.ts'
+import { Observable, Subject, tap, type OperatorFunction } from 'rxjs'
+import { nextTurn, systemClock, type Cancel, type Clock } from '../core/clock.ts'
 import { isRecord, kindOf } from '../core/json.ts'
 import {
   checkOptions,
