@@ -46,15 +46,12 @@ const namedErrors = (errors: unknown, ids: ReadonlyArray<string>): ReadonlyMap<n
   return named
 }
 
-/** A verdict by status, after the answer's body was read. */
-export type Judge = (verdict: Verdict, body: Buffer, payload: Payload<unknown>) => Verdict
-
 /**
- * A JSON body with `"ok":false` changes a status that says delivered: the messages that it names are refused, each with its reason, or
- * all of them if it names none or has `okEvents: 0`. The text of another body is the detail of a refusal. A receiver may repeat the
- * request, so the write key is replaced before a text is cut.
+ * The verdict by status, after the answer's body was read. A JSON body with `"ok":false` changes a status that says delivered: the messages
+ * that it names are refused, each with its reason, or all of them if it names none or has `okEvents: 0`. The text of another body is the
+ * detail of a refusal. A receiver may repeat the request, so the write key is replaced before a text is cut.
  */
-export const judging = (writeKey: string, credentials: string): Judge => {
+export const judging = (writeKey: string, credentials: string) => {
   const forms = [credentials, JSON.stringify(writeKey).slice(1, -1), encodeURIComponent(writeKey), writeKey]
 
   const detailOf = (text: string): string | undefined => {
@@ -81,7 +78,7 @@ export const judging = (writeKey: string, credentials: string): Judge => {
     return first !== undefined && verdicts.length === 1 ? first : left(partlyFailed(verdicts))
   }
 
-  return (verdict, body, payload) => {
+  return (verdict: Verdict, body: Buffer, payload: Payload<unknown>): Verdict => {
     if (verdict._tag === 'Left') {
       const isStatus = verdict.left._tag === 'Refused' && verdict.left.reason === 'status'
       const detail = isStatus ? detailOf(body.toString()) : undefined
