@@ -1,7 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { EMPTY, Observable, catchError, defer, map, of, retry, throwError } from 'rxjs'
 import { steady, systemClock, systemRandom } from '../core/clock.ts'
-import type { Clock, Random } from '../core/clock.ts'
+import type { Cancel, Clock, Random } from '../core/clock.ts'
 import { expired, messageOf, retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { checkOptions, clockOption, func, strict, wholeNumber, withDefault } from '../core/options.ts'
@@ -9,7 +9,7 @@ import { callSafely } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { deadlineOf, retryOption } from '../policy/retryPolicy.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
-import { makeSink, nothingToCancel, subscribeTo } from '../sink/layer.ts'
+import { answer, makeSink, subscribeTo } from '../sink/layer.ts'
 import type { Attempt, Layer, Sink } from '../sink/sink.ts'
 import { decide } from './decide.ts'
 import { newEntry } from './outbox.ts'
@@ -34,13 +34,7 @@ const optionsOf = strict({
 })
 
 /** Thrown by an attempt that is to be repeated. */
-class Wait extends Error {
-  readonly delay: number
-  constructor(delay: number) {
-    super()
-    this.delay = delay
-  }
-}
+const AGAIN = new Error('again')
 
 /**
  * A layer that retries a sink by a policy, for use outside a stream and for single sinks. Use it or the retries of `deliver`,
@@ -70,11 +64,12 @@ export const withRetry = (policy: RetryPolicy, options: RetryOptions = {}): Laye
   return <A>(inner: Sink<A>): Sink<A> => {
     const subscribe = subscribeTo(inner)
     /** How to end each delivery in flight or waiting. */
-    const open = new Set<(reason: 'closed' | 'full') => void>()
+    const open = new Set<() => void>()
     let isClosed = false
 
     const roundsOf = (item: A, outer: Attempt): Observable<Verdict> => {
       let entry = newEntry('', item)
+      let delay = 0
       const attempt = defer(() => {
         const { firstAttemptAt: startedAt = now(), progress } = entry
         const attempts = progress?.attempts ?? 0
@@ -97,18 +92,19 @@ export const withRetry = (policy: RetryPolicy, options: RetryOptions = {}): Laye
               return next.outcome._tag === 'Delivered'
                 ? right(next.outcome.receipt)
                 : left(next.outcome.failure)
-            const { delay, because, due, progress: after } = next.wait
+            const { because, due, progress: after } = next.wait
             const failure = after.lastFailure
             if (due >= outer.until) return left(expired(after.attempts, startedAt, failure))
-            log({ _tag: 'Waiting', at, item, attempts: next.attempts, failure, delay, because })
             entry = next.entry
-            throw new Wait(delay)
+            delay = next.wait.delay
+            log({ _tag: 'Waiting', at, item, attempts: next.attempts, failure, delay, because })
+            throw AGAIN
           }),
         )
       })
       const pause = (thrown: Error): Observable<void> =>
-        thrown instanceof Wait
-          ? new Observable((observer) => clock.schedule(thrown.delay, () => observer.next()))
+        thrown === AGAIN
+          ? new Observable((observer) => clock.schedule(delay, () => observer.next()))
           : throwError(() => thrown)
       return attempt.pipe(retry({ delay: pause }))
     }
@@ -116,14 +112,10 @@ export const withRetry = (policy: RetryPolicy, options: RetryOptions = {}): Laye
     return makeSink<A>(
       inner.name,
       (item, outer, observer) => {
-        const end = (reason: 'closed' | 'full'): void => {
-          observer.next(left(retryable(reason)))
-          observer.complete()
-        }
-        if (isClosed || open.size >= maxCount) {
-          end(isClosed ? 'closed' : 'full')
-          return nothingToCancel
-        }
+        const endAs = (reason: 'closed' | 'full'): Cancel => answer(observer, left(retryable(reason)))
+        if (isClosed) return endAs('closed')
+        if (open.size >= maxCount) return endAs('full')
+        const end = (): Cancel => endAs('closed')
         open.add(end)
         const rounds = roundsOf(item, outer).subscribe(observer)
         return () => {
@@ -133,7 +125,7 @@ export const withRetry = (policy: RetryPolicy, options: RetryOptions = {}): Laye
       },
       (within) => () => {
         isClosed = true
-        for (const end of [...open]) end('closed')
+        for (const end of [...open]) end()
         return inner.close(within)()
       },
     )

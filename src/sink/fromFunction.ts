@@ -83,7 +83,6 @@ const ANSWER = 'to fail, answer left(refused(…)) or left(retryable(…)), or t
 class Context implements HandlerContext {
   readonly attempt: Attempt
   #controller: AbortController | undefined
-  #aborted = false
 
   constructor(attempt: Attempt) {
     this.attempt = attempt
@@ -91,13 +90,12 @@ class Context implements HandlerContext {
 
   get signal(): AbortSignal {
     this.#controller ??= new AbortController()
-    if (this.#aborted) this.#controller.abort()
     return this.#controller.signal
   }
 
   abort(): void {
-    this.#aborted = true
-    this.#controller?.abort()
+    this.#controller ??= new AbortController()
+    this.#controller.abort()
   }
 }
 

@@ -27,8 +27,6 @@ const duration = guarded(
  * delivery still runs (a body is drained), it is cancelled and completed at the same moment. The attempt has the time up to, but not
  * including, `timeout`: a verdict at that very instant comes too late.
  *
- * All deliveries share one timer, also across the sinks that the same layer is put around. Without deliveries there is no timer.
- *
  * @throws ConfigError if `timeout` is not a finite number above 0.
  *
  * @example

@@ -9,7 +9,7 @@ import type { Clock } from '../../src/core/clock.ts'
 import { messageOf, refused, retryable } from '../../src/core/failure.ts'
 import { delivered, rejected } from '../../src/core/outcome.ts'
 import { OutboxError } from '../../src/outbox/lmdb/contract.ts'
-import type { Bookmark, ItemCodec, LmdbOutbox, LmdbOutboxOptions } from '../../src/outbox/lmdb/contract.ts'
+import type { ItemCodec, LmdbOutbox, LmdbOutboxOptions } from '../../src/outbox/lmdb/contract.ts'
 import { lmdbOutbox, openLmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import type { Entry } from '../../src/outbox/outbox.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
@@ -216,18 +216,6 @@ describe('bookmarks', () => {
     const last = open(path)
     expect(last.bookmarks()).toEqual(new Map())
     await last.close()
-  })
-
-  it.each([
-    ['', '1'],
-    ['in', 5],
-  ])('are refused without a name or a value (%s, %s)', async (name, value) => {
-    const outbox = open(newFolder())
-    // Not every caller has types.
-    const bookmark = { name, value } as Bookmark
-    await expect(outbox.enqueue(['a'], { bookmark })).rejects.toThrow('a bookmark has a name and a value')
-    expect(outbox.stats().waiting).toBe(0)
-    await outbox.close()
   })
 })
 

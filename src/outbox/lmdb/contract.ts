@@ -79,7 +79,7 @@ export interface StoredIn extends Pick<
 export const isStoredIn = (outbox: object | undefined): outbox is StoredIn =>
   outbox !== undefined && !('enqueue' in outbox)
 
-/** A short text under a name that is not empty, stored beside the items: how far an input was read, for example. All are held in memory. */
+/** A short text under a name, stored beside the items: how far an input was read, for example. All are held in memory. */
 export interface Bookmark {
   readonly name: string
   readonly value: string

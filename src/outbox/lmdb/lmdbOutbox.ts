@@ -4,9 +4,9 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { steady, systemClock } from '../../core/clock.ts'
-import type { Clock } from '../../core/clock.ts'
 import {
   checkOptions,
+  clockOption,
   func,
   methods,
   optional,
@@ -44,12 +44,6 @@ const encode = <A>(codec: ItemCodec<A>, item: A): Offer<A> => {
   return { item, size, text: encoded }
 }
 
-const checkBookmark = ({ name, value }: Bookmark): void => {
-  // Not every caller has types.
-  if (name === '' || typeof name !== 'string' || typeof value !== 'string')
-    throw new TypeError('a bookmark has a name and a value, which are strings, and a name is not empty')
-}
-
 /** The key of a bookmark, because a name may be longer than a key of lmdb, and may be no UTF-8. */
 const keyOf = (name: string): string => createHash('sha256').update(JSON.stringify(name)).digest('hex')
 
@@ -84,7 +78,7 @@ const optionsOf = strict({
   maxBytes: withDefault(wholeNumber('bytes', 1), 8_589_934_592),
   keepDead: withDefault(wholeNumber('items', 0), 100_000),
   owner: optional(text),
-  clock: optional(methods<Clock>('a Clock', 'now', 'monotonic', 'schedule')),
+  clock: optional(clockOption),
   onCorrupt: optional(func<(record: CorruptRecord) => void>()),
 })
 
@@ -130,7 +124,6 @@ export const lmdbOutbox = <A>(options: LmdbOutboxOptions<A>): LmdbOutbox<A> => {
   return {
     durable: true,
     enqueue: async (items, { bookmark } = {}) => {
-      if (bookmark !== undefined) checkBookmark(bookmark)
       const offers = items.map((item) => encode(codec, item))
       return entries.enqueue(offers, () => (bookmark === undefined ? ignore : put(bookmark)))
     },
@@ -144,7 +137,6 @@ export const lmdbOutbox = <A>(options: LmdbOutboxOptions<A>): LmdbOutbox<A> => {
     bookmark: (name) => values.get(name),
     bookmarks: () => new Map(values),
     remember: async (bookmark) => {
-      checkBookmark(bookmark)
       await commits.write(1, true, () => put(bookmark))
     },
     forget,
