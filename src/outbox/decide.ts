@@ -49,14 +49,11 @@ export const decide = <A>(
       return { entry, outcome: rejected(item, next.attempts, next.failure) }
     case 'Expire':
       return { entry, outcome: expiredOutcome(item, next.failure) }
-    case 'Wait':
-      return isUnstarted
-        ? { entry, wait: next, attempts: 0 }
-        : {
-            entry: { id, item, firstAttemptAt, progress: next.progress },
-            wait: next,
-            attempts: next.progress.attempts,
-          }
+    case 'Wait': {
+      if (isUnstarted) return { entry, wait: next, attempts: 0 }
+      const again = { id, item, firstAttemptAt, progress: next.progress }
+      return { entry: again, wait: next, attempts: next.progress.attempts }
+    }
   }
 }
 

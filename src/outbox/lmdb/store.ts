@@ -133,21 +133,16 @@ const WAYS_OUT = {
 const badFile = (path: string, { reason, what }: FileFault): OutboxError =>
   new OutboxError(reason, path, `${join(path, DATA_FILE)} ${what}: ${WAYS_OUT[reason]}`)
 
-const noSpace = (path: string): OutboxError =>
-  new OutboxError(
-    'noSpace',
-    path,
-    `no space is left for the outbox in ${path}: make some, or give it another folder`,
-  )
+const noSpace = (path: string): OutboxError => {
+  const message = `no space is left for the outbox in ${path}: make some, or give it another folder`
+  return new OutboxError('noSpace', path, message)
+}
 
-const systemError = (path: string, error: unknown): OutboxError =>
-  codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT'
-    ? noSpace(path)
-    : new OutboxError(
-        'noAccess',
-        path,
-        `the folder ${path} of the outbox cannot be used: let this user make, read and write it (${messageOf(error)})`,
-      )
+const systemError = (path: string, error: unknown): OutboxError => {
+  if (codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT') return noSpace(path)
+  const message = `the folder ${path} of the outbox cannot be used: let this user make, read and write it (${messageOf(error)})`
+  return new OutboxError('noAccess', path, message)
+}
 
 const load = (path: string): typeof Lmdb => {
   try {
@@ -184,11 +179,8 @@ const checkVersion = (env: Store['env'], path: string): void => {
   const version = Number(meta?.get(VERSION_KEY) ?? NaN)
   if (!Number.isSafeInteger(version)) throw badFile(path, FOREIGN)
   if (version <= VERSION) return
-  throw new OutboxError(
-    'newerVersion',
-    path,
-    `the outbox in ${path} has layout ${String(version)}, and this headrace knows up to ${String(VERSION)}: use the headrace that wrote it`,
-  )
+  const message = `the outbox in ${path} has layout ${String(version)}, and this headrace knows up to ${String(VERSION)}: use the headrace that wrote it`
+  throw new OutboxError('newerVersion', path, message)
 }
 
 /** Keys of a tree that are read when a store is opened. */
