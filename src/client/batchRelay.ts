@@ -258,11 +258,9 @@ export const batchRelay = (
     /** Takes out the oldest message that is not in flight. The store must answer at once. */
     takeOldest: (): Entry<Message> | undefined => {
       let oldest: Entry<Message> | undefined
-      for (const retriesOnly of [true, false])
-        if (oldest === undefined)
-          store.lease(Number.MAX_SAFE_INTEGER, 1, retriesOnly, (leased) => {
-            oldest = leased?.[0]
-          })
+      const take = (leased?: Entries): void => void (oldest = leased?.[0])
+      store.lease(Number.MAX_SAFE_INTEGER, 1, true, take)
+      if (oldest === undefined) store.lease(Number.MAX_SAFE_INTEGER, 1, false, take)
       return oldest
     },
     /** Whether a batch is in flight, or may be sent before `instant`. To be called after `flush`. */

@@ -48,10 +48,7 @@ type PropertiesOf<P> = Partial<P> extends P ? { readonly properties?: P } : { re
 export type Identify<T extends Traits = AnyTraits> = Omit<ByMethod<IdentifyCall>, 'traits'> &
   Identity & { readonly traits?: Partial<T> }
 
-/**
- * What `track` takes: the name of an event and its properties, which may be left out if all of them are optional. One form for each
- * name.
- */
+/** What `track` takes: the name of an event and its properties, which may be left out if all of them are optional. */
 export type Track<
   E extends EventTypes = AnyEvents,
   Name extends keyof E & string = keyof E & string,
@@ -129,9 +126,7 @@ export interface Client<
   readonly group: (call: Group) => Either<Refusal, Accepted>
   /** Two ids are one user. */
   readonly alias: (call: Alias) => Either<Refusal, Accepted>
-  /**
-   * Takes a call with its `type`: a line of NDJSON, or a message that was handed back (`client.send(JSON.parse(message.text))`).
-   */
+  /** Takes a call with its `type`: a line of NDJSON, or a message that was handed back (`client.send(JSON.parse(message.text))`). */
   readonly send: (call: ClientCall) => Either<Refusal, Accepted>
   /** Resolves when there is room for one more message, or the client is closed. Callers continue in their order. */
   readonly ready: () => Promise<void>

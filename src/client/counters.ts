@@ -19,13 +19,11 @@ interface Segment {
   live: number
 }
 
-type Bound = Pick<Full, 'bound' | 'limit'>
-
 const boundIn = (
   count: number,
   bytes: number,
   { maxCount, maxBytes }: Pick<OutboxStats, 'maxCount' | 'maxBytes'>,
-): Bound | undefined => {
+): Pick<Full, 'bound' | 'limit'> | undefined => {
   if (count >= maxCount) return { bound: 'count', limit: maxCount }
   return bytes > maxBytes ? { bound: 'bytes', limit: maxBytes } : undefined
 }
@@ -88,7 +86,7 @@ export const clientCounters = (
       ...sent,
     }),
     /** The bound that one more message would break, given what it takes in memory. */
-    boundFor: (held: number): Bound | undefined =>
+    boundFor: (held: number) =>
       // Called three times for each message, so without objects.
       boundIn(notStored.count, notStored.bytes + held, settings) ??
       (stored && boundIn(waiting, bytes + held, stored())),

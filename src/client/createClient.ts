@@ -15,7 +15,6 @@ import { hot } from '../log/streams.ts'
 import { LAST_ATTEMPT, closeTimes, until as waitUntil } from '../outbox/close.ts'
 import type { CloseResult } from '../outbox/close.ts'
 import { isStoredIn } from '../outbox/lmdb/contract.ts'
-import type { CorruptRecord } from '../outbox/lmdb/contract.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
 import { abandonedOf } from '../outbox/outbox.ts'
 import type { Ack } from '../outbox/outbox.ts'
@@ -94,13 +93,13 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
       onEvent({ _tag: 'Defect', at: now(), where, error })
   const storeFailed = failedIn('outbox')
 
-  const onCorrupt = ({ id }: Pick<CorruptRecord, 'id'>): void => {
+  const corrupt = (id: string): void => {
     storeFailed(new Error(`the stored message ${id} cannot be read: it is a dead letter now`))
     counted.corrupt(id)
     changed()
   }
   const outbox = isStoredIn(settings.outbox)
-    ? lmdbOutbox({ ...settings.outbox, codec: messageCodec, clock, onCorrupt })
+    ? lmdbOutbox({ ...settings.outbox, codec: messageCodec, clock, onCorrupt: ({ id }) => corrupt(id) })
     : settings.outbox
   const isShared = outbox?.watch !== undefined
   /** What a shared outbox holds may be leased by other processes. */
@@ -139,13 +138,11 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   }
 
   const counted = clientCounters(settings, outbox?.stats, start)
-  const { sent, notStored } = counted
+  const { sent, notStored, placed } = counted
   const storeChanged = (): void => {
     relay.poll()
     changed()
   }
-  const corrupt = (id: string): void => onCorrupt({ id })
-  const { placed } = counted
   const store = messageStore(outbox, clock, start, notStored, placed, corrupt, storeChanged, storeFailed)
   const room = waitForRoom(() => counted.boundFor(1) === undefined)
   const sink = batchSink(settings, () => sent.requests++)

@@ -111,21 +111,18 @@ export const messageStore = (
     while (outbox !== undefined && mayStore()) {
       storing = arriving
       arriving = []
-      let ids: ReadonlyArray<string | undefined> = []
+      let answers: Awaited<ReturnType<typeof outbox.enqueue>> = []
       try {
-        if (pause === undefined)
-          ids = (await outbox.enqueue(storing)).map((each) =>
-            each._tag === 'Right' ? each.right.id : undefined,
-          )
+        if (pause === undefined) answers = await outbox.enqueue(storing)
       } catch (error) {
         failed(error)
       }
       if (isStopped) return
       for (const [at, message] of storing.entries()) {
-        const id = ids[at]
-        if (id !== undefined) {
+        const answer = answers[at]
+        if (answer?._tag === 'Right') {
           // It has left if the store handed it out before it answered.
-          if (inMemory.has(message)) leaveFor(id, message)
+          if (inMemory.has(message)) leaveFor(answer.right.id, message)
         } else {
           waitInMemory(message)
           pause ??= clock.schedule(STORE_RETRY_DELAY, offerAgain)

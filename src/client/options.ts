@@ -161,20 +161,13 @@ const shape = {
 const together = (options: Decoded<typeof shape>): ReadonlyArray<Fault> => {
   const { maxMessage, maxBatch, maxBytes, overflow } = options
   const room = `must leave room for the ${String(FRAME_BYTES)} bytes of the frame in maxBatch`
-  const rules: ReadonlyArray<readonly [isBroken: boolean, path: string, message: string]> = [
-    [maxMessage + FRAME_BYTES > maxBatch, 'maxMessage', room],
-    [
-      maxHeldBytes(maxMessage) > maxBytes,
-      'maxBytes',
-      'must have room for one message: twice maxMessage and 320',
-    ],
-    [
-      overflow === 'dropOldest' && options.outbox !== undefined,
-      'overflow',
-      'cannot be dropOldest with an outbox',
-    ],
-  ]
-  return rules.flatMap(([isBroken, path, message]) => (isBroken ? [{ path, message }] : []))
+  const faults: Fault[] = []
+  if (maxMessage + FRAME_BYTES > maxBatch) faults.push({ path: 'maxMessage', message: room })
+  if (maxHeldBytes(maxMessage) > maxBytes)
+    faults.push({ path: 'maxBytes', message: 'must have room for one message: twice maxMessage and 320' })
+  if (overflow === 'dropOldest' && options.outbox !== undefined)
+    faults.push({ path: 'overflow', message: 'cannot be dropOldest with an outbox' })
+  return faults
 }
 
 const clientOptions = strict(shape, together)

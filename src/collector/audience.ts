@@ -121,7 +121,7 @@ export interface SyncOptions<S> {
   readonly previous?: S
 }
 
-/** A string is iterable, but never meant. */
+/** A string is iterable too, and is a mistake. */
 const isIterable = (state: unknown): boolean =>
   typeof state === 'object' && state !== null && Symbol.iterator in state
 
@@ -133,7 +133,7 @@ const syncOperator = <I, S, V>(
   changes: (previous: S, current: S) => ReadonlyArray<Change<V>>,
 ): ((states: Observable<I>) => Observable<Sync<S, V>>) => {
   const named = traitNamesOf([name])
-  const faults: Fault[] = isLeft(named) ? [{ path: 'name', message: NAMELESS }] : []
+  const faults = isLeft(named) ? [{ path: 'name', message: NAMELESS }] : []
   if (!isIterable(previous)) faults.push({ path: 'previous', message: shape })
   if (isLeft(named) || faults.length > 0) throw new ConfigError(what, faults)
   const trait = named.right.join()

@@ -17,14 +17,8 @@ import { contramap } from '../sink/layer.ts'
 import { withObserver } from '../sink/observe.ts'
 import { withTimeout } from '../sink/timeout.ts'
 import { bodyLimits } from './bodyLimits.ts'
-import type {
-  Collector,
-  CollectorClosing,
-  CollectorOptions,
-  CollectorStats,
-  DestinationOutcome,
-  SourceStats,
-} from './collector.ts'
+import type { Collector, CollectorClosing, CollectorOptions } from './collector.ts'
+import type { CollectorStats, DestinationOutcome, SourceStats } from './collector.ts'
 import { ingester } from './ingest.ts'
 import type { Source, Target } from './ingest.ts'
 import { nodeMount, webMount } from './mounts.ts'

@@ -11,16 +11,8 @@ import { isRecord } from '../core/json.ts'
 import { show } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
 import type { Secret } from '../signing/secret.ts'
-import {
-  allAccepted,
-  closing,
-  deletionAccepted,
-  later,
-  no,
-  tooLong,
-  tooManyUploads,
-  withErrors,
-} from './answers.ts'
+import { allAccepted, closing, deletionAccepted, later, no } from './answers.ts'
+import { tooLong, tooManyUploads, withErrors } from './answers.ts'
 import type { Answer, MessageError } from './answers.ts'
 import { authentication } from './authentication.ts'
 import type { Deletion } from './collector.ts'
@@ -28,9 +20,7 @@ import { batchOf, decompress, parse, writeKeyOf } from './requestBody.ts'
 import type { Endpoint } from './requestBody.ts'
 import type { Ingested, Ingester, Source } from './ingest.ts'
 
-/**
- * A complete body: bytes as they came, or what a framework left: bytes that it decompressed, or a parsed value, which it may hold.
- */
+/** A complete body: bytes as they came, or what a framework left: bytes that it decompressed, or a parsed value, which it may hold. */
 export type Body = Uint8Array | { readonly decoded: Uint8Array } | { readonly parsed: unknown }
 
 /** Answers a request, whatever server it comes from. Never rejects. The body is read only if the head is right. */

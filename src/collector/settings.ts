@@ -7,20 +7,8 @@
 import { resolve } from 'node:path'
 import { left } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import {
-  decodeOptions,
-  flag,
-  func,
-  list,
-  oneOf,
-  option,
-  optional,
-  optionalKey,
-  strict,
-  text,
-  wholeNumber,
-  withDefault,
-} from '../core/options.ts'
+import { decodeOptions, flag, func, list, oneOf, option, optional } from '../core/options.ts'
+import { optionalKey, strict, text, wholeNumber, withDefault } from '../core/options.ts'
 import type { Decoded, Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import { optionsWith, repeated, webhookList } from '../destination/settings.ts'
@@ -50,7 +38,6 @@ export interface SourceSettings {
   readonly deletions?: boolean
 }
 
-/** What all destinations of a collector have. */
 interface Connected {
   /** The name by which `integrations` allow it or not; case sensitive. */
   readonly name: string
@@ -147,8 +134,7 @@ export const decodeCollectorSettings = (
   input: unknown,
   egress?: Egress,
 ): Either<ReadonlyArray<Fault>, CollectorSettings> => {
-  const shape = { sources, destinations: destinations(egress) }
-  const settings = strict(shape, (given) => {
+  const settings = strict({ sources, destinations: destinations(egress) }, (given) => {
     const ids = given.sources.map(({ id }) => id)
     return given.destinations.flatMap((destination, at) =>
       destination.sources.flatMap((id, index) => {

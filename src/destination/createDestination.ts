@@ -163,9 +163,7 @@ export const openDestination = (
     orderBy === undefined ? opened : ordered(opened, ({ orderKey }) => orderKey, defectIn('the outbox'))
   const occupancy = (): OutboxStats => {
     const stats = outbox.stats()
-    return arriving === 0
-      ? stats
-      : { ...stats, waiting: stats.waiting + arriving, bytes: stats.bytes + arrivingBytes }
+    return { ...stats, waiting: stats.waiting + arriving, bytes: stats.bytes + arrivingBytes }
   }
   const room = waitForRoom(() => {
     const stats = occupancy()

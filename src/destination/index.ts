@@ -5,14 +5,7 @@
  */
 export { OutboxError } from '../outbox/lmdb/contract.ts'
 export { ConfigError } from '../core/refusal.ts'
-export type {
-  Accepted,
-  CloseOptions,
-  Destination,
-  DestinationOptions,
-  DestinationStats,
-  UrlStats,
-} from './destination.ts'
+export type * from './destination.ts'
 export type { StoredIn } from '../outbox/lmdb/contract.ts'
 export { decodeSettings, Settings } from './settings.ts'
 export type { WebhookSettings } from './settings.ts'

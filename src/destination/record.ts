@@ -34,9 +34,7 @@ const eventIn = ({ id, text, [INTEGRATIONS]: integrations }: Waiting): Event => 
   if (event === undefined) throw new Error('not the body of an event')
   if (event.type === 'delete') return { ...event, messageId: id }
   // It was written from the integrations of an event.
-  return integrations === undefined
-    ? event
-    : { ...event, integrations: JSON.parse(integrations) as Integrations }
+  return integrations ? { ...event, integrations: JSON.parse(integrations) as Integrations } : event
 }
 
 /** One getter for all payloads: with one of its own each of them would take twice the memory. */
@@ -59,16 +57,13 @@ const waitingPayload = (
     id,
     text,
     byteLength,
-    ...(integrations === undefined ? {} : { [INTEGRATIONS]: JSON.stringify(integrations) }),
-    ...(orderKey === undefined ? {} : { orderKey }),
+    ...(integrations && { [INTEGRATIONS]: JSON.stringify(integrations) }),
+    ...(orderKey !== undefined && { orderKey }),
   }
   Object.defineProperty(payload, 'items', lazyItems)
   // Now it has `items`.
   return payload as typeof payload & Pick<Waiting, 'items'>
 }
-
-const integrationsOf = (event: Event): Integrations | undefined =>
-  event.type === 'delete' ? undefined : event.integrations
 
 /** An event, and its payload. */
 export interface Encoded {
@@ -112,11 +107,9 @@ export const eventEncoder = (
       const written = writePayload(messageId, event, toWebhookBody(event), maxBody)
       if (isLeft(written)) return written
       const { text, byteLength } = written.right
+      const integrations = event.type === 'delete' ? undefined : event.integrations
       const orderKey = orderBy && orderKeyOf(event)
-      return right({
-        event,
-        payload: waitingPayload(messageId, text, byteLength, integrationsOf(event), orderKey),
-      })
+      return right({ event, payload: waitingPayload(messageId, text, byteLength, integrations, orderKey) })
     } catch (error) {
       // The clock and `newId` are code of the host.
       return left(invalid(call, [{ path: '', message: `could not be encoded: ${messageOf(error)}` }]))

@@ -17,13 +17,8 @@ import type { Event } from '../event/event.ts'
 import { bodyBytes } from '../event/limits.ts'
 import type { Payload } from '../event/payload.ts'
 import { egressOption } from '../http/egress.ts'
-import {
-  headerNameOption,
-  headersOption,
-  secretOption,
-  urlOption,
-  withoutCredentials,
-} from '../http/httpOptions.ts'
+import { headerNameOption, headersOption, secretOption } from '../http/httpOptions.ts'
+import { urlOption, withoutCredentials } from '../http/httpOptions.ts'
 import { tlsOption } from '../http/tls.ts'
 import type { Egress, TlsOptions } from '../http/webhook.ts'
 import type { Listener } from '../log/logEvent.ts'
