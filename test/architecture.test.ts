@@ -55,7 +55,7 @@ const light: Readonly<Record<string, RegExp>> = {
  * Where the code stands. The aim: 17,000 lines and 12,500 of code before the pipeline (1,800 more), the hostile world (800) and the testing
  * kit (4,500), and 30,000 of tests.
  */
-const budget = { files: 192, lines: 28_060, code: 21_020, test: 32_070, file: 400 }
+const budget = { files: 190, lines: 25_530, code: 18_800, test: 29_290, file: 400 }
 
 // In pieces, so that this file does not match itself.
 const words = new RegExp(

@@ -260,6 +260,8 @@ const openLocked = <T>(
     // Nothing is under way in it, so it is closed when this returns.
     env.close().catch(() => undefined)
     if (error instanceof OutboxError) throw error
+    // As lmdb says that the disk is full.
+    if (messageOf(error).includes('No space left')) throw noSpace(path)
     throw badFile(path, { reason: 'damaged', what: `cannot be read (${messageOf(error)})` })
   }
 }
