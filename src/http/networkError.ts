@@ -3,7 +3,7 @@ import type { Refused, Retryable } from '../core/failure.ts'
 
 const BLOCKED = 'HEADRACE_BLOCKED_ADDRESS'
 const NOT_CONNECTED = 'HEADRACE_CONNECT_TIMEOUT'
-/** For all parser errors of undici, which may have no code. */
+/** For all errors of a parser: those of Node's have a code that begins so, those of undici may have none. */
 const NOT_HTTP = 'HPE_'
 
 /** The egress rules forbid the address; `reason` is for people. */
@@ -80,7 +80,7 @@ const meanings = new Map<string, Refused | Retryable>()
  */
 export const failureOf = (error: Error, isSent: boolean): Refused | Retryable => {
   const given = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  const code = error.name === 'HTTPParserError' ? NOT_HTTP : given
+  const code = error.name === 'HTTPParserError' || given.startsWith(NOT_HTTP) ? NOT_HTTP : given
   if (code === BLOCKED) return refused('blockedAddress', { detail: error.message })
   const key = `${code} ${String(isSent)}`
   const meaning = meanings.get(key) ?? meaningOf(code, isSent)
