@@ -161,8 +161,9 @@ export const checkLaws = async (
   throw new Error(failed.map(({ text }) => text).join('\n\n'))
 }
 
-/** Where tests are registered: the `test` of vitest, jest or node:test, which is called once for each law. */
+/** Where tests are registered. */
 export interface TestRunner {
+  /** The `test` of vitest, jest or node:test, called once for each law. */
   readonly test: (name: string, run: () => Promise<void>) => unknown
 }
 

@@ -31,8 +31,13 @@ const treeOf = (numbers: fc.Arbitrary<number>, keys: fc.Arbitrary<string>) =>
     object: fc.dictionary(keys, tie('value'), { maxKeys: 5, noNullPrototype: true }),
   }))
 
-/** `jsonValue`: JSON data that `JSON.parse(JSON.stringify(data))` leaves as it is. `smallObject`: such an object. */
-export const { value: jsonValue, object: smallObject } = treeOf(jsonNumber, key)
+const tree = treeOf(jsonNumber, key)
+
+/** JSON data that `JSON.parse(JSON.stringify(data))` leaves as it is. */
+export const jsonValue: fc.Arbitrary<Json> = tree.value
+
+/** Small objects of such data. */
+export const smallObject: fc.Arbitrary<JsonObject> = tree.object
 
 /** Lists in one another, or objects, in an object: of `max` levels, or of fewer. */
 const deepObject = (max: number): fc.Arbitrary<JsonObject> =>
