@@ -56,8 +56,8 @@ const sinkOf = (
   const signer = sharedSecret && signerOf(sharedSecret)
   const withSignature = (payload: Payload<Event>): Payload<Event> =>
     signer ? { ...payload, signature: signer(bodyOf(payload, 0)) } : payload
-  const limited = withTimeout(timeout, { clock })(contramap(withSignature)(sink))
-  return (onEvent) => withObserver(onEvent, { clock })(limited)
+  const signed = signer ? contramap(withSignature)(sink) : sink
+  return (onEvent) => withObserver(onEvent, { clock })(withTimeout(timeout, { clock })(signed))
 }
 
 /** Opens all destinations, or none: if one folder cannot be opened, the others are closed again. */

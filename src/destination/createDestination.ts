@@ -163,6 +163,7 @@ export const openDestination = (
     orderBy === undefined ? opened : ordered(opened, ({ orderKey }) => orderKey, defectIn('the outbox'))
   const occupancy = (): OutboxStats => {
     const stats = outbox.stats()
+    if (arriving === 0) return stats
     return { ...stats, waiting: stats.waiting + arriving, bytes: stats.bytes + arrivingBytes }
   }
   const room = waitForRoom(() => {
