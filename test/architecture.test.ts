@@ -26,7 +26,7 @@ const places: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^(commander|node:(url|os|process|tty|events|stream\/consumers))$/, /^cli\//],
   [/^(lmdb|node:worker_threads)$/, /^outbox\/lmdb\//],
   [/^(fast-check|node:vm)$/, /^testing\/laws\//],
-  [/^node:async_hooks$/, /^testing\/virtualClock\.ts$/],
+  [/^node:async_hooks$/, /^(core\/ownContext|testing\/virtualClock)\.ts$/],
   [
     /^node:crypto$/,
     /^(signing|event|outbox\/lmdb|testing\/laws|cli)\/|^(operators\/batch|testing\/certificate)\.ts$/,
@@ -51,11 +51,8 @@ const light: Readonly<Record<string, RegExp>> = {
   'signing/index.ts': /^(undici|commander|lmdb|fast-check|rxjs|io-ts|debug)$/,
 }
 
-/**
- * Where the code stands. The aim: 17,000 lines and 12,500 of code before the pipeline (1,800 more), the hostile world (800) and the testing
- * kit (4,500), and 30,000 of tests.
- */
-const budget = { files: 190, lines: 25_530, code: 18_800, test: 29_290, file: 400 }
+/** 25,521 lines of src and 29,262 of tests, and what was granted since: 1,500 and 2,000 so that no trap is silent. */
+const budget = { files: 194, lines: 27_021, code: 19_900, test: 31_262, file: 400 }
 
 // In pieces, so that this file does not match itself.
 const words = new RegExp(
