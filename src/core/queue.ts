@@ -1,3 +1,5 @@
+import { drainLoop } from './drainLoop.ts'
+
 /** A first-in, first-out queue. `Array.shift` moves every element: 8.2 µs an item at 200,000 queued, against 0.25 µs here. */
 export interface Queue<A> {
   readonly size: () => number
@@ -65,18 +67,14 @@ export interface SerialQueue {
  */
 export const serialQueue = (): SerialQueue => {
   const waiting = queue<() => void>()
-  let busy = false
+  const loop = drainLoop(() => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) next()
+  })
   return {
     take: (task, given) => {
-      if (busy) {
-        waiting.push(() => task(given))
-        return
-      }
-      busy = true
-      task(given)
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) next()
-      busy = false
+      waiting.push(() => task(given))
+      loop.run()
     },
-    busy: () => busy,
+    busy: loop.isRunning,
   }
 }

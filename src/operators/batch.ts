@@ -3,6 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isObservable, Observable, Subject, takeUntil } from 'rxjs'
 import { systemClock } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
+import { drainLoop } from '../core/drainLoop.ts'
 import { isRecord, kindOf } from '../core/json.ts'
 import { checkOptions, clockOption, func, guarded, limit, oneOf } from '../core/options.ts'
 import { optional, strict, timeLimit, withDefault } from '../core/options.ts'
@@ -131,9 +132,12 @@ const gather = <L, V, M, A, B, R>(
   return new Observable<Either<L | R, B>>((subscriber) => {
     const unsubscribed = new Subject<void>()
     const waiting = queue<Either<L | R, B>>()
-    let isEmitting = false
     /** Ends the stream, after what waits. */
     let end: (() => void) | undefined
+    const emitting = drainLoop(() => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) subscriber.next(next)
+      end?.()
+    })
     let open: Open<M, A> | undefined
     let cancelTimer: Cancel | undefined
     let lastFlush = clock.monotonic()
@@ -146,11 +150,7 @@ const gather = <L, V, M, A, B, R>(
         // What is no payload, or the caller's clock or `newId`.
         end ??= () => subscriber.error(error)
       }
-      if (isEmitting) return
-      isEmitting = true
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) subscriber.next(next)
-      isEmitting = false
-      end?.()
+      emitting.run()
     }
     const stopTimer = (): void => {
       cancelTimer?.()

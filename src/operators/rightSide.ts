@@ -9,6 +9,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { map, Observable, tap } from 'rxjs'
 import type { OperatorFunction } from 'rxjs'
+import { drainLoop } from '../core/drainLoop.ts'
 import { checkOptions, func, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { assertEither, skipped } from '../core/outcome.ts'
 import type { EitherSource, ObservableEither, Skipped } from '../core/outcome.ts'
@@ -152,7 +153,6 @@ export const enrich = <A, B>(
       const waiting = queue<Either<L, A>>()
       /** In the order of the source; its first one comes out next. */
       const started = queue<{ result: Either<L | Threw, B> | undefined }>()
-      let isEmitting = false
       let end: (() => void) | undefined
 
       const run = async (each: Either<L, A>): Promise<Either<L | Threw, B>> => {
@@ -171,24 +171,21 @@ export const enrich = <A, B>(
           started.push(slot)
           void run(each).then((result) => {
             slot.result = result
-            emit()
+            emitting.run()
           })
         }
       }
-      const emit = (): void => {
-        if (isEmitting) return
-        isEmitting = true
+      const emitting = drainLoop(() => {
         for (let next = started.peek(); next?.result !== undefined; next = started.peek()) {
           started.shift()
           subscriber.next(next.result)
           startNext()
         }
-        isEmitting = false
         if (started.size() === 0) end?.()
-      }
+      })
       const endWith = (how: () => void): void => {
         end = how
-        emit()
+        emitting.run()
       }
 
       subscriber.add(() => controller.abort())

@@ -1,6 +1,7 @@
 import { left } from 'fp-ts/lib/Either.js'
 import { steady, systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
+import { drainLoop } from '../core/drainLoop.ts'
 import { isFinal, isRetryable, messageOf, partlyFailed, retryable, wasStarted } from '../core/failure.ts'
 import type { Failure, PartlyFailed, Verdict } from '../core/failure.ts'
 import { checkOptions, clockOption, list, strict, wholeNumber, withDefault } from '../core/options.ts'
@@ -181,7 +182,7 @@ export const withBisection = (
         let isAnswered = false
         const end = (): void => {
           running = false
-          sendNext()
+          sending.run()
         }
         running = true
         const cancel = subscribe(payloadOf(batch, part), attemptFor(attempt, count, part), {
@@ -208,21 +209,16 @@ export const withBisection = (
         else cancelInner = cancel
       }
 
-      let sending = false
-      /** A loop, because a sink that answers at once would else go as deep as there are parts. */
-      const sendNext = (): void => {
-        if (sending) return
-        sending = true
+      const sending = drainLoop(() => {
         while (!running && !over) {
           if (parts.length > 0 && now() >= attempt.until) failRest(TOO_LATE)
           const part = parts.pop()
           if (part === undefined) finish()
           else send(part)
         }
-        sending = false
-      }
+      })
 
-      sendNext()
+      sending.run()
       return () => {
         over = true
         cancelInner()

@@ -10,6 +10,7 @@ import { eqStrict } from 'fp-ts/lib/Eq.js'
 import * as RA from 'fp-ts/lib/ReadonlyArray.js'
 import { steady, systemClock } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
+import { drainLoop } from '../core/drainLoop.ts'
 import { allFailed, earliestRetry, messageOf, notAll, retryable } from '../core/failure.ts'
 import type { Failure, Verdict } from '../core/failure.ts'
 import { checkOptions, clockOption, optional, strict, text, withDefault } from '../core/options.ts'
@@ -126,12 +127,12 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
         running++
         const end = (): void => {
           running--
-          proceed()
+          proceeding.run()
         }
         const cancel = subscribe(item, attemptFor(at), {
           next: (given) => {
             answer(at, given)
-            proceed()
+            proceeding.run()
           },
           complete: end,
           error: (defect) => {
@@ -144,7 +145,7 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
       }
 
       /** A sink may answer at once, and so call this again. Nothing is emitted before all that may be asked are. */
-      const proceed = (): void => {
+      const proceeding = drainLoop(() => {
         for (let each = open[asked]; each !== undefined && !isOver; each = open[asked]) {
           // In turn: only when the one before it has failed.
           if (rules.isInTurn && (verdict !== undefined || unanswered !== open.length - asked)) break
@@ -154,10 +155,10 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
         }
         if (verdict !== undefined) observer.next(verdict)
         if (running === 0) observer.complete()
-      }
+      })
 
       if (unanswered === 0) verdict = together(answers)
-      proceed()
+      proceeding.run()
       return () => {
         isOver = true
         for (const cancel of cancels) cancel()

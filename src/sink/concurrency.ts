@@ -2,6 +2,8 @@ import { left } from 'fp-ts/lib/Either.js'
 import type { Observer } from 'rxjs'
 import { steady, systemClock } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
+import { drainLoop } from '../core/drainLoop.ts'
+import type { DrainLoop } from '../core/drainLoop.ts'
 import { retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { linkedList } from '../core/linkedList.ts'
@@ -50,20 +52,16 @@ interface KeyQueue<A> {
   readonly drop: () => void
   readonly waiting: LinkedList<LimitedDelivery<A>>
   running: number
-  isStarting: boolean
+  readonly starting: DrainLoop
 }
 
-/** A loop and not a recursion: a sink may end at once, and so may everything that waits behind it. */
 const startWaiting = <A>(queue: KeyQueue<A>): void => {
-  if (queue.isStarting) return
-  queue.isStarting = true
   while (queue.running < queue.concurrency) {
     const next = queue.waiting.oldest()
     if (next === undefined) break
     queue.waiting.remove(next)
     next.start()
   }
-  queue.isStarting = false
   if (queue.running === 0 && queue.waiting.size() === 0) queue.drop()
 }
 
@@ -108,14 +106,14 @@ class LimitedDelivery<A> implements Link<LimitedDelivery<A>>, Observer<Verdict> 
     this.state = 'over'
     this.queue.running--
     this.observer.complete()
-    startWaiting(this.queue)
+    this.queue.starting.run()
   }
 
   error(defect: unknown): void {
     this.state = 'over'
     this.queue.running--
     this.observer.error(defect)
-    startWaiting(this.queue)
+    this.queue.starting.run()
   }
 
   cancel(): void {
@@ -128,7 +126,7 @@ class LimitedDelivery<A> implements Link<LimitedDelivery<A>>, Observer<Verdict> 
       queue.running--
     }
     // Later: a stop cancels one delivery after the other, and must not find the next ones just started.
-    queueMicrotask(() => startWaiting(queue))
+    queueMicrotask(queue.starting.run)
   }
 
   private isOver(): boolean {
@@ -182,7 +180,8 @@ export const withConcurrency = <B>(
         }
         const waiting = linkedList<LimitedDelivery<A>>()
         const limits = { subscribe, concurrency, now, drop }
-        const made: KeyQueue<A> = { ...limits, waiting, running: 0, isStarting: false }
+        const starting = drainLoop(() => startWaiting(made))
+        const made: KeyQueue<A> = { ...limits, waiting, running: 0, starting }
         queues.set(key, made)
         return made
       }
@@ -197,7 +196,7 @@ export const withConcurrency = <B>(
         }
         const delivery = new LimitedDelivery(queue, item, attempt, observer)
         queue.waiting.push(delivery)
-        startWaiting(queue)
+        queue.starting.run()
         return () => delivery.cancel()
       }
     })
