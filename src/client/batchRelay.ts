@@ -10,10 +10,13 @@
  * @module
  */
 import { left } from 'fp-ts/lib/Either.js'
-import { steady } from '../core/clock.ts'
+import { scheduleSafely, steady } from '../core/clock.ts'
 import type { Cancel } from '../core/clock.ts'
+import { drainLoop } from '../core/drainLoop.ts'
 import { earliestRetry, messageOf, retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
+import { inMicrotask } from '../core/ownContext.ts'
+import type { OwnContext } from '../core/ownContext.ts'
 import { newId } from '../event/payload.ts'
 import type { ClosedBy } from '../event/payload.ts'
 import { trackingFrame } from '../event/trackingMessage.ts'
@@ -49,6 +52,7 @@ const COMMA = 1
  */
 export const batchRelay = (
   { size, maxBatch, flushAfter, concurrency, retry, clock, random }: ClientSettings,
+  own: OwnContext,
   isFull: () => boolean,
   store: MessageStore,
   sink: Sink<SentBatch>,
@@ -71,9 +75,23 @@ export const batchRelay = (
   /** Nothing is sent before: a lease failed, or the endpoint asked for a pause. */
   let heldUntil = -Infinity
   let isStopped = false
-  let isPolling = false
   let timerAt = Infinity
   let cancelTimer = nothingToCancel
+
+  const failedIn =
+    (where: string) =>
+    (error: unknown): void =>
+      onEvent({ _tag: 'Defect', at: now(), where, error })
+
+  /** A random source that throws counts as one that answers 1: the full delay. */
+  const drawSafely = (): number => {
+    try {
+      return random()
+    } catch (error) {
+      failedIn('random')(error)
+      return 1
+    }
+  }
 
   /** Whether what waits for its first batch fills one, or a queue that is smaller than a batch. */
   const fullBy = (): 'count' | 'bytes' | 'flush' | undefined => {
@@ -98,21 +116,22 @@ export const batchRelay = (
       : { due: Math.max(retryDue, heldUntil), closedBy: 'retry' }
   }
 
-  /** A loop, not a recursion: a sink may answer at once, for thousands of batches in a row. */
-  const poll = (): void => {
-    if (isPolling) return
-    isPolling = true
+  const passes = drainLoop(() => {
     let next = nextBatch()
     while (next.due <= now()) {
       lease(next.closedBy)
       next = nextBatch()
     }
-    isPolling = false
     if (next.due === timerAt) return
     cancelTimer()
     timerAt = next.due
-    cancelTimer = timerAt === Infinity ? nothingToCancel : clock.schedule(timerAt - now(), onTimer)
-  }
+    cancelTimer =
+      timerAt === Infinity
+        ? nothingToCancel
+        : scheduleSafely(clock, timerAt - now(), onTimer, failedIn('clock'))
+  })
+  const poll = (): void => own(passes.run)
+  const pollSoon = inMicrotask(own, passes.run)
   const onTimer = (): void => {
     timerAt = Infinity
     poll()
@@ -131,7 +150,7 @@ export const batchRelay = (
         // More may be there if all that was asked for was found.
         wasChangedByOthers ||= forOthers && (isRetry || leased.length === size)
         const entries = endLate(leased)
-        if (entries.length > 0) send(entries, closedBy)
+        if (entries.length > 0) trySend(entries, closedBy)
         else changed()
       }
       poll()
@@ -152,6 +171,17 @@ export const batchRelay = (
     return inTime
   }
 
+  /** What stops a batch from being put together costs it a second. */
+  const trySend = (leased: Entries, closedBy: ClosedBy): void => {
+    try {
+      send(leased, closedBy)
+    } catch (error) {
+      failedIn('batch')(error)
+      store.giveBack(leased, closedBy === 'retry')
+      heldUntil = Math.max(heldUntil, now() + LEASE_RETRY_DELAY)
+    }
+  }
+
   /** Sends as many of the entries as fit into one request, at least one, and gives back the rest. */
   const send = (leased: Entries, closedBy: ClosedBy): void => {
     const startedAt = now()
@@ -169,8 +199,8 @@ export const batchRelay = (
       until = Math.min(until, window + firstAttemptAt)
     }
     const entries = leased.slice(0, members.length)
-    if (entries.length < leased.length) store.giveBack(leased.slice(entries.length), closedBy === 'retry')
     const batch: SentBatch = { id: newId(), items, members, byteLength, frame: trackingFrame, closedBy }
+    if (entries.length < leased.length) store.giveBack(leased.slice(entries.length), closedBy === 'retry')
     const delivery: Delivery = { entries, hasVerdict: false, cancel: nothingToCancel }
 
     const settle = (result: Verdict): void => {
@@ -187,7 +217,7 @@ export const batchRelay = (
       const verdicts = isPartly ? failure.members : []
       // One random number for the batch, so that messages that failed together are retried together.
       let drawn: number | undefined
-      const draw = (): number => (drawn ??= random())
+      const draw = (): number => (drawn ??= drawSafely())
       const over: Array<Ack<Message>> = []
       const again: Array<Entry<Message>> = []
       let attempts = 0
@@ -218,19 +248,21 @@ export const batchRelay = (
       changed()
     }
 
+    const fail = (error: unknown): void => {
+      failedIn(sink.name)(error)
+      if (!delivery.hasVerdict) settle(left(retryable('defect', { detail: messageOf(error) })))
+      finish()
+    }
+
     deliveries.add(delivery)
     sent.batches++
     const cancel = subscribe(
       batch,
       { number, until, lastFailure: undefined },
       {
-        next: settle,
-        complete: finish,
-        error: (error) => {
-          onEvent({ _tag: 'Defect', at: now(), where: sink.name, error })
-          if (!delivery.hasVerdict) settle(left(retryable('defect', { detail: messageOf(error) })))
-          finish()
-        },
+        next: (result) => own(settle, result),
+        complete: () => own(finish),
+        error: (error) => own(fail, error),
       },
     )
     if (deliveries.has(delivery)) delivery.cancel = cancel
@@ -243,17 +275,17 @@ export const batchRelay = (
     pollNew: (): void => {
       // Until the timer, which is set, only a full batch or a flush is a reason to send.
       const isSet = deliveries.size >= concurrency || timerAt === lastSent + flushAfter
-      if (!isSet || (deliveries.size < concurrency && (flushedBy ?? fullBy()) !== undefined)) poll()
+      if (!isSet || (deliveries.size < concurrency && (flushedBy ?? fullBy()) !== undefined)) pollSoon()
     },
     /** Sends what waits without waiting for full batches. */
     flush: (closedBy: 'flush' | 'end'): void => {
       flushedBy = closedBy
-      poll()
+      pollSoon()
     },
     /** Other processes changed the store. */
     lookAgain: (): void => {
       wasChangedByOthers = true
-      poll()
+      pollSoon()
     },
     /** Takes out the oldest message that is not in flight. The store must answer at once. */
     takeOldest: (): Entry<Message> | undefined => {

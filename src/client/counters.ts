@@ -28,6 +28,8 @@ const boundIn = (
   return bytes > maxBytes ? { bound: 'bytes', limit: maxBytes } : undefined
 }
 
+export type ClientCounters = ReturnType<typeof clientCounters>
+
 /**
  * With an outbox, its own bounds are those of all messages, and the bounds of the client are for what it has not stored yet.
  *

@@ -2,15 +2,17 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { Subject } from 'rxjs'
 import { inTime, nextTurn, steady } from '../core/clock.ts'
+import { messageOf } from '../core/failure.ts'
+import { inMicrotask, ownContext } from '../core/ownContext.ts'
 import { timeoutOf } from '../core/options.ts'
 import { dropped } from '../core/outcome.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { serialQueue } from '../core/queue.ts'
-import { closed, disabled, full } from '../core/refusal.ts'
+import { closed, disabled, full, notStored } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
 import { heldBytes, maxHeldBytes } from '../event/payload.ts'
 import { ingestion } from '../http/ingestion.ts'
-import { isListening, listeners } from '../log/listeners.ts'
+import { callSafely, isListening, listeners } from '../log/listeners.ts'
 import { hot } from '../log/streams.ts'
 import { LAST_ATTEMPT, closeTimes, until as waitUntil } from '../outbox/close.ts'
 import type { CloseResult } from '../outbox/close.ts'
@@ -32,6 +34,8 @@ import type { CallType, Message, SentBatch } from './message.ts'
 import { messageStore } from './messageStore.ts'
 import { checkClientOptions } from './options.ts'
 import type { ClientOptions, ClientSettings } from './options.ts'
+
+const ignore = (): void => undefined
 
 /** Milliseconds of a close without a timeout. */
 const CLOSE_TIMEOUT = 30_000
@@ -85,6 +89,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const settings = checkClientOptions(writeKey, options)
   const { clock, timeout, enabled, overflow, drainOnExit, maxMessage } = settings
   const now = steady(clock)
+  const own = ownContext()
   const onEvent = listeners(settings)
   const hears = isListening(settings)
   const failedIn =
@@ -138,18 +143,17 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   }
 
   const counted = clientCounters(settings, outbox?.stats, start)
-  const { sent, notStored, placed } = counted
   const storeChanged = (): void => {
     relay.poll()
     changed()
   }
-  const store = messageStore(outbox, clock, start, notStored, placed, corrupt, storeChanged, storeFailed)
+  const store = messageStore(outbox, own, clock, start, counted, corrupt, storeChanged, storeFailed)
   const room = waitForRoom(() => counted.boundFor(1) === undefined)
-  const sink = batchSink(settings, () => sent.requests++)
+  const sink = batchSink(settings, () => counted.sent.requests++)
   const largest = maxHeldBytes(maxMessage)
   /** Whether there may be no room for one more message. */
   const isFull = (): boolean => counted.boundFor(largest) !== undefined
-  const relay = batchRelay(settings, isFull, store, sink, sent, onEvent, ended, changed)
+  const relay = batchRelay(settings, own, isFull, store, sink, counted.sent, onEvent, ended, changed)
   const encode = encoder(
     settings,
     (keys) => onEvent({ _tag: 'UnknownKeys', at: now(), keys }),
@@ -178,8 +182,11 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     await until(timeout, () => !store.isBusy())
     stopWatching?.()
     const unfinished = [...store.stop([...cut])]
+    // What was being stored may be in the store.
+    const known = new Set(unfinished.map(({ item }) => item.id))
     await quietly('outbox', async () => {
-      if (outbox !== undefined) unfinished.push(...(await outbox.takeRemaining()))
+      const remaining = (await outbox?.takeRemaining()) ?? []
+      unfinished.push(...remaining.filter(({ item }) => !known.has(item.id)))
     })
     ended(unfinished.map((entry) => ({ entry, outcome: abandonedOf(entry, cut.has(entry)) })))
     if (settings.sink === undefined)
@@ -195,7 +202,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
 
   const close = (limit: number, isExit = false): Promise<CloseResult<Message>> => {
     // A turn later, so that a call of `close` inside a callback of the close finds the same promise.
-    closing ??= held(Promise.resolve().then(() => shutDown(limit, isExit)))
+    closing ??= own(() => held(Promise.resolve().then(() => shutDown(limit, isExit))))
     room.open()
     return closing
   }
@@ -210,18 +217,28 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   }
   const drainTimeout = drainOnExit === true ? DRAIN_TIMEOUT : drainOnExit
   const onExit = drainTimeout === false ? undefined : () => void drain(drainTimeout)
-  const life = lifetime(settings.waitUntil, onExit, failedIn('waitUntil'))
+  const life = lifetime(own, settings.waitUntil, onExit, failedIn('waitUntil'))
+
+  const drops: Array<Outcome<Message>> = []
+  const reportDrops = inMicrotask(own, () => {
+    drops.splice(0).forEach(report)
+    // A flush may wait for what was dropped.
+    changed()
+  })
 
   const refuse = (refusal: Refusal): Either<Refusal, never> => {
     if (refusal._tag === 'Full') room.refused(counted.waiting())
     counted.refused(refusal)
-    onEvent({ _tag: 'Refused', at: now(), refusal })
-    refusals.next(refusal)
+    callSafely(tellRefusal, refusal, ignore)
     return left(refusal)
   }
+  const tellRefusal = (refusal: Refusal): void => {
+    onEvent({ _tag: 'Refused', at: now(), refusal })
+    refusals.next(refusal)
+  }
 
-  /** Takes a call, or answers why not: at once, and without throwing. */
-  const send = (call: unknown, kind: CallType | undefined): Either<Refusal, Accepted> => {
+  /** Takes a call, or answers why not, at once. It throws at the end of the stack only, before it has accepted anything. */
+  const accept = (call: unknown, kind: CallType | undefined): Either<Refusal, Accepted> => {
     if (closing !== undefined) return refuse(closed(call))
     const encoded = encode(call, kind)
     if (isLeft(encoded)) return refuse(encoded.left)
@@ -232,7 +249,6 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     // A call that sends a dropped message again could do so without end.
     const mayDrop = overflow !== 'error' && !isReportingDrop
     if (bound !== undefined && !mayDrop) return refuse(full(call, bound.bound, bound.limit))
-    const drops: Array<Outcome<Message>> = []
     while (bound !== undefined && overflow === 'dropOldest') {
       const entry = relay.takeOldest()
       if (entry === undefined) break
@@ -245,18 +261,29 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
       // First it is added, then it is reported: what a listener sends meanwhile comes behind it.
       counted.accepted(message)
       store.add(message)
-      life.busy()
     } else {
       const outcome = dropped(message, 0, 'dropNewest')
       counted.dropped(outcome)
       drops.push(outcome)
     }
-    if (hears('Accepted')) onEvent({ _tag: 'Accepted', at: now(), item: message })
-    for (const outcome of drops) report(outcome)
-    // A flush may wait for what was dropped.
-    if (drops.length > 0) changed()
-    if (bound === undefined) relay.pollNew()
+    callSafely(announce, message, ignore)
     return right({ id: message.id })
+  }
+  /** At the end of the stack this may throw. What was accepted is sent with the next message then. */
+  const announce = (message: Message): void => {
+    if (drops.length > 0) reportDrops()
+    relay.pollNew()
+    life.busy()
+    if (hears('Accepted')) onEvent({ _tag: 'Accepted', at: now(), item: message })
+  }
+  const send = (call: unknown, kind: CallType | undefined): Either<Refusal, Accepted> => {
+    try {
+      return accept(call, kind)
+    } catch (error) {
+      const refusal = notStored(call, messageOf(error))
+      counted.refused(refusal)
+      return left(refusal)
+    }
   }
 
   const timeoutIn = (method: string, within: WithinOptions | undefined, byDefault = Infinity): number =>

@@ -7,15 +7,20 @@
  */
 import { isPromiseLike, whenAnswered } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
+import { scheduleSafely } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { refused } from '../core/failure.ts'
 import { heap } from '../core/heap.ts'
 import { isRecord } from '../core/json.ts'
 import { rejected } from '../core/outcome.ts'
+import { inMicrotask } from '../core/ownContext.ts'
+import type { OwnContext } from '../core/ownContext.ts'
 import { queue } from '../core/queue.ts'
 import { heldBytes } from '../event/payload.ts'
 import type { Ack, Entry, Outbox } from '../outbox/outbox.ts'
+import { storeLimit } from '../outbox/storeLimit.ts'
 import { STORE_RETRY_DELAY, storeWrites } from '../outbox/storeWrites.ts'
+import type { ClientCounters } from './counters.ts'
 import { isMessage } from './message.ts'
 import type { Message } from './message.ts'
 
@@ -41,10 +46,10 @@ const MAX_UNSAVED = 16
  */
 export const messageStore = (
   outbox: Outbox<Message> | undefined,
+  own: OwnContext,
   clock: Clock,
   start: { readonly waiting: number; readonly bytes: number },
-  notStored: { count: number; bytes: number },
-  placed: (entryId: string, message: Message) => void,
+  { notStored, placed }: Pick<ClientCounters, 'notStored' | 'placed'>,
   corrupt: (entryId: string) => void,
   changed: () => void,
   failed: (error: unknown) => void,
@@ -61,6 +66,9 @@ export const messageStore = (
   const retriesInMemory = heap<Entry<Message>>()
   /** Leased, and given back because they did not fit into a batch. */
   const givenBack = { fresh: [] as Array<Entry<Message>>, retries: [] as Array<Entry<Message>> }
+  const limit = storeLimit()
+  const inTime = <T>(answer: Awaitable<T>): Awaitable<T> =>
+    isPromiseLike(answer) ? limit.inTime(answer) : answer
   let lastId = 0
   let isStopped = false
   /** Set while the store fails. */
@@ -113,7 +121,7 @@ export const messageStore = (
       arriving = []
       let answers: Awaited<ReturnType<typeof outbox.enqueue>> = []
       try {
-        if (pause === undefined) answers = await outbox.enqueue(storing)
+        if (pause === undefined) answers = await inTime(outbox.enqueue(storing))
       } catch (error) {
         failed(error)
       }
@@ -125,13 +133,15 @@ export const messageStore = (
           if (inMemory.has(message)) leaveFor(answer.right.id, message)
         } else {
           waitInMemory(message)
-          pause ??= clock.schedule(STORE_RETRY_DELAY, offerAgain)
+          pause ??= scheduleSafely(clock, STORE_RETRY_DELAY, offerAgain, failed)
         }
       }
       storing = []
       changed()
     }
   }
+
+  const storeSoon = inMicrotask(own, () => void storeAll())
 
   const writes = storeWrites<{ readonly run: () => Awaitable<void>; readonly saved: () => void }>(
     clock,
@@ -143,6 +153,7 @@ export const messageStore = (
     failed,
     // A durable outbox hands the entries out again after a restart. For another one this is the last report.
     ({ saved }) => (outbox?.durable === true ? changed() : saved()),
+    limit,
   )
 
   /** An outbox of the host may hand out anything: what is no message ends as rejected. Throws if there is no entry in it. */
@@ -173,7 +184,7 @@ export const messageStore = (
         return
       }
       inMemory.set(message, ++arrived)
-      if (arriving.push(message) === 1) queueMicrotask(() => void storeAll())
+      if (arriving.push(message) === 1) storeSoon()
     },
     /**
      * Leases retries that are due, or messages for their first batch: given back ones, stored ones, then those in memory, the newest. `use`
@@ -207,7 +218,9 @@ export const messageStore = (
       else
         whenAnswered(
           () => {
-            const leased = outbox.lease(now, { count: room, retries: retriesOnly ? room : 0, retriesOnly })
+            const leased = inTime(
+              outbox.lease(now, { count: room, retries: retriesOnly ? room : 0, retriesOnly }),
+            )
             const read = (all: Entries) => [messagesIn(all), all.length] as const
             return isPromiseLike(leased) ? leased.then(read) : read(leased)
           },
@@ -264,6 +277,7 @@ export const messageStore = (
       isStopped = true
       pause?.()
       writes.stopRetrying()
+      limit.giveUp(new Error('it was closed before the store answered'))
       const open = [...inFlight, ...givenBack.retries, ...givenBack.fresh]
       return [
         ...(outbox?.durable === true ? open.filter(isInMemory) : open),

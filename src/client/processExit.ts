@@ -6,6 +6,7 @@
 import { Subject, firstValueFrom, fromEvent, share } from 'rxjs'
 import type { Subscription } from 'rxjs'
 import { systemClock } from '../core/clock.ts'
+import type { OwnContext } from '../core/ownContext.ts'
 import { callSafely } from '../log/listeners.ts'
 
 /** The longest timer. It is cancelled long before. */
@@ -25,6 +26,7 @@ const beforeExit$ = fromEvent(process, 'beforeExit').pipe(share())
  * @param failed receives errors of `waitUntil`
  */
 export const lifetime = (
+  own: OwnContext,
   waitUntil: ((ended: Promise<unknown>) => void) | undefined,
   drain: (() => void) | undefined,
   failed: (error: unknown) => void,
@@ -34,13 +36,15 @@ export const lifetime = (
   /** Resolves when nothing waits any more; undefined while nothing does. */
   let ended: Promise<unknown> | undefined
 
+  const begin = (): Promise<unknown> => {
+    exit = drain && beforeExit$.subscribe({ next: drain, error: failed })
+    return firstValueFrom(idle$, { defaultValue: undefined })
+  }
+
   return {
     /** A message was accepted. Each call gets the promise: a host may wait for each of its requests by itself. */
     busy: (): void => {
-      if (ended === undefined) {
-        ended = firstValueFrom(idle$, { defaultValue: undefined })
-        exit = drain && beforeExit$.subscribe({ next: drain, error: failed })
-      }
+      ended ??= own(begin)
       if (waitUntil !== undefined) callSafely(waitUntil, ended, failed)
     },
     /** No message waits that will end. */

@@ -81,6 +81,42 @@ export const nextTurn = (task: () => void): Cancel => {
   return () => clearImmediate(immediate)
 }
 
+/** Milliseconds of work in one turn of the event loop before others have theirs. */
+const MAX_TURN = 10
+
+let turnStartedAt: number | undefined
+
+/**
+ * Whether this turn of the event loop has lasted more than 10 ms since the first call in it, of any part: the rest of a long work belongs
+ * in the next one. Never with another clock than the machine's, so that what happens does not depend on the machine.
+ */
+export const isTurnOver = ({ monotonic }: Clock): boolean => {
+  if (monotonic !== systemClock.monotonic) return false
+  const at = monotonic()
+  if (turnStartedAt === undefined) {
+    turnStartedAt = at
+    nextTurn(() => {
+      turnStartedAt = undefined
+    })
+  }
+  return at - turnStartedAt > MAX_TURN
+}
+
+/** As `clock.schedule`. A clock that throws is told to `failed`, and the task runs in the next turn of the event loop. */
+export const scheduleSafely = (
+  clock: Clock,
+  delay: number,
+  task: () => void,
+  failed: (error: unknown) => void,
+): Cancel => {
+  try {
+    return clock.schedule(delay, task)
+  } catch (error) {
+    failed(error)
+    return nextTurn(task)
+  }
+}
+
 /** A source of random numbers in [0, 1). Only jitter draws from it. */
 export type Random = () => number
 

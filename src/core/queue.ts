@@ -1,5 +1,3 @@
-import { drainLoop } from './drainLoop.ts'
-
 /** A first-in, first-out queue. `Array.shift` moves every element: 8.2 µs an item at 200,000 queued, against 0.25 µs here. */
 export interface Queue<A> {
   readonly size: () => number
@@ -67,14 +65,20 @@ export interface SerialQueue {
  */
 export const serialQueue = (): SerialQueue => {
   const waiting = queue<() => void>()
-  const loop = drainLoop(() => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) next()
-  })
+  let isBusy = false
   return {
     take: (task, given) => {
-      waiting.push(() => task(given))
-      loop.run()
+      // A task that threw left some.
+      if (isBusy || waiting.size() > 0) waiting.push(() => task(given))
+      if (isBusy) return
+      isBusy = true
+      try {
+        if (waiting.size() === 0) task(given)
+        for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) next()
+      } finally {
+        isBusy = false
+      }
     },
-    busy: loop.isRunning,
+    busy: () => isBusy,
   }
 }

@@ -226,8 +226,8 @@ export const openDestination = (
     work.stopAccepting()
     room.open()
     // A turn later, so that a close inside a callback of the close gets the same promise.
-    closing ??= Promise.resolve().then(() => shutDown(within))
-    return closing
+    const begin = (): Promise<CloseResult<Payload<Event>>> => Promise.resolve().then(() => shutDown(within))
+    return (closing ??= work.own(begin))
   }
 
   return {

@@ -104,6 +104,7 @@ const run = <L, P>(
       clock,
       random,
       maxInFlight,
+      isSynchronous: true,
       // Without a listener of the host: the diagnostics channels and the debug log.
       onEvent: listeners({ logger: false, ...(onEvent && { onEvent }) }),
       hears: isListening(onEvent === undefined ? {} : { onEvent }),

@@ -57,13 +57,6 @@ export const closeRelay = async <A>(
   relay.stopStarting()
   stopped()
   await until(clock, changes$, ending, isIdle)
-  const abandoned = await new Promise<ReadonlyArray<A>>((resolve) => {
-    // A store that never answers must not keep the process alive.
-    const cancelTimer = clock.schedule(storeTimeout, () => resolve([]))
-    relay.abort((unfinished) => {
-      cancelTimer()
-      resolve(unfinished)
-    })
-  })
+  const abandoned = await new Promise<ReadonlyArray<A>>((resolve) => relay.abort(resolve, storeTimeout))
   return { totals: relay.totals(), abandoned }
 }

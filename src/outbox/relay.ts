@@ -11,17 +11,16 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { Subject } from 'rxjs'
-import type { Observer } from 'rxjs'
-import { isPromiseLike, whenAnswered } from '../core/awaitable.ts'
+import { isPromiseLike } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
-import { steady } from '../core/clock.ts'
+import { isTurnOver, nextTurn, scheduleSafely, steady } from '../core/clock.ts'
 import type { Cancel, Clock, Random } from '../core/clock.ts'
-import { messageOf, retryable } from '../core/failure.ts'
-import type { Failure, Verdict } from '../core/failure.ts'
-import { linkedList } from '../core/linkedList.ts'
-import type { Link } from '../core/linkedList.ts'
+import { drainLoop } from '../core/drainLoop.ts'
+import type { Failure } from '../core/failure.ts'
+import { isRecord } from '../core/json.ts'
 import * as Outcome from '../core/outcome.ts'
-import { serialQueue } from '../core/queue.ts'
+import { inMicrotask, ownContext } from '../core/ownContext.ts'
+import { queue, serialQueue } from '../core/queue.ts'
 import { closed } from '../core/refusal.ts'
 import type { Closed, Full } from '../core/refusal.ts'
 import { counters } from '../core/totals.ts'
@@ -29,11 +28,14 @@ import { callSafely } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { deadlineOf } from '../policy/retryPolicy.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
-import { nothingToCancel, subscribeTo } from '../sink/layer.ts'
+import { nothingToCancel } from '../sink/layer.ts'
 import type { Sink } from '../sink/sink.ts'
-import { decide, lateEnd } from './decide.ts'
+import { lateEnd } from './decide.ts'
+import { deliveries } from './deliveries.ts'
+import { handBack } from './handBack.ts'
 import { abandonedOf } from './outbox.ts'
 import type { Ack, EndedDeadLetter, Entry, Nack, Outbox } from './outbox.ts'
+import { storeLimit } from './storeLimit.ts'
 import { STORE_RETRY_DELAY, storeWrites } from './storeWrites.ts'
 
 export interface RelayOptions<A> {
@@ -43,6 +45,8 @@ export interface RelayOptions<A> {
   readonly clock: Clock
   readonly random: Random
   readonly maxInFlight: number
+  /** Whether an item starts before `offer` returns. Default: in a microtask, with the others of its turn. */
+  readonly isSynchronous?: boolean
   readonly onEvent?: Listener | undefined
   /** Whether anything listens to this kind of log event. Default: yes. */
   readonly hears?: (tag: 'Accepted' | 'Ended') => boolean
@@ -54,38 +58,44 @@ export interface RelayOptions<A> {
 
 /** Deliveries do not wait for a slow store: up to this many results may be unsaved. A crash repeats their deliveries. */
 const MAX_UNSAVED = 16
+/** Starts between two looks at the time. */
+const STARTS = 16
 
 const ignore = (): void => undefined
 
 export type Relay<A> = ReturnType<typeof relay<A>>
 
-/** Delivers the entries of an outbox to a sink, with retries. It starts at once with what the outbox already holds. */
+/** Delivers the entries of an outbox to a sink, with retries, in the async context in which it is made. It starts at once with what it finds. */
 export const relay = <A>(options: RelayOptions<A>) => {
-  const { sink, outbox, retry, clock, random, maxInFlight, ended } = options
+  const { outbox, retry, clock, maxInFlight, ended, isSynchronous = false } = options
   const { onEvent = ignore, hears = () => true } = options
+  const limit = storeLimit()
   const isShared = outbox.watch !== undefined
   const maxRetries = Math.max(1, Math.floor(maxInFlight / 2))
   const now = steady(clock)
   const window = deadlineOf(retry)
-  const subscribe = subscribeTo(sink)
+  const own = ownContext()
   const counts = counters(isShared ? 0 : outbox.stats().waiting)
   const reports = serialQueue()
   const changes = new Subject<void>()
-  // A linked list: a Set keeps finished deliveries alive until the next full garbage collection (92 instead of 65 µs an event).
-  const running = linkedList<Delivery>()
-  /** Deliveries without a verdict, and the retries among them. */
-  let inFlight = 0
-  let retriesInFlight = 0
-  /** Leased, and not started because the relay is stopped, or not saved because the store failed until then. */
+  /** Leased and not started: a pass that ended early leaves some. */
+  const held = queue<Entry<A>>()
+  /** Leased, and not put back, because the store failed until the relay was stopped. */
   const leftOver: Array<Entry<A>> = []
   let state: 'open' | 'closed' | 'stopped' | 'aborted' = 'open'
   /** Calls of `offer` and the like that the store has not answered. */
   let calls = 0
-  /** A `lease` is not answered yet, or its entries are being started. */
-  let isPolling = false
-  let mayLease = false
-  /** How many entries the last `lease` was to answer. */
+  /** Entries that are leased: neither ended nor put back. */
+  let leased = 0
+  let started = 0
+  /** How many entries the last lease was to answer. */
   let asked = 0
+  let isLeasing = false
+  /** The rest of a long pass waits for the next turn of the event loop. */
+  let isResting = false
+  /** A pass is asked for, and whether it may lease. */
+  let isDue = false
+  let mayLease = false
   let timerAt = Infinity
   let cancelTimer = nothingToCancel
   let lookTimer: Cancel | undefined
@@ -102,167 +112,164 @@ export const relay = <A>(options: RelayOptions<A>) => {
   const storeFailed = (error: unknown): void => defect('outbox', error)
   const listenerFailed = (error: unknown): void => defect('outcome listener', error)
 
+  const accepted = (item: A): void => {
+    counts.accept()
+    if (hears('Accepted')) log({ _tag: 'Accepted', at: now(), item })
+  }
+  /** An item whose enqueue failed may be stored all the same: it counts as accepted when it comes out of the store. */
+  const take = (entries: ReadonlyArray<Entry<A>>): void => {
+    leased += entries.length
+    const unknown = isShared ? 0 : leased - counts.waiting()
+    if (unknown > 0) for (const { item } of entries.slice(-unknown)) accepted(item)
+  }
+
   const reportNow = (outcome: Outcome.Outcome<A>): void => {
     counts.end(outcome)
     if (outcome._tag !== 'Delivered' || hears('Ended')) log({ _tag: 'Ended', at: now(), outcome })
     callSafely(ended, outcome, listenerFailed)
   }
-
-  const accepted = (item: A): void => {
-    counts.accept()
-    if (hears('Accepted')) log({ _tag: 'Accepted', at: now(), item })
-  }
   /** What a listener causes is reported after the outcome that it hears. */
   const report = (outcome: Outcome.Outcome<A>): void => reports.take(reportNow, outcome)
+  const end = (outcome: Outcome.Outcome<A>): void => {
+    leased--
+    report(outcome)
+  }
 
   const writes = storeWrites<Ack<A> | Nack<A>>(
     clock,
     (write) => ('outcome' in write ? outbox.ack([write]) : outbox.nack([write])),
     (write) => {
-      if ('outcome' in write) report(write.outcome)
+      if ('outcome' in write) end(write.outcome)
       poll()
     },
     storeFailed,
     (write) => {
       // A durable outbox hands the entry out again after a restart. For another one this is the last chance to report it.
-      if (!('outcome' in write)) leftOver.push(write.entry)
-      else if (!outbox.durable) report(write.outcome)
+      if (!('outcome' in write)) {
+        leftOver.push(write.entry)
+        leased++
+      } else if (!outbox.durable) end(write.outcome)
       changed()
     },
+    limit,
   )
   const save = (write: Ack<A> | Nack<A>): void => {
+    if (!('outcome' in write)) leased--
     writes.save(write)
     if (writes.unsaved() > 0) poll()
   }
 
-  class Delivery implements Observer<Verdict>, Link<Delivery> {
-    older: Delivery | undefined
-    newer: Delivery | undefined
-    hasVerdict = false
-    isFinished = false
-    cancel = nothingToCancel
-    readonly entry: Entry<A>
-    readonly startedAt: number
+  const mayStart = (): boolean => !isStopped() && sending.inFlight() < maxInFlight
+  const sending = deliveries(options, own, now, save, changed, log)
 
-    constructor(entry: Entry<A>, startedAt: number) {
-      this.entry = entry
-      this.startedAt = startedAt
-    }
-
-    next(verdict: Verdict): void {
-      if (this.hasVerdict) return
-      this.hasVerdict = true
-      inFlight--
-      if (this.entry.progress !== undefined) retriesInFlight--
+  /** Answers whether all are started that may. */
+  const startHeld = (): boolean => {
+    for (let entry = held.peek(); entry !== undefined && mayStart(); entry = held.peek()) {
+      if (!isSynchronous && ++started % STARTS === 0 && isTurnOver(clock)) return false
       const at = now()
-      const next = decide(retry, this.entry, this.startedAt, verdict, at, random)
-      if ('outcome' in next) {
-        save(next)
-        return
-      }
-      const { entry, attempts, wait } = next
-      const { delay, because, due, progress } = wait
-      log({ _tag: 'Waiting', at, item: entry.item, attempts, failure: progress.lastFailure, delay, because })
-      save({ entry, due })
+      const late = lateEnd(entry, at, window)
+      held.shift()
+      if (late === undefined) sending.start(entry, at)
+      else save(late)
     }
-
-    complete(): void {
-      if (this.isFinished) return
-      this.isFinished = true
-      running.remove(this)
-      changed()
-    }
-
-    error(error: unknown): void {
-      defect(sink.name, error)
-      this.next(left(retryable('defect', { detail: messageOf(error) })))
-      this.complete()
-    }
+    return true
   }
 
-  const start = (entry: Entry<A>): void => {
-    if (isStopped()) {
-      leftOver.push(entry)
-      return
+  /** The next pass is at `due`, if nothing happens before. */
+  const waitUntil = (due = Infinity): void => {
+    if (due !== Infinity && (due >= timerAt || isStopped())) return
+    cancelTimer()
+    cancelTimer = nothingToCancel
+    timerAt = due
+    if (due === Infinity) return
+    const onTimer = (): void => {
+      timerAt = Infinity
+      poll()
     }
-    const at = now()
-    const late = lateEnd(entry, at, window)
-    if (late !== undefined) {
-      save(late)
-      return
-    }
-    const { item, progress, firstAttemptAt = at } = entry
-    const delivery = new Delivery(entry, at)
-    inFlight++
-    if (progress !== undefined) retriesInFlight++
-    running.push(delivery)
-    const number = (progress?.attempts ?? 0) + 1
-    const attempt = { number, until: firstAttemptAt + window, lastFailure: progress?.lastFailure }
-    const cancel = subscribe(item, attempt, delivery)
-    // It may have finished, or been cancelled, before `subscribe` returned.
-    if (delivery.isFinished) cancel()
-    else delivery.cancel = cancel
-  }
-
-  /** The next poll is at `due`, if nothing happens before. */
-  const endPoll = (due = Infinity): void => {
-    isPolling = false
-    if (due === Infinity || (due < timerAt && !isStopped())) {
-      cancelTimer()
-      timerAt = due
-      if (due < Infinity)
-        cancelTimer = clock.schedule(due - now(), () => {
-          timerAt = Infinity
-          poll()
-        })
-    }
-    changed()
+    cancelTimer = scheduleSafely(clock, due - now(), onTimer, (error) => defect('clock', error))
   }
   const leaseFailed = (error: unknown): void => {
     storeFailed(error)
-    endPoll(now() + STORE_RETRY_DELAY)
+    waitUntil(now() + STORE_RETRY_DELAY)
   }
 
-  const startAll = (entries: ReadonlyArray<Entry<A>>): void => {
+  const hold = (entries: ReadonlyArray<Entry<A>>): void => {
     if (entries.length >= asked) mayLease = true
-    for (const entry of entries) callSafely(start, entry, storeFailed)
+    const found = entries.every(isRecord) ? entries : entries.filter(isRecord)
+    if (found !== entries) storeFailed(new TypeError('the outbox handed out something that is no entry'))
+    take(found)
+    for (const entry of found) held.push(entry)
   }
 
-  /** A loop, not a recursion: a sink may answer at once, for thousands of entries in a row. */
-  const leaseDue = (): void => {
+  /** Starts what is leased, and leases more while there is room. */
+  const startDue = (): void => {
     const at = now()
-    while (mayLease && !isStopped()) {
-      mayLease = false
-      asked = maxInFlight - inFlight - Math.max(0, writes.unsaved() - MAX_UNSAVED)
-      if (asked <= 0 || (outbox.nextDue() ?? Infinity) > at) break
-      const answer = outbox.lease(at, { count: asked, retries: Math.max(0, maxRetries - retriesInFlight) })
-      if (isPromiseLike(answer)) {
-        answer
-          .then((entries) => {
-            startAll(entries)
-            leaseDue()
-          })
-          .then(undefined, leaseFailed)
+    while (startHeld()) {
+      if (!mayLease || isStopped()) {
+        const due = outbox.nextDue()
+        // The store gave less than was due, if there is room. If not, the next pass follows a verdict.
+        if (due !== undefined && due <= at) waitUntil(asked > 0 ? now() + STORE_RETRY_DELAY : Infinity)
+        else waitUntil(due)
         return
       }
-      startAll(answer)
+      isDue = mayLease = false
+      asked = maxInFlight - sending.inFlight() - held.size() - Math.max(0, writes.unsaved() - MAX_UNSAVED)
+      if (asked <= 0 || (outbox.nextDue() ?? Infinity) > at) continue
+      const retries = Math.max(0, maxRetries - sending.retriesInFlight())
+      const answer = outbox.lease(at, { count: asked, retries })
+      if (isPromiseLike(answer)) {
+        isLeasing = true
+        limit.inTime(answer, leaseAnswered).then(
+          (entries) => {
+            isLeasing = false
+            leaseAnswered(entries)
+          },
+          (error: unknown) => {
+            isLeasing = false
+            leaseFailed(error)
+            changed()
+          },
+        )
+        return
+      }
+      hold(answer)
     }
-    const due = outbox.nextDue()
-    // The store gave less than was due, if there is room. If not, the next poll follows a verdict.
-    if (due !== undefined && due <= at) endPoll(asked > 0 ? now() + STORE_RETRY_DELAY : Infinity)
-    else endPoll(due)
+    isResting = true
+    nextTurn(() => {
+      isResting = false
+      own(pass)
+    })
   }
-
-  const poll = (): void => {
-    mayLease = true
-    if (isPolling) return
-    isPolling = true
+  /** Also for an answer that comes too late: nothing else hands out its entries. */
+  const leaseAnswered = (entries: ReadonlyArray<Entry<A>>): void => {
+    if (state === 'aborted') return
     try {
-      leaseDue()
+      hold(entries)
     } catch (error) {
       leaseFailed(error)
     }
+    own(pass)
   }
+
+  const passes = drainLoop(() => {
+    if (isLeasing || isResting || !isDue) return
+    isDue = false
+    try {
+      startDue()
+    } catch (error) {
+      leaseFailed(error)
+    }
+  })
+  const pass = (): void => {
+    isDue = true
+    passes.run()
+    if (!passes.isRunning()) changed()
+  }
+  const poll = (): void => {
+    mayLease = true
+    own(pass)
+  }
+  const pollSoon = isSynchronous ? poll : inMicrotask(own, poll)
 
   const unwatch = outbox.watch?.(() => {
     lookTimer ??= clock.schedule(0, () => {
@@ -276,19 +283,44 @@ export const relay = <A>(options: RelayOptions<A>) => {
   const whenStored = <T, B>(answer: Awaitable<T>, use: (answer: T) => B): Awaitable<B> => {
     if (!isPromiseLike(answer)) return use(answer)
     calls++
-    return Promise.resolve(answer)
+    return limit
+      .inTime(answer)
       .then(use)
       .finally(() => {
         calls--
-        changed()
+        own(changed)
       })
   }
 
-  const isStoreBusy = (): boolean => isPolling || calls > 0 || writes.unsaved() > 0
-  const isWorking = (): boolean => inFlight > 0 || isStoreBusy() || reports.busy()
+  const isStoreBusy = (): boolean =>
+    passes.isRunning() || isLeasing || isResting || calls > 0 || writes.unsaved() > 0
+  const isWorking = (): boolean =>
+    sending.inFlight() > 0 || isStoreBusy() || reports.busy() || (held.size() > 0 && !isStopped())
   const stopStarting = (): void => {
     state = 'stopped'
     cancelTimer()
+  }
+
+  const abort = (done: (unfinished: ReadonlyArray<A>) => void, storeTimeout: number): void => {
+    stopStarting()
+    writes.stopRetrying()
+    const cut = sending.cancelAll()
+    const endOf = (entry: Entry<A>): Outcome.Outcome<A> => abandonedOf(entry, cut.has(entry))
+    const lost = (): ReadonlyArray<Entry<A>> =>
+      [...cut, ...leftOver.splice(0), ...held.drain()].filter(() => !outbox.durable)
+    const finish = (mine: ReadonlyArray<Entry<A>>, remaining: ReadonlyArray<Entry<A>>): void => {
+      take(remaining)
+      const unfinished = [...mine, ...remaining]
+      for (const entry of unfinished) end(endOf(entry))
+      reports.take(() => {
+        state = 'aborted'
+        lookTimer?.()
+        unwatch?.()
+        done(unfinished.map(({ item }) => item))
+        changed()
+      }, undefined)
+    }
+    handBack(outbox, limit, clock, storeTimeout, changes, isStoreBusy, lost, endOf, storeFailed, finish)
   }
 
   poll()
@@ -301,7 +333,7 @@ export const relay = <A>(options: RelayOptions<A>) => {
         if (answer === undefined) throw new Error('the outbox did not answer for the item')
         if (isLeft(answer)) return answer
         accepted(item)
-        poll()
+        pollSoon()
         return answer
       })
     },
@@ -311,7 +343,7 @@ export const relay = <A>(options: RelayOptions<A>) => {
       const outcome = Outcome.rejected(item, 0, failure)
       return whenStored(outbox.addDeadLetter?.(item, outcome), () => {
         accepted(item)
-        report(outcome)
+        own(report, outcome)
         return right(undefined)
       })
     },
@@ -319,46 +351,12 @@ export const relay = <A>(options: RelayOptions<A>) => {
       if (state === 'open') state = 'closed'
     },
     stopStarting,
-    /** Cancels all deliveries and waits for open store calls. A durable outbox keeps what is not finished; else `done` gets it. */
-    abort: (done: (unfinished: ReadonlyArray<A>) => void): void => {
-      stopStarting()
-      writes.stopRetrying()
-      const cancelled = running.drain()
-      const cut = new Set(cancelled.filter(({ hasVerdict }) => !hasVerdict).map(({ entry }) => entry))
-      leftOver.unshift(...cut)
-      inFlight = retriesInFlight = 0
-      // Mark all first: cancelling one delivery may make another one answer, which must be ignored.
-      for (const delivery of cancelled) delivery.hasVerdict = delivery.isFinished = true
-      for (const delivery of cancelled) delivery.cancel()
-
-      const finish = (unfinished: ReadonlyArray<Entry<A>>): void => {
-        for (const entry of unfinished) report(abandonedOf(entry, cut.has(entry)))
-        reports.take(() => {
-          state = 'aborted'
-          lookTimer?.()
-          unwatch?.()
-          done(unfinished.map(({ item }) => item))
-          changed()
-        }, undefined)
-      }
-      const whenIdle = (): void => {
-        if (isStoreBusy()) return
-        idle.unsubscribe()
-        const leased = leftOver.splice(0).filter(() => !outbox.durable)
-        const acks = leased.map((entry) => ({ entry, outcome: abandonedOf(entry, cut.has(entry)) }))
-        if (acks.length > 0) whenAnswered(() => outbox.ack(acks), ignore, storeFailed)
-        whenAnswered(
-          () => outbox.takeRemaining(),
-          (remaining) => finish([...leased, ...remaining]),
-          (error) => {
-            storeFailed(error)
-            finish(leased)
-          },
-        )
-      }
-      const idle = changes.subscribe({ next: whenIdle, error: ignore })
-      whenIdle()
-    },
+    /**
+     * Cancels all deliveries and waits for open store calls, at most `storeTimeout` milliseconds. A durable outbox keeps what is not
+     * finished; else `done` gets it.
+     */
+    abort: (done: (unfinished: ReadonlyArray<A>) => void, storeTimeout = Infinity): void =>
+      own(abort, done, storeTimeout),
     isAborted: (): boolean => state === 'aborted',
     /** Whether anything is in flight, or could start before `instant`. With `watch`, anything that waits counts for `Infinity` only. */
     hasWorkBefore: (instant: number): boolean => {
@@ -368,14 +366,14 @@ export const relay = <A>(options: RelayOptions<A>) => {
       return isUndated || (outbox.nextDue() ?? Infinity) < instant
     },
     /** Deliveries that still run, also after their verdict. */
-    running: running.size,
+    running: sending.running,
     changes$: changes.asObservable(),
     /** Moves matching dead letters back into the outbox. Answers how many: 0 after `stopAccepting`. */
     redrive: async (matches: (deadLetter: EndedDeadLetter<A>) => boolean): Promise<number> => {
       if (state !== 'open') return 0
       return whenStored(outbox.dead.redrive(matches), (count) => {
         counts.accept(count)
-        poll()
+        pollSoon()
         return count
       })
     },
@@ -396,5 +394,6 @@ export const relay = <A>(options: RelayOptions<A>) => {
     /** Once nothing is left to do: entries that left the outbox without an outcome. */
     lost: (): number => (isShared ? 0 : counts.waiting()),
     now,
+    own,
   }
 }

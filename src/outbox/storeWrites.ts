@@ -1,6 +1,8 @@
 import { isPromiseLike } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
+import { scheduleSafely } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
+import type { StoreLimit } from './storeLimit.ts'
 
 /** The pause after an error of the store, in milliseconds. */
 export const STORE_RETRY_DELAY = 1_000
@@ -12,6 +14,7 @@ export const storeWrites = <W>(
   saved: (write: W) => void,
   failed: (error: unknown) => void,
   gaveUp: (write: W) => void,
+  { inTime }: StoreLimit,
 ) => {
   const toRepeat: W[] = []
   let cancelTimer: Cancel | undefined
@@ -25,15 +28,16 @@ export const storeWrites = <W>(
     }
   }
 
+  const repeat = (): void => {
+    cancelTimer = undefined
+    toRepeat.splice(0).forEach(attempt)
+  }
+
   const writeFailed = (write: W, error: unknown): void => {
     failed(error)
     toRepeat.push(write)
     if (!mayRepeat) giveUp()
-    else
-      cancelTimer ??= clock.schedule(STORE_RETRY_DELAY, () => {
-        cancelTimer = undefined
-        toRepeat.splice(0).forEach(attempt)
-      })
+    else cancelTimer ??= scheduleSafely(clock, STORE_RETRY_DELAY, repeat, failed)
   }
 
   const confirmed = (write: W): void => {
@@ -52,7 +56,7 @@ export const storeWrites = <W>(
     // A store in memory answers at once: no functions are made for a later answer.
     if (!isPromiseLike(answer)) confirmed(write)
     else
-      answer.then(
+      inTime(answer).then(
         () => confirmed(write),
         (error: unknown) => writeFailed(write, error),
       )

@@ -4,46 +4,51 @@ import type { ClientOptions } from '../../src/client/options.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import { show } from '../../src/core/refusal.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
-import { busy, event, open, yes, type World } from './virtual.ts'
+import { busy, event, open, turn, yes, type World } from './virtual.ts'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 
-const offer = ({ client }: World, ...ids: ReadonlyArray<string>): ReadonlyArray<string> =>
-  ids.map((id) => {
+/** Each call in a turn of its own. */
+const offer = async ({ client }: World, ...ids: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
+  const answers: string[] = []
+  for (const id of ids) {
     const answer = client.track(event(id))
-    return isRight(answer) ? 'Accepted' : answer.left._tag
-  })
+    answers.push(isRight(answer) ? 'Accepted' : answer.left._tag)
+    await turn()
+  }
+  return answers
+}
 
 const hung = (options: ClientOptions): World => open({ timeout: 1_000_000, ...options }, () => ({}))
 
 describe('when the queue is full', () => {
-  it('error: the call is answered Full, with what to do about it', () => {
+  it('error: the call is answered Full, with what to do about it', async () => {
     const world = hung({ maxCount: 2 })
-    expect(offer(world, 'a', 'b', 'c')).toEqual(['Accepted', 'Accepted', 'Full'])
+    expect(await offer(world, 'a', 'b', 'c')).toEqual(['Accepted', 'Accepted', 'Full'])
     const answer = world.client.track(event('d'))
     expect(answer).toMatchObject({ left: { bound: 'count', limit: 2, input: event('d') } })
     if (!isRight(answer)) expect(show(answer.left)).toContain('ready()')
     expect(world.client.stats()).toMatchObject({ accepted: 2, refusedBy: { Full: 2 }, waiting: 2 })
   })
 
-  it('35: dropOldest: the oldest message that is not in flight, one for each new one', () => {
+  it('35: dropOldest: the oldest message that is not in flight, one for each new one', async () => {
     const world = hung({ maxCount: 6, size: 2, overflow: 'dropOldest' })
     // a,b are in flight; the others wait.
-    offer(world, 'a', 'b', 'c', 'd', 'e', 'f')
+    await offer(world, 'a', 'b', 'c', 'd', 'e', 'f')
     expect(world.ended()).toEqual([])
-    offer(world, 'g', 'h')
+    await offer(world, 'g', 'h')
     expect(world.ended()).toEqual(['Dropped c', 'Dropped d'])
     expect(world.outcomes[0]).toMatchObject({ reason: 'dropOldest', attempts: 0 })
     const busyWorld = hung({ maxCount: 3, size: 3, overflow: 'dropOldest' })
-    offer(busyWorld, 'a', 'b', 'c', 'd')
+    await offer(busyWorld, 'a', 'b', 'c', 'd')
     expect(busyWorld.outcomes[0]).toMatchObject({ _tag: 'Dropped', item: { id: 'd' }, reason: 'dropNewest' })
   })
 
   it('35: dropOldest during an outage: what waits for its retry is the oldest', async () => {
     const world = open({ maxCount: 3, size: 2, overflow: 'dropOldest' }, () => ({ verdict: busy }))
-    offer(world, 'a', 'b', 'c', 'd')
+    await offer(world, 'a', 'b', 'c', 'd')
     expect(world.outcomes).toMatchObject([{ _tag: 'Dropped', item: { id: 'a' }, attempts: 1 }])
-    offer(world, 'e', 'f')
+    await offer(world, 'e', 'f')
     expect(world.ended()).toEqual(['Dropped a', 'Dropped b', 'Dropped c'])
     await world.client.close({ timeout: 0 })
     expect(world.ended().slice(3)).toEqual(['Abandoned d', 'Abandoned e', 'Abandoned f'])
@@ -73,9 +78,9 @@ describe('when the queue is full', () => {
 })
 
 describe('the order of messages', () => {
-  it('several requests go at the same time with a concurrency of more than 1', () => {
+  it('several requests go at the same time with a concurrency of more than 1', async () => {
     const world = hung({ size: 1, concurrency: 3 })
-    offer(world, 'a', 'b', 'c', 'd')
+    await offer(world, 'a', 'b', 'c', 'd')
     expect(world.requests()).toEqual(['0 a', '0 b', '0 c'])
   })
 })
@@ -113,7 +118,7 @@ const accounted = ({ client }: World): number => {
 }
 
 describe('a listener that sends a dropped message again', () => {
-  it.each(['dropOldest', 'dropNewest'] as const)('%s: is answered, and comes to an end', (overflow) => {
+  it.each(['dropOldest', 'dropNewest'] as const)('%s: is answered, and comes to an end', async (overflow) => {
     let heard = 0
     const answers = new Set<string>()
     const again = ({ _tag, item }: Outcome<unknown>): void => {
@@ -125,7 +130,10 @@ describe('a listener that sends a dropped message again', () => {
     const onEvent = (each: LogEvent): void => (each._tag === 'Ended' ? again(each.outcome) : undefined)
     const world: World = open({ overflow, maxCount: 100, timeout: 1_000_000, onEvent }, () => ({}))
     world.client.outcomes$.subscribe(again)
-    for (const id of many(150)) expect(isRight(world.client.track(event(id)))).toBe(true)
+    for (const id of many(150)) {
+      expect(isRight(world.client.track(event(id)))).toBe(true)
+      await turn()
+    }
     expect(heard).toBeGreaterThan(0)
     expect(heard).toBeLessThan(2_000)
     expect(answers).toContain('Full')
@@ -157,15 +165,15 @@ describe('a queue that is smaller than a batch', () => {
     )
   })
 
-  it('drops nothing of what an endpoint would take', () => {
+  it('drops nothing of what an endpoint would take', async () => {
     const world = open({ maxCount: 10, overflow: 'dropOldest' })
-    for (const id of many(100)) world.client.track(event(id))
+    await offer(world, ...many(100))
     expect(world.client.stats()).toMatchObject({ delivered: 100, dropped: 0 })
   })
 
-  it('closes no batch early while one is on its way', () => {
+  it('closes no batch early while one is on its way', async () => {
     const world = open({ maxCount: 10, size: 8 }, () => ({}))
-    for (const id of many(11)) world.client.track(event(id))
+    await offer(world, ...many(11))
     expect(world.client.stats()).toMatchObject({ batches: 1, waiting: 10, refused: 1 })
   })
 })

@@ -2,10 +2,14 @@ import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
 import { maxHeldBytes } from '../../src/event/payload.ts'
-import { event, open, yes, type World } from './virtual.ts'
+import { event, open, turn, yes, type World } from './virtual.ts'
 
-const track = ({ client }: World, ...ids: ReadonlyArray<string>): void => {
-  for (const id of ids) expect(isRight(client.track(event(id)))).toBe(true)
+/** Each call in a turn of its own. */
+const track = async ({ client }: World, ...ids: ReadonlyArray<string>): Promise<void> => {
+  for (const id of ids) {
+    expect(isRight(client.track(event(id)))).toBe(true)
+    await turn()
+  }
 }
 
 const many = (count: number): ReadonlyArray<string> =>
@@ -14,13 +18,13 @@ const many = (count: number): ReadonlyArray<string> =>
 const causes = ({ sink }: World): ReadonlyArray<string> => sink.calls.map(({ item }) => item.closedBy)
 
 describe('how a client batches', () => {
-  it('15: the count closes a batch at once, and the rest leaves when the time since that flush is over', () => {
+  it('15: the count closes a batch at once, and the rest leaves when the time since that flush is over', async () => {
     const world = open({ flushAt: 3, flushAfter: 5_000 })
-    track(world, ...many(5))
+    await track(world, ...many(5))
     expect(world.requests()).toEqual(['0 m0,m1,m2'])
     world.clock.tick(3_000)
     // It resets nothing (U16).
-    track(world, 'late')
+    await track(world, 'late')
     world.clock.tick(1_999)
     expect(world.requests()).toHaveLength(2)
     world.clock.tick(5_001)
@@ -28,10 +32,10 @@ describe('how a client batches', () => {
     expect(causes(world)).toEqual(['count', 'count'])
   })
 
-  it('15: the time counts from the last flush', () => {
+  it('15: the time counts from the last flush', async () => {
     const world = open({ flushAt: 3 })
     world.clock.tick(1_000)
-    track(world, ...many(4))
+    await track(world, ...many(4))
     world.clock.tick(4_999)
     expect(world.requests()).toHaveLength(1)
     world.clock.tick(1)
@@ -39,22 +43,22 @@ describe('how a client batches', () => {
     expect(causes(world)).toEqual(['count', 'delay'])
   })
 
-  it('15: after a longer pause a message leaves at once, and the next ones wait for what is left', () => {
+  it('15: after a longer pause a message leaves at once, and the next ones wait for what is left', async () => {
     const world = open()
     world.clock.tick(7_000)
-    track(world, 'a', 'b')
+    await track(world, 'a', 'b')
     expect(world.requests()).toEqual(['7000 a'])
     world.clock.tick(5_000)
     expect(world.requests()).toEqual(['7000 a', '12000 b'])
   })
 
-  it('17: nineteen and then silence are one request after the delay; nothing is no request, and no timer', () => {
+  it('17: nineteen and then silence are one request after the delay; nothing is no request, and no timer', async () => {
     const world = open()
     expect(world.clock.pending()).toBe(0)
     world.clock.tick(60_000)
     expect(world.requests()).toEqual([])
     const other = open()
-    track(other, ...many(19))
+    await track(other, ...many(19))
     other.clock.tick(4_999)
     expect(other.requests()).toEqual([])
     other.clock.tick(1)
@@ -62,7 +66,7 @@ describe('how a client batches', () => {
     expect(other.clock.pending()).toBe(0)
   })
 
-  it('18: a body keeps its bytes, frame and commas counted, and what would break them opens the next', () => {
+  it('18: a body keeps its bytes, frame and commas counted, and what would break them opens the next', async () => {
     const pad = (n: number) => ({ ...event('m'), properties: { pad: 'x'.repeat(n) } })
     const probe = open()
     probe.client.track(pad(0))
@@ -70,29 +74,31 @@ describe('how a client batches', () => {
     const frame = 48
     const exact = open({ maxBatch: frame + 2 * empty + 1 + 20, maxMessage: empty + 20 })
     for (const n of [0, 20, 0, 20, 1]) exact.client.track(pad(n))
+    await turn()
     expect(exact.sink.calls.map(({ item }) => [item.members.length, item.byteLength])).toEqual([
       [2, frame + 2 * empty + 1 + 20],
       [2, frame + 2 * empty + 1 + 20],
     ])
     const tight = open({ maxBatch: frame + 2 * empty + 1 + 19, maxMessage: empty + 20 - 1 })
     for (const n of [0, 19, 1, 19, 1]) tight.client.track(pad(n))
+    await turn()
     expect(tight.sink.calls.map(({ item }) => item.closedBy)).toEqual(['bytes', 'bytes', 'bytes'])
     tight.clock.tick(5_000)
     expect(tight.sink.calls.map(({ item }) => item.members.length)).toEqual([2, 1, 1, 1])
   })
 
-  it('the smaller of the two names for the size counts', () => {
+  it('the smaller of the two names for the size counts', async () => {
     for (const options of [{ size: 2 }, { flushAt: 2 }, { size: 2, flushAt: 9 }, { size: 9, flushAt: 2 }]) {
       const world = open(options)
-      track(world, 'a', 'b', 'c')
+      await track(world, 'a', 'b', 'c')
       expect(world.requests()).toEqual(['0 a,b'])
     }
   })
 
-  it('reports an attempt that outlives the deadline of its messages, with the time', () => {
+  it('reports an attempt that outlives the deadline of its messages, with the time', async () => {
     const retry = both(exponential(), deadline(1_000))
     const world = open({ size: 1, retry }, () => ({ verdict: yes, after: 1_500 }))
-    track(world, 'a')
+    await track(world, 'a')
     world.clock.tick(1_500)
     expect(world.told.find(({ _tag }) => _tag === 'Attempted')).toMatchObject({ late: 500 })
   })

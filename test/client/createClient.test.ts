@@ -108,7 +108,10 @@ it('an endpoint that fails and each reason of a refusal are one warning, and no 
   const refusals: string[] = []
   client.refusals$.subscribe(({ _tag }) => refusals.push(_tag))
   client.track({ event: 'without an id' } as never)
-  for (const id of ['a', 'b', 'c']) client.track({ ...event(id), properties: { secret: 'in here' } })
+  for (const id of ['a', 'b', 'c']) {
+    client.track({ ...event(id), properties: { secret: 'in here' } })
+    await Promise.resolve()
+  }
   expect(refusals).toEqual(['Invalid', 'Full', 'Full'])
   await clock.advance(5_000)
   expect(lines).toEqual([

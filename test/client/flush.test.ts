@@ -1,7 +1,7 @@
 /** flush and close. */
 import type { Message } from '../../src/client/message.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { busy, event, gone, open, yes } from './virtual.ts'
+import { busy, event, gone, open, turn, yes } from './virtual.ts'
 import { describe, expect, it } from 'vitest'
 
 describe('flush', () => {
@@ -18,6 +18,7 @@ describe('flush', () => {
     const { client, clock, requests } = open({ size: 2 }, () => ({ verdict: yes, after: 1 }))
     client.track(event('a'))
     void client.flush()
+    await turn()
     client.track(event('b'))
     client.track(event('c'))
     client.track(event('d'))
@@ -63,6 +64,7 @@ describe('close', () => {
       },
     }))
     for (const id of ['a', 'b', 'c']) client.track(event(id))
+    await turn()
     expect(ended()).toEqual(['Delivered a', 'Rejected b'])
     const { totals, abandoned } = await client.close({ timeout: 0 })
     expect(ended()).toEqual(['Delivered a', 'Rejected b', 'Abandoned c'])

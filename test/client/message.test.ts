@@ -5,7 +5,7 @@ import type { CallType, SentBatch } from '../../src/client/message.ts'
 import { show } from '../../src/core/refusal.ts'
 import { version } from '../../src/core/version.ts'
 import { bodyOf } from '../../src/event/payload.ts'
-import { event, open } from './virtual.ts'
+import { event, open, turn } from './virtual.ts'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
@@ -20,9 +20,10 @@ const sentOf = (batch: SentBatch | undefined): ReadonlyArray<Record<string, unkn
   (JSON.parse(bodyOf(batch ?? ({ members: [] } as never), 0)) as { batch: Array<Record<string, unknown>> })
     .batch
 
-const one = (call: ClientCall, options = {}): Record<string, unknown> => {
+const one = async (call: ClientCall, options = {}): Promise<Record<string, unknown>> => {
   const { client, sink } = open({ size: 1, ...options })
   expect(isRight(client.send(call))).toBe(true)
+  await turn()
   return sentOf(sink.calls[0]?.item)[0] ?? {}
 }
 
@@ -66,9 +67,10 @@ const goldenBodies = JSON.parse(readFileSync(goldenFile, 'utf8').replaceAll('VER
 describe('what a client sends', () => {
   it.each(Object.entries(golden))(
     '%s: the golden body, the same on every run (cases 1, 2, 8 to 10, 14)',
-    (type, call) => {
+    async (type, call) => {
       const { client, sink } = open({ size: 1, newId: () => 'an-id' })
       call(client)
+      await turn()
       const batch = sink.calls[0]?.item
       const body = bodyOf(batch ?? ({ members: [] } as never), Date.UTC(2026, 0, 1))
       expect(body).toBe(JSON.stringify(goldenBodies[type]))
@@ -76,8 +78,8 @@ describe('what a client sends', () => {
     },
   )
 
-  it('1: invents no key beyond what every message has', () =>
-    expect(one({ type: 'identify', userId: 'B', messageId: 'm' })).toEqual({
+  it('1: invents no key beyond what every message has', async () =>
+    expect(await one({ type: 'identify', userId: 'B', messageId: 'm' })).toEqual({
       type: 'identify',
       messageId: 'm',
       timestamp: '2026-01-01T00:00:00.000Z',
@@ -95,37 +97,39 @@ describe('what a client sends', () => {
     for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9._-]{1,64}$/)
   })
 
-  it('8: the library is in every context, and a caller may name his own', () => {
-    const contextOf = (context: unknown) =>
-      one(anything({ type: 'track', ...event('m'), context }))['context']
-    expect(contextOf({ whatever: 'here' })).toEqual({ whatever: 'here', library })
-    expect(contextOf(undefined)).toEqual({ library })
-    expect(contextOf({ library: { name: 'mine', version: '1' } })).toEqual({
+  it('8: the library is in every context, and a caller may name his own', async () => {
+    const contextOf = async (context: unknown) =>
+      (await one(anything({ type: 'track', ...event('m'), context })))['context']
+    expect(await contextOf({ whatever: 'here' })).toEqual({ whatever: 'here', library })
+    expect(await contextOf(undefined)).toEqual({ library })
+    expect(await contextOf({ library: { name: 'mine', version: '1' } })).toEqual({
       library: { name: 'mine', version: '1' },
     })
   })
 
-  it('fills in the defaults of the options, and a call wins name by name', () => {
+  it('fills in the defaults of the options, and a call wins name by name', async () => {
     const options = {
       context: { app: { name: 'shop' }, region: 'eu' },
       integrations: { All: false, Mail: true },
     }
     const call = { type: 'track', ...event('m') } as const
-    expect(one(call, options)).toMatchObject(options)
-    expect(one({ ...call, context: { region: 'us' }, integrations: { Mail: false } }, options)).toMatchObject(
-      {
-        context: { app: { name: 'shop' }, region: 'us', library },
-        integrations: { All: false, Mail: false },
-      },
-    )
+    expect(await one(call, options)).toMatchObject(options)
+    expect(
+      await one({ ...call, context: { region: 'us' }, integrations: { Mail: false } }, options),
+    ).toMatchObject({
+      context: { app: { name: 'shop' }, region: 'us', library },
+      integrations: { All: false, Mail: false },
+    })
   })
 
-  it('takes back what it handed back: the text of a message is a call again, and the same text', () => {
+  it('takes back what it handed back: the text of a message is a call again, and the same text', async () => {
     for (const call of Object.values(golden)) {
       const { client, sink } = open({ size: 1 })
       call(client)
+      await turn()
       const text = sink.calls[0]?.item.members[0]?.text ?? ''
       client.send(JSON.parse(text) as ClientCall)
+      await turn()
       expect(sink.calls[1]?.item.members[0]?.text).toBe(text)
     }
   })
@@ -153,23 +157,24 @@ describe('what a client refuses, before anything is queued', () => {
       ['timestamp', 'properties.url', 'context', 'userId'],
     ],
   ]
-  it.each(faults)('%s', (_, call, paths) => {
+  it.each(faults)('%s', async (_, call, paths) => {
     const { client, sink, clock, told } = open({ size: 1 })
     const answer = call(client)
     expect(wrong(answer).toSorted()).toEqual(paths.toSorted())
     expect(client.track(event('next'))).toEqual({ _tag: 'Right', right: { id: 'next' } })
+    await turn()
     expect(sink.calls.map(({ item }) => item.members.length)).toEqual([1])
     expect(client.stats()).toMatchObject({ accepted: 1, refused: 1, refusedBy: { Invalid: 1 } })
     expect(told.filter(({ _tag }) => _tag === 'Refused')).toHaveLength(1)
     expect(clock.pending()).toBe(0)
   })
 
-  it('4: an empty userId beside an anonymousId is none', () =>
-    expect(one({ type: 'identify', userId: '', anonymousId: 'a', messageId: 'm' })).not.toHaveProperty(
+  it('4: an empty userId beside an anonymousId is none', async () =>
+    expect(await one({ type: 'identify', userId: '', anonymousId: 'a', messageId: 'm' })).not.toHaveProperty(
       'userId',
     ))
 
-  it('19: 32,000 bytes and not one more, and the neighbours do not notice', () => {
+  it('19: 32,000 bytes and not one more, and the neighbours do not notice', async () => {
     const { client, sink } = open({ size: 20 })
     const fill = (bytes: number) => client.track({ ...event('m'), properties: { pad: 'x'.repeat(bytes) } })
     client.track({ ...event('m'), properties: { pad: '' } })
@@ -179,10 +184,11 @@ describe('what a client refuses, before anything is queued', () => {
     expect(answer).toMatchObject({ left: { _tag: 'TooLarge', limit: 32_000, size: 32_001, id: 'm' } })
     expect(isLeft(answer) && show(answer.left)).toContain('32000')
     void client.flush()
+    await turn()
     expect(sink.calls[0]?.item.members).toHaveLength(2)
   })
 
-  it('13: changing a call afterwards changes nothing', () => {
+  it('13: changing a call afterwards changes nothing', async () => {
     const { client, sink } = open()
     const call = { ...event('m'), properties: { list: [{ deep: 1 }] } }
     client.track(call)
@@ -191,6 +197,7 @@ describe('what a client refuses, before anything is queued', () => {
     call.properties.list.push({ deep: 3 })
     call.userId = 'other'
     void client.flush()
+    await turn()
     expect(sentOf(sink.calls[0]?.item)[0]).toMatchObject({ userId: 'u', properties: { list: [{ deep: 1 }] } })
   })
 

@@ -18,6 +18,9 @@ export const gone: Verdict = left(refused('status', { status: 410 }))
 /** A call of `track` with an id. */
 export const event = (messageId: string, userId = 'u') => ({ messageId, userId, event: 'Seen' })
 
+/** Ends the turn: what the calls before it cause has started then. */
+export const turn = (): Promise<void> => Promise.resolve()
+
 export type Answer = (batch: SentBatch, number: number, index: number) => Reply
 
 export interface World {

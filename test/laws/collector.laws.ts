@@ -197,9 +197,12 @@ const model = (given: World): Trace => {
       return (waiting.get(name) ?? 0) + more > maxCount
     })
     if (whenFull === 'refuse' && lacksRoom) return false
+    // A target that takes everything makes room when the act is over.
+    const held = new Map(waiting)
     for (const [what, { name, takes }] of deliveries) {
-      const count = waiting.get(name) ?? 0
-      const isDead = !takes && count >= maxCount
+      const count = held.get(name) ?? 0
+      const isDead = count >= maxCount
+      if (!isDead) held.set(name, count + 1)
       if (!takes && !isDead) waiting.set(name, count + 1)
       trace.ends.push(`${what} ${isDead ? 'dead' : takes ? 'Delivered' : 'Abandoned'} at ${name}`)
     }

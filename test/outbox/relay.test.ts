@@ -317,16 +317,21 @@ describe('an abort cancels', () => {
       ...{ maxInFlight: 10, ended: () => ended?.() },
     })
 
-  it('the other URLs, also inside a verdict that comes at once', () => {
+  it('the other URLs, also inside a verdict that comes at once', async () => {
     const clock = virtualClock()
     const quick = scriptedSink<string>({ name: 'quick', clock, reply: () => ({ verdict: yes }) })
     const slow = scriptedSink<string>({ name: 'slow', clock, reply: () => ({ verdict: yes, after: 1_000 }) })
-    const work = over(firstSuccess([quick, slow], { clock }), clock, () => work.abort(() => undefined))
-    void work.offer('a')
+    let ended = 0
+    const work = over(firstSuccess([quick, slow], { clock }), clock, () => {
+      ended++
+      work.abort(() => undefined)
+    })
+    await work.offer('a')
+    expect(ended).toBe(1)
     expect([slow.running(), clock.pending(), work.running()]).toEqual([0, 0, 0])
   })
 
-  it('all deliveries, also if the cancel of one throws', () => {
+  it('all deliveries, also if the cancel of one throws', async () => {
     let cancelled = 0
     const deliver = () =>
       new Observable<Verdict>(() => () => {
@@ -334,8 +339,8 @@ describe('an abort cancels', () => {
         throw new Error('no')
       })
     const work = over({ name: 's', deliver, close: nothing }, virtualClock())
-    void work.offer('a')
-    void work.offer('b')
+    await work.offer('a')
+    await work.offer('b')
     let rest: ReadonlyArray<string> = []
     work.abort((unfinished) => {
       rest = unfinished

@@ -57,7 +57,7 @@ describe('one bad message costs one message', () => {
   })
 })
 
-test('what was taken stays taken after attempts that were held back or found no room', () => {
+test('what was taken stays taken after attempts that were held back or found no room', async () => {
   const clock = virtualClock()
   const sent: Array<ReadonlyArray<number>> = []
   const inner = scriptedSink<Batch>({
@@ -93,7 +93,7 @@ test('what was taken stays taken after attempts that were held back or found no 
   const verdict = left(retryable('status', { notBefore: clock.now() + 600_000 }))
   const other = scriptedSink<Batch>({ clock, reply: () => ({ verdict, after: 40_000 }) })
   deliver(gate(other), batchOf(1))
-  void working.offer(batchOf(4))
+  await working.offer(batchOf(4))
   clock.tick(599_999)
   expect(sent).toHaveLength(3)
   clock.tick(1_000_000)

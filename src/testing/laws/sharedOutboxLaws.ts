@@ -84,7 +84,13 @@ const play = async (
       ended: ({ item }) => void ends.push({ item, relay: index }),
     })
     const offer = async (item: number): Promise<void> => {
-      if (!crashed.has(index) && isRight(await work.offer(item))) accepted.push(item)
+      if (crashed.has(index)) return
+      try {
+        if (isRight(await work.offer(item))) accepted.push(item)
+      } catch (error) {
+        // A relay that crashed gets no answer.
+        if (!crashed.has(index)) throw error
+      }
     }
     const crash = (): void => {
       if (crashed.has(index) || kill === undefined) return

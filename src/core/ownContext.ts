@@ -1,0 +1,47 @@
+import { AsyncResource } from 'node:async_hooks'
+
+/** Calls `f(first, second)` in the async context of a part, and not in that of the caller. */
+export interface OwnContext {
+  <O>(f: () => O): O
+  <A, O>(f: (first: A) => O, first: A): O
+  <A, B, O>(f: (first: A, second: B) => O, first: A, second: B): O
+}
+
+/**
+ * The async context in which a part is made. Without it, a delivery would carry the trace of the caller whose call happened to start it, and
+ * that caller's store would be held as long as the timers and sockets that the delivery leaves behind.
+ */
+export const ownContext = (): OwnContext => {
+  const resource = new AsyncResource('headrace')
+  let isInside = false
+  // Not a list of arguments: this runs several times for each item (measured).
+  return <A, B, O>(f: (first?: A, second?: B) => O, first?: A, second?: B): O => {
+    if (isInside) return f(first, second)
+    isInside = true
+    try {
+      return resource.runInAsyncScope(f, undefined, first, second)
+    } finally {
+      isInside = false
+    }
+  }
+}
+
+const now = Promise.resolve()
+
+/**
+ * A function that has `task` run in a microtask, in the part's context: once for all calls of a turn. So a call of the host starts nothing
+ * in the host's stack, which may be near its end.
+ */
+export const inMicrotask = (own: OwnContext, task: () => void): (() => void) => {
+  let isAsked = false
+  const run = (): void => {
+    isAsked = false
+    own(task)
+  }
+  return () => {
+    if (isAsked) return
+    void now.then(run)
+    // After what may throw.
+    isAsked = true
+  }
+}
