@@ -2,7 +2,7 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { Subject } from 'rxjs'
 import { inTime, nextTurn, steady } from '../core/clock.ts'
-import { timeoutOf } from '../core/options.ts'
+import { CLOSE_TIMEOUT, timeoutOf } from '../core/options.ts'
 import { dropped } from '../core/outcome.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { serialQueue } from '../core/queue.ts'
@@ -33,8 +33,6 @@ import { messageStore } from './messageStore.ts'
 import { checkClientOptions } from './options.ts'
 import type { ClientOptions, ClientSettings } from './options.ts'
 
-/** Milliseconds of a close without a timeout. */
-const CLOSE_TIMEOUT = 30_000
 /** Milliseconds for the drain at the end of the program. */
 const DRAIN_TIMEOUT = 10_000
 
@@ -183,8 +181,8 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     })
     ended(unfinished.map((entry) => ({ entry, outcome: abandonedOf(entry, cut.has(entry)) })))
     if (settings.sink === undefined)
-      await quietly('the close of the sink', sink.close(isExit ? 0 : LAST_ATTEMPT))
-    if (outbox !== undefined) await quietly('the close of the outbox', outbox.close)
+      await quietly('the close of the sink', () => sink.close({ timeout: isExit ? 0 : LAST_ATTEMPT }))
+    if (outbox !== undefined) await quietly('the close of the outbox', () => outbox.close({ timeout }))
     isClosed = true
     changed()
     life.idle()

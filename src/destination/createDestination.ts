@@ -6,7 +6,7 @@ import type { Awaitable } from '../core/awaitable.ts'
 import { inTime, steady } from '../core/clock.ts'
 import { messageOf, refused, retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
-import { checkOptions, timeoutOf } from '../core/options.ts'
+import { CLOSE_TIMEOUT, checkOptions, timeoutOf } from '../core/options.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { disabled, notStored, ConfigError, tooLarge } from '../core/refusal.ts'
 import type { Closed, Full, Refusal } from '../core/refusal.ts'
@@ -36,9 +36,6 @@ import type { Destination, DestinationOptions, UrlStats } from './destination.ts
 import { eventEncoder, heldBytesOf, payloadCodec } from './record.ts'
 import { decodeSettings, destinationOptions } from './settings.ts'
 import type { CheckedOptions, Settings, SharedOptions } from './settings.ts'
-
-/** Milliseconds of a close without a timeout. */
-const CLOSE_TIMEOUT = 30_000
 
 const CLOSING: Verdict = left(
   retryable('held', { detail: 'the destination is closing; no request was sent' }),
@@ -213,8 +210,8 @@ export const openDestination = (
       isStopped = true
     })
     const turn = Promise.resolve()
-    await turn.then(() => sink.close(LAST_ATTEMPT)()).catch(defectIn('the close of the sink'))
-    await inTime(clock, timeout, outbox.close).catch(defectIn('the close of the outbox'))
+    await turn.then(() => sink.close({ timeout: LAST_ATTEMPT })).catch(defectIn('the close of the sink'))
+    await inTime(clock, timeout, () => outbox.close({ timeout })).catch(defectIn('the close of the outbox'))
     outcomes.complete()
     refusals.complete()
     attempts.complete()

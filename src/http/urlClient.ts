@@ -1,5 +1,4 @@
 import { left } from 'fp-ts/lib/Either.js'
-import type { Task } from 'fp-ts/lib/Task.js'
 import type { Observer } from 'rxjs'
 import type { Dispatcher } from 'undici'
 // From its own file: Bun puts a module of its own in the place of `undici`, whose client never answers.
@@ -46,7 +45,7 @@ export interface UrlClient {
     observer: PostObserver,
   ) => Cancel
   /** Accepts nothing more, lets requests end for this many milliseconds, then aborts them. Afterwards no socket is left. */
-  readonly close: (timeout: number) => Task<void>
+  readonly close: (timeout: number) => Promise<void>
 }
 
 interface Job extends Link<Job> {
@@ -293,7 +292,7 @@ export const openUrlClient = (
         if (job.slot !== undefined) release(job.slot, false)
       }
     },
-    close: (timeout) => () =>
+    close: (timeout) =>
       new Promise((resolve) => {
         isClosed = true
         const cancelTimer = clock.schedule(timeout, abortAll)

@@ -5,13 +5,13 @@
  * @module
  */
 
-import type { Task } from 'fp-ts/lib/Task.js'
 import { Observable } from 'rxjs'
 import type { Observer } from 'rxjs'
 import type { Cancel } from '../core/clock.ts'
 import { isVerdict } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { kindOf } from '../core/json.ts'
+import { CLOSE_TIMEOUT, timeoutOf } from '../core/options.ts'
 import { isSink } from './sink.ts'
 import type { Attempt, Layer, Sink } from './sink.ts'
 
@@ -88,17 +88,18 @@ const holding =
     }
   }
 
-/** A sink from the function that starts its deliveries. */
+/** A sink from the function that starts its deliveries, and one that closes it within `timeout` milliseconds. */
 export const makeSink = <A>(
   name: string,
   subscribe: Subscribe<A>,
-  close: (within: number) => Task<void>,
+  close: (timeout: number) => Promise<void>,
 ): Sink<A> => {
   const start = holding(subscribe)
   const sink: Sink<A> & WithSubscribe<A> = {
     name,
     deliver: (item, attempt) => new Observable((subscriber) => start(item, attempt, subscriber)),
-    close,
+    // A sink has no listener: a wrong timeout is ignored.
+    close: async (options) => close(timeoutOf(options, CLOSE_TIMEOUT, () => undefined)),
     [SUBSCRIBE]: start,
   }
   return sink
@@ -177,7 +178,7 @@ export const makeLayer = <A, B = A>(
   wrap: (subscribe: Subscribe<A>) => Subscribe<B>,
 ): Sink<B> => {
   assertSink('a layer', sink)
-  return makeSink(sink.name, wrap(subscribeTo(sink)), sink.close)
+  return makeSink(sink.name, wrap(subscribeTo(sink)), (timeout) => sink.close({ timeout }))
 }
 
 /**

@@ -135,8 +135,8 @@ export const scriptedSink = <A>(options: ScriptedSinkOptions<A>): ScriptedSink<A
         cancelTimer()
       }
     },
-    (within) => () => {
-      closed.push(within)
+    (timeout) => {
+      closed.push(timeout)
       return Promise.resolve()
     },
   )

@@ -12,7 +12,7 @@ const { receive, use } = closedAfterEach()
 
 const clientTo = (url: string, options: RequestOptions = {}): UrlClient => {
   const client = openUrlClient(new URL(url), [], options, 5_000)
-  return use(client, client.close(0))
+  return use(client, () => client.close(0))
 }
 
 const sized = (bytes: number): Fault => ({ do: 'hugeBody', code: 200, bytes })
@@ -198,7 +198,7 @@ describe('close', () => {
     const receiver = await receive([{ do: 'status', code: 200, after: 10 }])
     const client = clientTo(receiver.url, { connections: 1 })
     const all = [start(client), start(client)]
-    await client.close(10_000)()
+    await client.close(10_000)
     for (const { events } of all) expect(events).toMatchObject([{ _tag: 'Right' }, 'complete'])
     await until(() => receiver.connections() === 0)
   })
@@ -210,7 +210,7 @@ describe('close', () => {
     const all = [start(client), start(client)]
     await receiver.arrived(1)
     let closed = 0
-    const closing = [client.close(30_000)(), client.close(20_000)()].map((each) => each.then(() => closed++))
+    const closing = [client.close(30_000), client.close(20_000)].map((each) => each.then(() => closed++))
     clock.tick(19_999)
     await clock.settle()
     expect([closed, ...all.flatMap(({ events }) => events)]).toEqual([0])
@@ -219,13 +219,13 @@ describe('close', () => {
     const left = { _tag: 'Retryable', reason: 'network', detail: 'the sink was closed' }
     for (const { events } of all) expect(events).toMatchObject([{ left }, 'complete'])
     expect(clock.pending()).toBe(0)
-    await client.close(0)()
+    await client.close(0)
   })
 
   it('refuses what comes afterwards', async () => {
     const receiver = await receive()
     const client = clientTo(receiver.url)
-    await client.close(1_000)()
+    await client.close(1_000)
     const left = { _tag: 'Retryable', reason: 'network' }
     expect(start(client).events).toMatchObject([{ left }, 'complete'])
     expect(receiver.accepted()).toBe(0)

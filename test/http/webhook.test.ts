@@ -22,7 +22,7 @@ const certificates = testCertificates()
 
 const sinkTo = (target: string | WebhookOptions): ReturnType<typeof webhook> => {
   const sink = webhook(target)
-  return use(sink, sink.close(0))
+  return use(sink, () => sink.close({ timeout: 0 }))
 }
 
 const event = payloadOf('{"type":"track","event":"Café ☕ 😀","userId":"u"}')

@@ -177,7 +177,7 @@ test('a webhook refuses for good what is no payload', async () => {
   const hook = webhook('http://127.0.0.1:9/hook')
   hook.deliver({ type: 'track' } as never, onlyAttempt).subscribe((verdict) => verdicts.push(verdict))
   expect(verdicts).toMatchObject([left({ _tag: 'Refused', reason: 'notAPayload' })])
-  await hook.close(0)()
+  await hook.close({ timeout: 0 })
 })
 
 describe('a webhook has 5 s without an option (N8)', () => {
@@ -202,7 +202,7 @@ describe('a webhook has 5 s without an option (N8)', () => {
     clock.tick(1)
     expect(told).toEqual(wanted)
     await until(() => receiver.connections() === 0)
-    await hook.close(0)()
+    await hook.close({ timeout: 0 })
     await receiver.close()
   })
 })
