@@ -140,6 +140,5 @@ export const scriptedSink = <A>(options: ScriptedSinkOptions<A>): ScriptedSink<A
       return Promise.resolve()
     },
   )
-  // `makeSink` marks the object itself, so it is extended and not copied.
   return Object.assign(sink, { calls, running: () => running, closed })
 }
