@@ -9,7 +9,7 @@ import { serialQueue } from '../core/queue.ts'
 import { closed, disabled, full } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
 import { heldBytes, maxHeldBytes } from '../event/payload.ts'
-import { ingestion } from '../http/ingestion.ts'
+import { bareIngestion } from '../http/bareIngestion.ts'
 import { isListening, listeners } from '../log/listeners.ts'
 import { hot } from '../log/streams.ts'
 import { LAST_ATTEMPT, closeTimes, until as waitUntil } from '../outbox/close.ts'
@@ -38,13 +38,13 @@ const DRAIN_TIMEOUT = 10_000
 
 /** The endpoint, or the sink of the host. A refused batch is divided until one bad message is alone. */
 const batchSink = (
-  { requests, sink, timeout, concurrency, clock }: ClientSettings,
+  { requests, sink, timeout, clock }: ClientSettings,
   onRequest: () => void,
 ): Sink<SentBatch> => {
   const { endpoint, writeKey } = requests
-  const how = { ...requests, timeout, connections: concurrency, clock, holds: false }
+  const how = { ...requests, timeout, clock, holds: false }
   const inner: Sink<SentBatch> =
-    sink === undefined ? ingestion(endpoint, writeKey, how) : withTimeout(timeout, { clock })(sink)
+    sink === undefined ? bareIngestion(endpoint, writeKey, how) : withTimeout(timeout, { clock })(sink)
   const counted = makeLayer<SentBatch>(inner, (subscribe) => (batch, attempt, observer) => {
     onRequest()
     return subscribe(batch, attempt, observer)

@@ -12,7 +12,7 @@ import { disabled, notStored, ConfigError, tooLarge } from '../core/refusal.ts'
 import type { Closed, Full, Refusal } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
-import { webhook } from '../http/webhook.ts'
+import { bareWebhook } from '../http/bareWebhook.ts'
 import { isListening, listeners } from '../log/listeners.ts'
 import type { Attempted, Listener, LogEvent } from '../log/logEvent.ts'
 import { hot } from '../log/streams.ts'
@@ -44,15 +44,12 @@ const CLOSING: Verdict = left(
 /** The sink that posts to every URL of the settings. */
 export const webhooksOf = (
   { webhooks, sharedSecret }: Settings,
-  { clock, concurrency, egress, statuses, messageIdHeader }: SharedOptions,
+  { clock, egress, statuses, messageIdHeader }: SharedOptions,
 ): ReadonlyArray<Sink<Payload<Event>>> =>
   webhooks.map(({ secret = sharedSecret, ...entry }) =>
-    webhook({
+    bareWebhook({
       ...entry,
       clock,
-      // `urlsSink` limits the attempt.
-      timeout: Infinity,
-      connections: concurrency,
       ...(secret && { secret }),
       ...(egress && { egress }),
       ...(statuses && { statuses }),
