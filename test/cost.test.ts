@@ -145,7 +145,7 @@ describe('H2 50,000 chunks of one byte take less than 2 MB', () => {
     expect((await livingBytes()) - before).toBeLessThan(2_000_000)
     end()
     expect(size).toBe(CHUNKS)
-    await client.close(0)()
+    await client.close(0)
   })
 
   it('in a line of NDJSON', async () => {

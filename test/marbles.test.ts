@@ -13,6 +13,7 @@ import {
   failover,
   filterRight,
   firstSuccess,
+  flatMapRight,
   mapRight,
 } from '../src/index.ts'
 import { onlyAttempt, retryable, route, sign, toAll, withCircuitBreaker, withDedupe } from '../src/index.ts'
@@ -80,6 +81,14 @@ const OPERATORS: Readonly<
       map((each) => {
         if (each._tag === 'Right') return each.right
         return typeof each.left === 'string' ? each.left : each.left._tag === 'Skipped' ? 'A' : '?'
+      }),
+    ),
+  flatMapRight: (in$) =>
+    in$.pipe(
+      flatMapRight((item) => (item === 'b' ? left('B') : right('A'))),
+      map((each) => {
+        if (each._tag === 'Right') return each.right
+        return typeof each.left === 'string' ? each.left : '?'
       }),
     ),
   enrich: (in$, clock) =>

@@ -28,5 +28,5 @@ await lastValueFrom(ended$)
 // => Delivered o1
 console.log(String(receiver.received[0]?.body)) // => {"id":"o1","userId":"u1","total":9.5,"country":"DE"}
 
-await hook.close(1_000)()
+await hook.close({ timeout: 1_000 })
 await receiver.close()

@@ -43,7 +43,7 @@ const run = async (path: string, hooks: Record<string, string[]>, orders: unknow
   )
   await lastValueFrom(ended$, { defaultValue: undefined })
   await outbox.close()
-  await byTenant.close(1_000)()
+  await byTenant.close({ timeout: 1_000 })
 }
 
 const [, , role, folder, hooks, orders] = process.argv

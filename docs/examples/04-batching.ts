@@ -30,5 +30,5 @@ await lastValueFrom(ended$)
 // => Rejected 2 items, end
 // => [ 'Left', 'Right' ]
 console.log(String(receiver.received[0]?.body)) // => {"batch":[{"name":"a"},{"name":"b"},{"name":"c"}]}
-await hook.close(1_000)()
+await hook.close({ timeout: 1_000 })
 await receiver.close()

@@ -46,6 +46,6 @@ const expected = createHmac('sha1', 'secret of blue')
   .digest('hex')
 console.log(request?.headers['x-signature'] === expected) // => true
 
-await byTenant.close(1_000)()
+await byTenant.close({ timeout: 1_000 })
 await red.close()
 await blue.close()

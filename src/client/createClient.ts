@@ -4,14 +4,14 @@ import { Subject } from 'rxjs'
 import { inTime, nextTurn, steady } from '../core/clock.ts'
 import { messageOf } from '../core/failure.ts'
 import { inMicrotask, ownContext } from '../core/ownContext.ts'
-import { timeoutOf } from '../core/options.ts'
+import { CLOSE_TIMEOUT, timeoutOf } from '../core/options.ts'
 import { dropped } from '../core/outcome.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { serialQueue } from '../core/queue.ts'
 import { closed, disabled, full, notStored } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
 import { heldBytes, maxHeldBytes } from '../event/payload.ts'
-import { ingestion } from '../http/ingestion.ts'
+import { bareIngestion } from '../http/bareIngestion.ts'
 import { callSafely, isListening, listeners } from '../log/listeners.ts'
 import { hot } from '../log/streams.ts'
 import { LAST_ATTEMPT, closeTimes, until as waitUntil } from '../outbox/close.ts'
@@ -37,20 +37,18 @@ import type { ClientOptions, ClientSettings } from './options.ts'
 
 const ignore = (): void => undefined
 
-/** Milliseconds of a close without a timeout. */
-const CLOSE_TIMEOUT = 30_000
 /** Milliseconds for the drain at the end of the program. */
 const DRAIN_TIMEOUT = 10_000
 
 /** The endpoint, or the sink of the host. A refused batch is divided until one bad message is alone. */
 const batchSink = (
-  { requests, sink, timeout, concurrency, clock }: ClientSettings,
+  { requests, sink, timeout, clock }: ClientSettings,
   onRequest: () => void,
 ): Sink<SentBatch> => {
   const { endpoint, writeKey } = requests
-  const how = { ...requests, timeout, connections: concurrency, clock, holds: false }
+  const how = { ...requests, timeout, clock, holds: false }
   const inner: Sink<SentBatch> =
-    sink === undefined ? ingestion(endpoint, writeKey, how) : withTimeout(timeout, { clock })(sink)
+    sink === undefined ? bareIngestion(endpoint, writeKey, how) : withTimeout(timeout, { clock })(sink)
   const counted = makeLayer<SentBatch>(inner, (subscribe) => (batch, attempt, observer) => {
     onRequest()
     return subscribe(batch, attempt, observer)
@@ -190,8 +188,8 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     })
     ended(unfinished.map((entry) => ({ entry, outcome: abandonedOf(entry, cut.has(entry)) })))
     if (settings.sink === undefined)
-      await quietly('the close of the sink', sink.close(isExit ? 0 : LAST_ATTEMPT))
-    if (outbox !== undefined) await quietly('the close of the outbox', outbox.close)
+      await quietly('the close of the sink', () => sink.close({ timeout: isExit ? 0 : LAST_ATTEMPT }))
+    if (outbox !== undefined) await quietly('the close of the outbox', () => outbox.close({ timeout }))
     isClosed = true
     changed()
     life.idle()

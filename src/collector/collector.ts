@@ -1,15 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Observable } from 'rxjs'
+import type { CloseOptions } from '../core/options.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { Refusal } from '../core/refusal.ts'
 import type { Totals } from '../core/totals.ts'
-import type {
-  Accepted,
-  CloseOptions,
-  DestinationOptions,
-  DestinationStats,
-} from '../destination/destination.ts'
+import type { Accepted, DestinationOptions, DestinationStats } from '../destination/destination.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
 import type { EndedDeadLetter } from '../outbox/outbox.ts'

@@ -281,6 +281,15 @@ export const checkOptions = <A>(where: string, of: Option<A>, input: unknown): A
   return decoded.right
 }
 
+/** How long a close may take. A wrong timeout is a `Defect` for the listener, if there is one, and the default is used. */
+export interface CloseOptions {
+  /** Milliseconds in which work may start and end: 0 for none, `Infinity` to wait for all of it. Default 30,000. */
+  readonly timeout?: number
+}
+
+/** Milliseconds of a close without a timeout. */
+export const CLOSE_TIMEOUT = 30_000
+
 /**
  * The `timeout` of a flush or a close: milliseconds from 0, or `Infinity`. A wrong value goes to `onWrong` and the default is taken: a
  * mistake neither gives up everything at once nor waits for ever.

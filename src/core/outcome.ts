@@ -111,9 +111,12 @@ export interface Progress {
   readonly lastFailure: Failure
 }
 
+export const isEither = (value: unknown): value is Either<unknown, unknown> =>
+  isRecord(value) && (value['_tag'] === 'Left' || value['_tag'] === 'Right')
+
 /** Throws a TypeError for what is no Either. Code without types may put plain values into a stream. */
 export const assertEither = (operator: string, each: unknown): void => {
-  if (isRecord(each) && (each['_tag'] === 'Left' || each['_tag'] === 'Right')) return
+  if (isEither(each)) return
   throw new TypeError(
     `${operator}: expected an Either, got ${kindOf(each)}: put validate() before it, or lift() for plain values`,
   )

@@ -67,6 +67,9 @@ export interface Threw {
   readonly input: unknown
 }
 
+/** An answer that the operator cannot use. Its message holds nothing of the item, so it is shown. */
+export class UnfitAnswer extends TypeError {}
+
 /** Why something was refused. */
 export type Refusal = Invalid | TooLarge | Full | Disabled | Closed | NotStored
 
@@ -123,6 +126,8 @@ export const show = (refusal: Refusal | Threw): string => {
     case 'NotStored':
       return `the outbox could not store it: ${refusal.detail}`
     case 'Threw':
+      if (refusal.error instanceof UnfitAnswer)
+        return `the function of ${refusal.operator} ${refusal.error.message}`
       // The message of an error may quote the item.
       return `the function of ${refusal.operator} threw ${refusal.error instanceof Error ? refusal.error.name : typeof refusal.error}`
     case 'Closed':

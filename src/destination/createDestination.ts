@@ -6,13 +6,13 @@ import type { Awaitable } from '../core/awaitable.ts'
 import { inTime, steady } from '../core/clock.ts'
 import { messageOf, refused, retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
-import { checkOptions, timeoutOf } from '../core/options.ts'
+import { CLOSE_TIMEOUT, checkOptions, timeoutOf } from '../core/options.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { disabled, notStored, ConfigError, tooLarge } from '../core/refusal.ts'
 import type { Closed, Full, Refusal } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
-import { webhook } from '../http/webhook.ts'
+import { bareWebhook } from '../http/bareWebhook.ts'
 import { isListening, listeners } from '../log/listeners.ts'
 import type { Attempted, Listener, LogEvent } from '../log/logEvent.ts'
 import { hot } from '../log/streams.ts'
@@ -37,9 +37,6 @@ import { eventEncoder, heldBytesOf, payloadCodec } from './record.ts'
 import { decodeSettings, destinationOptions } from './settings.ts'
 import type { CheckedOptions, Settings, SharedOptions } from './settings.ts'
 
-/** Milliseconds of a close without a timeout. */
-const CLOSE_TIMEOUT = 30_000
-
 const CLOSING: Verdict = left(
   retryable('held', { detail: 'the destination is closing; no request was sent' }),
 )
@@ -47,15 +44,12 @@ const CLOSING: Verdict = left(
 /** The sink that posts to every URL of the settings. */
 export const webhooksOf = (
   { webhooks, sharedSecret }: Settings,
-  { clock, concurrency, egress, statuses, messageIdHeader }: SharedOptions,
+  { clock, egress, statuses, messageIdHeader }: SharedOptions,
 ): ReadonlyArray<Sink<Payload<Event>>> =>
   webhooks.map(({ secret = sharedSecret, ...entry }) =>
-    webhook({
+    bareWebhook({
       ...entry,
       clock,
-      // `urlsSink` limits the attempt.
-      timeout: Infinity,
-      connections: concurrency,
       ...(secret && { secret }),
       ...(egress && { egress }),
       ...(statuses && { statuses }),
@@ -213,8 +207,8 @@ export const openDestination = (
       isStopped = true
     })
     const turn = Promise.resolve()
-    await turn.then(() => sink.close(LAST_ATTEMPT)()).catch(defectIn('the close of the sink'))
-    await inTime(clock, timeout, outbox.close).catch(defectIn('the close of the outbox'))
+    await turn.then(() => sink.close({ timeout: LAST_ATTEMPT })).catch(defectIn('the close of the sink'))
+    await inTime(clock, timeout, () => outbox.close({ timeout })).catch(defectIn('the close of the outbox'))
     outcomes.complete()
     refusals.complete()
     attempts.complete()

@@ -1,6 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Observable } from 'rxjs'
 import type { Clock, Random } from '../core/clock.ts'
+import type { CloseOptions } from '../core/options.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { Refusal } from '../core/refusal.ts'
 import type { Totals } from '../core/totals.ts'
@@ -83,12 +84,6 @@ export interface DestinationStats extends Totals {
   readonly evictedDeadLetters: number
   /** Attempts by URL; the key is the name of its sink. */
   readonly urls: Readonly<Record<string, UrlStats>>
-}
-
-/** How long a close may take. An invalid timeout is logged as a `Defect`, and the default is used. */
-export interface CloseOptions {
-  /** Milliseconds in which attempts may start and end: 0 for none, `Infinity` to wait for every outcome. Default 30,000. */
-  readonly timeout?: number
 }
 
 /** A webhook destination. */

@@ -5,6 +5,7 @@
  */
 export { OutboxError } from '../outbox/lmdb/contract.ts'
 export { ConfigError } from '../core/refusal.ts'
+export type { CloseOptions } from '../core/options.ts'
 export type * from './destination.ts'
 export type { StoredIn } from '../outbox/lmdb/contract.ts'
 export { decodeSettings, Settings } from './settings.ts'

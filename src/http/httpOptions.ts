@@ -7,7 +7,7 @@
 import { inspect } from 'node:util'
 import { getOrElse, isLeft, left, mapLeft, right } from 'fp-ts/lib/Either.js'
 import * as O from 'fp-ts/lib/Option.js'
-import type { Clock } from '../core/clock.ts'
+import { systemClock, type Clock } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
 import type { Fields } from '../core/json.ts'
 import {
@@ -24,7 +24,9 @@ import type { Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import type { Secret } from '../signing/secret.ts'
 import { secretFrom, signerFrom } from '../signing/secret.ts'
+import { withConcurrency } from '../sink/concurrency.ts'
 import { nameOf } from '../sink/fromFunction.ts'
+import type { Sink } from '../sink/sink.ts'
 import { statusesOption } from '../sink/status.ts'
 import type { StatusTable } from '../sink/status.ts'
 import { egressOption, guardOf } from './egress.ts'
@@ -42,9 +44,18 @@ export interface RequestOptions {
   readonly egress?: Egress
   /** What a status means. Default: `statusTable`. */
   readonly statuses?: StatusTable
-  /** Requests at a time, each on a connection of its own. Default 16. */
+  /** Requests at a time, each on a connection of its own; 10,000 more may wait, then `queueFull`. Default 16. */
   readonly connections?: number
   readonly clock?: Clock
+}
+
+/** Deliveries of a public sink that may wait for a connection. */
+const MAX_QUEUED = 10_000
+
+/** A sink with a queue for its connections, outside of its time limit: the time counts from the request. */
+export const queued = <A>(sink: Sink<A>, options: RequestOptions): Sink<A> => {
+  const { connections = 16, clock = systemClock } = options
+  return withConcurrency({ concurrency: connections, queue: MAX_QUEUED, clock })(sink)
 }
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/

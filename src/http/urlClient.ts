@@ -1,5 +1,4 @@
 import { left } from 'fp-ts/lib/Either.js'
-import type { Task } from 'fp-ts/lib/Task.js'
 import type { Observer } from 'rxjs'
 import type { Dispatcher } from 'undici'
 // From its own file: Bun puts a module of its own in the place of `undici`, whose client never answers.
@@ -10,8 +9,6 @@ import { steady, systemClock } from '../core/clock.ts'
 import type { Cancel } from '../core/clock.ts'
 import { messageOf, retryable } from '../core/failure.ts'
 import type { Failure, Verdict } from '../core/failure.ts'
-import { linkedList } from '../core/linkedList.ts'
-import type { Link } from '../core/linkedList.ts'
 import { bytesOf } from '../event/payload.ts'
 import type { Payload, Signer } from '../event/payload.ts'
 import { nameOf } from '../sink/fromFunction.ts'
@@ -34,7 +31,7 @@ export interface PostObserver extends Pick<Observer<Verdict>, 'next' | 'complete
 export interface UrlClient {
   readonly name: string
   /**
-   * Sends a payload, or waits for a free connection; nothing starts at `attempt.until` or later. An answer's body of at most `maxBody`
+   * Sends a payload on an idle connection or a new one; nothing starts at `attempt.until` or later. An answer's body of at most `maxBody`
    * bytes goes to the observer. A cancel destroys the socket of the request, in any phase.
    */
   readonly post: (
@@ -46,14 +43,13 @@ export interface UrlClient {
     observer: PostObserver,
   ) => Cancel
   /** Accepts nothing more, lets requests end for this many milliseconds, then aborts them. Afterwards no socket is left. */
-  readonly close: (timeout: number) => Task<void>
+  readonly close: (timeout: number) => Promise<void>
 }
 
-interface Job extends Link<Job> {
+interface Job {
   /** Name, value, name, value. */
   readonly headers: string[]
   readonly body: Uint8Array
-  readonly until: number
   readonly maxBody: number
   readonly observer: PostObserver
   slot: Slot | undefined
@@ -98,7 +94,7 @@ export const openUrlClient = (
   holds = true,
   dispatcher?: Dispatcher,
 ): UrlClient => {
-  const { connections = 16, statuses = statusTable, clock = systemClock, tls = {} } = options
+  const { statuses = statusTable, clock = systemClock, tls = {} } = options
   const name = nameOf(url)
   const path = url.pathname + url.search
   const now = steady(clock)
@@ -108,11 +104,9 @@ export const openUrlClient = (
 
   const idle: Slot[] = []
   const busy = new Set<Slot>()
-  const waiting = linkedList<Job>()
   const closers = new Set<() => void>()
   /** Destroyed connections whose socket is not closed yet. */
   let closing = 0
-  let isStarting = false
   let isClosed = false
   /** Equal verdicts are one object: all events that wait for a dead receiver share it. */
   const verdicts = new Map<number, Verdict>()
@@ -129,7 +123,6 @@ export const openUrlClient = (
     busy.delete(slot)
     if (isReusable) idle.push(slot)
     else slot.destroy()
-    if (waiting.size() > 0) startWaiting()
   }
 
   /**
@@ -220,10 +213,6 @@ export const openUrlClient = (
   }
 
   const start = (job: Job): void => {
-    if (now() >= job.until) {
-      fail(job, LATE)
-      return
-    }
     const slot = idle.pop() ?? openSlot()
     slot.job = job
     job.slot = slot
@@ -240,25 +229,14 @@ export const openUrlClient = (
     }
   }
 
-  const startWaiting = (): void => {
-    // A request that fails while it starts comes back here: the loop below goes on anyway.
-    if (isStarting) return
-    isStarting = true
-    for (let job = waiting.oldest(); job !== undefined && busy.size < connections; job = waiting.oldest()) {
-      waiting.remove(job)
-      start(job)
-    }
-    isStarting = false
-  }
-
   const checkClosed = (): void => {
-    if (!isClosed || busy.size + waiting.size() > 0) return
+    if (!isClosed || busy.size > 0) return
     for (const slot of idle.splice(0)) slot.destroy()
     if (closing === 0) for (const closed of closers) closed()
   }
 
   const abortAll = (): void => {
-    const jobs = [...waiting.drain(), ...[...busy].flatMap(({ job }) => job ?? [])]
+    const jobs = [...busy].flatMap(({ job }) => job ?? [])
     for (const slot of busy) release(slot, false)
     for (const job of jobs) fail(job, CLOSED)
   }
@@ -275,25 +253,15 @@ export const openUrlClient = (
       const headers = ['Content-Type', payload.contentType ?? 'application/json', ...allFixed, ...more]
       const signature = signer === undefined ? payload.signature : signatureOf(wire, signer)
       if (signature !== undefined) headers.push('X-Signature', signature)
-      const job: Job = {
-        older: undefined,
-        newer: undefined,
-        headers,
-        body: wire.bytes,
-        until: attempt.until,
-        maxBody,
-        observer,
-        slot: undefined,
-      }
+      const job: Job = { headers, body: wire.bytes, maxBody, observer, slot: undefined }
       if (isClosed) fail(job, CLOSED)
-      else if (busy.size < connections) start(job)
-      else waiting.push(job)
+      else if (now() >= attempt.until) fail(job, LATE)
+      else start(job)
       return () => {
-        waiting.remove(job)
         if (job.slot !== undefined) release(job.slot, false)
       }
     },
-    close: (timeout) => () =>
+    close: (timeout) =>
       new Promise((resolve) => {
         isClosed = true
         const cancelTimer = clock.schedule(timeout, abortAll)

@@ -1,6 +1,6 @@
 /**
  * Operators for the right side of a stream of `Either`. Lefts are items that have ended, and pass. A function that throws, or whose promise
- * rejects, costs its item and nothing else: that item comes out as `Threw`.
+ * rejects, costs its item and nothing else: that item comes out as `Threw`. So does an answer that is for another operator.
  *
  * @module
  */
@@ -9,12 +9,14 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { map, Observable, tap } from 'rxjs'
 import type { OperatorFunction } from 'rxjs'
+import { isPromiseLike } from '../core/awaitable.ts'
 import { drainLoop } from '../core/drainLoop.ts'
+import { kindOf } from '../core/json.ts'
 import { checkOptions, func, strict, wholeNumber, withDefault } from '../core/options.ts'
-import { assertEither, skipped } from '../core/outcome.ts'
+import { assertEither, isEither, skipped } from '../core/outcome.ts'
 import type { EitherSource, ObservableEither, Skipped } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
-import { threw } from '../core/refusal.ts'
+import { UnfitAnswer, threw } from '../core/refusal.ts'
 import type { Threw } from '../core/refusal.ts'
 
 /** Takes a stream of `Either`, and gives another one. Lefts of the source pass. @inline */
@@ -22,6 +24,18 @@ type OnRight<A, B, More> = <L>(source: EitherSource<L, A>) => ObservableEither<L
 
 const functionOf = <F extends (...given: never[]) => unknown>(operator: string, given: F): F =>
   checkOptions(`argument of ${operator}`, func<F>(), given)
+
+/** A promise would go on as the item: nothing waits for it. */
+const notPromise = <B>(answer: B): B => {
+  if (isPromiseLike(answer)) throw new UnfitAnswer('answered a promise: use enrich, which waits for it')
+  return answer
+}
+
+/** An Either would go on as the item, also if it is a left. */
+const notEither = <B>(answer: B): B => {
+  if (isEither(answer)) throw new UnfitAnswer('answered an Either: use flatMapRight')
+  return answer
+}
 
 const overRight =
   <A, B, More>(operator: string, change: (item: A) => Either<More, B>): OnRight<A, B, More | Threw> =>
@@ -68,7 +82,36 @@ export const lift = <A>(): OperatorFunction<A, Either<never, A>> => map((item) =
  */
 export const mapRight = <A, B>(change: (item: A) => B): OnRight<A, B, Threw> => {
   const f = functionOf('mapRight', change)
-  return overRight('mapRight', (item) => right(f(item)))
+  return overRight('mapRight', (item) => right(notEither(notPromise(f(item)))))
+}
+
+/**
+ * Changes each item, or ends it: the function answers an `Either`.
+ *
+ *     in:   R(a)    L(x) R(b)       f answers right(a') for a, left(y) for b
+ *     out:  R(a')   L(x) L(y)
+ *
+ * For a function that is asynchronous too let `enrich` answer `{ result }`, and take it out with `flatMapRight(({ result }) => result)`.
+ *
+ * @example
+ * import { flatMapRight, lift } from 'headrace'
+ * import { left, right } from 'fp-ts/lib/Either.js'
+ * import { of } from 'rxjs'
+ *
+ * const half = (n: number) => (n % 2 === 0 ? right(n / 2) : left(`${n} is odd`))
+ * of(4, 5).pipe(lift(), flatMapRight(half)).subscribe((each) => console.log(each))
+ * // => { _tag: 'Right', right: 2 }
+ * // => { _tag: 'Left', left: '5 is odd' }
+ */
+export const flatMapRight = <A, B, More>(
+  change: (item: A) => Either<More, B>,
+): OnRight<A, B, More | Threw> => {
+  const f = functionOf('flatMapRight', change)
+  return overRight('flatMapRight', (item) => {
+    const answer = notPromise(f(item))
+    if (isEither(answer)) return answer
+    throw new UnfitAnswer(`answered ${kindOf(answer)}: answer left(…) or right(…)`)
+  })
 }
 
 /** The type of `filterRight`. */
@@ -94,7 +137,9 @@ export interface FilterRight {
  */
 export const filterRight: FilterRight = <A>(isWanted: (item: A) => boolean) => {
   const f = functionOf('filterRight', isWanted)
-  return overRight<A, A, Skipped<A>>('filterRight', (item) => (f(item) ? right(item) : left(skipped(item))))
+  return overRight<A, A, Skipped<A>>('filterRight', (item) =>
+    notPromise(f(item)) ? right(item) : left(skipped(item)),
+  )
 }
 
 /**
@@ -112,7 +157,7 @@ export const filterRight: FilterRight = <A>(isWanted: (item: A) => boolean) => {
 export const tapRight = <A>(look: (item: A) => unknown): OnRight<A, A, Threw> => {
   const f = functionOf('tapRight', look)
   return overRight('tapRight', (item) => {
-    f(item)
+    notPromise(f(item))
     return right(item)
   })
 }
@@ -158,7 +203,7 @@ export const enrich = <A, B>(
       const run = async (each: Either<L, A>): Promise<Either<L | Threw, B>> => {
         if (each._tag === 'Left') return each
         try {
-          return right(await f(each.right, { signal: controller.signal }))
+          return right(notEither(await f(each.right, { signal: controller.signal })))
         } catch (error) {
           return left(threw(each.right, 'enrich', error))
         }

@@ -145,6 +145,6 @@ export const ordered = <A>(
     },
     dead: outbox.dead,
     stats: () => outbox.stats(),
-    close: () => outbox.close(),
+    close: (options) => outbox.close(options),
   }
 }

@@ -10,10 +10,10 @@
  */
 
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Task } from 'fp-ts/lib/Task.js'
 import type { Awaitable } from '../core/awaitable.ts'
 import type { Cancel } from '../core/clock.ts'
 import { hasFunctions } from '../core/json.ts'
+import type { CloseOptions } from '../core/options.ts'
 import { carried, retryable } from '../core/failure.ts'
 import { abandoned } from '../core/outcome.ts'
 import type { Outcome, Progress } from '../core/outcome.ts'
@@ -139,8 +139,8 @@ export interface Outbox<A> {
   readonly dead: DeadLetters<A>
   /** What it holds, as it is now. */
   readonly stats: () => OutboxStats
-  /** Releases resources and deletes nothing. Idempotent. */
-  readonly close: Task<void>
+  /** Releases resources and deletes nothing. Idempotent. Writes that have begun are finished, also after `timeout`. */
+  readonly close: (options?: CloseOptions) => Promise<void>
 }
 
 /** An entry to put back. */

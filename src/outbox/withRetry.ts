@@ -123,10 +123,10 @@ export const withRetry = (policy: RetryPolicy, options: RetryOptions = {}): Laye
           rounds.unsubscribe()
         }
       },
-      (within) => () => {
+      (timeout) => {
         isClosed = true
         for (const end of [...open]) end()
-        return inner.close(within)()
+        return inner.close({ timeout })
       },
     )
   }

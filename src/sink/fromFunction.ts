@@ -49,8 +49,8 @@ export type Handler<in A> = (
 export interface SinkOptions {
   /** Milliseconds for one delivery; then its verdict is `Retryable('timeout')`. `Infinity` for no limit. Default 30,000. */
   readonly timeout?: number
-  /** Releases what the handler uses, within `within` milliseconds. Called once. If it rejects, so does the `close` of the sink. */
-  readonly close?: (within: number) => PromiseLike<unknown> | undefined
+  /** Releases what the handler uses, within `timeout` milliseconds. Called once. If it rejects, so does the `close` of the sink. */
+  readonly close?: (options: { readonly timeout: number }) => PromiseLike<unknown> | undefined
   /** Says what an error means. Without it every error is retryable, as `threw`. */
   readonly failureOf?: (error: unknown) => Failure
   readonly clock?: Clock
@@ -179,9 +179,9 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
         if (!settled) context.abort()
       }
     },
-    (within) => () => {
+    (within) => {
       closing ??= (async () => {
-        await close?.(within)
+        await close?.({ timeout: within })
       })()
       return closing
     },

@@ -5,13 +5,13 @@
  * @module
  */
 
-import type { Task } from 'fp-ts/lib/Task.js'
 import { Observable } from 'rxjs'
 import type { Observer } from 'rxjs'
 import type { Cancel } from '../core/clock.ts'
 import { isVerdict } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { kindOf } from '../core/json.ts'
+import { CLOSE_TIMEOUT, timeoutOf } from '../core/options.ts'
 import { isSink } from './sink.ts'
 import type { Attempt, Layer, Sink } from './sink.ts'
 
@@ -21,11 +21,10 @@ import type { Attempt, Layer, Sink } from './sink.ts'
  */
 export type Subscribe<in A> = (item: A, attempt: Attempt, observer: Observer<Verdict>) => Cancel
 
-const SUBSCRIBE: unique symbol = Symbol('headrace.subscribe')
+type Deliver<A> = Sink<A>['deliver']
 
-interface WithSubscribe<in A> {
-  readonly [SUBSCRIBE]: Subscribe<A>
-}
+/** How the deliveries of a `deliver` of `makeSink` start. Found by the function: a changed copy of a sink has another one. */
+const starts = new WeakMap<Deliver<never>, Subscribe<never>>()
 
 /** The teardown of something that leaves nothing behind. */
 export const nothingToCancel: Cancel = () => undefined
@@ -88,20 +87,22 @@ const holding =
     }
   }
 
-/** A sink from the function that starts its deliveries. */
+/** A sink from the function that starts its deliveries, and one that closes it within `timeout` milliseconds. */
 export const makeSink = <A>(
   name: string,
   subscribe: Subscribe<A>,
-  close: (within: number) => Task<void>,
+  close: (timeout: number) => Promise<void>,
 ): Sink<A> => {
   const start = holding(subscribe)
-  const sink: Sink<A> & WithSubscribe<A> = {
+  const deliver: Deliver<A> = (item, attempt) =>
+    new Observable((subscriber) => start(item, attempt, subscriber))
+  starts.set(deliver, start)
+  return {
     name,
-    deliver: (item, attempt) => new Observable((subscriber) => start(item, attempt, subscriber)),
-    close,
-    [SUBSCRIBE]: start,
+    deliver,
+    // A sink has no listener: a wrong timeout is ignored.
+    close: async (options) => close(timeoutOf(options, CLOSE_TIMEOUT, () => undefined)),
   }
-  return sink
 }
 
 /** Ends a delivery at once with a verdict. Nothing was started. */
@@ -110,8 +111,6 @@ export const answer = (observer: Observer<Verdict>, verdict: Verdict): Cancel =>
   observer.complete()
   return nothingToCancel
 }
-
-const isOurs = <A>(sink: Sink<A>): sink is Sink<A> & WithSubscribe<A> => SUBSCRIBE in sink
 
 const VERDICT = 'a sink emits one Either, a Failure on the left or { sink } on the right'
 
@@ -125,10 +124,12 @@ export const assertSink = (user: string, value: unknown): void => {
   throw new TypeError(`${user}: expected a sink, got ${kindOf(value)}: ${way}`)
 }
 
-/** Starts deliveries of any sink. A sink that is not made by `makeSink` is subscribed and held to the contract. */
+/** Starts deliveries of any sink. While its `deliver` is not one of `makeSink`, it is subscribed and held to the contract. */
 export const subscribeTo = <A>(sink: Sink<A>): Subscribe<A> => {
-  if (isOurs(sink)) return sink[SUBSCRIBE]
-  return holding((item, attempt, observer) => {
+  const { deliver } = sink
+  // The entry of this very function: it takes the items that the function takes.
+  const start = starts.get(deliver) as Subscribe<A> | undefined
+  const subscribe = holding<A>((item, attempt, observer) => {
     const wrong = (what: string): void =>
       observer.error(new TypeError(`the sink ${sink.name} emitted ${what}`))
     let hasVerdict = false
@@ -150,6 +151,10 @@ export const subscribeTo = <A>(sink: Sink<A>): Subscribe<A> => {
       }
     }
   })
+  if (start === undefined) return subscribe
+  // A host may put another function into its place at any time: a decorator, a spy.
+  return (item, attempt, observer) =>
+    (sink.deliver === deliver ? start : subscribe)(item, attempt, observer)
 }
 
 /** An observer with another `next`. A class, because it is made for each delivery and three closures cost more. */
@@ -177,7 +182,7 @@ export const makeLayer = <A, B = A>(
   wrap: (subscribe: Subscribe<A>) => Subscribe<B>,
 ): Sink<B> => {
   assertSink('a layer', sink)
-  return makeSink(sink.name, wrap(subscribeTo(sink)), sink.close)
+  return makeSink(sink.name, wrap(subscribeTo(sink)), (timeout) => sink.close({ timeout }))
 }
 
 /**

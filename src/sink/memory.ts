@@ -49,7 +49,7 @@ export const memory = <A>(options: MemoryOptions = {}): MemorySink<A> => {
       if (fits) items.push(item)
       return answer(observer, fits ? delivered : full)
     },
-    () => () => Promise.resolve(),
+    () => Promise.resolve(),
   )
   return { ...sink, items: () => items.slice() }
 }

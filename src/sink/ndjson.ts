@@ -190,6 +190,6 @@ export const ndjson = <A>(target: Writable | string, options: NdjsonOptions<A> =
       })
       return nothingToCancel
     },
-    (within) => () => (closing ??= close(within)),
+    (within) => (closing ??= close(within)),
   )
 }

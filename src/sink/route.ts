@@ -3,7 +3,8 @@ import { backgroundClock } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { refused, retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
-import { checkOptions, clockOption, func, strict, text, wholeNumber, withDefault } from '../core/options.ts'
+import { CLOSE_TIMEOUT, checkOptions, clockOption, func, strict, text } from '../core/options.ts'
+import { wholeNumber, withDefault } from '../core/options.ts'
 import { answer, makeSink, nothingToCancel, subscribeTo } from './layer.ts'
 import type { Subscribe } from './layer.ts'
 import type { Sink } from './sink.ts'
@@ -40,9 +41,6 @@ interface Open<A> {
   cancelIdle: Cancel
 }
 
-/** Milliseconds that a sink that is not used any more has for its close. */
-const CLOSE_WITHIN = 30_000
-
 const NO_ROUTE: Verdict = left(refused('noRoute', { detail: 'no sink for the key of this item' }))
 
 /**
@@ -73,15 +71,15 @@ export const route = <A, K>(options: RouteOptions<A, K>): Sink<A> => {
   const sinks = new Map<K, Open<A>>()
 
   /** Async, because a sink of the host may throw at once, here in a timer. */
-  const close = async (key: K, { sink, cancelIdle }: Open<A>, within: number): Promise<void> => {
+  const close = async (key: K, { sink, cancelIdle }: Open<A>, timeout: number): Promise<void> => {
     cancelIdle()
     sinks.delete(key)
-    await sink.close(within)()
+    await sink.close({ timeout })
   }
 
   /** A failed close of a sink that is no longer needed costs no item. */
   const closeIdle = (key: K, idle: Open<A>): void => {
-    close(key, idle, CLOSE_WITHIN).catch(() => undefined)
+    close(key, idle, CLOSE_TIMEOUT).catch(() => undefined)
   }
 
   const release = (key: K, used: Open<A>): void => {
@@ -120,8 +118,8 @@ export const route = <A, K>(options: RouteOptions<A, K>): Sink<A> => {
         release(key, found)
       }
     },
-    (within) => async () => {
-      await Promise.all([...sinks].map(([key, each]) => close(key, each, within)))
+    async (timeout) => {
+      await Promise.all([...sinks].map(([key, each]) => close(key, each, timeout)))
     },
   )
 }

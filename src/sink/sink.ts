@@ -5,12 +5,11 @@
  */
 
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Task } from 'fp-ts/lib/Task.js'
 import type { Observable } from 'rxjs'
 import type { Failure, Receipt } from '../core/failure.ts'
 import { hasFunctions } from '../core/json.ts'
 import { guarded } from '../core/options.ts'
-import type { Option } from '../core/options.ts'
+import type { CloseOptions, Option } from '../core/options.ts'
 import type { Payload, Signer } from '../event/payload.ts'
 
 /** Which attempt this is. A sink may ignore it; a layer must pass it on. */
@@ -43,10 +42,10 @@ export interface Sink<in A> {
   /** One attempt, when it is subscribed: a verdict, and the end when nothing of it runs any more. */
   readonly deliver: (item: A, attempt: Attempt) => Observable<Either<Failure, Receipt>>
   /**
-   * Releases what the sink holds (sockets, files), within `within` milliseconds. Idempotent. Layers pass it down; the code
-   * that made a sink closes it.
+   * Releases what the sink holds (sockets, files), in the time of `timeout`. Idempotent. Layers pass it down; the code that
+   * made a sink closes it.
    */
-  readonly close: (within: number) => Task<void>
+  readonly close: (options?: CloseOptions) => Promise<void>
 }
 
 /** Whether a value is a sink. What it takes cannot be checked. */

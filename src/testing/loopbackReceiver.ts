@@ -4,6 +4,7 @@ import { createServer as createSecure } from 'node:https'
 import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { type Cancel, type Clock, systemClock } from '../core/clock.ts'
+import type { CloseOptions } from '../core/options.ts'
 import { testCertificates } from './certificate.ts'
 import type { TestCertificate } from './certificate.ts'
 import { effectOf, healthy, HUGE_HEADER, REFUSAL_MS } from './faults.ts'
@@ -44,7 +45,7 @@ export interface Receiver {
   /** TCP connections accepted so far. */
   readonly accepted: () => number
   /** Closes every connection and stops listening. */
-  readonly close: () => Promise<void>
+  readonly close: (options?: CloseOptions) => Promise<void>
 }
 
 /** What no receiver can play, with the way out. */

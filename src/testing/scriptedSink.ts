@@ -135,11 +135,10 @@ export const scriptedSink = <A>(options: ScriptedSinkOptions<A>): ScriptedSink<A
         cancelTimer()
       }
     },
-    (within) => () => {
-      closed.push(within)
+    (timeout) => {
+      closed.push(timeout)
       return Promise.resolve()
     },
   )
-  // `makeSink` marks the object itself, so it is extended and not copied.
   return Object.assign(sink, { calls, running: () => running, closed })
 }

@@ -22,7 +22,7 @@ const holding = (verdictOf) => {
     },
     sink: {
       name: 'held',
-      close: () => () => Promise.resolve(),
+      close: () => Promise.resolve(),
       deliver: (_item, attempt) =>
         new Observable((subscriber) => {
           const answer = () => {

@@ -114,7 +114,7 @@ export const failing = (code: string): Writable =>
 /** A receiver that is closed after the test. */
 export const receiverOf = async (...args: Parameters<typeof loopbackReceiver>): Promise<Receiver> => {
   const receiver = await loopbackReceiver(...args)
-  onTestFinished(receiver.close)
+  onTestFinished(() => receiver.close())
   return receiver
 }
 

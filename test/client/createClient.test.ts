@@ -70,13 +70,13 @@ describe('functions of the host that throw', () => {
   it('37: a sink that throws, errors or rejects: retried, and no rejection is unheard', async () => {
     const rejections = watchRejections()
     const sinks = [
-      { name: 's', deliver: fail, close: () => () => Promise.resolve() },
+      { name: 's', deliver: fail, close: () => Promise.resolve() },
       {
         name: 's',
         deliver: () => throwError(() => new Error('no')),
-        close: () => () => Promise.reject(new Error('no')),
+        close: () => Promise.reject(new Error('no')),
       },
-      makeSink('s', fail, () => () => Promise.resolve()),
+      makeSink('s', fail, () => Promise.resolve()),
     ]
     for (const sink of sinks) {
       const { client, clock, ended, defects } = open({ sink, size: 1 })

@@ -11,7 +11,7 @@ import { loopbackReceiver, type Receiver } from '../../src/testing/loopbackRecei
 
 const endpoint = async (code: () => number): Promise<Receiver> => {
   const receiver = await loopbackReceiver(() => ({ do: 'status', code: code() }))
-  onTestFinished(receiver.close)
+  onTestFinished(() => receiver.close())
   return receiver
 }
 

@@ -238,7 +238,7 @@ const openFolders = (
 const failing = async () => {
   let code = 503
   const receiver = await loopbackReceiver(() => ({ do: 'status', code }))
-  onTestFinished(receiver.close)
+  onTestFinished(() => receiver.close())
   return { ...receiver, heal: (): void => void (code = 200) }
 }
 

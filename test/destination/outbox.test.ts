@@ -16,7 +16,7 @@ it('events of an earlier process are delivered: the same bytes and id, signed wi
   const path = newFolder()
   let healthy = false
   const receiver = await loopbackReceiver(() => ({ do: 'status', code: healthy ? 200 : 503 }))
-  onTestFinished(receiver.close)
+  onTestFinished(() => receiver.close())
   const open = (sharedSecret: string) =>
     webhookDestination(
       { sharedSecret, webhooks: [{ url: receiver.url }] },
@@ -74,7 +74,7 @@ it('dead letters survive a restart, and can be sent again', async () => {
   const path = newFolder()
   let code = 410
   const receiver = await loopbackReceiver(() => ({ do: 'status', code }))
-  onTestFinished(receiver.close)
+  onTestFinished(() => receiver.close())
   const open = () =>
     webhookDestination({ webhooks: [{ url: receiver.url }] }, { outbox: { path }, logger: false })
 
@@ -92,7 +92,7 @@ it('dead letters survive a restart, and can be sent again', async () => {
 
 it('ready counts events that are still being written to the folder', async () => {
   const receiver = await loopbackReceiver()
-  onTestFinished(receiver.close)
+  onTestFinished(() => receiver.close())
   const destination = webhookDestination(
     { webhooks: [{ url: receiver.url }] },
     { outbox: { path: newFolder(), maxCount: 2 }, logger: false },

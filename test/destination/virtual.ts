@@ -62,7 +62,7 @@ export const open = (
       clock,
       reply: ({ id }, { number }, index) => answer(id, number, index),
     })
-    return close === undefined ? sink : Object.assign(sink, { close: () => close })
+    return close === undefined ? sink : Object.assign(sink, { close })
   })
   const destination = openOver(urls, {
     clock,

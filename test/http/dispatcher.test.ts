@@ -30,7 +30,7 @@ describe('a dispatcher of the host', () => {
       const { verdicts } = await deliverOnce(hook, payload)
       expect(verdicts).toMatchObject([{ left: { reason: 'network', detail: 'thrown on the spot' } }])
     }
-    await hook.close(10)()
+    await hook.close({ timeout: 10 })
   })
 
   it('carries the requests, with their headers and bodies', async () => {
@@ -48,7 +48,7 @@ describe('a dispatcher of the host', () => {
     expect(verdicts).toEqual([right({ sink: `${ORIGIN}/hook`, status: 202 })])
     expect(JSON.stringify(seen)).toContain('X-Signature')
     expect(seen[1]).toEqual(Buffer.from('{"a":1}'))
-    await hook.close(10)()
+    await hook.close({ timeout: 10 })
   })
 
   it('that fails is a failure of the attempt', async () => {
@@ -62,7 +62,7 @@ describe('a dispatcher of the host', () => {
 
   it('is not closed with the sink, and a cancelled request is aborted', async () => {
     const receiver = await loopbackReceiver(() => ({ do: 'silence' }))
-    onTestFinished(receiver.close)
+    onTestFinished(() => receiver.close())
     const agent = new Agent()
     const hook = webhook({ url: receiver.url, dispatcher: agent, timeout: Infinity })
     const cancel = subscribeTo(hook)(payload, onlyAttempt, {
@@ -72,7 +72,7 @@ describe('a dispatcher of the host', () => {
     })
     await receiver.arrived(1)
     cancel()
-    await hook.close(10)()
+    await hook.close({ timeout: 10 })
     expect(agent.closed).toBe(false)
     // Nothing is left that would keep the agent from closing.
     await agent.close()

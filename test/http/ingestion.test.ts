@@ -27,7 +27,7 @@ const sinkTo = (
   key = KEY,
 ): ReturnType<typeof ingestion> => {
   const sink = ingestion(endpoint, key, options)
-  return use(sink, sink.close(0))
+  return use(sink, () => sink.close({ timeout: 0 }))
 }
 
 /** The verdict on a payload when the server answers so. */

@@ -4,16 +4,25 @@ import { createServer } from 'node:net'
 import { connect } from 'node:tls'
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { from, lastValueFrom, toArray } from 'rxjs'
 import { ConfigError } from '../../src/core/refusal.ts'
-import type { EventPayload } from '../../src/event/payload.ts'
+import type { EventPayload, Payload } from '../../src/event/payload.ts'
+import { ingestion } from '../../src/http/ingestion.ts'
 import { webhook } from '../../src/http/webhook.ts'
 import type { WebhookOptions } from '../../src/http/webhook.ts'
+import { deliver } from '../../src/operators/deliver.ts'
+import { lift } from '../../src/operators/rightSide.ts'
 import { secretFrom } from '../../src/signing/secret.ts'
+import { withCircuitBreaker } from '../../src/sink/circuitBreaker.ts'
+import { failover } from '../../src/sink/combine.ts'
+import { subscribeTo } from '../../src/sink/layer.ts'
+import { memory } from '../../src/sink/memory.ts'
 import type { SharedWork } from '../../src/sink/sink.ts'
 import { onlyAttempt } from '../../src/sink/sink.ts'
 import { type TestCertificate, testCertificates } from '../../src/testing/certificate.ts'
-import type { TlsFault } from '../../src/testing/faults.ts'
-import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
+import type { Fault, TlsFault } from '../../src/testing/faults.ts'
+import { loopbackReceiver, type Receiver } from '../../src/testing/loopbackReceiver.ts'
+import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
 import { deliverOnce, payloadOf, type Seen } from '../sink/deliverOnce.ts'
 import { closedAfterEach, listen } from '../support/http.ts'
 
@@ -22,7 +31,7 @@ const certificates = testCertificates()
 
 const sinkTo = (target: string | WebhookOptions): ReturnType<typeof webhook> => {
   const sink = webhook(target)
-  return use(sink, sink.close(0))
+  return use(sink, () => sink.close({ timeout: 0 }))
 }
 
 const event = payloadOf('{"type":"track","event":"Café ☕ 😀","userId":"u"}')
@@ -174,6 +183,56 @@ describe('the webhooks of one attempt', () => {
     expect(names[0]).toMatch(/^https:\/\/receiver\.example\/hook\?[0-9a-f]{8}$/)
     expect(names[2]).toBe('https://receiver.example/hook')
     expect(sinkTo(url).name).toBe(names[0])
+  })
+})
+
+describe('what waits for a connection', () => {
+  const SLOW: Fault = { do: 'status', code: 200, after: 1_000 }
+
+  /** Answers every request of `count`, two at a time, a second after its start. */
+  const answerAll = async (receiver: Receiver, clock: VirtualClock, count: number): Promise<void> => {
+    for (let arrived = 2; arrived <= count; arrived += 2) {
+      await receiver.arrived(arrived)
+      clock.tick(1_000)
+    }
+  }
+
+  it('D1: has its whole time from its request on, asks no standby and opens no circuit', async () => {
+    const clock = virtualClock()
+    const receiver = await receive(() => SLOW, { clock })
+    const standby = memory<Payload<unknown>>()
+    const hook = use(webhook({ url: receiver.url, connections: 2, clock }), async () => undefined)
+    const store = failover([withCircuitBreaker({ clock })(hook), standby], { clock })
+    const payloads = Array.from({ length: 20 }, (_, at) => payloadOf('{}', { id: `p${at}` }))
+    const ended = lastValueFrom(from(payloads).pipe(lift(), deliver(store, { clock }), toArray()), {
+      defaultValue: [],
+    })
+    await answerAll(receiver, clock, 20)
+    expect((await ended).map(({ _tag }) => _tag)).toEqual(payloads.map(() => 'Delivered'))
+    expect([receiver.received.length, receiver.accepted(), standby.items()]).toEqual([20, 2, []])
+    await hook.close({ timeout: 0 })
+  })
+
+  it('D1: has its whole time at an ingestion endpoint too', async () => {
+    const clock = virtualClock()
+    const receiver = await receive(() => SLOW, { clock })
+    const sink = ingestion(receiver.url, 'key', { connections: 2, timeout: 1_500, clock })
+    const all = Array.from({ length: 6 }, () => deliverOnce(sink, event))
+    await answerAll(receiver, clock, 6)
+    for (const { verdicts } of await Promise.all(all)) expect(verdicts).toMatchObject(delivered)
+    await sink.close({ timeout: 0 })
+  })
+
+  it('is at most 10,000 items; one more is tried again', async () => {
+    const receiver = await receive([{ do: 'silence' }])
+    const sink = sinkTo({ url: receiver.url, connections: 1, timeout: Infinity })
+    const verdicts: unknown[] = []
+    const others = { complete: () => undefined, error: () => undefined }
+    const cancels = Array.from({ length: 10_002 }, () =>
+      subscribeTo(sink)(event, onlyAttempt, { next: (verdict) => verdicts.push(verdict), ...others }),
+    )
+    expect(verdicts).toMatchObject([{ left: { _tag: 'Retryable', reason: 'queueFull' } }])
+    for (const cancel of cancels) cancel()
   })
 })
 

@@ -78,7 +78,7 @@ const play = async (
       until(() => receiver.received.slice(before).some((one) => one.path === path))
     seen.push(await deliver(sink, expected(each, sink.name), arrived))
   }
-  await sink.close(0)()
+  await sink.close({ timeout: 0 })
   scripts.delete(path)
   return seen
 }

@@ -293,9 +293,9 @@ export const routeLaws = (make: MakeRoute): ReadonlyArray<Law> => [
           // A sink that is closed while it is in use fails the law.
           const watched: Sink<number> = {
             ...made,
-            close: (within) => {
+            close: (options) => {
               holds(made.running() === 0, 'closed in use')
-              return made.close(within)
+              return made.close(options)
             },
           }
           opened.push({ key, sink: made })

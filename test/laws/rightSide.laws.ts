@@ -6,7 +6,7 @@ import { from, lastValueFrom, tap, toArray } from 'rxjs'
 import type { Observable } from 'rxjs'
 import { describe, it } from 'vitest'
 import { isRefusal } from '../../src/core/refusal.ts'
-import { enrich, filterRight, mapRight, tapRight } from '../../src/operators/rightSide.ts'
+import { enrich, filterRight, flatMapRight, mapRight, tapRight } from '../../src/operators/rightSide.ts'
 import { holds, same, type Law } from '../support/check.ts'
 
 interface Item {
@@ -69,10 +69,23 @@ const later = async (one: Item): Promise<number> => {
 
 export interface RightSide {
   readonly mapRight: typeof mapRight
+  readonly flatMapRight: typeof flatMapRight
   readonly filterRight: typeof filterRight
   readonly tapRight: typeof tapRight
   readonly enrich: typeof enrich
 }
+
+const pending = async (): Promise<number> => 1
+const either = () => right(1)
+const unfit: ReadonlyArray<readonly [keyof RightSide, () => unknown]> = [
+  ['mapRight', pending],
+  ['mapRight', either],
+  ['filterRight', pending],
+  ['tapRight', pending],
+  ['flatMapRight', pending],
+  ['flatMapRight', () => 1],
+  ['enrich', async () => left(1)],
+]
 
 export const rightSideLaws = (ops: RightSide): ReadonlyArray<Law> => [
   law('L1 mapRight changes each item', ops.mapRight(call), (one) => (one.throws ? undefined : right(one.n))),
@@ -89,6 +102,19 @@ export const rightSideLaws = (ops: RightSide): ReadonlyArray<Law> => [
     property: fc.asyncProperty(stream, fc.constantFrom(1, 3, 16), (source, concurrency) =>
       agrees(source, ops.enrich(later, { concurrency }), (one) => (one.throws ? undefined : right(one.n))),
     ),
+  },
+  law(
+    'L6 flatMapRight passes the Either of its function',
+    ops.flatMapRight((one: Item) => (call(one) % 2 === 0 ? right(one.n) : left(`${one.n}`))),
+    (one) => (one.throws ? undefined : one.n % 2 === 0 ? right(one.n) : left(`${one.n}`)),
+  ),
+  {
+    id: 'L7 an answer that is for another operator costs its item',
+    property: fc.asyncProperty(stream, fc.constantFrom(...unfit), async (source, [name, answer]) => {
+      // What code without types may answer.
+      const operator = ops[name] as unknown as (f: () => unknown) => Op
+      await agrees(source, operator(answer), () => undefined)
+    }),
   },
   {
     id: 'L5 enrich has at most `concurrency` items that have not come out',
@@ -116,6 +142,6 @@ export const rightSideLaws = (ops: RightSide): ReadonlyArray<Law> => [
 ]
 
 describe('operators for the right side', () =>
-  it.each(rightSideLaws({ mapRight, filterRight, tapRight, enrich }))('$id', ({ property }) =>
+  it.each(rightSideLaws({ mapRight, flatMapRight, filterRight, tapRight, enrich }))('$id', ({ property }) =>
     fc.assert(property),
   ))

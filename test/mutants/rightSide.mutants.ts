@@ -1,10 +1,10 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { map, mergeMap } from 'rxjs'
-import { enrich, filterRight, mapRight, tapRight } from '../../src/operators/rightSide.ts'
+import { enrich, filterRight, flatMapRight, mapRight, tapRight } from '../../src/operators/rightSide.ts'
 import { rightSideLaws, type RightSide } from '../laws/rightSide.laws.ts'
 import { itCatches } from '../support/mutants.ts'
 
-const whole: RightSide = { mapRight, filterRight, tapRight, enrich }
+const whole: RightSide = { mapRight, flatMapRight, filterRight, tapRight, enrich }
 
 /** Written with the operators of RxJS alone, as a host would at first. */
 const careless: Pick<RightSide, 'mapRight' | 'tapRight'> = {
@@ -38,6 +38,22 @@ itCatches<RightSide>('operators for the right side', rightSideLaws, {
         mergeMap((each: { _tag: string; right: unknown }) =>
           each._tag === 'Left' || isWanted(each.right) ? [each] : [],
         )) as unknown as RightSide['filterRight'],
+    },
+  ],
+  'flatMapRight passes a left as its item': [
+    'L6',
+    {
+      ...whole,
+      // The mutant breaks what the type says.
+      flatMapRight: ((change: (item: unknown) => unknown) =>
+        mapRight((item) => ({ answer: change(item) }))) as unknown as RightSide['flatMapRight'],
+    },
+  ],
+  'mapRight passes a promise as its item': [
+    'L7',
+    {
+      ...whole,
+      mapRight: (change) => flatMapRight((item) => right(change(item))),
     },
   ],
   'enrich loses the order': ['L4', { ...whole, enrich: unordered }],

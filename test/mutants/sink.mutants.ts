@@ -57,7 +57,7 @@ itCatches<MakeTimeout>('timeouts', timeoutLaws.each, {
         sink.name,
         (item, attempt, observer) =>
           subscribeTo(withTimeout(within, { clock })(sink))(item, attempt, observer),
-        sink.close,
+        (timeout) => sink.close({ timeout }),
       ),
   ],
 })

@@ -12,7 +12,7 @@ import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { Subject, from, of, NEVER, concat, throwError, BehaviorSubject, take, type Observable } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 
-const nothing = () => () => Promise.resolve()
+const nothing = () => Promise.resolve()
 const yes: Verdict = right({ sink: 'scripted' })
 const busy: Verdict = left(retryable('status', { status: 503 }))
 

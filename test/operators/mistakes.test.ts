@@ -9,10 +9,12 @@ import type { Observable } from 'rxjs'
 import { describe, expect, it, test } from 'vitest'
 import type { BatchPayload } from '../../src/event/payload.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
+import { showRefusal } from '../../src/index.ts'
+import type { Threw } from '../../src/index.ts'
 import { batch } from '../../src/operators/batch.ts'
 import { deliver } from '../../src/operators/deliver.ts'
 import { encode } from '../../src/operators/encode.ts'
-import { enrich, filterRight, lift, mapRight, tapRight } from '../../src/operators/rightSide.ts'
+import { enrich, filterRight, flatMapRight, lift, mapRight, tapRight } from '../../src/operators/rightSide.ts'
 import { sign } from '../../src/operators/sign.ts'
 import { createClient } from '../../src/client/createClient.ts'
 import { createCollector } from '../../src/collector/createCollector.ts'
@@ -83,6 +85,7 @@ describe('a stream of plain values is a TypeError that names the operator', () =
     ['sign', sign('s')],
     ['mapRight', mapRight(String)],
     ['filterRight', filterRight(Boolean)],
+    ['flatMapRight', flatMapRight(() => right(1))],
     ['tapRight', tapRight(String)],
     ['enrich', enrich(async (item) => item)],
   ]
@@ -95,6 +98,23 @@ describe('a stream of plain values is a TypeError that names the operator', () =
         ),
       )
   })
+})
+
+const PROMISE = 'answered a promise: use enrich, which waits for it'
+const EITHER = 'answered an Either: use flatMapRight'
+test.each<readonly [string, string, unknown]>([
+  ['mapRight', PROMISE, mapRight(async () => 1)],
+  ['mapRight', EITHER, mapRight(() => right(1))],
+  ['filterRight', PROMISE, untyped(filterRight)(async () => true)],
+  ['tapRight', PROMISE, tapRight(async () => 1)],
+  ['flatMapRight', PROMISE, untyped(flatMapRight)(async () => right(1))],
+  ['flatMapRight', 'answered a number: answer left(…) or right(…)', untyped(flatMapRight)(() => 1)],
+  ['enrich', EITHER, enrich(async () => left(1))],
+])('%s: a function that %s', async (name, words, operator) => {
+  const through = operator as (source: Observable<unknown>) => Observable<Either<Threw, never>>
+  const [ended] = await lastValueFrom(through(of(right('a'))).pipe(toArray()), { defaultValue: [] })
+  expect(ended).toMatchObject({ left: { _tag: 'Threw', operator: name, input: 'a' } })
+  expect(ended?._tag === 'Left' && showRefusal(ended.left)).toBe(`the function of ${name} ${words}`)
 })
 
 test('what deliver was given before the mistake still has its outcome', async () => {
@@ -177,7 +197,7 @@ test('a webhook refuses for good what is no payload', async () => {
   const hook = webhook('http://127.0.0.1:9/hook')
   hook.deliver({ type: 'track' } as never, onlyAttempt).subscribe((verdict) => verdicts.push(verdict))
   expect(verdicts).toMatchObject([left({ _tag: 'Refused', reason: 'notAPayload' })])
-  await hook.close(0)()
+  await hook.close({ timeout: 0 })
 })
 
 describe('a webhook has 5 s without an option (N8)', () => {
@@ -202,7 +222,7 @@ describe('a webhook has 5 s without an option (N8)', () => {
     clock.tick(1)
     expect(told).toEqual(wanted)
     await until(() => receiver.connections() === 0)
-    await hook.close(0)()
+    await hook.close({ timeout: 0 })
     await receiver.close()
   })
 })

@@ -20,7 +20,7 @@ import { sharedStore } from '../../src/testing/laws/sharedStore.ts'
 const yes: Verdict = right({ sink: 's' })
 const busy: Verdict = left(retryable('busy'))
 const MAX_UNSAVED = 16
-const nothing = () => () => Promise.resolve()
+const nothing = () => Promise.resolve()
 
 type Clock = ReturnType<typeof virtualClock>
 

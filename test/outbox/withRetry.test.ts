@@ -116,7 +116,7 @@ describe('withRetry', () => {
     hear('waits')
     clock.tick(10)
     hear('runs')
-    await layered.close(0)()
+    await layered.close({ timeout: 0 })
     hear('late')
     expect(seen).toEqual(['waits', 'runs', 'late'].flatMap((name) => [`${name} closed`, `${name} complete`]))
     expect([sink.running(), clock.pending()]).toEqual([0, 0])

@@ -72,7 +72,7 @@ it('does not take one pipe for another of the same name', async () => {
 it('trusts the bundled roots or --tls-ca, whatever the environment and the command line of Node say (H15, L8)', async () => {
   const { ca: authority, valid } = testCertificates()
   const receiver = await loopbackReceiver([], { tls: valid })
-  onTestFinished(receiver.close)
+  onTestFinished(() => receiver.close())
   const ca = `${scratch()}/ca.pem`
   await writeFile(ca, authority)
   const url = receiver.url.replace('127.0.0.1', 'localhost')

@@ -80,7 +80,7 @@ test('three 503s and a kill after each: every order at its own tenant, signed, s
       const times = countBy(bodies(receiver)).get(body.toString()) ?? 0
       return { do: 'status', code: times <= refuses ? 503 : 200 }
     })
-    onTestFinished(receiver.close)
+    onTestFinished(() => receiver.close())
     return receiver
   }
   // The webhook of blue never recovers: its standby takes over.

@@ -36,8 +36,8 @@ describe('construction', () => {
 test('closes all at the same time, and fails only when all are closed', async () => {
   const seen: string[] = []
   const closing = (name: string, end: () => Promise<void>): Sink<number> => {
-    const close = async (within: number): Promise<void> => {
-      seen.push(`${name} ${within}`)
+    const close = async ({ timeout }: { timeout: number }): Promise<void> => {
+      seen.push(`${name} ${timeout}`)
       await end()
       seen.push(`${name} closed`)
     }
@@ -45,7 +45,7 @@ test('closes all at the same time, and fails only when all are closed', async ()
   }
   const stuck = closing('a', () => Promise.reject(new Error('stuck')))
   const both = firstSuccess([stuck, closing('b', () => virtualClock().settle())])
-  await expect(both.close(70)()).rejects.toThrow('stuck')
+  await expect(both.close({ timeout: 70 })).rejects.toThrow('stuck')
   expect(seen).toEqual(['a 70', 'b 70', 'b closed'])
 })
 

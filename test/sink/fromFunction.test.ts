@@ -1,5 +1,6 @@
 import { type Either, left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, expectTypeOf, test } from 'vitest'
+import type { CloseOptions } from '../../src/core/options.ts'
 import type { Payload } from '../../src/event/payload.ts'
 import { bodyOf } from '../../src/event/payload.ts'
 import { type Failure, refused, retryable } from '../../src/core/failure.ts'
@@ -170,12 +171,22 @@ test('the end of a delivery does not abort its signal', async () => {
 
 describe('close', () => {
   test('calls the host once, with the time', async () => {
-    const times: number[] = []
-    const mine = sink('mine', () => delivered, { close: async (within) => times.push(within) })
-    await Promise.all([mine.close(10)(), mine.close(20)()])
-    await mine.close(30)()
-    expect(times).toEqual([10])
+    const times: unknown[] = []
+    const mine = sink('mine', () => delivered, { close: async (options) => times.push(options) })
+    await Promise.all([mine.close({ timeout: 10 }), mine.close({ timeout: 20 })])
+    await mine.close({ timeout: 30 })
+    expect(times).toEqual([{ timeout: 10 }])
   })
+
+  test.each([undefined, 1_000, '5', { timeout: -1 }, { timeout: 'soon' }, { timeOut: 5 }])(
+    'C8: closes with 30 s when it is given %j',
+    async (given) => {
+      const times: unknown[] = []
+      const mine = sink('mine', () => delivered, { close: async (options) => times.push(options) })
+      await mine.close(given as CloseOptions)
+      expect(times).toEqual([{ timeout: 30_000 }])
+    },
+  )
 
   test('rejects with what the host throws, each time', async () => {
     const mine = sink('mine', () => delivered, {
@@ -183,8 +194,8 @@ describe('close', () => {
         throw new Error('stuck')
       },
     })
-    await expect(mine.close(10)()).rejects.toThrow('stuck')
-    await expect(mine.close(10)()).rejects.toThrow('stuck')
+    await expect(mine.close({ timeout: 10 })).rejects.toThrow('stuck')
+    await expect(mine.close({ timeout: 10 })).rejects.toThrow('stuck')
   })
 })
 

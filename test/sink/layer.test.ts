@@ -10,7 +10,7 @@ const taken: Verdict = right({ sink: 'theirs' })
 
 const heard = (deliver: Sink<number>['deliver']): ReadonlyArray<unknown> => {
   const told: unknown[] = []
-  subscribeTo({ name: 'theirs', deliver, close: () => () => Promise.resolve() })(1, onlyAttempt, {
+  subscribeTo({ name: 'theirs', deliver, close: () => Promise.resolve() })(1, onlyAttempt, {
     next: (verdict) => told.push(verdict),
     complete: () => told.push('complete'),
     error: (defect) => told.push(defect instanceof Error ? defect.message : defect),
@@ -85,7 +85,7 @@ describe('a sink of a host is held to the contract:', () => {
 describe('makeSink', () => {
   const subscribe = (start: Parameters<typeof makeSink<number>>[1]) => {
     const events: unknown[] = []
-    const made = makeSink('own', start, () => () => Promise.resolve())
+    const made = makeSink('own', start, () => Promise.resolve())
     const cancel = subscribeTo(made)(1, onlyAttempt, {
       next: (verdict) => events.push(verdict),
       complete: () => events.push('complete'),

@@ -23,7 +23,7 @@ describe('memory', () => {
     const sink = memory<string>()
     const before = sink.items()
     sink.deliver('a', onlyAttempt).subscribe()
-    await sink.close(1)()
+    await sink.close({ timeout: 1 })
     expect([before, sink.items(), sink.name]).toEqual([[], ['a'], 'memory'])
   })
 

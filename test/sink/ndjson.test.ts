@@ -92,7 +92,7 @@ describe('ndjson to a stream', () => {
     const before = stream.listenerCount('error')
     const sink = ndjson<string>(stream)
     expect(await verdictOf(sink, 'a')).toEqual(delivered('ndjson'))
-    await Promise.all([sink.close(10)(), sink.close(10)()])
+    await Promise.all([sink.close({ timeout: 10 }), sink.close({ timeout: 10 })])
     expect([stream.writable, stream.listenerCount('error')]).toEqual([true, before])
     expect(await verdictOf(sink, 'b')).toMatchObject({ left: { reason: 'closed' } })
   })
@@ -102,11 +102,9 @@ describe('ndjson to a stream', () => {
     const sink = ndjson<string>(new Writable({ write: () => undefined }), { clock })
     sink.deliver('a', onlyAttempt).subscribe()
     let closed = false
-    void sink
-      .close(50)()
-      .then(() => {
-        closed = true
-      })
+    void sink.close({ timeout: 50 }).then(() => {
+      closed = true
+    })
     await clock.advance(49)
     expect(closed).toBe(false)
     await clock.advance(1)
@@ -126,7 +124,7 @@ describe('ndjson to a file', () => {
     for (const part of [0, 1]) {
       const sink = ndjson<number>(path)
       const verdicts = Promise.all(Array.from({ length: 500 }, (_, i) => verdictOf(sink, part * 500 + i)))
-      await sink.close(10_000)()
+      await sink.close({ timeout: 10_000 })
       expect(await verdicts).toEqual(Array.from({ length: 500 }, () => delivered(path)))
     }
     const lines = (await readFile(path, 'utf8')).split('\n')
@@ -137,7 +135,7 @@ describe('ndjson to a file', () => {
     const path = join(folder, 'mode')
     const sink = ndjson<number>(path)
     await verdictOf(sink, 1)
-    await sink.close(1_000)()
+    await sink.close({ timeout: 1_000 })
     expect((await stat(path)).mode & 0o777).toBe(0o600)
   })
 
@@ -146,7 +144,7 @@ describe('ndjson to a file', () => {
     await writeFile(path, '{"a":1}\n{"b":')
     const sink = ndjson<number>(path)
     expect(await verdictOf(sink, 2)).toEqual(delivered(path))
-    await sink.close(1_000)()
+    await sink.close({ timeout: 1_000 })
     expect(await readFile(path, 'utf8')).toBe('{"a":1}\n{"b":\n2\n')
   })
 
@@ -156,19 +154,19 @@ describe('ndjson to a file', () => {
     expect(await verdictOf(sink, 1)).toEqual(failed('Retryable', 'io', 'ENOENT'))
     await mkdir(join(folder, 'later'))
     expect(await verdictOf(sink, 1)).toEqual(delivered(path))
-    await sink.close(1_000)()
+    await sink.close({ timeout: 1_000 })
     expect(await readFile(path, 'utf8')).toBe('1\n')
   })
 
   it('reports the error code of the system', async () => {
     const sink = ndjson<number>(folder)
     expect(await verdictOf(sink, 1)).toEqual(failed('Retryable', 'io', 'EISDIR'))
-    await sink.close(1_000)()
+    await sink.close({ timeout: 1_000 })
   })
 
   it('opens the file at the first line', async () => {
     const path = join(folder, 'never')
-    await ndjson<number>(path).close(10)()
+    await ndjson<number>(path).close({ timeout: 10 })
     await expect(readFile(path)).rejects.toThrow('ENOENT')
   })
 })

@@ -31,6 +31,6 @@ it('H7: a sink whose close throws costs no item, no timer and no other close', a
   expect(closed).toEqual(['a', 'b', 'c'])
   for (const key of ['d', 'e'])
     await firstValueFrom(byKey.deliver(key, onlyAttempt), { defaultValue: undefined })
-  await expect(byKey.close(0)()).rejects.toThrow('oops')
+  await expect(byKey.close({ timeout: 0 })).rejects.toThrow('oops')
   expect(closed).toEqual(['a', 'b', 'c', 'd', 'e'])
 })

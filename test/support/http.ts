@@ -6,7 +6,12 @@ import { frameBytes, type BatchPayload, type EventPayload, type Payload } from '
 import { trackingFrame } from '../../src/event/trackingMessage.ts'
 import { verifyRequest } from '../../src/signing/request.ts'
 import type { Fault, FaultScript } from '../../src/testing/faults.ts'
-import { loopbackReceiver, type Received, type Receiver } from '../../src/testing/loopbackReceiver.ts'
+import {
+  loopbackReceiver,
+  type Received,
+  type Receiver,
+  type ReceiverOptions,
+} from '../../src/testing/loopbackReceiver.ts'
 
 /** Turns the event loop until it is so; vitest's time limit ends a wait without end. */
 export const until = async (isSo: () => boolean): Promise<void> => {
@@ -31,8 +36,11 @@ export const closedAfterEach = () => {
   }
   return {
     use,
-    receive: async (script?: FaultScript | ((received: Received) => Fault)): Promise<Receiver> => {
-      const receiver = await loopbackReceiver(script)
+    receive: async (
+      script?: FaultScript | ((received: Received) => Fault),
+      options: ReceiverOptions = {},
+    ): Promise<Receiver> => {
+      const receiver = await loopbackReceiver(script, options)
       return use(receiver, receiver.close)
     },
     serve: async (reply: (request: BatchRequest, index: number) => Reply = () => ({})) => {

@@ -11,7 +11,7 @@ const { ca, valid } = testCertificates()
 
 const open = async (script: FaultScript): Promise<Receiver> => {
   const receiver = await loopbackReceiver(script, { tls: valid })
-  onTestFinished(receiver.close)
+  onTestFinished(() => receiver.close())
   return receiver
 }
 
@@ -21,7 +21,7 @@ const overHttps = async (script: FaultScript): Promise<readonly [unknown[], Rece
   const sink = webhook({ url: receiver.url, tls: { ca } })
   const seen: unknown[] = []
   for (let n = 0; n <= script.length; n++) seen.push((await deliverOnce(sink, payloadOf('{}'))).verdicts)
-  await sink.close(0)()
+  await sink.close({ timeout: 0 })
   return [seen, receiver]
 }
 
@@ -55,7 +55,7 @@ test.each<readonly [Fault, string]>([
 ])('%j means in memory what it means over HTTP', async (fault, detail) => {
   const unknown = { url: 'http://receiver.invalid/', close: async () => undefined }
   const { url, close } = fault.do === 'dns' ? unknown : await loopbackReceiver([fault])
-  onTestFinished(close)
+  onTestFinished(() => close())
   const { verdicts } = await deliverOnce(webhook(url), payloadOf('{}'))
   const [inSink] = await inMemory([fault], url)
   const left = { _tag: 'Retryable', reason: 'network', detail: expect.stringContaining(detail) }
@@ -74,7 +74,7 @@ test('a wrong certificate may come between answers, and after a refusal', async 
   const seen: string[] = []
   while (receiver.received.length < 3)
     seen.push(JSON.stringify((await deliverOnce(sink, payloadOf('{}'))).verdicts))
-  await sink.close(0)()
+  await sink.close({ timeout: 0 })
   const words = seen.flatMap((verdict) => /"certificate"|\b(200|201|503)\b/.exec(verdict)?.[0] ?? [])
   expect(words.join()).toBe('201,"certificate","certificate",503,"certificate",200')
 })
@@ -83,7 +83,7 @@ test('what a receiver cannot play is said at once, with the way out', async () =
   await expect(loopbackReceiver([{ do: 'dns' }])).rejects.toThrow(/scriptedNetwork/)
   await expect(loopbackReceiver([{ do: 'tls', kind: 'expired' }])).rejects.toThrow(/testCertificates/)
   const receiver = await loopbackReceiver(() => ({ do: 'dns' }))
-  onTestFinished(receiver.close)
+  onTestFinished(() => receiver.close())
   const answer = await fetch(receiver.url)
   expect([answer.status, await answer.text()]).toEqual([500, 'a receiver cannot play dns at a request'])
 })

@@ -48,7 +48,7 @@ test.each<readonly [Fault, Shown]>([
   [{ do: 'redirect', to: 'self' }, { status: 307 }],
 ])('a request meets in memory what it meets over a socket: %j', async (fault, expected) => {
   const receiver = await loopbackReceiver([fault])
-  onTestFinished(receiver.close)
+  onTestFinished(() => receiver.close())
   const network = scriptedNetwork({ clock: virtualClock(), script: [fault] })
   const inMemory = await network.request({ url: receiver.url }).then(({ status }) => ({ status }), shown)
   expect([inMemory, await over(receiver.url)]).toEqual([expected, expected])
@@ -61,7 +61,7 @@ test.each<Fault>([
   { do: 'slowBody', code: 200, bytesPerSecond: 1_000 },
 ])('an abort ends what would never end, in memory and over a socket: %j', async (fault) => {
   const receiver = await loopbackReceiver([fault])
-  onTestFinished(receiver.close)
+  onTestFinished(() => receiver.close())
   const network = scriptedNetwork({ clock: virtualClock(), script: [fault] })
   const aborter = new AbortController()
   const both = [network.request({ signal: aborter.signal }).catch(shown), over(receiver.url, aborter.signal)]

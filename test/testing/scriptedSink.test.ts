@@ -30,7 +30,7 @@ test('remembers calls, cancels and closes', async () => {
   clock.tick(15)
   expect(sink.running()).toBe(1)
   subscription.unsubscribe()
-  await sink.close(9)()
+  await sink.close({ timeout: 9 })
   const times = { startedAt: 0, verdictAt: 10, endedAt: 15 }
   expect(sink.calls).toEqual([{ item: 'a', attempt: onlyAttempt, ...times, ended: 'cancelled' }])
   expect([sink.running(), sink.closed, clock.pending()]).toEqual([0, [9], 0])

@@ -40,7 +40,7 @@ const faultsOf = (room: string, make: MakeCombination): BrokenCombinations => ({
   },
   [`as ${room}, does not close its sinks`]: {
     breaks: `${room}/closes`,
-    make: (sinks, clock) => ({ ...make(sinks, clock), close: () => () => Promise.resolve() }),
+    make: (sinks, clock) => ({ ...make(sinks, clock), close: () => Promise.resolve() }),
   },
 })
 

@@ -26,7 +26,7 @@ export const brokenLayers = brokenVersions<MakeLayer>()({
   },
   'does not close the sink inside': {
     breaks: 'layer/passes-close',
-    make: () => (sink) => ({ ...sink, close: () => () => Promise.resolve() }),
+    make: () => (sink) => ({ ...sink, close: () => Promise.resolve() }),
   },
   'leaves a timer': {
     breaks: 'layer/leaves-no-timer',

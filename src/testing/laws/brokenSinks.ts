@@ -98,11 +98,11 @@ export const brokenSinks = brokenVersions<MakeSink<SinkItem>>()({
     make: (world) => {
       const once = [Promise.resolve()]
       const close = () => once.pop() ?? Promise.reject(new Error('planted'))
-      return { ...networkSink<SinkItem>(world), close: () => close }
+      return { ...networkSink<SinkItem>(world), close }
     },
   },
   'never closes': {
     breaks: 'sink/close',
-    make: (world) => ({ ...networkSink(world), close: () => () => new Promise(() => undefined) }),
+    make: (world) => ({ ...networkSink(world), close: () => new Promise(() => undefined) }),
   },
 })

@@ -142,7 +142,7 @@ export const playCombination = async (
     lastFailure = verdict.left
   }
   const timers = clock.timers()
-  await clock.run(sink.close(50))
+  await clock.run(sink.close({ timeout: 50 }))
   return { attempts, timers, closed: sinks.map(({ closed }) => closed) }
 }
 

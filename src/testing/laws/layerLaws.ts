@@ -51,7 +51,7 @@ const play = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: Run['log']
     attempt,
   )
   const timers = clock.timers()
-  await clock.run(close(50))
+  await clock.run(close({ timeout: 50 }))
   const calls = inners.flatMap((inner) => inner.calls)
   return {
     attempts: calls.map(({ attempt: { number, until, lastFailure } }) => ({ number, until, lastFailure })),

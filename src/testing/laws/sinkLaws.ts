@@ -1,4 +1,5 @@
 import type * as fc from 'fast-check'
+import { isPromiseLike } from '../../core/awaitable.ts'
 import { earliestRetry, isRetryable, isVerdict } from '../../core/failure.ts'
 import type { Verdict } from '../../core/failure.ts'
 import { meaningOf, retryAfter as waitOf, statusTable } from '../../sink/status.ts'
@@ -152,12 +153,9 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
       check: async ({ clock, close }, { seed }) => {
         const within = seed % 5_000
         const once = (): Promise<void> => {
-          const task = close(within)
-          holds(
-            typeof task === 'function',
-            'close(within) must answer a Task: a function that gives a Promise',
-          )
-          return task()
+          const closing = close({ timeout: within })
+          holds(isPromiseLike(closing), 'close({ timeout }) must answer a Promise')
+          return closing
         }
         await clock.run(Promise.all([once(), once()]), { within })
         await clock.run(once(), { within })

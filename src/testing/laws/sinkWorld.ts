@@ -203,7 +203,7 @@ export const playSink = async <A>(
   return {
     clock,
     name: sink.name,
-    close: sink.close,
+    close: (options: { readonly timeout: number }) => sink.close(options),
     /** Requests before any delivery was subscribed. */
     early,
     periods: periods.map((period, at): Period => {

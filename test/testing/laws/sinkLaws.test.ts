@@ -18,7 +18,7 @@ const delivering =
 
 const unclosable: MakeSink<SinkItem> = (world) => ({
   ...networkSink<SinkItem>(world),
-  close: () => untyped(Promise.resolve()),
+  close: () => untyped(undefined),
 })
 
 const polling: MakeSink<SinkItem> = (world) => {
@@ -51,7 +51,7 @@ const mistakes: ReadonlyArray<readonly [law: string, make: MakeSink<SinkItem>, s
   ['delivered-if-accepted', taking, 'the network did nothing, no request was sent'],
   ['close', brokenSinks['cannot be closed twice'].make, 'sink/close is broken: planted'],
   ['close', brokenSinks['never closes'].make, 'the task is not done after 0 ms'],
-  ['close', unclosable, 'close(within) must answer a Task'],
+  ['close', unclosable, 'close({ timeout }) must answer a Promise'],
 ]
 
 it.each(mistakes)('sink/%s: %#', { timeout: 30_000 }, async (id, make, said) => {

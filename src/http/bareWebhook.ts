@@ -1,0 +1,87 @@
+import { left } from 'fp-ts/lib/Either.js'
+import type { Dispatcher } from 'undici'
+import { refused } from '../core/failure.ts'
+import { kindOf } from '../core/json.ts'
+import { checkOptions, methods, optional, optionalKey, timeLimit, wholeNumber } from '../core/options.ts'
+import { ConfigError } from '../core/refusal.ts'
+import { isPayload } from '../event/payload.ts'
+import type { Payload } from '../event/payload.ts'
+import type { Secret } from '../signing/secret.ts'
+import { signerOf } from '../signing/secret.ts'
+import { answer, makeSink } from '../sink/layer.ts'
+import type { Sink } from '../sink/sink.ts'
+import {
+  headerNameOption,
+  headersOption,
+  optionsWith,
+  secretOption,
+  urlOption,
+  userAgentOption,
+} from './httpOptions.ts'
+import type { RequestOptions } from './httpOptions.ts'
+import { openUrlClient } from './urlClient.ts'
+
+/** Where a webhook goes, and how. Only the URL is needed. */
+export interface WebhookOptions extends RequestOptions {
+  /** Http or https; without credentials, white space, control characters and backslashes. */
+  readonly url: string
+  /** Signs the body of every request, in place of the secret that the payload was signed with. */
+  readonly secret?: Secret | string
+  /** Milliseconds for one attempt, from its request to the status of the answer. `Infinity` for no limit. Default 5,000. */
+  readonly timeout?: number
+  /** Milliseconds to look up the name, connect and agree on TLS. Default 5,000. */
+  readonly connectWithin?: number
+  /**
+   * An undici Dispatcher of the host, such as a ProxyAgent or a MockAgent, in place of connections of headrace's own. It connects by itself,
+   * so `egress` is checked for the text of the URL only, and not for the addresses that its name has; `tls` and `connectWithin` cannot be
+   * given; undici's own limits of time apply too. It is not closed with the sink.
+   */
+  readonly dispatcher?: Dispatcher
+  /** The name of a header that carries the message id, for receivers that deduplicate. Default: none is sent. */
+  readonly messageIdHeader?: string
+  /** Default `headrace/1.0`. */
+  readonly userAgent?: string
+}
+
+const webhookOptions = optionsWith<WebhookOptions>(({ egress, messageIdHeader }) => ({
+  url: urlOption(egress),
+  headers: optional(headersOption(typeof messageIdHeader === 'string' ? [messageIdHeader] : [])),
+  secret: optionalKey(secretOption),
+  timeout: optional(timeLimit),
+  connectWithin: optional(wholeNumber('ms', 1)),
+  dispatcher: optionalKey(methods<Dispatcher>('an undici Dispatcher', 'dispatch')),
+  messageIdHeader: optional(headerNameOption),
+  userAgent: optional(userAgentOption),
+}))
+
+const VISIBLE = /^[\x21-\x7e]+$/
+
+/** An id may hold any character, a header may not: an id that is not visible ASCII is percent-encoded. */
+const inHeader = (id: string): string =>
+  VISIBLE.test(id) ? id : encodeURIComponent(Buffer.from(id).toString())
+
+/** A webhook without queue and time limit, for a destination: it has its own around it. */
+export const bareWebhook = (given: WebhookOptions): Sink<Payload<unknown>> => {
+  const options = checkOptions('webhook options', webhookOptions, given)
+  const { url, secret, messageIdHeader, connectWithin = 5_000, dispatcher } = options
+  const { userAgent = 'headrace/1.0' } = options
+  const ownSigner = secret === undefined ? undefined : signerOf(secret)
+  if (dispatcher !== undefined && (options.tls !== undefined || options.connectWithin !== undefined))
+    throw new ConfigError('Invalid webhook options', [
+      { path: 'dispatcher', message: 'connects by itself: leave out tls and connectWithin' },
+    ])
+  const fixed = ['User-Agent', userAgent]
+  const client = openUrlClient(new URL(url), fixed, options, connectWithin, true, dispatcher)
+  return makeSink<Payload<unknown>>(
+    client.name,
+    (payload, attempt, observer) => {
+      if (!isPayload(payload)) {
+        const detail = `got ${kindOf(payload)}: put encode() before it`
+        return answer(observer, left(refused('notAPayload', { detail })))
+      }
+      const headers = messageIdHeader === undefined ? [] : [messageIdHeader, inHeader(payload.id)]
+      return client.post(payload, attempt, ownSigner, headers, 0, observer)
+    },
+    client.close,
+  )
+}
