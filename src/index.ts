@@ -77,7 +77,7 @@ export type { EndedDeadLetter, Entry, LeaseLimits, Nack, Outbox, OutboxStats } f
 export type { Awaitable } from './core/awaitable.ts'
 
 // Operators and sources.
-export { batch, type BatchOptions, type ItemBatchOptions } from './operators/batch.ts'
+export { batch, type BatchOptions, type ItemBatchOptions, type KeyedBatchOptions } from './operators/batch.ts'
 export { deliver, type DeliverOptions } from './operators/deliver.ts'
 export { encode, type BodyWriter, type EncodeFormat, type EncodeOptions } from './operators/encode.ts'
 export { enrich, filterRight, flatMapRight, lift, mapRight, tapRight } from './operators/rightSide.ts'

@@ -224,6 +224,13 @@ describe('the packed package', () => {
     expect(code.filter((file) => !source.includes(file.replace(/\.js$/, '.ts')))).toEqual([])
   })
 
+  test('runs no script when it is installed, also from a file', () => {
+    const { scripts } = JSON.parse(readFileSync(`${installed}/package.json`, 'utf8')) as { scripts: object }
+    const names = Object.keys(scripts)
+    expect(names.filter((name) => /^(pre|post)?(install|prepare)$/.test(name))).toEqual([])
+    expect(names).toContain('prepack')
+  })
+
   test('can be imported by every published path', () => {
     const specifiers = [...entries.map(({ specifier }) => specifier)]
     expect(importing(specifiers)).toEqual(all(specifiers, 'ok'))

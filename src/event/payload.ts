@@ -53,7 +53,7 @@ export const frameBytes = (frame: Frame): number =>
   Buffer.byteLength(frame.prefix) + Buffer.byteLength(endOf(frame, 0))
 
 /** Why a batch closed. Only the client says `retry`: the batch holds messages that were sent before. */
-export type ClosedBy = 'count' | 'bytes' | 'delay' | 'flush' | 'end' | 'retry'
+export type ClosedBy = 'count' | 'bytes' | 'delay' | 'flush' | 'end' | 'retry' | 'keys'
 
 /** One event, encoded. */
 export interface EventPayload<out A> {

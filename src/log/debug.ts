@@ -1,7 +1,7 @@
 import type createDebug from 'debug'
-import { createRequire } from 'node:module'
 import { show as showFailure } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
+import { loadPackage } from '../core/loadPackage.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { show as showRefusal } from '../core/refusal.ts'
 import { kindOf, type LogEvent, type Listener } from './logEvent.ts'
@@ -80,7 +80,7 @@ export const isDebugOn = (): boolean => (process.env['DEBUG'] ?? '') !== ''
 const load = (): typeof createDebug | undefined => {
   try {
     // `require` has no types; this is the package that they describe.
-    return createRequire(import.meta.url)('debug') as typeof createDebug
+    return loadPackage('debug') as typeof createDebug
   } catch {
     return undefined
   }

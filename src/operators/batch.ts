@@ -31,7 +31,9 @@ interface BatchLimits {
    * first from the subscription; an item after a longer pause is then sent at once.
    */
   readonly delayFrom?: 'firstItem' | 'lastFlush'
-  /** Each value closes the open batch. Its completion is ignored; its error ends the stream. */
+  /** Batches that are open at once with `by`. For one key more, the oldest batch is closed. Default 1,000. */
+  readonly maxKeys?: number
+  /** Each value closes all open batches. Its completion is ignored; its error ends the stream. */
   readonly flush?: Observable<unknown>
   /** Default the system clock. */
   readonly clock?: Clock
@@ -39,8 +41,7 @@ interface BatchLimits {
   readonly newId?: () => string
 }
 
-/** When a batch of payloads is closed, and its frame. */
-export interface BatchOptions<F extends Frame = Frame> extends BatchLimits {
+interface PayloadBatchLimits<F extends Frame> extends BatchLimits {
   /** The frame. Default: a JSON array. */
   readonly frame?: F
   /**
@@ -51,10 +52,23 @@ export interface BatchOptions<F extends Frame = Frame> extends BatchLimits {
   readonly sizeOf?: never
 }
 
+/** When a batch of payloads is closed, and its frame. */
+export interface BatchOptions<F extends Frame = Frame> extends PayloadBatchLimits<F> {
+  readonly by?: never
+}
+
+/** The same for batches by key. */
+export interface KeyedBatchOptions<F extends Frame, in A> extends PayloadBatchLimits<F> {
+  /** The key of an item. A batch has items of one key, and limits of its own. Default: one key for all. */
+  readonly by?: (item: A) => string
+}
+
 /** When a batch of any items is closed. */
 export interface ItemBatchOptions<in A> extends BatchLimits {
   /** The bytes of an item, from 0; any other answer refuses the item. `() => 0` if only count and delay matter. */
   readonly sizeOf: (item: A) => number
+  /** As for payloads. */
+  readonly by?: (item: A) => string
   /** Called once on unsubscription with the items that were not emitted. Default as for payloads. */
   readonly abandoned?: (items: ReadonlyArray<A>) => void
   readonly frame?: never
@@ -70,6 +84,11 @@ export interface Batch {
   ): <L, A>(
     source: EitherSource<L, Payload<A> | Hint<'put encode() before batch'>>,
   ) => ObservableEither<L | TooLarge, BatchPayload<A, F>>
+  <A, F extends Frame = FixedFrame>(
+    options: KeyedBatchOptions<F, A>,
+  ): <L>(
+    source: EitherSource<L, Payload<A> | Hint<'put encode() before batch'>>,
+  ) => ObservableEither<L | Refusal | Threw, BatchPayload<A, F>>
 }
 
 const limitShape = {
@@ -77,6 +96,8 @@ const limitShape = {
   maxBytes: withDefault(limit('bytes'), 500_000),
   maxDelay: withDefault(timeLimit, 5_000),
   delayFrom: withDefault(oneOf('firstItem', 'lastFlush'), 'firstItem'),
+  maxKeys: withDefault(limit('keys'), 1_000),
+  by: optional(func()),
   flush: optional(guarded('an Observable', isObservable)),
   clock: withDefault(clockOption, systemClock),
   newId: withDefault(func<() => string>(), randomId),
@@ -102,16 +123,20 @@ interface Open<M, A> {
   readonly members: M[]
   /** Kept along with the members: visiting all of them again at the end is slower (measured). */
   readonly items: A[]
+  /** When its delay is over, on the monotonic clock. */
+  readonly due: number
   byteLength: number
 }
 
+type Refused = Refusal | Threw
+
 /** What is gathered, and what becomes of it. */
-interface Form<V, M, A, B, R> {
+interface Form<V, M, A, B> {
   readonly frameSize: number
   readonly comma: number
   /** Gives `add` the members of a value. Answers a refusal if there is none; throws a TypeError for what ends the stream. */
-  readonly read: (value: V, add: (member: M, item: A, size: number) => void) => R | undefined
-  readonly tooLarge: (member: M, size: number) => R
+  readonly read: (value: V, add: (member: M, item: A, size: number) => void) => Refused | undefined
+  readonly tooLarge: (member: M, size: number) => TooLarge
   readonly toBatch: (id: string, open: Open<M, A>, closedBy: ClosedBy) => B
   readonly abandon: (batches: ReadonlyArray<B>, members: ReadonlyArray<M>) => unknown
 }
@@ -122,23 +147,40 @@ const publishAsClosed =
     for (const each of given) channel({ _tag: 'Refused', at: now(), refusal: closed(each) })
   }
 
-const gather = <L, V, M, A, B, R>(
+/** Asks a function of the host about an item. If it throws, or answers something else than `wanted`, that costs the item only. */
+const asking =
+  <A, T>(name: string, f: (item: A) => T, wanted: string, isRight: (answer: T) => boolean) =>
+  (item: A, member: unknown): Either<Refused, T> => {
+    try {
+      const answer = f(item)
+      if (isRight(answer)) return right(answer)
+      const got = typeof answer === 'number' ? String(answer) : kindOf(answer)
+      return left(invalid(member, [{ path: '', message: `${name} must answer ${wanted}, got ${got}` }]))
+    } catch (error) {
+      return left(threw(member, 'batch', error))
+    }
+  }
+
+const gather = <L, V, M, A, B>(
   source: ObservableEither<L, V>,
   limits: Decoded<typeof limitShape>,
-  form: Form<V, M, A, B, R>,
-): ObservableEither<L | R, B> => {
-  const { clock, delayFrom, flush, maxBytes, maxCount, maxDelay, newId } = limits
+  by: ((item: A) => string) | undefined,
+  form: Form<V, M, A, B>,
+): ObservableEither<L | Refused, B> => {
+  const { clock, delayFrom, flush, maxBytes, maxCount, maxDelay, maxKeys, newId } = limits
   const { comma, frameSize } = form
-  return new Observable<Either<L | R, B>>((subscriber) => {
+  const keyOf = by && asking('by', by, 'a string', (key) => typeof key === 'string')
+  return new Observable<Either<L | Refused, B>>((subscriber) => {
     const unsubscribed = new Subject<void>()
-    const waiting = queue<Either<L | R, B>>()
+    const waiting = queue<Either<L | Refused, B>>()
     /** Ends the stream, after what waits. */
     let end: (() => void) | undefined
     const emitting = drainLoop(() => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) subscriber.next(next)
       end?.()
     })
-    let open: Open<M, A> | undefined
+    /** By key, '' without `by`. The first is the oldest, and its delay is over first. */
+    const open = new Map<string, Open<M, A>>()
     let cancelTimer: Cancel | undefined
     let lastFlush = clock.monotonic()
 
@@ -156,25 +198,42 @@ const gather = <L, V, M, A, B, R>(
       cancelTimer?.()
       cancelTimer = undefined
     }
-    const close = (closedBy: ClosedBy): void => {
-      if (open === undefined) return
+    const close = (key: string, batch: Open<M, A>, closedBy: ClosedBy): void => {
       // First what may throw: then the members are still here, and are handed back.
-      const batched = right(form.toBatch(newId(), open, closedBy))
+      const batched = right(form.toBatch(newId(), batch, closedBy))
       lastFlush = clock.monotonic()
-      open = undefined
-      stopTimer()
+      open.delete(key)
+      if (open.size === 0) stopTimer()
       waiting.push(batched)
+    }
+    const closeAll = (closedBy: ClosedBy): void => {
+      for (const [key, batch] of open) close(key, batch, closedBy)
+    }
+    const closeDue = (): void => {
+      const now = clock.monotonic()
+      for (const [key, batch] of open) {
+        if (batch.due > now) break
+        close(key, batch, 'delay')
+      }
+      waitForOldest()
     }
     const onTimer = (): void => {
       cancelTimer = undefined
-      update(close, 'delay')
+      update(closeDue, undefined)
     }
-    /** The timer runs only while a batch is open. */
-    const waitForMore = (): void => {
+    /** One timer for all batches, which runs only while one is open. */
+    const waitForOldest = (): void => {
       if (cancelTimer !== undefined || maxDelay === Infinity) return
-      const wait = delayFrom === 'firstItem' ? maxDelay : lastFlush + maxDelay - clock.monotonic()
-      if (wait > 0) cancelTimer = clock.schedule(wait, onTimer)
-      else close('delay')
+      const [oldest] = open.values()
+      if (oldest !== undefined) cancelTimer = clock.schedule(oldest.due - clock.monotonic(), onTimer)
+    }
+    const start = (key: string): Open<M, A> => {
+      const [oldest] = open
+      if (oldest !== undefined && open.size >= maxKeys) close(...oldest, 'keys')
+      const due = maxDelay + (delayFrom === 'firstItem' ? clock.monotonic() : lastFlush)
+      const batch: Open<M, A> = { members: [], items: [], byteLength: frameSize - comma, due }
+      open.set(key, batch)
+      return batch
     }
     const add = (member: M, item: A, size: number): void => {
       const alone = frameSize + size
@@ -182,16 +241,21 @@ const gather = <L, V, M, A, B, R>(
         waiting.push(left(form.tooLarge(member, alone)))
         return
       }
-      if (open !== undefined && open.byteLength + comma + size > maxBytes) close('bytes')
-      if (open === undefined) open = { members: [member], items: [item], byteLength: alone }
-      else {
-        open.members.push(member)
-        open.items.push(item)
-        open.byteLength += comma + size
+      const asked = keyOf?.(item, member)
+      if (asked?._tag === 'Left') return waiting.push(asked)
+      const key = asked?.right ?? ''
+      let batch = open.get(key)
+      if (batch !== undefined && batch.byteLength + comma + size > maxBytes) {
+        close(key, batch, 'bytes')
+        batch = undefined
       }
-      if (open.members.length >= maxCount) close('count')
-      else if (open.byteLength >= maxBytes) close('bytes')
-      else waitForMore()
+      batch ??= start(key)
+      batch.members.push(member)
+      batch.items.push(item)
+      batch.byteLength += comma + size
+      if (batch.members.length >= maxCount) close(key, batch, 'count')
+      else if (batch.byteLength >= maxBytes) close(key, batch, 'bytes')
+      else if (batch.members.length === 1) closeDue()
     }
     const accept = (each: Either<L, V>): void => {
       assertEither('batch', each)
@@ -203,15 +267,15 @@ const gather = <L, V, M, A, B, R>(
       if (refusal !== undefined) waiting.push(left(refusal))
     }
     const endWith = (how: () => void): void => {
-      close('end')
+      closeAll('end')
       end ??= how
     }
     const fail = (error: unknown): void => update(endWith, () => subscriber.error(error))
 
     subscriber.add(() => {
       const batches = waiting.drain().flatMap((each) => (each._tag === 'Right' ? [each.right] : []))
-      const rest = open?.members ?? []
-      open = undefined
+      const rest = [...open.values()].flatMap(({ members }) => members)
+      open.clear()
       stopTimer()
       unsubscribed.next()
       if (batches.length + rest.length === 0) return
@@ -222,7 +286,7 @@ const gather = <L, V, M, A, B, R>(
       )
     })
     flush?.pipe(takeUntil(unsubscribed)).subscribe({
-      next: () => update(close, 'flush'),
+      next: () => update(closeAll, 'flush'),
       error: fail,
     })
     if (subscriber.closed) return
@@ -250,18 +314,16 @@ const joinable = <A>(payload: Payload<A>): Payload<A> => {
   return payload
 }
 
-const ofPayloads = <F extends Frame>(
-  options: BatchOptions<F>,
-): (<L, A>(
-  source: ObservableEither<L, Payload<A>>,
-) => ObservableEither<L | TooLarge, BatchPayload<A, F>>) => {
+const ofPayloads = <A, F extends Frame>(
+  options: KeyedBatchOptions<F, A>,
+): (<L>(source: ObservableEither<L, Payload<A>>) => ObservableEither<L | Refused, BatchPayload<A, F>>) => {
   const limits = checkOptions('options of batch', payloadOptions, options)
   // Without a frame F is FixedFrame, its default.
   const frame = options.frame ?? (jsonArrayFrame as Frame as F)
   const frameSize = frameBytes(frame)
   const { abandoned = publishAsClosed(limits.clock) } = options
-  return <L, A>(source: ObservableEither<L, Payload<A>>) =>
-    gather<L, Payload<A>, EventPayload<A>, A, BatchPayload<A, F>, TooLarge>(source, limits, {
+  return <L>(source: ObservableEither<L, Payload<A>>) =>
+    gather<L, Payload<A>, EventPayload<A>, A, BatchPayload<A, F>>(source, limits, options.by, {
       frameSize,
       comma: 1,
       read: (payload, add) => {
@@ -280,37 +342,34 @@ const ofPayloads = <F extends Frame>(
 
 const ofItems = <A>(
   options: ItemBatchOptions<A>,
-): (<L>(source: ObservableEither<L, A>) => ObservableEither<L | Refusal | Threw, ItemBatch<A>>) => {
+): (<L>(source: ObservableEither<L, A>) => ObservableEither<L | Refused, ItemBatch<A>>) => {
   const limits = checkOptions('options of batch', strict(limitShape), options)
   const { sizeOf, abandoned = publishAsClosed(limits.clock) } = options
-  const form: Form<A, A, A, ItemBatch<A>, Refusal | Threw> = {
+  const isSize = (size: number): boolean => Number.isFinite(size) && size >= 0
+  const ask = asking('sizeOf', sizeOf, 'a number of bytes from 0', isSize)
+  const form: Form<A, A, A, ItemBatch<A>> = {
     frameSize: 0,
     comma: 0,
     read: (item, add) => {
-      let size: number
-      try {
-        size = sizeOf(item)
-      } catch (error) {
-        return threw(item, 'batch', error)
-      }
-      if (Number.isFinite(size) && size >= 0) {
-        add(item, item, size)
-        return undefined
-      }
-      const got = typeof size === 'number' ? String(size) : kindOf(size)
-      return invalid(item, [{ path: '', message: `sizeOf must answer a number of bytes from 0, got ${got}` }])
+      const size = ask(item, item)
+      if (size._tag === 'Left') return size.left
+      add(item, item, size.right)
+      return undefined
     },
     tooLarge: (item, size) => tooLarge(item, limits.maxBytes, size, undefined),
     toBatch: (id, { items, byteLength }, closedBy) => ({ id, items, byteLength, closedBy }),
     abandon: (batches, items) => abandoned([...batches.flatMap((each) => each.items), ...items]),
   }
-  return (source) => gather(source, limits, form)
+  return (source) => gather(source, limits, options.by, form)
 }
 
 /**
- * Gathers payloads into batches, or, with `sizeOf`, any items. A batch is closed for one reason, its `closedBy`: count, bytes, delay, flush, or
- * the end of the source. When the source completes or fails, the rest is emitted first. Order is kept, no batch is empty, and `byteLength` is
+ * Gathers payloads into batches, or, with `sizeOf`, any items. A batch is closed for one reason, its `closedBy`: count, bytes, delay, flush, keys,
+ * or the end of the source. When the source completes or fails, the rest is emitted first. Order is kept, no batch is empty, and `byteLength` is
  * exact. An item too large for any batch is emitted at once as `TooLarge`, and the open batch goes on. Lefts pass at once.
+ *
+ * With `by` each key has a batch of its own, with limits of its own: at most `maxKeys` are open, and for one more the oldest is closed, by `keys`.
+ * Order is kept within a key. A `by` that throws, or answers no string, costs its item only.
  *
  * Payloads stay the bytes that they are, joined in a frame. Items are not changed: `{ id, items, byteLength, closedBy }` is for a sink of
  * your own. A `sizeOf` that throws or answers no size costs its item only.
@@ -334,6 +393,6 @@ const ofItems = <A>(
  * // => [1,2] count
  * // => [3] end
  */
-export const batch = ((options: BatchOptions | ItemBatchOptions<unknown> = {}) =>
+export const batch = ((options: KeyedBatchOptions<Frame, unknown> | ItemBatchOptions<unknown> = {}) =>
   // Each overload of `Batch` is one of these two: `sizeOf` tells them apart. No value is a Hint.
   options.sizeOf === undefined ? ofPayloads(options) : ofItems(options)) as Batch

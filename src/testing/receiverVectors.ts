@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { loadPackage } from '../core/loadPackage.ts'
 import type { Signer } from '../event/payload.ts'
 import { signerOf } from '../signing/secret.ts'
 import type { Secret } from '../signing/secret.ts'
@@ -31,8 +31,6 @@ export interface ReceiverVector {
 /** The secret of the published vectors, `headrace/vectors/receiver.json`. */
 export const VECTOR_SECRET = 'the secret of the receiver vectors'
 
-const FILE = new URL('../../docs/receivers/vectors.json', import.meta.url)
-
 /** The signatures that are not the right one, by id. Undefined: the request has none. */
 const signatures: Readonly<Record<string, (sign: Signer, body: string) => string | undefined>> = {
   'signature/missing': () => undefined,
@@ -55,9 +53,9 @@ const signatures: Readonly<Record<string, (sign: Signer, body: string) => string
  */
 export const receiverVectors = (secret: Secret | string, withinMs = 5_000): ReadonlyArray<ReceiverVector> => {
   const sign = signerOf(secret)
-  // The file is a part of this package; a test reads every vector in it.
-  const { vectors } = JSON.parse(readFileSync(FILE, 'utf8')) as { vectors: ReadonlyArray<ReceiverVector> }
-  return vectors.map((vector) => {
+  // The file is a part of this package, found by its published name also from a bundle; a test reads every vector in it.
+  const file = loadPackage('headrace/vectors/receiver.json') as { vectors: ReadonlyArray<ReceiverVector> }
+  return file.vectors.map((vector) => {
     const { id, request, expect } = vector
     const wrong = signatures[id]
     const signature = wrong === undefined ? sign(request.body) : wrong(sign, request.body)

@@ -7,8 +7,8 @@ import { describe, expect, it } from 'vitest'
 import type { ObservableEither } from '../../src/core/outcome.ts'
 import type { Refusal, Threw, TooLarge } from '../../src/core/refusal.ts'
 import { frameBytes, jsonArrayFrame } from '../../src/event/payload.ts'
-import type { BatchPayload, EventPayload, ItemBatch, Payload } from '../../src/event/payload.ts'
-import { batch, type ItemBatchOptions } from '../../src/operators/batch.ts'
+import type { BatchPayload, EventPayload, Frame, ItemBatch, Payload } from '../../src/event/payload.ts'
+import { batch, type ItemBatchOptions, type KeyedBatchOptions } from '../../src/operators/batch.ts'
 import { lift } from '../../src/operators/rightSide.ts'
 import { same } from '../../src/testing/laws/assert.ts'
 import { batchLaws } from '../../src/testing/laws/batchLaws.ts'
@@ -24,28 +24,30 @@ type ItemBatcher = <A>(
 /** A batch of any items that gathers payloads as items: each counts with a comma, and the limit leaves the frame out. */
 const ofItems =
   (make: ItemBatcher): Batcher =>
-  ({ frame = jsonArrayFrame, maxBytes = 500_000, ...options } = {}) =>
-  <L, A>(source: ObservableEither<L, Payload<A>>) => {
+  <A>({ frame = jsonArrayFrame, maxBytes = 500_000, by, ...options }: KeyedBatchOptions<Frame, A>) => {
     const beside = frameBytes(frame) - 1
-    return source.pipe(
-      make<Payload<A>>({
-        ...options,
-        maxBytes: maxBytes - beside,
-        sizeOf: ({ byteLength }) => byteLength + 1,
-      }),
-      map((each): Either<L | TooLarge, BatchPayload<A>> => {
-        if (each._tag === 'Right') {
+    return <L>(source: ObservableEither<L, Payload<A>>) =>
+      source.pipe(
+        make<Payload<A>>({
+          ...options,
           // The worlds of the laws offer single payloads only.
-          const members = each.right.items as ReadonlyArray<EventPayload<A>>
-          const items = members.flatMap((member) => member.items)
-          return right({ ...each.right, items, members, frame, byteLength: each.right.byteLength + beside })
-        }
-        const refusal = each.left as L | TooLarge
-        if (typeof refusal !== 'object' || refusal === null || !('size' in refusal)) return each as never
-        const { id } = refusal.input as Payload<A>
-        return left({ ...refusal, id, size: refusal.size + beside, limit: maxBytes })
-      }),
-    )
+          ...(by && { by: (payload: Payload<A>) => by(payload.items[0]) }),
+          maxBytes: maxBytes - beside,
+          sizeOf: ({ byteLength }) => byteLength + 1,
+        }),
+        map((each): Either<L | Refusal | Threw, BatchPayload<A>> => {
+          if (each._tag === 'Right') {
+            const members = each.right.items as ReadonlyArray<EventPayload<A>>
+            const items = members.flatMap((member) => member.items)
+            const byteLength = each.right.byteLength + beside
+            return right({ ...each.right, items, members, frame, byteLength })
+          }
+          const refusal = each.left as L | TooLarge
+          if (typeof refusal !== 'object' || refusal === null || !('size' in refusal)) return each
+          const { id } = refusal.input as Payload<A>
+          return left({ ...refusal, id, size: refusal.size + beside, limit: maxBytes })
+        }),
+      )
   }
 
 interface Sized {

@@ -199,7 +199,68 @@ describe('batch of any items', () => {
   })
 })
 
+describe('batch by key', () => {
+  const by = (text: string): string => {
+    if (text.startsWith('-')) throw new Error('planted')
+    // What code without types may answer.
+    return text.startsWith('?') ? (undefined as never) : text.charAt(0)
+  }
+
+  it('charges a key that throws, or is no string, to its item', () => {
+    const message = 'by must answer a string, got undefined'
+    const refusals = [
+      left({ _tag: 'Threw', operator: 'batch', error: new Error('planted'), input: { id: 'id of -1' } }),
+      left({ _tag: 'Invalid', faults: [{ path: '', message }], input: { id: 'id of ?1' } }),
+    ]
+    const given = ['a1', '-1', 'b1', '?1', 'a2']
+    expect(record(rail(...given).pipe(batch({ by })))).toMatchObject([
+      ...refusals,
+      right({ items: ['a1', 'a2'], closedBy: 'end', byteLength: 7 }),
+      right({ items: ['b1'], closedBy: 'end' }),
+    ])
+    expect(record(from(given).pipe(lift(), batch({ by, sizeOf: () => 1 })))).toMatchObject([
+      left({ _tag: 'Threw', input: '-1' }),
+      left({ _tag: 'Invalid', input: '?1' }),
+      right({ items: ['a1', 'a2'], byteLength: 2 }),
+      right({ items: ['b1'] }),
+    ])
+  })
+
+  it('divides the members of a batch by their keys', () => {
+    const apart = rail('a1', 'b1', 'a2').pipe(batch(), batch({ by }))
+    expect(record(apart)).toMatchObject([right({ items: ['a1', 'a2'] }), right({ items: ['b1'] })])
+  })
+
+  it('keeps 1,000 keys open, with one timer', () => {
+    const clock = virtualClock()
+    const source = new Subject<Either<never, Payload<string>>>()
+    const seen = record(source.pipe(batch({ by: (text) => text, clock })))
+    for (let n = 0; n < 1_001; n++) {
+      source.next(right(payload(String(n))))
+      clock.tick(1)
+    }
+    expect(seen).toMatchObject([right({ items: ['0'], closedBy: 'keys' })])
+    expect(clock.pending()).toBe(1)
+    clock.tick(4_000)
+    expect(seen.length).toBe(2)
+    clock.tick(999)
+    expect([seen.length, clock.pending()]).toEqual([1_001, 0])
+    expect(seen.at(-1)).toMatchObject(right({ items: ['1000'], closedBy: 'delay' }))
+  })
+})
+
 describe('the types of batch', () => {
+  it('know the item in a key', () => {
+    const source: ObservableEither<'ended', Payload<{ readonly tenant: string }>> = NEVER
+    expectTypeOf(source.pipe(batch({ by: ({ tenant }) => tenant }))).toEqualTypeOf<
+      ObservableEither<'ended' | Refusal | Threw, BatchPayload<{ readonly tenant: string }, FixedFrame>>
+    >()
+    // @ts-expect-error a key is a string
+    source.pipe(batch({ by: ({ tenant }) => tenant.length }))
+    // @ts-expect-error the item has no such field
+    source.pipe(batch({ by: ({ other }) => String(other) }))
+  })
+
   it('keep the left side and the item', () => {
     const source: ObservableEither<'ended', Payload<{ readonly n: number }>> = NEVER
     expectTypeOf(source.pipe(batch())).toEqualTypeOf<

@@ -12,10 +12,10 @@
  */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { accessSync, constants, existsSync, mkdirSync, statSync, statfsSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type * as Lmdb from 'lmdb'
 import { messageOf } from '../../core/failure.ts'
+import { loadPackage } from '../../core/loadPackage.ts'
 import { OutboxError } from './contract.ts'
 import { FOREIGN, fileFault } from './fileCheck.ts'
 import type { FileFault } from './fileCheck.ts'
@@ -147,7 +147,7 @@ const systemError = (path: string, error: unknown): OutboxError => {
 const load = (path: string): typeof Lmdb => {
   try {
     // An optional peer dependency, loaded when an outbox is opened. `require` has no types; these describe the package.
-    return createRequire(import.meta.url)('lmdb') as typeof Lmdb
+    return loadPackage('lmdb') as typeof Lmdb
   } catch (error) {
     const [reason = ''] = messageOf(error).split('\n')
     const message = `an outbox on a disk needs the package lmdb, which could not be loaded: run "npm install lmdb" (${reason})`

@@ -1,6 +1,6 @@
 import { bodyOf } from '../../event/payload.ts'
 import { holds, same } from './assert.ts'
-import { bytesOf, play, worlds, type Batcher, type Seen, type Trace } from './batchWorld.ts'
+import { bytesOf, play, worlds, type Batcher, type Item, type Seen, type Trace } from './batchWorld.ts'
 import { lawsOver, type Law } from './law.ts'
 
 const ofKind = (seen: Trace, ...kinds: ReadonlyArray<Seen['what']>): Trace =>
@@ -8,6 +8,14 @@ const ofKind = (seen: Trace, ...kinds: ReadonlyArray<Seen['what']>): Trace =>
 
 const itemsOf = (seen: Trace, ...kinds: ReadonlyArray<Seen['what']>) =>
   ofKind(seen, ...kinds).flatMap(({ items }) => items)
+
+/** Items in the order of their keys, else as they are: order is kept within a key. */
+const byKey = (items: ReadonlyArray<Item>) => items.toSorted((a, b) => a.key - b.key)
+
+const keysOf = (items: ReadonlyArray<Item>) => [...new Set(items.map(({ key }) => key))]
+
+const ofKey = (items: ReadonlyArray<Item>, key: number | undefined) =>
+  items.filter((item) => item.key === key)
 
 const batchesOf = (seen: Trace) =>
   seen.flatMap(({ at, batch }) => (batch === undefined ? [] : [{ ...batch, at }]))
@@ -25,9 +33,9 @@ const batchesOf = (seen: Trace) =>
 export const batchLaws = (makeBatch: Batcher): ReadonlyArray<Law> =>
   lawsOver('batch', worlds, (world, { log }) => play(makeBatch, world, 0, log), {
     'nothing-lost': {
-      statement: 'What is taken in comes out once, in order and as it is, or is handed back.',
+      statement: 'What is taken in comes out once, as it is and in the order of its key, or is handed back.',
       check: (seen) => {
-        const [taken, out] = [itemsOf(seen, 'taken'), itemsOf(seen, 'batch', 'handed back')]
+        const [taken, out] = [byKey(itemsOf(seen, 'taken')), byKey(itemsOf(seen, 'batch', 'handed back'))]
         same(out, taken)
         const copies = out.filter((item, at) => item !== taken[at])
         same(copies, [])
@@ -56,8 +64,11 @@ export const batchLaws = (makeBatch: Batcher): ReadonlyArray<Law> =>
           holds(at <= (items[0]?.at ?? at) + (maxDelay ?? Infinity), 'an item waited longer than the delay')
         for (const { open, at } of ofKind(seen, 'rest')) {
           holds(at < (open[0]?.at ?? at) + (maxDelay ?? Infinity), 'an item waits longer than the delay')
-          holds(open.length < (maxCount ?? Infinity), `${String(open.length)} items wait`)
-          holds(bytesOf(open) < maxBytes, 'a full body waits')
+          for (const key of keysOf(open)) {
+            const own = ofKey(open, key)
+            holds(own.length < (maxCount ?? Infinity), `${String(own.length)} items wait`)
+            holds(bytesOf(own) < maxBytes, 'a full body waits')
+          }
         }
       },
     },
@@ -70,6 +81,23 @@ export const batchLaws = (makeBatch: Batcher): ReadonlyArray<Law> =>
         const cut = seen.findIndex(({ what }) => what === 'unsubscribe' || what === 'ended')
         same(seen[cut]?.text, end === 'unsubscribe' ? '' : end)
         same(ofKind(seen.slice(cut + 1), 'batch', 'passed', 'ended'), [])
+      },
+    },
+    'one-key': {
+      statement: 'A batch has items of one key; for one key more than may be open, the oldest batch closes.',
+      situations: ['one key too many'],
+      check: (seen, { maxKeys }, { reach }) => {
+        for (const { items, closedBy, open, isNested } of ofKind(seen, 'batch').map((each) => ({
+          ...each,
+          closedBy: each.batch?.closedBy,
+        }))) {
+          same(keysOf(items).length, 1)
+          if (closedBy !== 'keys' || isNested) continue
+          reach('one key too many')
+          holds(!open.some(({ n }) => n < (items[0]?.n ?? 0)), 'an older batch is open')
+        }
+        for (const { open } of ofKind(seen, 'rest'))
+          holds(keysOf(open).length <= maxKeys, `${String(keysOf(open).length)} keys are open`)
       },
     },
     'one-timer': {
@@ -124,32 +152,36 @@ export const batchLaws = (makeBatch: Batcher): ReadonlyArray<Law> =>
         const left = ofKind(seen, 'unsubscribe').flatMap(({ open }) => (open.length > 0 ? [open] : []))
         if (left.length > 0) reach('unsubscribe')
         const back = ofKind(seen, 'handed back').map(({ items }) => items)
-        same(back, left)
+        same(back.map(byKey), left.map(byKey))
       },
     },
     'closes-for-its-cause': {
       statement: 'A batch closes for the cause that it names, and no sooner.',
-      situations: ['count', 'bytes', 'delay', 'flush', 'end'],
-      check: (seen, { maxCount, maxBytes, maxDelay, delayFrom }, { reach }) => {
+      situations: ['count', 'bytes', 'delay', 'flush', 'end', 'keys'],
+      check: (seen, { maxCount, maxBytes, maxDelay, maxKeys, delayFrom }, { reach }) => {
         const taken = itemsOf(seen, 'taken')
-        let before = 0
-        for (const { items, at, closedBy } of batchesOf(seen)) {
-          const [start, last] = [items[0]?.at ?? NaN, items.at(-1)]
-          const next = taken[taken.findIndex((item) => item === last) + 1] ?? { size: 0 }
-          const from = delayFrom === 'firstItem' ? start : before
-          const isCut = (each: Seen): boolean => each.at === at && each.open.at(-1) === last
+        for (const { id, items, at, closedBy } of batchesOf(seen)) {
+          const [start = { at: NaN, key: NaN }, last] = [items[0], items.at(-1)]
+          const own = ofKey(taken, start.key)
+          const next = own[own.findIndex((item) => item === last) + 1] ?? { size: 0 }
+          const index = seen.findIndex((each) => each.items[0] === start)
+          // A batch that the first item has closed comes right after it.
+          const others = ofKind(seen.slice(0, index + 2), 'batch').filter(({ batch }) => batch?.id !== id)
+          const from = delayFrom === 'firstItem' ? start.at : (others.at(-1)?.at ?? 0)
+          const isCut = (each: Seen): boolean => each.at === at && ofKey(each.open, start.key).at(-1) === last
           const cut = ofKind(seen, 'flush', 'complete', 'error').find(isCut)?.what
+          const isOneMore = (each: Seen): boolean => each.at === at && keysOf(each.open).length > maxKeys
           const mayClose = {
             count: items.length === maxCount,
             bytes: bytesOf([...items, next]) > maxBytes,
-            delay: at === Math.max(start, from + (maxDelay ?? Infinity)),
+            delay: at === Math.max(start.at, from + (maxDelay ?? Infinity)),
             flush: cut === 'flush',
             end: cut === 'complete' || cut === 'error',
             retry: false,
+            keys: ofKind(seen, 'taken').some(isOneMore),
           }
           reach(closedBy)
           holds(mayClose[closedBy], `closed by ${closedBy} too soon`)
-          before = at
         }
       },
     },

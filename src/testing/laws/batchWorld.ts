@@ -2,21 +2,21 @@ import * as fc from 'fast-check'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { Subject } from 'rxjs'
 import type { ObservableEither } from '../../core/outcome.ts'
-import type { TooLarge } from '../../core/refusal.ts'
+import type { Refusal, Threw } from '../../core/refusal.ts'
 import { frameBytes } from '../../event/payload.ts'
-import type { BatchPayload, Payload } from '../../event/payload.ts'
-import type { BatchOptions } from '../../operators/batch.ts'
+import type { BatchPayload, Frame, Payload } from '../../event/payload.ts'
+import type { KeyedBatchOptions } from '../../operators/batch.ts'
 import { virtualClock } from '../virtualClock.ts'
 import type { Run } from './law.ts'
 
 /** An operator that gathers payloads into batches: `batch` of headrace, or one of your own with the same options. */
-export type Batcher = (
-  options?: BatchOptions,
-) => <L, A>(source: ObservableEither<L, Payload<A>>) => ObservableEither<L | TooLarge, BatchPayload<A>>
+export type Batcher = <A>(
+  options: KeyedBatchOptions<Frame, A>,
+) => <L>(source: ObservableEither<L, Payload<A>>) => ObservableEither<L | Refusal | Threw, BatchPayload<A>>
 
 type Command =
-  /** An item whose text has `size` bytes; null for a left. */
-  | { readonly do: 'offer'; readonly size: number | null }
+  /** An item whose text has `size` bytes; null for a left. Its key is this one modulo the keys of the world. */
+  | { readonly do: 'offer'; readonly size: number | null; readonly key: number }
   | { readonly do: 'advance'; readonly ms: number }
   | { readonly do: 'flush' | 'complete' | 'error' | 'unsubscribe' }
   /** Runs these from within the next emission of a batch. */
@@ -24,7 +24,7 @@ type Command =
 
 const frame = { prefix: '{"é":[', suffix: ']}' }
 const size = fc.oneof({ weight: 9, arbitrary: fc.nat(2) }, fc.nat(14), fc.constant(null))
-const offer = size.map((each): Command => ({ do: 'offer', size: each }))
+const offer = fc.tuple(size, fc.nat(5)).map((each): Command => ({ do: 'offer', size: each[0], key: each[1] }))
 const advance = fc.nat(21).map((ms): Command => ({ do: 'advance', ms }))
 const flush = fc.constant<Command>({ do: 'flush' })
 const end = fc.constantFrom<Command>({ do: 'complete' }, { do: 'error' }, { do: 'unsubscribe' })
@@ -39,6 +39,9 @@ export const worlds = fc.record({
   maxBytes: fc.integer({ min: 1, max: 12 }).map((room) => frameBytes(frame) + room),
   maxDelay: fc.option(fc.integer({ min: 2, max: 20 })),
   delayFrom: fc.constantFrom<'firstItem' | 'lastFlush'>('firstItem', 'lastFlush'),
+  // With one key, there is no `by`.
+  keys: fc.constantFrom(1, 1, 3, 6),
+  maxKeys: fc.integer({ min: 1, max: 4 }),
   // What comes after the end must change nothing.
   commands: fc
     .tuple(fc.array(command, { maxLength: 60, size: 'max' }), end, fc.array(command, { maxLength: 4 }))
@@ -48,7 +51,7 @@ export const worlds = fc.record({
 export type BatchWorld = typeof worlds extends fc.Arbitrary<infer World> ? World : never
 
 /** An item. `at` is the time of the monotonic clock when it was offered. */
-export type Item = Readonly<Record<'n' | 'size' | 'at', number>>
+export type Item = Readonly<Record<'n' | 'size' | 'at' | 'key', number>>
 
 /**
  * Something that happened. An offer is `taken` if it fits into a batch. Else it is `passing`, and should come out as `passed` with the same
@@ -78,7 +81,7 @@ export const bytesOf = (members: ReadonlyArray<Pick<Item, 'size'>>): number =>
 
 /** Plays a world, in which the wall clock steps before each `advance`, and answers all that happened. */
 export const play = (make: Batcher, world: BatchWorld, wallStep: number, log?: Run['log']): Trace => {
-  const { maxCount, maxBytes, maxDelay, delayFrom, commands } = world
+  const { maxCount, maxBytes, maxDelay, delayFrom, keys, maxKeys, commands } = world
   const clock = virtualClock()
   const source = new Subject<Either<string, Payload<Item>>>()
   const flushes = new Subject<void>()
@@ -96,12 +99,12 @@ export const play = (make: Batcher, world: BatchWorld, wallStep: number, log?: R
     seen.push({ what, text, at, isNested, open, timers: clock.pending(), items, ...(batch && { batch }) })
   }
 
-  const offer = (n: number, size: number | null): void => {
+  const offer = (n: number, size: number | null, key: number): void => {
     if (size === null) {
       note('passing', 'left')
       return source.next(left('left'))
     }
-    const item: Item = { n, size, at: clock.monotonic() }
+    const item: Item = { n, size, at: clock.monotonic(), key: key % keys }
     const bytes = bytesOf([item])
     if (bytes <= maxBytes) note('taken', '', [item])
     else note('passing', `refused m${[n, bytes, maxBytes].join(' ')}`)
@@ -123,7 +126,7 @@ export const play = (make: Batcher, world: BatchWorld, wallStep: number, log?: R
       clock.wall(wallStep)
       clock.tick(command.ms)
     } else if (!hasEnded || command.do === 'flush') {
-      if (command.do === 'offer') return offer(ids++, command.size)
+      if (command.do === 'offer') return offer(ids++, command.size, command.key)
       hasEnded ||= command.do !== 'flush'
       note(command.do)
       act[command.do]()
@@ -139,9 +142,10 @@ export const play = (make: Batcher, world: BatchWorld, wallStep: number, log?: R
     isNested = false
   }
 
-  const options: BatchOptions = {
+  const options: KeyedBatchOptions<Frame, Item> = {
     ...{ maxCount: maxCount ?? Infinity, maxBytes, maxDelay: maxDelay ?? Infinity, delayFrom },
-    ...{ frame, flush: flushes, clock, newId: () => `b${String(ids++)}` },
+    ...{ frame, flush: flushes, clock, newId: () => `b${String(ids++)}`, maxKeys },
+    ...(keys > 1 && { by: (item: Item) => `key ${String(item.key)}` }),
     // Only items go in here.
     abandoned: (all) =>
       note(
@@ -154,6 +158,7 @@ export const play = (make: Batcher, world: BatchWorld, wallStep: number, log?: R
     next: (value) => {
       if (value._tag === 'Right') emitBatch(value.right)
       else if (typeof value.left === 'string') note('passed', value.left)
+      else if (value.left._tag !== 'TooLarge') note('passed', value.left._tag)
       else note('passed', `refused ${[value.left.id, value.left.size, value.left.limit].join(' ')}`)
     },
     error: () => note('ended', 'error'),

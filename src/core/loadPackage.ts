@@ -1,0 +1,19 @@
+// Not by its name: a banner of a bundle often declares `createRequire`.
+import nodeModule from 'node:module'
+
+/**
+ * Loads a package when it is needed, seen from this file. In a bundle that is the file of the bundle: its `import.meta.url`, or
+ * `__filename` in CommonJS, where bundlers leave `import.meta.url` undefined or the address on the machine that made the bundle.
+ */
+export const loadPackage = (name: string): unknown => {
+  const bundle = typeof __filename === 'string' ? __filename : undefined
+  // The type does not know of bundles.
+  const here = (import.meta.url as string | undefined) ?? bundle
+  if (here === undefined) throw new Error(`Cannot find module '${name}'`)
+  try {
+    return nodeModule.createRequire(here)(name)
+  } catch (error) {
+    if (bundle === undefined || bundle === here) throw error
+    return nodeModule.createRequire(bundle)(name)
+  }
+}
