@@ -47,7 +47,7 @@ const combined: Readonly<
     failover([toAll(sinks(2, 'all'), { clock }), ...sinks(1)], { clock }),
   'a route by user': (_, { sinks, clock }) =>
     route({
-      keyOf: (payload: Payload<Event>) => payload.items[0]?.userId,
+      keyOf: (payload: Payload<Event>) => payload.items[0].userId,
       open: () => sinks(1)[0],
       clock,
     }),
