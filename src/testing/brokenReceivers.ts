@@ -48,6 +48,9 @@ const rewritten = (body: Buffer): string => {
 export const brokenReceivers = {
   'verifies the parsed body with sorted keys': broken('kind/track', answering, rewritten),
   'reads the body as Latin-1': broken('body/unicode', answering, (body) => body.toString('latin1')),
+  'strips the body before it verifies': broken('body/white-space-around', answering, (body) =>
+    String(body).trim(),
+  ),
   'accepts requests without a signature': broken(
     'signature/missing',
     () => (_, signature, right) => (['', right].includes(signature) ? 200 : 401),

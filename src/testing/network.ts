@@ -10,6 +10,8 @@ export interface NetworkRequest {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array
+  /** True: `fetch` was given a body that is not recorded, such as a form or a stream. */
+  readonly unread?: boolean
   /** Cancels the request: it rejects at once with the signal's reason, an `AbortError` by default. */
   readonly signal?: AbortSignal
 }
@@ -39,8 +41,8 @@ export interface ScriptedNetwork {
    */
   readonly request: (request?: NetworkRequest) => Promise<NetworkAnswer>
   /**
-   * The same as a `fetch`, for code that takes one. It resolves when the body is complete, follows no redirect, and records a body of text or
-   * bytes. A fault of the network is a TypeError, with the error of `request` as its cause.
+   * The same as a `fetch`, for code that takes one. It resolves when the body is complete, follows no redirect, and records a body of text,
+   * bytes or `URLSearchParams`. A fault of the network is a TypeError, with the error of `request` as its cause.
    */
   readonly fetch: typeof globalThis.fetch
   /** Every request, in the order of their start. */
@@ -56,6 +58,14 @@ export interface ScriptedNetworkOptions {
   readonly script?: FaultScript | ((request: NetworkRequest, index: number) => Fault)
   /** Is told of each request when it starts and when it ends, in one line with the time of the clock. */
   readonly log?: (line: string) => void
+}
+
+/** What is recorded of the body of a fetch. */
+const recorded = (body: unknown): Pick<NetworkRequest, 'body' | 'unread'> => {
+  if (typeof body === 'string' || body instanceof Uint8Array) return { body }
+  if (body instanceof URLSearchParams) return { body: String(body) }
+  if (body instanceof ArrayBuffer) return { body: new Uint8Array(body) }
+  return body === undefined || body === null ? {} : { unread: true }
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
@@ -135,7 +145,7 @@ export const scriptedNetwork = (options: ScriptedNetworkOptions): ScriptedNetwor
         url: given.url,
         method,
         headers: Object.fromEntries(new Headers(headers)),
-        ...(typeof body === 'string' || body instanceof Uint8Array ? { body } : {}),
+        ...recorded(body ?? (input instanceof Request ? input.body : undefined)),
         ...(signal ? { signal } : {}),
       })
       const mayHaveBody = ![204, 205, 304].includes(answer.status)

@@ -6,14 +6,28 @@ import { Integrations } from '../../src/event/model.ts'
 import { WebhookBody } from '../../src/event/webhookBody.ts'
 import { registerLaws } from '../../src/testing/laws/checkLaws.ts'
 import { codecLaws } from '../../src/testing/laws/codecLaws.ts'
-import { anyEvent, integrations } from '../../src/testing/laws/events.ts'
+import { integrations } from '../../src/testing/laws/codecArbitrary.ts'
+import { anyEvent } from '../../src/testing/laws/events.ts'
 import type { Law } from '../../src/testing/laws/law.ts'
+import { runs } from '../support/runs.ts'
 import { forwardedOf } from '../arbitraries/forwarded.ts'
 
 const Order = t.intersection([
   t.strict({ id: t.string, lines: t.array(t.strict({ sku: t.string, count: t.number })) }),
   t.partial({ note: t.union([t.string, t.null]) }),
 ])
+
+const plain: ReadonlyArray<t.Mixed> = [
+  ...[t.string, t.number, t.boolean, t.null, t.Int, t.unknown, t.any, t.UnknownRecord, t.UnknownArray],
+  ...[t.keyof({ a: 1, b: 1 }), t.literal('a'), t.union([t.string, t.number, t.null]), t.array(t.unknown)],
+  t.refinement(t.string, (text) => text !== '', 'NotEmpty'),
+  t.brand(t.number, (n): n is t.Branded<number, { readonly Even: symbol }> => n % 2 === 0, 'Even'),
+  ...[t.readonlyArray(t.string), t.record(t.string, t.Int), t.tuple([t.string, t.number])],
+]
+
+describe.each(plain.map((codec) => [codec.name, codec] as const))('%s of io-ts', (_, codec) =>
+  registerLaws({ test: it }, codecLaws(codec), { runs: runs(0.5) }),
+)
 
 describe.each<readonly [string, ReadonlyArray<Law>]>([
   ['Event', codecLaws(Event, { arbitrary: anyEvent })],

@@ -95,7 +95,7 @@ const stack: MakeLayer = (world) => (sink) => {
 }
 
 /** A layer that answers by itself, or asks another sink, says nothing about the network. */
-const aboutVerdicts = /accepted|retryable|final|each-subscription/
+const aboutVerdicts = /accepted|retryable|final|each-subscription|sends-the-item/
 
 describe('layers in any order keep the laws of a sink', () =>
   registerLaws(

@@ -10,9 +10,15 @@ import { deliver } from '../../src/operators/deliver.ts'
 import { encode } from '../../src/operators/encode.ts'
 import { sign } from '../../src/operators/sign.ts'
 import { validate } from '../../src/operators/validate.ts'
+import { withCircuitBreaker } from '../../src/sink/circuitBreaker.ts'
+import { failover, firstSuccess, toAll } from '../../src/sink/combine.ts'
+import { withDedupe } from '../../src/sink/dedupe.ts'
+import { withRateLimit } from '../../src/sink/rateLimit.ts'
+import { route } from '../../src/sink/route.ts'
+import type { Sink } from '../../src/sink/sink.ts'
 import { eventPipeline } from '../../src/testing/laws/brokenPipelines.ts'
 import { registerLaws } from '../../src/testing/laws/checkLaws.ts'
-import { pipelineLaws } from '../../src/testing/laws/pipelineLaws.ts'
+import { pipelineLaws, type PipelineWorld } from '../../src/testing/laws/pipelineLaws.ts'
 
 describe('events one by one', () => registerLaws({ test }, pipelineLaws<Payload<Event>>(eventPipeline)))
 
@@ -26,6 +32,34 @@ describe('signed batches by user', () => {
       sign('correct horse'),
       deliver(sink, { clock, random }),
     ),
+  )
+  registerLaws({ test }, laws)
+})
+
+/** Pipelines to sinks that are combined, or behind layers with a memory. */
+const combined: Readonly<
+  Record<string, (sink: Sink<Payload<Event>>, world: PipelineWorld<Payload<Event>>) => Sink<Payload<Event>>>
+> = {
+  failover: (_, { sinks, clock }) => failover(sinks(3), { clock }),
+  'first success': (_, { sinks, clock }) => firstSuccess(sinks(2), { clock }),
+  'all of two': (_, { sinks, clock }) => toAll(sinks(2, 'all'), { clock }),
+  'failover from all of two': (_, { sinks, clock }) =>
+    failover([toAll(sinks(2, 'all'), { clock }), ...sinks(1)], { clock }),
+  'a route by user': (_, { sinks, clock }) =>
+    route({
+      keyOf: (payload: Payload<Event>) => payload.items[0].userId,
+      open: () => sinks(1)[0],
+      clock,
+    }),
+  'a circuit breaker': (sink, { clock }) => withCircuitBreaker({ failures: 2, openFor: 1_000, clock })(sink),
+  'a limit of the rate': (sink, { clock }) => withRateLimit({ perSecond: 1, clock })(sink),
+  deduplication: (sink, { clock }) =>
+    withDedupe<Payload<Event>>({ keyOf: ({ id }) => id, window: 60_000, clock })(sink),
+}
+
+describe.each(Object.entries(combined))('events to %s', (_, make) => {
+  const laws = pipelineLaws<Payload<Event>>((source$, sink, world) =>
+    eventPipeline(source$, make(sink, world), world),
   )
   registerLaws({ test }, laws)
 })

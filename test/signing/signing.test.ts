@@ -142,12 +142,15 @@ describe('sign', () => {
     expect(() => sign('', '{}')).toThrow('the secret must not be empty')
   })
 
-  it.each([0, 1, 63, 64, 65, 21_824, 21_825, 65_472, 65_473])(
-    'gives what createHmac gives for %i bytes',
+  it.each([0, 1, 63, 64, 65, 16_384, 21_824, 21_825, 32_737, 65_472, 65_473, 65_536, 512_000])(
+    'gives what createHmac gives for %i bytes, of one to four in a character',
     (size) => {
-      const [ascii, wide] = ['x'.repeat(size), `${'x'.repeat(size & 1)}${'é'.repeat(size >> 1)}`]
-      for (const body of [ascii, wide, Buffer.from(wide)])
-        expect(sign('k', body)).toBe(createHmac('sha1', 'k').update(body).digest('hex'))
+      for (const character of ['x', 'é', '世', '😀']) {
+        const width = Buffer.byteLength(character)
+        const text = '\ufeff'.slice(0, size % 2) + character.repeat(size / width) + 'x'.repeat(size % width)
+        for (const body of [text, `${text}\r\n`, Buffer.from(text)])
+          expect(sign('k', body)).toBe(createHmac('sha1', 'k').update(body).digest('hex'))
+      }
     },
   )
 })

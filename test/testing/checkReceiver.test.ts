@@ -41,7 +41,7 @@ describe('the vectors of receivers', () => {
       const isRight = expected.status === '2xx' && id !== 'signature/upper-case'
       const verified = verifyRaw(VECTOR_SECRET, body, headers['X-Signature'])
       expect([id, verified._tag]).toEqual([id, isRight ? 'Right' : 'Left'])
-      if (id === 'body/unknown-fields') continue
+      if (['body/unknown-fields', 'body/white-space-around'].includes(id)) continue
       const payload = pipe(
         WebhookBody.decode(JSON.parse(body)),
         E.chainW((event) => encodePayload(id, 0, toWebhookBody(event))),
@@ -62,7 +62,7 @@ describe('checkReceiver', () => {
     expect(failedIn(report)).toEqual(['signature/upper-case'])
     expect(report.url).toMatch(/\d\/hook$/)
     expect(report.text).toMatch(/^passed {3}must {4}kind\/page .*Accepts an event of kind page\.$/m)
-    expect(report.text).toMatch(/\nmust 20 of 20 · should 5 of 5 · may 0 of 1$/)
+    expect(report.text).toMatch(/\nmust 20 of 20 · should 6 of 6 · may 0 of 1$/)
   })
 
   it('finds the fault of every broken receiver', async () => {

@@ -4,7 +4,7 @@ import type { Awaitable } from '../../core/awaitable.ts'
 import type { Clock } from '../../core/clock.ts'
 import { dropped } from '../../core/outcome.ts'
 import { memoryOutbox } from '../../outbox/memoryOutbox.ts'
-import { newEntry, type Outbox } from '../../outbox/outbox.ts'
+import { newEntry, type Entry, type Outbox } from '../../outbox/outbox.ts'
 import { brokenVersions, type Broken } from './law.ts'
 import type { MakeOutbox, OutboxItem } from './outboxWorld.ts'
 import type { OpenSharedOutbox } from './sharedOutboxLaws.ts'
@@ -97,6 +97,30 @@ export const brokenOutboxes = brokenVersions<MakeOutbox>()({
   })),
   'purges all': inMemory('dead', ({ dead }) => ({ dead: { ...dead, purge: () => dead.purge(() => true) } })),
   'redrives nothing': inMemory('redrives', ({ dead }) => ({ dead: { ...dead, redrive: () => 0 } })),
+  'redrives with the old progress': inMemory('redrives', ({ dead, lease }) => {
+    const old = new Map<number, Entry<OutboxItem>>()
+    const remembering: Parameters<typeof dead.redrive>[0] = (one) =>
+      old.set(one.entry.item.n, one.entry).size > 0
+    return {
+      dead: { ...dead, redrive: (matches) => dead.redrive((one) => matches(one) && remembering(one)) },
+      lease: async (...given) =>
+        (await lease(...given)).map((entry) => ({
+          ...entry,
+          progress: entry.progress ?? old.get(entry.item.n)?.progress,
+        })),
+    }
+  }),
+  'buries again at a repeated ack': inMemory('repeats', ({ ack, addDeadLetter }) => {
+    const ended = new Set<string>()
+    return {
+      ack: async (list) => {
+        const again = list.filter(({ entry }) => ended.has(entry.id))
+        for (const { entry, outcome } of again) await addDeadLetter?.(entry.item, outcome)
+        for (const { entry } of list) ended.add(entry.id)
+        await ack(list)
+      },
+    }
+  }),
   'keeps what it should hand back': inMemory('remaining', () => ({ takeRemaining: () => [] })),
   'does not sync': { breaks: 'outbox/survives', make: files(false) },
 })

@@ -33,6 +33,13 @@ export const brokenPipelines = brokenVersions<Events>()({
     breaks: 'pipeline/tells-the-truth',
     make: ending(map((end) => (end._tag === 'Rejected' ? delivered(end.item, 1, { sink: 'laws' }) : end))),
   },
+  'gives up when the first of two sinks refuses': {
+    breaks: 'pipeline/tells-the-truth',
+    make: (source$, sink, world) => {
+      const [first = sink] = world.sinks(2)
+      return eventPipeline(source$, first, world)
+    },
+  },
   'sends each item twice': {
     breaks: 'pipeline/sends-again-in-doubt-only',
     make: (source$, sink, world) => {
@@ -55,6 +62,13 @@ export const brokenPipelines = brokenVersions<Events>()({
   },
   'promises an order that it does not keep': { breaks: 'pipeline/keeps-order', make: eventPipeline },
   'never completes': { breaks: 'pipeline/completes', make: ending((end$) => concat(end$, NEVER)) },
+  'leaves a timer of five hours': {
+    breaks: 'pipeline/completes',
+    make: (source$, sink, world) => {
+      world.clock.schedule(5 * 3_600_000, () => undefined)
+      return eventPipeline(source$, sink, world)
+    },
+  },
   'goes on after an unsubscribe': {
     breaks: 'pipeline/completes',
     make: ending(share({ resetOnRefCountZero: false })),

@@ -51,6 +51,11 @@ export const brokenPolicies = {
   }),
   ...breaks('backoff-within-its-bounds', {
     'leaves out the maximum delay': asking(() => ({ maxDelay: null })),
+    'draws the jitter before it caps the delay': (asked) => {
+      const { maxDelay } = asked
+      const uncapped = policyFor({ ...asked, maxDelay: null })
+      return maxDelay === null ? uncapped : capDelay(maxDelay)(uncapped)
+    },
     'leaves out the jitter': asking(() => ({ jitter: false })),
   }),
   ...breaks('due-when-both-allow-it', {
@@ -61,6 +66,9 @@ export const brokenPolicies = {
   ...breaks('verdict-decides', {
     'rejects what a retry inside gave up on': answering((after) =>
       after._tag === 'Expire' ? { ...after, _tag: 'Reject' } : after,
+    ),
+    'takes a 429 for a final failure': deciding((ask, progress, first, verdict, ...rest) =>
+      ask(progress, first, JSON.stringify(verdict).includes('429') ? left(final) : verdict, ...rest),
     ),
     'takes one final part for a final failure': deciding((ask, progress, first, verdict, ...rest) =>
       ask(progress, first, JSON.stringify(verdict).includes('"Refused"') ? left(final) : verdict, ...rest),

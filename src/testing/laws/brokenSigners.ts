@@ -22,11 +22,27 @@ const accepting = (
     },
   })
 
+/** Signs another text than it is given. */
+const signingAs = (change: (text: string) => string) => ({
+  breaks: 'sign/is-hmac-sha1',
+  make: signing({ sign: (secret, body) => sign(secret, typeof body === 'string' ? change(body) : body) }),
+})
+
 /** Signers and verifiers with one fault each. */
 export const brokenSigners = brokenVersions<Signing>()({
   'signs in upper case': {
     breaks: 'sign/is-hmac-sha1',
     make: signing({ sign: (secret, body) => sign(secret, body).toUpperCase() }),
+  },
+  'signs the first 64 KB': signingAs((text) => text.slice(0, 65_536)),
+  'strips a byte order mark': signingAs((text) => text.replace(/^\ufeff/, '')),
+  'turns CRLF into LF': signingAs((text) => text.replaceAll('\r\n', '\n')),
+  'reads a secret of hexadecimal digits as bytes': {
+    breaks: 'sign/is-hmac-sha1',
+    make: signing({
+      sign: (secret, body) =>
+        /^([0-9a-f]{2})+$/.test(secret) ? hmac(Buffer.from(secret, 'hex'), body) : sign(secret, body),
+    }),
   },
   'verifies the decoded text of bytes': {
     breaks: 'sign/round-trip',
@@ -70,6 +86,10 @@ export const brokenSigners = brokenVersions<Signing>()({
   'decodes the digits, which drops a bad tail': {
     breaks: 'sign/malformed-signature',
     make: accepting((signature, good) => Buffer.from(signature, 'hex').equals(Buffer.from(good, 'hex'))),
+  },
+  'trims a signature': {
+    breaks: 'sign/malformed-signature',
+    make: accepting((signature, good) => signature.trim() === good),
   },
   'throws for a signature that is no text': {
     breaks: 'sign/malformed-signature',

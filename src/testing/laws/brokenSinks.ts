@@ -1,8 +1,10 @@
-import { chain, left, mapLeft, orElse, right } from 'fp-ts/lib/Either.js'
-import { concat, defer, from, ignoreElements, lastValueFrom, map, mergeMap } from 'rxjs'
+import { chain, isLeft, left, mapLeft, orElse, right } from 'fp-ts/lib/Either.js'
+import { concat, defer, finalize, from, ignoreElements, lastValueFrom, map, mergeMap } from 'rxjs'
 import { NEVER, of, shareReplay, tap, type Observable } from 'rxjs'
 import { refused, retryable, type Failure, type Verdict } from '../../core/failure.ts'
+import { sink } from '../../sink/fromFunction.ts'
 import type { Sink } from '../../sink/sink.ts'
+import type { NetworkRequest } from '../network.ts'
 import type { World } from '../simulate.ts'
 import { brokenVersions } from './law.ts'
 import { networkSink, type MakeSink, type SinkItem } from './sinkWorld.ts'
@@ -25,6 +27,19 @@ const changed =
   (change: (delivery: Delivery, item: SinkItem, world: World) => Delivery): MakeSink<SinkItem> =>
   (world) =>
     withDelivery(networkSink<SinkItem>(world), (delivery, item) => change(delivery, item, world))
+
+/** Changes each request. */
+const sending =
+  (change: (request: NetworkRequest) => NetworkRequest): MakeSink<SinkItem> =>
+  ({ network, clock }) =>
+    sink(
+      'network',
+      async (item, { signal }) => {
+        const { status } = await network.request(change({ body: JSON.stringify(item), signal }))
+        return new Response(null, { status })
+      },
+      { clock, timeout: 1_000 },
+    )
 
 const telling = (change: (verdict: Verdict) => Verdict): MakeSink<SinkItem> =>
   changed((delivery) => delivery.pipe(map(change)))
@@ -91,6 +106,60 @@ export const brokenSinks = brokenVersions<MakeSink<SinkItem>>()({
     breaks: 'sink/retry-after',
     make: telling(
       mapLeft((failure): Failure => (failure._tag === 'Retryable' ? retryable('status') : failure)),
+    ),
+  },
+  'sends an empty body': {
+    breaks: 'sink/sends-the-item',
+    make: sending((given) => ({ ...given, body: '' })),
+  },
+  'sends the body of the item before': {
+    breaks: 'sink/sends-the-item',
+    make: (world) => {
+      let before: NetworkRequest = { body: '' }
+      return sending((given) => {
+        const { body = '' } = before
+        before = given
+        return { ...given, body }
+      })(world)
+    },
+  },
+  'sends each item twice': {
+    breaks: 'sink/sends-the-item',
+    make: changed((delivery) => concat(delivery.pipe(ignoreElements()), delivery)),
+  },
+  'has one cancel for all deliveries': {
+    breaks: 'sink/independent',
+    make: (world) => {
+      const all = new AbortController()
+      const { signal } = all
+      return withDelivery(sending((given) => ({ ...given, signal }))(world), (delivery) =>
+        delivery.pipe(finalize(() => all.abort())),
+      )
+    },
+  },
+  'sends nothing after a failure': {
+    breaks: 'sink/independent',
+    make: (world) => {
+      let failed: Verdict | undefined
+      return withDelivery(networkSink<SinkItem>(world), (delivery) =>
+        defer(() => (failed === undefined ? delivery : of(failed))).pipe(
+          tap((verdict) => {
+            if (isLeft(verdict)) failed = verdict
+          }),
+        ),
+      )
+    },
+  },
+  'starts after its deadline': {
+    breaks: 'sink/keeps-deadline',
+    make: changed((delivery, _item, { clock }) =>
+      defer(() => clock.sleep(30)).pipe(mergeMap(() => delivery)),
+    ),
+  },
+  'leaves a timer': {
+    breaks: 'sink/leaves-no-timer',
+    make: changed((delivery, _item, { clock }) =>
+      delivery.pipe(tap(() => void clock.schedule(60_000, () => undefined))),
     ),
   },
   'cannot be closed twice': {

@@ -1,9 +1,14 @@
 import * as fc from 'fast-check'
+import { getOrElse } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import { isRecord } from '../../core/json.ts'
 import { showPath, type Step } from '../../event/json.ts'
-import { jsonNumber, jsonValue, key } from './jsonValues.ts'
-import { utf16Text } from './texts.ts'
+import * as Limits from '../../event/limits.ts'
+import { Integrations, members } from '../../event/model.ts'
+import { WebhookBody, WireBody } from '../../event/webhookBody.ts'
+import { jsonNumber, jsonObject, jsonValue, key, smallObject } from './jsonValues.ts'
+import { isoTimestamp } from './moments.ts'
+import { id, utf16Text } from './texts.ts'
 
 /** How values are made from a codec. */
 export interface CodecArbitraryOptions {
@@ -74,6 +79,29 @@ const otherLeaves: typeof jsonLeaves = {
   AnyType: fc.anything(),
 }
 
+const messageId: fc.Arbitrary<string> = fc.oneof(
+  fc.uuid(),
+  id.map((each) => each.slice(0, Limits.messageIdLength)),
+  fc.constant('m'.repeat(Limits.messageIdLength)),
+)
+
+/** Maps of destinations by name, and `All`. */
+export const integrations: fc.Arbitrary<Integrations> = fc.dictionary(
+  fc.oneof(fc.constantFrom('All', 'Warehouse', 'warehouse'), key),
+  fc.oneof(fc.boolean(), smallObject),
+  { maxKeys: 4, noNullPrototype: true },
+)
+
+const [track] = members.track
+/** What the codecs of events do not say themselves. */
+const ours = new Map<t.Mixed, fc.Arbitrary<unknown>>([
+  [track.event, id],
+  [track.messageId, messageId],
+  [track.timestamp, isoTimestamp],
+  [track.context, jsonObject],
+  [Integrations, integrations],
+])
+
 /** Both objects in one. What both have is merged too; if it cannot be, the other's is taken. */
 const merged = (one: unknown, other: unknown): unknown => {
   if (!isRecord(one) || !isRecord(other)) return other
@@ -84,7 +112,7 @@ const merged = (one: unknown, other: unknown): unknown => {
 /**
  * Values of an io-ts codec: each satisfies `codec.is`. Optional keys are left out at times, recursive values end, and a union shrinks to its
  * smallest member. Throws for a codec without values, one that says nothing of its values, and one with a rule that 10,000 samples
- * in a row break; the message names the codec and its path, and an override is the way out.
+ * in a row break; the message names the codec and its path, and an override is the way out. The codecs of headrace need none.
  *
  * @example
  * import { arbitraryFor } from 'headrace/testing/laws'
@@ -128,13 +156,28 @@ export const arbitraryFor = <A>(
     throw fault(each, path, json ? 'has no values that JSON can hold' : 'has no values')
   }
 
+  const knownOf = (each: AnyCodec): fc.Arbitrary<unknown> | undefined => {
+    const given = overrides.find(([codec]) => codec === each || codec === each.name)
+    return given?.[1] ?? ours.get(each) ?? leaves.get(each._tag ?? '')
+  }
+
+  /** Whether it has a value that is finite. */
+  const ends = (each: AnyCodec, within: ReadonlyArray<t.Mixed> = []): boolean => {
+    if (within.includes(each)) return false
+    const { _tag: tag = '' } = each
+    if (knownOf(each) !== undefined || /^(Partial|Array|ReadonlyArray|Dictionary)Type$/.test(tag)) return true
+    const parts = partsOf(each).map(([, part]) => ends(part, [...within, each]))
+    return tag === 'UnionType' ? parts.some((end) => end) : parts.every((end) => end)
+  }
+
   /** Undefined for a codec without values. */
   const derived = (each: AnyCodec, path: ReadonlyArray<Step>): fc.Arbitrary<unknown> | undefined => {
     const { _tag: tag = '', props = {}, types = [] } = each
     const { type = t.unknown, domain = t.string, codomain = t.unknown } = each
-    const given = overrides.find(([codec]) => codec === each || codec === each.name)
-    const known = given?.[1] ?? leaves.get(tag)
+    const known = knownOf(each)
     if (known !== undefined) return known
+    if (each === WebhookBody)
+      return derived(WireBody, path)?.map((body) => getOrElse(() => body)(WebhookBody.decode(body)))
     if (tag === 'NeverType' || Object.hasOwn(otherLeaves, tag)) return undefined
     switch (tag) {
       case 'LiteralType':
@@ -173,8 +216,12 @@ export const arbitraryFor = <A>(
       case 'TupleType':
         return fc.tuple(...types.map((part, at) => valuesOf(part, [...path, at])))
       case 'UnionType': {
-        const sorted = [...types].sort((a, b) => weight(a) - weight(b))
+        const sorted: AnyCodec[] = [...types].sort((a, b) => weight(a) - weight(b))
         const members = sorted.flatMap((part) => derived(part, path) ?? [])
+        // A list may end with undefined, and with nothing else.
+        const isEndless = sorted.every((part) => weight(part) === Infinity || part._tag === 'UndefinedType')
+        if (isEndless && sorted.some((part) => weight(part) < Infinity))
+          members.unshift(fc.constant(undefined))
         return members.length === 0 ? undefined : fc.oneof(depth, ...members)
       }
       case 'IntersectionType': {
@@ -190,6 +237,7 @@ export const arbitraryFor = <A>(
       case 'RefinementType':
         return narrowed(each, path, derived(type, path))
       case 'RecursiveType': {
+        if (!ends(each)) throw fault(each, path, 'is endless: each of its values holds another one')
         const tied = (tie: (name: 'value') => fc.Arbitrary<unknown>) => {
           ties.set(each, tie('value'))
           return { value: valuesOf(type, path) }

@@ -1,38 +1,10 @@
 /** Events of all seven kinds in canonical form, and the bodies and calls that they are written as. */
 import * as fc from 'fast-check'
 import type { Fields } from '../../core/json.ts'
-import * as Limits from '../../event/limits.ts'
 import { Alias, Delete, Group, Identify, Page, Screen, Track, callOf } from '../../event/model.ts'
-import type { Event, Integrations, Kind } from '../../event/model.ts'
+import type { Event, Kind } from '../../event/model.ts'
 import { toWebhookBody, type WireBody } from '../../event/webhookBody.ts'
-import { arbitraryFor, type CodecArbitraryOptions } from './codecArbitrary.ts'
-import { jsonObject, key, smallObject } from './jsonValues.ts'
-import { isoTimestamp } from './moments.ts'
-import { id } from './texts.ts'
-
-const messageId: fc.Arbitrary<string> = fc.oneof(
-  fc.uuid(),
-  id.map((each) => each.slice(0, Limits.messageIdLength)),
-  fc.constant('m'.repeat(Limits.messageIdLength)),
-)
-
-/** Maps of destinations by name, and `All`. */
-export const integrations: fc.Arbitrary<Integrations> = fc.dictionary(
-  fc.oneof(fc.constantFrom('All', 'Warehouse', 'warehouse'), key),
-  fc.oneof(fc.boolean(), smallObject),
-  { maxKeys: 4, noNullPrototype: true },
-)
-
-/** What the codecs of events do not say themselves. */
-const options: CodecArbitraryOptions = {
-  overrides: [
-    ['Id', id],
-    ['MessageId', messageId],
-    ['Timestamp', isoTimestamp],
-    ['JsonObject', jsonObject],
-    ['Integrations', integrations],
-  ],
-}
+import { arbitraryFor } from './codecArbitrary.ts'
 
 /**
  * Canonical events by kind, with the texts, keys, numbers and depths that break careless code.
@@ -43,13 +15,13 @@ const options: CodecArbitraryOptions = {
  * fc.assert(fc.property(eventOf.track, (track) => track.event !== ''))
  */
 export const eventOf: { readonly [K in Kind]: fc.Arbitrary<Extract<Event, { type: K }>> } = {
-  page: arbitraryFor(Page, options),
-  screen: arbitraryFor(Screen, options),
-  identify: arbitraryFor(Identify, options),
-  track: arbitraryFor(Track, options),
-  alias: arbitraryFor(Alias, options),
-  group: arbitraryFor(Group, options),
-  delete: arbitraryFor(Delete, options),
+  page: arbitraryFor(Page),
+  screen: arbitraryFor(Screen),
+  identify: arbitraryFor(Identify),
+  track: arbitraryFor(Track),
+  alias: arbitraryFor(Alias),
+  group: arbitraryFor(Group),
+  delete: arbitraryFor(Delete),
 }
 
 /** Canonical events of all seven kinds. */

@@ -13,9 +13,18 @@ export interface FaultScriptOptions {
 
 const pick = <const A>(...values: ReadonlyArray<A>): fc.Arbitrary<A> => fc.constantFrom(...values)
 
-const withBody = [200, 201, 299, 301, 400, 404, 408, 410, 413, 425, 429, 499, 500, 503, 599]
-const [code, anyCode] = [pick(...withBody), pick(...withBody, 204, 304)]
-const headers = pick('0', '2', '9999999', 'soon').map((text) => ({ 'Retry-After': text }))
+const refusals = [400, 401, 403, 404, 408, 409, 410, 413, 425, 429, 429, 499]
+const errors = fc.oneof(
+  { withCrossShrink: true },
+  pick(500, 502, 503, 504),
+  fc.integer({ min: 500, max: 599 }),
+)
+const codeOf = (...successes: ReadonlyArray<number>): fc.Arbitrary<number> =>
+  fc.oneof({ withCrossShrink: true }, pick(...successes), pick(...refusals), errors)
+const [code, anyCode] = [codeOf(200, 201, 299, 301), codeOf(200, 201, 204, 299, 301, 304)]
+// A virtual clock starts in 2026.
+const dates = [10_000, 3_600_000, -86_400_000].map((ms) => new Date(Date.UTC(2026, 0, 1) + ms).toUTCString())
+const headers = pick('0', '2', '9999999', 'soon', ...dates).map((text) => ({ 'Retry-After': text }))
 const onlyDo: { requiredKeys: ['do'] } = { requiredKeys: ['do'] }
 
 type Kinds = { readonly [D in Fault['do']]: fc.Arbitrary<Extract<Fault, { do: D }>> }
@@ -56,7 +65,7 @@ export const faultScript = (options: FaultScriptOptions = {}): fc.Arbitrary<Faul
   const around = fc.integer({ min: Math.max(0, timeout - 1), max: timeout + 1 })
   const after = fc.oneof({ withCrossShrink: true }, fc.constant(0), around, around, fc.nat(2 * timeout))
   const faults = Object.entries(kinds(after)).flatMap(([kind, arbitrary]) =>
-    without.some((each) => each === kind) ? [] : [{ weight: kind === 'status' ? 4 : 1, arbitrary }],
+    without.some((each) => each === kind) ? [] : [{ weight: kind === 'status' ? 6 : 1, arbitrary }],
   )
   const fault: fc.Arbitrary<Fault> = fc.oneof({ withCrossShrink: true }, fc.constant(healthy), ...faults)
   return fc.array(fault, { maxLength: maxSteps, size: 'max' })

@@ -5,7 +5,8 @@ import type { World } from '../simulate.ts'
 import { same } from './assert.ts'
 import { lawsOver, type Law, type Run } from './law.ts'
 import { sinkLaws, type SinkLawOptions } from './sinkLaws.ts'
-import { anyFailure, anyReply, itemsOf, networkSink, playSink, type SinkItem } from './sinkWorld.ts'
+import { anyFailure, anyReply, carriesId, itemsOf, networkSink, playSink } from './sinkWorld.ts'
+import type { SinkItem } from './sinkWorld.ts'
 
 /** Makes the layer under test, anew for each input. Give it time and room enough, so that it has nothing to do. */
 export type MakeLayer<A = SinkItem> = (world: World) => (sink: Sink<A>) => Sink<A>
@@ -42,7 +43,7 @@ const play = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: Run['log']
     inners.push(inner)
     return make(world)(inner)
   }
-  const steps = [{ item, wait: 0, cancel, again: null }]
+  const steps = [{ item, wait: 0, cancel, again: null, until: null }]
   const { clock, name, close, periods } = await playSink(
     inside,
     { seed, script: [], steps },
@@ -63,7 +64,7 @@ const play = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: Run['log']
   }
 }
 
-/** The form of the call without an arbitrary delivers objects such as `{ id: 'i3', value: 3 }`. @inline */
+/** The form of the call without an arbitrary delivers objects such as `{ id: 'item-3', value: 3 }`. @inline */
 interface LayerLaws {
   (make: MakeLayer, options?: SinkLawOptions<SinkItem>): ReadonlyArray<Law>
   <A>(make: MakeLayer<A>, options: SinkLawOptions<A> & { readonly item: fc.Arbitrary<A> }): ReadonlyArray<Law>
@@ -109,6 +110,10 @@ export const layerLaws: LayerLaws = <A>(make: MakeLayer<A>, options: SinkLawOpti
       'passes-close': passes('closed', 'close closes the sink inside once, with its time.'),
       'leaves-no-timer': passes('timers', 'No timer is left after a delivery.'),
     }),
-    ...sinkLaws<A>((world) => make(world)(networkSink(world)), { retryAfter: true, ...options, item }),
+    // Without items of the caller, A is SinkItem, as `itemsOf` says.
+    ...sinkLaws<A>((world) => make(world)(networkSink(world)), {
+      ...(options.item === undefined && { carries: (request, each) => carriesId(request, each as SinkItem) }),
+      ...{ retryAfter: true, ...options, item },
+    }),
   ]
 }

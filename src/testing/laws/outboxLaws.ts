@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { identity } from 'fp-ts/lib/function.js'
 import { partitionWithIndex, separate, unzip, zip } from 'fp-ts/lib/ReadonlyArray.js'
-import type { Awaitable } from '../../core/awaitable.ts'
+import { isPromiseLike, type Awaitable } from '../../core/awaitable.ts'
 import { expired, messageOf, refused, retryable } from '../../core/failure.ts'
 import { delivered, dropped, expired as expiredOutcome, rejected } from '../../core/outcome.ts'
 import { newId } from '../../event/payload.ts'
@@ -28,6 +28,7 @@ const statements = {
     'nextDue is the due time of the first entry that is not leased, with retriesOnly of the first retry.',
   dead: 'Rejected and expired items are dead letters; the newest are kept, pages list them in order, and purge deletes the matching ones.',
   redrives: 'A redriven item waits as a new one if there is room, and is no dead letter any more.',
+  repeats: 'An ack or a nack that answers with a promise may be repeated, and that does no harm.',
   survives: 'A durable outbox keeps everything through a crash and a close; another one loses it.',
   remaining: 'takeRemaining answers what is not leased; a durable outbox keeps it and answers nothing.',
 }
@@ -37,7 +38,7 @@ const situations: Readonly<Record<string, ReadonlyArray<string>>> = {
   remembers: ['leases a retry'],
   bounds: ['refuses by count', 'refuses by bytes'],
   dead: ['evicts a dead letter'],
-  redrives: ['redrives an item'],
+  redrives: ['redrives an item', 'leases a redriven item'],
   survives: ['opens again after entries'],
 }
 type OutboxLaw = keyof typeof statements
@@ -113,6 +114,8 @@ const play = async (
   let leased: ReadonlyArray<Pair<Entry<Item>>> = []
   /** The item of each id that was given. */
   const ids = new Map<string, number>()
+  /** Items that came back from the dead letters, and were not put back since. */
+  const redriven = new Set<number>()
   let numbers = 0
   /** Where the next page of dead letters begins, in both. */
   let page: { readonly found?: DeadPage; readonly expected?: DeadPage } = {}
@@ -122,6 +125,19 @@ const play = async (
     ask: (asked: Outbox<Item>, entries: Entries) => Awaitable<T>,
     [mine, others]: Pair<Entries> = [[], []],
   ) => [await wait(ask(outbox, mine)), await ask(reference.outbox, others)] as const
+  /** Asks both to write. The relay repeats what was rejected; an answer that is no promise cannot be. */
+  const write = async (
+    ask: (asked: Outbox<Item>, entries: Entries) => Awaitable<void>,
+    [mine, others]: Pair<Entries>,
+    twice: boolean,
+  ): Promise<void> => {
+    const answer = ask(outbox, mine)
+    await wait(answer)
+    await ask(reference.outbox, others)
+    if (!twice || !isPromiseLike(answer)) return
+    await both(ask, [mine, others])
+    check('repeats')
+  }
   const number = (item: Omit<Item, 'n'>): Item => ({ ...item, n: numbers++ })
   const name = ({ id, item: { n } }: Entry<Item>): void => {
     under('once', () => holds((ids.get(id) ?? n) === n, `the id ${id} was given before`))
@@ -176,27 +192,36 @@ const play = async (
       const all = [...leased.map(([one]) => one), ...entries].map(numberOf)
       under('once', () => same([...new Set(all)], all))
       entries.forEach(name)
-      under('remembers', () =>
-        same(
-          entries.map(contentOf),
-          order.map((n) => contents.get(n)),
-        ),
-      )
+      for (const entry of entries) {
+        const isRedriven = redriven.has(numberOf(entry))
+        if (isRedriven) reach('leases a redriven item')
+        const found = [contentOf(entry), contents.get(numberOf(entry))] as const
+        compare(isRedriven ? 'redrives' : 'remembers', found, identity)
+      }
       compare('order', [entries, expected], (all) => all.map(numberOf))
       leased = [...leased, ...zip(entries, expected)]
       if (expected.some(({ progress }) => progress !== undefined)) reach('leases a retry')
     },
-    nack: async ({ which, delay }) => {
+    nack: async ({ which, delay, twice }) => {
       const now = clock.now()
       const due = now + delay
       const lastFailure = retryable('status', { status: 503, notBefore: due })
       const tried = delay > 0 && { firstAttemptAt: now, progress: { attempts: numbers, lastFailure } }
       const put = (entry: Entry<Item>) => ({ entry: { ...entry, ...tried }, due })
-      await both((asked, entries) => asked.nack(entries.map(put)), release(which))
+      const released = release(which)
+      for (const { item } of released[1]) redriven.delete(item.n)
+      await write((asked, entries) => asked.nack(entries.map(put)), released, twice)
     },
-    ack: async ({ which, how }) => {
+    ack: async ({ which, how, twice }) => {
       const end = (entry: Entry<Item>) => ({ entry, outcome: outcomesOf(entry.item)[how] })
-      await both((asked, entries) => asked.ack(entries.map(end)), release(which))
+      await write((asked, entries) => asked.ack(entries.map(end)), release(which), twice)
+    },
+    bury: async ({ which }) => {
+      await steps.nack({ do: 'nack', which, delay: 1, twice: false })
+      await clock.advance(1)
+      const all = { count: which.length, retries: which.length, retriesOnly: true }
+      await steps.lease({ do: 'lease', ...all })
+      await steps.ack({ do: 'ack', which: leased.map((_, at) => at), how: 'Expired', twice: false })
     },
     addDeadLetter: async (each) => {
       const item = number(each.item)
@@ -205,9 +230,13 @@ const play = async (
     },
     pass: ({ ms }) => clock.advance(ms),
     redrive: async ({ divisor }) => {
+      const before = new Set(store.entries().map(numberOf))
       const counts = await both(({ dead }) => dead.redrive(({ entry }) => entry.item.n % divisor === 0))
       compare('redrives', counts, identity)
-      if (counts[1] > 0) reach('redrives an item')
+      if (counts[1] === 0) return
+      reach('redrives an item')
+      for (const n of store.entries().map(numberOf)) if (!before.has(n)) redriven.add(n)
+      await steps.lease({ do: 'lease', count: 1_000, retries: 0, retriesOnly: false })
     },
     purge: async ({ divisor }) => {
       const isPurged = (one: DeadLetter<Item>): boolean =>

@@ -58,6 +58,8 @@ const which = fc.array(fc.nat(7), { minLength: 1, maxLength: 4 })
 const divisor = fc.constantFrom(1, 2, 3)
 
 const retriesOnly = fc.constantFrom(false, false, false, true)
+/** Whether the same call comes once more. */
+const twice = fc.boolean()
 const how = fc.constantFrom('Delivered', 'Rejected', 'Expired', 'Dropped')
 const keep = fc.constantFrom(null, 0, 1, 10, 100, 100_000)
 
@@ -76,11 +78,13 @@ export const outboxRun = fc.record({
         arbitrary: fc.record({ count: fc.nat(6), retries: fc.nat(4), retriesOnly }),
       },
       // Without a delay they are put back as they were leased, else with one more attempt.
-      nack: { weight: 14, arbitrary: fc.record({ which, delay: fc.constantFrom(1, 10, 0) }) },
-      ack: { weight: 14, arbitrary: fc.record({ which, how }) },
+      nack: { weight: 14, arbitrary: fc.record({ which, delay: fc.constantFrom(1, 10, 0), twice }) },
+      ack: { weight: 14, arbitrary: fc.record({ which, how, twice }) },
+      // They fail once more, and then for good.
+      bury: { weight: 6, arbitrary: fc.record({ which }) },
       pass: { weight: 12, arbitrary: fc.record({ ms: fc.constantFrom(1, 9, 40) }) },
       // The next page of dead letters.
-      list: { weight: 4, arbitrary: fc.record({ limit: fc.integer({ min: 1, max: 3 }) }) },
+      list: { weight: 8, arbitrary: fc.record({ limit: fc.integer({ min: 1, max: 3 }) }) },
       redrive: { weight: 6, arbitrary: fc.record({ divisor }) },
       purge: { weight: 4, arbitrary: fc.record({ divisor }) },
       addDeadLetter: { weight: 6, arbitrary: fc.record({ item }) },

@@ -7,18 +7,27 @@ import { isOutcome, type Outcome, type Skipped } from '../../core/outcome.ts'
 import { isRefusal, type Refusal, type Threw } from '../../core/refusal.ts'
 import type { Sink } from '../../sink/sink.ts'
 import { withTimeout } from '../../sink/timeout.ts'
-import { healthy } from '../faults.ts'
-import { scriptedSink } from '../scriptedSink.ts'
+import { healthy, type Fault } from '../faults.ts'
+import { scriptedSink, type ScriptedSink } from '../scriptedSink.ts'
 import { makeWorld, type World } from '../simulate.ts'
 import { holds, same } from './assert.ts'
 import { lawsOver, type Law, type Run } from './law.ts'
 import { anyScript } from './sinkWorld.ts'
 
+/** Where a pipeline runs. */
+export interface PipelineWorld<in out P> extends World {
+  /**
+   * Several sinks, for a pipeline that combines them. `takes`: whether an item is delivered if one of them took it, as with `failover`, or
+   * if all did, as with `toAll`. Default: one. It may be called again.
+   */
+  readonly sinks: (count: number, takes?: 'one' | 'all') => ReadonlyArray<Sink<P>>
+}
+
 /** What the laws check: what becomes of a source, delivered to a sink. Take time and chance from the world. */
-export type Pipeline<out P> = (
+export type Pipeline<in out P> = (
   source$: Observable<unknown>,
   sink: Sink<P>,
-  world: World,
+  world: PipelineWorld<P>,
 ) => Observable<Refusal | Threw | Skipped<unknown> | Outcome<unknown>>
 
 /** What a pipeline takes and promises. */
@@ -68,6 +77,8 @@ type Input = ReturnType<typeof inputOf> extends fc.Arbitrary<infer I> ? I : neve
 interface Happened {
   readonly what: 'sent' | 'verdict' | 'ended' | 'completes' | 'fails' | 'unsubscribed'
   readonly items: ReadonlyArray<number>
+  /** Of a sending and a verdict: the name of the sink. */
+  readonly sink?: string
   readonly verdict?: Verdict
   readonly value?: unknown
 }
@@ -76,6 +87,24 @@ interface Happened {
 const LONG = 6 * 3_600_000
 /** Milliseconds of one delivery. */
 const TIMEOUT = 5_000
+/** Milliseconds after the end of all work, when no timer may be left. Longer than an idle sink of `route` stays open. */
+const SOON = 300_000
+
+/** Sinks of which one, or all, must take an item. */
+interface Group {
+  readonly sinks: ReadonlyArray<string>
+  readonly takes: 'one' | 'all'
+}
+
+/** Whether a group took an item, and whether it refused it for good: judged by the last verdict of each sink. */
+const judged = ({ sinks, takes }: Group, of: ReadonlyArray<Happened>) => {
+  const last = sinks.map((name) => of.findLast(({ sink, verdict }) => sink === name && verdict)?.verdict)
+  const isTaken = (one: Verdict | undefined): boolean => one !== undefined && isRight(one)
+  const isRefused = (one: Verdict | undefined): boolean => one !== undefined && isFinal(one) && !isRight(one)
+  return takes === 'one'
+    ? { isTaken: last.some(isTaken), isRefused: last.every(isRefused) }
+    : { isTaken: last.every(isTaken), isRefused: last.some(isRefused) }
+}
 
 const sourceOf = (items: Input['items'], { clock }: World): Observable<unknown> =>
   from(items.entries()).pipe(
@@ -94,43 +123,74 @@ const play = async <P>(pipeline: Pipeline<P>, input: Input, { reach, log }: Run)
     world.log(inspect(one, { breakLength: Infinity }))
   }
   const { script, throwsIn } = input
-  const inner = scriptedSink<P>({ clock, script: (_, n) => script[n % script.length] ?? healthy })
-  const { deliver } = withTimeout(TIMEOUT, { clock })(inner)
+  const inners: Array<ScriptedSink<P>> = []
+  const groups: Group[] = []
   let started = 0
-  const sink: Sink<P> = {
-    name: 'laws',
-    close: inner.close,
-    deliver: (item, attempt) =>
-      defer(() => {
-        const items = itemsIn(item)
-        note({ what: 'sent', items })
-        if (attempt.number > 1) reach('a retry')
-        if (started++ === throwsIn) {
-          reach('the sink throws')
-          throw new Error('the sink throws')
-        }
-        return deliver(item, attempt).pipe(tap((verdict) => note({ what: 'verdict', items, verdict })))
-      }),
+  const makeOne = (): Sink<P> => {
+    const at = inners.length
+    const name = at === 0 ? 'laws' : `laws ${String(at + 1)}`
+    const fault = (_: P, n: number): Fault => script[(n + 3 * at) % script.length] ?? healthy
+    const inner = scriptedSink<P>({ name, clock, script: fault })
+    inners.push(inner)
+    const { deliver } = withTimeout(TIMEOUT, { clock })(inner)
+    return {
+      name,
+      close: inner.close,
+      deliver: (item, attempt) =>
+        defer(() => {
+          const items = itemsIn(item)
+          note({ what: 'sent', items, sink: name })
+          if (attempt.number > 1) reach('a retry')
+          if (started++ === throwsIn) {
+            reach('the sink throws')
+            throw new Error('the sink throws')
+          }
+          return deliver(item, attempt).pipe(
+            tap((verdict) => note({ what: 'verdict', items, sink: name, verdict })),
+          )
+        }),
+    }
   }
-  const subscription = pipeline(sourceOf(input.items, world), sink, world).subscribe({
+  const sinks = (count: number, takes: Group['takes'] = 'one'): ReadonlyArray<Sink<P>> => {
+    const made = Array.from({ length: count }, makeOne)
+    groups.push({ sinks: made.map(({ name }) => name), takes })
+    return made
+  }
+  const [sink = makeOne()] = sinks(1)
+  const running = (): number => inners.reduce((sum, inner) => sum + inner.running(), 0)
+  let finish = (): void => undefined
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  const subscription = pipeline(sourceOf(input.items, world), sink, { ...world, sinks }).subscribe({
     next: (value) => {
       note({ what: 'ended', items: itemsIn(value), value })
       if (isRefusal(value)) reach('a refusal')
       else if (isOutcome(value)) reach(value._tag)
     },
-    error: (error: unknown) => note({ what: 'fails', items: [], value: error }),
-    complete: () => note({ what: 'completes', items: [] }),
+    error: (error: unknown) => {
+      note({ what: 'fails', items: [], value: error })
+      finish()
+    },
+    complete: () => {
+      note({ what: 'completes', items: [] })
+      finish()
+    },
   })
   if (input.unsubscribeAt !== null) {
     await clock.advance(input.unsubscribeAt)
-    if (inner.running() > 0) reach('unsubscribed while a delivery runs')
+    if (running() > 0) reach('unsubscribed while a delivery runs')
     subscription.unsubscribe()
     note({ what: 'unsubscribed', items: [] })
+    finish()
   }
   // Items in order may be retried one after another.
-  await clock.advance(LONG * (1 + input.items.length))
-  const left = { running: inner.running(), timers: clock.timers().map(({ name }) => name) }
-  return { happened, left }
+  const within = LONG * (1 + input.items.length)
+  await clock.run(finished, { within }).catch(() => undefined)
+  await clock.advance(SOON)
+  const left = { running: running(), timers: clock.timers().map(({ name }) => name) }
+  await clock.advance(LONG)
+  return { happened, groups, left }
 }
 
 const itemsOf = (happened: ReadonlyArray<Happened>, what: Happened['what']): ReadonlyArray<number> =>
@@ -138,13 +198,14 @@ const itemsOf = (happened: ReadonlyArray<Happened>, what: Happened['what']): Rea
 
 /** Each item whenever it is sent, and what had happened before. */
 const sendings = (happened: ReadonlyArray<Happened>) =>
-  happened.flatMap(({ what, items }, n) =>
-    what === 'sent' ? items.map((item) => ({ item, before: happened.slice(0, n) })) : [],
+  happened.flatMap(({ what, items, sink }, n) =>
+    what === 'sent' ? items.map((item) => ({ item, sink, before: happened.slice(0, n) })) : [],
   )
 
 /**
  * The laws of a pipeline of yours, from its source to its sink. The sink that they give is in memory: it answers, refuses, fails, hangs for 5 s
- * and throws, as a script says. It is told apart by nothing: give it to `deliver` in place of the real one.
+ * and throws, as a script says. It is told apart by nothing: give it to `deliver` in place of the real one. For a pipeline that combines
+ * several sinks, take them from `sinks` of the world: `failover(sinks(2), { clock })`.
  *
  * @example
  * import { deliver, encode, Event, toWebhookBody, validate } from 'headrace'
@@ -172,25 +233,32 @@ export const pipelineLaws = <P>(
     },
     'tells-the-truth': {
       statement:
-        'An item is delivered if the sink took it, and rejected if the sink refused it for good; not otherwise.',
-      check: ({ happened }) => {
+        'An item is delivered if its sinks took it, and rejected if they refused it for good; not otherwise.',
+      check: ({ happened, groups }) => {
         for (const { items, value } of happened) {
           if (!isOutcome(value)) continue
           const of = happened.filter((each) => each.items.some((n) => items.includes(n)))
-          const verdicts = of.flatMap(({ verdict }) => verdict ?? [])
-          same([value._tag, value._tag === 'Delivered'], [value._tag, verdicts.some(isRight)])
-          holds(value._tag !== 'Rejected' || verdicts.some(isFinal), 'rejected without a refusal')
+          const asked = groups.filter(({ sinks }) => of.some(({ sink = '' }) => sinks.includes(sink)))
+          const verdicts = asked.map((group) => judged(group, of))
+          const isTaken = verdicts.some((each) => each.isTaken)
+          const mayBeLost = verdicts.length === 0 || verdicts.some((each) => !each.isTaken)
+          holds(value._tag === 'Delivered' ? isTaken : mayBeLost, `${value._tag}, taken: ${String(isTaken)}`)
+          holds(
+            value._tag !== 'Rejected' || asked.length === 0 || verdicts.some(({ isRefused }) => isRefused),
+            'rejected, though it was not refused for good',
+          )
         }
       },
       situations: ['Delivered', 'Rejected'],
     },
     'sends-again-in-doubt-only': {
       statement:
-        'An item is sent again only before its end, and if its last attempt had no verdict or may be retried.',
+        'An item is sent to a sink again only before its end, and if its last attempt there had no verdict or may be retried.',
       check: ({ happened }) => {
-        for (const { item, before } of sendings(happened)) {
-          const last = before.findLast(({ items }) => items.includes(item))
-          const isOver = last?.what === 'ended' || (last?.verdict !== undefined && isFinal(last.verdict))
+        for (const { item, sink, before } of sendings(happened)) {
+          const of = before.filter(({ items }) => items.includes(item))
+          const last = of.findLast((each) => each.sink === sink)?.verdict
+          const isOver = of.some(({ what }) => what === 'ended') || (last !== undefined && isFinal(last))
           holds(!isOver, `item ${String(item)} was sent again`)
         }
       },
@@ -198,7 +266,7 @@ export const pipelineLaws = <P>(
     },
     completes: {
       statement:
-        'It completes after its source. After that, or an unsubscribe, nothing is sent, emitted or running, and no timer is left.',
+        'It completes after its source. After that, or an unsubscribe, nothing is sent, emitted or running, and five minutes later no timer is left.',
       check: ({ happened, left }, { unsubscribeAt }) => {
         const end = unsubscribeAt === null ? 'completes' : 'unsubscribed'
         // What ran may have its verdict.

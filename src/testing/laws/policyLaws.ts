@@ -50,6 +50,12 @@ const nests = {
   batch: (all: ReadonlyArray<Failure>) => partlyFailed([right({ sink: 'one' }), ...all.map(left)]),
 }
 
+/** Why an attempt failed that may be repeated. */
+interface Cause {
+  readonly reason: string
+  readonly status?: number
+}
+
 /** Ends of failed attempts, in small numbers, near the last retry and the deadline. */
 const moments = (fixed: Partial<AskedPolicy>) => {
   const small = fc.integer({ min: 1, max: 6 })
@@ -69,6 +75,10 @@ const moments = (fixed: Partial<AskedPolicy>) => {
       retriesLeft: fc.nat(12),
       timeLeft: fc.oneof({ weight: 2, arbitrary: fc.nat(6) }, fc.constant(Infinity)),
       draw: fc.constantFrom(0, ALMOST_ONE),
+      cause: fc.constantFrom<Cause>(
+        ...[{ status: 503 }, { status: 429 }, { status: 408 }].map((of) => ({ reason: 'status', ...of })),
+        ...[{ reason: 'timeout' }, { reason: 'network' }],
+      ),
       nest: fc.constantFrom<keyof typeof nests>('alone', 'first', 'all', 'batch'),
       // Final, or retryable: as many milliseconds from now as `Retry-After` says, or null without one.
       parts: fc.array(fc.oneof(fc.constantFrom('final', null), wait, wait), { minLength: 1, maxLength: 2 }),
@@ -85,19 +95,22 @@ const moments = (fixed: Partial<AskedPolicy>) => {
 /** `before` counts the attempts that failed before, `elapsed` is the time since the start of the first. */
 type Moment = ReturnType<typeof moments> extends fc.Arbitrary<infer Each> ? Each : never
 
-const failureOf = ({ nest, parts, elapsed }: Moment): Failure =>
+const failureOf = ({ nest, parts, elapsed, cause: { reason, ...status } }: Moment): Failure =>
   nests[nest](
     parts.map((part) => {
       if (part === 'final') return refused('status', { status: 404 })
-      return retryable('status', part === null ? {} : { notBefore: START + elapsed + part })
+      return retryable(reason, part === null ? status : { ...status, notBefore: START + elapsed + part })
     }),
   )
+
+/** The delay without jitter. */
+const longestOf = ({ asked, before }: Moment): number =>
+  Math.floor(Math.min(asked.base * asked.factor ** before, asked.maxDelay ?? Infinity))
 
 /** What a moment should lead to. Its draw is 0 or the largest. */
 const expectedOf = (moment: Moment): Step => {
   const { asked, before, elapsed, draw, nest, parts } = moment
-  const longest = Math.floor(Math.min(asked.base * asked.factor ** before, asked.maxDelay ?? Infinity))
-  const backoff = Math.max(1, asked.jitter && draw === 0 ? 0 : longest)
+  const backoff = Math.max(1, asked.jitter && draw === 0 ? 0 : longestOf(moment))
   const attempts = before + 1
   const failure = failureOf(moment)
   const wishes = parts.flatMap((part) => (part === 'final' ? [] : (part ?? 0)))
@@ -143,7 +156,7 @@ export const policyLaws = (makePolicy: MakePolicy, fixed: Partial<AskedPolicy> =
       },
     },
     'backoff-within-its-bounds': {
-      statement: 'A delay grows by its factor up to its maximum, and jitter uses all of it.',
+      statement: 'A delay grows by its factor up to its maximum, and jitter is drawn evenly from all of it.',
       situations: [fixed.maxDelay === null ? [] : 'capped', fixed.jitter === false ? [] : 'jitter'].flat(),
       check: (_, given, { reach }) => {
         const moment: Moment = { ...given, elapsed: 0, parts: [null] }
@@ -152,6 +165,14 @@ export const policyLaws = (makePolicy: MakePolicy, fixed: Partial<AskedPolicy> =
         if (after.delay === given.asked.maxDelay) reach('capped')
         if (given.asked.jitter && given.draw > 0) reach('jitter')
         same(after.delay, expected.delay)
+        if (!given.asked.jitter) return
+        const half = ask({ ...moment, draw: 0.5 })
+        // The least pause is 1 ms, and halves may be rounded.
+        const isHalf = half._tag !== 'Wait' || Math.abs(half.delay - longestOf(moment) / 2) <= 1
+        holds(
+          isHalf,
+          `half of the jitter is ${JSON.stringify(half)}, of ${String(longestOf(moment))} ms at most`,
+        )
       },
     },
     'due-when-both-allow-it': {

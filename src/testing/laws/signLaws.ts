@@ -5,6 +5,7 @@ import { isRecord } from '../../core/json.ts'
 import { holds, same } from './assert.ts'
 import { lawsOver, type Law } from './law.ts'
 import { odd } from './oddValues.ts'
+import { sizedAround, textOfSize } from './texts.ts'
 
 /** What verifying answers: `true` or a Right if the body is the one that was signed. */
 export type VerifyAnswer = boolean | Either<unknown, unknown>
@@ -37,6 +38,7 @@ const secret: fc.Arbitrary<string> = fc
   .oneof(
     fc.string({ unit: 'grapheme', minLength: 1, maxLength: 100, size: 'max' }),
     fc.constantFrom('a', 'x'.repeat(63), 'x'.repeat(64), 'x'.repeat(65), 'é'.repeat(40), 'two words'),
+    fc.constantFrom('0123456789abcdef'.repeat(2), '0'.repeat(40), 'c2VjcmV0', 'whsec_c2VjcmV0'),
   )
   .filter((text) => text.trim() === text)
 
@@ -44,6 +46,17 @@ const secret: fc.Arbitrary<string> = fc
 const body: fc.Arbitrary<string> = fc
   .oneof(fc.uint8Array({ minLength: 1, maxLength: 200, size: 'max' }), fc.constant(Uint8Array.of(0xc3, 0x28)))
   .map((each) => Buffer.from(each).toString('hex'))
+
+/** Around limits that people set, of characters of one to four bytes, and with what an editor or a proxy changes at its ends. */
+const long = fc.record({
+  size: fc.oneof(
+    ...[16_384, 65_536, 512_000].flatMap((limit) =>
+      (['ascii', 'accent', 'han', 'emoji'] as const).map((alphabet) => sizedAround(limit, { alphabet })),
+    ),
+  ),
+  start: fc.constantFrom('', '\ufeff', '\r\n'),
+  end: fc.constantFrom('', '\r\n', '\n', ' '),
+})
 
 /** JSON with what changes on the way: keys that look like indexes, an own `__proto__`, lone halves, small and large numbers. */
 const jsonText: fc.Arbitrary<string> = fc
@@ -57,6 +70,8 @@ const jsonText: fc.Arbitrary<string> = fc
 /** What is no signature, made of one. */
 const malformed: Readonly<Record<string, (good: string) => unknown>> = {
   'in upper case': (good) => good.toUpperCase().replace(/^[0-9]*$/, 'A'.repeat(40)),
+  'with a line break': (good) => `${good}\n`,
+  'after a space': (good) => ` ${good}`,
   'one digit short': (good) => good.slice(1),
   'with a tail that is no hex': (good) => `${good}zz`,
   'with the name of its algorithm': (good) => `sha1=${good}`,
@@ -85,11 +100,18 @@ const input = fc.record({
   /** As hex. */
   body,
   text: jsonText,
+  long,
   bit: fc.nat({ max: 1_600 }),
   pad: fc.constantFrom(' ', '\n', '\t', '\r\n', '\u00a0', '\ufeff'),
   how: named(malformed),
   odds: fc.tuple(named(odd), named(odd), named(odd)),
 })
+
+type Input = typeof input extends fc.Arbitrary<infer I> ? I : never
+
+const played = ({ long: { size, start, end }, ...each }: Input) => {
+  return { ...each, bytes: Buffer.from(each.body, 'hex'), long: start + textOfSize(size) + end }
+}
 
 /**
  * Laws for signing and verifying as headrace does: HMAC-SHA1 over the bytes, in lower-case hexadecimal digits.
@@ -101,22 +123,28 @@ const input = fc.record({
  * await checkLaws(signLaws({ sign, verifyRaw, verifyParsed }), { runs: 20, seed: 1 })
  */
 export const signLaws = ({ sign, verifyRaw, verifyParsed }: Signing): ReadonlyArray<Law> =>
-  lawsOver('sign', input, (each) => ({ ...each, bytes: Buffer.from(each.body, 'hex') }), {
+  lawsOver('sign', input, played, {
     'is-hmac-sha1': {
       statement:
-        'A signature is the HMAC-SHA1 of the bytes, as 40 lower-case hexadecimal digits; text is UTF-8.',
-      situations: ['a character of two bytes or more'],
-      check: ({ key, bytes, text }, _, { reach }) => {
+        'A signature is the HMAC-SHA1 of all bytes, however long, as 40 lower-case hexadecimal digits; text is UTF-8.',
+      situations: ['a character of two bytes or more', 'a text of more than 64 KB'],
+      check: ({ key, bytes, text, long }, _, { reach }) => {
         if (utf8(text).length > text.length) reach('a character of two bytes or more')
-        same([sign(key, bytes), sign(key, text)], [hmac(key, bytes), hmac(key, text)])
+        if (long.length > 65_536) reach('a text of more than 64 KB')
+        const bodies = [bytes, text, long, utf8(long)]
+        same(
+          bodies.map((each) => sign(key, each)),
+          bodies.map((each) => hmac(key, each)),
+        )
       },
     },
     'round-trip': {
       statement:
         'What was signed is accepted, also parsed, with any of several secrets, and the first that fits is named.',
       situations: ['another secret fits'],
-      check: ({ key, others, bytes, text }, _, { reach }) => {
+      check: ({ key, others, bytes, text, long }, _, { reach }) => {
         accepts(verifyRaw(key, text, sign(key, utf8(text))))
+        accepts(verifyRaw(key, utf8(long), hmac(key, long)))
         accepts(verifyParsed?.(key, JSON.parse(text), sign(key, text)) ?? true)
         const secrets = [...others.filter((each) => each !== key), key, key]
         if (secrets.length > 2) reach('another secret fits')
@@ -129,7 +157,7 @@ export const signLaws = ({ sign, verifyRaw, verifyParsed }: Signing): ReadonlyAr
     'each-bit-counts': {
       statement:
         'A changed bit of the body or the secret, a changed digit of the signature, and a body that was written anew are refused.',
-      check: ({ key, others, bytes, text, bit }) => {
+      check: ({ key, others, bytes, text, long, bit }) => {
         const signature = sign(key, bytes)
         refuses(verifyRaw(key, flipped(bytes, bit), signature))
         refuses(verifyRaw(key, bytes, hmac(flipped(utf8(key), bit), bytes)))
@@ -137,6 +165,7 @@ export const signLaws = ({ sign, verifyRaw, verifyParsed }: Signing): ReadonlyAr
         const other = (parseInt(signature.charAt(digit), 16) ^ (1 + (bit % 15))).toString(16)
         refuses(verifyRaw(key, bytes, signature.slice(0, digit) + other + signature.slice(digit + 1)))
         if (!others.includes(key)) refuses(verifyRaw(others, bytes, signature))
+        refuses(verifyRaw(key, `${long}.`, hmac(key, long)))
         refuses(verifyRaw(key, ` ${text}`, sign(key, text)))
         refuses(verifyRaw(key, text, sign(key, ` ${text}`)))
         refuses(verifyParsed?.(key, { changed: JSON.parse(text) as unknown }, sign(key, text)))

@@ -1,19 +1,25 @@
 import type * as fc from 'fast-check'
+import { inspect, isDeepStrictEqual } from 'node:util'
 import { isPromiseLike } from '../../core/awaitable.ts'
 import { earliestRetry, isRetryable, isVerdict } from '../../core/failure.ts'
 import type { Verdict } from '../../core/failure.ts'
-import { meaningOf, retryAfter as waitOf, statusTable } from '../../sink/status.ts'
+import { meaningOf, statusTable } from '../../sink/status.ts'
 import { effectOf } from '../faults.ts'
-import type { NetworkCall } from '../network.ts'
-import { holds } from './assert.ts'
+import type { NetworkCall, NetworkRequest } from '../network.ts'
+import { holds, same } from './assert.ts'
 import { lawsOver, type Law, type Run } from './law.ts'
-import { itemsOf, playSink, sinkInputs } from './sinkWorld.ts'
-import type { Delivery, MakeSink, Period, SinkItem, SinkTrace } from './sinkWorld.ts'
+import { carriesId, itemsOf, playSink, sinkInputs } from './sinkWorld.ts'
+import type { Delivery, MakeSink, Period, SinkInput, SinkItem, SinkTrace } from './sinkWorld.ts'
 
 /** What a sink under test promises. */
 export interface SinkLawOptions<A> {
-  /** Items to deliver, as plain data if you can. Default: objects such as `{ id: 'i3', value: 3 }`. */
+  /** Items to deliver, as plain data if you can. Default: objects such as `{ id: 'item-3', value: 3 }`. */
   readonly item?: fc.Arbitrary<A>
+  /**
+   * Says whether a request carries an item. Default, for the default items: the URL, a header or the body has its `id`, also compressed or
+   * in base64. With items of your own it must be given, or the law looks at what was sent only for repetitions.
+   */
+  readonly carries?: (request: NetworkRequest, item: A) => boolean
   /** False for a sink that sends nothing over the network, such as one in memory: laws about requests are left out. Default true. */
   readonly answers?: boolean
   /** The most milliseconds that a delivery may take, however the network answers. Default 60,000. */
@@ -22,6 +28,9 @@ export interface SinkLawOptions<A> {
   readonly retryAfter?: boolean
 }
 
+const REAL =
+  'no request was sent: a promise outside the clock, such as that of zlib, a file or a thread, has to be wrapped in hold: await clock.hold(promise)'
+
 /** Throws unless each delivery that is not cancelled ended in time. */
 const holdsSettled = ({ deliveries, calls }: Period, timeout: number): void => {
   for (const { startedAt, told, isCancelled } of deliveries) {
@@ -29,8 +38,11 @@ const holdsSettled = ({ deliveries, calls }: Period, timeout: number): void => {
     if (isCancelled || end - startedAt <= timeout) continue
     const open = calls.find(({ ended }) => ended === undefined)
     const seen = told.length === 0 ? 'no verdict' : 'a verdict and no end'
-    const hint = `; a request met ${JSON.stringify(open?.fault)}: has it a timeout on the clock of its world?`
-    throw new Error(`a delivery had ${seen} after ${String(timeout)} ms${open === undefined ? '' : hint}`)
+    const hint =
+      open === undefined
+        ? calls.length === 0 && REAL
+        : `a request met ${JSON.stringify(open.fault)}: has it a timeout on the clock of its world?`
+    throw new Error(`a delivery had ${seen} after ${String(timeout)} ms${hint === false ? '' : `; ${hint}`}`)
   }
 }
 
@@ -79,7 +91,10 @@ const meaningOfVerdict = (verdict: Verdict): Meaning => {
 const aloneIn = ({ periods }: SinkTrace) =>
   periods.flatMap(({ deliveries: [delivery, ...others], calls }) => {
     const verdict = delivery?.told.map(({ value }) => value).find(isVerdict)
-    if (verdict === undefined || delivery?.isCancelled === true || others.length > 0) return []
+    if (delivery === undefined || verdict === undefined || delivery.isCancelled || others.length > 0)
+      return []
+    // A sink of several requests stops at the deadline.
+    if (verdict._tag === 'Left' && (delivery.told[0]?.at ?? 0) >= delivery.until) return []
     return [{ verdict, calls }]
   })
 
@@ -101,6 +116,44 @@ const holdsMeant = (trace: SinkTrace, meaning: Meaning, { reach }: Run): void =>
     reach(meaning)
     holds(meaningOfVerdict(one.verdict) === meaning, conflict(one))
   }
+}
+
+const verdictOf = ({ told }: Delivery): Verdict | undefined => told.map(({ value }) => value).find(isVerdict)
+
+/** Throws if the sink sent nothing at all, though a delivery had all the time that it may take. */
+const holdsSent = ({ periods }: SinkTrace): void => {
+  if (periods.some(({ calls }) => calls.length > 0)) return
+  for (const { startedAt, until, told, isCancelled } of periods.flatMap(({ deliveries }) => deliveries)) {
+    const [first] = told
+    if (isCancelled || until < Infinity || first === undefined || first.at === startedAt) continue
+    holds(!isVerdict(first.value) || first.value._tag === 'Right' || !isRetryable(first.value.left), REAL)
+  }
+}
+
+const shown = ({ method = 'POST', url = '', body = '' }: NetworkRequest): string =>
+  `${method} ${url} of ${body.length === 0 ? 'an empty body' : inspect(body, { maxStringLength: 200, maxArrayLength: 20 })}`
+
+/** Throws if one delivery sends its item to a place again while that may still succeed or after it did. */
+const holdsOnce = <A>(calls: Period['calls'], carries: SinkLawOptions<A>['carries'], item: A): void => {
+  const own = calls.filter(({ request }) => carries?.(request, item) ?? true)
+  for (const [at, { request, startedAt }] of own.entries()) {
+    const { url, method, body } = request
+    const before = own.slice(0, at).find((call) => {
+      const isSame = call.request.url === url && call.request.method === method
+      const isOver = call.ended !== undefined && (call.endedAt ?? Infinity) <= startedAt
+      const isAgain = isSame && (carries !== undefined || isDeepStrictEqual(call.request.body, body))
+      return isAgain && (!isOver || meaningOfCall(call) === 'delivered')
+    })
+    holds(before === undefined, `one delivery sent it twice: ${shown(request)}`)
+  }
+}
+
+const MAX_WAIT = 3_600_000
+
+/** The least and the most milliseconds that a Retry-After stands for: a sink need not wait longer than an hour. */
+const waitOf = (header: string | undefined, now: number): readonly [number, number] | undefined => {
+  const wait = /^\d+$/.test(header ?? '') ? Number(header) * 1_000 : Date.parse(header ?? '') - now
+  return Number.isNaN(wait) ? undefined : [Math.min(Math.max(0, wait), MAX_WAIT), Math.max(0, wait)]
 }
 
 /** The laws of a sink that sends nothing over the network. */
@@ -132,8 +185,16 @@ interface SinkLaws {
  */
 export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions<A> = {}) => {
   const { answers = true, timeout = 60_000, retryAfter = false } = options
+  // Without items of the caller, A is SinkItem.
+  const byId = options.item === undefined ? (carriesId as NonNullable<typeof options.carries>) : undefined
+  const carries = options.carries ?? byId
   const input = sinkInputs(itemsOf(options), answers)
-  const laws = lawsOver('sink', input, (given, { log }) => playSink(make, given, timeout, log), {
+  const play = async (given: SinkInput<A>, { log }: Pick<Run, 'log'>) => {
+    const trace = await playSink(make, given, timeout, log)
+    if (answers) holdsSent(trace)
+    return trace
+  }
+  const laws = lawsOver('sink', input, play, {
     settles: {
       statement:
         'Every delivery that is not cancelled ends in time, however the network answers, also one that starts from within a verdict or an end.',
@@ -196,7 +257,7 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
     },
     'retry-after': {
       statement:
-        'What a Retry-After asks for, in seconds or as a date, is told as notBefore, or a second later at most.',
+        'What a Retry-After asks for, in seconds or as a date, is told as notBefore, or a second later at most; an hour may stand for more.',
       situations: ['asked to wait'],
       check: (trace, _, { reach }) => {
         const start = trace.clock.now() - trace.clock.monotonic()
@@ -206,10 +267,88 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
           const wait = last && waitOf(answerTo(last)?.headers['retry-after'], answeredAt)
           if (wait === undefined || one.verdict._tag === 'Right' || !isRetryable(one.verdict.left)) continue
           reach('asked to wait')
-          const until = answeredAt + wait
-          const late = (earliestRetry(one.verdict.left) ?? 0) - until
-          holds(late >= 0 && late <= 1_000, `${conflict(one)}, asked until ${String(until)}`)
+          const [least, most] = wait
+          const told = (earliestRetry(one.verdict.left) ?? 0) - answeredAt
+          const isRight = told >= least && told <= most + 1_000
+          holds(isRight || (told <= 0 && most === 0), `${conflict(one)}, asked for ${String(most)} ms`)
         }
+      },
+    },
+    'sends-the-item': {
+      statement:
+        'A request that carries the item was accepted, if the item is delivered; none carries another item, or this one again after that.',
+      situations: ['delivered'],
+      check: ({ periods, items }, _, { reach }) => {
+        for (const period of periods) {
+          const own = new Set(period.deliveries.map(({ item }) => items[item]?.before))
+          for (const { item, before } of items)
+            for (const { request } of own.has(before) ? [] : period.calls)
+              holds(
+                carries?.(request, item) !== true,
+                `${shown(request)} carries ${before}, which is not delivered now`,
+              )
+          for (const delivery of period.deliveries) {
+            const verdict = verdictOf(delivery)
+            const one = items[delivery.item]
+            if (one === undefined || verdict === undefined || !isNewSuccess(verdict)) continue
+            reach('delivered')
+            const accepted = period.calls.filter((call) => meaningOfCall(call) === 'delivered')
+            const isSent = accepted.some(
+              ({ request }) => request.unread ?? carries?.(request, one.item) ?? true,
+            )
+            const sent = accepted.map(({ request }) => shown(request)).join(', ')
+            holds(
+              isSent,
+              `no accepted request carries ${one.before}: ${sent}; if it does in a form of its own, give { carries }`,
+            )
+            if (period.deliveries.length === 1) holdsOnce(period.calls, carries, one.item)
+          }
+        }
+      },
+    },
+    independent: {
+      statement:
+        'After others were cancelled or failed, an item is delivered over a healthy network, if a new sink delivers it.',
+      situations: ['others were cancelled', 'others failed'],
+      check: async (trace, given, { reach }) => {
+        for (const each of trace.periods.flatMap(({ deliveries }) => deliveries)) {
+          if (each.isCancelled) reach('others were cancelled')
+          if (verdictOf(each)?._tag === 'Left') reach('others failed')
+        }
+        const verdict = await trace.alone()
+        if (verdict?._tag === 'Right') return
+        const steps = given.steps
+          .slice(0, 1)
+          .map((step) => ({ ...step, cancel: null, again: null, until: null }))
+        const { periods } = await playSink(make, { ...given, script: [], steps }, timeout, () => undefined)
+        const fresh = periods[0]?.deliveries.map(verdictOf)[0]
+        holds(
+          fresh?._tag !== 'Right',
+          `a delivery over a healthy network had ${verdict === undefined ? 'no verdict' : JSON.stringify(verdict)}`,
+        )
+      },
+    },
+    'keeps-deadline': {
+      statement: 'No request starts at or after `until` of its attempt.',
+      situations: ['a deadline'],
+      check: ({ periods }, _, { reach }) => {
+        for (const { deliveries, calls } of periods) {
+          const until = Math.max(...deliveries.map((each) => each.until))
+          if (until < Infinity) reach('a deadline')
+          for (const { startedAt } of calls)
+            holds(
+              startedAt < until,
+              `a request started at ${String(startedAt)} ms, the deadline was ${String(until)} ms`,
+            )
+        }
+      },
+    },
+    'leaves-no-timer': {
+      statement: 'After the last delivery and a close no timer is left.',
+      check: async ({ clock, alone, close }) => {
+        await alone()
+        await clock.run(close({ timeout: 1_000 })).catch(() => undefined)
+        same(clock.timers(), [])
       },
     },
     'completes-last': {

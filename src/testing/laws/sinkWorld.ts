@@ -1,14 +1,16 @@
 import * as fc from 'fast-check'
-import { left, right } from 'fp-ts/lib/Either.js'
+import * as E from 'fp-ts/lib/Either.js'
+import * as RA from 'fp-ts/lib/ReadonlyArray.js'
 import { isObservable, Subject, takeUntil, throwError, type Observable } from 'rxjs'
 import { inspect, isDeepStrictEqual } from 'node:util'
-import { refused, retryable, type Failure, type Verdict } from '../../core/failure.ts'
+import { brotliDecompressSync, unzipSync } from 'node:zlib'
+import { isVerdict, refused, retryable, type Failure, type Verdict } from '../../core/failure.ts'
 import { kindOf } from '../../core/json.ts'
 import { sink } from '../../sink/fromFunction.ts'
 import { assertSink } from '../../sink/layer.ts'
 import { onlyAttempt, type Attempt, type Sink } from '../../sink/sink.ts'
-import type { FaultScript } from '../faults.ts'
-import type { NetworkCall } from '../network.ts'
+import { faultPlayer, healthy, type Fault, type FaultScript } from '../faults.ts'
+import type { NetworkCall, NetworkRequest } from '../network.ts'
 import type { Reply } from '../scriptedSink.ts'
 import { makeWorld, type World } from '../simulate.ts'
 import { faultScript } from './faultScript.ts'
@@ -32,7 +34,7 @@ export const networkSink = <A>({ clock, network }: World, timeout = 1_000): Sink
     { clock, timeout },
   )
 
-const sinkItem: fc.Arbitrary<SinkItem> = fc.nat(9).map((value) => ({ id: `i${String(value)}`, value }))
+const sinkItem: fc.Arbitrary<SinkItem> = fc.nat(9).map((value) => ({ id: `item-${String(value)}`, value }))
 
 /** The items that laws deliver. Without an arbitrary of the caller, A is SinkItem: that form of `sinkLaws` leaves it no other type. */
 export const itemsOf = <A>({ item }: { readonly item?: fc.Arbitrary<A> }): fc.Arbitrary<A> =>
@@ -46,8 +48,8 @@ export const anyFailure = fc
 
 const even = fc.integer({ min: 1, max: 25 }).map((half) => 2 * half)
 const verdict = fc.oneof(
-  fc.nat(9).map((status) => right({ sink: 'inner', status })),
-  anyFailure.map(left),
+  fc.nat(9).map((status) => E.right({ sink: 'inner', status })),
+  anyFailure.map((failure) => E.left(failure)),
 )
 
 /** Replies of scripted sinks, with a verdict or a defect or both. All times are even. */
@@ -64,6 +66,8 @@ interface SinkStep<out A> {
   readonly cancel: number | 'verdict' | null
   /** It is subscribed once more from within this moment. */
   readonly again: 'verdict' | 'complete' | null
+  /** From its start to `until` of its attempt; null: that of the attempt of all. */
+  readonly until: number | null
 }
 
 /** A world with deliveries, as data. */
@@ -79,6 +83,25 @@ export const anyScript = faultScript({
   without: ['hugeBody', 'gzipBomb', 'hugeHeader', 'slowBody', 'interim', 'garbage', 'truncate'],
 })
 
+const statuses = faultScript({
+  timeout: 50,
+  maxSteps: 12,
+  without: [
+    ...([
+      'interim',
+      'silence',
+      'reset',
+      'hangUp',
+      'refuse',
+      'dns',
+      'tls',
+      'headersOnly',
+      'slowBody',
+    ] as const),
+    ...(['truncate', 'hugeBody', 'gzipBomb', 'hugeHeader', 'garbage', 'redirect'] as const),
+  ],
+})
+
 const none = { weight: 6, arbitrary: fc.constant(null) }
 
 /** `hasNetwork`: whether the network has a script. */
@@ -88,17 +111,31 @@ export const sinkInputs = <A>(item: fc.Arbitrary<A>, hasNetwork: boolean): fc.Ar
     wait: fc.oneof(none, fc.constant(0), fc.nat(30)),
     cancel: fc.oneof(none, fc.constant('verdict'), fc.nat(60)),
     again: fc.constantFrom(null, null, null, 'verdict', 'complete'),
+    until: fc.oneof(none, fc.constantFrom(1, 20, 60)),
   })
-  return fc.record({
+  const plain = item.map((each): SinkStep<A> => {
+    return { item: each, wait: null, cancel: null, again: null, until: null }
+  })
+  const any = fc.record({
     seed: fc.nat(),
     script: hasNetwork ? anyScript : fc.constant([]),
     steps: fc.array(step, { minLength: 1, maxLength: 6, size: 'max' }),
   })
+  const oneByOne = fc.record({
+    seed: fc.nat(),
+    script: statuses,
+    steps: fc.array(plain, { minLength: 1, maxLength: 12, size: 'max' }),
+  })
+  return hasNetwork ? fc.oneof({ withCrossShrink: true }, any, oneByOne) : any
 }
 
 /** One subscription, and what it told. */
 export interface Delivery {
+  /** Which item of the trace. */
+  readonly item: number
   readonly startedAt: number
+  /** By `monotonic`. */
+  readonly until: number
   readonly told: Array<{ what: 'verdict' | 'complete' | 'error'; value: unknown; at: number }>
   isCancelled: boolean
 }
@@ -110,6 +147,19 @@ export interface Period {
   /** Requests until the next period. */
   readonly calls: ReadonlyArray<NetworkCall>
 }
+
+/** What bytes say: as text, unpacked, and with the parts that are base64. */
+const readings = (body: string | Uint8Array = ''): ReadonlyArray<string> => {
+  const packed = typeof body === 'string' ? [] : [unzipSync, brotliDecompressSync]
+  const unpacked = packed.flatMap((unpack) => RA.rights([E.tryCatch(() => String(unpack(body)), String)]))
+  const texts = [typeof body === 'string' ? body : Buffer.from(body).toString(), ...unpacked]
+  const parts = texts.flatMap((text) => text.match(/[\w+/-]{12,}/g) ?? [])
+  return [...texts, ...parts.map((part) => Buffer.from(part, 'base64').toString())]
+}
+
+/** Whether a request has the id of an item in its URL, its headers or its body. */
+export const carriesId = ({ url = '', headers = {}, body }: NetworkRequest, { id }: SinkItem): boolean =>
+  [url, ...Object.values(headers), ...readings(body)].some((text) => text.includes(id))
 
 const textOf = (value: unknown): string => inspect(value, { depth: 9, breakLength: Infinity })
 
@@ -136,6 +186,9 @@ const verdictsOf = <A>(sink: Sink<A>, item: A, attempt: Attempt): Observable<Ver
 /** More timers than this in one call are taken for a loop. */
 const MAX_TIMERS = 20_000
 
+/** Longer than a gate, a breaker or a Retry-After holds back. */
+const REST = 2 * 3_600_000
+
 /** Makes the sink and its world, and plays the steps. Rejects with a TypeError if it is no sink. */
 export const playSink = async <A>(
   make: MakeSink<A>,
@@ -144,29 +197,37 @@ export const playSink = async <A>(
   log: Run['log'],
   attempt = onlyAttempt,
 ) => {
-  const world = makeWorld(seed, { network: script, maxTimers: MAX_TIMERS }, log)
+  let isHealthy = false
+  const faultOf = (request: NetworkRequest): Fault => (isHealthy ? healthy : scripted(request))
+  const world = makeWorld(seed, { network: faultOf, maxTimers: MAX_TIMERS }, log)
   const { clock, network } = world
+  const scripted = faultPlayer<NetworkRequest>(clock, script)
   const sink = make(world)
   assertSink('sinkLaws', sink)
-  const made = steps.map((step) => {
+  const made = steps.map((step, at) => {
     const item = copyOf(step.item)
-    return { step, item, before: textOf(item), verdicts: verdictsOf(sink, item, attempt) }
+    return { at, step, item, before: textOf(item), verdicts: verdictsOf(sink, item, attempt) }
   })
   const periods: Array<{ deliveries: Delivery[]; sent: number; endedAt: number }> = []
   let started = 0
   let open = 0
 
-  const start = (one: (typeof made)[number], isAgain: boolean): void => {
-    const { step, before, verdicts } = one
+  const start = (one: (typeof made)[number], isAgain: boolean, over = (): void => undefined): Delivery => {
+    const { at, step, item, before } = one
     const name = `delivery ${String(started++)}`
     const cancels = new Subject<void>()
-    const delivery: Delivery = { startedAt: clock.monotonic(), told: [], isCancelled: false }
+    const startedAt = clock.monotonic()
+    const until = startedAt + (step.until ?? Infinity)
+    const ownAttempt = { ...attempt, until: clock.now() + until - startedAt }
+    const verdicts = step.until === null ? one.verdicts : verdictsOf(sink, item, ownAttempt)
+    const delivery: Delivery = { item: at, startedAt, until, told: [], isCancelled: false }
     if (open++ === 0) periods.push({ deliveries: [], sent: network.calls.length, endedAt: Infinity })
     const period = periods.at(-1)
     period?.deliveries.push(delivery)
 
     const end = (): void => {
       if (--open === 0 && period !== undefined) period.endedAt = clock.monotonic()
+      over()
     }
     const cancel = (): void => {
       if (delivery.isCancelled || delivery.told.some(({ what }) => what !== 'verdict')) return
@@ -190,6 +251,22 @@ export const playSink = async <A>(
       error: (error: unknown) => hear('error', error),
     })
     if (typeof step.cancel === 'number') clock.schedule(step.cancel, cancel)
+    return delivery
+  }
+  /** Delivers the first item once more, alone, over a healthy network, a long time later. Answers its verdict. */
+  const alone = async (): Promise<Verdict | undefined> => {
+    const [first] = made
+    if (first === undefined) return undefined
+    isHealthy = true
+    await clock.advance(REST)
+    const step = { ...first.step, cancel: null, again: null, until: null }
+    let over = (): void => undefined
+    const ended = new Promise<void>((resolve) => {
+      over = resolve
+    })
+    const { told } = start({ ...first, step }, true, over)
+    await clock.run(ended, { within: timeout }).catch(() => undefined)
+    return told.map(({ value }) => value).find(isVerdict)
   }
 
   await clock.advance(0)
@@ -209,7 +286,8 @@ export const playSink = async <A>(
     periods: periods.map((period, at): Period => {
       return { ...period, calls: network.calls.slice(period.sent, periods[at + 1]?.sent) }
     }),
-    items: made.map(({ item, before }) => ({ before, now: textOf(item) })),
+    items: made.map(({ item, before }) => ({ item, before, now: textOf(item) })),
+    alone,
   }
 }
 

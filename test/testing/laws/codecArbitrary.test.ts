@@ -2,6 +2,9 @@ import * as fc from 'fast-check'
 import { isRight } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import { describe, expect, it } from 'vitest'
+import { Event } from '../../../src/event/event.ts'
+import { Delete, Integrations, Page, Screen, Track } from '../../../src/event/model.ts'
+import { WebhookBody, WireBody } from '../../../src/event/webhookBody.ts'
 import { isJson } from '../../../src/event/json.ts'
 import { arbitraryFor } from '../../../src/testing/laws/codecArbitrary.ts'
 import type { CodecArbitraryOptions } from '../../../src/testing/laws/codecArbitrary.ts'
@@ -81,6 +84,28 @@ describe('arbitraryFor', () => {
     areSound(codec, samplesOf<unknown>(codec)),
   )
 
+  const Ordered = t.intersection([
+    Track,
+    t.strict({ event: t.literal('Ordered'), properties: t.type({ total: t.number }) }),
+  ])
+  it.each<t.Mixed>([Event, Track, Page, Screen, Delete, WireBody, WebhookBody, Integrations, Ordered])(
+    'makes values of $name without overrides',
+    (codec) => {
+      const values = samplesOf<unknown>(codec)
+      expect(values.every((value) => codec.is(value) && isRight(codec.decode(codec.encode(value))))).toBe(
+        true,
+      )
+      expect(new Set(values.map((value) => JSON.stringify(value))).size).toBeGreaterThan(500)
+    },
+  )
+
+  it('ends a list with undefined, if it has no other end', () => {
+    const List: t.Mixed = t.recursion('List', () => t.type({ next: t.union([List, t.undefined]) }))
+    const Even: t.Mixed = t.recursion('Even', () => t.type({ odd: t.union([t.undefined, Odd]) }))
+    const Odd: t.Mixed = t.recursion('Odd', () => t.type({ even: t.union([Even, t.undefined]) }))
+    for (const codec of [List, Even]) expect(samplesOf<unknown>(codec).every(codec.is)).toBe(true)
+  })
+
   it('makes values of random codecs', () =>
     fc.assert(
       fc.property(anyCodec, fc.integer(), (codec, seed) =>
@@ -101,7 +126,9 @@ describe('arbitraryFor', () => {
   const Nested: t.Type<Tree> = t.recursion('Nested', () =>
     t.refinement(t.type({ value: t.number, children: t.array(Nested) }), () => false, 'Bad'),
   )
+  const Endless: t.Mixed = t.recursion('Endless', () => t.type({ next: Endless }))
   it.each<readonly [t.Mixed, string]>([
+    [t.array(Endless), 'the codec "Endless" at a[0] is endless: each of its values holds another one: give'],
     ...[t.undefined, t.void, t.bigint, t.Function, never].map(
       (codec) =>
         [t.tuple([codec]), `"${codec.name}" at a[0] has no values that JSON can hold: give`] as const,

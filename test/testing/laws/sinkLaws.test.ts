@@ -1,11 +1,15 @@
 /** What a developer reads when a sink is used or written wrongly. */
 import { right } from 'fp-ts/lib/Either.js'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import { interval, NEVER, of, type Observable } from 'rxjs'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { toScheduler } from '../../../src/core/clock.ts'
 import type { Verdict } from '../../../src/core/failure.ts'
+import { sink } from '../../../src/sink/fromFunction.ts'
+import type { NetworkRequest } from '../../../src/testing/network.ts'
 import { brokenSinks } from '../../../src/testing/laws/brokenSinks.ts'
-import { reportOf } from '../../../src/testing/laws/checkLaws.ts'
+import { registerLaws, reportOf } from '../../../src/testing/laws/checkLaws.ts'
 import { sinkLaws } from '../../../src/testing/laws/sinkLaws.ts'
 import { networkSink, type MakeSink, type SinkItem } from '../../../src/testing/laws/sinkWorld.ts'
 
@@ -34,6 +38,30 @@ const silent = delivering(() => NEVER)
 const numbers = delivering(() => of<Verdict>(untyped(5)))
 const promise = delivering(() => untyped(Promise.resolve()))
 
+const zipped = promisify(gzip)
+const zipping =
+  (isHeld: boolean): MakeSink<SinkItem> =>
+  ({ clock, network }) =>
+    sink(
+      'zipping',
+      async (item, { signal }) => {
+        const zip = zipped(JSON.stringify(item))
+        const body = await (isHeld ? clock.hold(zip) : zip)
+        return network.fetch('http://receiver.test/', { method: 'POST', body, signal })
+      },
+      { clock },
+    )
+
+/** Sends the value in a form that only the host knows. */
+const inItsOwnForm: MakeSink<SinkItem> = ({ clock, network }) =>
+  sink(
+    'own form',
+    ({ value }, { signal }) =>
+      network.fetch('http://a.test/', { method: 'POST', body: `<${value}>`, signal }),
+    { clock },
+  )
+const carries = ({ body }: NetworkRequest, { value }: SinkItem): boolean => body === `<${value}>`
+
 const mistakes: ReadonlyArray<readonly [law: string, make: MakeSink<SinkItem>, said: string]> = [
   ['settles', () => untyped(() => 1), 'expected a sink, got a function'],
   ['each-subscription', () => untyped(undefined), 'expected a sink, got undefined'],
@@ -46,11 +74,13 @@ const mistakes: ReadonlyArray<readonly [law: string, make: MakeSink<SinkItem>, s
   ['settles', brokenSinks['never completes'].make, 'a delivery had a verdict and no end after 60000 ms'],
   ['settles', (world) => networkSink(world, Infinity), 'has it a timeout on the clock of its world?'],
   ['settles', polling, 'livelock: 20000 timers'],
-  ['item-unchanged', brokenSinks['changes its item'].make, "became { id: 'i0', value: 0, sent: true }"],
+  ['item-unchanged', brokenSinks['changes its item'].make, "became { id: 'item-0', value: 0, sent: true }"],
   ['cancel-aborts', taking, 'never reached: a request ran'],
   ['delivered-if-accepted', taking, 'the network did nothing, no request was sent'],
   ['close', brokenSinks['cannot be closed twice'].make, 'sink/close is broken: planted'],
   ['close', brokenSinks['never closes'].make, 'the task is not done after 0 ms'],
+  ['sends-the-item', inItsOwnForm, 'if it does in a form of its own, give { carries }'],
+  ['delivered-if-accepted', zipping(false), 'has to be wrapped in hold: await clock.hold(promise)'],
   ['close', unclosable, 'close({ timeout }) must answer a Promise'],
 ]
 
@@ -60,3 +90,6 @@ it.each(mistakes)('sink/%s: %#', { timeout: 30_000 }, async (id, make, said) => 
   expect(report?.result).not.toBe('kept')
   expect(report?.text).toContain(said)
 })
+
+describe('a sink that compresses in a hold', () => registerLaws({ test: it }, sinkLaws(zipping(true))))
+describe('a form of its own', () => registerLaws({ test: it }, sinkLaws(inItsOwnForm, { carries })))
