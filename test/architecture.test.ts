@@ -52,7 +52,7 @@ const light: Readonly<Record<string, RegExp>> = {
 }
 
 /** 25,521 lines of src and 29,262 of tests, and what was granted since: 1,500 and 2,000 so that no trap is silent. */
-const budget = { files: 194, lines: 27_021, code: 19_900, test: 31_262, file: 400 }
+const budget = { files: 199, lines: 27_021, code: 19_900, test: 31_262, file: 400 }
 
 // In pieces, so that this file does not match itself.
 const words = new RegExp(

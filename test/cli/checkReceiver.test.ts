@@ -22,7 +22,7 @@ describe('check-receiver', () => {
     const { code, stdout, stderr } = await check(url)
     expect([code, stderr]).toEqual([0, ''])
     expect(stdout).toMatch(/^passed {3}must {4}kind\/page /)
-    expect(stdout).toMatch(/\nmust 20 of 20 · should 5 of 5 · may 0 of 1\n$/)
+    expect(stdout).toMatch(/\nmust 20 of 20 · should 6 of 6 · may 0 of 1\n$/)
   })
 
   it('1 if one does not, and says why', async () => {
