@@ -13,17 +13,9 @@ export interface OwnContext {
  */
 export const ownContext = (): OwnContext => {
   const resource = new AsyncResource('headrace')
-  let isInside = false
   // Not a list of arguments: this runs several times for each item (measured).
-  return <A, B, O>(f: (first?: A, second?: B) => O, first?: A, second?: B): O => {
-    if (isInside) return f(first, second)
-    isInside = true
-    try {
-      return resource.runInAsyncScope(f, undefined, first, second)
-    } finally {
-      isInside = false
-    }
-  }
+  return <A, B, O>(f: (first?: A, second?: B) => O, first?: A, second?: B): O =>
+    resource.runInAsyncScope(f, undefined, first, second)
 }
 
 const now = Promise.resolve()

@@ -7,6 +7,7 @@ import { byteBuffer } from '../core/byteBuffer.ts'
 import type { ByteBuffer } from '../core/byteBuffer.ts'
 import { steady, systemClock } from '../core/clock.ts'
 import type { Cancel } from '../core/clock.ts'
+import { ownContext } from '../core/ownContext.ts'
 import { messageOf, retryable } from '../core/failure.ts'
 import type { Failure, Verdict } from '../core/failure.ts'
 import { bytesOf } from '../event/payload.ts'
@@ -102,6 +103,7 @@ export const openUrlClient = (
   const dial = dialer(url, guard, guardedLookup(guard, clock), tls, connectWithin, clock, holds)
   const allFixed = [...fixed, ...Object.entries(options.headers ?? {}).flat()]
 
+  const own = ownContext()
   const idle: Slot[] = []
   const busy = new Set<Slot>()
   const closers = new Set<() => void>()
@@ -138,12 +140,14 @@ export const openUrlClient = (
     const client: Dispatcher =
       dispatcher ??
       new Client(url.origin, {
-        connect: (_options, done) => {
-          cancelDial = dial((...answer) => {
-            if (answer[1] !== null) awaitAnswer = skipInterimAnswers(answer[1])
-            done(...answer)
-          })
-        },
+        // What a socket says runs in the context in which it was made, and it outlives its first request.
+        connect: (_options, done) =>
+          own(() => {
+            cancelDial = dial((...answer) => {
+              if (answer[1] !== null) awaitAnswer = skipInterimAnswers(answer[1])
+              done(...answer)
+            })
+          }),
         pipelining: 1,
         maxHeaderSize: MAX_HEADERS,
         // Our clock keeps the time: undici's own timers are half a second coarse.

@@ -1,0 +1,204 @@
+/** TP1: what a part does runs in the async context in which the part was made, whoever calls it. */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import * as fc from 'fast-check'
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { Subject, finalize } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { createClient } from '../../src/client/createClient.ts'
+import { createCollector } from '../../src/collector/createCollector.ts'
+import { retryable } from '../../src/core/failure.ts'
+import { ownContext } from '../../src/core/ownContext.ts'
+import type { LogEvent } from '../../src/log/logEvent.ts'
+import { deliver } from '../../src/operators/deliver.ts'
+import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
+import type { Outbox } from '../../src/outbox/outbox.ts'
+import { both, exponential, limitRetries } from '../../src/policy/retryPolicy.ts'
+import { sink } from '../../src/sink/fromFunction.ts'
+import type { Sink } from '../../src/sink/sink.ts'
+import { onlyAttempt } from '../../src/sink/sink.ts'
+import { webhook } from '../../src/http/webhook.ts'
+import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
+import { openOver, track } from '../destination/virtual.ts'
+import { runs } from '../support/runs.ts'
+
+const stores = new AsyncLocalStorage<string>()
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+const world = fc.record({
+  part: fc.constantFrom('deliver', 'destination', 'client', 'collector'),
+  /** For each caller: how often its item fails, and whether the sink answers at once. */
+  callers: fc.array(fc.record({ fails: fc.nat(2), isAtOnce: fc.boolean(), waits: fc.boolean() }), {
+    minLength: 1,
+    maxLength: 6,
+  }),
+  /** The store answers at once, or a turn later. */
+  isSlowStore: fc.boolean(),
+  redrives: fc.boolean(),
+})
+type World = typeof world extends fc.Arbitrary<infer W> ? W : never
+
+/** Logged while a call is checked: in the caller's context. */
+const OF_CALLS = new Set(['Accepted', 'Refused', 'UnknownKeys'])
+
+const slow = <A>(outbox: Outbox<A>): Outbox<A> => ({
+  ...outbox,
+  enqueue: async (items) => {
+    const answers = await outbox.enqueue(items)
+    await turn()
+    return answers
+  },
+  ack: async (list) => {
+    await turn()
+    await outbox.ack(list)
+  },
+})
+
+/** Where each thing happened: `what: the store that it saw`. */
+const play = async ({ part, callers, isSlowStore, redrives }: World) => {
+  const seen: string[] = []
+  const note = (what: string): void => void seen.push(`${what}: ${stores.getStore() ?? 'none'}`)
+  const onEvent = ({ _tag }: LogEvent): void => note(_tag)
+  const failures = new Map<string, number>()
+  /** Ids are `c0`, `c1` …; a batch answers for its first member. */
+  const answer = (id: string): Either<ReturnType<typeof retryable>, string> => {
+    note('sink')
+    const { fails = 0 } = callers[Number(id.slice(1))] ?? {}
+    const failed = failures.get(id) ?? 0
+    failures.set(id, failed + 1)
+    return failed < fails ? left(retryable('busy')) : right(id)
+  }
+  const target = <A>(idOf: (item: A) => string): Sink<A> =>
+    sink<A>('s', async (item) => {
+      const id = idOf(item)
+      if (callers[Number(id.slice(1))]?.isAtOnce !== true) await turn()
+      return answer(id)
+    })
+  const retry = both(exponential({ base: 1, factor: 1 }), limitRetries(redrives ? 0 : 3))
+  const store = <A>(): { outbox?: Outbox<A> } => (isSlowStore ? { outbox: slow(memoryOutbox<A>()) } : {})
+  const shared = { retry, onEvent, logger: false } as const
+
+  const made = stores.run('part', () => {
+    switch (part) {
+      case 'deliver': {
+        const items = new Subject<Either<never, string>>()
+        const ended = new Promise<void>((resolve) => {
+          items
+            .pipe(
+              deliver(
+                target((item: string) => item),
+                { retry, onEvent, ...store<string>() },
+              ),
+              finalize(resolve),
+            )
+            .subscribe((outcome) => note(outcome._tag))
+        })
+        return {
+          call: (id: string): unknown => items.next(right(id)),
+          idle: () => undefined,
+          redrive: () => undefined,
+          close: () => (items.complete(), ended),
+        }
+      }
+      case 'destination': {
+        const made = openOver([target(({ id }) => id)], { ...shared, ...store() })
+        made.outcomes$.subscribe(({ _tag }) => note(_tag))
+        made.attempts$.subscribe(() => note('attempts$'))
+        return { ...made, call: (id: string) => made.send(track(id)) }
+      }
+      case 'client': {
+        const made = createClient('key', {
+          ...{ ...shared, ...store(), size: 2, flushAfter: 1, drainOnExit: false },
+          sink: target(({ members }) => members[0]?.id ?? ''),
+        })
+        made.outcomes$.subscribe(({ _tag }) => note(_tag))
+        const call = (messageId: string): unknown => made.track({ messageId, userId: 'u', event: 'e' })
+        return { call, idle: () => made.flush(), redrive: () => undefined, close: () => made.close() }
+      }
+      case 'collector': {
+        const made = createCollector(
+          {
+            sources: [{ id: 'web', writeKey: 'wk' }],
+            destinations: [{ name: 'd', sources: ['web'], sink: target(({ id }) => id) }],
+          },
+          { ...shared, ...(isSlowStore && { outbox: () => slow(memoryOutbox()) }) },
+        )
+        made.outcomes$.subscribe(({ outcome }) => note(outcome._tag))
+        const call = (id: string): unknown => made.accept('web', track(id))
+        return { call, idle: () => made.idle(), redrive: () => undefined, close: () => made.close() }
+      }
+    }
+  })
+  for (const [n, { waits }] of callers.entries()) {
+    const call = (): unknown => made.call(`c${String(n)}`)
+    const answered = stores.run(`caller ${String(n)}`, call)
+    if (waits) await answered
+  }
+  await stores.run('caller idle', async () => {
+    await made.idle()
+    if (redrives) {
+      await made.redrive()
+      await made.idle()
+    }
+    await made.close()
+  })
+  return seen
+}
+
+describe('what a part does', () => {
+  it('sees the context in which the part was made, and no caller', { timeout: 60_000 }, () =>
+    fc.assert(
+      fc.asyncProperty(world, async (given) => {
+        const seen = await play(given)
+        const wrong = seen.filter((each) => {
+          const [what = '', store] = each.split(': ')
+          return OF_CALLS.has(what) ? store === 'none' : store !== 'part'
+        })
+        expect(wrong).toEqual([])
+        expect(seen.filter((each) => each === 'sink: part').length).toBeGreaterThan(0)
+      }),
+      { numRuns: runs(1) },
+    ),
+  )
+
+  it('logs a call that is checked in the context of its caller', async () => {
+    const seen: string[] = []
+    const onEvent = ({ _tag }: LogEvent): void => void seen.push(`${_tag}: ${stores.getStore() ?? 'none'}`)
+    const client = createClient('key', {
+      ...{ onEvent, logger: false, drainOnExit: false },
+      sink: sink('s', async () => 'ok'),
+    })
+    stores.run('ann', () => client.track({ userId: 'u', event: 'e', more: 1 } as never))
+    stores.run('bob', () => client.track({ event: 'e' } as never))
+    expect(seen).toEqual(['UnknownKeys: ann', 'Accepted: ann', 'Refused: bob'])
+    await client.close()
+  })
+})
+
+it('a connection answers in the context of its sink, and not in that of its first request', async () => {
+  const receiver = await loopbackReceiver()
+  const hook = webhook(receiver.url)
+  const post = (id: string): Promise<string | undefined> =>
+    new Promise((resolve) => {
+      const payload = { id, items: [id] as const, text: '{}', byteLength: 2 }
+      hook.deliver(payload, onlyAttempt).subscribe({ complete: () => resolve(stores.getStore()) })
+    })
+  await stores.run('ann', () => post('a'))
+  expect(await post('b')).toBeUndefined()
+  expect(receiver.received).toHaveLength(2)
+  await hook.close()
+  await receiver.close()
+})
+
+it('an own context can be entered from within another one', () => {
+  const [outer, inner] = ['outer', 'inner'].map((name) => stores.run(name, ownContext))
+  const seen: Array<string | undefined> = []
+  const look = (): void => void seen.push(stores.getStore())
+  outer?.(() => {
+    look()
+    inner?.(look)
+    look()
+  })
+  expect(seen).toEqual(['outer', 'inner', 'outer'])
+})
