@@ -8,7 +8,7 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isPromiseLike } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
-import { nextTurn } from '../core/clock.ts'
+import { isTurnOver, nextTurn } from '../core/clock.ts'
 import { messageOf } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
 import type { Fields } from '../core/json.ts'
@@ -157,14 +157,23 @@ const route = ({ targets }: Source, event: Event): ReadonlyArray<Target> => {
   return targets.filter(({ destination, name }) => destination.isEnabled() && allows(integrations, name))
 }
 
-/** The bound of the first target that has no room for all of its events. */
-const missingRoom = (all: ReadonlyArray<Routed>): Full | undefined => {
-  for (const target of new Set(all.flatMap(({ targets }) => targets))) {
-    const { waiting, bytes, maxCount, maxBytes } = target.destination.occupancy()
-    const own = all.filter(({ targets }) => targets.includes(target))
-    if (waiting + own.length > maxCount) return full(undefined, 'count', maxCount)
-    const more = own.reduce((sum, { payload }) => sum + target.destination.sizeOf(payload), 0)
-    if (bytes + more > maxBytes) return full(undefined, 'bytes', maxBytes)
+/** Room at targets, in events and bytes. */
+type Room = Map<Target, { readonly count: number; readonly bytes: number }>
+
+/** Adds the room of an event at a target, or takes it away. */
+const count = (room: Room, target: Target, payload: EventPayload<Event>, sign: 1 | -1): void => {
+  const { count, bytes } = room.get(target) ?? { count: 0, bytes: 0 }
+  const size = target.destination.sizeOf(payload)
+  if (count + sign === 0) room.delete(target)
+  else room.set(target, { count: count + sign, bytes: bytes + sign * size })
+}
+
+/** The bound of the first target that has no room for what is promised to it. */
+const missingRoom = (promised: Room): Full | undefined => {
+  for (const [{ destination }, { count, bytes }] of promised) {
+    const held = destination.occupancy()
+    if (held.waiting + count > held.maxCount) return full(undefined, 'count', held.maxCount)
+    if (held.bytes + bytes > held.maxBytes) return full(undefined, 'bytes', held.maxBytes)
   }
   return undefined
 }
@@ -202,9 +211,6 @@ export interface Ingested {
   readonly id: string | undefined
 }
 
-/** Milliseconds of work on one request before others have their turn. */
-const MAX_TURN = 10
-
 export type Ingester = ReturnType<typeof ingester>
 
 /** Stores messages and deletions at the targets of their sources. Nothing here rejects. */
@@ -236,16 +242,31 @@ export const ingester = (
     report({ _tag: 'Refused', refusal })
     return left(refusal)
   }
+  /** Of events that are on their way into a target. Only kept if a request may be refused for lack of room. */
+  const promised: Room = new Map()
+  const promise = (all: ReadonlyArray<Routed>, sign: 1 | -1): void => {
+    for (const { payload, targets } of all)
+      for (const target of targets) count(promised, target, payload, sign)
+  }
+  const promiseRoom = (all: ReadonlyArray<Routed>): Full | undefined => {
+    promise(all, 1)
+    const missing = missingRoom(promised)
+    if (missing !== undefined) promise(all, -1)
+    return missing
+  }
   /** Stores each event at its targets, and notes the first failure of each. */
   const storeAll = async (all: ReadonlyArray<Routed>): Promise<void> => {
-    const failure = isClosing() ? closed(undefined) : whenFull === 'refuse' ? missingRoom(all) : undefined
+    const isWhole = whenFull === 'refuse'
+    const failure = isClosing() ? closed(undefined) : isWhole ? promiseRoom(all) : undefined
     const pending: Array<Promise<void>> = []
     for (const routed of all) {
+      if (isTurnOver(clock)) await turn()
       routed.failure = failure
       for (const target of failure === undefined ? routed.targets : []) {
         const stored = storeAt(target, routed, whenFull)
         if (stored !== undefined) pending.push(stored)
       }
+      if (isWhole && failure === undefined) promise([routed], -1)
     }
     await Promise.all(pending)
   }
@@ -256,12 +277,8 @@ export const ingester = (
       const { messages } = batch
       const refused: Array<Ingested['refused'][number]> = []
       const routed: Routed[] = []
-      let startedAt = clock.monotonic()
       for (const [index, message] of messages.entries()) {
-        if (clock.monotonic() - startedAt > MAX_TURN) {
-          await turn()
-          startedAt = clock.monotonic()
-        }
+        if (isTurnOver(clock)) await turn()
         const encoded = encode(message, batch)
         if (isLeft(encoded)) refused.push({ index, refusal: encoded.left })
         else routed.push(routedTo(source, index, encoded.right))

@@ -58,8 +58,6 @@ export interface RelayOptions<A> {
 
 /** Deliveries do not wait for a slow store: up to this many results may be unsaved. A crash repeats their deliveries. */
 const MAX_UNSAVED = 16
-/** Starts between two looks at the time. */
-const STARTS = 16
 
 const ignore = (): void => undefined
 
@@ -87,7 +85,6 @@ export const relay = <A>(options: RelayOptions<A>) => {
   let calls = 0
   /** Entries that are leased: neither ended nor put back. */
   let leased = 0
-  let started = 0
   /** How many entries the last lease was to answer. */
   let asked = 0
   let isLeasing = false
@@ -165,7 +162,7 @@ export const relay = <A>(options: RelayOptions<A>) => {
   /** Answers whether all are started that may. */
   const startHeld = (): boolean => {
     for (let entry = held.peek(); entry !== undefined && mayStart(); entry = held.peek()) {
-      if (!isSynchronous && ++started % STARTS === 0 && isTurnOver(clock)) return false
+      if (!isSynchronous && isTurnOver(clock)) return false
       const at = now()
       const late = lateEnd(entry, at, window)
       held.shift()

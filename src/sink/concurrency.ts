@@ -1,6 +1,6 @@
 import { left } from 'fp-ts/lib/Either.js'
 import type { Observer } from 'rxjs'
-import { steady, systemClock } from '../core/clock.ts'
+import { isTurnOver, nextTurn, steady, systemClock } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { drainLoop } from '../core/drainLoop.ts'
 import type { DrainLoop } from '../core/drainLoop.ts'
@@ -52,13 +52,23 @@ interface KeyQueue<A> {
   readonly drop: () => void
   readonly waiting: LinkedList<LimitedDelivery<A>>
   running: number
+  /** The rest of many starts waits for the next turn of the event loop. */
+  isResting: boolean
   readonly starting: DrainLoop
 }
 
-const startWaiting = <A>(queue: KeyQueue<A>): void => {
-  while (queue.running < queue.concurrency) {
+const startWaiting = <A>(queue: KeyQueue<A>, clock: Clock): void => {
+  while (queue.running < queue.concurrency && !queue.isResting) {
     const next = queue.waiting.oldest()
     if (next === undefined) break
+    if (isTurnOver(clock)) {
+      queue.isResting = true
+      nextTurn(() => {
+        queue.isResting = false
+        queue.starting.run()
+      })
+      break
+    }
     queue.waiting.remove(next)
     next.start()
   }
@@ -180,8 +190,8 @@ export const withConcurrency = <B>(
         }
         const waiting = linkedList<LimitedDelivery<A>>()
         const limits = { subscribe, concurrency, now, drop }
-        const starting = drainLoop(() => startWaiting(made))
-        const made: KeyQueue<A> = { ...limits, waiting, running: 0, starting }
+        const starting = drainLoop(() => startWaiting(made, clock))
+        const made: KeyQueue<A> = { ...limits, waiting, running: 0, isResting: false, starting }
         queues.set(key, made)
         return made
       }
