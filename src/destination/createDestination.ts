@@ -25,7 +25,7 @@ import { memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { ordered } from '../outbox/ordered.ts'
 import type { OutboxStats } from '../outbox/outbox.ts'
 import { relay } from '../outbox/relay.ts'
-import { withConcurrency } from '../sink/concurrency.ts'
+import { concurrencyLayer } from '../sink/concurrency.ts'
 import { firstSuccess } from '../sink/combine.ts'
 import { withObserver } from '../sink/observe.ts'
 import { MAX_HOLD, retryAfterGate } from '../sink/retryAfterGate.ts'
@@ -74,7 +74,7 @@ export const urlsSink = (
         withTimeout(timeout, { clock }),
         withObserver(onEvent, { clock }),
         retryAfterGate(clock, MAX_HOLD, () => (isStopped() ? CLOSING : undefined)),
-        withConcurrency<Payload<unknown>>({ concurrency, queue: maxInFlight, onEvent, clock }),
+        concurrencyLayer<Payload<unknown>>({ concurrency, queue: maxInFlight, onEvent, clock }, true),
       ),
     ),
     { clock },

@@ -57,11 +57,11 @@ interface KeyQueue<A> {
   readonly starting: DrainLoop
 }
 
-const startWaiting = <A>(queue: KeyQueue<A>, clock: Clock): void => {
+const startWaiting = <A>(queue: KeyQueue<A>, mustRest: () => boolean): void => {
   while (queue.running < queue.concurrency && !queue.isResting) {
     const next = queue.waiting.oldest()
     if (next === undefined) break
-    if (isTurnOver(clock)) {
+    if (mustRest()) {
       queue.isResting = true
       nextTurn(() => {
         queue.isResting = false
@@ -152,26 +152,10 @@ const concurrencyOptions = strict({
   clock: withDefault(clockOption, systemClock),
 })
 
-/**
- * Lets at most `concurrency` deliveries run at a time; the others wait in a queue, first in, first out.
- *
- * A delivery holds its place until it is complete, so a body that is still drained counts. What does not fit gets the
- * verdict `Retryable('queueFull')` at once. What reaches its start at or after `attempt.until` gets `Retryable('late')` and is not
- * started. A cancelled delivery frees its place.
- *
- * With `by`, each key has a queue of its own, dropped when it is empty; `concurrency: 1` then keeps the order within a key.
- *
- * @throws ConfigError if `concurrency` is not a whole number of at least 1, or `queue` one of at least 0.
- *
- * @example
- * import { withConcurrency, sink } from 'headrace'
- *
- * const store = sink('store', async (row: { id: string; text: string }) => row.text)
- * const atMost16 = withConcurrency({ concurrency: 16 })(store)
- * const inOrder = withConcurrency({ concurrency: 1, by: (row: { id: string }) => row.id })(store)
- */
-export const withConcurrency = <B>(
+/** As `withConcurrency`. If it is fair, starts that take long go on in the next turn of the event loop, so that others have theirs. */
+export const concurrencyLayer = <B>(
   options: ConcurrencyOptions<B>,
+  isFair: boolean,
 ): (<A extends B>(sink: Sink<A>) => Sink<A>) => {
   const { by } = options
   const checked = checkOptions('options of withConcurrency', concurrencyOptions, options)
@@ -190,7 +174,7 @@ export const withConcurrency = <B>(
         }
         const waiting = linkedList<LimitedDelivery<A>>()
         const limits = { subscribe, concurrency, now, drop }
-        const starting = drainLoop(() => startWaiting(made, clock))
+        const starting = drainLoop(() => startWaiting(made, () => isFair && isTurnOver(clock)))
         const made: KeyQueue<A> = { ...limits, waiting, running: 0, isResting: false, starting }
         queues.set(key, made)
         return made
@@ -211,3 +195,25 @@ export const withConcurrency = <B>(
       }
     })
 }
+
+/**
+ * Lets at most `concurrency` deliveries run at a time; the others wait in a queue, first in, first out.
+ *
+ * A delivery holds its place until it is complete, so a body that is still drained counts. What does not fit gets the
+ * verdict `Retryable('queueFull')` at once. What reaches its start at or after `attempt.until` gets `Retryable('late')` and is not
+ * started. A cancelled delivery frees its place.
+ *
+ * With `by`, each key has a queue of its own, dropped when it is empty; `concurrency: 1` then keeps the order within a key.
+ *
+ * @throws ConfigError if `concurrency` is not a whole number of at least 1, or `queue` one of at least 0.
+ *
+ * @example
+ * import { withConcurrency, sink } from 'headrace'
+ *
+ * const store = sink('store', async (row: { id: string; text: string }) => row.text)
+ * const atMost16 = withConcurrency({ concurrency: 16 })(store)
+ * const inOrder = withConcurrency({ concurrency: 1, by: (row: { id: string }) => row.id })(store)
+ */
+export const withConcurrency = <B>(
+  options: ConcurrencyOptions<B>,
+): (<A extends B>(sink: Sink<A>) => Sink<A>) => concurrencyLayer(options, false)
