@@ -153,8 +153,7 @@ export const subscribeTo = <A>(sink: Sink<A>): Subscribe<A> => {
   })
   if (start === undefined) return subscribe
   // A host may put another function into its place at any time: a decorator, a spy.
-  return (item, attempt, observer) =>
-    (sink.deliver === deliver ? start : subscribe)(item, attempt, observer)
+  return (item, attempt, observer) => (sink.deliver === deliver ? start : subscribe)(item, attempt, observer)
 }
 
 /** An observer with another `next`. A class, because it is made for each delivery and three closures cost more. */
