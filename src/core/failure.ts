@@ -22,7 +22,7 @@ export interface Receipt {
 /** Reasons for a final refusal. A sink of your own may use other words. */
 export type RefusedReason =
   | ('status' | 'redirect' | 'certificate' | 'blockedAddress' | 'badRequest' | 'rejected')
-  | ('full' | 'format' | 'closed' | 'noRoute' | 'notAPayload')
+  | ('full' | 'format' | 'closed' | 'noRoute' | 'notAPayload' | 'changedAfterSign')
 
 /** Reasons for a failure that may pass. A sink of your own may use other words. */
 export type RetryableReason =

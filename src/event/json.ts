@@ -6,6 +6,7 @@
 
 import * as t from 'io-ts'
 import { types } from 'node:util'
+import { isPromiseLike } from '../core/awaitable.ts'
 import { isRecord, kindOf } from '../core/json.ts'
 import type { Fields } from '../core/json.ts'
 import type { Fault } from '../core/refusal.ts'
@@ -172,14 +173,31 @@ const copyRecord = (copying: Copying, record: object): Json => {
 const isOrdinary = (value: object): boolean =>
   Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype
 
+/** Whether an object has a prototype of its own, and JSON would write `{}` for it. `Object.prototype` of another realm has none above it. */
+const isOpaque = (value: object): boolean => {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return (
+    typeof prototype === 'object' &&
+    prototype !== null &&
+    Object.getPrototypeOf(prototype) !== null &&
+    Object.keys(value).length === 0 &&
+    !hasToJson(value) &&
+    !types.isBoxedPrimitive(value)
+  )
+}
+
 /** Why JSON cannot hold what an object means; undefined if it can. */
 const whyUnfit = (value: object): string | undefined => {
+  if (isPromiseLike(value)) return 'is a promise, which JSON cannot hold: use enrich, which waits for it'
   if (isOrdinary(value)) return undefined
   if (ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value))
     return 'is binary data: write it as text, such as base64'
   if (types.isMap(value)) return 'is a Map, which JSON cannot hold: use Object.fromEntries'
   if (types.isSet(value)) return 'is a Set, which JSON cannot hold: use an array'
-  return types.isDate(value) && Number.isNaN(value.getTime()) ? 'is an invalid Date' : undefined
+  if (types.isDate(value) && Number.isNaN(value.getTime())) return 'is an invalid Date'
+  return isOpaque(value)
+    ? 'has no fields, so JSON would write {}: give it a toJSON, or a plain object'
+    : undefined
 }
 
 export const hasToJson = (value: object): value is { readonly toJSON: (key: string) => unknown } =>

@@ -120,6 +120,33 @@ export const isPayload = (value: unknown): value is Payload<unknown> =>
   typeof value['byteLength'] === 'number' &&
   (typeof value['text'] === 'string' || Array.isArray(value['members']))
 
+/** The texts that `sign` signed. Enumerable: a spread copies it, and JSON leaves it out. */
+const SIGNED: unique symbol = Symbol('headrace.signed')
+
+interface Marked {
+  readonly [SIGNED]: ReadonlyArray<string>
+}
+
+const isMarked = <P extends Payload<unknown>>(payload: P): payload is P & Marked => SIGNED in payload
+
+/** What the body is made of. */
+const textsOf = ({ text, members, frame }: Payload<unknown>): ReadonlyArray<string> =>
+  members === undefined ? [text] : [frame.prefix, frame.suffix, ...members.map((each) => each.text)]
+
+/** The payload with its signature, and with the mark by which a later change is seen. */
+export const withSignature = <P extends Payload<unknown>>(payload: P, signature: string) => ({
+  ...payload,
+  signature,
+  [SIGNED]: textsOf(payload),
+})
+
+/** Whether the body was changed after `sign`. False for one that has been stored as JSON: it has no mark. */
+export const isChangedAfterSign = (payload: Payload<unknown>): boolean => {
+  if (!isMarked(payload)) return false
+  const [texts, signed] = [textsOf(payload), payload[SIGNED]]
+  return texts.length !== signed.length || texts.some((text, at) => text !== signed[at])
+}
+
 /** What V8 keeps of an event that waits beside its text: the payload, its entry, and their places in the queues (measured). */
 const HELD_BESIDE_TEXT = 320
 
@@ -215,9 +242,20 @@ export const writePayload = <A>(
     : right({ id, items: [item], text, byteLength })
 }
 
+const ENCODED = 'is a payload already: encode once, and before batch'
+
+const isEncoded = (body: unknown): boolean => {
+  try {
+    return isPayload(body)
+  } catch {
+    return false
+  }
+}
+
 /**
  * Writes a body once, as `JSON.stringify` does, and measures it once. Answers `Invalid` with the path of each fault for what JSON would bend
- * (`Map`, `Set`, binary data, NaN, an invalid Date, a key `__proto__`, more than 256 levels) and for a body that is no object and no array, which
+ * (`Map`, `Set`, a promise, binary data, NaN, an invalid Date, an object without fields that is no plain one, a key `__proto__`, more than 256
+ * levels), for a payload, and for a body that is no object and no array, which
  * many receivers refuse; and `TooLarge` when it has more than `limit` bytes of UTF-8. Never throws.
  *
  * @param limit bytes; default 64,000
@@ -234,6 +272,7 @@ export const encodePayload = <A>(
   body: unknown,
   limit: number = Limits.bodyBytes,
 ): Either<Refusal, EventPayload<A>> => {
+  if (isEncoded(body)) return left(invalid(item, [{ path: '', message: ENCODED }]))
   if (isJson(body)) return writePayload(id, item, body, limit)
   // A body within the limit has fewer values than bytes.
   const copying = newCopying(0, Math.max(Limits.values, limit))

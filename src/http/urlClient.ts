@@ -8,9 +8,9 @@ import type { ByteBuffer } from '../core/byteBuffer.ts'
 import { steady, systemClock } from '../core/clock.ts'
 import type { Cancel } from '../core/clock.ts'
 import { ownContext } from '../core/ownContext.ts'
-import { messageOf, retryable } from '../core/failure.ts'
+import { messageOf, refused, retryable } from '../core/failure.ts'
 import type { Failure, Verdict } from '../core/failure.ts'
-import { bytesOf } from '../event/payload.ts'
+import { bytesOf, isChangedAfterSign } from '../event/payload.ts'
 import type { Payload, Signer } from '../event/payload.ts'
 import { nameOf } from '../sink/fromFunction.ts'
 import type { Attempt, Wire } from '../sink/sink.ts'
@@ -73,6 +73,7 @@ const MAX_DRAINED = 16_384
 const MAX_HEADERS = 16_384
 
 const CLOSED = retryable('network', { detail: 'the sink was closed' })
+const CHANGED = refused('changedAfterSign', { detail: 'its text was changed after sign: sign last' })
 const LATE = retryable('late', { detail: 'the deadline came before the request could start' })
 
 const signatureOf = ({ bytes, signatures }: Wire, signer: Signer): string => {
@@ -260,6 +261,7 @@ export const openUrlClient = (
       const job: Job = { headers, body: wire.bytes, maxBody, observer, slot: undefined }
       if (isClosed) fail(job, CLOSED)
       else if (now() >= attempt.until) fail(job, LATE)
+      else if (signer === undefined && isChangedAfterSign(payload)) fail(job, CHANGED)
       else start(job)
       return () => {
         if (job.slot !== undefined) release(job.slot, false)

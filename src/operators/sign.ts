@@ -3,7 +3,7 @@ import { map } from 'rxjs'
 import { kindOf } from '../core/json.ts'
 import { assertEither } from '../core/outcome.ts'
 import type { EitherSource, Hint, ObservableEither } from '../core/outcome.ts'
-import { bytesOf, isPayload } from '../event/payload.ts'
+import { bytesOf, isPayload, withSignature } from '../event/payload.ts'
 import type { BatchPayload, EventPayload, FixedFrame } from '../event/payload.ts'
 import type { Secret } from '../signing/secret.ts'
 import { signerOf } from '../signing/secret.ts'
@@ -16,7 +16,8 @@ export type Signed<P> = P & { readonly signature: string }
 
 /**
  * Signs the body of each payload as it passes, and keeps the signature in the payload, as data: it is stored and sent again with it. Sign
- * after `batch`, because the signature covers the whole body.
+ * after `batch`, because the signature covers the whole body. A payload whose text is changed after `sign` is not sent: `webhook` and
+ * `ingestion` refuse it, as `changedAfterSign`.
  *
  * A secret that changes while events wait belongs to the sink (`webhook({ url, secret })`), which signs when it sends, and wins. So does the
  * secret for batches with a time of sending (`sentAt`): the compiler refuses them here, and from JavaScript the stream ends with a TypeError.
@@ -55,7 +56,7 @@ export const sign = (
             'sign: the body of this batch has a time of sending, so it is not known yet: give the secret to the sink, webhook({ url, secret })',
           )
         const isText = payload.members === undefined && payload.encoding === undefined
-        return right({ ...payload, signature: signer(isText ? payload.text : bytesOf(payload, 0)) })
+        return right(withSignature(payload, signer(isText ? payload.text : bytesOf(payload, 0))))
       }),
     )
 }

@@ -7,6 +7,7 @@ import type { Clock } from '../core/clock.ts'
 import { refused, retryable } from '../core/failure.ts'
 import type { Failure, Refused } from '../core/failure.ts'
 import { checkOptions, clockOption, func, optional, strict, text, withDefault } from '../core/options.ts'
+import { bodyOf, isPayload } from '../event/payload.ts'
 import { answer, makeSink, nothingToCancel } from './layer.ts'
 import type { Sink } from './sink.ts'
 
@@ -114,7 +115,7 @@ const lineStream = (stream: Writable): LineOutput => {
 export interface NdjsonOptions<A> {
   /** Default: the path, or `ndjson` for a stream. */
   readonly name?: string
-  /** An item as one line, without the line break. Default `JSON.stringify`; for payloads: `(payload) => payload.text`. */
+  /** An item as one line, without the line break. Default: the body of a payload or a batch, as `bodyOf` gives it; else `JSON.stringify`. */
   readonly format?: (item: A) => string
   readonly clock?: Clock
 }
@@ -159,7 +160,8 @@ const codeOf = (error: Error): string =>
 export const ndjson = <A>(target: Writable | string, options: NdjsonOptions<A> = {}): Sink<A> => {
   const { clock, ...given } = checkOptions('options of ndjson', ndjsonOptions, options)
   const name = given.name ?? (typeof target === 'string' ? target : 'ndjson')
-  const { format = (item: A) => JSON.stringify(item) } = options
+  const write = (item: A): string => (isPayload(item) ? bodyOf(item, clock.now()) : JSON.stringify(item))
+  const { format = write } = options
   const output = typeof target === 'string' ? lineFile(target) : lineStream(target)
   const written = E.right({ sink: name })
   const closed = E.left(refused('closed', { detail: 'the stream is closed' }))

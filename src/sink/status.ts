@@ -9,15 +9,13 @@ import { refused, retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { list, oneOf, strict, wholeNumber } from '../core/options.ts'
 import type { Option } from '../core/options.ts'
-
-/** Some 317 years. */
-const MAX_SECONDS = 9_999_999_999
+import { MAX_HOLD } from './retryAfterGate.ts'
 
 /**
  * How long a `Retry-After` header asks to wait, in milliseconds; undefined if it cannot be understood.
  *
- * It is whole seconds, at most 9,999,999,999, or a date as HTTP writes it (`Sun, 06 Nov 1994 08:49:37 GMT`). All else is
- * ignored, because `Date.parse` would read `120` as the year 120. The wait may be longer than the deadline allows.
+ * It is whole seconds of 1 to 10 digits, or a date as HTTP writes it (`Sun, 06 Nov 1994 08:49:37 GMT`), and counts for an hour at most: a
+ * daily quota must not end an item. All else is ignored, because `Date.parse` would read `120` as the year 120.
  *
  * @param now The wall clock, milliseconds since 1970. A date in the past gives 0.
  */
@@ -27,9 +25,11 @@ export const retryAfter = (
 ): number | undefined => {
   const text = (typeof header === 'string' ? header : header?.[0])?.trim()
   if (text === undefined) return undefined
-  if (/^\d+$/.test(text)) return Math.min(Number(text), MAX_SECONDS) * 1_000
+  if (/^\d{1,10}$/.test(text)) return Math.min(Number(text) * 1_000, MAX_HOLD)
   const at = Date.parse(text)
-  return !Number.isNaN(at) && new Date(at).toUTCString() === text ? Math.max(0, at - now) : undefined
+  return !Number.isNaN(at) && new Date(at).toUTCString() === text
+    ? Math.min(Math.max(0, at - now), MAX_HOLD)
+    : undefined
 }
 
 /** `delivered`; `refused` and `redirect` for good; `retry` later, not before what `Retry-After` asks for. */

@@ -4,14 +4,19 @@ import { createServer } from 'node:net'
 import { connect } from 'node:tls'
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { from, lastValueFrom, toArray } from 'rxjs'
+import { right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { from, lastValueFrom, of, toArray } from 'rxjs'
+import type { Observable } from 'rxjs'
 import { ConfigError } from '../../src/core/refusal.ts'
 import type { EventPayload, Payload } from '../../src/event/payload.ts'
 import { ingestion } from '../../src/http/ingestion.ts'
 import { webhook } from '../../src/http/webhook.ts'
 import type { WebhookOptions } from '../../src/http/webhook.ts'
+import { batch } from '../../src/operators/batch.ts'
 import { deliver } from '../../src/operators/deliver.ts'
 import { lift } from '../../src/operators/rightSide.ts'
+import { sign } from '../../src/operators/sign.ts'
 import { secretFrom } from '../../src/signing/secret.ts'
 import { withCircuitBreaker } from '../../src/sink/circuitBreaker.ts'
 import { failover } from '../../src/sink/combine.ts'
@@ -86,6 +91,48 @@ describe('the request of a webhook', () => {
       hmac('of the sink', event.text),
       hmac('of the sink', event.text),
     ])
+  })
+
+  it('is not sent if its text was changed after sign; a copy of the same text is, also from a store', async () => {
+    const receiver = await receive()
+    const sink = sinkTo(receiver.url)
+    const signedOf = async <P extends Payload<unknown>>(source: Observable<Either<unknown, P>>) => {
+      const [each] = await lastValueFrom(source.pipe(toArray()), { defaultValue: [] })
+      return each?._tag === 'Right' ? each.right : expect.fail('refused')
+    }
+    const one = await signedOf(of(right(payloadOf('{"a":1}'))).pipe(sign('s')))
+    const two = of(right(payloadOf('{"a":1}')), right(payloadOf('{"a":2}')))
+    const many = await signedOf(two.pipe(batch(), sign('s')))
+    const stored = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T
+    const [first, second] = many.members
+    if (first === undefined || second === undefined) expect.fail('no members')
+    const copies = { ...many, members: [{ ...first }, { ...second }] }
+    const kept = [
+      one,
+      { ...one },
+      { ...one, text: [...one.text].join('') },
+      stored(one),
+      many,
+      copies,
+      stored(many),
+    ]
+    for (const payload of kept) {
+      expect((await deliverOnce(sink, payload)).verdicts).toMatchObject(delivered)
+      const { body, headers } = receiver.received.at(-1) ?? {}
+      expect(headers?.['x-signature']).toBe(hmac('s', String(body)))
+    }
+    const changed = [
+      { ...one, text: '{"a":2}' },
+      { ...many, members: [second, first] },
+      { ...many, members: [first] },
+      { ...many, frame: { prefix: '[ ', suffix: ']' } },
+    ]
+    const verdicts = [{ left: { _tag: 'Refused', reason: 'changedAfterSign' } }]
+    for (const payload of changed) expect((await deliverOnce(sink, payload)).verdicts).toMatchObject(verdicts)
+    expect(receiver.received.length).toBe(kept.length)
+    // A secret of the sink signs when it sends.
+    const own = sinkTo({ url: receiver.url, secret: 's' })
+    expect((await deliverOnce(own, { ...one, text: '{"a":2}' })).verdicts).toMatchObject(delivered)
   })
 
   it('is the same for each attempt (BY1, DE6)', async () => {

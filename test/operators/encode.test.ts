@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm'
 import * as fc from 'fast-check'
 import { from, lastValueFrom, of, toArray, type Observable } from 'rxjs'
 import { TestScheduler } from 'rxjs/testing'
@@ -18,6 +19,8 @@ import { verifyRaw } from '../../src/signing/verify.ts'
 import { validate } from '../../src/operators/validate.ts'
 import type { ObservableEither } from '../../src/core/outcome.ts'
 import { type Refusal, show } from '../../src/core/refusal.ts'
+import { payloadOf } from '../sink/deliverOnce.ts'
+import { batchOf } from '../support/batches.ts'
 
 const all = <A>(rail: Observable<A>): Promise<ReadonlyArray<A>> =>
   lastValueFrom(rail.pipe(toArray()), { defaultValue: [] })
@@ -113,6 +116,22 @@ describe('refuses what JSON would bend, with its path', () => {
     ['what is too deep', deep(257), 'is nested deeper than 256 levels: flatten it'],
     ['a BigInt', { n: 1n }, 'n: is a BigInt: write it as a string'],
     ['a Map as the body', new Map(), 'is a Map, which JSON cannot hold: use Object.fromEntries'],
+    [
+      'a promise',
+      { user: { name: Promise.resolve('a') } },
+      'user.name: is a promise, which JSON cannot hold: use enrich',
+    ],
+    ['a promise as the body', Promise.resolve({}), 'is a promise, which JSON cannot hold: use enrich'],
+    ['a thenable', { q: { then: () => 1 } }, 'q: is a promise, which JSON cannot hold: use enrich'],
+    [
+      'an object without fields',
+      { by: [new URLSearchParams()] },
+      'by[0]: has no fields, so JSON would write {}',
+    ],
+    ['an Error', { error: new Error('a') }, 'error: has no fields, so JSON would write {}'],
+    ['a URLSearchParams', new URLSearchParams('a=1'), 'has no fields, so JSON would write {}'],
+    ['a payload', payloadOf('{"a":1}'), 'is a payload already: encode once, and before batch'],
+    ['a batch', batchOf(2), 'is a payload already: encode once, and before batch'],
     ['all at once', { a: NaN, b: 1n }, 'a: is NaN or infinite: JSON has no such number; b: is a BigInt'],
   ])('%s', async (_, body, words) => {
     const [refused, next] = await all(
@@ -124,6 +143,36 @@ describe('refuses what JSON would bend, with its path', () => {
     if (refused === undefined || next === undefined) throw new Error('something was lost')
     expect(shown(refused)).toContain(words)
     expect(next._tag).toBe('Right')
+  })
+
+  it('takes what has fields or a toJSON, and plain objects without fields, of any realm', async () => {
+    class Point {
+      readonly #secret = 1
+      readonly x: number
+      constructor(x: number) {
+        this.x = x + 0 * this.#secret
+      }
+    }
+    class Money {
+      toJSON(): string {
+        return '1 EUR'
+      }
+    }
+    const body = [
+      new Point(3),
+      new Money(),
+      {},
+      Object.create(null) as unknown,
+      runInNewContext('({})') as unknown,
+      new String('a'),
+    ]
+    const [each] = await all(
+      of(body).pipe(
+        lift(),
+        encode((item) => item),
+      ),
+    )
+    expect(each).toMatchObject(right({ text: '[{"x":3},"1 EUR",{},{},{},"a"]' }))
   })
 
   it('writes what JSON writes without loss as JSON.stringify does', () =>

@@ -7,6 +7,9 @@ import type { Verdict } from '../../src/core/failure.ts'
 import { onlyAttempt } from '../../src/sink/sink.ts'
 import type { Sink } from '../../src/sink/sink.ts'
 import { ndjson } from '../../src/sink/ndjson.ts'
+import { batchOf } from '../support/batches.ts'
+import { payloadOf } from './deliverOnce.ts'
+import { bodyOf, jsonArrayFrame, type Payload } from '../../src/event/payload.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const verdictOf = <A>(sink: Sink<A>, item: A): Promise<Verdict> =>
@@ -46,6 +49,21 @@ describe('ndjson to a stream', () => {
     callbacks[1]?.()
     await virtualClock().settle()
     expect(verdicts.length).toBe(2)
+  })
+
+  it('writes the body of a payload and of a batch', async () => {
+    const lines: string[] = []
+    const stream = new Writable({
+      write: (chunk, _encoding, done) => {
+        lines.push(String(chunk))
+        done()
+      },
+    })
+    const batch = { ...batchOf(2), frame: jsonArrayFrame }
+    const sink = ndjson<Payload<unknown>>(stream)
+    for (const payload of [payloadOf('{"n":1}', { items: [1n] }), batch])
+      expect(await verdictOf<Payload<unknown>>(sink, payload)).toMatchObject({ _tag: 'Right' })
+    expect(lines).toEqual(['{"n":1}\n', `${bodyOf(batch, 0)}\n`])
   })
 
   it('refuses an item that is not one line, without quoting it', async () => {
