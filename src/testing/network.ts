@@ -1,5 +1,6 @@
 import type { Cancel, Clock } from '../core/clock.ts'
-import { effectOf, faultPlayer } from './faults.ts'
+import { checkOptions, clockOption, func, optional, strict } from '../core/options.ts'
+import { effectOf, faultPlayer, scriptOption } from './faults.ts'
 import type { Fault, FaultScript } from './faults.ts'
 
 /** A request to a scripted network. Only the script looks into it. */
@@ -60,6 +61,12 @@ export interface ScriptedNetworkOptions {
   readonly log?: (line: string) => void
 }
 
+const networkOptions = strict({
+  clock: clockOption,
+  script: optional(scriptOption<NonNullable<ScriptedNetworkOptions['script']>>()),
+  log: optional(func<(line: string) => void>()),
+})
+
 /** What is recorded of the body of a fetch. */
 const recorded = (body: unknown): Pick<NetworkRequest, 'body' | 'unread'> => {
   if (typeof body === 'string' || body instanceof Uint8Array) return { body }
@@ -84,7 +91,11 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] }
  * console.log((await first).status, await network.request().catch((error) => error.code)) // => 503 ECONNRESET
  */
 export const scriptedNetwork = (options: ScriptedNetworkOptions): ScriptedNetwork => {
-  const { clock, script = [], log = () => undefined } = options
+  const {
+    clock,
+    script = [],
+    log = () => undefined,
+  } = checkOptions('options of scriptedNetwork', networkOptions, options)
   const faultFor = faultPlayer(clock, script)
   const calls: Array<Writable<NetworkCall>> = []
 

@@ -2,6 +2,7 @@ import { AsyncResource } from 'node:async_hooks'
 import type { Task } from 'fp-ts/lib/Task.js'
 import type { Cancel, Clock, Random } from '../core/clock.ts'
 import { heap } from '../core/heap.ts'
+import { func, checkOptions, limit, optional, strict, wholeNumber, withDefault } from '../core/options.ts'
 
 /** The real one, taken before a test runner can replace it. */
 const nextTurn = setImmediate
@@ -54,6 +55,12 @@ export interface VirtualClock extends Clock {
   readonly wall: (shift: number) => void
 }
 
+const clockOptions = strict({
+  start: withDefault(wholeNumber('ms', -8.64e15), Date.UTC(2026, 0, 1)),
+  maxTimers: withDefault(limit('timers'), 1_000_000),
+  ties: optional(func<Random>()),
+})
+
 interface Timer extends PendingTimer {
   /** When it runs: the due time, and its place among those of the same moment. */
   readonly key: number
@@ -94,7 +101,7 @@ const countResources = (): number => new AsyncResource('headrace.virtualClock').
  * console.log(rang, clock.pending()) // => [ 'four hours later' ] 0
  */
 export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock => {
-  const { start = Date.UTC(2026, 0, 1), maxTimers = 1_000_000, ties } = options
+  const { start, maxTimers, ties } = checkOptions('options of virtualClock', clockOptions, options)
   const timers = heap<Timer>()
   const held = new Set<Promise<unknown>>()
   let cancelled = 0
