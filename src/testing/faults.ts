@@ -222,7 +222,8 @@ export const effectOf = (fault: Fault, url: string): Effect => {
       return bytes < MAX_HEADERS ? answer(200, '', { 'x-huge': 'x'.repeat(bytes) }) : fails('hugeHeader')
     }
     case 'redirect': {
-      const base = fault.to === 'self' ? url : 'http://127.0.0.1:9/'
+      // The URL may be the name of a queue.
+      const base = fault.to === 'self' && URL.canParse('/', url) ? url : 'http://127.0.0.1:9/'
       return answer(fault.code ?? 307, '', { location: new URL('/redirected', base).href })
     }
   }

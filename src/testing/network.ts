@@ -46,6 +46,14 @@ export interface ScriptedNetwork {
    * bytes or `URLSearchParams`. A fault of the network is a TypeError, with the error of `request` as its cause.
    */
   readonly fetch: typeof globalThis.fetch
+  /**
+   * The same for a client with callbacks, such as that of a queue: `done` is called once, with null, or with an error; an answer that is no
+   * 2xx is an error with its `status`. What is returned cancels the request, and then `done` is not called.
+   */
+  readonly callback: (
+    request: NetworkRequest,
+    done: (error: (Error & { readonly status?: number }) | null, answer?: NetworkAnswer) => void,
+  ) => Cancel
   /** Every request, in the order of their start. */
   readonly calls: ReadonlyArray<NetworkCall>
   /** Requests that have started and not ended. */
@@ -167,5 +175,26 @@ export const scriptedNetwork = (options: ScriptedNetworkOptions): ScriptedNetwor
     }
   }
 
-  return { request, fetch, calls, running: () => calls.filter(({ ended }) => ended === undefined).length }
+  const callback: ScriptedNetwork['callback'] = (asked, done) => {
+    const cancelling = new AbortController()
+    request({ ...asked, signal: cancelling.signal }).then(
+      (answer) => {
+        const { status } = answer
+        const isTaken = status >= 200 && status < 300
+        done(isTaken ? null : Object.assign(new Error(`status ${String(status)}`), { status }), answer)
+      },
+      (error: Error) => {
+        if (!cancelling.signal.aborted) done(error)
+      },
+    )
+    return () => cancelling.abort()
+  }
+
+  return {
+    request,
+    fetch,
+    callback,
+    calls,
+    running: () => calls.filter(({ ended }) => ended === undefined).length,
+  }
 }
