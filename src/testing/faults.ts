@@ -72,7 +72,7 @@ const bytes = optional(wholeNumber('bytes', 0))
 const isTime = (value: unknown): value is number => typeof value === 'number' && value >= 0
 const after = optional(guarded('a number of milliseconds from 0', isTime))
 
-const shapes: { readonly [D in Fault['do']]: Shape } = {
+const shapes: Readonly<Record<Fault['do'], Shape>> = {
   status: { code, after, headers: optional(guarded('an object', isRecord)) },
   interim: { codes: optional(list('codes', 0, Infinity, oneOf(100, 102, 103))), code: optional(code), after },
   silence: {},

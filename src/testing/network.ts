@@ -183,8 +183,9 @@ export const scriptedNetwork = (options: ScriptedNetworkOptions): ScriptedNetwor
         const isTaken = status >= 200 && status < 300
         done(isTaken ? null : Object.assign(new Error(`status ${String(status)}`), { status }), answer)
       },
-      (error: Error) => {
-        if (!cancelling.signal.aborted) done(error)
+      (error: unknown) => {
+        // `request` rejects with errors.
+        if (!cancelling.signal.aborted) done(error as Error)
       },
     )
     return () => cancelling.abort()

@@ -82,7 +82,10 @@ const playDelivered = async <A>(
   const delivering = deliver(make(world)(inner), { retry, clock, random: () => 0.5 })
   of(right(item))
     .pipe(delivering)
-    .subscribe((end) => ends.push({ at: clock.monotonic(), end }))
+    .subscribe({
+      next: (end) => ends.push({ at: clock.monotonic(), end }),
+      error: (error: unknown) => ends.push(String(error)),
+    })
   await clock.advance(10_000)
   return {
     ends,
