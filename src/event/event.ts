@@ -13,6 +13,7 @@ import { systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import { isRecord, kindOf } from '../core/json.ts'
 import type { Fields } from '../core/json.ts'
+import { checkOptions, flag, func, methods, optional, strict } from '../core/options.ts'
 import { PROTO_KEY, UNREADABLE, copyJson, hasToJson, isJson, newCopying, toErrors } from './json.ts'
 import type { Copying, Finding, JsonObject, Step } from './json.ts'
 import * as Limits from './limits.ts'
@@ -289,6 +290,14 @@ export const eventReader = (options: EventCodecOptions = {}, isListening: () => 
   }
 }
 
+const codecOptions = strict({
+  clock: optional(methods<Pick<Clock, 'now'>>('a clock', 'now')),
+  newId: optional(func<() => string>()),
+  owned: optional(flag),
+  pageNeedsUserId: optional(flag),
+  onUnknownKeys: optional(func()),
+})
+
 /**
  * A codec from calls to events and back. Decoding names every fault at once, each with its path and without the value. It fills in the
  * time and an id where they are absent. The event is a copy: changing the input afterwards does not change it. `is` says
@@ -301,6 +310,7 @@ export const eventReader = (options: EventCodecOptions = {}, isListening: () => 
  * // => { _tag: 'Right', right: { type: 'track', … timestamp: '1970-01-01T00:00:00.000Z', … } }
  */
 export const eventCodec = (options: EventCodecOptions = {}) => {
+  checkOptions('options of eventCodec', codecOptions, options)
   const read = eventReader(options)
   return new t.UnionType<typeof kinds.types, Event, Call, unknown>(
     'Event',

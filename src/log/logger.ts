@@ -7,7 +7,8 @@
 
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { partsOf, show, type Failure } from '../core/failure.ts'
-import { anyOf, methods, oneOf, type Option } from '../core/options.ts'
+import { anyOf, checkOptions, methods, oneOf, strict, wholeNumber, withDefault } from '../core/options.ts'
+import type { Option } from '../core/options.ts'
 import { counted, logLine, oneLine } from './debug.ts'
 import { kindOf, type Attempted, type Listener, type LogEvent, type UrlSkipped } from './logEvent.ts'
 
@@ -47,6 +48,8 @@ const SERIOUS = /^(timeout|certificate|blockedAddress) /
 
 const ignore = (): void => undefined
 
+const loggerOptions = strict({ quiet: withDefault(wholeNumber('ms', 0), 60_000) })
+
 /**
  * Writes what a person should know to a logger: a sink that fails, once for each cause until it works again, then that it
  * does and after how many failures; never a line for each message. Timeouts, certificates and forbidden addresses are
@@ -63,7 +66,7 @@ const ignore = (): void => undefined
  * onEvent({ _tag: 'Defect', at: Date.now(), where: 'my sink', error: new TypeError('oops') })
  */
 export const toLogger = (logger: Logger, options: { readonly quiet?: number } = {}): Listener => {
-  const { quiet = 60_000 } = options
+  const { quiet } = checkOptions('options of toLogger', loggerOptions, options)
   const failing = new Map<string, { failures: number; lastLine: number; readonly logged: Set<string> }>()
   const withheld = new Map<string, { count: number; lastLine: number }>()
 

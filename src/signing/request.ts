@@ -112,7 +112,7 @@ const ONE_MEBIBYTE = 1_048_576
 
 /**
  * Verifies an incoming request: a web `Request` or Node's `IncomingMessage`. It reads the body once, within a bound, and answers its bytes
- * too, because they cannot be read again. A body that was read before is a failure that says what to do. Never rejects. Nothing is
+ * too, because they cannot be read again. A body that was read before is a failure that says what to do. Rejects only for wrong options. Nothing is
  * read if the signature is missing or malformed.
  *
  * @example
@@ -127,7 +127,10 @@ export const verifyRequest = async (
   request: WebRequest | NodeRequest,
   options: VerifyRequestOptions = {},
 ): Promise<Either<Mismatch, VerifiedRequest>> => {
-  const { maxBytes = ONE_MEBIBYTE } = options
+  const { maxBytes = ONE_MEBIBYTE, ...unknown } = options
+  const [name] = Object.keys(unknown)
+  if (name !== undefined)
+    throw new TypeError(`verifyRequest: unknown option ${JSON.stringify(name)}: give { maxBytes }`)
   try {
     const header = (name: string): unknown =>
       isWeb(request) ? request.headers.get(name) : request.headers[name]

@@ -1,4 +1,6 @@
 import type { Clock } from '../core/clock.ts'
+import { anyOf, checkOptions, clockOption, func, limit, list, oneOf } from '../core/options.ts'
+import { optional, strict, wholeNumber, withDefault, type Option } from '../core/options.ts'
 
 /** What goes wrong on a scripted disk, as plain data. */
 export type DiskFault =
@@ -42,6 +44,19 @@ export interface ScriptedDiskOptions {
   readonly log?: (line: string) => void
 }
 
+/** Checks a fault of a disk. */
+export const diskFault: Option<DiskFault> = anyOf<DiskFault>(
+  "must be { do: 'full', bytes } or { do: 'fail', operation }",
+  strict({ do: oneOf('full'), bytes: limit('bytes') }),
+  strict({ do: oneOf('fail'), operation: wholeNumber('', 0) }),
+)
+const diskOptions = strict({
+  clock: clockOption,
+  latency: withDefault(wholeNumber('ms', 0), 0),
+  faults: withDefault(list('faults', 0, Infinity, diskFault), []),
+  log: optional(func<(line: string) => void>()),
+})
+
 interface File {
   written: Buffer
   /** Undefined: a crash removes the file. */
@@ -64,7 +79,12 @@ const errorOf = (code: string, path: string): Error => Object.assign(new Error(`
  * console.log(String(await clock.run(disk.read('journal')))) // => one,
  */
 export const scriptedDisk = (options: ScriptedDiskOptions): ScriptedDisk => {
-  const { clock, latency = 0, faults = [], log = () => undefined } = options
+  const {
+    clock,
+    latency,
+    faults,
+    log = () => undefined,
+  } = checkOptions('options of scriptedDisk', diskOptions, options)
   const files = new Map<string, File>()
   /** Undefined: it is synced. `start`: the bytes of the file before it. */
   let lastWrite: { readonly file: File; readonly start: number } | undefined

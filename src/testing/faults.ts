@@ -1,4 +1,19 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../core/clock.ts'
+import { isRecord } from '../core/json.ts'
+import {
+  decodeOptions,
+  guarded,
+  list,
+  oneOf,
+  option,
+  optional,
+  strict,
+  text,
+  wholeNumber,
+  type Option,
+  type Shape,
+} from '../core/options.ts'
 
 /** What is wrong with the certificate of a receiver. */
 export type TlsFault = 'selfSigned' | 'unknownCa' | 'wrongName' | 'expired'
@@ -51,6 +66,49 @@ export type FaultScript = ReadonlyArray<Fault>
 
 /** What a healthy receiver does. */
 export const healthy: Fault = { do: 'status', code: 200 }
+
+const code = wholeNumber('', 100, 999)
+const bytes = optional(wholeNumber('bytes', 0))
+const isTime = (value: unknown): value is number => typeof value === 'number' && value >= 0
+const after = optional(guarded('a number of milliseconds from 0', isTime))
+
+const shapes: Readonly<Record<Fault['do'], Shape>> = {
+  status: { code, after, headers: optional(guarded('an object', isRecord)) },
+  interim: { codes: optional(list('codes', 0, Infinity, oneOf(100, 102, 103))), code: optional(code), after },
+  silence: {},
+  reset: { after },
+  hangUp: {},
+  refuse: { lasting: after },
+  dns: {},
+  tls: { kind: oneOf<TlsFault>('selfSigned', 'unknownCa', 'wrongName', 'expired') },
+  headersOnly: { code },
+  slowBody: { code, bytesPerSecond: guarded('a number', isTime) },
+  truncate: { code, at: wholeNumber('bytes', 0) },
+  hugeBody: { code, bytes },
+  gzipBomb: { code },
+  hugeHeader: { bytes },
+  garbage: {},
+  redirect: { to: oneOf('self', 'other'), code: optional(code) },
+}
+
+/** Checks a fault. */
+export const faultOption: Option<Fault> = option('a fault', (value) => {
+  const kind = isRecord(value) ? String(value['do']) : ''
+  if (!Object.hasOwn(shapes, kind))
+    return left([{ path: 'do', message: `must be one of ${Object.keys(shapes).join(', ')}` }])
+  // Each kind has its own shape.
+  const decoded = decodeOptions(strict({ do: text, ...shapes[kind as Fault['do']] }), value)
+  return isLeft(decoded) ? decoded : right(value as Fault)
+})
+
+/** Checks a script. A function is asked later. */
+export const scriptOption = <S>(): Option<S> =>
+  option('a script', (value) => {
+    const checked =
+      typeof value === 'function' || decodeOptions(list('faults', 0, Infinity, faultOption), value)
+    // A function's type is the caller's word.
+    return checked === true || !isLeft(checked) ? right(value as S) : checked
+  })
 
 /** Milliseconds that a `refuse` lasts. */
 export const REFUSAL_MS = 50
@@ -164,7 +222,8 @@ export const effectOf = (fault: Fault, url: string): Effect => {
       return bytes < MAX_HEADERS ? answer(200, '', { 'x-huge': 'x'.repeat(bytes) }) : fails('hugeHeader')
     }
     case 'redirect': {
-      const base = fault.to === 'self' ? url : 'http://127.0.0.1:9/'
+      // The URL may be the name of a queue.
+      const base = fault.to === 'self' && URL.canParse('/', url) ? url : 'http://127.0.0.1:9/'
       return answer(fault.code ?? 307, '', { location: new URL('/redirected', base).href })
     }
   }

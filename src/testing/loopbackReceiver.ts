@@ -5,9 +5,19 @@ import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { type Cancel, type Clock, systemClock } from '../core/clock.ts'
 import type { CloseOptions } from '../core/options.ts'
+import { isRecord } from '../core/json.ts'
+import {
+  checkOptions,
+  clockOption,
+  decodeOptions,
+  guarded,
+  optional,
+  strict,
+  withDefault,
+} from '../core/options.ts'
 import { testCertificates } from './certificate.ts'
 import type { TestCertificate } from './certificate.ts'
-import { effectOf, healthy, HUGE_HEADER, REFUSAL_MS } from './faults.ts'
+import { effectOf, faultOption, healthy, HUGE_HEADER, REFUSAL_MS, scriptOption } from './faults.ts'
 import type { Fault, FaultScript } from './faults.ts'
 
 /** One request as it arrived. */
@@ -48,6 +58,9 @@ export interface Receiver {
   readonly close: (options?: CloseOptions) => Promise<void>
 }
 
+const isCertificate = (value: unknown): value is TestCertificate =>
+  isRecord(value) && 'cert' in value && 'key' in value
+
 /** What no receiver can play, with the way out. */
 const checkScript = (script: FaultScript, isSecure: boolean): void => {
   const kinds = script.map((fault) => fault.do)
@@ -58,6 +71,11 @@ const checkScript = (script: FaultScript, isSecure: boolean): void => {
   if (kinds.includes('tls') && !isSecure)
     throw new TypeError('a receiver plays tls over HTTPS only: give { tls: testCertificates().valid }')
 }
+
+const receiverOptions = strict({
+  tls: optional(guarded<TestCertificate>('a certificate, such as testCertificates().valid', isCertificate)),
+  clock: withDefault(clockOption, systemClock),
+})
 
 const CHUNK = Buffer.alloc(65_536, 'x')
 /** Bytes of a body that does not come whole. */
@@ -146,8 +164,10 @@ const playFault = (
  */
 export const loopbackReceiver = async (
   script: FaultScript | ((received: Received) => Fault) = [],
-  { tls, clock = systemClock }: ReceiverOptions = {},
+  options: ReceiverOptions = {},
 ): Promise<Receiver> => {
+  const { tls, clock } = checkOptions('options of loopbackReceiver', receiverOptions, options)
+  checkOptions('script of loopbackReceiver', scriptOption(), script)
   const received: Received[] = []
   const sockets = new Set<Socket>()
   const waiting: Array<{ readonly count: number; readonly resolve: () => void }> = []
@@ -165,6 +185,11 @@ export const loopbackReceiver = async (
     received.push(one)
     for (const { count, resolve } of waiting) if (received.length >= count) resolve()
     const fault = typeof script === 'function' ? script(one) : (script[step++] ?? healthy)
+    const checked = decodeOptions(faultOption, fault)
+    if (checked._tag === 'Left') {
+      const [{ path, message } = { path: '', message: '' }] = checked.left
+      return void response.writeHead(500).end(`the script gave no fault: ${path} ${message}`)
+    }
     const next = peek()?.do
     if (next === 'refuse' || next === 'tls') response.setHeader('Connection', 'close')
     prepare()

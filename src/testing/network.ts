@@ -1,5 +1,6 @@
 import type { Cancel, Clock } from '../core/clock.ts'
-import { effectOf, faultPlayer } from './faults.ts'
+import { checkOptions, clockOption, func, optional, strict } from '../core/options.ts'
+import { effectOf, faultPlayer, scriptOption } from './faults.ts'
 import type { Fault, FaultScript } from './faults.ts'
 
 /** A request to a scripted network. Only the script looks into it. */
@@ -45,6 +46,14 @@ export interface ScriptedNetwork {
    * bytes or `URLSearchParams`. A fault of the network is a TypeError, with the error of `request` as its cause.
    */
   readonly fetch: typeof globalThis.fetch
+  /**
+   * The same for a client with callbacks, such as that of a queue: `done` is called once, with null, or with an error; an answer that is no
+   * 2xx is an error with its `status`. What is returned cancels the request, and then `done` is not called.
+   */
+  readonly callback: (
+    request: NetworkRequest,
+    done: (error: (Error & { readonly status?: number }) | null, answer?: NetworkAnswer) => void,
+  ) => Cancel
   /** Every request, in the order of their start. */
   readonly calls: ReadonlyArray<NetworkCall>
   /** Requests that have started and not ended. */
@@ -59,6 +68,12 @@ export interface ScriptedNetworkOptions {
   /** Is told of each request when it starts and when it ends, in one line with the time of the clock. */
   readonly log?: (line: string) => void
 }
+
+const networkOptions = strict({
+  clock: clockOption,
+  script: optional(scriptOption<NonNullable<ScriptedNetworkOptions['script']>>()),
+  log: optional(func<(line: string) => void>()),
+})
 
 /** What is recorded of the body of a fetch. */
 const recorded = (body: unknown): Pick<NetworkRequest, 'body' | 'unread'> => {
@@ -84,7 +99,11 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] }
  * console.log((await first).status, await network.request().catch((error) => error.code)) // => 503 ECONNRESET
  */
 export const scriptedNetwork = (options: ScriptedNetworkOptions): ScriptedNetwork => {
-  const { clock, script = [], log = () => undefined } = options
+  const {
+    clock,
+    script = [],
+    log = () => undefined,
+  } = checkOptions('options of scriptedNetwork', networkOptions, options)
   const faultFor = faultPlayer(clock, script)
   const calls: Array<Writable<NetworkCall>> = []
 
@@ -156,5 +175,27 @@ export const scriptedNetwork = (options: ScriptedNetworkOptions): ScriptedNetwor
     }
   }
 
-  return { request, fetch, calls, running: () => calls.filter(({ ended }) => ended === undefined).length }
+  const callback: ScriptedNetwork['callback'] = (asked, done) => {
+    const cancelling = new AbortController()
+    request({ ...asked, signal: cancelling.signal }).then(
+      (answer) => {
+        const { status } = answer
+        const isTaken = status >= 200 && status < 300
+        done(isTaken ? null : Object.assign(new Error(`status ${String(status)}`), { status }), answer)
+      },
+      (error: unknown) => {
+        // `request` rejects with errors.
+        if (!cancelling.signal.aborted) done(error as Error)
+      },
+    )
+    return () => cancelling.abort()
+  }
+
+  return {
+    request,
+    fetch,
+    callback,
+    calls,
+    running: () => calls.filter(({ ended }) => ended === undefined).length,
+  }
 }

@@ -2,11 +2,12 @@ import { left } from 'fp-ts/lib/Either.js'
 import { steady } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Verdict } from '../core/failure.ts'
+import { checkOptions, clockOption, func, optional, strict, text, withDefault } from '../core/options.ts'
 import { failureOf } from '../http/networkError.ts'
 import { makeSink, nothingToCancel } from '../sink/layer.ts'
 import type { Attempt, Sink } from '../sink/sink.ts'
 import { statusTable, verdictOf } from '../sink/status.ts'
-import { effectOf, faultPlayer } from './faults.ts'
+import { effectOf, faultPlayer, scriptOption } from './faults.ts'
 import type { Fault, FaultScript } from './faults.ts'
 
 /** How a scripted sink answers one delivery. */
@@ -59,6 +60,13 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
 const OPEN = { verdictAt: undefined, endedAt: undefined, ended: undefined }
 
+const sinkOptions = strict({
+  name: withDefault(text, 'scripted'),
+  clock: clockOption,
+  reply: optional(func<() => Reply>()),
+  script: optional(scriptOption<FaultScript | (() => Fault)>()),
+})
+
 /** What a webhook makes of a fault. */
 const replyTo = (fault: Fault, sink: string, clock: Clock): Reply => {
   const effect = effectOf(fault, 'http://receiver.test/')
@@ -86,7 +94,7 @@ const replyTo = (fault: Fault, sink: string, clock: Clock): Reply => {
  * clock.tick(30)
  */
 export const scriptedSink = <A>(options: ScriptedSinkOptions<A>): ScriptedSink<A> => {
-  const { name = 'scripted', clock, script = [] } = options
+  const { name, clock, script = [] } = checkOptions('options of scriptedSink', sinkOptions, options)
   const faultFor = faultPlayer<A>(clock, script)
   const reply = options.reply ?? ((item: A): Reply => replyTo(faultFor(item), name, clock))
   const calls: Array<Writable<Call<A>>> = []

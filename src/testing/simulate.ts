@@ -1,6 +1,8 @@
 import type { Task } from 'fp-ts/lib/Task.js'
 import type { Random } from '../core/clock.ts'
-import { scriptedDisk, type DiskFault, type ScriptedDisk } from './disk.ts'
+import { checkOptions, limit, list, optional, strict, withDefault } from '../core/options.ts'
+import { diskFault, scriptedDisk, type DiskFault, type ScriptedDisk } from './disk.ts'
+import { scriptOption } from './faults.ts'
 import { scriptedNetwork, type ScriptedNetwork, type ScriptedNetworkOptions } from './network.ts'
 import { seededRandom } from './random.ts'
 import { virtualClock, type VirtualClock } from './virtualClock.ts'
@@ -36,18 +38,29 @@ export interface Simulation<out A> {
   readonly duration: number
 }
 
+const known = strict({
+  network: optional(scriptOption<ScriptedNetworkOptions['script']>()),
+  diskFaults: optional(list('faults', 0, Infinity, diskFault)),
+  maxTimers: withDefault(limit('timers'), 1_000_000),
+})
+
 /** Lines of the trace in an error. */
 const TRACE_LINES = 30
 
 /** A world, and the trace that it writes; `onLine` is told each line of it. The network and the disk log to it. */
 export const makeWorld = (
   seed: number,
-  { network = [], diskFaults: faults = [], maxTimers = 1_000_000 }: WorldOptions = {},
+  options: WorldOptions = {},
   onLine: (line: string) => void = () => undefined,
 ): World & { readonly trace: ReadonlyArray<string> } => {
+  const {
+    network = [],
+    diskFaults: faults = [],
+    ...limits
+  } = checkOptions('options of a world', known, options)
   const trace: string[] = []
   // Ties have numbers of their own, so that a timer more does not change what the program draws.
-  const clock = virtualClock({ maxTimers, ties: seededRandom(~seed) })
+  const clock = virtualClock({ ...limits, ties: seededRandom(~seed) })
   const log = (line: string): void => {
     trace.push(line)
     onLine(line)

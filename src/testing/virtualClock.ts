@@ -2,6 +2,7 @@ import { AsyncResource } from 'node:async_hooks'
 import type { Task } from 'fp-ts/lib/Task.js'
 import type { Cancel, Clock, Random } from '../core/clock.ts'
 import { heap } from '../core/heap.ts'
+import { func, checkOptions, limit, optional, strict, wholeNumber, withDefault } from '../core/options.ts'
 
 /** The real one, taken before a test runner can replace it. */
 const nextTurn = setImmediate
@@ -54,11 +55,19 @@ export interface VirtualClock extends Clock {
   readonly wall: (shift: number) => void
 }
 
+const clockOptions = strict({
+  start: withDefault(wholeNumber('ms', -8.64e15), Date.UTC(2026, 0, 1)),
+  maxTimers: withDefault(limit('timers'), 1_000_000),
+  ties: optional(func<Random>()),
+})
+
 interface Timer extends PendingTimer {
   /** When it runs: the due time, and its place among those of the same moment. */
   readonly key: number
   /** Undefined after it ran or was cancelled, so that a `Cancel` that is kept holds no task. */
   task: (() => void) | undefined
+  /** Of the code that scheduled it, as a timer of Node keeps it. */
+  readonly context: AsyncResource
 }
 
 /** Ties are broken by less than this, in milliseconds. */
@@ -77,8 +86,13 @@ const settle = (): Promise<void> =>
     nextTurn(resolve)
   })
 
+/** Contexts of timers made, by all clocks. They are resources too. */
+let contexts = 0
+/** Clocks whose `run` goes on. */
+let clocksAtWork = 0
+
 /** Grows with every immediate, tick, timer and handle that the process makes. Promise jobs do not count. */
-const countResources = (): number => new AsyncResource('headrace.virtualClock').asyncId()
+const countResources = (): number => new AsyncResource('headrace.virtualClock').asyncId() - contexts
 
 /**
  * A `Clock` for tests: time moves only when the test moves it, so four hours of retries take milliseconds and are the same in
@@ -94,7 +108,7 @@ const countResources = (): number => new AsyncResource('headrace.virtualClock').
  * console.log(rang, clock.pending()) // => [ 'four hours later' ] 0
  */
 export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock => {
-  const { start = Date.UTC(2026, 0, 1), maxTimers = 1_000_000, ties } = options
+  const { start, maxTimers, ties } = checkOptions('options of virtualClock', clockOptions, options)
   const timers = heap<Timer>()
   const held = new Set<Promise<unknown>>()
   let cancelled = 0
@@ -103,7 +117,10 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
 
   const schedule = (delay: number, task: () => void, name = task.name || 'a timer'): Cancel => {
     const due = elapsed + (delay > 0 ? Math.ceil(delay) : 0)
-    const timer: Timer = { name, due, key: ties === undefined ? due : due + ties() * MOMENT, task }
+    contexts++
+    const context = new AsyncResource('headrace.timer', { requireManualDestroy: true })
+    const key = ties === undefined ? due : due + ties() * MOMENT
+    const timer: Timer = { name, due, key, task, context }
     timers.push(timer.key, timer)
     return () => {
       if (timer.task !== undefined) cancelled++
@@ -147,11 +164,11 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
       const why = `livelock: ${String(maxTimers)} timers ran in one call and more are due`
       throw stuck(`${why}; raise \`maxTimers\` if that is right`)
     }
-    const { task, due } = timer
+    const { task, due, context } = timer
     timers.pop()
     timer.task = undefined
     elapsed = Math.max(elapsed, due)
-    task?.()
+    if (task !== undefined) context.runInAsyncScope(task)
   }
 
   /** Lets all promise jobs run, and all that is held end. */
@@ -191,11 +208,18 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
       state.isDone = true
     }
     promise.then(done, done)
-    await advanceTo(target, () => state.isDone)
-    if (state.isDone) return promise
-    const deadlock = 'deadlock: the task waits for something that never comes'
-    const why = within === Infinity ? deadlock : `the task is not done after ${String(within)} ms`
-    throw stuck(why, '; real input or output has to be in `hold`')
+    clocksAtWork++
+    try {
+      await advanceTo(target, () => state.isDone)
+      if (state.isDone) return await promise
+      const deadlock = 'deadlock: the task waits for something that never comes'
+      const why = within === Infinity ? deadlock : `the task is not done after ${String(within)} ms`
+      const nested =
+        '; another virtual clock runs at this time: a `simulate` within another one has to be in `hold` too'
+      throw stuck(why, `; real input or output has to be in \`hold\`${clocksAtWork > 1 ? nested : ''}`)
+    } finally {
+      clocksAtWork--
+    }
   }
 
   return {

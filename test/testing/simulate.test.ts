@@ -44,3 +44,10 @@ describe('simulate', () => {
     await expect(silent).rejects.toThrow(/^seed 1: deadlock(.|\n)*request 0/)
   })
 })
+
+it('says that a simulation within another one has to be in hold', async () => {
+  const inner = () => simulate(2, ({ clock }) => clock.sleep(5))
+  await expect(simulate(1, inner)).rejects.toThrow('a `simulate` within another one has to be in `hold`')
+  const { duration } = await simulate(1, ({ clock }) => clock.hold(inner()))
+  expect(duration).toBe(0)
+})

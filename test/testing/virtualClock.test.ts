@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { readFile } from 'node:fs/promises'
 import * as fc from 'fast-check'
 import { right } from 'fp-ts/lib/Either.js'
@@ -154,4 +155,16 @@ test('the system clock never runs a task within schedule, and not when cancelled
   log.push('scheduled')
   await done
   expect(log).toEqual(['scheduled', 'ran'])
+})
+
+it('keeps the async context of the code that schedules, as timers of Node do', async () => {
+  const storage = new AsyncLocalStorage<string>()
+  const clock = virtualClock()
+  const seen: unknown[] = []
+  storage.run('ann', () => clock.schedule(5, () => seen.push(storage.getStore())))
+  storage.run('bob', () => clock.schedule(5, () => clock.schedule(1, () => seen.push(storage.getStore()))))
+  await storage.run('carl', () => clock.advance(10))
+  storage.run('dan', () => clock.schedule(5, () => seen.push(storage.getStore())))
+  clock.tick(5)
+  expect(seen).toEqual(['ann', 'bob', 'dan'])
 })

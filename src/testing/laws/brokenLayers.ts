@@ -12,6 +12,13 @@ export const brokenLayers = brokenVersions<MakeLayer>()({
       () =>
       ({ name, deliver, close }) => ({ name, deliver: (item) => deliver(item, onlyAttempt), close }),
   },
+  'counts each attempt as the first': {
+    breaks: 'layer/passes-in-a-pipeline',
+    make: () => (sink) => ({
+      ...sink,
+      deliver: (item, attempt) => sink.deliver(item, { ...attempt, number: 1 }),
+    }),
+  },
   'tells its verdict at the end': {
     breaks: 'layer/passes-verdict',
     make: () => (sink) => withDelivery(sink, (delivery) => delivery.pipe(takeLast(1))),

@@ -1,6 +1,10 @@
 import * as fc from 'fast-check'
 import { createContext, runInContext } from 'node:vm'
-import { silent, type Law } from './law.ts'
+import { right } from 'fp-ts/lib/Either.js'
+import { systemClock, systemRandom } from '../../core/clock.ts'
+import { messageOf } from '../../core/failure.ts'
+import { checkOptions, option, optional, strict, text, wholeNumber } from '../../core/options.ts'
+import { silent, type Law, type Run } from './law.ts'
 
 /** How laws are checked. */
 export interface LawOptions {
@@ -14,6 +18,42 @@ export interface LawOptions {
   readonly example?: unknown
   /** With `only` and `seed`: goes to the input that a report found there. */
   readonly path?: string
+  /**
+   * Milliseconds for each law, which `registerLaws` tells the runner; an input is made smaller for at most half of it. Default: the limit of
+   * the runner, and 2,000 to make an input smaller.
+   */
+  readonly timeout?: number
+}
+
+/** The real one, taken before a test runner can replace it. */
+const nextTurn = setImmediate
+
+const lawOptions = strict({
+  ...{ runs: optional(wholeNumber('runs', 1)), seed: optional(wholeNumber('', -(2 ** 31), 2 ** 32)) },
+  ...{ only: optional(text), path: optional(text), timeout: optional(wholeNumber('ms', 1)) },
+  example: optional(option('any value', right)),
+})
+
+/** The options with a seed: laws that play the same worlds share what they saw only if they share the seed. */
+const seeded = (options: LawOptions): LawOptions => {
+  checkOptions('options of laws', lawOptions, options)
+  const drawn = Math.floor(systemRandom() * 2 ** 32) | 0
+  return { seed: fc.readConfigureGlobal().seed ?? drawn, ...options }
+}
+
+/** Plays a law once. A rejection that nothing handles is a finding too, where it would end the process. */
+const playOnce = async (law: Law, input: unknown, run: Run): Promise<void> => {
+  const unhandled: unknown[] = []
+  const hear = (reason: unknown): void => void unhandled.push(reason)
+  process.on('unhandledRejection', hear)
+  try {
+    await law.check(input, run)
+    // Node tells of rejections before the next turn.
+    await new Promise((resolve) => nextTurn(resolve))
+  } finally {
+    process.off('unhandledRejection', hear)
+  }
+  if (unhandled.length > 0) throw new Error(`a rejection was not handled: ${messageOf(unhandled[0])}`)
 }
 
 /** How the check of one law ended. */
@@ -67,7 +107,7 @@ const broken = async (law: Law, details: fc.RunDetails<unknown[]>) => {
   const logged: string[] = []
   const run = { ...silent, log: (line: string) => void logged.push(line) }
   const again = await fc.check(
-    fc.asyncProperty(fc.constant(input), async (each) => law.check(each, run)),
+    fc.asyncProperty(fc.constant(input), async (each) => playOnce(law, each, run)),
     { numRuns: 1 },
   )
   const trace = logged.slice(-30)
@@ -88,17 +128,26 @@ const broken = async (law: Law, details: fc.RunDetails<unknown[]>) => {
 }
 
 /**
- * Checks one law, and answers how it ended, also if it is broken: tests of laws use it. Throws a RangeError if `runs` is no whole number
- * above 0.
+ * Checks one law, and answers how it ended, also if it is broken: tests of laws use it.
+ *
+ * @throws ConfigError (rejects) if an option is wrong
  */
-export const reportOf = async (law: Law, options: LawOptions = {}): Promise<LawReport> => {
-  const { runs, seed, path } = options
-  if (runs !== undefined && (!Number.isInteger(runs) || runs < 1))
-    throw new RangeError(`runs: expected a whole number above 0, got ${String(runs)}`)
+export const reportOf = async (law: Law, given: LawOptions = {}): Promise<LawReport> => {
+  const options = seeded(given)
+  const { runs, seed, path, timeout = 4_000 } = options
+  /** When it was broken first. */
+  let brokenAt = Infinity
   const reached = Object.fromEntries(law.situations.map((each) => [each, 0]))
   const property = fc.asyncProperty(law.input, async (input) => {
+    // Without a failure nothing is made smaller any more.
+    if (systemClock.monotonic() - brokenAt > timeout / 2) return
     const seen = new Set<string>()
-    await law.check(input, { ...silent, reach: (situation) => void seen.add(situation) })
+    try {
+      await playOnce(law, input, { ...silent, reach: (situation) => void seen.add(situation) })
+    } catch (error) {
+      brokenAt = Math.min(brokenAt, systemClock.monotonic())
+      throw error
+    }
     for (const each of seen) reached[each] = (reached[each] ?? 0) + 1
   })
   const isOne = 'example' in options
@@ -155,17 +204,32 @@ export const checkLaws = async (
   options: LawOptions = {},
 ): Promise<ReadonlyArray<LawReport>> => {
   const reports: LawReport[] = []
-  for (const each of asked(laws, options.only)) reports.push(await reportOf(each, options))
+  const all = seeded(options)
+  for (const each of asked(laws, options.only)) reports.push(await reportOf(each, all))
   const failed = reports.filter(({ result }) => result !== 'kept')
   if (failed.length === 0) return reports
-  throw new Error(failed.map(({ text }) => text).join('\n\n'))
+  const first = new Map<string, string>()
+  const texts = failed.map(({ law, result, counterexample, text }) => {
+    const key = result === 'broken' ? fc.stringify(counterexample) : law
+    const other = first.get(key)
+    if (other === undefined) first.set(key, law)
+    // One cause is often told by several laws.
+    return other === undefined ? text : `${text.split('\n', 1).join()}\n  with the input of ${other}`
+  })
+  throw new Error(texts.join('\n\n'))
 }
 
 /** Where tests are registered. */
 export interface TestRunner {
   /** The `test` of vitest, jest or node:test, called once for each law. */
-  readonly test: (name: string, run: () => Promise<void>) => unknown
+  readonly test: (name: string, run: () => Promise<void>, timeout?: number) => unknown
 }
+
+/** The `test` of node:test takes options second, and is known by its mocks. */
+const isNodeTest = (
+  test: unknown,
+): test is (name: string, options: { readonly timeout: number }, run: () => Promise<void>) => unknown =>
+  typeof test === 'function' && 'mock' in test && !('each' in test)
 
 /** Registers one test for each law, named by its id and statement: `registerLaws({ test }, sinkLaws(make))`. */
 export const registerLaws = (
@@ -173,8 +237,18 @@ export const registerLaws = (
   laws: ReadonlyArray<Law>,
   options: LawOptions = {},
 ): void => {
-  for (const each of asked(laws, options.only))
-    test(`${each.id}: ${each.statement}`, async () => {
-      await checkLaws([each], options)
-    })
+  checkOptions('options of laws', lawOptions, options)
+  const { timeout } = options
+  // Drawn when the first test runs, for all: a set-up file may give a seed after the registration.
+  let all: LawOptions | undefined
+  for (const each of asked(laws, options.only)) {
+    const name = `${each.id}: ${each.statement}`
+    const run = async (): Promise<void> => {
+      all ??= seeded(options)
+      await checkLaws([each], all)
+    }
+    if (timeout === undefined) test(name, run)
+    else if (isNodeTest(test)) test(name, { timeout }, run)
+    else test(name, run, timeout)
+  }
 }

@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { getOrElse } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import { isRecord } from '../../core/json.ts'
+import { checkOptions, flag, guarded, strict, withDefault } from '../../core/options.ts'
 import { showPath, type Step } from '../../event/json.ts'
 import * as Limits from '../../event/limits.ts'
 import { Integrations, members } from '../../event/model.ts'
@@ -92,6 +93,9 @@ export const integrations: fc.Arbitrary<Integrations> = fc.dictionary(
   { maxKeys: 4, noNullPrototype: true },
 )
 
+const isPairs = (value: unknown): value is NonNullable<CodecArbitraryOptions['overrides']> =>
+  Array.isArray(value) && value.every((each) => Array.isArray(each) && each.length === 2)
+
 const [track] = members.track
 /** What the codecs of events do not say themselves. */
 const ours = new Map<t.Mixed, fc.Arbitrary<unknown>>([
@@ -101,6 +105,14 @@ const ours = new Map<t.Mixed, fc.Arbitrary<unknown>>([
   [track.context, jsonObject],
   [Integrations, integrations],
 ])
+
+const arbitraryOptions = strict({
+  json: withDefault(flag, true),
+  overrides: withDefault(
+    guarded<NonNullable<CodecArbitraryOptions['overrides']>>('a list of [codec, values]', isPairs),
+    [],
+  ),
+})
 
 /** Both objects in one. What both have is merged too; if it cannot be, the other's is taken. */
 const merged = (one: unknown, other: unknown): unknown => {
@@ -123,8 +135,9 @@ const merged = (one: unknown, other: unknown): unknown => {
  */
 export const arbitraryFor = <A>(
   codec: t.Type<A, unknown>,
-  { overrides = [], json = true }: CodecArbitraryOptions = {},
+  options: CodecArbitraryOptions = {},
 ): fc.Arbitrary<A> => {
+  const { overrides, json } = checkOptions('options of arbitraryFor', arbitraryOptions, options)
   const leaves = new Map(Object.entries(json ? jsonLeaves : { ...jsonLeaves, ...otherLeaves }))
   const depthIdentifier = fc.createDepthIdentifier()
   const depth = { depthIdentifier, depthSize: 'small', maxDepth: 12, withCrossShrink: true } as const

@@ -31,7 +31,8 @@ export const codecLaws = <A, O>(
   codec: t.Type<A, O>,
   options: CodecLawOptions<A> = {},
 ): ReadonlyArray<Law> => {
-  const { arbitrary: values = arbitraryFor(codec, options) } = options
+  const { arbitrary, ...others } = options
+  const values = arbitrary ?? arbitraryFor(codec, others)
   const damaged = fc.record({
     value: values,
     place: fc.nat({ max: 10_000 }),

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check'
+import { checkOptions, list, strict, text, wholeNumber, withDefault } from '../../core/options.ts'
 import { healthy, type Fault, type FaultScript } from '../faults.ts'
 
 /** What fault scripts are made of. */
@@ -49,6 +50,12 @@ const kinds = (after: fc.Arbitrary<number>): Kinds => ({
   redirect: fc.record({ do: pick('redirect'), to: pick('self', 'other'), code: pick(307, 301, 302, 308) }),
 })
 
+const scriptOptions = strict({
+  timeout: withDefault(wholeNumber('ms', 0), 5_000),
+  maxSteps: withDefault(wholeNumber('faults', 0), 8),
+  without: withDefault(list('kinds', 0, Infinity, text), []),
+})
+
 /**
  * Fault scripts for `scriptedSink`, `scriptedNetwork` and `loopbackReceiver`. They shrink towards the empty script, and each fault towards
  * a status of 200 at once, so what is left of a script is what breaks the law.
@@ -61,7 +68,7 @@ const kinds = (after: fc.Arbitrary<number>): Kinds => ({
  * console.log(fc.sample(scripts, { numRuns: 3, seed: 1 }).length) // => 3
  */
 export const faultScript = (options: FaultScriptOptions = {}): fc.Arbitrary<FaultScript> => {
-  const { timeout = 5_000, maxSteps = 8, without = [] } = options
+  const { timeout, maxSteps, without } = checkOptions('options of faultScript', scriptOptions, options)
   const around = fc.integer({ min: Math.max(0, timeout - 1), max: timeout + 1 })
   const after = fc.oneof({ withCrossShrink: true }, fc.constant(0), around, around, fc.nat(2 * timeout))
   const faults = Object.entries(kinds(after)).flatMap(([kind, arbitrary]) =>

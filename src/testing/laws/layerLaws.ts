@@ -1,9 +1,13 @@
 import * as fc from 'fast-check'
+import { right } from 'fp-ts/lib/Either.js'
+import { of } from 'rxjs'
+import { deliver } from '../../operators/deliver.ts'
+import { both, exponential, limitRetries } from '../../policy/retryPolicy.ts'
 import type { Attempt, Sink } from '../../sink/sink.ts'
 import { scriptedSink, type Reply, type ScriptedSink } from '../scriptedSink.ts'
-import type { World } from '../simulate.ts'
+import { makeWorld, type World } from '../simulate.ts'
 import { same } from './assert.ts'
-import { lawsOver, type Law, type Run } from './law.ts'
+import { lawsOver, silent, type Law, type Run } from './law.ts'
 import { sinkLaws, type SinkLawOptions } from './sinkLaws.ts'
 import { anyFailure, anyReply, carriesId, itemsOf, networkSink, playSink } from './sinkWorld.ts'
 import type { SinkItem } from './sinkWorld.ts'
@@ -64,6 +68,31 @@ const play = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: Run['log']
   }
 }
 
+/** What becomes of the item in a pipeline, where the sink inside gives the same reply to three attempts. */
+const playDelivered = async <A>(
+  make: MakeLayer<A>,
+  { seed, item, reply }: LayerInput<A>,
+  log: Run['log'],
+) => {
+  const world = makeWorld(seed, {}, log)
+  const { clock } = world
+  const inner = scriptedSink<A>({ name: 'inner', clock, reply: () => reply })
+  const ends: unknown[] = []
+  const retry = both(exponential({ base: 10 }), limitRetries(2))
+  const delivering = deliver(make(world)(inner), { retry, clock, random: () => 0.5 })
+  of(right(item))
+    .pipe(delivering)
+    .subscribe({
+      next: (end) => ends.push({ at: clock.monotonic(), end }),
+      error: (error: unknown) => ends.push(String(error)),
+    })
+  await clock.advance(10_000)
+  return {
+    ends,
+    attempts: inner.calls.map(({ attempt, startedAt, ended }) => ({ attempt, startedAt, ended })),
+  }
+}
+
 /** The form of the call without an arbitrary delivers objects such as `{ id: 'item-3', value: 3 }`. @inline */
 interface LayerLaws {
   (make: MakeLayer, options?: SinkLawOptions<SinkItem>): ReadonlyArray<Law>
@@ -90,11 +119,7 @@ export const layerLaws: LayerLaws = <A>(make: MakeLayer<A>, options: SinkLawOpti
   const passes = (key: keyof Seen, statement: string) => ({
     statement,
     check: async (seen: Seen, input: LayerInput<A>) => {
-      const without = await play<A>(
-        () => (sink) => sink,
-        input,
-        () => undefined,
-      )
+      const without = await play<A>(() => (sink) => sink, input, silent.log)
       same(seen[key], without[key])
     },
   })
@@ -109,6 +134,13 @@ export const layerLaws: LayerLaws = <A>(make: MakeLayer<A>, options: SinkLawOpti
       'keeps-name': passes('name', 'It has the name of the sink inside: failures are remembered by it.'),
       'passes-close': passes('closed', 'close closes the sink inside once, with its time.'),
       'leaves-no-timer': passes('timers', 'No timer is left after a delivery.'),
+    }),
+    ...lawsOver('layer', inputsOf(item), (input, { log }) => playDelivered(make, input, log), {
+      'passes-in-a-pipeline': {
+        statement: 'In a pipeline an item has the same attempts and the same end as without the layer.',
+        check: async (seen, input) =>
+          same(seen, await playDelivered<A>(() => (sink) => sink, input, silent.log)),
+      },
     }),
     // Without items of the caller, A is SinkItem, as `itemsOf` says.
     ...sinkLaws<A>((world) => make(world)(networkSink(world)), {

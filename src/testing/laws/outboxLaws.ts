@@ -5,6 +5,7 @@ import { partitionWithIndex, separate, unzip, zip } from 'fp-ts/lib/ReadonlyArra
 import { isPromiseLike, type Awaitable } from '../../core/awaitable.ts'
 import { expired, messageOf, refused, retryable } from '../../core/failure.ts'
 import { delivered, dropped, expired as expiredOutcome, rejected } from '../../core/outcome.ts'
+import { checkOptions, func, optional, strict } from '../../core/options.ts'
 import { newId } from '../../event/payload.ts'
 import type { DeadLetter, DeadPage, Entry, Outbox } from '../../outbox/outbox.ts'
 import { scriptedDisk } from '../disk.ts'
@@ -307,6 +308,7 @@ const play = async (
  * console.log(reports[0]?.text) // => outbox/answers is kept
  */
 export const outboxLaws = (make: MakeOutbox, options: OutboxLawOptions = {}): ReadonlyArray<Law> => {
+  checkOptions('options of outboxLaws', strict({ crash: optional(func()), leave: optional(func()) }), options)
   /** What runs reached that broke nothing. With one seed each law has the same runs, so they are played once. */
   const good = new Map<number, ReadonlySet<string>>()
   const playOnce = async (given: OutboxRun, { reach, log }: Run) => {

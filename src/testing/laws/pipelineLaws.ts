@@ -3,6 +3,7 @@ import { isRight } from 'fp-ts/lib/Either.js'
 import { concatMap, defer, from, tap, type Observable } from 'rxjs'
 import { inspect } from 'node:util'
 import { isFinal, type Verdict } from '../../core/failure.ts'
+import { checkOptions, func, optional, strict } from '../../core/options.ts'
 import { isOutcome, type Outcome, type Skipped } from '../../core/outcome.ts'
 import { isRefusal, type Refusal, type Threw } from '../../core/refusal.ts'
 import type { Sink } from '../../sink/sink.ts'
@@ -220,8 +221,14 @@ const sendings = (happened: ReadonlyArray<Happened>) =>
  */
 export const pipelineLaws = <P>(
   pipeline: Pipeline<P>,
-  { item = callOf, keyOf }: PipelineLawOptions = {},
+  options: PipelineLawOptions = {},
 ): ReadonlyArray<Law> => {
+  checkOptions(
+    'options of pipelineLaws',
+    strict({ item: optional(func()), keyOf: optional(func()) }),
+    options,
+  )
+  const { item = callOf, keyOf } = options
   const laws = lawsOver('pipeline', inputOf(item(MARK)), (input, run) => play(pipeline, input, run), {
     'ends-once': {
       statement: 'Each item of the source ends exactly once, also if the sink fails, hangs or throws.',

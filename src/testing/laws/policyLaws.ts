@@ -138,6 +138,17 @@ const expectedOf = (moment: Moment): Step => {
  * console.log(reports.every(({ result }) => result === 'kept')) // => true
  */
 export const policyLaws = (makePolicy: MakePolicy, fixed: Partial<AskedPolicy> = {}): ReadonlyArray<Law> => {
+  const names: ReadonlyArray<string> = [
+    'base',
+    'factor',
+    'maxDelay',
+    'jitter',
+    'maxRetries',
+    'within',
+    'retryAfter',
+  ]
+  const unknown = Object.keys(fixed).find((name) => !names.includes(name))
+  if (unknown !== undefined) throw new TypeError(`policyLaws: a policy promises no ${unknown}`)
   /** What the policy says, by default after the failure of the moment. */
   const ask = (moment: Moment, verdict: Verdict = left(failureOf(moment)), random?: Random): Step => {
     const made = makePolicy(moment.asked)

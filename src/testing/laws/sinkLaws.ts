@@ -3,6 +3,16 @@ import { inspect, isDeepStrictEqual } from 'node:util'
 import { isPromiseLike } from '../../core/awaitable.ts'
 import { earliestRetry, isRetryable, isVerdict } from '../../core/failure.ts'
 import type { Verdict } from '../../core/failure.ts'
+import {
+  checkOptions,
+  flag,
+  func,
+  methods,
+  optional,
+  strict,
+  wholeNumber,
+  withDefault,
+} from '../../core/options.ts'
 import { meaningOf, statusTable } from '../../sink/status.ts'
 import { effectOf } from '../faults.ts'
 import type { NetworkCall, NetworkRequest } from '../network.ts'
@@ -159,6 +169,14 @@ const waitOf = (header: string | undefined, now: number): readonly [number, numb
 /** The laws of a sink that sends nothing over the network. */
 const OFFLINE = ['sink/settles', 'sink/one-verdict', 'sink/item-unchanged', 'sink/close']
 
+const lawOptions = strict({
+  item: optional(methods<fc.Arbitrary<unknown>>('an Arbitrary of fast-check', 'generate', 'shrink')),
+  carries: optional(func()),
+  answers: withDefault(flag, true),
+  timeout: withDefault(wholeNumber('ms', 1), 60_000),
+  retryAfter: withDefault(flag, false),
+})
+
 /** With a default for the items, or with items of your own. @inline */
 interface SinkLaws {
   (make: MakeSink<SinkItem>, options?: SinkLawOptions<SinkItem>): ReadonlyArray<Law>
@@ -184,7 +202,7 @@ interface SinkLaws {
  * ```
  */
 export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions<A> = {}) => {
-  const { answers = true, timeout = 60_000, retryAfter = false } = options
+  const { answers, timeout, retryAfter } = checkOptions('options of sinkLaws', lawOptions, options)
   // Without items of the caller, A is SinkItem.
   const byId = options.item === undefined ? (carriesId as NonNullable<typeof options.carries>) : undefined
   const carries = options.carries ?? byId

@@ -1,4 +1,6 @@
 import * as fc from 'fast-check'
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { holds } from '../../../src/testing/laws/assert.ts'
 import { checkLaws, registerLaws, reportOf, type LawOptions } from '../../../src/testing/laws/checkLaws.ts'
@@ -95,8 +97,9 @@ it('checkLaws resolves with a report of each', async () =>
 it.each<readonly [ReadonlyArray<Law>, LawOptions, string]>([
   [[lessThan(2_000), lessThan(100)], { seed: 7 }, '100 is not below 100'],
   ...[0, -1, 0.5, NaN].map(
-    (runs) => [[lessThan(1)], { runs }, 'runs: expected a whole number above 0'] as const,
+    (runs) => [[lessThan(1)], { runs }, 'runs must be a whole number of runs from 1'] as const,
   ),
+  [[lessThan(1)], { run: 5 } as LawOptions, 'unknown option "run"'],
   [[], {}, 'there are no laws to check'],
   [[lessThan(1)], { only: 'number/smal' }, 'only: no law has the id number/smal; there are number/small'],
 ])('checkLaws rejects with the text of what is broken, or wrong: %#', (laws, options, fault) =>
@@ -114,6 +117,67 @@ it('laws over a world play it for each', async () => {
     ['counter/has-few', 'broken'],
   ])
   expect(reports[1]?.counterexample).toBe(5)
+})
+
+it('checkLaws tells an input once', async () => {
+  const other = lessThan(100, { id: 'number/other' })
+  const checked = checkLaws([lessThan(100), other], { seed: 7 })
+  await expect(checked).rejects.toThrow(
+    'number/other is broken: 100 is not below 100\n  with the input of number/small',
+  )
+})
+
+it('the laws of one registration share a seed, and the limit of the runner', async () => {
+  const seeds = new Set<number>()
+  const noting = law({
+    id: 'number/noted',
+    statement: 'A number is noted.',
+    input: fc.nat(),
+    check: (n) => void seeds.add(n),
+  })
+  const tests: Array<() => Promise<void>> = []
+  const limits: unknown[] = []
+  const test = (_: string, run: () => Promise<void>, timeout?: number): void => {
+    tests.push(run)
+    limits.push(timeout)
+  }
+  const { seed, ...others } = fc.readConfigureGlobal()
+  fc.configureGlobal(others)
+  try {
+    registerLaws({ test }, [noting, noting, noting], { runs: 3, timeout: 60_000 })
+    for (const run of tests) await run()
+  } finally {
+    fc.configureGlobal({ ...others, ...(seed !== undefined && { seed }) })
+  }
+  expect([seeds.size, limits]).toEqual([3, [60_000, 60_000, 60_000]])
+  const nodeTest = Object.assign((...given: unknown[]) => limits.push(given[1]), { mock: {} })
+  registerLaws({ test: nodeTest }, [noting], { timeout: 5 })
+  expect(limits.at(-1)).toEqual({ timeout: 5 })
+})
+
+it('stops to make an input smaller when half of its time is over, and tells the finding', async () => {
+  const slow = law({
+    id: 'number/slow',
+    statement: 'It is slow.',
+    input: fc.array(fc.nat(), { minLength: 500, maxLength: 1_000, size: 'max' }),
+    check: async (all) => {
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      holds(all.length < 500, 'too long')
+    },
+  })
+  const startedAt = performance.now()
+  expect(await reportOf(slow, { seed: 1, timeout: 200 })).toMatchObject({ result: 'broken', runs: 1 })
+  expect(performance.now() - startedAt).toBeLessThan(3_000)
+})
+
+it('a rejection that nothing handles is a finding, in a script without a runner', async () => {
+  const script = `
+    import * as fc from 'fast-check'
+    import { law, reportOf } from './dist/testing/laws/index.js'
+    const eager = law({ id: 'a/b', statement: 'c', input: fc.nat(), check: () => void Promise.reject(new Error('lost')) })
+    console.log((await reportOf(eager, { seed: 1 })).text)`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script])
+  expect(stdout).toContain('a/b is broken: a rejection was not handled: lost')
 })
 
 it('registerLaws registers one test for each law', async () => {

@@ -1,0 +1,78 @@
+/** A misspelt option or fault is told where it is given. */
+import * as fc from 'fast-check'
+import * as t from 'io-ts'
+import { expect, it } from 'vitest'
+import { eventCodec } from '../../src/event/event.ts'
+import { toLogger } from '../../src/log/logger.ts'
+import { verifyRequest } from '../../src/signing/request.ts'
+import { scriptedDisk } from '../../src/testing/disk.ts'
+import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
+import { arbitraryFor } from '../../src/testing/laws/codecArbitrary.ts'
+import { codecLaws } from '../../src/testing/laws/codecLaws.ts'
+import { reportOf } from '../../src/testing/laws/checkLaws.ts'
+import { faultScript } from '../../src/testing/laws/faultScript.ts'
+import { law } from '../../src/testing/laws/law.ts'
+import { layerLaws } from '../../src/testing/laws/layerLaws.ts'
+import { outboxLaws } from '../../src/testing/laws/outboxLaws.ts'
+import { pipelineLaws } from '../../src/testing/laws/pipelineLaws.ts'
+import { policyLaws } from '../../src/testing/laws/policyLaws.ts'
+import { sinkLaws } from '../../src/testing/laws/sinkLaws.ts'
+import { networkSink } from '../../src/testing/laws/sinkWorld.ts'
+import { scriptedNetwork } from '../../src/testing/network.ts'
+import { scriptedSink } from '../../src/testing/scriptedSink.ts'
+import { makeWorld, simulate } from '../../src/testing/simulate.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
+import { standard } from '../../src/policy/retryPolicy.ts'
+
+/** As code without types gives it. */
+const untyped = (value: unknown): never => value as never
+
+const clock = virtualClock()
+const small = law({ id: 'a/b', statement: 'c', input: fc.nat(), check: () => undefined })
+const wrong: ReadonlyArray<readonly [string, () => unknown]> = [
+  ['unknown option "most"', () => virtualClock(untyped({ most: 5 }))],
+  ['unknown option "sed"', () => virtualClock(untyped({ sed: 1 }))],
+  ['maxTimers must be', () => virtualClock({ maxTimers: 0 })],
+  ['unknown option "tsl"', () => loopbackReceiver([], untyped({ tsl: true }))],
+  ['tls must be a certificate', () => loopbackReceiver([], untyped({ tls: true }))],
+  ['[0].do must be one of status, interim', () => loopbackReceiver(untyped([{ do: 'stauts', code: 503 }]))],
+  ['[0].code is missing', () => loopbackReceiver(untyped([{ do: 'status' }]))],
+  [
+    'unknown option "script[0].codes"',
+    () => scriptedSink({ clock, script: untyped([{ do: 'status', code: 200, codes: 1 }]) }),
+  ],
+  ['script[0].do must be one of', () => scriptedSink({ clock, script: untyped([{ do: 'stauts' }]) })],
+  ['unknown option "repyl"', () => scriptedSink(untyped({ clock, repyl: 1 }))],
+  [
+    'script[1].code is missing',
+    () => scriptedNetwork({ clock, script: untyped([{ do: 'reset' }, { do: 'status' }]) }),
+  ],
+  ['faults[0] must be { do', () => scriptedDisk({ clock, faults: untyped([{ do: 'fial' }]) })],
+  ['unknown option "netwrok"', () => makeWorld(1, untyped({ netwrok: [] }))],
+  ['unknown option "diskFault"', () => simulate(1, () => Promise.resolve(), untyped({ diskFault: [] }))],
+  ['unknown option "answer"', () => sinkLaws(networkSink, untyped({ answer: false }))],
+  ['unknown option "answer"', () => layerLaws(() => (sink) => sink, untyped({ answer: false }))],
+  ['unknown option "keyof"', () => pipelineLaws(() => untyped(0), untyped({ keyof: String }))],
+  ['unknown option "crahs"', () => outboxLaws(() => memoryOutbox(), untyped({ crahs: 1 }))],
+  ['a policy promises no witin', () => policyLaws(() => standard, untyped({ witin: 1 }))],
+  ['unknown option "run"', () => reportOf(small, untyped({ run: 5 }))],
+  ['unknown option "override"', () => arbitraryFor(t.string, untyped({ override: [] }))],
+  ['unknown option "override"', () => codecLaws(t.string, untyped({ override: [] }))],
+  ['unknown option "withot"', () => faultScript(untyped({ withot: [] }))],
+  ['unknown option "max"', () => verifyRequest('s', new Request('http://a.test/'), untyped({ max: 5 }))],
+  ['unknown option "newID"', () => eventCodec(untyped({ newID: String }))],
+  ['unknown option "quite"', () => toLogger(console, untyped({ quite: 5 }))],
+]
+
+it.each(wrong)('%s', (message, call) => expect(async () => call()).rejects.toThrow(message))
+
+it('a function that gives no fault is answered 500, with the reason', async () => {
+  const receiver = await loopbackReceiver(() => untyped({ do: 'stauts' }))
+  const answer = await fetch(receiver.url, { method: 'POST', body: '{}' })
+  expect([answer.status, await answer.text()]).toEqual([
+    500,
+    expect.stringContaining('the script gave no fault: do must be'),
+  ])
+  await receiver.close()
+})
