@@ -39,7 +39,11 @@ const scriptOf = (clock: Clock, { unit }: Diagram, [name, text]: readonly [strin
     const verdict: Verdict = answer === '+' ? right({ sink: name }) : left(retryable('status'))
     return [/[+!]/.test(answer) ? { verdict, after: (end - column) * unit, sign: answer } : {}]
   })
-  const sink = scriptedSink<string>({ name, clock, reply: (_, __, index) => replies[index] ?? {} })
+  const sink = scriptedSink<string>({
+    ...(name !== '' && { name }),
+    clock,
+    reply: (_, __, index) => replies[index] ?? {},
+  })
   const seen = (): ReadonlyArray<Mark> =>
     sink.calls.flatMap(({ item, startedAt, verdictAt }, at): Mark[] => {
       const start: Mark = [startedAt / unit, item]

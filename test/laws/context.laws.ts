@@ -1,4 +1,4 @@
-/** TP1: what a part does runs in the async context in which the part was made, whoever calls it. */
+/** TP1: a part works in the async context in which it was made, and in that of no caller. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
