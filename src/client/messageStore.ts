@@ -7,7 +7,7 @@
  */
 import { isPromiseLike, whenAnswered } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
-import { scheduleSafely } from '../core/clock.ts'
+import { scheduleSafely, steady } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { refused } from '../core/failure.ts'
 import { heap } from '../core/heap.ts'
@@ -19,7 +19,7 @@ import { queue } from '../core/queue.ts'
 import { heldBytes } from '../event/payload.ts'
 import type { Ack, Entry, Outbox } from '../outbox/outbox.ts'
 import { storeLimit } from '../outbox/storeLimit.ts'
-import { STORE_RETRY_DELAY, storeWrites } from '../outbox/storeWrites.ts'
+import { STORE_RETRY_DELAY, nextDueOf, storeWrites } from '../outbox/storeWrites.ts'
 import type { ClientCounters } from './counters.ts'
 import { isMessage } from './message.ts'
 import type { Message } from './message.ts'
@@ -73,6 +73,8 @@ export const messageStore = (
   let isStopped = false
   /** Set while the store fails. */
   let pause: Cancel | undefined
+
+  const storedRetry = (): number | undefined => outbox && nextDueOf(outbox, true, steady(clock), failed)
 
   const newEntry = (item: Message): Entry<Message> => {
     const id = `memory-${String(++lastId)}`
@@ -239,7 +241,7 @@ export const messageStore = (
     nextRetry: (): number =>
       givenBack.retries.length > 0
         ? -Infinity
-        : Math.min(outbox?.nextDue(true) ?? Infinity, retriesInMemory.peekKey() ?? Infinity),
+        : Math.min(storedRetry() ?? Infinity, retriesInMemory.peekKey() ?? Infinity),
     /** Puts entries back until `due`. Repeats the write until the store has it. */
     nack: (entries: Entries, due: number, saved: () => void): void => {
       for (const entry of entries) if (isInMemory(entry)) retriesInMemory.push(due, entry)

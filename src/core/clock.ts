@@ -66,20 +66,34 @@ export const steady = (clock: Clock): (() => number) => {
   return reading
 }
 
-/** Settles as `task` does, and rejects after `within` milliseconds. What the task does later is ignored. */
-export const inTime = <A>(clock: Clock, within: number, task: () => Promise<A>): Promise<A> =>
-  new Promise((resolve, reject) => {
-    const cancel = clock.schedule(within, () =>
-      reject(new Error(`it did not end within ${String(within)} ms`)),
-    )
-    void Promise.resolve().then(task).finally(cancel).then(resolve, reject)
-  })
-
 /** Runs `task` once in the next turn of the event loop, after I/O. A virtual clock does not delay it. */
 export const nextTurn = (task: () => void): Cancel => {
   const immediate = setImmediate(task)
   return () => clearImmediate(immediate)
 }
+
+/** As `clock.schedule`. A clock that throws is told to `failed`, and the task runs in the next turn of the event loop. */
+export const scheduleSafely = (
+  clock: Clock,
+  delay: number,
+  task: () => void,
+  failed: (error: unknown) => void,
+): Cancel => {
+  try {
+    return clock.schedule(delay, task)
+  } catch (error) {
+    failed(error)
+    return nextTurn(task)
+  }
+}
+
+/** Settles as `task` does, and rejects after `within` milliseconds. What the task does later is ignored. */
+export const inTime = <A>(clock: Clock, within: number, task: () => Promise<A>): Promise<A> =>
+  new Promise((resolve, reject) => {
+    const tooLate = (): void => reject(new Error(`it did not end within ${String(within)} ms`))
+    const cancel = scheduleSafely(clock, within, tooLate, reject)
+    void Promise.resolve().then(task).finally(cancel).then(resolve, reject)
+  })
 
 /** Milliseconds of work in one turn of the event loop before others have theirs. */
 const MAX_TURN = 10
@@ -100,21 +114,6 @@ export const isTurnOver = ({ monotonic }: Clock): boolean => {
     })
   }
   return at - turnStartedAt > MAX_TURN
-}
-
-/** As `clock.schedule`. A clock that throws is told to `failed`, and the task runs in the next turn of the event loop. */
-export const scheduleSafely = (
-  clock: Clock,
-  delay: number,
-  task: () => void,
-  failed: (error: unknown) => void,
-): Cancel => {
-  try {
-    return clock.schedule(delay, task)
-  } catch (error) {
-    failed(error)
-    return nextTurn(task)
-  }
 }
 
 /** A source of random numbers in [0, 1). Only jitter draws from it. */

@@ -13,7 +13,7 @@ import type { Closed, Full, Refusal } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
 import { bareWebhook } from '../http/bareWebhook.ts'
-import { isListening, listeners } from '../log/listeners.ts'
+import { callSafely, isListening, listeners } from '../log/listeners.ts'
 import type { Attempted, Listener, LogEvent } from '../log/logEvent.ts'
 import { hot } from '../log/streams.ts'
 import { LAST_ATTEMPT, closeRelay, until } from '../outbox/close.ts'
@@ -197,9 +197,12 @@ export const openDestination = (
   const refuse = (refusal: Refusal): Either<Refusal, never> => {
     refusedCount++
     if (refusal._tag === 'Full') room.refused(occupancy().waiting)
+    callSafely(tellRefusal, refusal, () => undefined)
+    return left(refusal)
+  }
+  const tellRefusal = (refusal: Refusal): void => {
     onEvent({ _tag: 'Refused', at: now(), refusal })
     refusals.next(refusal)
-    return left(refusal)
   }
 
   const shutDown = async (within: number): Promise<CloseResult<Payload<Event>>> => {
@@ -227,9 +230,9 @@ export const openDestination = (
   return {
     send: async (call) => {
       if (!enabled) return refuse(disabled(call))
-      const encoded = encode(call)
-      if (isLeft(encoded)) return refuse(encoded.left)
       try {
+        const encoded = encode(call)
+        if (isLeft(encoded)) return refuse(encoded.left)
         const { payload } = encoded.right
         const entry = await enqueue(payload)
         if (!isLeft(entry)) return right({ id: payload.id })

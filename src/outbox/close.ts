@@ -1,4 +1,5 @@
 import { NEVER, Observable, filter, firstValueFrom, map, takeUntil } from 'rxjs'
+import { scheduleSafely } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Totals } from '../core/totals.ts'
 import type { Relay } from './relay.ts'
@@ -12,6 +13,8 @@ export interface CloseResult<A> {
 
 /** Milliseconds before the end of a close in which nothing starts, and after it in which what runs may end. */
 export const LAST_ATTEMPT = 500
+
+const ignore = (): void => undefined
 
 /** How long deliveries may start in a close, and how long they may run on from then. */
 export const closeTimes = (timeout: number): { readonly starting: number; readonly ending: number } => {
@@ -27,7 +30,7 @@ export const until = (
   isReached: () => boolean,
 ): Promise<boolean> => {
   if (isReached()) return Promise.resolve(true)
-  const over$ = new Observable<void>((over) => clock.schedule(limit, () => over.next()))
+  const over$ = new Observable<void>((over) => scheduleSafely(clock, limit, () => over.next(), ignore))
   const reached$ = changes$.pipe(filter(isReached), takeUntil(limit === Infinity ? NEVER : over$))
   return firstValueFrom(reached$.pipe(map(() => true)), { defaultValue: false })
 }

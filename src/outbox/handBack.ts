@@ -1,5 +1,6 @@
 import type { Observable } from 'rxjs'
 import { isPromiseLike, whenAnswered } from '../core/awaitable.ts'
+import { scheduleSafely } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { nothingToCancel } from '../sink/layer.ts'
@@ -25,7 +26,7 @@ export const handBack = <A>(
   finish: (leased: ReadonlyArray<Entry<A>>, remaining: ReadonlyArray<Entry<A>>) => void,
 ): void => {
   const giveUp = (): void => limit.giveUp(new Error('it was closed before the store answered'))
-  const cancel = timeout === Infinity ? nothingToCancel : clock.schedule(timeout, giveUp)
+  const cancel = timeout === Infinity ? nothingToCancel : scheduleSafely(clock, timeout, giveUp, failed)
 
   const whenIdle = (): void => {
     if (isStoreBusy()) return

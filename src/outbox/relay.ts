@@ -36,7 +36,7 @@ import { handBack } from './handBack.ts'
 import { abandonedOf } from './outbox.ts'
 import type { Ack, EndedDeadLetter, Entry, Nack, Outbox } from './outbox.ts'
 import { storeLimit } from './storeLimit.ts'
-import { STORE_RETRY_DELAY, storeWrites } from './storeWrites.ts'
+import { STORE_RETRY_DELAY, nextDueOf, storeWrites } from './storeWrites.ts'
 
 export interface RelayOptions<A> {
   readonly sink: Sink<A>
@@ -108,6 +108,8 @@ export const relay = <A>(options: RelayOptions<A>) => {
   const defect = (where: string, error: unknown): void => log({ _tag: 'Defect', at: now(), where, error })
   const storeFailed = (error: unknown): void => defect('outbox', error)
   const listenerFailed = (error: unknown): void => defect('outcome listener', error)
+
+  const nextDue = (): number | undefined => nextDueOf(outbox, false, now, storeFailed)
 
   const accepted = (item: A): void => {
     counts.accept()
@@ -203,7 +205,7 @@ export const relay = <A>(options: RelayOptions<A>) => {
     const at = now()
     while (startHeld()) {
       if (!mayLease || isStopped()) {
-        const due = outbox.nextDue()
+        const due = nextDue()
         // The store gave less than was due, if there is room. If not, the next pass follows a verdict.
         if (due !== undefined && due <= at) waitUntil(asked > 0 ? now() + STORE_RETRY_DELAY : Infinity)
         else waitUntil(due)
@@ -211,7 +213,7 @@ export const relay = <A>(options: RelayOptions<A>) => {
       }
       isDue = mayLease = false
       asked = maxInFlight - sending.inFlight() - held.size() - Math.max(0, writes.unsaved() - MAX_UNSAVED)
-      if (asked <= 0 || (outbox.nextDue() ?? Infinity) > at) continue
+      if (asked <= 0 || (nextDue() ?? Infinity) > at) continue
       const retries = Math.max(0, maxRetries - sending.retriesInFlight())
       const answer = outbox.lease(at, { count: asked, retries })
       if (isPromiseLike(answer)) {
@@ -281,7 +283,7 @@ export const relay = <A>(options: RelayOptions<A>) => {
     if (!isPromiseLike(answer)) return use(answer)
     calls++
     return limit
-      .inTime(answer)
+      .inTime(answer, pollSoon, storeFailed)
       .then(use)
       .finally(() => {
         calls--
@@ -360,7 +362,7 @@ export const relay = <A>(options: RelayOptions<A>) => {
       if (isWorking()) return true
       if (isStopped()) return false
       const isUndated = isShared && instant === Infinity && outbox.stats().waiting > 0
-      return isUndated || (outbox.nextDue() ?? Infinity) < instant
+      return isUndated || (nextDue() ?? Infinity) < instant
     },
     /** Deliveries that still run, also after their verdict. */
     running: sending.running,

@@ -6,6 +6,8 @@ import { nothingToCancel } from '../sink/layer.ts'
 /** Milliseconds that a store has for one call, on the machine's clock. */
 const STORE_TIMEOUT = 30_000
 
+const ignore = (): void => undefined
+
 interface Call extends Link<Call> {
   fail: (error: Error) => void
 }
@@ -18,8 +20,12 @@ export const storeLimit = (limit = STORE_TIMEOUT) => {
   let given: Error | undefined
 
   return {
-    /** Settles as the answer does, or rejects when the time is over. `late` gets an answer that comes afterwards. */
-    inTime: <T>(answer: PromiseLike<T>, late: (value: T) => void = () => undefined): Promise<T> => {
+    /** Settles as the answer does, or rejects when the time is over, after `slow`. `late` gets an answer that comes afterwards. */
+    inTime: <T>(
+      answer: PromiseLike<T>,
+      late: (value: T) => void = ignore,
+      slow: (error: Error) => void = ignore,
+    ): Promise<T> => {
       let cancel = nothingToCancel
       let isOver = false
       const call: Call = { older: undefined, newer: undefined, fail: () => undefined }
@@ -28,8 +34,11 @@ export const storeLimit = (limit = STORE_TIMEOUT) => {
           isOver = true
           reject(error)
         }
-        const tooSlow = (): void =>
-          call.fail(new Error(`the store did not answer within ${String(limit)} ms`))
+        const tooSlow = (): void => {
+          const error = new Error(`the store did not answer within ${String(limit)} ms`)
+          slow(error)
+          call.fail(error)
+        }
         if (given === undefined) cancel = systemClock.schedule(limit, tooSlow)
         else call.fail(given)
         open.push(call)

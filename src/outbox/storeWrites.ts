@@ -2,10 +2,26 @@ import { isPromiseLike } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import { scheduleSafely } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
+import type { Outbox } from './outbox.ts'
 import type { StoreLimit } from './storeLimit.ts'
 
 /** The pause after an error of the store, in milliseconds. */
 export const STORE_RETRY_DELAY = 1_000
+
+/** As `nextDue` of the outbox. If that throws, it is asked again after the pause. */
+export const nextDueOf = (
+  outbox: Pick<Outbox<never>, 'nextDue'>,
+  retriesOnly: boolean,
+  now: () => number,
+  failed: (error: unknown) => void,
+): number | undefined => {
+  try {
+    return outbox.nextDue(retriesOnly)
+  } catch (error) {
+    failed(error)
+    return now() + STORE_RETRY_DELAY
+  }
+}
 
 /** Results that must reach the store. `gaveUp` gets what the store has not confirmed: it may or may not have it. */
 export const storeWrites = <W>(

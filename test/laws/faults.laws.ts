@@ -1,0 +1,157 @@
+/** TP2, TP3: errors at any of the calls that a part makes stop it not, and its accounts stay exact. */
+import * as fc from 'fast-check'
+import { Observable } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { left, right } from 'fp-ts/lib/Either.js'
+import { createClient } from '../../src/client/createClient.ts'
+import type { Clock } from '../../src/core/clock.ts'
+import { retryable, type Verdict } from '../../src/core/failure.ts'
+import type { Totals } from '../../src/core/totals.ts'
+import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
+import type { Outbox } from '../../src/outbox/outbox.ts'
+import { both, exponential, limitRetries } from '../../src/policy/retryPolicy.ts'
+import type { Sink } from '../../src/sink/sink.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { openOver, track } from '../destination/virtual.ts'
+import { runs } from '../support/runs.ts'
+
+const PLACES = [
+  ...(['enqueue', 'lease', 'ack', 'nack', 'takeRemaining', 'nextDue'] as const),
+  ...(['deliver', 'schedule', 'random', 'onEvent', 'subscriber'] as const),
+]
+type Place = (typeof PLACES)[number]
+
+const world = fc.record({
+  part: fc.constantFrom('destination', 'client'),
+  hasStore: fc.boolean(),
+  /** Which calls of which place throw. */
+  faults: fc.array(fc.tuple(fc.constantFrom(...PLACES), fc.nat(8)), { maxLength: 6 }),
+  /** How often each item fails. */
+  items: fc.array(fc.nat(2), { minLength: 1, maxLength: 8 }),
+  waits: fc.boolean(),
+})
+type World = typeof world extends fc.Arbitrary<infer W> ? W : never
+
+const play = async ({ part, hasStore, faults, items, waits }: World) => {
+  const calls = new Map<Place, number>()
+  /** As at the end of the stack: before the call does anything. */
+  const at = (place: Place): void => {
+    const call = calls.get(place) ?? 0
+    calls.set(place, call + 1)
+    if (faults.some(([where, when]) => where === place && when === call))
+      throw new RangeError('Maximum call stack size exceeded')
+  }
+  const around =
+    <I extends unknown[], O>(place: Place, f: (...given: I) => O) =>
+    (...given: I) => {
+      at(place)
+      return f(...given)
+    }
+  const virtual = virtualClock()
+  const clock: Clock = { ...virtual, schedule: around('schedule', virtual.schedule) }
+  const failures = new Map<string, number>()
+  const verdictOf = (id: string): Verdict => {
+    const failed = failures.get(id) ?? 0
+    failures.set(id, failed + 1)
+    return failed < (items[Number(id)] ?? 0) ? left(retryable('busy')) : right({ sink: 's' })
+  }
+  const target = <A>(idOf: (item: A) => string): Sink<A> => ({
+    name: 's',
+    deliver: (item) =>
+      new Observable((subscriber) => {
+        at('deliver')
+        return virtual.schedule(1, () => {
+          subscriber.next(verdictOf(idOf(item)))
+          subscriber.complete()
+        })
+      }),
+    close: () => Promise.resolve(),
+  })
+  const store = <A>(): Outbox<A> => {
+    const inner = memoryOutbox<A>()
+    return {
+      ...inner,
+      enqueue: around('enqueue', inner.enqueue),
+      lease: around('lease', inner.lease),
+      ack: around('ack', inner.ack),
+      nack: around('nack', inner.nack),
+      takeRemaining: around('takeRemaining', inner.takeRemaining),
+      nextDue: around('nextDue', inner.nextDue),
+    }
+  }
+  const shared = {
+    clock,
+    logger: false,
+    random: around('random', () => 0.5),
+    onEvent: around('onEvent', () => undefined),
+    retry: both(exponential({ base: 100 }), limitRetries(20)),
+  } as const
+  const outcomes: string[] = []
+  const listen = ({
+    _tag,
+    item,
+  }: {
+    readonly _tag: string
+    readonly item: { readonly id: string }
+  }): void => {
+    outcomes.push(`${_tag} ${item.id}`)
+    at('subscriber')
+  }
+  const openPart = () => {
+    if (part === 'destination') {
+      const made = openOver([target(({ id }) => id)], { ...shared, ...(hasStore && { outbox: store() }) })
+      made.outcomes$.subscribe(listen)
+      return { ...made, rest: made.idle, call: (id: string) => made.send(track(id)) }
+    }
+    const made = createClient('key', {
+      ...{ ...shared, drainOnExit: false, size: 1, ...(hasStore && { outbox: store() }) },
+      sink: target(({ members: [member] }) => member?.id ?? ''),
+    })
+    made.outcomes$.subscribe(listen)
+    const call = (messageId: string) => made.track({ messageId, userId: 'u', event: 'e' })
+    return { ...made, rest: made.flush, call }
+  }
+  const made = openPart()
+  const accepted: string[] = []
+  let refused = 0
+  const lowest: number[] = []
+  for (const n of items.keys()) {
+    const answer = await made.call(String(n))
+    if (answer._tag === 'Right') accepted.push(answer.right.id)
+    else refused++
+    lowest.push(made.stats().waiting)
+    if (waits) await virtual.advance(500)
+  }
+  await virtual.advance(3_600_000)
+  const idle = await virtual.run(made.rest())
+  const stats = made.stats()
+  const { totals, abandoned } = await virtual.run<{
+    readonly totals: Totals
+    readonly abandoned: ReadonlyArray<unknown>
+  }>(made.close({ timeout: 1_000 }))
+  return { accepted, refused, outcomes, idle, stats, totals, abandoned, lowest, timersLeft: virtual.timers() }
+}
+
+describe('a part whose calls throw', () => {
+  it('delivers everything that it accepted, once, and counts it', { timeout: 60_000 }, () =>
+    fc.assert(
+      fc.asyncProperty(world, async (given) => {
+        const { accepted, refused, outcomes, idle, stats, totals, abandoned, lowest, timersLeft } =
+          await play(given)
+        expect(outcomes.toSorted()).toEqual(accepted.map((id) => `Delivered ${id}`).toSorted())
+        expect(accepted.length + refused).toBe(given.items.length)
+        expect(stats).toMatchObject({
+          accepted: accepted.length,
+          delivered: accepted.length,
+          waiting: 0,
+          refused,
+        })
+        expect(idle.waiting).toBe(0)
+        expect({ totals, abandoned }).toMatchObject({ totals: { delivered: accepted.length }, abandoned: [] })
+        expect(Math.min(...lowest)).toBeGreaterThanOrEqual(0)
+        expect(timersLeft).toEqual([])
+      }),
+      { numRuns: runs(3) },
+    ),
+  )
+})

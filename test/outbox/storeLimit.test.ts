@@ -1,0 +1,168 @@
+/** TP3: a store that does not answer in time, for each call of it. */
+import { left, right } from 'fp-ts/lib/Either.js'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createClient } from '../../src/client/createClient.ts'
+import type { Message } from '../../src/client/message.ts'
+import { retryable } from '../../src/core/failure.ts'
+import type { Event } from '../../src/event/event.ts'
+import type { Payload } from '../../src/event/payload.ts'
+import type { LogEvent } from '../../src/log/logEvent.ts'
+import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
+import type { Outbox } from '../../src/outbox/outbox.ts'
+import { storeLimit } from '../../src/outbox/storeLimit.ts'
+import { scriptedSink } from '../../src/testing/scriptedSink.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { openOver, track } from '../destination/virtual.ts'
+
+const never = (): Promise<never> => new Promise(() => undefined)
+
+describe('storeLimit', () => {
+  it('settles as the answer does, and hands over an answer that comes too late', async () => {
+    const { inTime } = storeLimit(5)
+    expect(await inTime(Promise.resolve(1))).toBe(1)
+    await expect(inTime(Promise.reject(new Error('no')))).rejects.toThrow('no')
+    const late: number[] = []
+    let answer = (_: number): void => undefined
+    const slow = new Promise<number>((resolve) => {
+      answer = resolve
+    })
+    const told: string[] = []
+    const asked = inTime(
+      slow,
+      (value) => late.push(value),
+      ({ message }) => told.push(message),
+    )
+    await expect(asked).rejects.toThrow('the store did not answer within 5 ms')
+    expect([late, told]).toEqual([[], ['the store did not answer within 5 ms']])
+    answer(7)
+    await slow
+    expect(late).toEqual([7])
+  })
+
+  it('fails what is open when it is given up, and what comes afterwards', async () => {
+    const { inTime, giveUp } = storeLimit()
+    const open = expect(inTime(never())).rejects.toThrow('closed')
+    giveUp(new Error('closed'))
+    await open
+    await expect(inTime(Promise.resolve(1))).rejects.toThrow('closed')
+  })
+})
+
+describe('a store that hangs', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+  afterEach(() => void vi.useRealTimers())
+  const LIMIT = 30_000
+
+  const over = (change: (outbox: Outbox<Payload<Event>>) => Partial<Outbox<Payload<Event>>>) => {
+    const clock = virtualClock()
+    const told: LogEvent[] = []
+    const memory = memoryOutbox<Payload<Event>>()
+    const outbox: Outbox<Payload<Event>> = { ...memory, ...change(memory) }
+    const url = scriptedSink<unknown>({ clock, reply: () => ({ verdict: right({ sink: 's' }) }) })
+    const onEvent = (event: LogEvent): void => void told.push(event)
+    const destination = openOver([url], { clock, outbox, logger: false, onEvent })
+    const ended: string[] = []
+    destination.outcomes$.subscribe(({ _tag, item }) => ended.push(`${_tag} ${item.id}`))
+    const defects = (): number => told.filter(({ _tag }) => _tag === 'Defect').length
+    return { clock, destination, url, ended, defects }
+  }
+
+  it('answers NotStored when enqueue does not answer, with a Defect', async () => {
+    const { destination, defects, clock } = over(() => ({ enqueue: never }))
+    const answer = destination.send(track('a'))
+    await vi.advanceTimersByTimeAsync(LIMIT - 1)
+    expect(defects()).toBe(0)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(await answer).toMatchObject({ left: { _tag: 'NotStored' } })
+    expect(defects()).toBe(1)
+    expect(destination.stats()).toMatchObject({ accepted: 0, refused: 1, waiting: 0 })
+    expect(await destination.idle()).toMatchObject({ waiting: 0 })
+    await clock.run(destination.close())
+  })
+
+  it.each(['enqueue', 'lease', 'ack', 'takeRemaining'] as const)(
+    'settles idle and send with the close when %s does not answer',
+    async (call) => {
+      const { destination, clock } = over(() => ({ [call]: never }))
+      const answer = destination.send(track('a'))
+      await vi.advanceTimersByTimeAsync(0)
+      const idle = destination.idle()
+      await clock.run(destination.close({ timeout: 200 }))
+      expect((await answer)._tag).toBe(call === 'enqueue' ? 'Left' : 'Right')
+      await idle
+      const { accepted, delivered, abandoned, waiting } = destination.stats()
+      expect(accepted - delivered - abandoned - waiting).toBe(0)
+      expect(waiting).toBeGreaterThanOrEqual(0)
+      expect(clock.monotonic()).toBeLessThanOrEqual(5_701)
+      expect([vi.getTimerCount(), clock.pending()]).toEqual([0, 0])
+    },
+  )
+
+  it('starts the entries of a lease that answers late, each once', async () => {
+    let answer = (): void => undefined
+    let leases = 0
+    const { destination, ended, clock, defects } = over(({ lease }) => ({
+      lease: (now, limits) =>
+        ++leases > 1
+          ? []
+          : new Promise((resolve) => {
+              answer = () => resolve(lease(now, limits))
+            }),
+    }))
+    await destination.send(track('a'))
+    await vi.advanceTimersByTimeAsync(LIMIT)
+    expect([defects(), ended]).toEqual([1, []])
+    answer()
+    await clock.advance(0)
+    expect(ended).toEqual(['Delivered a'])
+    await clock.advance(10_000)
+    expect(ended).toEqual(['Delivered a'])
+    await clock.run(destination.close())
+  })
+
+  it('counts an item as accepted that was NotStored and comes out of the store all the same', async () => {
+    const { destination, ended, clock } = over(({ enqueue }) => ({
+      enqueue: (items) => {
+        const answers = enqueue(items)
+        return items.some(({ id }) => id === 'b') ? never() : answers
+      },
+    }))
+    const answer = destination.send(track('b'))
+    await vi.advanceTimersByTimeAsync(LIMIT)
+    expect((await answer)._tag).toBe('Left')
+    // The next item makes the destination look.
+    void destination.send(track('c'))
+    await clock.advance(0)
+    expect(ended).toEqual(['Delivered b', 'Delivered c'])
+    expect(destination.stats()).toMatchObject({ accepted: 2, delivered: 2, refused: 1, waiting: 0 })
+    await clock.run(destination.close())
+  })
+
+  it.each([false, true])(
+    'gives each message one outcome at the close of a client (durable: %s)',
+    async (durable) => {
+      const clock = virtualClock()
+      const memory = memoryOutbox<Message>()
+      // What it stores is in it before it answers, and it never answers.
+      const outbox = {
+        ...memory,
+        durable,
+        enqueue: (items: ReadonlyArray<Message>) => {
+          void memory.enqueue(items)
+          return never()
+        },
+      }
+      const failing = scriptedSink<unknown>({ clock, reply: () => ({ verdict: left(retryable('busy')) }) })
+      const client = createClient('key', { clock, outbox, sink: failing, logger: false, drainOnExit: false })
+      const ended: string[] = []
+      client.outcomes$.subscribe(({ item }) => ended.push(item.id))
+      client.track({ userId: 'u', event: 'e', messageId: 'a' })
+      const flushed = client.flush()
+      await vi.advanceTimersByTimeAsync(0)
+      await clock.run(client.close({ timeout: 0 }))
+      await flushed
+      expect(ended).toEqual(['a'])
+      expect(client.stats()).toMatchObject({ accepted: 1, abandoned: 1, waiting: 0 })
+    },
+  )
+})
