@@ -134,11 +134,14 @@ const textsOf = ({ text, members, frame }: Payload<unknown>): ReadonlyArray<stri
   members === undefined ? [text] : [frame.prefix, frame.suffix, ...members.map((each) => each.text)]
 
 /** The payload with its signature, and with the mark by which a later change is seen. */
-export const withSignature = <P extends Payload<unknown>>(payload: P, signature: string) => ({
-  ...payload,
-  signature,
-  [SIGNED]: textsOf(payload),
-})
+export const withSignature = <P extends Payload<unknown>>(payload: P, signature: string) => {
+  const texts = textsOf(payload)
+  // The mark stands first: a key behind a spread takes a microsecond.
+  const signed = { [SIGNED]: texts, ...payload, signature }
+  // The payload may have been signed before.
+  signed[SIGNED] = texts
+  return signed
+}
 
 /** Whether the body was changed after `sign`. False for one that has been stored as JSON: it has no mark. */
 export const isChangedAfterSign = (payload: Payload<unknown>): boolean => {
