@@ -101,6 +101,10 @@ describe('how a client batches', () => {
     await track(world, 'a')
     world.clock.tick(1_500)
     expect(world.told.find(({ _tag }) => _tag === 'Attempted')).toMatchObject({ late: 500 })
+    const inTime = open({ size: 1, retry }, () => ({ verdict: yes, after: 1_000 }))
+    await track(inTime, 'a')
+    inTime.clock.tick(1_000)
+    expect(inTime.told.find(({ _tag }) => _tag === 'Attempted')).not.toHaveProperty('late')
   })
 })
 
