@@ -2,7 +2,7 @@ import { left } from 'fp-ts/lib/Either.js'
 import { steady } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Verdict } from '../core/failure.ts'
-import { checkOptions, clockOption, func, optional, strict, text, withDefault } from '../core/options.ts'
+import { checkOptions, clockOption, func, guarded, optional, strict, withDefault } from '../core/options.ts'
 import { failureOf } from '../http/networkError.ts'
 import { makeSink, nothingToCancel } from '../sink/layer.ts'
 import type { Attempt, Sink } from '../sink/sink.ts'
@@ -60,8 +60,10 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
 const OPEN = { verdictAt: undefined, endedAt: undefined, ended: undefined }
 
+const isText = (value: unknown): value is string => typeof value === 'string'
+
 const sinkOptions = strict({
-  name: withDefault(text, 'scripted'),
+  name: withDefault(guarded('a string', isText), 'scripted'),
   clock: clockOption,
   reply: optional(func<() => Reply>()),
   script: optional(scriptOption<FaultScript | (() => Fault)>()),

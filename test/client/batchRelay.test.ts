@@ -2,7 +2,7 @@ import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
 import { maxHeldBytes } from '../../src/event/payload.ts'
-import { event, open, turn, yes, type World } from './virtual.ts'
+import { busy, event, open, turn, yes, type World } from './virtual.ts'
 
 /** Each call in a turn of its own. */
 const track = async ({ client }: World, ...ids: ReadonlyArray<string>): Promise<void> => {
@@ -101,5 +101,29 @@ describe('how a client batches', () => {
     await track(world, 'a')
     world.clock.tick(1_500)
     expect(world.told.find(({ _tag }) => _tag === 'Attempted')).toMatchObject({ late: 500 })
+    const inTime = open({ size: 1, retry }, () => ({ verdict: yes, after: 1_000 }))
+    await track(inTime, 'a')
+    inTime.clock.tick(1_000)
+    expect(inTime.told.find(({ _tag }) => _tag === 'Attempted')).not.toHaveProperty('late')
   })
+})
+
+it('a batch of retries has the deadline of its oldest message', async () => {
+  const world = open(
+    { flushAfter: 1, concurrency: 2, retry: both(exponential({ base: 10_000 }), deadline(60_000)) },
+    // The third and the fourth take the places of two requests until both retries are due.
+    (_, number, index) => ({ verdict: index < 2 ? busy : yes, ...(number === 1 && { after: 4_000 }) }),
+  )
+  const startedAt = world.clock.now()
+  for (const [id, ms] of [
+    ['a', 1_000] as const,
+    ['b', 12_000] as const,
+    ['c', 1_000] as const,
+    ['d', 4_000] as const,
+  ]) {
+    await track(world, id)
+    world.clock.tick(ms)
+  }
+  expect(world.requests()).toEqual(['1 a', '1000 b', '13000 c', '14000 d', '17000 a,b'])
+  expect(world.sink.calls.at(-1)?.attempt.until).toBe(startedAt + 60_001)
 })

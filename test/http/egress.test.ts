@@ -146,7 +146,28 @@ const ask = (
 
 const none = answering()
 
+describe('an address of a local NAT64', () => {
+  // RFC 6052: the prefix may have 48, 56, 64 or 96 bits.
+  const metadata = ['64:ff9b:1:6464:64:c800::', '64:ff9b:1:64:64:64c8::', '64:ff9b:1:0:64:6464:c800:0']
+  it.each([...metadata, '64:ff9b:1::6464:64c8'])('%s leads to 100.100.100.200', (address) =>
+    expect(guard.address(address, 'a.example')).toBeDefined(),
+  )
+})
+
 describe('a guarded look-up', () => {
+  it('forgets the addresses of a name that is gone', () => {
+    const codes = ['', 'ENOTFOUND', 'EAI_AGAIN']
+    const lookup = guardedLookup(guardOf(), virtualClock(), (_name, _options, done) => {
+      const code = codes.shift() ?? ''
+      if (code === '') done(null, found('8.8.8.8'))
+      else done(Object.assign(new Error(code), { code }), [])
+    })
+    const seen: unknown[] = []
+    for (let n = 0; n < 3; n++)
+      lookup('a.example', { all: true }, (error, addresses) => seen.push(error?.code ?? addresses))
+    expect(seen).toEqual([found('8.8.8.8'), 'ENOTFOUND', 'EAI_AGAIN'])
+  })
+
   it('leaves out forbidden addresses (webhooks/S6)', async () => {
     const mixed = answering('10.0.0.1', '8.8.8.8', '::1', '2606:4700::1')
     expect(await ask(mixed, true)).toEqual([null, found('8.8.8.8', '2606:4700::1')])

@@ -1,4 +1,4 @@
-/** All published laws, and the published mutants that show that they bite. */
+/** All published laws, and the mutants that show that they bite. */
 import * as t from 'io-ts'
 import { isRecord } from '../../src/core/json.ts'
 import { batchLaws } from '../../src/testing/laws/batchLaws.ts'
@@ -26,7 +26,10 @@ import { sharedOutboxLaws } from '../../src/testing/laws/sharedOutboxLaws.ts'
 import { signLaws } from '../../src/testing/laws/signLaws.ts'
 import { sinkLaws } from '../../src/testing/laws/sinkLaws.ts'
 
-/** A published mutant: the law with the id `breaks` must find it. */
+import { moreBrokenOutboxes, moreBrokenPipelines, moreBrokenPolicies } from './brokenVersions.ts'
+import { moreBrokenSigners, moreBrokenSinks } from './brokenVersions.ts'
+
+/** A mutant: the law with the id `breaks` must find it. */
 interface Mutant {
   readonly name: string
   readonly breaks: string
@@ -64,15 +67,18 @@ const combinationLaws = (make: MakeCombination): ReadonlyArray<Law> => [
 ]
 
 export const rooms: ReadonlyArray<Room> = [
-  roomOf('sinks', (make) => sinkLaws(make, { retryAfter: true }), brokenSinks),
+  roomOf('sinks', (make) => sinkLaws(make, { retryAfter: true }), { ...brokenSinks, ...moreBrokenSinks }),
   roomOf('combinations of sinks', combinationLaws, brokenCombinators),
   roomOf('layers', (make) => layerLaws(make).filter(({ id }) => id.startsWith('layer/')), brokenLayers),
-  roomOf('outboxes', outboxLaws, brokenOutboxes),
+  roomOf('outboxes', outboxLaws, { ...brokenOutboxes, ...moreBrokenOutboxes }),
   roomOf('shared outboxes', sharedOutboxLaws, brokenSharedOutboxes),
-  roomOf('pipelines', (make) => pipelineLaws(make, { keyOf: userOf }), brokenPipelines),
+  roomOf('pipelines', (make) => pipelineLaws(make, { keyOf: userOf }), {
+    ...brokenPipelines,
+    ...moreBrokenPipelines,
+  }),
   roomOf('batchers', batchLaws, brokenBatchers),
-  roomOf<MakePolicy>('retry policies', policyLaws, brokenPolicies),
-  roomOf('signing', signLaws, brokenSigners),
+  roomOf<MakePolicy>('retry policies', policyLaws, { ...brokenPolicies, ...moreBrokenPolicies }),
+  roomOf('signing', signLaws, { ...brokenSigners, ...moreBrokenSigners }),
   roomOf<ChangeCodec>('codecs', (make) => codecLaws(make(Order), { arbitrary }), brokenCodecs),
   roomOf('clients', clientLaws, brokenClients),
 ]

@@ -4,14 +4,14 @@ import type { Awaitable } from '../../core/awaitable.ts'
 import type { Clock } from '../../core/clock.ts'
 import { dropped } from '../../core/outcome.ts'
 import { memoryOutbox } from '../../outbox/memoryOutbox.ts'
-import { newEntry, type Entry, type Outbox } from '../../outbox/outbox.ts'
+import { newEntry, type Outbox } from '../../outbox/outbox.ts'
 import { brokenVersions, type Broken } from './law.ts'
 import type { MakeOutbox, OutboxItem } from './outboxWorld.ts'
 import type { OpenSharedOutbox } from './sharedOutboxLaws.ts'
 import { sharedStore, type SharedStore } from './sharedStore.ts'
 
 /** The outbox in memory with a change that breaks a law. */
-const inMemory = (
+export const inMemory = (
   law: string,
   change: (outbox: Outbox<OutboxItem>) => Partial<Outbox<OutboxItem>>,
 ): Broken<MakeOutbox> => ({
@@ -76,14 +76,8 @@ export const brokenOutboxes = brokenVersions<MakeOutbox>()({
   'leases before the due time': inMemory('order', ({ lease }) => ({
     lease: (now, limits) => lease(now + 1_000, limits),
   })),
-  'ignores retriesOnly': inMemory('order', ({ lease }) => ({
-    lease: (now, limits) => lease(now, { ...limits, retriesOnly: false }),
-  })),
   'forgets the progress': inMemory('remembers', ({ nack }) => ({
     nack: (list) => nack(list.map(({ entry, due }) => ({ entry: { ...entry, progress: undefined }, due }))),
-  })),
-  'says a wrong due time': inMemory('wakes', ({ nextDue }) => ({
-    nextDue: (retriesOnly) => (retriesOnly === true ? nextDue(true) : undefined),
   })),
   'takes one more than its bound': {
     breaks: 'outbox/bounds',
@@ -95,33 +89,7 @@ export const brokenOutboxes = brokenVersions<MakeOutbox>()({
   'lists dead letters backwards': inMemory('dead', ({ dead }) => ({
     dead: { ...dead, list: async (page) => [...(await dead.list(page))].reverse() },
   })),
-  'purges all': inMemory('dead', ({ dead }) => ({ dead: { ...dead, purge: () => dead.purge(() => true) } })),
   'redrives nothing': inMemory('redrives', ({ dead }) => ({ dead: { ...dead, redrive: () => 0 } })),
-  'redrives with the old progress': inMemory('redrives', ({ dead, lease }) => {
-    const old = new Map<number, Entry<OutboxItem>>()
-    const remembering: Parameters<typeof dead.redrive>[0] = (one) =>
-      old.set(one.entry.item.n, one.entry).size > 0
-    return {
-      dead: { ...dead, redrive: (matches) => dead.redrive((one) => matches(one) && remembering(one)) },
-      lease: async (...given) =>
-        (await lease(...given)).map((entry) => ({
-          ...entry,
-          progress: entry.progress ?? old.get(entry.item.n)?.progress,
-        })),
-    }
-  }),
-  'buries again at a repeated ack': inMemory('repeats', ({ ack, addDeadLetter }) => {
-    const ended = new Set<string>()
-    return {
-      ack: async (list) => {
-        const again = list.filter(({ entry }) => ended.has(entry.id))
-        for (const { entry, outcome } of again) await addDeadLetter?.(entry.item, outcome)
-        for (const { entry } of list) ended.add(entry.id)
-        await ack(list)
-      },
-    }
-  }),
-  'keeps what it should hand back': inMemory('remaining', () => ({ takeRemaining: () => [] })),
   'does not sync': { breaks: 'outbox/survives', make: files(false) },
 })
 

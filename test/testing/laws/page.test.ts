@@ -4,8 +4,8 @@ import { rooms, type Room } from '../../support/publishedLaws.ts'
 
 const HEAD = `# Laws
 
-Each law of \`headrace/testing/laws\`, and the published broken versions that it finds, each within 100 runs on every seed of ten that
-were tried. How to use them: [testing.md](testing.md). This page is written from the laws themselves.
+Each law of \`headrace/testing/laws\`, and broken versions that it finds, each within 100 runs on every seed of ten that were tried. Some of
+them are published. How to use them: [testing.md](testing.md). This page is written from the laws themselves.
 `
 
 const sectionOf = ({ name, laws, mutants }: Room): string => {

@@ -1,0 +1,33 @@
+import { EMPTY, lastValueFrom } from 'rxjs'
+import { expect, it } from 'vitest'
+import { retryable } from '../../src/core/failure.ts'
+import type { ObservableEither } from '../../src/core/outcome.ts'
+import { deliver } from '../../src/operators/deliver.ts'
+import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
+import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
+import { scriptedSink } from '../../src/testing/scriptedSink.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+
+const none$: ObservableEither<never, string> = EMPTY
+
+it.each([
+  [999, 'Delivered', 1],
+  [1_000, 'Expired', 0],
+])(
+  'after a restart %i ms after its first attempt an item with a deadline of 1,000 ms is %s',
+  async (ms, tag, sent) => {
+    const clock = virtualClock()
+    const firstAttemptAt = clock.now()
+    const outbox = memoryOutbox<string>({ sizeOf: () => 1, clock })
+    await outbox.enqueue(['a'])
+    const [entry] = await outbox.lease(firstAttemptAt, { count: 1, retries: 1 })
+    if (entry === undefined) throw new Error('nothing is leased')
+    const progress = { attempts: 1, lastFailure: retryable('status') }
+    await outbox.nack([{ entry: { ...entry, firstAttemptAt, progress }, due: firstAttemptAt + ms }])
+    clock.tick(ms)
+    const sink = scriptedSink<string>({ clock })
+    const retry = both(exponential({ base: 1 }), deadline(1_000))
+    const outcome = await clock.run(lastValueFrom(none$.pipe(deliver(sink, { outbox, retry, clock }))))
+    expect([outcome._tag, sink.calls.length]).toEqual([tag, sent])
+  },
+)

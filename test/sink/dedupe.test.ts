@@ -1,0 +1,36 @@
+import { left, right } from 'fp-ts/lib/Either.js'
+import { expect, it } from 'vitest'
+import { retryable } from '../../src/core/failure.ts'
+import { withDedupe } from '../../src/sink/dedupe.ts'
+import { onlyAttempt } from '../../src/sink/sink.ts'
+import { scriptedSink, type Reply } from '../../src/testing/scriptedSink.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
+
+const deduped = (reply: Reply) => {
+  const clock = virtualClock()
+  const inner = scriptedSink<string>({ clock, reply: () => reply })
+  const { deliver } = withDedupe({ keyOf: (item: string) => item, window: 1_000, clock })(inner)
+  const send = (complete = (): void => undefined) => deliver('a', onlyAttempt).subscribe({ complete })
+  return { clock, inner, send }
+}
+
+it('sends again when the window is over, and not before', () => {
+  const { clock, inner, send } = deduped({ verdict: right({ sink: 's' }) })
+  send()
+  clock.tick(999)
+  send()
+  expect(inner.calls).toHaveLength(1)
+  clock.tick(1)
+  send()
+  expect(inner.calls).toHaveLength(2)
+})
+
+it('a delivery that starts at the end of the one before is shared by those that follow', () => {
+  const { clock, inner, send } = deduped({ verdict: left(retryable('status')), after: 10 })
+  send(() => void send())
+  send()
+  clock.tick(10)
+  send()
+  expect(inner.calls).toHaveLength(2)
+  expect(inner.calls.map(({ ended }) => ended)).toEqual(['completed', undefined])
+})
