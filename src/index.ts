@@ -55,7 +55,7 @@ export { sink, type Handler, type HandlerContext, type SinkOptions } from './sin
 export { withBisection, type BisectionOptions } from './sink/bisect.ts'
 export { contramap } from './sink/layer.ts'
 export { failover, firstSuccess, toAll, type CombinationOptions } from './sink/combine.ts'
-export { route, type RouteOptions } from './sink/route.ts'
+export { route, type RoutedSink, type RouteOptions } from './sink/route.ts'
 export { withCircuitBreaker, type CircuitBreakerOptions } from './sink/circuitBreaker.ts'
 export { withDedupe, type DedupeOptions } from './sink/dedupe.ts'
 export { withRateLimit, type RateLimitOptions } from './sink/rateLimit.ts'

@@ -3,12 +3,13 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { Observable } from 'rxjs'
 import type { CloseOptions } from '../core/options.ts'
 import type { Outcome } from '../core/outcome.ts'
-import type { Refusal } from '../core/refusal.ts'
+import type { Closed, Fault, Refusal } from '../core/refusal.ts'
 import type { Totals } from '../core/totals.ts'
 import type { Accepted, DestinationOptions, DestinationStats } from '../destination/destination.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
 import type { EndedDeadLetter } from '../outbox/outbox.ts'
+import type { CollectorSettings } from './settings.ts'
 
 /**
  * Options of a collector. Those of a destination hold for each of its destinations. Numbers are whole numbers from 1. Unknown
@@ -115,6 +116,12 @@ export interface Collector extends AsyncDisposable {
   readonly outcomes$: Observable<DestinationOutcome>
   /** The counters, as they are now. */
   readonly stats: () => CollectorStats
+  /**
+   * Puts other settings into effect, all or nothing: `Left` has all faults, or `Closed` after a close, and nothing has changed. A destination
+   * that is new is opened; one that is gone takes nothing new, sends what waits by its last settings and is closed. The `sink` and the
+   * `outbox` of one that stays cannot change. Without `enabled` its toggle stays.
+   */
+  readonly update: (settings: CollectorSettings) => Either<ReadonlyArray<Fault> | Closed, void>
   /** Resolves with the totals of all destinations when no event waits, or it is closed. */
   readonly idle: () => Promise<Totals>
   /** Moves dead letters of a destination back to wait. Answers how many; 0 if there is none of this name, or it is closed. */

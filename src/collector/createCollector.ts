@@ -1,31 +1,23 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { steady } from '../core/clock.ts'
 import { decodeOptions } from '../core/options.ts'
-import { ConfigError, disabled, invalid } from '../core/refusal.ts'
-import { sumOf } from '../core/totals.ts'
-import { openDestination, urlsSink, webhooksOf } from '../destination/createDestination.ts'
+import { ownContext } from '../core/ownContext.ts'
+import { ConfigError, closed, disabled, invalid } from '../core/refusal.ts'
 import type { OpenDestination } from '../destination/createDestination.ts'
-import type { SharedOptions } from '../destination/settings.ts'
 import { listeners } from '../log/listeners.ts'
 import { hot } from '../log/streams.ts'
-import { isStoredIn, OutboxError } from '../outbox/lmdb/contract.ts'
-import type { Event } from '../event/event.ts'
-import { bodyOf } from '../event/payload.ts'
-import type { Payload } from '../event/payload.ts'
-import { signerOf } from '../signing/secret.ts'
-import { contramap } from '../sink/layer.ts'
-import { withObserver } from '../sink/observe.ts'
-import { withTimeout } from '../sink/timeout.ts'
+import { authentication } from './authentication.ts'
 import { bodyLimits } from './bodyLimits.ts'
 import type { Collector, CollectorClosing, CollectorOptions } from './collector.ts'
 import type { CollectorStats, DestinationOutcome, SourceStats } from './collector.ts'
 import { ingester } from './ingest.ts'
-import type { Source, Target } from './ingest.ts'
+import type { Source } from './ingest.ts'
 import { nodeMount, webMount } from './mounts.ts'
 import { single } from './requestBody.ts'
 import { requestHandler } from './requestHandler.ts'
 import { collectorOptions, decodeCollectorSettings } from './settings.ts'
-import type { CheckedCollectorOptions, CollectorSettings, DestinationSettings } from './settings.ts'
+import type { CheckedCollectorOptions, CollectorSettings } from './settings.ts'
+import { openTargets } from './targets.ts'
 
 /** All faults at once. The settings are checked against `egress` only if the options are right. */
 const check = (
@@ -40,51 +32,6 @@ const check = (
     ...(isLeft(settings) ? settings.left : []),
     ...(isLeft(options) ? options.left : []),
   ])
-}
-
-/** Makes the sink of a destination. One of the host's own has a time for each attempt, and its signature in the payload. */
-const sinkOf = (
-  settings: DestinationSettings,
-  options: SharedOptions,
-): Parameters<typeof openDestination>[0] => {
-  const { clock, timeout } = options
-  const { sink, sharedSecret } = settings
-  if (sink === undefined) {
-    const urls = webhooksOf(settings, options)
-    return (onEvent, isStopped) => urlsSink(urls, options, onEvent, isStopped)
-  }
-  const signer = sharedSecret && signerOf(sharedSecret)
-  const withSignature = (payload: Payload<Event>): Payload<Event> =>
-    signer ? { ...payload, signature: signer(bodyOf(payload, 0)) } : payload
-  const signed = signer ? contramap(withSignature)(sink) : sink
-  return (onEvent) => withObserver(onEvent, { clock })(withTimeout(timeout, { clock })(signed))
-}
-
-/** Opens all destinations, or none: if one folder cannot be opened, the others are closed again. */
-const openTargets = (
-  { destinations }: CollectorSettings,
-  { outbox: outboxFor, ...options }: CheckedCollectorOptions,
-  onOutcome: (outcome: DestinationOutcome) => void,
-): ReadonlyArray<Target> => {
-  const opened: Target[] = []
-  for (const settings of destinations) {
-    const { name, enabled = true, outbox: folder } = settings
-    try {
-      const given = folder ?? outboxFor?.(name)
-      const outbox = isStoredIn(given) ? { owner: name, ...given } : given
-      const all = { ...options, ...(outbox === undefined ? {} : { outbox }) }
-      const destination = openDestination(sinkOf(settings, all), enabled, all, (outcome) =>
-        onOutcome({ destination: name, outcome }),
-      )
-      opened.push({ name, destination })
-    } catch (error) {
-      for (const { destination } of opened) void destination.close({ timeout: 0 })
-      if (!(error instanceof OutboxError)) throw error
-      const { reason, path, message } = error
-      throw new OutboxError(reason, path, `destination ${JSON.stringify(name)}: ${message}`)
-    }
-  }
-  return opened
 }
 
 /**
@@ -118,6 +65,8 @@ export const createCollector = (
   const [settings, options] = check(givenSettings, givenOptions)
   const { clock, maxBatch, maxUploading } = options
   const now = steady(clock)
+  // Destinations that an update opens belong to the collector, not to the caller of the update.
+  const own = ownContext()
   const onEvent = listeners(options)
   let closing: Promise<CollectorClosing> | undefined
   const isClosing = (): boolean => closing !== undefined
@@ -127,15 +76,26 @@ export const createCollector = (
     (error: unknown): void =>
       onEvent({ _tag: 'Defect', at: now(), where, error })
   const outcomes = hot<DestinationOutcome>(defectIn('a subscriber of outcomes$'))
-  const targets = openTargets(settings, options, outcomes.next)
-  const sources = settings.sources.map(({ id, enabled = true, deletions = false }): Source => ({
-    id,
-    enabled,
-    deletions,
-    targets: targets.filter((_, at) => settings.destinations[at]?.sources.includes(id)),
-    received: 0,
-    accepted: 0,
-  }))
+  const targets = openTargets(settings, options, outcomes.next, defectIn('the close of a destination'))
+  /** All that there were: their counts stay. */
+  const known = new Map<string, Source>()
+  let sources: ReadonlyArray<Source> = []
+  let owners: ReturnType<typeof authentication<Source>>
+  const connect = (settings: CollectorSettings): void => {
+    sources = settings.sources.map(({ id, enabled = true, deletions = false }) => {
+      const source = known.get(id) ?? { id, enabled, deletions, targets: [], received: 0, accepted: 0 }
+      known.set(id, source)
+      const isConnected = (_: unknown, at: number): boolean =>
+        settings.destinations[at]?.sources.includes(id) === true
+      return Object.assign(source, { enabled, deletions, targets: targets.current().filter(isConnected) })
+    })
+    for (const gone of known.values())
+      if (!sources.includes(gone)) Object.assign(gone, { enabled: false, targets: [] })
+    owners = authentication(
+      sources.map((source, at) => [settings.sources[at]?.writeKey ?? '', source] as const),
+    )
+  }
+  connect(settings)
 
   const answers = new Map<number, number>()
   const onAnswered = (status: number): void => {
@@ -144,12 +104,11 @@ export const createCollector = (
   const ingesting = ingester(options, isClosing, (event) => onEvent({ ...event, at: now() }))
 
   const limits = bodyLimits(clock, options.uploadTimeout, maxBatch, maxUploading)
-  const owners = sources.map((source, at) => [settings.sources[at]?.writeKey ?? '', source] as const)
   const failed = defectIn('the collector')
-  const answer = requestHandler(owners, maxBatch, maxUploading, isClosing, ingesting, failed)
+  const answer = requestHandler(() => owners, maxBatch, maxUploading, isClosing, ingesting, failed)
 
   const destinationOf = (name: string): OpenDestination | undefined =>
-    targets.find((target) => target.name === name)?.destination
+    targets.current().find((target) => target.name === name)?.destination
 
   const toggle = (name: string, how: 'enable' | 'disable'): boolean => {
     destinationOf(name)?.[how]()
@@ -157,12 +116,9 @@ export const createCollector = (
   }
 
   const shutDown = async (...given: Parameters<Collector['close']>): Promise<CollectorClosing> => {
-    const closed = await Promise.all(targets.map(({ destination }) => destination.close(...given)))
+    const closed = await targets.close(...given)
     outcomes.complete()
-    return {
-      totals: sumOf(closed.map(({ totals }) => totals)),
-      abandoned: Object.fromEntries(targets.map(({ name }, at) => [name, closed[at]?.abandoned ?? []])),
-    }
+    return closed
   }
 
   const close: Collector['close'] = (given) => {
@@ -172,6 +128,15 @@ export const createCollector = (
     return closing
   }
 
+  const update: Collector['update'] = (given) => {
+    if (isClosing()) return left(closed(undefined))
+    const next = decodeCollectorSettings(given, options.egress)
+    if (isLeft(next)) return next
+    const updated = targets.update(next.right)
+    if (!isLeft(updated)) connect(next.right)
+    return updated
+  }
+
   const stats = (): CollectorStats => {
     const statsOf = (own: ReadonlyArray<Source>): SourceStats => {
       const received = own.reduce((sum, each) => sum + each.received, 0)
@@ -179,11 +144,13 @@ export const createCollector = (
       return { received, accepted, refused: received - accepted }
     }
     return {
-      ...statsOf(sources),
+      ...statsOf([...known.values()]),
       ...ingesting.counts(),
       answers: Object.fromEntries(answers),
       sources: Object.fromEntries(sources.map((source) => [source.id, statsOf([source])])),
-      destinations: Object.fromEntries(targets.map(({ name, destination }) => [name, destination.stats()])),
+      destinations: Object.fromEntries(
+        targets.current().map(({ name, destination }) => [name, destination.stats()]),
+      ),
     }
   }
 
@@ -215,7 +182,8 @@ export const createCollector = (
     disable: (name) => toggle(name, 'disable'),
     outcomes$: outcomes.values$,
     stats,
-    idle: async () => sumOf(await Promise.all(targets.map(({ destination }) => destination.idle()))),
+    idle: targets.idle,
+    update: (given) => own(update, given),
     redrive: async (name, matches) => (await destinationOf(name)?.redrive(matches)) ?? 0,
     close,
     [Symbol.asyncDispose]: async () => {

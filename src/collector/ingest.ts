@@ -31,6 +31,8 @@ import type { CheckedCollectorOptions } from './settings.ts'
 export interface Target {
   readonly name: string
   readonly destination: OpenDestination
+  /** The settings do not have it any more. */
+  readonly isGone: boolean
 }
 
 /** A source of a collector. */
@@ -263,6 +265,7 @@ export const ingester = (
       if (isTurnOver(clock)) await turn()
       routed.failure = failure
       for (const target of failure === undefined ? routed.targets : []) {
+        if (target.isGone) continue
         const stored = storeAt(target, routed, whenFull)
         if (stored !== undefined) pending.push(stored)
       }

@@ -10,11 +10,10 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isRecord } from '../core/json.ts'
 import { show } from '../core/refusal.ts'
 import type { Refusal } from '../core/refusal.ts'
-import type { Secret } from '../signing/secret.ts'
 import { allAccepted, closing, deletionAccepted, later, no } from './answers.ts'
 import { tooLong, tooManyUploads, withErrors } from './answers.ts'
 import type { Answer, MessageError } from './answers.ts'
-import { authentication } from './authentication.ts'
+import type { authentication } from './authentication.ts'
 import type { Deletion } from './collector.ts'
 import { batchOf, decompress, parse, writeKeyOf } from './requestBody.ts'
 import type { Endpoint } from './requestBody.ts'
@@ -129,14 +128,13 @@ const deletionAnswer = E.match(
 
 /** `maxBatch`: bytes of a body, as it comes and decompressed. `maxUploading`: bytes of all bodies that are being decompressed. */
 export const requestHandler = (
-  owners: ReadonlyArray<readonly [key: Secret | string, source: Source]>,
+  owners: () => ReturnType<typeof authentication<Source>>,
   maxBatch: number,
   maxUploading: number,
   isClosing: () => boolean,
   { ingest, deleteUser }: Ingester,
   onDefect: (error: unknown) => void,
 ): AnswerRequest => {
-  const { byHeader, byKey } = authentication(owners)
   let decompressing = 0
 
   /** Counts each body as the most it may become: many small ones could hold any amount. One is always let in. */
@@ -156,7 +154,7 @@ export const requestHandler = (
     const authorization = header('authorization') ?? ''
     // With another scheme (Bearer) the body must name the write key.
     const isNamed = /^basic\b/i.test(authorization)
-    const named = isNamed ? byHeader(authorization) : undefined
+    const named = isNamed ? owners().byHeader(authorization) : undefined
     if (isNamed && named?.enabled !== true) return named === undefined ? unknownKey : isOff
     const coding = header('content-encoding')?.trim().toLowerCase() ?? ''
     const isGzip = GZIP.includes(coding)
@@ -180,7 +178,7 @@ export const requestHandler = (
       value = size > maxBatch ? left(tooLong(maxBatch)) : parse(bytes.right)
     }
     if (isLeft(value)) return value.left
-    const source = named ?? byKey(writeKeyOf(value.right))
+    const source = named ?? owners().byKey(writeKeyOf(value.right))
     if (source?.enabled !== true) return source === undefined ? unknownKey : isOff
     const batch = batchOf(endpoint, value.right, !isParsed, size, maxBatch)
     if (isLeft(batch)) return batch.left

@@ -12,11 +12,11 @@ import { optionalKey, strict, text, wholeNumber, withDefault } from '../core/opt
 import type { Decoded, Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import { optionsWith, repeated, webhookList } from '../destination/settings.ts'
-import type { Settings, SharedOptions } from '../destination/settings.ts'
+import type { CheckedOptions, Settings, SharedOptions } from '../destination/settings.ts'
 import type { Event } from '../event/event.ts'
 import { receivedBatchBytes, receivedCallBytes } from '../event/limits.ts'
 import type { Payload } from '../event/payload.ts'
-import { secretOption } from '../http/httpOptions.ts'
+import { secretOption, secretSourceOption } from '../http/httpOptions.ts'
 import type { Egress } from '../http/webhook.ts'
 import { storedIn } from '../outbox/lmdb/contract.ts'
 import type { StoredIn } from '../outbox/lmdb/contract.ts'
@@ -24,7 +24,6 @@ import type { Secret } from '../signing/secret.ts'
 import { signerOf } from '../signing/secret.ts'
 import { sinkOption } from '../sink/sink.ts'
 import type { Sink } from '../sink/sink.ts'
-import type { CollectorOptions } from './collector.ts'
 
 /** A source of events: a web site, an app, a server. */
 export interface SourceSettings {
@@ -97,7 +96,7 @@ const destinations = (egress: Egress | undefined) => {
       name,
       sources: list('ids of sources', 1, Infinity, text),
       outbox: optionalKey(storedIn),
-      sharedSecret: optionalKey(secretOption),
+      sharedSecret: optionalKey(secretSourceOption),
       enabled: optional(flag),
       webhooks: optional(webhookList(egress)),
       sink: optional(sinkOption<Payload<Event>>()),
@@ -148,7 +147,7 @@ export const decodeCollectorSettings = (
 }
 
 const ownShape = {
-  outbox: optional(func<NonNullable<CollectorOptions['outbox']>>()),
+  outbox: optional(func<(destination: string) => NonNullable<CheckedOptions['outbox']>>()),
   whenFull: withDefault(oneOf('deadLetter', 'refuse'), 'deadLetter'),
   maxMessage: withDefault(wholeNumber('bytes', 1), receivedCallBytes),
   maxBatch: withDefault(wholeNumber('bytes', 1), receivedBatchBytes),

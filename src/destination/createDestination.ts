@@ -1,18 +1,15 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { pipe } from 'fp-ts/lib/function.js'
 import { isPromiseLike } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import { inTime, steady } from '../core/clock.ts'
-import { messageOf, refused, retryable } from '../core/failure.ts'
-import type { Verdict } from '../core/failure.ts'
+import { messageOf, refused } from '../core/failure.ts'
 import { CLOSE_TIMEOUT, checkOptions, timeoutOf } from '../core/options.ts'
 import type { Outcome } from '../core/outcome.ts'
-import { disabled, notStored, ConfigError, tooLarge } from '../core/refusal.ts'
-import type { Closed, Full, Refusal } from '../core/refusal.ts'
+import { closed, disabled, notStored, ConfigError, tooLarge } from '../core/refusal.ts'
+import type { Closed, Fault, Full, Refusal } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
-import { bareWebhook } from '../http/bareWebhook.ts'
 import { callSafely, isListening, listeners } from '../log/listeners.ts'
 import type { Attempted, Listener, LogEvent } from '../log/logEvent.ts'
 import { hot } from '../log/streams.ts'
@@ -25,63 +22,20 @@ import { memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { ordered } from '../outbox/ordered.ts'
 import type { OutboxStats } from '../outbox/outbox.ts'
 import { relay } from '../outbox/relay.ts'
-import { concurrencyLayer } from '../sink/concurrency.ts'
-import { firstSuccess } from '../sink/combine.ts'
-import { withObserver } from '../sink/observe.ts'
-import { MAX_HOLD, retryAfterGate } from '../sink/retryAfterGate.ts'
 import type { Sink } from '../sink/sink.ts'
-import { withTimeout } from '../sink/timeout.ts'
 import { waitForRoom } from '../sources/waitForRoom.ts'
 import type { Destination, DestinationOptions, UrlStats } from './destination.ts'
 import { eventEncoder, heldBytesOf, payloadCodec } from './record.ts'
 import { decodeSettings, destinationOptions } from './settings.ts'
-import type { CheckedOptions, Settings, SharedOptions } from './settings.ts'
-
-const CLOSING: Verdict = left(
-  retryable('held', { detail: 'the destination is closing; no request was sent' }),
-)
-
-/** The sink that posts to every URL of the settings. */
-export const webhooksOf = (
-  { webhooks, sharedSecret }: Settings,
-  { clock, egress, statuses, messageIdHeader }: SharedOptions,
-): ReadonlyArray<Sink<Payload<Event>>> =>
-  webhooks.map(({ secret = sharedSecret, ...entry }) =>
-    bareWebhook({
-      ...entry,
-      clock,
-      ...(secret && { secret }),
-      ...(egress && { egress }),
-      ...(statuses && { statuses }),
-      ...(messageIdHeader && { messageIdHeader }),
-    }),
-  )
-
-/**
- * The first success of all URLs. Each has a queue of its own, which can hold everything that is in flight: it is full only with
- * requests of events that have ended elsewhere. A `Retry-After` holds back its URL for all events. Once `isStopped`, nothing leaves a queue.
- */
-export const urlsSink = (
-  urls: ReadonlyArray<Sink<Payload<Event>>>,
-  { clock, timeout, concurrency, maxInFlight }: SharedOptions,
-  onEvent: Listener,
-  isStopped: () => boolean,
-): Sink<Payload<Event>> =>
-  firstSuccess(
-    urls.map((url) =>
-      pipe(
-        url,
-        withTimeout(timeout, { clock }),
-        withObserver(onEvent, { clock }),
-        retryAfterGate(clock, MAX_HOLD, () => (isStopped() ? CLOSING : undefined)),
-        concurrencyLayer<Payload<unknown>>({ concurrency, queue: maxInFlight, onEvent, clock }, true),
-      ),
-    ),
-    { clock },
-  )
+import type { CheckedOptions, Settings } from './settings.ts'
+import { urlsSink, webhooksOf } from './urls.ts'
+import type { Receivers } from './urls.ts'
 
 /** A destination, and what a collector uses beside `send`. */
-export interface OpenDestination extends Destination {
+export interface OpenDestination extends Omit<Destination, 'update'> {
+  /** Puts sinks in the place of the present ones, and switches it on or off unless that is left out. */
+  readonly change: (hooks: ReadonlyArray<Sink<Payload<Event>>>, enabled: boolean | undefined) => void
+  readonly isClosing: () => boolean
   /** Accepts an encoded event. Throws, or rejects, if the outbox fails. */
   readonly enqueue: (payload: Payload<Event>) => Awaitable<Either<Full | Closed, unknown>>
   /** Ends an event for which there is no room: it becomes a dead letter, with an outcome. */
@@ -93,10 +47,22 @@ export interface OpenDestination extends Destination {
   readonly isEnabled: () => boolean
 }
 
+/** The answer, or the faults of the `ConfigError` that is thrown. */
+export const orFaults = <A>(make: () => A): Either<ReadonlyArray<Fault>, A> => {
+  try {
+    return right(make())
+  } catch (error) {
+    if (error instanceof ConfigError) return left(error.faults)
+    throw error
+  }
+}
+
 /** Counts the attempts at each URL, from its first attempt on. */
 export const urlCounters = () => {
   const urls = new Map<string, { -readonly [K in keyof UrlStats]: number }>()
+  let kept: ReadonlyArray<string> | undefined
   const count = (sink: string, what: keyof UrlStats): void => {
+    if (kept?.includes(sink) === false) return
     const counts = urls.get(sink) ?? { delivered: 0, failed: 0, skipped: 0 }
     urls.set(sink, counts)
     counts[what]++
@@ -106,6 +72,11 @@ export const urlCounters = () => {
       if (event._tag === 'Attempted') count(event.sink, isLeft(event.result) ? 'failed' : 'delivered')
       else if (event._tag === 'UrlSkipped') count(event.sink, 'skipped')
     },
+    /** Counts only these from now on, and forgets the others: a destination may change its URLs for ever. */
+    keep: (names: ReadonlyArray<string>): void => {
+      kept = names
+      for (const name of urls.keys()) if (!names.includes(name)) urls.delete(name)
+    },
     stats: (): Readonly<Record<string, UrlStats>> =>
       Object.fromEntries([...urls].map(([name, counts]) => [name, { ...counts }])),
   }
@@ -113,7 +84,7 @@ export const urlCounters = () => {
 
 /** Opens a destination over any sink. `onOutcome` is called before the subscribers of `outcomes$`. */
 export const openDestination = (
-  makeSink: (onEvent: Listener, isStopped: () => boolean) => Sink<Payload<Event>>,
+  makeReceivers: (onEvent: Listener, isStopped: () => boolean) => Receivers,
   initiallyEnabled: boolean,
   options: CheckedOptions,
   onOutcome: (outcome: Outcome<Payload<Event>>) => void = () => undefined,
@@ -164,7 +135,7 @@ export const openDestination = (
     const stats = occupancy()
     return stats.waiting < stats.maxCount && stats.bytes < stats.maxBytes
   })
-  const sink = makeSink(onEvent, () => isStopped)
+  const { sink, exchange } = makeReceivers(onEvent, () => isStopped)
   const work = relay<Payload<Event>>({
     ...options,
     sink,
@@ -206,7 +177,7 @@ export const openDestination = (
   }
 
   const shutDown = async (within: number): Promise<CloseResult<Payload<Event>>> => {
-    const closed = await closeRelay(work, clock, within, timeout, () => {
+    const result = await closeRelay(work, clock, within, timeout, () => {
       isStopped = true
     })
     const turn = Promise.resolve()
@@ -215,7 +186,7 @@ export const openDestination = (
     outcomes.complete()
     refusals.complete()
     attempts.complete()
-    return closed
+    return result
   }
 
   const close: Destination['close'] = (given) => {
@@ -263,6 +234,12 @@ export const openDestination = (
       urls: urls.stats(),
     }),
     isEnabled: () => enabled,
+    isClosing: () => closing !== undefined,
+    change: (hooks, isOn = enabled) => {
+      enabled = isOn
+      urls.keep(hooks.map(({ name }) => name))
+      work.own(exchange, hooks)
+    },
     enable: () => {
       enabled = true
     },
@@ -307,10 +284,23 @@ export const webhookDestination = (settings: Settings, options: DestinationOptio
   const checked = checkOptions('options of a webhook destination', destinationOptions, options)
   const decoded = decodeSettings(settings, checked.egress)
   if (isLeft(decoded)) throw new ConfigError('Invalid settings of a webhook destination', decoded.left)
-  const urls = webhooksOf(decoded.right, checked)
-  return openDestination(
-    (onEvent, isStopped) => urlsSink(urls, checked, onEvent, isStopped),
+  const hooksOf = webhooksOf(checked)
+  const hooks = hooksOf(decoded.right)
+  const destination = openDestination(
+    (onEvent, isStopped) => urlsSink(hooks, checked, onEvent, isStopped),
     decoded.right.enabled ?? true,
     checked,
   )
+  return {
+    ...destination,
+    update: (given) => {
+      if (destination.isClosing()) return left(closed(undefined))
+      const next = decodeSettings(given, checked.egress)
+      if (isLeft(next)) return next
+      const hooks = orFaults(() => hooksOf(next.right))
+      if (isLeft(hooks)) return hooks
+      destination.change(hooks.right, next.right.enabled)
+      return right(undefined)
+    },
+  }
 }

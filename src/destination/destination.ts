@@ -3,7 +3,7 @@ import type { Observable } from 'rxjs'
 import type { Clock, Random } from '../core/clock.ts'
 import type { CloseOptions } from '../core/options.ts'
 import type { Outcome } from '../core/outcome.ts'
-import type { Refusal } from '../core/refusal.ts'
+import type { Closed, Fault, Refusal } from '../core/refusal.ts'
 import type { Totals } from '../core/totals.ts'
 import type { Call } from '../event/model.ts'
 import type { Event } from '../event/event.ts'
@@ -15,6 +15,7 @@ import type { CloseResult } from '../outbox/close.ts'
 import type { StoredIn } from '../outbox/lmdb/contract.ts'
 import type { EndedDeadLetter, Outbox } from '../outbox/outbox.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
+import type { Settings } from './settings.ts'
 
 /** Options of a destination. Numbers are whole numbers from 1. Unknown options are refused. */
 export interface DestinationOptions {
@@ -110,6 +111,12 @@ export interface Destination extends AsyncDisposable {
   readonly enable: () => void
   /** Makes `send` answer `Disabled`. What was accepted before is still sent. */
   readonly disable: () => void
+  /**
+   * Changes URLs, headers, secrets and the toggle, all or nothing: `Left` has all faults, or `Closed` after a close, and nothing has changed.
+   * Attempts that start afterwards go by the new settings, those in flight end by the old. A URL that is new is asked for every event that
+   * waits; the connections of one that is gone are closed after its last request. Without `enabled` the toggle stays.
+   */
+  readonly update: (settings: Settings) => Either<ReadonlyArray<Fault> | Closed, void>
   /** Resolves with the totals when no accepted event waits, or when it is closed. */
   readonly idle: () => Promise<Totals>
   /** Moves dead letters back to wait, with a new deadline, while there is room. Answers how many; 0 once it is closed. */

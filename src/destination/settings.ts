@@ -17,17 +17,18 @@ import type { Event } from '../event/event.ts'
 import { bodyBytes } from '../event/limits.ts'
 import type { Payload } from '../event/payload.ts'
 import { egressOption } from '../http/egress.ts'
-import { headerNameOption, headersOption, secretOption } from '../http/httpOptions.ts'
+import { headerNameOption, headersOption, secretSourceOption } from '../http/httpOptions.ts'
 import { urlOption, withoutCredentials } from '../http/httpOptions.ts'
 import { tlsOption } from '../http/tls.ts'
 import type { Egress, TlsOptions } from '../http/webhook.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { loggerOption } from '../log/logger.ts'
 import { outboxOption } from '../outbox/lmdb/contract.ts'
+import type { StoredIn } from '../outbox/lmdb/contract.ts'
+import type { Outbox } from '../outbox/outbox.ts'
 import { retryOption, standard } from '../policy/retryPolicy.ts'
-import type { Secret } from '../signing/secret.ts'
+import type { SecretSource } from '../signing/secret.ts'
 import { statusesOption } from '../sink/status.ts'
-import type { DestinationOptions } from './destination.ts'
 
 /** One URL of a destination. */
 export interface WebhookSettings {
@@ -36,15 +37,15 @@ export interface WebhookSettings {
   /** Static headers, sent to this URL only. */
   readonly headers?: Readonly<Record<string, string>>
   /** Signs the requests to this URL, in place of the destination's `sharedSecret`. */
-  readonly secret?: Secret | string
+  readonly secret?: SecretSource
   /** Trusted authorities and the client certificate. */
   readonly tls?: TlsOptions
 }
 
 /** The settings of a webhook destination. */
 export interface Settings {
-  /** Signs every request. Default: requests are not signed. */
-  readonly sharedSecret?: Secret | string
+  /** Signs every request. A function is asked at each attempt. Default: requests are not signed. */
+  readonly sharedSecret?: SecretSource
   /** Whether it starts switched on. Default true. */
   readonly enabled?: boolean
   /** One to five URLs. */
@@ -74,7 +75,7 @@ const webhookOptions = (egress: Egress | undefined) =>
   strict({
     url: urlOption(egress),
     headers: optional(headersOption()),
-    secret: optionalKey(secretOption),
+    secret: optionalKey(secretSourceOption),
     tls: optionalKey(tlsOption),
   })
 
@@ -109,7 +110,7 @@ export const decodeSettings = (input: unknown, egress?: Egress): Either<Readonly
 
 const settingsOption = (egress?: Egress): Option<Settings> =>
   strict({
-    sharedSecret: optionalKey(secretOption),
+    sharedSecret: optionalKey(secretSourceOption),
     enabled: optional(flag),
     webhooks: webhookList(egress),
   })
@@ -174,7 +175,7 @@ export const optionsWith = <S extends Shape>(more: S): Option<SharedOptions & De
   strict({ ...sharedShape, ...more }) as Option<unknown> as Option<SharedOptions & Decoded<S>>
 
 /** Checked options of a destination. */
-export type CheckedOptions = SharedOptions & Pick<DestinationOptions, 'outbox'>
+export type CheckedOptions = SharedOptions & { readonly outbox?: Outbox<Payload<Event>> | StoredIn }
 
 /** The options of a destination. */
 export const destinationOptions: Option<CheckedOptions> = optionsWith({

@@ -6,15 +6,15 @@ import { checkOptions, methods, optional, optionalKey, timeLimit, wholeNumber } 
 import { ConfigError } from '../core/refusal.ts'
 import { isPayload } from '../event/payload.ts'
 import type { Payload } from '../event/payload.ts'
-import type { Secret } from '../signing/secret.ts'
-import { signerOf } from '../signing/secret.ts'
+import type { SecretSource } from '../signing/secret.ts'
+import { signerSource } from '../signing/secret.ts'
 import { answer, makeSink } from '../sink/layer.ts'
 import type { Sink } from '../sink/sink.ts'
 import {
   headerNameOption,
   headersOption,
   optionsWith,
-  secretOption,
+  secretSourceOption,
   urlOption,
   userAgentOption,
 } from './httpOptions.ts'
@@ -25,8 +25,11 @@ import { openUrlClient } from './urlClient.ts'
 export interface WebhookOptions extends RequestOptions {
   /** Http or https; without credentials, white space, control characters and backslashes. */
   readonly url: string
-  /** Signs the body of every request, in place of the secret that the payload was signed with. */
-  readonly secret?: Secret | string
+  /**
+   * Signs the body of every request, in place of the secret that the payload was signed with. A function is asked at each attempt; if it
+   * throws, or answers no secret, the attempt is a `Defect` and may be tried again.
+   */
+  readonly secret?: SecretSource
   /** Milliseconds for one attempt, from its request to the status of the answer. `Infinity` for no limit. Default 5,000. */
   readonly timeout?: number
   /** Milliseconds to look up the name, connect and agree on TLS. Default 5,000. */
@@ -46,7 +49,7 @@ export interface WebhookOptions extends RequestOptions {
 const webhookOptions = optionsWith<WebhookOptions>(({ egress, messageIdHeader }) => ({
   url: urlOption(egress),
   headers: optional(headersOption(typeof messageIdHeader === 'string' ? [messageIdHeader] : [])),
-  secret: optionalKey(secretOption),
+  secret: optionalKey(secretSourceOption),
   timeout: optional(timeLimit),
   connectWithin: optional(wholeNumber('ms', 1)),
   dispatcher: optionalKey(methods<Dispatcher>('an undici Dispatcher', 'dispatch')),
@@ -65,7 +68,7 @@ export const bareWebhook = (given: WebhookOptions): Sink<Payload<unknown>> => {
   const options = checkOptions('webhook options', webhookOptions, given)
   const { url, secret, messageIdHeader, connectWithin = 5_000, dispatcher } = options
   const { userAgent = 'headrace/1.0' } = options
-  const ownSigner = secret === undefined ? undefined : signerOf(secret)
+  const ownSigner = secret === undefined ? undefined : signerSource(secret)
   if (dispatcher !== undefined && (options.tls !== undefined || options.connectWithin !== undefined))
     throw new ConfigError('Invalid webhook options', [
       { path: 'dispatcher', message: 'connects by itself: leave out tls and connectWithin' },
@@ -80,7 +83,7 @@ export const bareWebhook = (given: WebhookOptions): Sink<Payload<unknown>> => {
         return answer(observer, left(refused('notAPayload', { detail })))
       }
       const headers = messageIdHeader === undefined ? [] : [messageIdHeader, inHeader(payload.id)]
-      return client.post(payload, attempt, ownSigner, headers, 0, observer)
+      return client.post(payload, attempt, ownSigner?.(), headers, 0, observer)
     },
     client.close,
   )

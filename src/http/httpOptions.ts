@@ -22,7 +22,7 @@ import {
 } from '../core/options.ts'
 import type { Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
-import type { Secret } from '../signing/secret.ts'
+import type { Secret, SecretSource } from '../signing/secret.ts'
 import { secretFrom, signerFrom } from '../signing/secret.ts'
 import { withConcurrency } from '../sink/concurrency.ts'
 import { nameOf } from '../sink/fromFunction.ts'
@@ -167,6 +167,12 @@ export const secretOption: Option<Secret> = option('a secret', (value) => {
   // Only a real secret has a signer.
   return isLeft(signerFrom(value)) ? left('must be text, or a Secret made in code') : right(value as Secret)
 })
+
+/** The same, or a function that is asked for it at each attempt. Its answer is checked then. */
+export const secretSourceOption = option<SecretSource>('a secret', (value) =>
+  // What a function answers cannot be known beforehand.
+  typeof value === 'function' ? right(value as () => Secret | string) : decodeOptions(secretOption, value),
+)
 
 const requestShape = {
   tls: optionalKey(tlsOption),

@@ -121,6 +121,23 @@ export const signerOf = (secret: Secret | string): Signer => {
   return signer.right
 }
 
+/** A secret, or a function that is asked for it at each attempt. @inline */
+export type SecretSource = Secret | string | (() => Secret | string)
+
+/** The signer of an attempt. The signer of the last secret is kept, so equal answers of a function share one. */
+export const signerSource = (source: SecretSource): (() => Signer) => {
+  const ask = typeof source === 'function' ? source : () => source
+  let last: Secret | string | undefined = typeof source === 'function' ? undefined : source
+  let signer = last === undefined ? undefined : signerOf(last)
+  return () => {
+    const secret = ask()
+    if (signer !== undefined && secret === last) return signer
+    signer = signerOf(secret)
+    last = secret
+    return signer
+  }
+}
+
 /**
  * The signature of a body: lower-case hex HMAC-SHA1, 40 characters. Text counts as its UTF-8 bytes. For many bodies make a `Secret` once.
  * Throws a `TypeError` if the secret is wrong.

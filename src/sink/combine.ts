@@ -61,7 +61,7 @@ const namesOf = <A>(called: string, sinks: ReadonlyArray<Sink<A>>): ReadonlyArra
 const sameVerdicts = RA.getEq<Verdict>(E.getEq(eqStrict, eqStrict))
 
 /** Closes all at the same time, and waits for all before it fails with what the first of them failed with. */
-const closeAll = async <A>(sinks: ReadonlyArray<Sink<A>>, timeout: number): Promise<void> => {
+export const closeAll = async <A>(sinks: ReadonlyArray<Sink<A>>, timeout: number): Promise<void> => {
   const results = await Promise.allSettled(sinks.map(async (sink) => sink.close({ timeout })))
   const failed = results.find((result) => result.status === 'rejected')
   if (failed !== undefined) throw failed.reason

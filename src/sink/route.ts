@@ -33,6 +33,12 @@ const routeOptions = strict({
   clock: withDefault(clockOption, backgroundClock),
 })
 
+/** A sink of many, of which one can be opened anew. */
+export interface RoutedSink<in A, in K> extends Sink<A> {
+  /** The next item of the key opens its sink anew, by `open`; the present one is closed after its last delivery. It may change a secret. */
+  readonly reopen: (key: K) => void
+}
+
 /** A sink that is open. */
 interface Open<A> {
   readonly sink: Sink<A>
@@ -48,7 +54,8 @@ const NO_ROUTE: Verdict = left(refused('noRoute', { detail: 'no sink for the key
  * `idleTimeout`. A sink in use is never closed. An item whose key has no sink is refused for good (`noRoute`). While `maxOpen` sinks are all
  * in use, an item of another key is `Retryable('held')`; otherwise the sink that was idle for longest is closed for it.
  *
- * The sink of a key should have the same name each time it is opened: past failures are remembered by it.
+ * The sink of a key should have the same name each time it is opened: past failures are remembered by it. `reopen(key)` exchanges it, such as
+ * for another secret.
  *
  * @throws ConfigError if an option is wrong.
  *
@@ -61,7 +68,7 @@ const NO_ROUTE: Verdict = left(refused('noRoute', { detail: 'no sink for the key
  * })
  * console.log(byTenant.name) // => route
  */
-export const route = <A, K>(options: RouteOptions<A, K>): Sink<A> => {
+export const route = <A, K>(options: RouteOptions<A, K>): RoutedSink<A, K> => {
   const { name, maxOpen, idleTimeout, clock } = checkOptions('options of route', routeOptions, options)
   const { keyOf, open } = options
   const busy: Verdict = left(
@@ -69,11 +76,13 @@ export const route = <A, K>(options: RouteOptions<A, K>): Sink<A> => {
   )
   /** Those idle for longest come first: a sink that becomes idle moves to the end. */
   const sinks = new Map<K, Open<A>>()
+  /** Replaced, and still in use: beside `maxOpen`. */
+  const retired = new Set<Open<A>>()
 
   /** Async, because a sink of the host may throw at once, here in a timer. */
   const close = async (key: K, { sink, cancelIdle }: Open<A>, timeout: number): Promise<void> => {
     cancelIdle()
-    sinks.delete(key)
+    if (sinks.get(key)?.sink === sink) sinks.delete(key)
     await sink.close({ timeout })
   }
 
@@ -84,7 +93,9 @@ export const route = <A, K>(options: RouteOptions<A, K>): Sink<A> => {
 
   const release = (key: K, used: Open<A>): void => {
     used.running--
-    if (used.running > 0 || sinks.get(key) !== used) return
+    if (used.running > 0) return
+    if (retired.delete(used)) closeIdle(key, used)
+    if (sinks.get(key) !== used) return
     sinks.delete(key)
     sinks.set(key, used)
     used.cancelIdle = clock.schedule(idleTimeout, () => closeIdle(key, used))
@@ -104,7 +115,7 @@ export const route = <A, K>(options: RouteOptions<A, K>): Sink<A> => {
     return made
   }
 
-  return makeSink<A>(
+  const sink = makeSink<A>(
     name,
     (item, attempt, observer) => {
       const key = keyOf(item)
@@ -119,7 +130,16 @@ export const route = <A, K>(options: RouteOptions<A, K>): Sink<A> => {
       }
     },
     async (timeout) => {
-      await Promise.all([...sinks].map(([key, each]) => close(key, each, timeout)))
+      const replaced = [...retired].map(async ({ sink }) => sink.close({ timeout }))
+      await Promise.all([...[...sinks].map(([key, each]) => close(key, each, timeout)), ...replaced])
     },
   )
+  const reopen = (key: K): void => {
+    const known = sinks.get(key)
+    if (known === undefined) return
+    if (known.running === 0) return closeIdle(key, known)
+    sinks.delete(key)
+    retired.add(known)
+  }
+  return Object.assign(sink, { reopen })
 }

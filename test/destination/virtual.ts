@@ -1,7 +1,9 @@
 /** A destination on a virtual clock. Its URLs are scripted sinks instead of HTTP. */
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { Destination, DestinationOptions } from '../../src/destination/destination.ts'
-import { openDestination, urlsSink } from '../../src/destination/createDestination.ts'
+import type { DestinationOptions } from '../../src/destination/destination.ts'
+import { openDestination } from '../../src/destination/createDestination.ts'
+import type { OpenDestination } from '../../src/destination/createDestination.ts'
+import { urlsSink } from '../../src/destination/urls.ts'
 import { destinationOptions } from '../../src/destination/settings.ts'
 import { checkOptions } from '../../src/core/options.ts'
 import type { Sink } from '../../src/sink/sink.ts'
@@ -30,7 +32,7 @@ export const track = (id: string, userId = 'u'): TrackCall => ({
 export const openOver = (
   urls: ReadonlyArray<Sink<Payload<Event>>>,
   options: DestinationOptions = {},
-): Destination => {
+): OpenDestination => {
   const checked = checkOptions('options', destinationOptions, options)
   return openDestination((onEvent, isStopped) => urlsSink(urls, checked, onEvent, isStopped), true, checked)
 }
@@ -39,7 +41,7 @@ export type Answer = (id: string, number: number, index: number) => Reply
 
 export interface World {
   readonly clock: VirtualClock
-  readonly destination: Destination
+  readonly destination: OpenDestination
   readonly urls: ReadonlyArray<ScriptedSink<Payload<Event>>>
   readonly outcomes: Array<Outcome<Payload<Event>>>
   readonly told: LogEvent[]

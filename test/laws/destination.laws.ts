@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { concatMap, Observable } from 'rxjs'
 import { describe, it, test } from 'vitest'
-import type { Destination, DestinationOptions } from '../../src/destination/destination.ts'
+import type { DestinationOptions } from '../../src/destination/destination.ts'
 import type { Event } from '../../src/event/event.ts'
 import type { Call } from '../../src/event/model.ts'
 import type { Payload } from '../../src/event/payload.ts'
@@ -47,7 +47,7 @@ describe('a destination in order', () =>
 
 // What the published laws do not see.
 
-export type OpenDestination = (...given: Required<Parameters<typeof openOver>>) => Destination
+export type OpenDestination = (...given: Required<Parameters<typeof openOver>>) => ReturnType<typeof openOver>
 type World = typeof world extends fc.Arbitrary<infer W> ? W : never
 
 const arrival = fc.record({

@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/lib/function.js'
 import { firstValueFrom, lastValueFrom, map, of } from 'rxjs'
 import { expect, test, vi } from 'vitest'
 import type { Verdict } from '../../src/core/failure.ts'
-import { urlsSink } from '../../src/destination/createDestination.ts'
+import { urlsSink } from '../../src/destination/urls.ts'
 import { destinationOptions } from '../../src/destination/settings.ts'
 import { checkOptions } from '../../src/core/options.ts'
 import { deliver } from '../../src/operators/deliver.ts'
@@ -117,7 +117,7 @@ const parts: Readonly<Record<string, (sink: Sink<Item>) => Sink<Item>>> = {
       options,
       () => undefined,
       () => false,
-    ) as Sink<Item>,
+    ).sink as Sink<Item>,
 }
 
 test.each(Object.keys(forms).flatMap((form) => Object.keys(parts).map((part) => [form, part] as const)))(

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest'
 import { route } from '../../src/sink/route.ts'
 import { memory } from '../../src/sink/memory.ts'
 import { onlyAttempt } from '../../src/sink/sink.ts'
+import { scriptedSink, type ScriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 it('H7: a sink whose close throws costs no item, no timer and no other close', async () => {
@@ -33,4 +34,45 @@ it('H7: a sink whose close throws costs no item, no timer and no other close', a
     await firstValueFrom(byKey.deliver(key, onlyAttempt), { defaultValue: undefined })
   await expect(byKey.close({ timeout: 0 })).rejects.toThrow('oops')
   expect(closed).toEqual(['a', 'b', 'c', 'd', 'e'])
+})
+
+it('opens the sink of a key anew, and closes the one before it after its last delivery', async () => {
+  const clock = virtualClock()
+  const opened: Array<ScriptedSink<string>> = []
+  const byKey = route({
+    keyOf: () => 'key',
+    open: (name) => {
+      const made = scriptedSink<string>({
+        name,
+        clock,
+        reply: () => ({ verdict: right({ sink: name }), after: 10 }),
+      })
+      opened.push(made)
+      return made
+    },
+    clock,
+  })
+  const deliver = (): Promise<unknown> =>
+    firstValueFrom(byKey.deliver('a', onlyAttempt), { defaultValue: undefined })
+  const closed = (): ReadonlyArray<number> => opened.map((each) => each.closed.length)
+  const calls = (): ReadonlyArray<number> => opened.map((each) => each.calls.length)
+  byKey.reopen('key')
+  void deliver()
+  byKey.reopen('key')
+  byKey.reopen('key')
+  void deliver()
+  expect([calls(), closed()]).toEqual([
+    [1, 1],
+    [0, 0],
+  ])
+  await clock.advance(10)
+  expect(closed()).toEqual([1, 0])
+  byKey.reopen('key')
+  expect(closed()).toEqual([1, 1])
+  void deliver()
+  byKey.reopen('key')
+  await byKey.close({ timeout: 0 })
+  expect([calls(), closed(), clock.pending()]).toEqual([[1, 1, 1], [1, 1, 1], 1])
+  // @ts-expect-error the key is a string
+  byKey.reopen(5)
 })

@@ -1,0 +1,188 @@
+/** The destinations of a collector. They may change while it runs. */
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { Fault } from '../core/refusal.ts'
+import { sumOf } from '../core/totals.ts'
+import type { Totals } from '../core/totals.ts'
+import { openDestination, orFaults } from '../destination/createDestination.ts'
+import type { SharedOptions } from '../destination/settings.ts'
+import { isSameSecret, urlsSink, webhooksOf } from '../destination/urls.ts'
+import type { Receivers } from '../destination/urls.ts'
+import type { Event } from '../event/event.ts'
+import { bodyOf } from '../event/payload.ts'
+import type { Payload } from '../event/payload.ts'
+import type { Listener } from '../log/logEvent.ts'
+import { isStoredIn, OutboxError } from '../outbox/lmdb/contract.ts'
+import { signerSource } from '../signing/secret.ts'
+import type { SecretSource } from '../signing/secret.ts'
+import { contramap } from '../sink/layer.ts'
+import { withObserver } from '../sink/observe.ts'
+import type { Sink } from '../sink/sink.ts'
+import { withTimeout } from '../sink/timeout.ts'
+import type { Collector, DestinationOutcome } from './collector.ts'
+import type { Target } from './ingest.ts'
+import type { CheckedCollectorOptions, CollectorSettings, DestinationSettings } from './settings.ts'
+
+type Hook = Sink<Payload<Event>>
+
+interface Opened extends Target {
+  settings: DestinationSettings
+  isGone: boolean
+  /** Makes what other settings need. Throws a ConfigError, or answers the function that puts them into effect. */
+  readonly prepare: (settings: DestinationSettings) => () => void
+}
+
+/** The sink of the host, with a time for each attempt, and its signature in the payload. */
+const ownSink = (sink: Hook, secret: SecretSource | undefined, { clock, timeout }: SharedOptions) => {
+  const signer = secret === undefined ? undefined : signerSource(secret)
+  const withSignature = (payload: Payload<Event>): Payload<Event> =>
+    signer ? { ...payload, signature: signer()(bodyOf(payload, 0)) } : payload
+  const signed = signer ? contramap(withSignature)(sink) : sink
+  return (onEvent: Listener): Receivers => ({
+    sink: withObserver(onEvent, { clock })(withTimeout(timeout, { clock })(signed)),
+    exchange: () => undefined,
+  })
+}
+
+const openTarget = (
+  settings: DestinationSettings,
+  { outbox: outboxFor, ...options }: CheckedCollectorOptions,
+  onOutcome: (outcome: DestinationOutcome) => void,
+): Opened => {
+  const { name, enabled = true, outbox: folder } = settings
+  const given = folder ?? outboxFor?.(name)
+  const outbox = isStoredIn(given) ? { owner: name, ...given } : given
+  const all = { ...options, ...(outbox === undefined ? {} : { outbox }) }
+  const hooksOf = webhooksOf(all)
+  const hooks = settings.sink === undefined ? hooksOf(settings) : []
+  const make: Parameters<typeof openDestination>[0] =
+    settings.sink === undefined
+      ? (onEvent, isStopped) => urlsSink(hooks, all, onEvent, isStopped)
+      : ownSink(settings.sink, settings.sharedSecret, all)
+  const destination = openDestination(make, enabled, all, (outcome) =>
+    onOutcome({ destination: name, outcome }),
+  )
+  const prepare: Opened['prepare'] = (next) => {
+    const hooks = next.sink === undefined ? hooksOf(next) : [next.sink]
+    return () => destination.change(hooks, next.enabled)
+  }
+  return { name, destination, settings, isGone: false, prepare }
+}
+
+/** The error of a destination whose folder cannot be opened. */
+const named = (name: string, error: unknown): unknown => {
+  if (!(error instanceof OutboxError)) return error
+  const { reason, path, message } = error
+  return new OutboxError(reason, path, `destination ${JSON.stringify(name)}: ${message}`)
+}
+
+/** Why settings cannot take the place of the present ones while the destination runs. */
+const fixed = (
+  before: DestinationSettings,
+  next: DestinationSettings,
+  path: string,
+): ReadonlyArray<Fault> => {
+  const isSame = {
+    sink: before.sink === next.sink,
+    outbox: JSON.stringify(before.outbox) === JSON.stringify(next.outbox),
+    sharedSecret: next.sink === undefined || isSameSecret(before.sharedSecret, next.sharedSecret),
+  }
+  const message = 'cannot change while the destination runs: give it another name'
+  return Object.entries(isSame).flatMap(([key, is]) => (is ? [] : [{ path: `${path}.${key}`, message }]))
+}
+
+/** Opens all destinations, or none: if one folder cannot be opened, the others are closed again. */
+export const openTargets = (
+  settings: CollectorSettings,
+  options: CheckedCollectorOptions,
+  onOutcome: (outcome: DestinationOutcome) => void,
+  closeFailed: (error: unknown) => void,
+) => {
+  const openAll = (all: ReadonlyArray<DestinationSettings>): ReadonlyArray<Opened> => {
+    const opened: Opened[] = []
+    for (const each of all)
+      try {
+        opened.push(openTarget(each, options, onOutcome))
+      } catch (error) {
+        for (const { destination } of opened) void destination.close({ timeout: 0 })
+        throw named(each.name, error)
+      }
+    return opened
+  }
+  let targets = openAll(settings.destinations)
+  /** They send what waits, and close. */
+  const leaving = new Set<Opened>()
+  let past = sumOf([])
+
+  const leave = (target: Opened): void => {
+    target.isGone = true
+    leaving.add(target)
+    const close = async (): Promise<void> => {
+      await target.destination.idle()
+      // It may have come back.
+      if (!target.isGone || !leaving.has(target)) return
+      const { totals } = await target.destination.close()
+      if (leaving.delete(target)) past = sumOf([past, totals])
+    }
+    close().catch(closeFailed)
+  }
+
+  return {
+    current: (): ReadonlyArray<Target> => targets,
+    /** All or nothing. One that is still sending what waits comes back under its name. */
+    update: ({ destinations }: CollectorSettings): Either<ReadonlyArray<Fault>, void> => {
+      const faults: Fault[] = []
+      const changes: Array<() => void> = []
+      const back = [...targets, ...leaving].filter(({ destination }) => !destination.isClosing())
+      const added: DestinationSettings[] = []
+      for (const [at, next] of destinations.entries()) {
+        const known = back.find(({ name }) => name === next.name)
+        const path = `destinations[${String(at)}]`
+        if (known === undefined) added.push(next)
+        else {
+          const change = orFaults(() => known.prepare(next))
+          const own = isLeft(change) ? change.left : []
+          faults.push(
+            ...fixed(known.settings, next, path),
+            ...own.map((each) => ({ ...each, path: `${path}.${each.path}` })),
+          )
+          changes.push(() => {
+            known.settings = next
+            known.isGone = false
+            leaving.delete(known)
+            if (!isLeft(change)) change.right()
+          })
+        }
+      }
+      if (faults.length > 0) return left(faults)
+      let opened: ReadonlyArray<Opened> = []
+      try {
+        opened = openAll(added)
+      } catch (error) {
+        if (!(error instanceof OutboxError)) throw error
+        return left([{ path: 'destinations', message: error.message }])
+      }
+      for (const change of changes) change()
+      const before = targets
+      targets = destinations.flatMap(
+        ({ name }) => [...opened, ...back].find((each) => each.name === name) ?? [],
+      )
+      for (const target of before) if (!targets.includes(target)) leave(target)
+      return right(undefined)
+    },
+    idle: async (): Promise<Totals> =>
+      sumOf([
+        past,
+        ...(await Promise.all([...targets, ...leaving].map(({ destination }) => destination.idle()))),
+      ]),
+    close: async (...given: Parameters<Collector['close']>) => {
+      const all = [...targets, ...leaving]
+      leaving.clear()
+      const closed = await Promise.all(all.map(({ destination }) => destination.close(...given)))
+      const abandoned: Record<string, ReadonlyArray<Payload<Event>>> = {}
+      for (const [at, { name }] of all.entries())
+        abandoned[name] = [...(abandoned[name] ?? []), ...(closed[at]?.abandoned ?? [])]
+      return { totals: sumOf([past, ...closed.map(({ totals }) => totals)]), abandoned }
+    },
+  }
+}

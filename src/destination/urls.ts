@@ -1,0 +1,135 @@
+/** The URLs of a destination. They may change while it runs. */
+import { left } from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import { retryable } from '../core/failure.ts'
+import type { Verdict } from '../core/failure.ts'
+import type { Event } from '../event/event.ts'
+import type { Payload } from '../event/payload.ts'
+import { bareWebhook } from '../http/bareWebhook.ts'
+import type { Listener } from '../log/logEvent.ts'
+import { signerOf } from '../signing/secret.ts'
+import type { SecretSource } from '../signing/secret.ts'
+import { closeAll, firstSuccess } from '../sink/combine.ts'
+import { concurrencyLayer } from '../sink/concurrency.ts'
+import { makeSink, subscribeTo } from '../sink/layer.ts'
+import type { Subscribe } from '../sink/layer.ts'
+import { withObserver } from '../sink/observe.ts'
+import { MAX_HOLD, retryAfterGate } from '../sink/retryAfterGate.ts'
+import type { Sink } from '../sink/sink.ts'
+import { withTimeout } from '../sink/timeout.ts'
+import type { Settings, SharedOptions } from './settings.ts'
+
+type Hook = Sink<Payload<Event>>
+
+/** Where a destination sends, and how that changes. */
+export interface Receivers {
+  readonly sink: Hook
+  /** Attempts that start afterwards go to these; those in flight end where they are. One that was here before goes on. */
+  readonly exchange: (hooks: ReadonlyArray<Hook>) => void
+}
+
+const held = (why: string): Verdict => left(retryable('held', { detail: `${why}; no request was sent` }))
+const CLOSING = held('the destination is closing')
+const GONE = held('the settings do not have this URL any more')
+
+/** Whether two secrets have the same text. A function is only equal to itself. */
+export const isSameSecret = (a: SecretSource | undefined, b: SecretSource | undefined): boolean => {
+  const identityOf = (secret: SecretSource | undefined): unknown =>
+    secret === undefined || typeof secret === 'function' ? secret : signerOf(secret)('same')
+  return identityOf(a) === identityOf(b)
+}
+
+/**
+ * Makes the sinks that post to the URLs of settings. A URL with the same settings as the last time keeps its sink, and so its connections.
+ * Equal secrets keep their signer, so a body is signed once for all URLs.
+ */
+export const webhooksOf = ({ clock, egress, statuses, messageIdHeader }: SharedOptions) => {
+  let known: ReadonlyArray<{ text: string; secret: SecretSource | undefined; hook: Hook }> = []
+  return ({ webhooks, sharedSecret }: Settings): ReadonlyArray<Hook> => {
+    known = webhooks.map(({ secret: given = sharedSecret, ...entry }) => {
+      const text = JSON.stringify([entry.url, entry.headers, entry.tls])
+      const equal = known.filter((each) => isSameSecret(each.secret, given))
+      const kept = equal.find((each) => each.text === text)
+      if (kept !== undefined) return kept
+      const secret = equal[0]?.secret ?? given
+      const hook = bareWebhook({
+        ...entry,
+        clock,
+        ...(secret && { secret }),
+        ...(egress && { egress }),
+        ...(statuses && { statuses }),
+        ...(messageIdHeader && { messageIdHeader }),
+      })
+      return { text, secret, hook }
+    })
+    return known.map(({ hook }) => hook)
+  }
+}
+
+interface Url {
+  hook: Hook
+  subscribe: Subscribe<Payload<Event>>
+  isGone: boolean
+  readonly queue: Hook
+}
+
+/**
+ * The first success of all URLs. Each has a queue of its own, which can hold everything that is in flight: it is full only with
+ * requests of events that have ended elsewhere. A `Retry-After` holds back its URL for all events. Once `isStopped`, nothing leaves a queue.
+ */
+export const urlsSink = (
+  hooks: ReadonlyArray<Hook>,
+  { clock, timeout, concurrency, maxInFlight }: SharedOptions,
+  onEvent: Listener,
+  isStopped: () => boolean,
+): Receivers => {
+  const connect = (hook: Hook): Subscribe<Payload<Event>> =>
+    subscribeTo(pipe(hook, withTimeout(timeout, { clock }), withObserver(onEvent, { clock })))
+  const openUrl = (hook: Hook): Url => {
+    const asked = makeSink<Payload<Event>>(
+      hook.name,
+      (item, attempt, observer) => url.subscribe(item, attempt, observer),
+      () => Promise.resolve(),
+    )
+    const queue = pipe(
+      asked,
+      retryAfterGate(clock, MAX_HOLD, () => (isStopped() ? CLOSING : url.isGone ? GONE : undefined)),
+      concurrencyLayer<Payload<unknown>>({ concurrency, queue: maxInFlight, onEvent, clock }, true),
+    )
+    const url: Url = { hook, subscribe: connect(hook), isGone: false, queue }
+    return url
+  }
+  /** Replaced, until the last request has ended, which takes at most `timeout`. */
+  const closing = new Set<Hook>()
+  const retire = (hook: Hook): void => {
+    closing.add(hook)
+    const forget = (): boolean => closing.delete(hook)
+    hook.close({ timeout }).then(forget, forget)
+  }
+  let urls: ReadonlyArray<Url> = []
+  let ask: Subscribe<Payload<Event>>
+  const exchange: Receivers['exchange'] = (next) => {
+    const before = urls
+    urls = next.map((hook) => {
+      const url = before.find((each) => each.hook.name === hook.name)
+      if (url === undefined) return openUrl(hook)
+      if (url.hook === hook) return url
+      retire(url.hook)
+      return Object.assign(url, { hook, subscribe: connect(hook) })
+    })
+    for (const url of before)
+      if (!urls.includes(url)) {
+        url.isGone = true
+        retire(url.hook)
+      }
+    const queues = urls.map(({ queue }) => queue)
+    ask = subscribeTo(firstSuccess(queues, { clock }))
+  }
+  exchange(hooks)
+  const sink = makeSink<Payload<Event>>(
+    hooks.map(({ name }) => name).join(' | '),
+    (item, attempt, observer) => ask(item, attempt, observer),
+    (within) => closeAll([...urls.map(({ hook }) => hook), ...closing], within),
+  )
+  return { sink, exchange }
+}

@@ -1,0 +1,143 @@
+/** A collector whose sources and destinations change while it runs. */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { left } from 'fp-ts/lib/Either.js'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createCollector } from '../../src/collector/createCollector.ts'
+import type { Collector } from '../../src/collector/collector.ts'
+import type { CollectorSettings } from '../../src/collector/settings.ts'
+import { closed } from '../../src/core/refusal.ts'
+import { exponential } from '../../src/policy/retryPolicy.ts'
+import { sink } from '../../src/sink/fromFunction.ts'
+import { memory } from '../../src/sink/memory.ts'
+import { loopbackReceiver, type Receiver } from '../../src/testing/loopbackReceiver.ts'
+import { until } from '../support/http.ts'
+import { ask, basic } from './kit.ts'
+
+const closers: Array<() => unknown> = []
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close()
+})
+
+const receive = async (...given: Parameters<typeof loopbackReceiver>): Promise<Receiver> => {
+  const receiver = await loopbackReceiver(...given)
+  closers.push(() => receiver.close())
+  return receiver
+}
+const open = (settings: CollectorSettings): Collector => {
+  const retry = exponential({ base: 5, factor: 1 })
+  const collector = createCollector(settings, { logger: false, retry })
+  closers.push(() => collector.close({ timeout: 0 }))
+  return collector
+}
+
+const hook = (name: string, url: string, sources = ['web']) => ({ name, sources, webhooks: [{ url }] })
+const web = { id: 'web', writeKey: 'wk' }
+const app = { id: 'app', writeKey: 'ak' }
+let sent = 0
+const send = async (collector: Collector, source = 'web'): Promise<void> => {
+  const call = { type: 'track', userId: 'u', event: 'Seen', messageId: `m${String(sent++)}` }
+  expect((await collector.accept(source, call))._tag).toBe('Right')
+}
+
+describe('update of a collector', () => {
+  it('sends to a new destination, and to a destination that is gone only what waits', async () => {
+    const [old, next] = [await receive([{ do: 'status', code: 503, after: 40 }]), await receive()]
+    const collector = open({ sources: [web], destinations: [hook('Old', old.url)] })
+    await send(collector)
+    await old.arrived(1)
+    expect(collector.update({ sources: [web], destinations: [hook('Next', next.url)] })._tag).toBe('Right')
+    await send(collector)
+    expect(await collector.idle()).toMatchObject({ accepted: 2, delivered: 2 })
+    expect([old.received.length, next.received.length]).toEqual([2, 1])
+    expect(Object.keys(collector.stats().destinations)).toEqual(['Next'])
+    await until(() => old.connections() === 0)
+    const { totals, abandoned } = await collector.close()
+    expect([totals.accepted, totals.delivered, abandoned['Next']]).toEqual([2, 2, []])
+  })
+
+  it('changes sources, write keys and connections', async () => {
+    const sink = memory()
+    const all = { name: 'All of it', sources: ['web', 'app'], sink }
+    const collector = open({ sources: [web, app], destinations: [all] })
+    const post = async (key: string): Promise<number> => {
+      const body = { userId: 'u', event: 'Seen' }
+      return (await ask(collector, '/v1/track', body, { Authorization: basic(`${key}:`) })).status
+    }
+    expect([await post('wk'), await post('ak')]).toEqual([200, 200])
+    const changed = { ...web, writeKey: 'another' }
+    collector.update({ sources: [changed], destinations: [{ ...all, sources: ['web'] }] })
+    expect([await post('wk'), await post('ak'), await post('another')]).toEqual([401, 401, 200])
+    expect(collector.stats()).toMatchObject({ received: 3, accepted: 3, sources: { web: { received: 2 } } })
+    expect(Object.keys(collector.stats().sources)).toEqual(['web'])
+    expect((await collector.accept('app', {}))._tag).toBe('Left')
+  })
+
+  it('is all or nothing', async () => {
+    const receiver = await receive()
+    const folder = mkdtempSync(`${tmpdir()}/headrace-update-`)
+    closers.push(() => rmSync(folder, { recursive: true }))
+    const kept = hook('Kept', receiver.url)
+    const own = { name: 'Own', sources: ['web'], sink: memory() }
+    const collector = open({ sources: [web], destinations: [kept, own] })
+    const faultsOf = (destinations: CollectorSettings['destinations']) =>
+      collector.update({ sources: [web], destinations })
+    expect(faultsOf([{ ...kept, sources: ['none'] }])).toMatchObject({
+      left: [{ path: 'destinations[0].sources[0]' }],
+    })
+    expect(
+      faultsOf([
+        { ...kept, outbox: { path: folder } },
+        { ...own, sink: memory() },
+      ]),
+    ).toMatchObject({
+      left: [{ path: 'destinations[0].outbox' }, { path: 'destinations[1].sink' }],
+    })
+    const inUse = open({ sources: [web], destinations: [{ ...kept, outbox: { path: folder } }] })
+    expect(
+      faultsOf([kept, hook('New', receiver.url), { ...kept, name: 'Stored', outbox: { path: folder } }]),
+    ).toMatchObject({
+      left: [{ path: 'destinations', message: expect.stringContaining('destination "Stored": ') as string }],
+    })
+    await inUse.close()
+    expect(Object.keys(collector.stats().destinations)).toEqual(['Kept', 'Own'])
+    await send(collector)
+    await collector.idle()
+    expect(receiver.received.length).toBe(1)
+    await collector.close()
+    expect(faultsOf([kept])).toEqual(left(closed(undefined)))
+  })
+
+  it('takes a destination back that still sends what waits, and keeps its toggle', async () => {
+    const receiver = await receive([
+      { do: 'status', code: 503 },
+      { do: 'status', code: 503, after: 30 },
+    ])
+    const settings = { sources: [web], destinations: [hook('A', receiver.url)] }
+    const collector = open(settings)
+    await send(collector)
+    collector.update({ sources: [web], destinations: [] })
+    expect(collector.disable('A')).toBe(false)
+    collector.update(settings)
+    expect(collector.disable('A')).toBe(true)
+    collector.update(settings)
+    expect(collector.stats().destinations['A']).toMatchObject({ enabled: false, accepted: 1 })
+    collector.enable('A')
+    await collector.idle()
+    await send(collector)
+    expect(await collector.idle()).toMatchObject({ accepted: 2, delivered: 2 })
+  })
+
+  it('opens destinations in the context of the collector, not of the caller', async () => {
+    const caller = new AsyncLocalStorage<string>()
+    const seen: unknown[] = []
+    const own = sink('own', async () => void seen.push(caller.getStore()))
+    const collector = open({ sources: [web], destinations: [] })
+    const destinations = [{ name: 'Own', sources: ['web'], sink: own }]
+    caller.run('a request', () => collector.update({ sources: [web], destinations }))
+    await caller.run('another', () => send(collector))
+    await collector.idle()
+    expect(seen).toEqual([undefined])
+  })
+})

@@ -1,0 +1,159 @@
+/** Settings that change while a destination runs, over real requests. */
+import { left } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { closed } from '../../src/core/refusal.ts'
+import type { Destination } from '../../src/destination/destination.ts'
+import type { LogEvent } from '../../src/log/logEvent.ts'
+import { webhook } from '../../src/http/webhook.ts'
+import { secretFrom } from '../../src/signing/secret.ts'
+import { verifyRaw } from '../../src/signing/verify.ts'
+import type { Received } from '../../src/testing/loopbackReceiver.ts'
+import { until } from '../support/http.ts'
+import { adds, destinationsUnderTest, status, to, track } from './destinationsUnderTest.ts'
+
+const { open, receive } = destinationsUnderTest()
+
+const isSignedBy = (secret: string, request: Received | undefined): boolean =>
+  request !== undefined && verifyRaw(secret, request.body, request.headers['x-signature'])._tag === 'Right'
+
+describe('update', () => {
+  it('sends what waits with the new secret to the new URL; the request in flight ends by the old', async () => {
+    const [before, after] = [await receive([status(503, 60)]), await receive()]
+    const opened = open({ ...to(before), sharedSecret: 'old' })
+    await opened.destination.send(track(1))
+    await before.arrived(1)
+    expect(opened.destination.update({ ...to(after), sharedSecret: 'new' })._tag).toBe('Right')
+    await opened.destination.idle()
+    expect(isSignedBy('old', before.received[0])).toBe(true)
+    expect(isSignedBy('new', after.received[0])).toBe(true)
+    expect([before.received.length, after.received.length, adds(opened)]).toEqual([1, 1, true])
+    expect(Object.keys(opened.destination.stats().urls)).toEqual([after.url])
+    await until(() => before.connections() === 0)
+    expect(after.connections()).toBe(1)
+  })
+
+  it('changes a secret of the same URL, and keeps the connection of a URL that stays', async () => {
+    const receiver = await receive()
+    const { destination } = open({ ...to(receiver), sharedSecret: 'old' })
+    const sendAndWait = async (n: number): Promise<void> => {
+      await destination.send(track(n))
+      await destination.idle()
+    }
+    await sendAndWait(1)
+    destination.update({ ...to(receiver), sharedSecret: 'old' })
+    await sendAndWait(2)
+    expect(receiver.accepted()).toBe(1)
+    destination.update({ ...to(receiver), sharedSecret: 'new' })
+    await sendAndWait(3)
+    expect(receiver.received.map((each) => isSignedBy('new', each))).toEqual([false, false, true])
+    await until(() => receiver.connections() === 1)
+  })
+
+  it('asks a new URL for an event that the others refused, and which one still holds back', async () => {
+    const [refuses, waits, takes] = [
+      await receive([status(410)]),
+      await receive([status(503)]),
+      await receive(),
+    ]
+    const { destination, outcomes } = open(to(refuses, waits))
+    await destination.send(track(1))
+    await waits.arrived(1)
+    destination.update(to(refuses, takes))
+    await destination.idle()
+    expect(outcomes.map(({ _tag }) => _tag)).toEqual(['Delivered'])
+    expect([refuses.received.length, takes.received.length]).toEqual([1, 1])
+  })
+
+  it('is all or nothing', async () => {
+    const receiver = await receive()
+    const { destination } = open(to(receiver), { messageIdHeader: 'X-Id' })
+    const faultsOf = (given: unknown) => {
+      // What code without types may give.
+      const answer = destination.update(given as Parameters<Destination['update']>[0])
+      return answer._tag === 'Left' && '_tag' in answer.left ? [] : answer
+    }
+    expect(faultsOf({ webhooks: [], sharedSecret: '' })).toMatchObject({
+      left: [{ path: 'sharedSecret' }, { path: 'webhooks' }],
+    })
+    const headers = { 'X-Id': 'mine' }
+    expect(faultsOf({ webhooks: [{ url: 'http://127.0.0.1:9/', headers }] })).toMatchObject({
+      left: [{ path: 'headers.X-Id' }],
+    })
+    await destination.send(track(1))
+    await destination.idle()
+    expect(receiver.received.length).toBe(1)
+  })
+
+  it('changes the toggle if it is given', async () => {
+    const receiver = await receive()
+    const { destination } = open(to(receiver))
+    destination.disable()
+    destination.update(to(receiver))
+    expect(destination.stats().enabled).toBe(false)
+    destination.update({ ...to(receiver), enabled: true })
+    expect(destination.stats().enabled).toBe(true)
+  })
+
+  it('answers Closed after a close', async () => {
+    const receiver = await receive()
+    const { destination } = open(to(receiver))
+    await destination.close()
+    expect(destination.update(to(receiver))).toEqual(left(closed(undefined)))
+  })
+
+  it('leaves no socket after 1,000 updates', async () => {
+    const receivers = [await receive(), await receive(), await receive()]
+    const { destination, outcomes } = open(to(...receivers))
+    for (let n = 0; n < 1_000; n++) {
+      if (n % 10 === 0) await destination.send(track(n))
+      const some = receivers.filter((_, at) => (n >> at) % 2 === 0)
+      const answer = destination.update({
+        ...to(...(some.length > 0 ? some : receivers)),
+        sharedSecret: `s${n % 7}`,
+      })
+      expect(answer._tag).toBe('Right')
+      if (n % 50 === 0) await destination.idle()
+    }
+    await destination.idle()
+    expect(outcomes.filter(({ _tag }) => _tag === 'Delivered').length).toBe(100)
+    destination.update({ webhooks: [{ url: 'http://127.0.0.1:9/' }] })
+    await until(() => receivers.every((each) => each.connections() === 0))
+    expect(Object.keys(destination.stats().urls)).toEqual([])
+  })
+})
+
+describe('a secret that is a function', () => {
+  it('is asked at each attempt, by a destination and by a webhook', async () => {
+    const receiver = await receive([status(503)])
+    let asked = 0
+    const secret = (): string => `secret ${++asked}`
+    const { destination } = open({ ...to(receiver), sharedSecret: secret })
+    await destination.send(track(1))
+    await destination.idle()
+    expect(receiver.received.map((each, at) => isSignedBy(`secret ${at + 1}`, each))).toEqual([true, true])
+    // @ts-expect-error a secret is not a number
+    expect(() => webhook({ url: receiver.url, secret: 5 })).toThrow('secret')
+  })
+
+  it('costs the attempt if it throws or answers no secret, which may be tried again', async () => {
+    const receiver = await receive()
+    const defects: string[] = []
+    const answers = ['throws', '', Promise.resolve('late'), secretFrom('right')]
+    const sharedSecret = (): string => {
+      const answer = answers.shift()
+      if (answer === 'throws') throw new Error('planted')
+      const isSecret = typeof answer === 'object' && '_tag' in answer && answer._tag === 'Right'
+      // What code without types may answer.
+      return (isSecret ? answer.right : answer) as string
+    }
+    const onEvent = (event: LogEvent): void => {
+      if (event._tag === 'Defect') defects.push(event.where)
+    }
+    const opened = open({ ...to(receiver), sharedSecret }, { onEvent })
+    await opened.destination.send(track(1))
+    await opened.destination.idle()
+    expect(receiver.received.map((each) => isSignedBy('right', each))).toEqual([true])
+    expect(opened.outcomes).toMatchObject([{ _tag: 'Delivered', attempts: 4 }])
+    expect(defects).toEqual(Array.from({ length: 3 }, () => receiver.url))
+  })
+})
