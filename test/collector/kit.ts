@@ -58,16 +58,18 @@ export const post = async (
 }
 
 /** Asks a collector without a server. Text and bytes go as they are. */
-export const ask = (
+export const ask = async (
   { handle }: Collector,
   path: string,
   body: unknown,
   headers: Readonly<Record<string, string>> = { Authorization: basic('wk:') },
 ): Promise<Response> => {
   const raw = typeof body === 'string' || body instanceof Uint8Array
-  return handle(
-    new Request(`http://x${path}`, { method: 'POST', body: raw ? body : JSON.stringify(body), headers }),
-  )
+  const request = { method: 'POST', body: raw ? body : JSON.stringify(body), headers }
+  const response = await handle(new Request(`http://x${path}`, request))
+  // What was stored is sent in the next turn if this one was long.
+  await new Promise(setImmediate)
+  return response
 }
 
 /** A socket: requests are written by hand. */

@@ -32,7 +32,8 @@ it.each(['client', 'destination'] as const)('a %s lives on, and ends what it acc
   const { call, rest, stats, close, send } = parts[kind]()
   const rejected: unknown[] = []
   let frames = 0
-  for (let round = 0; round < 6; round++) {
+  // Node prints each promise that it cannot make there.
+  for (let round = 0; round < (kind === 'client' ? 6 : 1); round++) {
     frames = 0
     try {
       overflow(() => {
