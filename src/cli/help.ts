@@ -68,7 +68,8 @@ each event to the destinations that the file connects with its source:
 Any text may be {"env":"NAME"}: the value of a variable of the environment.
 With "outbox":{"path":"FOLDER"} in a destination its events wait there and survive
 a crash. The first line on stdout is 'ready URL', then there is one for each event
-that has ended at a destination. Ctrl-C is as for 'send'.
+that has ended at a destination. Ctrl-C is as for 'send'. Without a terminal, SIGHUP
+has it read the file again: it says what changed, or why nothing did.
 
 Example:
   $ headrace collect 8080 --host 0.0.0.0 --config collector.json --output json

@@ -106,12 +106,17 @@ export const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve())
   })
 
-/** The first signal ends a command in good order, the second ends it now. */
-export const stopSignals = (host: Host): { readonly gently: AbortSignal; readonly now: AbortSignal } => {
+/** The first signal ends a command in good order, the second ends it now. Until then `onHangUp` may take SIGHUP. */
+export const stopSignals = (
+  host: Host,
+  onHangUp?: () => void,
+): { readonly gently: AbortSignal; readonly now: AbortSignal } => {
   const gently = new AbortController()
   const now = new AbortController()
   const onSignal = (): void => (gently.signal.aborted ? now : gently).abort()
-  for (const signal of SIGNALS) host.on(signal, onSignal)
+  const isTaken = (): boolean => onHangUp !== undefined && !gently.signal.aborted
+  for (const signal of SIGNALS)
+    host.on(signal, () => (signal === 'SIGHUP' && isTaken() ? onHangUp?.() : onSignal()))
   return { gently: gently.signal, now: now.signal }
 }
 

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { expect, it, test } from 'vitest'
 import { verifyRaw } from '../../src/signing/verify.ts'
 import { headrace, linesOf, receiverOf, recordsOf, scratch, start, steady } from './inProcess.ts'
@@ -7,7 +7,14 @@ const env = { WEB_KEY: 'wk-1', HOOKS_SECRET: 'correct horse' }
 const EXAMPLES = new URL('../../docs/examples/events.ndjson', import.meta.url).pathname
 
 /** A collector, and the receiver behind it. */
-const opened = async (script?: Parameters<typeof receiverOf>[0], ...flags: ReadonlyArray<string>) => {
+const opened = (script?: Parameters<typeof receiverOf>[0], ...flags: ReadonlyArray<string>) =>
+  openedOn(false, script, ...flags)
+
+const openedOn = async (
+  isTTY: boolean,
+  script?: Parameters<typeof receiverOf>[0],
+  ...flags: ReadonlyArray<string>
+) => {
   const receiver = await receiverOf(script)
   const file = `${scratch()}/collector.json`
   const webhooks = [{ url: receiver.url }]
@@ -18,7 +25,7 @@ const opened = async (script?: Parameters<typeof receiverOf>[0], ...flags: Reado
       destinations: [{ name: 'hooks', sources: ['web'], sharedSecret: { env: 'HOOKS_SECRET' }, webhooks }],
     }),
   )
-  const command = start(['collect', '0', '--config', file, ...flags], { env })
+  const command = start(['collect', '0', '--config', file, ...flags], { env, isTTY })
   const endpoint = /http:[^"\s]+/.exec(await command.says(/\n/))?.[0] ?? ''
   const post = (path: string, body: object): Promise<Response> =>
     fetch(new URL(path, endpoint), {
@@ -26,7 +33,7 @@ const opened = async (script?: Parameters<typeof receiverOf>[0], ...flags: Reado
       headers: { 'Content-Type': 'application/json', Authorization: `Basic ${btoa('wk-1:')}` },
       body: JSON.stringify(body),
     })
-  return { ...command, receiver, endpoint, post }
+  return { ...command, receiver, endpoint, post, file }
 }
 
 it('the whole service: a client posts batches, a collector forwards them, a receiver verifies them', async () => {
@@ -95,9 +102,11 @@ it('3 if a receiver refused; 7 if something had not ended when it stopped', asyn
 })
 
 test.each(['SIGINT', 'SIGHUP'] as const)(
-  'H9: gives its account when a second %s ends it at once',
+  'H9: gives its account when a second %s ends it at once, on a terminal',
   async (name) => {
-    const { signal, exits, complains, ended, receiver, post } = await opened(() => ({ do: 'silence' }))
+    const { signal, exits, complains, ended, receiver, post } = await openedOn(true, () => ({
+      do: 'silence',
+    }))
     await post('/v1/track', { userId: 'u1', event: 'Sold' })
     await receiver.arrived(1)
     signal(name)
@@ -108,6 +117,40 @@ test.each(['SIGINT', 'SIGHUP'] as const)(
     expect([code, exits]).toEqual([7, [7]])
   },
 )
+
+it('TP7: reads its file again at SIGHUP without a terminal, and says what changed, or why nothing did', async () => {
+  const { signal, complains, ended, receiver, post, file } = await opened()
+  const next = await receiverOf()
+  const written = readFileSync(file, 'utf8')
+  signal('SIGHUP')
+  await complains(/collector\.json is read again: nothing has changed\n/)
+  writeFileSync(file, written.replace('"webhooks"', '"hooks"'))
+  signal('SIGHUP')
+  await complains(/headrace collect: nothing changes: .*unknown option "destinations\[0\]\.hooks"/)
+  writeFileSync(file, written.replaceAll('"hooks"', '"next"').replace(receiver.url, next.url))
+  signal('SIGHUP')
+  await complains(/read again: destination next added, destination hooks removed\n/)
+  expect((await post('/v1/track', { userId: 'u1', event: 'Sold' })).status).toBe(200)
+  await next.arrived(1)
+  writeFileSync(file, written.replaceAll('"hooks"', '"next"').replace(receiver.url, `${next.url}b`))
+  signal('SIGHUP')
+  await complains(/read again: destination next changed\n/)
+  signal('SIGTERM')
+  signal('SIGHUP')
+  expect(receiver.received.length).toBe(0)
+  expect((await ended).stderr).toContain('next: accepted 1')
+})
+
+it('TP7: tells a reload as NDJSON', async () => {
+  const { signal, says, file } = await opened(undefined, '--output', 'json')
+  const written = readFileSync(file, 'utf8')
+  writeFileSync(file, written.replace('"deletions":true', '"deletions":false'))
+  signal('SIGHUP')
+  await says(/\{"v":1,"t":"reload","changes":\["source web changed"\],"faults":\[\]\}/)
+  writeFileSync(file, '{')
+  signal('SIGHUP')
+  await says(/"t":"reload","changes":\[\],"faults":\["[^"]*is not JSON/)
+})
 
 it('says whose folder cannot be opened', async () => {
   const folder = scratch()

@@ -18,6 +18,8 @@ export interface Surroundings {
   readonly env?: Readonly<Record<string, string>>
   /** What stdin holds. */
   readonly input?: string
+  /** Whether stdin is a terminal. Default false. */
+  readonly isTTY?: boolean
   /** In place of the collected stdout. */
   readonly stdout?: Writable
 }
@@ -65,10 +67,13 @@ export const hostOf = (given: Partial<Host> = {}): Host => ({
 })
 
 /** Starts the command and leaves its stdin open. It is told to quit when the test ends. */
-export const start = (args: ReadonlyArray<string>, { env = {}, stdout }: Surroundings = {}) => {
+export const start = (
+  args: ReadonlyArray<string>,
+  { env = {}, isTTY = false, stdout }: Surroundings = {},
+) => {
   const signals = new EventEmitter()
   const exits: number[] = []
-  const stdin = new PassThrough()
+  const stdin = Object.assign(new PassThrough(), { isTTY })
   const out = collected(new PassThrough())
   const err = collected(new PassThrough())
   const host = hostOf({
