@@ -13,7 +13,7 @@ import { lift } from '../../src/operators/rightSide.ts'
 import { same } from '../../src/testing/laws/assert.ts'
 import { batchLaws } from '../../src/testing/laws/batchLaws.ts'
 import type { Batcher } from '../../src/testing/laws/batchWorld.ts'
-import { registerLaws, reportOf } from '../../src/testing/laws/checkLaws.ts'
+import { checkLaws, registerLaws, reportOf } from '../../src/testing/laws/checkLaws.ts'
 import { law } from '../../src/testing/laws/law.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
@@ -109,4 +109,15 @@ it('the law of wrong sizes finds a batch that counts a wrong answer as 0', async
   const forgives: ItemBatcher = (options) =>
     batch({ ...options, sizeOf: (item) => Math.max(0, options.sizeOf(item)) })
   expect((await reportOf(wrongSize(forgives), { runs: 100 })).result).toBe('broken')
+})
+
+it('a law of keys keeps still when two batches close at one moment', async () => {
+  const commands = [
+    { do: 'offer', size: 0, key: 0 },
+    { do: 'within', commands: [1, 0].map((key) => ({ do: 'offer', size: 0, key })) },
+    { do: 'advance', ms: 4 },
+    { do: 'complete' },
+  ]
+  const bounds = { maxCount: null, maxBytes: 10, maxDelay: 2, delayFrom: 'lastFlush', keys: 3, maxKeys: 2 }
+  await checkLaws(batchLaws(batch), { only: 'batch/closes-for-its-cause', example: { ...bounds, commands } })
 })

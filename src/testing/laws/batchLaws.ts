@@ -165,9 +165,10 @@ export const batchLaws = (makeBatch: Batcher): ReadonlyArray<Law> =>
           const own = ofKey(taken, start.key)
           const next = own[own.findIndex((item) => item === last) + 1] ?? { size: 0 }
           const index = seen.findIndex((each) => each.items[0] === start)
-          // A batch that the first item has closed comes right after it.
+          // A batch that the first item has closed comes right after it, at its moment.
           const others = ofKind(seen.slice(0, index + 2), 'batch').filter(({ batch }) => batch?.id !== id)
-          const from = delayFrom === 'firstItem' ? start.at : (others.at(-1)?.at ?? 0)
+          const earlier = others.findLast((each) => each.at <= start.at)
+          const from = delayFrom === 'firstItem' ? start.at : (earlier?.at ?? 0)
           const isCut = (each: Seen): boolean => each.at === at && ofKey(each.open, start.key).at(-1) === last
           const cut = ofKind(seen, 'flush', 'complete', 'error').find(isCut)?.what
           const isOneMore = (each: Seen): boolean => each.at === at && keysOf(each.open).length > maxKeys

@@ -1,0 +1,56 @@
+/** The group commit over an environment that fails when it is told to: a disk that is full in the middle of a commit. */
+import { describe, expect, it } from 'vitest'
+import { groupCommit } from '../../src/outbox/lmdb/commit.ts'
+import { COUNTERS_KEY, NO_COUNTERS, type Store } from '../../src/outbox/lmdb/store.ts'
+
+/** `fails`: which transactions fail, and whether what they wrote is on the disk nevertheless. */
+const opened = (fails: ReadonlyArray<'lost' | 'kept' | 'no'>) => {
+  let onDisk: string | undefined
+  let transactions = 0
+  const meta = {
+    get: (key: string) => (key === COUNTERS_KEY ? onDisk : undefined),
+    putSync: (_: string, text: string) => {
+      onDisk = text
+    },
+  }
+  const childTransaction = async (change: () => void): Promise<void> => {
+    const before = onDisk
+    const how = fails[transactions++] ?? 'no'
+    change()
+    await Promise.resolve()
+    if (how === 'lost') onDisk = before
+    if (how !== 'no') throw new Error('ENOSPC')
+  }
+  const env = { childTransaction, resetReadTxn: () => undefined }
+  // Of a store only these are used.
+  const commits = groupCommit({ path: '/nowhere', env, meta } as unknown as Store)
+  const sizes = (): number => transactions
+  const write = (count: number, grows: boolean): Promise<string> =>
+    commits.write(count, grows, (counters) => {
+      counters.waiting += count
+      return () => 'written'
+    })
+  return { commits, write, sizes }
+}
+
+describe('the group commit', () => {
+  it('puts some 1,024 items into a transaction', async () => {
+    const { write, sizes } = opened([])
+    await Promise.all(Array.from({ length: 40 }, () => write(256, false)))
+    expect(sizes()).toBeGreaterThanOrEqual(10)
+  })
+
+  it('counts what is on the disk after a commit that failed there', async () => {
+    const { commits, write } = opened(['kept'])
+    await expect(write(3, true)).rejects.toThrow('ENOSPC')
+    expect(commits.counters()).toEqual({ ...NO_COUNTERS, waiting: 3 })
+  })
+
+  it('tries two writes that end items again by themselves', async () => {
+    const { commits, write } = opened(['no', 'lost'])
+    const first = write(1, true)
+    const others = [write(2, false), write(4, false)]
+    expect(await Promise.all([first, ...others])).toEqual(['written', 'written', 'written'])
+    expect(commits.counters().waiting).toBe(7)
+  })
+})
