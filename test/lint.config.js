@@ -23,6 +23,14 @@ const ambientSyntax = [
   { selector: "CallExpression[callee.name='Date']", message: OWN_CLOCK },
 ]
 
+// Such an end is looked for anew at each character of a run: 11 s for a host of 100,000 dots.
+const quadraticSyntax = [
+  {
+    selector: 'Literal[regex.pattern=/^[^^].*[+*}][?]?[$]([)|]|$)/]',
+    message: 'A quantifier before $ without ^ takes the square of the length: anchor it, or use a loop.',
+  },
+]
+
 // Each of these reads the machine's clock or arms a timer of the machine unless it is given a scheduler.
 const timedOperators = [
   'animationFrames animationFrameScheduler asapScheduler asyncScheduler auditTime bufferTime debounceTime delay interval',
@@ -94,7 +102,7 @@ export default defineConfig(
       'max-lines': ['error', { max: 400 }],
       'no-restricted-globals': ['error', ...ambient.map((name) => ({ name, message: OWN_CLOCK }))],
       'no-restricted-properties': ['error', ...ambientProperties],
-      'no-restricted-syntax': ['error', ...ambientSyntax],
+      'no-restricted-syntax': ['error', ...ambientSyntax, ...quadraticSyntax],
       'no-restricted-imports': ['error', { patterns: [...byFile, ...barrels, ...timers] }],
     },
   },

@@ -133,8 +133,11 @@ export const rate: Parse<number> = (given) => {
 
 /** Headers as curl takes them, `Name: value`. A fault names the position and not the text, which may be a credential. */
 export const headers: Flag<Readonly<Record<string, string>>>['read'] = (texts) => {
-  const entries = texts.map((each) => /^\s*([^:\s][^:]*?)\s*:\s*([^]*?)\s*$/.exec(each)?.slice(1) ?? [])
-  const names = entries.map(([name = '']) => name.toLowerCase())
+  const entries = texts.map((each) => {
+    const colon = each.indexOf(':')
+    return [each.slice(0, Math.max(0, colon)).trim(), each.slice(colon + 1).trim()] as const
+  })
+  const names = entries.map(([name]) => name.toLowerCase())
   const at = names.findIndex((name, index) => name === '' || names.indexOf(name) < index)
   if (at === -1) return E.right(Object.fromEntries(entries))
   const fault =

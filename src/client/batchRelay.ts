@@ -21,7 +21,7 @@ import { newId } from '../event/payload.ts'
 import type { ClosedBy } from '../event/payload.ts'
 import { trackingFrame } from '../event/trackingMessage.ts'
 import type { Listener } from '../log/logEvent.ts'
-import { decide, lateEnd } from '../outbox/decide.ts'
+import { closedReporter, decide, lateEnd } from '../outbox/decide.ts'
 import type { Ack, Entry } from '../outbox/outbox.ts'
 import { deadlineOf } from '../policy/retryPolicy.ts'
 import type { Wait } from '../policy/step.ts'
@@ -63,6 +63,7 @@ export const batchRelay = (
 ) => {
   const { fresh } = store
   const now = steady(clock)
+  const reportClosed = closedReporter(onEvent, now)
   const window = deadlineOf(retry)
   const subscribe = subscribeTo(sink)
   const deliveries = new Set<Delivery>()
@@ -210,6 +211,7 @@ export const batchRelay = (
       const duration = at - startedAt
       const late = at > until ? { late: at - until } : undefined
       onEvent({ _tag: 'Attempted', at, item: batch, sink: sink.name, number, duration, result, ...late })
+      reportClosed(result)
       const failure = result._tag === 'Left' ? result.left : undefined
       const notBefore = failure && earliestRetry(failure)
       if (notBefore !== undefined) heldUntil = Math.max(heldUntil, Math.min(notBefore, at + MAX_HOLD))

@@ -32,7 +32,7 @@ export type AnswerRequest = (
   readBody: () => Promise<Either<Answer, Body>>,
 ) => Promise<Answer>
 
-const PATH = /\/v1\/(batch|import|delete|identify|track|page|screen|group|alias)\/*$/
+const PATH = /^[^]*\/v1\/(batch|import|delete|identify|track|page|screen|group|alias)\/*$/
 
 /** The endpoint of a request target: its path ends in `/v1/` and a name, behind any prefix. */
 export const endpointOf = (target: string): Endpoint | undefined => {
@@ -64,14 +64,14 @@ const noDeletions: Answer = no(
 const broken: Answer = later('something went wrong here: try again', 500)
 
 /** Types that some SDKs put on bytes which they compressed themselves (`@rudderstack/rudder-sdk-node`, by axios). */
-const COMPRESSED_TYPE = /^\s*(application\/x-www-form-urlencoded|application\/octet-stream)\s*$/i
+const COMPRESSED_TYPE = /^(application\/x-www-form-urlencoded|application\/octet-stream)$/i
 
-const JSON_OR_TEXT = /^\s*(application\/json|text\/plain|)\s*$/i
+const JSON_OR_TEXT = /^(application\/json|text\/plain|)$/i
 
 /** No type counts as JSON, and so does `text/plain`, which browsers send by default. */
 const mayBeJson = (type: string | undefined, isGzip: boolean): boolean => {
   if (type === undefined || type === 'application/json') return true
-  const [essence = ''] = type.split(';', 1)
+  const essence = (type.split(';', 1)[0] ?? '').trim()
   return JSON_OR_TEXT.test(essence) || (isGzip && COMPRESSED_TYPE.test(essence))
 }
 

@@ -16,8 +16,9 @@ import type { CheckedOptions, Settings, SharedOptions } from '../destination/set
 import type { Event } from '../event/event.ts'
 import { receivedBatchBytes, receivedCallBytes } from '../event/limits.ts'
 import type { Payload } from '../event/payload.ts'
+import { withEgressFaults } from '../http/egress.ts'
+import type { Egress } from '../http/egress.ts'
 import { secretOption, secretSourceOption } from '../http/httpOptions.ts'
-import type { Egress } from '../http/webhook.ts'
 import { storedIn } from '../outbox/lmdb/contract.ts'
 import type { StoredIn } from '../outbox/lmdb/contract.ts'
 import type { Secret } from '../signing/secret.ts'
@@ -116,7 +117,7 @@ const destinations = (egress: Egress | undefined) => {
 
 /**
  * Decodes the settings of a collector: the settings with their write keys and secrets made unprintable, or all faults, each with
- * its path and without the value. `egress` limits what the URLs of the destinations may point to.
+ * its path and without the value. `egress` limits what the URLs of the destinations may point to; wrong rules are faults too.
  *
  * @example
  * import { decodeCollectorSettings } from 'headrace/collector'
@@ -143,7 +144,10 @@ export const decodeCollectorSettings = (
     )
   })
   // Each destination has webhooks or a sink, and not both: the rule above.
-  return decodeOptions(settings, input) as Either<ReadonlyArray<Fault>, CollectorSettings>
+  return withEgressFaults(
+    egress,
+    decodeOptions(settings, input) as Either<ReadonlyArray<Fault>, CollectorSettings>,
+  )
 }
 
 const ownShape = {

@@ -107,6 +107,13 @@ export const retryable = (
   more: Omit<Retryable, '_tag' | 'reason'> = {},
 ): Retryable => ({ _tag: 'Retryable', reason, ...more })
 
+/** Milliseconds before a closed sink is asked again. */
+const CLOSED_PAUSE = 60_000
+
+/** The failure of a delivery to a sink that is closed. Nothing was started. */
+export const sinkClosed = (name: string, now: number): Retryable =>
+  retryable('closed', { notBefore: now + CLOSED_PAUSE, detail: `the sink ${name} was closed` })
+
 /** The failures of all sinks of a `firstSuccess` or `failover`. */
 export const allFailed = (causes: ReadonlyArray<Cause>): AllFailed => ({ _tag: 'AllFailed', causes })
 
@@ -192,7 +199,7 @@ export const carried = (lastFailure: Failure | undefined, failure: Failure): Fai
 }
 
 /** Reasons that say that no request was started. */
-const NOT_STARTED: ReadonlySet<string> = new Set<RetryableReason>(['queueFull', 'late', 'held'])
+const NOT_STARTED: ReadonlySet<string> = new Set<RetryableReason>(['queueFull', 'late', 'held', 'closed'])
 
 /** Whether the failed attempt started a request. */
 export const wasStarted = (failure: Failure): boolean => {
@@ -200,6 +207,12 @@ export const wasStarted = (failure: Failure): boolean => {
   if (failure._tag === 'Refused' || failure._tag === 'Expired') return true
   return partsOf(failure).some((part) => isRight(part) || wasStarted(part.left))
 }
+
+/** What is told of the closed sinks in a failure. */
+export const closedIn = (failure: Failure): ReadonlyArray<string> =>
+  failure._tag === 'Retryable' && failure.reason === 'closed'
+    ? [failure.detail ?? 'a sink was closed']
+    : partsOf(failure).flatMap((part) => (isLeft(part) ? closedIn(part.left) : []))
 
 /** One line: `https://a.example: 503 (status); https://b.example: certificate, self-signed`. */
 export const show = (failure: Failure): string => {

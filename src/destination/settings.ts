@@ -16,7 +16,7 @@ import type { Fault } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
 import { bodyBytes } from '../event/limits.ts'
 import type { Payload } from '../event/payload.ts'
-import { egressOption } from '../http/egress.ts'
+import { egressOption, withEgressFaults } from '../http/egress.ts'
 import { headerNameOption, headersOption, secretSourceOption } from '../http/httpOptions.ts'
 import { urlOption, withoutCredentials } from '../http/httpOptions.ts'
 import { tlsOption } from '../http/tls.ts'
@@ -95,7 +95,7 @@ export const webhookList = (egress: Egress | undefined): Option<ReadonlyArray<We
 
 /**
  * Decodes settings: the settings, of which no log and no JSON shows a secret, header value, key or URL query, or all faults, each with its path and without the value.
- * `egress` limits what the URLs may point to.
+ * `egress` limits what the URLs may point to; wrong rules are faults too.
  *
  * @example
  * import { decodeSettings } from 'headrace/destination'
@@ -106,7 +106,7 @@ export const webhookList = (egress: Egress | undefined): Option<ReadonlyArray<We
  * // => webhooks[0].url must begin with http:// or https://
  */
 export const decodeSettings = (input: unknown, egress?: Egress): Either<ReadonlyArray<Fault>, Settings> =>
-  decodeOptions(settingsOption(egress), input)
+  withEgressFaults(egress, decodeOptions(settingsOption(egress), input))
 
 const settingsOption = (egress?: Egress): Option<Settings> =>
   strict({

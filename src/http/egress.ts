@@ -10,12 +10,14 @@ import { lookup as systemLookup } from 'node:dns'
 import type { LookupAddress } from 'node:dns'
 import { isIP } from 'node:net'
 import type { LookupFunction } from 'node:net'
-import { left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
 import { backgroundClock } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
 import { decodeOptions, list, oneOf, option, optional, strict } from '../core/options.ts'
 import type { Option } from '../core/options.ts'
+import type { Fault } from '../core/refusal.ts'
 import { directLookup } from './directLookup.ts'
 import { lookupGate, PATIENCE } from './lookupGate.ts'
 import type { Lookup } from './lookupGate.ts'
@@ -111,11 +113,14 @@ const reasonAgainst = (address: Address, onlyPublic: boolean): string | undefine
 }
 
 /** Without brackets and final dots, in lower case. */
-const plain = (host: string): string =>
-  host
+const plain = (host: string): string => {
+  let end = host.length
+  while (host[end - 1] === '.') end--
+  return host
+    .slice(0, end)
     .replace(/^\[|\]$/g, '')
-    .replace(/\.+$/, '')
     .toLowerCase()
+}
 
 const blockOf = (text: string): Block | undefined => {
   if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text)
@@ -176,6 +181,18 @@ export const egressOption: Option<Egress> = option('egress rules', (value) => {
     ? decodeOptions(egressRules, value)
     : left("must be 'network', 'public', or { to, allow }")
 })
+
+const besideSettings = strict({ egress: optional(egressOption) })
+
+/** Decoded settings with the faults of the egress rules that a host gives beside them: for wrong ones the default would count. */
+export const withEgressFaults = <A>(
+  egress: unknown,
+  decoded: Either<ReadonlyArray<Fault>, A>,
+): Either<ReadonlyArray<Fault>, A> => {
+  const rules = decodeOptions(besideSettings, { egress })
+  if (isRight(rules)) return decoded
+  return left(isLeft(decoded) ? [...rules.left, ...decoded.left] : rules.left)
+}
 
 /** libuv gives look-ups half of its threads: two, unless UV_THREADPOOL_SIZE says otherwise. */
 const MAX_LOOKUPS = Math.max(2, Math.floor(Number(process.env['UV_THREADPOOL_SIZE'] ?? 4) / 2) || 2)

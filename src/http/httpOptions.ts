@@ -116,11 +116,15 @@ export const headersOption = (taken: ReadonlyArray<string> = []): Option<Readonl
 /** A URL parser drops or changes these, so the text would not show which address is dialled. */
 const DROPPED_OR_CHANGED = /[\s\\\p{Cc}]/u
 
+/** Characters of a URL, and of its host: the longest name that DNS has. */
+const [MAX_URL, MAX_HOST] = [8_000, 253]
+
 const CREDENTIALS =
   'must not have a user name or a password, which logs would show: give a static header instead'
 
 const urlFaults = (url: unknown, egress: unknown): ReadonlyArray<string | undefined> => {
   if (typeof url !== 'string' || url === '') return ['must be text: an http or https URL']
+  if (url.length > MAX_URL) return [`must have at most ${String(MAX_URL)} characters`]
   if (DROPPED_OR_CHANGED.test(url))
     return ['must not have a backslash, a control character or white space: encode it with %']
   // Not `URL.canParse`: in Node 20 it refuses accents when it is compiled, after some thousand calls.
@@ -128,6 +132,7 @@ const urlFaults = (url: unknown, egress: unknown): ReadonlyArray<string | undefi
   if (O.isNone(parsed)) return ['is not a URL: it must look like https://receiver.example/hook']
   const { protocol, username, password, hostname } = parsed.value
   if (protocol !== 'http:' && protocol !== 'https:') return ['must begin with http:// or https://']
+  if (hostname.length > MAX_HOST) return [`must have a host of at most ${String(MAX_HOST)} characters`]
   const rules = getOrElse<unknown, Egress>(() => 'network')(decodeOptions(egressOption, egress))
   const reason = guardOf(rules).host(hostname)
   return [

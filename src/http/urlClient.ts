@@ -8,7 +8,7 @@ import type { ByteBuffer } from '../core/byteBuffer.ts'
 import { steady, systemClock } from '../core/clock.ts'
 import type { Cancel } from '../core/clock.ts'
 import { ownContext } from '../core/ownContext.ts'
-import { messageOf, refused, retryable } from '../core/failure.ts'
+import { messageOf, refused, retryable, sinkClosed } from '../core/failure.ts'
 import type { Failure, Verdict } from '../core/failure.ts'
 import { bytesOf, isChangedAfterSign } from '../event/payload.ts'
 import type { Payload, Signer } from '../event/payload.ts'
@@ -72,7 +72,7 @@ interface Slot {
 const MAX_DRAINED = 16_384
 const MAX_HEADERS = 16_384
 
-const CLOSED = retryable('network', { detail: 'the sink was closed' })
+const CUT = retryable('network', { detail: 'the close of the sink cut its request' })
 const CHANGED = refused('changedAfterSign', { detail: 'its text was changed after sign: sign last' })
 const LATE = retryable('late', { detail: 'the deadline came before the request could start' })
 
@@ -243,7 +243,7 @@ export const openUrlClient = (
   const abortAll = (): void => {
     const jobs = [...busy].flatMap(({ job }) => job ?? [])
     for (const slot of busy) release(slot, false)
-    for (const job of jobs) fail(job, CLOSED)
+    for (const job of jobs) fail(job, CUT)
   }
 
   return {
@@ -259,7 +259,7 @@ export const openUrlClient = (
       const signature = signer === undefined ? payload.signature : signatureOf(wire, signer)
       if (signature !== undefined) headers.push('X-Signature', signature)
       const job: Job = { headers, body: wire.bytes, maxBody, observer, slot: undefined }
-      if (isClosed) fail(job, CLOSED)
+      if (isClosed) fail(job, sinkClosed(name, now()))
       else if (now() >= attempt.until) fail(job, LATE)
       else if (signer === undefined && isChangedAfterSign(payload)) fail(job, CHANGED)
       else start(job)

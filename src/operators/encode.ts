@@ -48,7 +48,7 @@ const messageIdOf = (item: unknown): string =>
     : newId()
 
 /** Visible ASCII: anything else would fail in each request. */
-const CONTENT_TYPE = /^[\x21-\x7e]+\/[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/
+const CONTENT_TYPE = /^[\x21-\x2e\x30-\x7e]+\/[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/
 
 const encodeOptions = strict({
   limit: withDefault(wholeNumber('bytes', 1), bodyBytes),

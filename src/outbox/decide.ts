@@ -4,10 +4,11 @@
  * @module
  */
 import type { Random } from '../core/clock.ts'
-import { expired, wasStarted } from '../core/failure.ts'
+import { closedIn, expired, wasStarted } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { expired as expiredOutcome, delivered, rejected } from '../core/outcome.ts'
 import type { Delivered, Expired, Rejected } from '../core/outcome.ts'
+import type { Listener } from '../log/logEvent.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
 import { step } from '../policy/step.ts'
 import type { Wait } from '../policy/step.ts'
@@ -53,6 +54,20 @@ export const decide = <A>(
       if (isUnstarted) return { entry, wait: next, attempts: 0 }
       const again = { id, item, firstAttemptAt, progress: next.progress }
       return { entry: again, wait: next, attempts: next.progress.attempts }
+    }
+  }
+}
+
+/** Reports a sink that was closed while items wait for it, once. They go on waiting: another process may deliver them. */
+export const closedReporter = (log: Listener, now: () => number): ((verdict: Verdict) => void) => {
+  const told = new Set<string>()
+  return (verdict) => {
+    if (verdict._tag === 'Right') return
+    for (const what of closedIn(verdict.left)) {
+      if (told.has(what)) continue
+      told.add(what)
+      const error = new Error(`${what}, and items wait for it: close it after its pipelines`)
+      log({ _tag: 'Defect', at: now(), where: 'a closed sink', error })
     }
   }
 }

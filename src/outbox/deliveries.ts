@@ -16,7 +16,7 @@ import { deadlineOf } from '../policy/retryPolicy.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
 import { nothingToCancel, subscribeTo } from '../sink/layer.ts'
 import type { Sink } from '../sink/sink.ts'
-import { decide } from './decide.ts'
+import { closedReporter, decide } from './decide.ts'
 import type { Ack, Entry, Nack } from './outbox.ts'
 
 /**
@@ -36,6 +36,7 @@ export const deliveries = <A>(
   const subscribe = subscribeTo(sink)
   // A linked list: a Set keeps finished deliveries alive until the next full garbage collection (92 instead of 65 µs an event).
   const running = linkedList<Delivery>()
+  const reportClosed = closedReporter(log, now)
   /** Deliveries without a verdict, and the retries among them. */
   let inFlight = 0
   let retriesInFlight = 0
@@ -54,6 +55,7 @@ export const deliveries = <A>(
     inFlight--
     if (entry.progress !== undefined) retriesInFlight--
     const at = now()
+    reportClosed(verdict)
     const next = decide(retry, entry, startedAt, verdict, at, draw)
     if ('outcome' in next) {
       save(next)

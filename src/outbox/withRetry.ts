@@ -2,7 +2,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import { EMPTY, Observable, catchError, defer, map, of, retry, throwError } from 'rxjs'
 import { steady, systemClock, systemRandom } from '../core/clock.ts'
 import type { Cancel, Clock, Random } from '../core/clock.ts'
-import { expired, messageOf, retryable } from '../core/failure.ts'
+import { expired, messageOf, retryable, sinkClosed } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { checkOptions, clockOption, func, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { callSafely } from '../log/listeners.ts'
@@ -112,10 +112,9 @@ export const withRetry = (policy: RetryPolicy, options: RetryOptions = {}): Laye
     return makeSink<A>(
       inner.name,
       (item, outer, observer) => {
-        const endAs = (reason: 'closed' | 'full'): Cancel => answer(observer, left(retryable(reason)))
-        if (isClosed) return endAs('closed')
-        if (open.size >= maxCount) return endAs('full')
-        const end = (): Cancel => endAs('closed')
+        const end = (): Cancel => answer(observer, left(sinkClosed(inner.name, now())))
+        if (isClosed) return end()
+        if (open.size >= maxCount) return answer(observer, left(retryable('full')))
         open.add(end)
         const rounds = roundsOf(item, outer).subscribe(observer)
         return () => {

@@ -3,9 +3,10 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { whenAnswered } from '../core/awaitable.ts'
 import { steady, systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
-import { isFailure, isVerdict, messageOf, retryable } from '../core/failure.ts'
+import { isFailure, isVerdict, messageOf, retryable, sinkClosed } from '../core/failure.ts'
 import type { Failure, Receipt, Verdict } from '../core/failure.ts'
 import { hasFunctions, isRecord, kindOf } from '../core/json.ts'
+import type { Fields } from '../core/json.ts'
 import {
   checkOptions,
   clockOption,
@@ -63,19 +64,49 @@ const sinkOptions = strict({
   clock: withDefault(clockOption, systemClock),
 })
 
-/** What is used of the `Response` of a fetch. */
-interface ResponseLike {
-  readonly ok: boolean
-  readonly status: number
-  readonly headers: { readonly get: (name: string) => string | null }
-  readonly body?: { readonly cancel: () => Promise<void> } | null
+const isStatus = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 100 && value <= 599
+
+/** The status of an answer of any HTTP client; 0 is that of a `Response` without one. */
+const statusOf = (answer: Fields): number | undefined => {
+  const { status, statusCode, ok } = answer
+  if (isStatus(statusCode)) return statusCode
+  return isStatus(status) || (status === 0 && ok === false) ? status : undefined
 }
 
-const isResponse = (value: unknown): value is ResponseLike =>
-  isRecord(value) &&
-  typeof value['ok'] === 'boolean' &&
-  typeof value['status'] === 'number' &&
-  hasFunctions(value['headers'], ['get'])
+/** The value of a header, from a `Headers` or from a record of them. */
+const retryAfterOf = (headers: unknown): string | ReadonlyArray<string> | undefined => {
+  if (!isRecord(headers)) return undefined
+  const { get } = headers
+  const value: unknown = typeof get === 'function' ? get.call(headers, 'retry-after') : headers['retry-after']
+  return typeof value === 'string' || Array.isArray(value) ? value : undefined
+}
+
+/** Bytes of a body that are read before its stream is destroyed. */
+const MAX_DRAINED = 16_384
+
+/** What is used of a stream of Node. */
+interface Stream {
+  readonly readableFlowing: unknown
+  readonly on: (event: string, hear: (chunk: string | Uint8Array) => void) => Stream
+  readonly destroy: () => void
+}
+const isStream = (value: unknown): value is Stream => hasFunctions(value, ['on', 'pipe', 'destroy'])
+const isWeb = (value: unknown): value is { readonly cancel: () => Promise<void> } =>
+  hasFunctions(value, ['cancel', 'getReader'])
+
+/** Drops a body that the host has not begun to read: it would hold its connection. */
+const drop = (body: unknown): void => {
+  if (isWeb(body)) body.cancel().catch(() => undefined)
+  if (!isStream(body) || body.readableFlowing !== null) return
+  let left = MAX_DRAINED
+  body
+    .on('error', () => undefined)
+    .on('data', ({ length }) => {
+      left -= length
+      if (left < 0) body.destroy()
+    })
+}
 
 const ANSWER = 'to fail, answer left(refused(…)) or left(retryable(…)), or throw'
 
@@ -102,11 +133,13 @@ class Context implements HandlerContext {
 /**
  * A sink of your own, from a function.
  *
- * The handler's Promise is the delivery. If it is fulfilled with an `Either`, that is the verdict; with the `Response` of a fetch, its
- * status decides as that of a webhook does; with `false` or a `Failure`, that is a defect of the handler; with anything else, the item is
+ * The handler's Promise is the delivery. If it is fulfilled with an `Either`, that is the verdict; with the answer of an HTTP client, a record
+ * with an integer from 100 to 599 in `status` or `statusCode`, its status decides as that of a webhook does; with `false` or a `Failure`, that is a defect of the handler; with anything else, the item is
  * delivered. If it rejects, or the handler throws, the item was not delivered: a `Failure` stands for itself, another error is what
  * `failureOf` says, else `Retryable('threw')` with the error's message. Cancelling aborts `signal`, and whatever the Promise does later is
  * ignored.
+ *
+ * After `close` nothing is delivered by a sink that has the option `close`: it answers `Retryable('closed')`.
  *
  * `name` must be unique among siblings and stay the same across restarts: past failures are remembered under it.
  *
@@ -134,15 +167,16 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
 
   const verdictOf = (value: unknown): Verdict => {
     if (isVerdict(value)) return value
-    if (isResponse(value)) {
-      // An unread body would hold its connection.
-      value.body?.cancel().catch(() => undefined)
-      const retryAfter = value.headers.get('retry-after') ?? undefined
-      return statusVerdict(statusTable, name, { status: value.status, retryAfter }, clock.now(), now())
-    }
     if (value === false || isFailure(value))
       throw new TypeError(`the sink ${name} answered ${kindOf(value)}: ${ANSWER}`)
-    if (!isRecord(value) || value['_tag'] !== 'Left') return delivered
+    if (!isRecord(value)) return delivered
+    const status = statusOf(value)
+    if (status !== undefined) {
+      drop(value['body'] ?? value)
+      const retryAfter = retryAfterOf(value['headers'])
+      return statusVerdict(statusTable, name, { status, retryAfter }, clock.now(), now())
+    }
+    if (value['_tag'] !== 'Left') return delivered
     if (value['left'] instanceof Error) return failed(value['left'])
     throw new TypeError(`the sink ${name} answered a Left of ${kindOf(value['left'])}: ${ANSWER}`)
   }
@@ -166,6 +200,7 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
         answer(observer, verdict)
       }
 
+      if (closing !== undefined && close !== undefined) return answer(observer, left(sinkClosed(name, now())))
       const ask = (): unknown => {
         const asked = handler(item, context)
         return typeof asked === 'function' ? asked() : asked

@@ -2,9 +2,9 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { closeSync, createWriteStream, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import type { Writable } from 'node:stream'
-import { systemClock } from '../core/clock.ts'
+import { steady, systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
-import { refused, retryable } from '../core/failure.ts'
+import { refused, retryable, sinkClosed } from '../core/failure.ts'
 import type { Failure, Refused } from '../core/failure.ts'
 import { checkOptions, clockOption, func, optional, strict, text, withDefault } from '../core/options.ts'
 import { bodyOf, isPayload } from '../event/payload.ts'
@@ -162,9 +162,10 @@ export const ndjson = <A>(target: Writable | string, options: NdjsonOptions<A> =
   const name = given.name ?? (typeof target === 'string' ? target : 'ndjson')
   const write = (item: A): string => (isPayload(item) ? bodyOf(item, clock.now()) : JSON.stringify(item))
   const { format = write } = options
+  const now = steady(clock)
   const output = typeof target === 'string' ? lineFile(target) : lineStream(target)
   const written = E.right({ sink: name })
-  const closed = E.left(refused('closed', { detail: 'the stream is closed' }))
+  const ended = E.left(refused('closed', { detail: 'the stream is closed' }))
 
   const failureOf = (error: Error): Failure =>
     (output.isOpen() ? retryable : refused)(output.isOpen() ? 'io' : 'closed', { detail: codeOf(error) })
@@ -185,7 +186,8 @@ export const ndjson = <A>(target: Writable | string, options: NdjsonOptions<A> =
   return makeSink<A>(
     name,
     (item, _attempt, observer) => {
-      const line = output.isOpen() ? lineOf(item, format) : closed
+      if (closing !== undefined) return answer(observer, E.left(sinkClosed(name, now())))
+      const line = output.isOpen() ? lineOf(item, format) : ended
       if (E.isLeft(line)) return answer(observer, line)
       output.write(line.right, (error) => {
         answer(observer, error instanceof Error ? E.left(failureOf(error)) : written)

@@ -4,6 +4,8 @@ import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
 import { decodeSettings } from '../../src/destination/settings.ts'
+import { decodeCollectorSettings } from '../../src/collector/settings.ts'
+import type { Egress } from '../../src/http/egress.ts'
 import { Settings } from '../../src/destination/settings.ts'
 import { faultsOf } from '../../src/event/codecFaults.ts'
 import { webhookDestination } from '../../src/destination/createDestination.ts'
@@ -27,6 +29,27 @@ describe('decodeSettings', () => {
       ],
     })
     expect(decoded._tag).toBe('Right')
+  })
+
+  it.each<[unknown, ReadonlyArray<string>]>([
+    [{ To: 'public' }, ['egress.To']],
+    [{ mode: 'public' }, ['egress.mode']],
+    [{ deny: ['10.0.0.0/8'] }, ['egress.deny']],
+    [{ allow: ['nonsense/33'] }, ['egress.allow[0]']],
+    ['Public', ['egress']],
+    [null, ['egress']],
+    [{ To: 'public', to: 'public' }, ['egress.To']],
+    [undefined, []],
+    ['network', []],
+    ['public', ['webhooks[0].url']],
+  ])('seed 3: checks the egress rules %j', (egress, paths) => {
+    const local = { webhooks: [{ url: 'http://127.0.0.1/' }] }
+    const decoded = decodeSettings(local, egress as Egress)
+    expect(decoded._tag === 'Left' ? decoded.left.map(({ path }) => path) : []).toEqual(paths)
+    const collector = { sources: [], destinations: [{ name: 'a', sources: [], ...local }] }
+    const both = decodeCollectorSettings(collector, egress as Egress)
+    const found = both._tag === 'Left' ? both.left.map(({ path }) => path) : []
+    for (const path of paths.filter((each) => each.startsWith('egress'))) expect(found).toContain(path)
   })
 
   it.each<[string, unknown, ReadonlyArray<string>]>([

@@ -39,6 +39,21 @@ describe('the URL of a receiver (DE11)', () => {
     ...['http://a.example/\u0000', 'http://a.example/\u0085'],
   ])('refuses %j', (url) => expect(wrong(url)).toBe(true))
 
+  const dotted = (length: number): string => 'abc.'.repeat(99).slice(0, length - 1) + 'b'
+  it.each<readonly [string, ReadonlyArray<string>]>([
+    [`https://${dotted(253)}/`, []],
+    [`https://${dotted(254)}/`, ['must have a host of at most 253 characters']],
+    [`https://a.example/${'x'.repeat(7_982)}`, []],
+    [`https://a.example/${'x'.repeat(7_983)}`, ['must have at most 8000 characters']],
+    // 11 s and more before it had a limit.
+    [`http://a${'.'.repeat(1_000_000)}b/`, ['must have at most 8000 characters']],
+    [`http://a${'.'.repeat(7_900)}b/`, ['must have a host of at most 253 characters']],
+  ])('H4: bounds its length: %#', (url, messages) => {
+    const before = performance.now()
+    expect(targetFaults(url).map(({ message }) => message)).toEqual(messages)
+    expect(performance.now() - before).toBeLessThan(1_000)
+  })
+
   it.each([
     ...['http://169.254.169.254/latest/meta-data', 'http:169.254.169.254/', 'http://169.254.169.254./'],
     ...['http://0xa9.254.169.254/', 'http://0251.0376.0251.0376/', 'http://2852039166/'],

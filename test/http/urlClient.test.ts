@@ -174,7 +174,7 @@ describe('close', () => {
     expect([closed, ...all.flatMap(({ events }) => events)]).toEqual([0])
     clock.tick(1)
     await Promise.all(closing)
-    const left = { _tag: 'Retryable', reason: 'network', detail: 'the sink was closed' }
+    const left = { _tag: 'Retryable', reason: 'network', detail: 'the close of the sink cut its request' }
     for (const { events } of all) expect(events).toMatchObject([{ left }, 'complete'])
     expect(clock.pending()).toBe(0)
     await client.close(0)
@@ -184,7 +184,7 @@ describe('close', () => {
     const receiver = await receive()
     const client = clientTo(receiver.url)
     await client.close(1_000)
-    const left = { _tag: 'Retryable', reason: 'network' }
+    const left = { _tag: 'Retryable', reason: 'closed', detail: `the sink ${receiver.url} was closed` }
     expect(start(client).events).toMatchObject([{ left }, 'complete'])
     expect(receiver.accepted()).toBe(0)
   })

@@ -118,7 +118,12 @@ describe('withRetry', () => {
     hear('runs')
     await layered.close({ timeout: 0 })
     hear('late')
-    expect(seen).toEqual(['waits', 'runs', 'late'].flatMap((name) => [`${name} closed`, `${name} complete`]))
+    expect(seen).toEqual(
+      ['waits', 'runs', 'late'].flatMap((name) => [
+        `${name} closed, the sink s was closed`,
+        `${name} complete`,
+      ]),
+    )
     expect([sink.running(), clock.pending()]).toEqual([0, 0])
   })
 

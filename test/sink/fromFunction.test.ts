@@ -1,5 +1,20 @@
 import { type Either, left, right } from 'fp-ts/lib/Either.js'
-import { describe, expect, expectTypeOf, test } from 'vitest'
+import { request as httpRequest } from 'node:http'
+import { Readable } from 'node:stream'
+import { of } from 'rxjs'
+import { request } from 'undici'
+import { describe, expect, expectTypeOf, onTestFinished, test } from 'vitest'
+import { systemClock, type Clock } from '../../src/core/clock.ts'
+import { webhook } from '../../src/http/webhook.ts'
+import type { LogEvent } from '../../src/log/logEvent.ts'
+import { deliver } from '../../src/operators/deliver.ts'
+import { lift } from '../../src/operators/rightSide.ts'
+import { withRetry } from '../../src/outbox/withRetry.ts'
+import { limitRetries } from '../../src/policy/retryPolicy.ts'
+import { failover } from '../../src/sink/combine.ts'
+import { ndjson } from '../../src/sink/ndjson.ts'
+import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
+import { deliverOnce, payloadOf } from './deliverOnce.ts'
 import type { CloseOptions } from '../../src/core/options.ts'
 import type { Payload } from '../../src/event/payload.ts'
 import { bodyOf } from '../../src/event/payload.ts'
@@ -40,6 +55,113 @@ describe('the Response of a fetch', () => {
       'complete',
     ])
     expect(unread.bodyUsed).toBe(true)
+  })
+})
+
+describe('the answer of an HTTP client', () => {
+  const verdictOn = async (value: unknown): Promise<unknown> =>
+    (await heard(sink('mine', async () => value)))[0]
+  const failed = { _tag: 'Left', left: { _tag: 'Retryable', reason: 'status', status: 500 } }
+
+  test.each([
+    { status: 500 },
+    { statusCode: 500 },
+    { statusCode: 500, status: 'error' },
+    { status: 500, data: {} },
+  ])('seed 2: %j is judged by its status', async (value) =>
+    expect(await verdictOn(value)).toMatchObject(failed),
+  )
+  test.each([200, 204, 299])('status %d is delivered', async (status) =>
+    expect(await verdictOn({ status })).toEqual(right({ sink: 'mine', status })),
+  )
+  test.each([404, 301, 100])('status %d is final', async (status) =>
+    expect(await verdictOn({ status })).toMatchObject({ left: { _tag: 'Refused' } }),
+  )
+  test.each([
+    { status: 99 },
+    { status: 600 },
+    { status: 500.5 },
+    { status: '500' },
+    { statusCode: null },
+    500,
+    [500],
+    {},
+  ])('%j is a value like any other', async (value) => expect(await verdictOn(value)).toEqual(delivered))
+  test.each([{ 'retry-after': '2' }, new Headers({ 'Retry-After': '2' }), { 'retry-after': ['2', '9'] }])(
+    'its Retry-After counts: %o',
+    async (headers) => {
+      const before = Math.floor(systemClock.now())
+      const verdict = await verdictOn({ statusCode: 503, headers })
+      expect(verdict).toMatchObject({ left: { notBefore: expect.any(Number) as number } })
+      const { left: failure } = verdict as { left: { notBefore: number } }
+      expect(failure.notBefore - before).toBeGreaterThanOrEqual(1_900)
+    },
+  )
+
+  const clients: Readonly<Record<string, (url: string) => Promise<unknown>>> = {
+    'undici.request': (url) => request(url, { method: 'POST', body: '{}' }),
+    'node:http': (url) =>
+      new Promise((resolve, reject) => {
+        httpRequest(url, { method: 'POST' }, resolve).on('error', reject).end('{}')
+      }),
+    fetch: (url) => fetch(url, { method: 'POST', body: '{}' }),
+  }
+  test.each(Object.entries(clients))(
+    'seed 2: %s: a 503 is no success, and its body holds no connection',
+    async (_, post) => {
+      const receiver = await loopbackReceiver(() => ({ do: 'hugeBody', code: 503, bytes: 300_000 }))
+      onTestFinished(() => receiver.close())
+      const posting = sink('mine', () => post(receiver.url))
+      for (let n = 0; n < 3; n++)
+        expect((await deliverOnce(posting, 1)).verdicts).toMatchObject([
+          { left: { _tag: 'Retryable', status: 503 } },
+        ])
+      await expect.poll(receiver.connections).toBe(0)
+    },
+  )
+
+  test('a body that the host reads is left alone', async () => {
+    const body = Readable.from(['a'.repeat(20_000), 'b'])
+    const text = (async () => (await body.toArray()).join(''))()
+    await verdictOn({ statusCode: 200, body })
+    expect((await text).length).toBe(20_001)
+  })
+})
+
+describe('a sink that was closed', () => {
+  const closing = (clock: Clock, name = 'mine') =>
+    sink(name, () => delivered, { close: async () => undefined, clock })
+
+  test('C7: answers Retryable, if it has something to close', async () => {
+    const [mine, without] = [closing(systemClock), sink('mine', () => delivered)]
+    await mine.close()
+    await without.close()
+    expect((await heard(mine))[0]).toMatchObject({ left: { _tag: 'Retryable', reason: 'closed' } })
+    expect((await heard(without))[0]).toEqual(delivered)
+  })
+
+  test.each<readonly [string, (clock: Clock) => Sink<Payload<unknown>>]>([
+    ['a sink', closing],
+    ['a webhook', (clock) => webhook({ url: 'http://127.0.0.1:9/', clock })],
+    ['a file', (clock) => ndjson('/nowhere/at/all', { clock })],
+    ['a retried sink', (clock) => withRetry(limitRetries(1), { clock })(closing(clock))],
+    ['a sink of a failover', (clock) => failover([closing(clock), closing(clock, 'other')], { clock })],
+  ])('C7: %s: what waits does not end by it, and one Defect names it', async (_, make) => {
+    const clock = virtualClock()
+    const made = make(clock)
+    await made.close({ timeout: 0 })
+    const events: LogEvent[] = []
+    const ends: unknown[] = []
+    const onEvent = (event: LogEvent): unknown => events.push(event)
+    const done = of(payloadOf('1'), payloadOf('2'))
+      .pipe(lift(), deliver(made, { clock, onEvent }))
+      .subscribe((end) => ends.push(end))
+    await clock.advance(5 * 3_600_000)
+    done.unsubscribe()
+    expect(ends).toEqual([])
+    const defects = events.flatMap((event) => (event._tag === 'Defect' ? [String(event.error)] : []))
+    expect(new Set(defects).size).toBe(defects.length)
+    for (const name of made.name.split(' > ')) expect(defects.join()).toContain(`the sink ${name} was closed`)
   })
 })
 

@@ -112,7 +112,7 @@ describe('ndjson to a stream', () => {
     expect(await verdictOf(sink, 'a')).toEqual(delivered('ndjson'))
     await Promise.all([sink.close({ timeout: 10 }), sink.close({ timeout: 10 })])
     expect([stream.writable, stream.listenerCount('error')]).toEqual([true, before])
-    expect(await verdictOf(sink, 'b')).toMatchObject({ left: { reason: 'closed' } })
+    expect(await verdictOf(sink, 'b')).toMatchObject({ left: { _tag: 'Retryable', reason: 'closed' } })
   })
 
   it('close waits for a slow stream, but not longer than its timeout', async () => {

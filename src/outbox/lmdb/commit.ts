@@ -5,6 +5,7 @@
  */
 import { messageOf } from '../../core/failure.ts'
 import { queue } from '../../core/queue.ts'
+import { storeLimit } from '../storeLimit.ts'
 import { COUNTERS_KEY, NO_COUNTERS, countersIn, isNearlyFull } from './store.ts'
 import type { Counters, Store } from './store.ts'
 
@@ -18,6 +19,8 @@ interface Write {
 
 /** A transaction holds the event loop, so it has at most about this many items. */
 const MAX_ITEMS = 1_024
+
+const ignore = (): void => undefined
 
 const WAIT_FOR_ROOM = 'new items are refused until there is room'
 
@@ -34,8 +37,9 @@ const causeOf = async (error: unknown): Promise<unknown> => {
 
 export type Commits = ReturnType<typeof groupCommit>
 
-export const groupCommit = (store: Store) => {
+export const groupCommit = (store: Store, timeout?: number) => {
   const { path, env, meta } = store
+  const { inTime } = storeLimit(timeout)
   const pending = queue<Write>()
   const stored = (): Counters => countersIn(store) ?? { ...NO_COUNTERS }
   let counters = stored()
@@ -43,6 +47,7 @@ export const groupCommit = (store: Store) => {
   /** Writes of a failed transaction, each for a transaction of its own. */
   let again: ReadonlyArray<Write> = []
   let isEnded = false
+  let hung: Error | undefined
 
   /** The writes for one transaction, collected when it starts. */
   const collect = (): ReadonlyArray<Write> => {
@@ -62,6 +67,12 @@ export const groupCommit = (store: Store) => {
     return writes
   }
 
+  /** After a failed write of the last page lmdb answers nothing any more, also when the disk is sound again. */
+  const hangs = (): void => {
+    hung = new Error(`the outbox in ${path} stopped answering after a failed write: open it in a new process`)
+    for (const write of pending.drain()) write.reject(hung)
+  }
+
   /** One transaction: all of it or nothing. */
   const commitNext = async (): Promise<void> => {
     const draft = { ...counters }
@@ -69,11 +80,12 @@ export const groupCommit = (store: Store) => {
     let synced: ReadonlyArray<() => unknown> = []
     try {
       // A child transaction, because only that is undone when something throws within.
-      await env.childTransaction(() => {
+      const committed = env.childTransaction(() => {
         writes = collect()
         synced = writes.map(({ apply }) => apply(draft))
         if (writes.length > 0) meta.putSync(COUNTERS_KEY, JSON.stringify(draft))
       })
+      await inTime(committed, ignore, hangs)
       counters = draft
     } catch (thrown) {
       const cause = messageOf(await causeOf(thrown))
@@ -104,8 +116,8 @@ export const groupCommit = (store: Store) => {
      */
     write: <T>(count: number, grows: boolean, apply: (counters: Counters) => () => T): Promise<T> =>
       new Promise<T>((resolve, reject) => {
-        if (isEnded) {
-          reject(new Error(`the outbox in ${path} is closed`))
+        if (isEnded || hung !== undefined) {
+          reject(hung ?? new Error(`the outbox in ${path} is closed`))
           return
         }
         // `resolve` is given only what this `apply` returned.
