@@ -4,7 +4,7 @@ import { groupCommit } from '../../src/outbox/lmdb/commit.ts'
 import { COUNTERS_KEY, NO_COUNTERS, type Store } from '../../src/outbox/lmdb/store.ts'
 
 /** `fails`: which transactions fail, and whether what they wrote is on the disk nevertheless. */
-const opened = (fails: ReadonlyArray<'lost' | 'kept' | 'no'>) => {
+const opened = (fails: ReadonlyArray<'lost' | 'kept' | 'no' | 'hangs'>) => {
   let onDisk: string | undefined
   let transactions = 0
   const meta = {
@@ -18,12 +18,13 @@ const opened = (fails: ReadonlyArray<'lost' | 'kept' | 'no'>) => {
     const how = fails[transactions++] ?? 'no'
     change()
     await Promise.resolve()
+    if (how === 'hangs') await new Promise(() => undefined)
     if (how === 'lost') onDisk = before
     if (how !== 'no') throw new Error('ENOSPC')
   }
   const env = { childTransaction, resetReadTxn: () => undefined }
   // Of a store only these are used.
-  const commits = groupCommit({ path: '/nowhere', env, meta } as unknown as Store)
+  const commits = groupCommit({ path: '/nowhere', env, meta } as unknown as Store, 5)
   const sizes = (): number => transactions
   const write = (count: number, grows: boolean): Promise<string> =>
     commits.write(count, grows, (counters) => {
@@ -44,6 +45,19 @@ describe('the group commit', () => {
     const { commits, write } = opened(['kept'])
     await expect(write(3, true)).rejects.toThrow('ENOSPC')
     expect(commits.counters()).toEqual({ ...NO_COUNTERS, waiting: 3 })
+  })
+
+  it('refuses all writes and the end once lmdb does not answer', async () => {
+    const { commits, write } = opened(['no', 'hangs'])
+    expect(await write(1, true)).toBe('written')
+    const answers = await Promise.allSettled([write(2, true), write(3, false)])
+    const later = await Promise.allSettled([write(4, true), commits.end()])
+    for (const each of [...answers, ...later])
+      expect(each).toMatchObject({
+        status: 'rejected',
+        reason: { message: expect.stringContaining('/nowhere') },
+      })
+    expect(commits.counters().waiting).toBe(1)
   })
 
   it('tries two writes that end items again by themselves', async () => {

@@ -90,7 +90,7 @@ export const groupCommit = (store: Store, timeout?: number) => {
     } catch (thrown) {
       const cause = messageOf(await causeOf(thrown))
       // A commit that failed may still be on the disk.
-      counters = stored()
+      if (hung === undefined) counters = stored()
       const error = new Error(`the outbox in ${path} could not write (is its disk full?): ${cause}`)
       // What ends an item may still find room by itself: a small transaction needs fewer pages.
       const ending = writes.length > 1 ? writes.filter(({ grows }) => !grows) : []
@@ -126,10 +126,11 @@ export const groupCommit = (store: Store, timeout?: number) => {
       }),
     /** As they were last synced. */
     counters: (): Readonly<Counters> => counters,
-    /** Later writes reject. Resolves when all earlier ones are answered. */
+    /** Later writes reject. Resolves when all earlier ones are answered, and rejects if the environment hangs: its close would too. */
     end: async (): Promise<void> => {
       isEnded = true
       await running
+      if (hung !== undefined) throw hung
     },
   }
 }
