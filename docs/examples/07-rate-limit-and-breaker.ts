@@ -18,7 +18,7 @@ const api = sink('api', async (_: number) => {
   if (Date.now() - begin < 500) throw new Error('down')
 })
 
-// The innermost layer comes first: what the breaker holds back takes nothing of the rate.
+// The innermost layer comes first: items that the breaker holds back do not count towards the rate.
 const guarded = pipe(
   api,
   withRateLimit({ perSecond: 100, burst: 4 }),

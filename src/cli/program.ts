@@ -116,6 +116,7 @@ const configure = (command: Command, terminal: Terminal, name: string): void => 
 /** Commander answers `help foo` and `foo --help` with the overview. Without the rest it says that `foo` is no command. */
 const known = ({ commands }: Command, argv: ReadonlyArray<string>): ReadonlyArray<string> => {
   const name = argv[0] === 'help' ? argv[1] : argv[0]
+  if (name === '-v' || name === 'version') return ['--version']
   const isCommand = name === undefined || name.startsWith('-') || name === 'help'
   return isCommand || commands.some((each) => each.name() === name) ? argv : [name]
 }

@@ -36,7 +36,8 @@ export const drawStopping = (
   const endAt = clock.monotonic() + limitMs
   const text = (): string => {
     const left = showMillis(Math.ceil(Math.max(0, endAt - clock.monotonic()) / 1_000) * 1_000)
-    return `Stopping: ${String(waiting())} waiting, at most ${left}. Press Ctrl-C again to quit now.`
+    // The way out comes first: a narrow screen cuts the end.
+    return `Press Ctrl-C again to quit now. Stopping: ${String(waiting())} waiting, at most ${left}.`
   }
   if (terminal.err.isTTY) return redrawn(terminal, 1_000, text, clock)
   terminal.err.line(`headrace: ${text()}`)

@@ -162,7 +162,7 @@ export type AudienceOperator = (states: Observable<Members>) => Observable<Audie
 
 /**
  * Turns successive states of an audience into identify calls: one for each user who joined (`true`) or left (`false`) since the state
- * before, none for the others. Without `previous` the audience is new, and each member is named.
+ * before, none for the others. Without `previous` every member counts as having joined.
  *
  * Store `state` when all calls were accepted. If the process stops earlier, the next one starts with the older state and repeats calls.
  * One case is missed: a call went out, and before the next start that user returned to the stored value. If that matters,

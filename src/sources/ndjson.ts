@@ -26,6 +26,10 @@ export interface BadLine {
   readonly character?: number
 }
 
+/** Of a first line that only opens an object or a list. */
+const ONE_DOCUMENT =
+  'this looks like one JSON document over several lines, not NDJSON: write each value on one line'
+
 /** What a line may be. */
 export interface NdjsonOptions {
   /** The longest line, in bytes without its line break. A longer one is skipped and not kept in memory. Default 1,048,576. */
@@ -61,7 +65,9 @@ const parse = (line: number, text: string): Result => {
     return right({ line, value: JSON.parse(text) as unknown, text })
   } catch {
     const { at, expected } = jsonFault(text) ?? { at: 0, expected: 'a value' }
-    return bad(line, 'notJson', `not JSON: expected ${expected} at character ${String(at + 1)}`, at + 1)
+    const detail = `not JSON: expected ${expected} at character ${String(at + 1)}`
+    const isOpened = line === 1 && /^[[{]\s*$/.test(text)
+    return bad(line, 'notJson', isOpened ? `${detail}; ${ONE_DOCUMENT}` : detail, at + 1)
   }
 }
 

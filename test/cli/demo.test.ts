@@ -52,7 +52,8 @@ describe('help', () => {
   })
 
   it('has the version of the package', async () => {
-    expect(await headrace(['--version'])).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' })
+    for (const asked of ['--version', '-v', 'version'])
+      expect(await headrace([asked])).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' })
   })
 
   it.each([['sned'], ['help', 'sned'], ['sned', '--help']])(

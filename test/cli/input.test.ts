@@ -2,7 +2,7 @@ import { appendFileSync, renameSync, writeFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { markFromText, markToText, openInput, type Mark } from '../../src/cli/input.ts'
-import { hostOf, scratch } from './inProcess.ts'
+import { headrace, hostOf, scratch } from './inProcess.ts'
 
 /** The values of a file behind a mark, and the mark behind each of them. */
 const read = async (path: string, from?: Mark) => {
@@ -71,4 +71,12 @@ it('writes a mark as text and reads it back', () => {
     }),
   )
   for (const text of ['', '1 2 3', 'all:1:2', '1 2 3 4 5']) expect(markFromText(text)).toBeUndefined()
+})
+
+it('names a JSON document that is not NDJSON', async () => {
+  const { stderr, code } = await headrace(['send', '--to', 'http://127.0.0.1:9/'], {
+    input: '{\n  "a": 1\n}\n',
+  })
+  expect(stderr).toMatch(/^refused +line 1 +not JSON: .*one JSON document over several lines, not NDJSON/)
+  expect(code).toBe(4)
 })

@@ -315,7 +315,7 @@ describe('Ctrl-C', () => {
       const { code, stderr } = await ended
       expect(code).toBe(7)
       expect(linesOf(stderr)).toEqual([
-        'headrace: Stopping: 0 waiting, at most 11s. Press Ctrl-C again to quit now.',
+        'headrace: Press Ctrl-C again to quit now. Stopping: 0 waiting, at most 11s.',
         expect.stringContaining('1 request succeeded'),
         'headrace: read 1 · delivered 1',
         'headrace: stopped: the input was not read to its end',

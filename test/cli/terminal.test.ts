@@ -46,18 +46,18 @@ test('stopping counts down on a screen, and is one line elsewhere', async () => 
   await clock.advance(5_000)
   const shown = String(screen.stderr.read()).split('\r\u001b[K').slice(1)
   expect(shown.slice(0, 3)).toEqual([
-    'Stopping: 3 waiting, at most 15s. Press Ctrl-C again to quit now.',
-    'Stopping: 3 waiting, at most 14s. Press Ctrl-C again to quit now.',
-    'Stopping: 1 waiting, at most 13s. Press Ctrl-C again to quit now.',
+    'Press Ctrl-C again to quit now. Stopping: 3 waiting, at most 15s.',
+    'Press Ctrl-C again to quit now. Stopping: 3 waiting, at most 14s.',
+    'Press Ctrl-C again to quit now. Stopping: 1 waiting, at most 13s.',
   ])
-  expect(shown.slice(-2)).toEqual(['Stopping: 1 waiting, at most 0ms. Press Ctrl-C again to quit now.', ''])
+  expect(shown.slice(-2)).toEqual(['Press Ctrl-C again to quit now. Stopping: 1 waiting, at most 0ms.', ''])
   expect(clock.pending()).toBe(0)
 
   const pipe = streams(false)
   drawStopping(terminalOf(pipe, 'never'), 15_000, () => 3, clock)
   expect(clock.pending()).toBe(0)
   expect(pipe.stderr.read()).toBe(
-    'headrace: Stopping: 3 waiting, at most 15s. Press Ctrl-C again to quit now.\n',
+    'headrace: Press Ctrl-C again to quit now. Stopping: 3 waiting, at most 15s.\n',
   )
 })
 
