@@ -93,7 +93,7 @@ export const groupCommit = (store: Store, timeout?: number) => {
       if (hung === undefined) counters = stored()
       const error = new Error(`the outbox in ${path} could not write (is its disk full?): ${cause}`)
       // What ends an item may still find room by itself: a small transaction needs fewer pages.
-      const ending = writes.length > 1 ? writes.filter(({ grows }) => !grows) : []
+      const ending = hung === undefined && writes.length > 1 ? writes.filter(({ grows }) => !grows) : []
       for (const write of [...writes, ...again]) if (!ending.includes(write)) write.reject(error)
       again = ending
       return
