@@ -151,7 +151,7 @@ export const decodeCollectorSettings = (
 }
 
 const ownShape = {
-  outbox: optional(func<(destination: string) => NonNullable<CheckedOptions['outbox']>>()),
+  outbox: optionalKey(func<(destination: string) => NonNullable<CheckedOptions['outbox']>>()),
   whenFull: withDefault(oneOf('deadLetter', 'refuse'), 'deadLetter'),
   maxMessage: withDefault(wholeNumber('bytes', 1), receivedCallBytes),
   maxBatch: withDefault(wholeNumber('bytes', 1), receivedBatchBytes),

@@ -89,6 +89,8 @@ export interface Expired {
   /** When the first attempt started, milliseconds since 1970. */
   readonly firstAttemptAt: number
   readonly lastFailure: Failure
+  /** Which limit was reached. Missing in a dead letter of an older version. */
+  readonly because?: 'deadline' | 'attempts'
 }
 
 /** Why a delivery failed. */
@@ -127,11 +129,17 @@ export const partlyFailed = (members: ReadonlyArray<Either<Failure, Receipt>>): 
 })
 
 /** The retry policy gave up. */
-export const expired = (attempts: number, firstAttemptAt: number, lastFailure: Failure): Expired => ({
+export const expired = (
+  attempts: number,
+  firstAttemptAt: number,
+  lastFailure: Failure,
+  because: 'deadline' | 'attempts',
+): Expired => ({
   _tag: 'Expired',
   attempts,
   firstAttemptAt,
   lastFailure,
+  because,
 })
 
 /** The verdicts that a failure consists of: of several sinks, or of the members of a batch. None for a single failure. */
@@ -214,6 +222,8 @@ export const closedIn = (failure: Failure): ReadonlyArray<string> =>
     ? [failure.detail ?? 'a sink was closed']
     : partsOf(failure).flatMap((part) => (isLeft(part) ? closedIn(part.left) : []))
 
+const WHY = { deadline: 'at its deadline, after', attempts: 'after all its', '': 'after' }
+
 /** One line: `https://a.example: 503 (status); https://b.example: certificate, self-signed`. */
 export const show = (failure: Failure): string => {
   switch (failure._tag) {
@@ -233,7 +243,7 @@ export const show = (failure: Failure): string => {
       return `${String(failed.length)} of ${String(failure.members.length)} failed: ${[...new Set(failed)].join('; ')}`
     }
     case 'Expired':
-      return `expired after ${String(failure.attempts)} attempts, last: ${show(failure.lastFailure)}`
+      return `expired ${WHY[failure.because ?? '']} ${String(failure.attempts)} attempts, last: ${show(failure.lastFailure)}`
   }
 }
 

@@ -135,6 +135,7 @@ const kindOfObject = (value: object): string => {
   try {
     if (Array.isArray(value)) return 'an array'
     if (value instanceof Date) return 'a Date'
+    if (ArrayBuffer.isView(value)) return 'binary data'
     if (value instanceof Map) return 'a Map'
     return value instanceof Set ? 'a Set' : 'an object'
   } catch {

@@ -137,13 +137,13 @@ const readKind = (reading: Reading, event: Draft): boolean => {
     case 'screen': {
       const name = textOf(reading, 'name')
       if (name !== undefined) event.name = name
+      const category = textOf(reading, 'category')
+      if (category !== undefined) event.category = category
       const properties = dataOf(reading, 'properties')
       if (event.type === 'screen') {
         if (properties !== undefined) event.properties = properties
         return true
       }
-      const category = textOf(reading, 'category')
-      if (category !== undefined) event.category = category
       if (properties !== undefined) checkTexts(findings, properties, PAGE_TEXTS, 'properties')
       event.properties = properties ?? {}
       if (members.traits === undefined) return true

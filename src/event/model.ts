@@ -192,7 +192,7 @@ export const members = {
   ],
   screen: [
     { type: t.literal('screen'), ...common, context: ScreenContext },
-    { ...user, name: t.string, properties: JsonObject },
+    { ...user, name: t.string, category: t.string, properties: JsonObject },
   ],
   identify: [{ type: t.literal('identify'), ...common, traits: JsonObject }, user],
   track: [{ type: t.literal('track'), ...common, event: Id, properties: JsonObject }, user],

@@ -81,7 +81,7 @@ export const toWebhookBody = (event: Forwarded): WireBody => {
     case 'page':
     case 'screen':
       if (event.name !== undefined) body.name = event.name
-      if (event.type === 'page' && event.category !== undefined) body.category = event.category
+      if (event.category !== undefined) body.category = event.category
       if (event.properties !== undefined) body.properties = event.properties
       break
     case 'track':

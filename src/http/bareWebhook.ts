@@ -57,11 +57,12 @@ const webhookOptions = optionsWith<WebhookOptions>(({ egress, messageIdHeader })
   userAgent: optional(userAgentOption),
 }))
 
-const VISIBLE = /^[\x21-\x7e]+$/
+/** Visible ASCII without `%`. */
+const PLAIN = /^[\x21-\x24\x26-\x7e]+$/
 
-/** An id may hold any character, a header may not: an id that is not visible ASCII is percent-encoded. */
+/** An id may hold any character, a header may not. Other ids than plain ones are percent-encoded, so no two have one value. */
 const inHeader = (id: string): string =>
-  VISIBLE.test(id) ? id : encodeURIComponent(Buffer.from(id).toString())
+  PLAIN.test(id) ? id : encodeURIComponent(Buffer.from(id).toString())
 
 /** A webhook without queue and time limit, for a destination: it has its own around it. */
 export const bareWebhook = (given: WebhookOptions): Sink<Payload<unknown>> => {

@@ -17,6 +17,7 @@ const CA = 'give tls.ca, or use a certificate of a public authority'
 const CHAIN = `the issuer of the certificate is unknown: the receiver should send its whole chain; or ${CA}`
 const NAME = 'the certificate is for another host name: use the name that it was made for'
 const NOT_TLS = 'the port does not speak TLS: is it http, or another port?'
+const NO_HTTP = 'the answer is not HTTP: is it https, or another port?'
 const CLOSED = 'the connection was closed before an answer came'
 
 /** Faults of a certificate: final, and no request is sent. */
@@ -52,7 +53,9 @@ const network: Readonly<Record<string, string>> = {
   EPROTO: NOT_TLS,
   ERR_SSL_WRONG_VERSION_NUMBER: NOT_TLS,
   ERR_SSL_PACKET_LENGTH_TOO_LONG: NOT_TLS,
-  [NOT_HTTP]: 'the answer is not HTTP: is it https, or another port?',
+  [NOT_HTTP]: NO_HTTP,
+  // A failed check of undici: an answer after a 101, or with status 000.
+  ERR_ASSERTION: NO_HTTP,
   UND_ERR_HEADERS_OVERFLOW: 'the answer has more than 16 KiB of headers',
 }
 

@@ -76,6 +76,6 @@ export const closedReporter = (log: Listener, now: () => number): ((verdict: Ver
 export const lateEnd = <A>(entry: Entry<A>, at: number, window: number): Ack<A> | undefined => {
   const { item, progress, firstAttemptAt } = entry
   if (progress === undefined || firstAttemptAt === undefined || at < firstAttemptAt + window) return undefined
-  const failure = expired(progress.attempts, firstAttemptAt, progress.lastFailure)
+  const failure = expired(progress.attempts, firstAttemptAt, progress.lastFailure, 'deadline')
   return { entry, outcome: expiredOutcome(item, failure) }
 }

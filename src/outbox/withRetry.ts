@@ -75,7 +75,8 @@ export const withRetry = (policy: RetryPolicy, options: RetryOptions = {}): Laye
         const attempts = progress?.attempts ?? 0
         const until = Math.min(outer.until, startedAt + window)
         const lastFailure = progress?.lastFailure ?? outer.lastFailure
-        if (now() >= until) return of(left(expired(attempts, startedAt, lastFailure ?? retryable('late'))))
+        if (now() >= until)
+          return of(left(expired(attempts, startedAt, lastFailure ?? retryable('late'), 'deadline')))
         let hasVerdict = false
         return new Observable<Verdict>((observer) =>
           subscribe(item, { number: attempts + 1, until, lastFailure }, observer),
@@ -94,7 +95,7 @@ export const withRetry = (policy: RetryPolicy, options: RetryOptions = {}): Laye
                 : left(next.outcome.failure)
             const { because, due, progress: after } = next.wait
             const failure = after.lastFailure
-            if (due >= outer.until) return left(expired(after.attempts, startedAt, failure))
+            if (due >= outer.until) return left(expired(after.attempts, startedAt, failure, 'deadline'))
             entry = next.entry
             delay = next.wait.delay
             log({ _tag: 'Waiting', at, item, attempts: next.attempts, failure, delay, because })

@@ -79,7 +79,7 @@ const backoff = (policy: RetryPolicy, failures: number, draw: number): Backoff =
 /** Whether everything that may be tried again is held back by a gate. */
 const isGated = (failure: Failure): boolean =>
   failure._tag === 'Retryable'
-    ? failure.reason === 'held'
+    ? failure.reason === 'held' || failure.reason === 'closed'
     : failure._tag === 'PartlyFailed' &&
       failure.members.every((member) => isRight(member) || !isRetryable(member.left) || isGated(member.left))
 
@@ -130,7 +130,8 @@ export const step = (
   const { retries, within, honours } = limitsOf(policy)
   const { due, because } = next(policy, honours, attempts, failure, now, random)
   if (attempts > retries || due >= firstAttemptAt + within) {
-    return { _tag: 'Expire', attempts, failure: expired(attempts, firstAttemptAt, failure) }
+    const limit = attempts > retries ? 'attempts' : 'deadline'
+    return { _tag: 'Expire', attempts, failure: expired(attempts, firstAttemptAt, failure, limit) }
   }
   return { _tag: 'Wait', due, delay: due - now, because, progress: { attempts, lastFailure: failure } }
 }

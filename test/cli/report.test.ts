@@ -51,7 +51,7 @@ test.each([
   ],
   [rejected(item, 1, failure), { n: 1, causes }, `rejected  ${ofLine} ${CAUSES}`],
   [
-    expired(item, expiredFailure(4, 0, failure)),
+    expired(item, expiredFailure(4, 0, failure, 'deadline')),
     { n: 4, causes },
     `expired   ${ofLine} ${CAUSES}, after 4 attempts`,
   ],

@@ -131,6 +131,8 @@ describe('the options of a collector', () => {
       optionPaths({ maxBatch: 0, onEvent: 'x', whenfull: 'refuse' }, { ...right, destinations: 5 }),
     ).toEqual(['destinations', 'onEvent', 'maxBatch', 'whenfull'])
     expect(optionPaths({ egress: { to: 'x' } })).toEqual(['egress.to'])
+    // Else events would wait in memory, and not in the folders that were meant.
+    expect(optionPaths({ outbox: undefined })).toEqual(['outbox'])
   })
 
   it('are accepted if they are right', () =>

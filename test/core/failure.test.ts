@@ -73,7 +73,7 @@ describe('carried', () => {
     )
   })
 
-  it.each([partlyFailed([taken, taken, no]), allFailed([]), expired(1, 0, retryable('timeout'))])(
+  it.each([partlyFailed([taken, taken, no]), allFailed([]), expired(1, 0, retryable('timeout'), 'deadline')])(
     'does not change the failure %j',
     (failure) => expect(carried(lastFailure, failure)).toBe(failure),
   )

@@ -58,7 +58,7 @@ describe('a message of the convention', () => {
       { traits: { plan: 'pro', name: 'Zoë' }, ...ids, type: 'identify' },
       { properties: { price: 9.5, tags: ['a', '☕'] }, event: 'Order Completed', ...ids, type: 'track' },
       { properties: { url }, category: 'Docs', name: 'Start', ...ids, type: 'page' },
-      { properties: {}, name: 'Home', ...ids, type: 'screen' },
+      { properties: {}, category: 'App', name: 'Home', ...ids, type: 'screen' },
       { traits: { seats: 3 }, groupId: 'g-1', ...ids, type: 'group' },
       { previousId: 'anon-1', ...ids, type: 'alias' },
     ]

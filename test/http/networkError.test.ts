@@ -40,6 +40,9 @@ describe('what an error of the network means (DE2)', () => {
     })
   })
 
+  it('an answer that undici trips over is not HTTP', () =>
+    expect(failureOf(coded('ERR_ASSERTION'), true).detail).toContain('not HTTP'))
+
   it('a parser error of undici without a code says that the answer is not HTTP', () => {
     const error = Object.assign(new Error('Expected HTTP/'), { name: 'HTTPParserError', code: undefined })
     expect(failureOf(error, true).detail).toContain('not HTTP')

@@ -172,12 +172,15 @@ describe('the request of a webhook', () => {
   it('has the message id in `messageIdHeader`, percent-encoded if needed (EV2)', async () => {
     const receiver = await receive()
     const sink = sinkTo({ url: receiver.url, messageIdHeader: 'X-Message-Id' })
-    for (const id of ['a.b-c_1', 'ü \r\nX-Evil: 1', 'half \ud83d'])
+    for (const id of ['a.b-c_1', 'ü \r\nX-Evil: 1', 'half \ud83d', 'a b', 'a%20b'])
       await deliverOnce(sink, payloadOf('{}', { id }))
     expect(receiver.received.map(({ headers }) => headers['x-message-id'])).toEqual([
       'a.b-c_1',
       '%C3%BC%20%0D%0AX-Evil%3A%201',
       'half%20%EF%BF%BD',
+      // H9: two ids never have one value.
+      'a%20b',
+      'a%2520b',
     ])
     expect(receiver.received[1]?.headers).not.toHaveProperty('x-evil')
   })

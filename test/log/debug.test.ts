@@ -21,7 +21,7 @@ describe('logLine', () => {
       'm1: waits 800 ms (Retry-After) after 1 attempt: timeout, no verdict within 5000 ms',
       'm1: delivered to a after 1 attempt',
       'm1: rejected after 2 attempts: status 404',
-      'm1: expired after 33 attempts, last: timeout, no verdict within 5000 ms',
+      'm1: expired at its deadline, after 33 attempts, last: timeout, no verdict within 5000 ms',
       'm1: dropped (dropOldest)',
       'm1: abandoned after 1 attempt, last: timeout, no verdict within 5000 ms',
       'm1: abandoned after 0 attempts',

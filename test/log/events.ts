@@ -36,7 +36,7 @@ export const logEvents: ReadonlyArray<LogEvent> = [
   { _tag: 'Waiting', at: 1, item: payload, attempts: 1, failure: timeout, delay: 800, because },
   { _tag: 'Ended', at: 1, outcome: Outcome.delivered(payload, 1, { sink: 'a' }) },
   { _tag: 'Ended', at: 1, outcome: Outcome.rejected(payload, 2, refused('status', { status: 404 })) },
-  { _tag: 'Ended', at: 1, outcome: Outcome.expired(payload, expired(33, 0, timeout)) },
+  { _tag: 'Ended', at: 1, outcome: Outcome.expired(payload, expired(33, 0, timeout, 'deadline')) },
   { _tag: 'Ended', at: 1, outcome: Outcome.dropped(payload, 0, 'dropOldest') },
   { _tag: 'Ended', at: 1, outcome: Outcome.abandoned(payload, 1, timeout) },
   { _tag: 'Ended', at: 1, outcome: Outcome.abandoned(payload, 0, undefined) },

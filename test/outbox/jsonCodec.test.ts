@@ -32,6 +32,7 @@ describe('without a codec of the item', () => {
     ['a Date', { at: new Date(0) }, 'at is a Date'],
     ['a Map', { deep: [{ m: new Map() }] }, 'deep[0].m is a Map'],
     ['a function', { frame: { before: () => '' } }, 'frame.before is a function'],
+    ['bytes', { items: [new Uint8Array(2)] }, 'items[0] is binary data'],
     ['NaN', [1, NaN], '[1] is NaN or infinity'],
     ['undefined in an array', [undefined], '[0] is undefined'],
     ['an object with toJSON', { x: { toJSON: () => 1 } }, 'x is an object'],

@@ -1,7 +1,14 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { allFailed, expired, partlyFailed, refused, retryable } from '../../src/core/failure.ts'
+import {
+  allFailed,
+  expired,
+  partlyFailed,
+  refused,
+  retryable,
+  show as showFailure,
+} from '../../src/core/failure.ts'
 import type { Expired, Failure } from '../../src/core/failure.ts'
 import type { Progress } from '../../src/core/outcome.ts'
 import {
@@ -11,6 +18,7 @@ import {
   deadline,
   exponential,
   fullJitter,
+  limitRetries,
   respectRetryAfter,
   show,
   standard,
@@ -98,6 +106,21 @@ const afterBatch = (policy: RetryPolicy, failure: Failure, last?: Failure): Step
     () => 0,
   )
 
+it.each<readonly [RetryPolicy, string]>([
+  [both(exponential(), limitRetries(0)), 'attempts'],
+  [both(exponential(), deadline(1)), 'deadline'],
+  [both(limitRetries(0), deadline(1)), 'attempts'],
+])('says which limit was reached: %#', (policy, because) => {
+  const busy = left(retryable('status', { status: 503 }))
+  const end = step(policy, undefined, SINCE, busy, SINCE, () => 1)
+  expect(end).toMatchObject({ _tag: 'Expire', failure: { because } })
+  expect(end._tag === 'Expire' && showFailure(end.failure)).toBe(
+    because === 'attempts'
+      ? 'expired after all its 1 attempts, last: status 503'
+      : 'expired at its deadline, after 1 attempts, last: status 503',
+  )
+})
+
 describe('a step with a batch', () => {
   it('forgets nothing that was settled when a later attempt did not get there', () => {
     const last = partlyFailed([taken, no, busy])
@@ -111,7 +134,7 @@ describe('a step with a batch', () => {
     expect(afterBatch(policy, retryable('timeout'), last)).toEqual({
       _tag: 'Expire',
       attempts: 2,
-      failure: expired(2, NOW, end),
+      failure: expired(2, NOW, end, 'deadline'),
     })
     const unknownKey = refused('status', { status: 401 })
     expect(afterBatch(always, unknownKey, last)).toMatchObject({

@@ -101,10 +101,10 @@ const forms: Readonly<Record<string, () => Decorated>> = {
 const options = checkOptions('options', destinationOptions, {})
 const parts: Readonly<Record<string, (sink: Sink<Item>) => Sink<Item>>> = {
   'nothing around it': (inner) => inner,
-  withRateLimit: withRateLimit({ perSecond: 9 }),
+  withRateLimit: (inner) => withRateLimit({ perSecond: 9 })(inner),
   withConcurrency: withConcurrency({ concurrency: 2 }),
   withTimeout: withTimeout(1_000),
-  withDedupe: withDedupe({ keyOf: ({ id }: Item) => id, window: 9 }),
+  withDedupe: (inner) => withDedupe({ keyOf: ({ id }: Item) => id, window: 9 })(inner),
   withRetry: withRetry(limitRetries(1)),
   contramap: contramap((each: Item) => each),
   failover: (inner) => failover([inner, memory()]),

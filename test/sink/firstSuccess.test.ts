@@ -101,7 +101,7 @@ test('a cancel reaches also a sink that answers while it is asked', async () => 
 })
 
 test.each<readonly [string, Failure, number, boolean]>([
-  ['an expiry', expired(3, 0, retryable('network')), 1e15, false],
+  ['an expiry', expired(3, 0, retryable('network'), 'deadline'), 1e15, false],
   ['a batch of which some members may pass', partlyFailed([taken, left(retryable('network'))]), 0, true],
   ['a batch of which no member may pass', partlyFailed([taken, left(refused('status'))]), 0, false],
 ])('asks a sink again or not after %s', (_name, failure, now, asked) => {

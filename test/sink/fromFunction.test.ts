@@ -116,7 +116,7 @@ describe('the answer of an HTTP client', () => {
         expect((await deliverOnce(posting, 1)).verdicts).toMatchObject([
           { left: { _tag: 'Retryable', status: 503 } },
         ])
-      await expect.poll(receiver.connections).toBe(0)
+      await expect.poll(receiver.connections, { timeout: 20_000 }).toBe(0)
     },
   )
 

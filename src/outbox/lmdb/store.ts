@@ -138,8 +138,12 @@ const noSpace = (path: string): OutboxError => {
   return new OutboxError('noSpace', path, message)
 }
 
+/** lmdb gives the words of the system, without a code. */
+const isFull = (error: unknown): boolean =>
+  ['ENOSPC', 'EDQUOT'].includes(codeOf(error)) || messageOf(error).includes('No space left')
+
 const systemError = (path: string, error: unknown): OutboxError => {
-  if (codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT') return noSpace(path)
+  if (isFull(error)) return noSpace(path)
   const message = `the folder ${path} of the outbox cannot be used: let this user make, read and write it (${messageOf(error)})`
   return new OutboxError('noAccess', path, message)
 }
@@ -260,8 +264,7 @@ const openLocked = <T>(
     // Nothing is under way in it, so it is closed when this returns.
     env.close().catch(() => undefined)
     if (error instanceof OutboxError) throw error
-    // As lmdb says that the disk is full.
-    if (messageOf(error).includes('No space left')) throw noSpace(path)
+    if (isFull(error)) throw noSpace(path)
     throw badFile(path, { reason: 'damaged', what: `cannot be read (${messageOf(error)})` })
   }
 }

@@ -61,7 +61,7 @@ const deadLetterOf = (dead: DeadLetter<Item>) =>
 const outcomesOf = (item: Item) => ({
   Delivered: delivered(item, 1, { sink: 'a', status: 200 }),
   Rejected: rejected(item, 1, refused('status', { status: 410 })),
-  Expired: expiredOutcome(item, expired(1, 0, retryable('timeout'))),
+  Expired: expiredOutcome(item, expired(1, 0, retryable('timeout'), 'deadline')),
   Dropped: dropped(item, 1, 'dropOldest'),
 })
 

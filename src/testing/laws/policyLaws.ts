@@ -118,8 +118,9 @@ const expectedOf = (moment: Moment): Step => {
   // Several sinks hold back by themselves: before that time an attempt would send nothing.
   const isObeyed = asked.retryAfter || nest === 'first' || nest === 'all'
   const delay = Math.max(backoff, isObeyed ? Math.min(...wishes) : 0)
-  if (before >= (asked.maxRetries ?? Infinity) || elapsed + delay >= (asked.within ?? Infinity))
-    return { _tag: 'Expire', attempts, failure: expired(attempts, START, failure) }
+  const limit = before >= (asked.maxRetries ?? Infinity) ? 'attempts' : 'deadline'
+  if (limit === 'attempts' || elapsed + delay >= (asked.within ?? Infinity))
+    return { _tag: 'Expire', attempts, failure: expired(attempts, START, failure, limit) }
   const because = delay > backoff ? 'Retry-After' : 'backoff'
   const progress = { attempts, lastFailure: failure }
   return { _tag: 'Wait', due: START + elapsed + delay, delay, because, progress }
@@ -206,7 +207,7 @@ export const policyLaws = (makePolicy: MakePolicy, fixed: Partial<AskedPolicy> =
         const attempts = moment.before + 1
         const receipt = { sink: 'one', status: 200 }
         same(ask(moment, right(receipt)), { _tag: 'Deliver', attempts, receipt })
-        const inner = expired(attempts + 2, START, failureOf(moment))
+        const inner = expired(attempts + 2, START, failureOf(moment), 'deadline')
         same(ask(moment, left(inner)), { _tag: 'Expire', attempts: attempts + 2, failure: inner })
         const isRejected = expectedOf(moment)._tag === 'Reject'
         if (!isRejected && moment.parts.includes('final')) reach('a final and a retryable part')
