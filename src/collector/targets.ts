@@ -155,18 +155,12 @@ export const openTargets = (
         }
       }
       if (faults.length > 0) return left(faults)
-      let opened: ReadonlyArray<Opened> = []
-      try {
-        opened = openAll(added)
-      } catch (error) {
-        if (!(error instanceof OutboxError)) throw error
-        return left([{ path: 'destinations', message: error.message }])
-      }
+      const opened = orFaults(() => openAll(added))
+      if (isLeft(opened)) return opened
       for (const change of changes) change()
       const before = targets
-      targets = destinations.flatMap(
-        ({ name }) => [...opened, ...back].find((each) => each.name === name) ?? [],
-      )
+      const all = [...opened.right, ...back]
+      targets = destinations.flatMap(({ name }) => all.find((each) => each.name === name) ?? [])
       for (const target of before) if (!targets.includes(target)) leave(target)
       return right(undefined)
     },

@@ -15,7 +15,7 @@ import type { Attempted, Listener, LogEvent } from '../log/logEvent.ts'
 import { hot } from '../log/streams.ts'
 import { LAST_ATTEMPT, closeRelay, until } from '../outbox/close.ts'
 import type { CloseResult } from '../outbox/close.ts'
-import { isStoredIn } from '../outbox/lmdb/contract.ts'
+import { isStoredIn, OutboxError } from '../outbox/lmdb/contract.ts'
 import type { CorruptRecord } from '../outbox/lmdb/contract.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
 import { memoryOutbox } from '../outbox/memoryOutbox.ts'
@@ -47,12 +47,13 @@ export interface OpenDestination extends Omit<Destination, 'update'> {
   readonly isEnabled: () => boolean
 }
 
-/** The answer, or the faults of the `ConfigError` that is thrown. */
+/** The answer, or the faults of a `ConfigError` or `OutboxError` that is thrown. */
 export const orFaults = <A>(make: () => A): Either<ReadonlyArray<Fault>, A> => {
   try {
     return right(make())
   } catch (error) {
     if (error instanceof ConfigError) return left(error.faults)
+    if (error instanceof OutboxError) return left([{ path: 'destinations', message: error.message }])
     throw error
   }
 }

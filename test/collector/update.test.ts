@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { left } from 'fp-ts/lib/Either.js'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createCollector } from '../../src/collector/createCollector.ts'
-import type { Collector } from '../../src/collector/collector.ts'
+import type { Collector, CollectorOptions } from '../../src/collector/collector.ts'
 import type { CollectorSettings } from '../../src/collector/settings.ts'
 import { closed } from '../../src/core/refusal.ts'
 import { exponential } from '../../src/policy/retryPolicy.ts'
@@ -25,9 +25,9 @@ const receive = async (...given: Parameters<typeof loopbackReceiver>): Promise<R
   closers.push(() => receiver.close())
   return receiver
 }
-const open = (settings: CollectorSettings): Collector => {
+const open = (settings: CollectorSettings, options: CollectorOptions = {}): Collector => {
   const retry = exponential({ base: 5, factor: 1 })
-  const collector = createCollector(settings, { logger: false, retry })
+  const collector = createCollector(settings, { logger: false, retry, ...options })
   closers.push(() => collector.close({ timeout: 0 }))
   return collector
 }
@@ -107,6 +107,18 @@ describe('update of a collector', () => {
     expect(receiver.received.length).toBe(1)
     await collector.close()
     expect(faultsOf([kept])).toEqual(left(closed(undefined)))
+  })
+
+  it('has the faults of a new destination that only its options show', async () => {
+    const collector = open({ sources: [web], destinations: [] }, { messageIdHeader: 'X-Id' })
+    const { webhooks, ...rest } = hook('New', 'http://127.0.0.1:9/')
+    const destinations = [
+      { ...rest, webhooks: webhooks.map((each) => ({ ...each, headers: { 'X-Id': 'mine' } })) },
+    ]
+    expect(collector.update({ sources: [web], destinations })).toMatchObject({
+      left: [{ path: 'headers.X-Id' }],
+    })
+    expect(collector.stats().destinations).toEqual({})
   })
 
   it('takes a destination back that still sends what waits, and keeps its toggle', async () => {
