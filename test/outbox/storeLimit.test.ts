@@ -3,6 +3,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createClient } from '../../src/client/createClient.ts'
 import type { Message } from '../../src/client/message.ts'
+import { systemClock } from '../../src/core/clock.ts'
 import { retryable } from '../../src/core/failure.ts'
 import type { Event } from '../../src/event/event.ts'
 import type { Payload } from '../../src/event/payload.ts'
@@ -49,8 +50,13 @@ describe('storeLimit', () => {
 })
 
 describe('a store that hangs', () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
-  afterEach(() => void vi.useRealTimers())
+  /** The machine's clock. Not the timers of the process, which undici would lose for the tests after this one. */
+  let machine = virtualClock()
+  beforeEach(() => {
+    machine = virtualClock()
+    vi.spyOn(systemClock, 'schedule').mockImplementation(machine.schedule)
+  })
+  afterEach(() => vi.restoreAllMocks())
   const LIMIT = 30_000
 
   const over = (change: (outbox: Outbox<Payload<Event>>) => Partial<Outbox<Payload<Event>>>) => {
@@ -70,9 +76,9 @@ describe('a store that hangs', () => {
   it('answers NotStored when enqueue does not answer, with a Defect', async () => {
     const { destination, defects, clock } = over(() => ({ enqueue: never }))
     const answer = destination.send(track('a'))
-    await vi.advanceTimersByTimeAsync(LIMIT - 1)
+    await machine.advance(LIMIT - 1)
     expect(defects()).toBe(0)
-    await vi.advanceTimersByTimeAsync(1)
+    await machine.advance(1)
     expect(await answer).toMatchObject({ left: { _tag: 'NotStored' } })
     expect(defects()).toBe(1)
     expect(destination.stats()).toMatchObject({ accepted: 0, refused: 1, waiting: 0 })
@@ -85,7 +91,7 @@ describe('a store that hangs', () => {
     async (call) => {
       const { destination, clock } = over(() => ({ [call]: never }))
       const answer = destination.send(track('a'))
-      await vi.advanceTimersByTimeAsync(0)
+      await machine.advance(0)
       const idle = destination.idle()
       await clock.run(destination.close({ timeout: 200 }))
       expect((await answer)._tag).toBe(call === 'enqueue' ? 'Left' : 'Right')
@@ -94,7 +100,7 @@ describe('a store that hangs', () => {
       expect(accepted - delivered - abandoned - waiting).toBe(0)
       expect(waiting).toBeGreaterThanOrEqual(0)
       expect(clock.monotonic()).toBeLessThanOrEqual(5_701)
-      expect([vi.getTimerCount(), clock.pending()]).toEqual([0, 0])
+      expect([machine.pending(), clock.pending()]).toEqual([0, 0])
     },
   )
 
@@ -110,7 +116,7 @@ describe('a store that hangs', () => {
             }),
     }))
     await destination.send(track('a'))
-    await vi.advanceTimersByTimeAsync(LIMIT)
+    await machine.advance(LIMIT)
     expect([defects(), ended]).toEqual([1, []])
     answer()
     await clock.advance(0)
@@ -128,7 +134,7 @@ describe('a store that hangs', () => {
       },
     }))
     const answer = destination.send(track('b'))
-    await vi.advanceTimersByTimeAsync(LIMIT)
+    await machine.advance(LIMIT)
     expect((await answer)._tag).toBe('Left')
     // The next item makes the destination look.
     void destination.send(track('c'))
@@ -158,7 +164,7 @@ describe('a store that hangs', () => {
       client.outcomes$.subscribe(({ item }) => ended.push(item.id))
       client.track({ userId: 'u', event: 'e', messageId: 'a' })
       const flushed = client.flush()
-      await vi.advanceTimersByTimeAsync(0)
+      await machine.advance(0)
       await clock.run(client.close({ timeout: 0 }))
       await flushed
       expect(ended).toEqual(['a'])
