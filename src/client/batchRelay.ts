@@ -164,7 +164,7 @@ export const batchRelay = (
     const late: Array<Ack<Message>> = []
     const inTime: Array<Entry<Message>> = []
     for (const entry of entries) {
-      const end = lateEnd(entry, at, window)
+      const end = lateEnd(entry, at, window, clock)
       if (end === undefined) inTime.push(entry)
       else late.push(end)
     }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Random } from '../core/clock.ts'
+import type { Clock, Random } from '../core/clock.ts'
 import { closedIn, expired, wasStarted } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { expired as expiredOutcome, delivered, rejected } from '../core/outcome.ts'
@@ -72,10 +72,19 @@ export const closedReporter = (log: Listener, now: () => number): ((verdict: Ver
   }
 }
 
-/** The end of an entry that is past its deadline, after a pause or a restart; undefined if it is not. */
-export const lateEnd = <A>(entry: Entry<A>, at: number, window: number): Ack<A> | undefined => {
+/**
+ * The end of an entry that is past its deadline, after a pause or a restart; undefined if it is not. The wall clock counts too: the
+ * monotonic one stands still while a machine sleeps.
+ */
+export const lateEnd = <A>(
+  entry: Entry<A>,
+  at: number,
+  window: number,
+  clock: Pick<Clock, 'now'>,
+): Ack<A> | undefined => {
   const { item, progress, firstAttemptAt } = entry
-  if (progress === undefined || firstAttemptAt === undefined || at < firstAttemptAt + window) return undefined
+  if (progress === undefined || firstAttemptAt === undefined) return undefined
+  if (Math.max(at, clock.now()) < firstAttemptAt + window) return undefined
   const failure = expired(progress.attempts, firstAttemptAt, progress.lastFailure, 'deadline')
   return { entry, outcome: expiredOutcome(item, failure) }
 }

@@ -166,7 +166,7 @@ export const relay = <A>(options: RelayOptions<A>) => {
     for (let entry = held.peek(); entry !== undefined && mayStart(); entry = held.peek()) {
       if (!isSynchronous && isTurnOver(clock)) return false
       const at = now()
-      const late = lateEnd(entry, at, window)
+      const late = lateEnd(entry, at, window, clock)
       held.shift()
       if (late === undefined) sending.start(entry, at)
       else save(late)

@@ -58,6 +58,23 @@ describe('four hours of a dead receiver', () => {
     expect(clock.pending()).toBe(0)
   })
 
+  it('a machine that slept makes no attempt when four hours are over by its wall clock', () => {
+    const clock = virtualClock()
+    const items = new Subject<Either<never, number>>()
+    const ended: string[] = []
+    const dead = scriptedSink<number>({ clock, reply: () => ({ verdict: left(retryable('network')) }) })
+    items
+      .pipe(deliver(dead, { clock, random: seededRandom(7) }))
+      .subscribe((outcome) => ended.push(outcome._tag))
+    items.next(right(1))
+    clock.tick(HOUR)
+    const before = dead.calls.length
+    // Asleep: the monotonic clock stood still.
+    clock.wall(10 * HOUR)
+    clock.tick(HOUR)
+    expect([ended, dead.calls.length - before]).toEqual([['Expired'], 0])
+  })
+
   it('a machine whose clock is set back five hours keeps its deadlines', () => {
     const clock = virtualClock()
     const items = new Subject<Either<never, number>>()
