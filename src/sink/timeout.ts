@@ -1,5 +1,6 @@
 import { left } from 'fp-ts/lib/Either.js'
 import type { Observer } from 'rxjs'
+import { nextTurn } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
@@ -14,6 +15,9 @@ interface Running extends Link<Running> {
   readonly start: number
   readonly observer: Observer<Verdict>
 }
+
+/** Milliseconds by which a timer is late if the process stood still, as when it was stopped. */
+const STANDSTILL = 1_000
 
 const duration = guarded(
   'a finite number of milliseconds above 0',
@@ -42,6 +46,8 @@ export const withTimeout = (timeout: number, options: { readonly clock?: Clock }
   // All have the same time to run, so the oldest is due first: one timer, set for the oldest, is exact.
   const running = linkedList<Running>()
   let disarm: Cancel | undefined
+  /** The process stood still. Answers that came meanwhile are read before anything is judged. */
+  let isCatchingUp = false
 
   const isOver = ({ start }: Running): boolean => clock.monotonic() - start >= timeout
 
@@ -58,7 +64,10 @@ export const withTimeout = (timeout: number, options: { readonly clock?: Clock }
   }
 
   const expireAllDue = (): void => {
-    disarm = undefined
+    const { start = Infinity } = running.oldest() ?? {}
+    isCatchingUp = !isCatchingUp && clock.monotonic() - start - timeout >= STANDSTILL
+    disarm = isCatchingUp ? nextTurn(expireAllDue) : undefined
+    if (isCatchingUp) return
     for (let each = running.oldest(); each !== undefined && isOver(each); each = running.oldest()) {
       running.remove(each)
       expire(each)
@@ -71,6 +80,7 @@ export const withTimeout = (timeout: number, options: { readonly clock?: Clock }
     if (running.size() > 0 || disarm === undefined) return
     disarm()
     disarm = undefined
+    isCatchingUp = false
   }
 
   return (sink) =>
@@ -78,7 +88,7 @@ export const withTimeout = (timeout: number, options: { readonly clock?: Clock }
       const one: Running = { older: undefined, newer: undefined, start: clock.monotonic(), observer }
       running.push(one)
       const onVerdict = (verdict: Verdict): void => {
-        if (isOver(one)) expire(one)
+        if (isOver(one) && !isCatchingUp) expire(one)
         else observer.next(verdict)
       }
       const cancel = subscribe(item, attempt, new WithNext(observer, onVerdict))

@@ -1,13 +1,49 @@
 import { right } from 'fp-ts/lib/Either.js'
+import { Observable } from 'rxjs'
 import { expect, test } from 'vitest'
 import { withTimeout } from '../../src/sink/timeout.ts'
-import { onlyAttempt } from '../../src/sink/sink.ts'
+import { onlyAttempt, type Sink } from '../../src/sink/sink.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 test.each([0, -1, NaN, Infinity])('a timeout of %d is refused', (within) =>
   expect(() => withTimeout(within)).toThrow(/timeout of withTimeout: must be/),
 )
+
+test.each([
+  ['that came meanwhile counts', 'Right'],
+  ['that has not come is a timeout', 'Left'],
+])('after a standstill of the process an answer %s', async (_, tag) => {
+  let time = 0
+  let ring = (): void => undefined
+  const clock = {
+    ...virtualClock(),
+    monotonic: () => time,
+    schedule: (_delay: number, task: () => void) => {
+      ring = task
+      return () => undefined
+    },
+  }
+  let answer = (): void => undefined
+  const sink: Sink<number> = {
+    name: 'a',
+    deliver: () =>
+      new Observable((subscriber) => {
+        answer = () => subscriber.next(right({ sink: 'a' }))
+      }),
+    close: () => Promise.resolve(),
+  }
+  const heard: string[] = []
+  withTimeout(100, { clock })(sink)
+    .deliver(1, onlyAttempt)
+    .subscribe((verdict) => heard.push(verdict._tag))
+  time = 20_000
+  // Timers run before sockets are read.
+  ring()
+  if (tag === 'Right') answer()
+  await new Promise(setImmediate)
+  expect(heard).toEqual([tag])
+})
 
 test('a step of the wall clock changes nothing', () => {
   const clock = virtualClock()
