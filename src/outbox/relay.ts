@@ -56,9 +56,10 @@ export interface RelayOptions<A> {
   readonly storeChanged?: () => void
 }
 
-/** Deliveries do not wait for a slow store: up to this many results may be unsaved. A crash repeats their deliveries. */
+/** Results that may be unsaved while deliveries go on. A crash repeats their deliveries. */
 const MAX_UNSAVED = 16
 
+const MANY = 1e9
 const ignore = (): void => undefined
 
 export type Relay<A> = ReturnType<typeof relay<A>>
@@ -78,7 +79,7 @@ export const relay = <A>(options: RelayOptions<A>) => {
   const changes = new Subject<void>()
   /** Leased and not started: a pass that ended early leaves some. */
   const held = queue<Entry<A>>()
-  /** Leased, and not put back, because the store failed until the relay was stopped. */
+  /** Not put back, because the store failed until the stop. */
   const leftOver: Array<Entry<A>> = []
   let state: 'open' | 'closed' | 'stopped' | 'aborted' = 'open'
   /** Calls of `offer` and the like that the store has not answered. */
@@ -100,7 +101,6 @@ export const relay = <A>(options: RelayOptions<A>) => {
   const isStopped = (): boolean => state === 'stopped' || state === 'aborted'
 
   const changed = (): void => {
-    // Called several times for each entry, and usually nothing listens.
     if (changes.observed) changes.next()
   }
 
@@ -118,7 +118,8 @@ export const relay = <A>(options: RelayOptions<A>) => {
   /** An item whose enqueue failed may be stored all the same: it counts as accepted when it comes out of the store. */
   const take = (entries: ReadonlyArray<Entry<A>>): void => {
     leased += entries.length
-    const unknown = isShared ? 0 : leased - counts.waiting()
+    // One whose enqueue is not answered yet counts when it is.
+    const unknown = isShared ? 0 : leased - counts.waiting() - calls
     if (unknown > 0) for (const { item } of entries.slice(-unknown)) accepted(item)
   }
 
@@ -127,7 +128,6 @@ export const relay = <A>(options: RelayOptions<A>) => {
     if (outcome._tag !== 'Delivered' || hears('Ended')) log({ _tag: 'Ended', at: now(), outcome })
     callSafely(ended, outcome, listenerFailed)
   }
-  /** What a listener causes is reported after the outcome that it hears. */
   const report = (outcome: Outcome.Outcome<A>): void => reports.take(reportNow, outcome)
   const end = (outcome: Outcome.Outcome<A>): void => {
     leased--
@@ -143,7 +143,7 @@ export const relay = <A>(options: RelayOptions<A>) => {
     },
     storeFailed,
     (write) => {
-      // A durable outbox hands the entry out again after a restart. For another one this is the last chance to report it.
+      // A durable outbox hands the entry out again. For another one this is the last chance to report it.
       if (!('outcome' in write)) {
         leftOver.push(write.entry)
         leased++
@@ -161,10 +161,10 @@ export const relay = <A>(options: RelayOptions<A>) => {
   const mayStart = (): boolean => !isStopped() && sending.inFlight() < maxInFlight
   const sending = deliveries(options, own, now, save, changed, log)
 
-  /** Answers whether all are started that may. */
   const startHeld = (): boolean => {
+    let started = 0
     for (let entry = held.peek(); entry !== undefined && mayStart(); entry = held.peek()) {
-      if (!isSynchronous && isTurnOver(clock)) return false
+      if (!isSynchronous && ++started > 4 && isTurnOver(clock)) return false
       const at = now()
       const late = lateEnd(entry, at, window, clock)
       held.shift()
@@ -174,7 +174,6 @@ export const relay = <A>(options: RelayOptions<A>) => {
     return true
   }
 
-  /** The next pass is at `due`, if nothing happens before. */
   const waitUntil = (due = Infinity): void => {
     if (due !== Infinity && (due >= timerAt || isStopped())) return
     cancelTimer()
@@ -200,7 +199,6 @@ export const relay = <A>(options: RelayOptions<A>) => {
     for (const entry of found) held.push(entry)
   }
 
-  /** Starts what is leased, and leases more while there is room. */
   const startDue = (): void => {
     const at = now()
     while (startHeld()) {
@@ -287,6 +285,7 @@ export const relay = <A>(options: RelayOptions<A>) => {
       .then(use)
       .finally(() => {
         calls--
+        if (!isShared) counts.accept(Math.max(0, leased - counts.waiting() - calls))
         own(changed)
       })
   }
@@ -370,11 +369,14 @@ export const relay = <A>(options: RelayOptions<A>) => {
     /** Moves matching dead letters back into the outbox. Answers how many: 0 after `stopAccepting`. */
     redrive: async (matches: (deadLetter: EndedDeadLetter<A>) => boolean): Promise<number> => {
       if (state !== 'open') return 0
-      return whenStored(outbox.dead.redrive(matches), (count) => {
+      // Any number of entries may come out before it is answered.
+      calls += MANY
+      const moved = whenStored(outbox.dead.redrive(matches), (count) => {
         counts.accept(count)
         pollSoon()
         return count
       })
+      return Promise.resolve(moved).finally(() => (calls -= MANY))
     },
     /** The outbox ended a record that it could not read, as a dead letter: it counts as rejected. */
     endedCorrupt: (id: string): void => {

@@ -61,7 +61,7 @@ const startWaiting = <A>(queue: KeyQueue<A>, mustRest: () => boolean): void => {
   while (queue.running < queue.concurrency && !queue.isResting) {
     const next = queue.waiting.oldest()
     if (next === undefined) break
-    if (mustRest()) {
+    if (queue.running > 0 && mustRest()) {
       queue.isResting = true
       nextTurn(() => {
         queue.isResting = false
