@@ -1,59 +1,95 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { Subject } from 'rxjs'
-import { inTime, nextTurn, steady } from '../core/clock.ts'
+import { inTime, steady } from '../core/clock.ts'
 import { messageOf } from '../core/failure.ts'
-import { inMicrotask, ownContext } from '../core/ownContext.ts'
+import { ownContext } from '../core/ownContext.ts'
 import { CLOSE_TIMEOUT, timeoutOf } from '../core/options.ts'
-import { dropped } from '../core/outcome.ts'
 import type { Outcome } from '../core/outcome.ts'
-import { serialQueue } from '../core/queue.ts'
-import { closed, disabled, full, notStored } from '../core/refusal.ts'
-import type { Refusal } from '../core/refusal.ts'
-import { heldBytes, maxHeldBytes } from '../event/payload.ts'
+import { closed, disabled, notStored } from '../core/refusal.ts'
+import type { Closed, Full, Refusal } from '../core/refusal.ts'
+import { heldBytes, maxHeldBytes, newId } from '../event/payload.ts'
+import { trackingFrame } from '../event/trackingMessage.ts'
 import { bareIngestion } from '../http/bareIngestion.ts'
 import { callSafely, isListening, listeners } from '../log/listeners.ts'
+import type { Listener } from '../log/logEvent.ts'
 import { hot } from '../log/streams.ts'
-import { LAST_ATTEMPT, closeTimes, until as waitUntil } from '../outbox/close.ts'
+import { LAST_ATTEMPT, closeRelay, until as waitUntil } from '../outbox/close.ts'
 import type { CloseResult } from '../outbox/close.ts'
 import { isStoredIn } from '../outbox/lmdb/contract.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
-import { abandonedOf } from '../outbox/outbox.ts'
-import type { Ack } from '../outbox/outbox.ts'
+import { memoryOutbox } from '../outbox/memoryOutbox.ts'
+import type { Entry } from '../outbox/outbox.ts'
+import { relay } from '../outbox/relay.ts'
+import { storeLimit } from '../outbox/storeLimit.ts'
+import { batchOf } from '../outbox/take.ts'
+import type { Shape } from '../outbox/take.ts'
+import { boundIn, writeBehind } from '../outbox/writeBehind.ts'
 import { withBisection } from '../sink/bisect.ts'
 import { makeLayer } from '../sink/layer.ts'
+import { MAX_HOLD } from '../sink/retryAfterGate.ts'
 import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
 import { waitForRoom } from '../sources/waitForRoom.ts'
-import { batchRelay } from './batchRelay.ts'
 import type { Accepted, AnyEvents, AnyTraits, Client, EventTypes, WithinOptions, Traits } from './client.ts'
-import { clientCounters } from './counters.ts'
 import { held, lifetime } from './processExit.ts'
-import { encoder, messageCodec } from './message.ts'
+import { encoder, isMessage, messageCodec } from './message.ts'
 import type { CallType, Message, SentBatch } from './message.ts'
-import { messageStore } from './messageStore.ts'
-import { checkClientOptions } from './options.ts'
+import { FRAME_BYTES, checkClientOptions } from './options.ts'
 import type { ClientOptions, ClientSettings } from './options.ts'
 
 const ignore = (): void => undefined
+const COMMA = 1
 
 /** Milliseconds for the drain at the end of the program. */
 const DRAIN_TIMEOUT = 10_000
 
+/** Counted beside the messages: batches that were put together, their attempts, and the requests of these. */
+interface Sent {
+  batches: number
+  attempts: number
+  requests: number
+}
+
 /** The endpoint, or the sink of the host. A refused batch is divided until one bad message is alone. */
-const batchSink = (
-  { requests, sink, timeout, clock }: ClientSettings,
-  onRequest: () => void,
-): Sink<SentBatch> => {
+const batchSink = ({ requests, sink, timeout, clock }: ClientSettings, sent: Sent): Sink<SentBatch> => {
   const { endpoint, writeKey } = requests
   const how = { ...requests, timeout, clock, holds: false }
   const inner: Sink<SentBatch> =
     sink === undefined ? bareIngestion(endpoint, writeKey, how) : withTimeout(timeout, { clock })(sink)
   const counted = makeLayer<SentBatch>(inner, (subscribe) => (batch, attempt, observer) => {
-    onRequest()
+    sent.requests++
     return subscribe(batch, attempt, observer)
   })
   return withBisection({ clock })(counted)
+}
+
+/** A batch holds messages in their order, up to the count and bytes of the options. */
+const batches = (settings: ClientSettings, sent: Sent, onEvent: Listener): Shape<Message, SentBatch> => {
+  const { size: count, maxBatch, flushAfter: delay, concurrency } = settings
+  const bytes = maxBatch - FRAME_BYTES + COMMA
+  return {
+    take: batchOf({ count, bytes, delay, delayAfter: 'start', concurrency }),
+    sizeOf: ({ byteLength }) => byteLength + COMMA,
+    toItem: (entries, closedBy) => {
+      const members: Message[] = []
+      const items: CallType[] = []
+      let byteLength = FRAME_BYTES - COMMA
+      for (const { item } of entries) {
+        members.push(item)
+        items.push(item.items[0])
+        byteLength += COMMA + item.byteLength
+      }
+      const batch: SentBatch = { id: newId(), items, members, byteLength, frame: trackingFrame, closedBy }
+      sent.batches++
+      return batch
+    },
+    isBatch: true,
+    maxHold: MAX_HOLD,
+    attempted: (attempt) => {
+      sent.attempts++
+      onEvent(attempt)
+    },
+  }
 }
 
 /**
@@ -85,7 +121,8 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   options: ClientOptions = {},
 ): Client<E, T> => {
   const settings = checkClientOptions(writeKey, options)
-  const { clock, timeout, enabled, overflow, drainOnExit, maxMessage } = settings
+  const { clock, random, retry, timeout, enabled, overflow, drainOnExit, maxMessage } = settings
+  const { maxCount, maxBytes } = settings
   const now = steady(clock)
   const own = ownContext()
   const onEvent = listeners(settings)
@@ -94,139 +131,102 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     (where: string) =>
     (error: unknown): void =>
       onEvent({ _tag: 'Defect', at: now(), where, error })
-  const storeFailed = failedIn('outbox')
 
-  const corrupt = (id: string): void => {
-    storeFailed(new Error(`the stored message ${id} cannot be read: it is a dead letter now`))
-    counted.corrupt(id)
-    changed()
-  }
-  const outbox = isStoredIn(settings.outbox)
-    ? lmdbOutbox({ ...settings.outbox, codec: messageCodec, clock, onCorrupt: ({ id }) => corrupt(id) })
+  const refusedBy = { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotStored: 0 }
+  const sent: Sent = { batches: 0, attempts: 0, requests: 0 }
+  const sink = batchSink(settings, sent)
+  const limit = storeLimit()
+  const store = isStoredIn(settings.outbox)
+    ? lmdbOutbox({
+        ...settings.outbox,
+        codec: messageCodec,
+        clock,
+        onCorrupt: ({ id }) => work.endedCorrupt(id),
+      })
     : settings.outbox
-  const isShared = outbox?.watch !== undefined
-  /** What a shared outbox holds may be leased by other processes. */
-  const start = outbox === undefined || isShared ? { waiting: 0, bytes: 0 } : outbox.stats()
+  const behind =
+    store &&
+    writeBehind<Message>(store, {
+      ...{ clock, own, limit, maxCount, maxBytes, sizeOf: heldBytes, failed: failedIn('outbox') },
+      recall: (): ReadonlyArray<Entry<Message>> => work.recall(),
+      renamed: (from, to, message) => work.renamed(from, to, message),
+      changed: () => work.poll(),
+    })
+  const outbox =
+    behind?.outbox ?? memoryOutbox<Message>({ maxCount, maxBytes, sizeOf: heldBytes, keepDead: 0, clock })
+  const isShared = outbox.watch !== undefined
+  const boundFor = (bytes: number): object | undefined => {
+    if (behind !== undefined) return behind.boundFor(bytes)
+    const stats = outbox.stats()
+    return boundIn(stats.waiting, stats.bytes + bytes, stats)
+  }
+  const room = waitForRoom(() => boundFor(1) === undefined)
+  const largest = maxHeldBytes(maxMessage)
 
-  const changes = new Subject<void>()
   const refusals = hot<Refusal>(failedIn('a subscriber of refusals$'))
   const outcomes = hot<Outcome<Message>>(failedIn('a subscriber of outcomes$'))
-  const reports = serialQueue()
-  let isReportingDrop = false
   let closing: Promise<CloseResult<Message>> | undefined
   let isClosed = false
 
-  const changed = (): void => {
+  const work = relay<Message, SentBatch>({
+    ...{ sink, outbox, retry, clock, random, onEvent, hears, limit },
+    shape: batches(settings, sent, onEvent),
+    isFull: () => boundFor(largest) !== undefined,
+    isItem: isMessage,
+    ...(behind && { isStoring: behind.isStoring }),
+    ended: (outcome) => outcomes.next(outcome),
+  })
+  work.changes$.subscribe(() => {
     room.freed()
-    if (counted.waiting() === 0) life.idle()
-    if (changes.observed) changes.next()
-  }
-  const until = (limit: number, isReached: () => boolean): Promise<boolean> =>
-    waitUntil(clock, changes, limit, isReached)
+    if (work.waiting() === 0) life.idle()
+  })
+  const until = (within: number, isReached: () => boolean): Promise<boolean> =>
+    waitUntil(clock, work.changes$, within, isReached)
 
-  const reportNow = (outcome: Outcome<Message>): void => {
-    isReportingDrop = outcome._tag === 'Dropped'
-    if (outcome._tag !== 'Delivered' || hears('Ended')) onEvent({ _tag: 'Ended', at: now(), outcome })
-    outcomes.next(outcome)
-    isReportingDrop = false
-  }
-  /** What a listener causes is reported after the outcome that it hears. */
-  const report = (outcome: Outcome<Message>): void => reports.take(reportNow, outcome)
-  const ended = (list: ReadonlyArray<Ack<Message>>): void => {
-    for (const { entry, outcome } of list) {
-      counted.ended(entry.id, outcome)
-      report(outcome)
-    }
-    changed()
-  }
-
-  const counted = clientCounters(settings, outbox?.stats, start)
-  const storeChanged = (): void => {
-    relay.poll()
-    changed()
-  }
-  const store = messageStore(outbox, own, clock, start, counted, corrupt, storeChanged, storeFailed)
-  const room = waitForRoom(() => counted.boundFor(1) === undefined)
-  const sink = batchSink(settings, () => counted.sent.requests++)
-  const largest = maxHeldBytes(maxMessage)
-  /** Whether there may be no room for one more message. */
-  const isFull = (): boolean => counted.boundFor(largest) !== undefined
-  const relay = batchRelay(settings, own, isFull, store, sink, counted.sent, onEvent, ended, changed)
   const encode = encoder(
     settings,
     (keys) => onEvent({ _tag: 'UnknownKeys', at: now(), keys }),
     () => hears('UnknownKeys'),
   )
-  /** Whether nothing more happens before `instant`. */
-  const isQuiet = (instant: number): boolean => !store.isBusy() && !relay.hasWorkBefore(instant)
 
-  // The outbox is asked a turn later, as its contract says.
-  const stopWatching = outbox?.watch?.(() => nextTurn(lookAgain))
-  const lookAgain = (): void => {
-    relay.lookAgain()
-    room.freed()
-  }
-
-  const shutDown = async (limit: number, isExit: boolean): Promise<CloseResult<Message>> => {
-    const { starting, ending } = closeTimes(limit)
-    const stopAt = now() + starting
+  const shutDown = async (within: number, isExit: boolean): Promise<CloseResult<Message>> => {
     const quietly = (where: string, task: () => Promise<void>): Promise<void> =>
       inTime(clock, timeout, task).catch(failedIn(where))
-    relay.flush('end')
-    await until(starting, () => isQuiet(stopAt))
-    relay.stopStarting()
-    await until(isExit ? 0 : ending, () => relay.inFlight() === 0)
-    const cut = new Set(relay.cut())
-    await until(timeout, () => !store.isBusy())
-    stopWatching?.()
-    const unfinished = [...store.stop([...cut])]
-    // What was being stored may be in the store.
-    const known = new Set(unfinished.map(({ item }) => item.id))
-    await quietly('outbox', async () => {
-      const remaining = (await outbox?.takeRemaining()) ?? []
-      unfinished.push(...remaining.filter(({ item }) => !known.has(item.id)))
-    })
-    ended(unfinished.map((entry) => ({ entry, outcome: abandonedOf(entry, cut.has(entry)) })))
+    work.flush('end')
+    const result = await closeRelay(work, clock, within, timeout, () => undefined, isExit)
     if (settings.sink === undefined)
       await quietly('the close of the sink', () => sink.close({ timeout: isExit ? 0 : LAST_ATTEMPT }))
-    if (outbox !== undefined) await quietly('the close of the outbox', () => outbox.close({ timeout }))
+    await quietly('the close of the outbox', () => outbox.close({ timeout }))
     isClosed = true
-    changed()
+    work.changed()
     life.idle()
     outcomes.complete()
     refusals.complete()
-    return { totals: counted.totals(), abandoned: unfinished.map(({ item }) => item) }
+    return result
   }
 
-  const close = (limit: number, isExit = false): Promise<CloseResult<Message>> => {
+  const close = (within: number, isExit = false): Promise<CloseResult<Message>> => {
     // A turn later, so that a call of `close` inside a callback of the close finds the same promise.
-    closing ??= own(() => held(Promise.resolve().then(() => shutDown(limit, isExit))))
+    closing ??= own(() => held(Promise.resolve().then(() => shutDown(within, isExit))))
     room.open()
     return closing
   }
 
   /** At the end of the program: sends what waits, until all has ended or nothing more can happen in time. */
-  const drain = async (limit: number): Promise<void> => {
+  const drain = async (within: number): Promise<void> => {
     if (closing !== undefined) return
-    const drainUntil = now() + limit
-    relay.flush('flush')
-    await held(until(limit, () => counted.waiting() === 0 || isQuiet(drainUntil)))
-    if (counted.waiting() > 0) void close(0, true)
+    const drainUntil = now() + within
+    work.flush('flush')
+    await held(until(within, () => work.waiting() === 0 || !work.hasWorkBefore(drainUntil)))
+    if (work.waiting() > 0) void close(0, true)
   }
   const drainTimeout = drainOnExit === true ? DRAIN_TIMEOUT : drainOnExit
   const onExit = drainTimeout === false ? undefined : () => void drain(drainTimeout)
   const life = lifetime(own, settings.waitUntil, onExit, failedIn('waitUntil'))
 
-  const drops: Array<Outcome<Message>> = []
-  const reportDrops = inMicrotask(own, () => {
-    drops.splice(0).forEach(report)
-    // A flush may wait for what was dropped.
-    changed()
-  })
-
   const refuse = (refusal: Refusal): Either<Refusal, never> => {
-    if (refusal._tag === 'Full') room.refused(counted.waiting())
-    counted.refused(refusal)
+    if (refusal._tag === 'Full') room.refused(work.waiting())
+    refusedBy[refusal._tag]++
     callSafely(tellRefusal, refusal, ignore)
     return left(refusal)
   }
@@ -235,6 +235,9 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     refusals.next(refusal)
   }
 
+  /** The memory and `writeBehind` answer at once. */
+  const offer = (message: Message) => work.offer(message) as Either<Full | Closed, unknown>
+
   /** Takes a call, or answers why not, at once. It throws at the end of the stack only, before it has accepted anything. */
   const accept = (call: unknown, kind: CallType | undefined): Either<Refusal, Accepted> => {
     if (closing !== undefined) return refuse(closed(call))
@@ -242,54 +245,28 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     if (isLeft(encoded)) return refuse(encoded.left)
     if (!enabled) return refuse(disabled(call))
     const message = encoded.right
-    const size = heldBytes(message)
-    let bound = counted.boundFor(size)
+    let answer = offer(message)
     // A call that sends a dropped message again could do so without end.
-    const mayDrop = overflow !== 'error' && !isReportingDrop
-    if (bound !== undefined && !mayDrop) return refuse(full(call, bound.bound, bound.limit))
-    while (bound !== undefined && overflow === 'dropOldest') {
-      const entry = relay.takeOldest()
-      if (entry === undefined) break
-      const outcome = dropped(entry.item, entry.progress?.attempts ?? 0, 'dropOldest')
-      store.ack([{ entry, outcome }], () => counted.ended(entry.id, outcome))
-      drops.push(outcome)
-      bound = counted.boundFor(size)
-    }
-    if (bound === undefined) {
-      // First it is added, then it is reported: what a listener sends meanwhile comes behind it.
-      counted.accepted(message)
-      store.add(message)
-    } else {
-      const outcome = dropped(message, 0, 'dropNewest')
-      counted.dropped(outcome)
-      drops.push(outcome)
-    }
-    callSafely(announce, message, ignore)
+    if (isLeft(answer) && (overflow === 'error' || work.isReportingDrop()))
+      return refuse({ ...answer.left, input: call })
+    while (isLeft(answer) && overflow === 'dropOldest' && work.dropOldest()) answer = offer(message)
+    if (isLeft(answer)) work.dropNewest(message)
+    callSafely(life.busy, undefined, ignore)
     return right({ id: message.id })
-  }
-  /** At the end of the stack this may throw. What was accepted is sent with the next message then. */
-  const announce = (message: Message): void => {
-    if (drops.length > 0) reportDrops()
-    relay.pollNew()
-    life.busy()
-    if (hears('Accepted')) onEvent({ _tag: 'Accepted', at: now(), item: message })
   }
   const send = (call: unknown, kind: CallType | undefined): Either<Refusal, Accepted> => {
     try {
       return accept(call, kind)
     } catch (error) {
-      const refusal = notStored(call, messageOf(error))
-      counted.refused(refusal)
-      return left(refusal)
+      refusedBy.NotStored++
+      return left(notStored(call, messageOf(error)))
     }
   }
 
   const timeoutIn = (method: string, within: WithinOptions | undefined, byDefault = Infinity): number =>
     timeoutOf(within, byDefault, failedIn(`the timeout of ${method}`))
 
-  if (counted.waiting() > 0) life.busy()
-  if (isShared) relay.lookAgain()
-  else relay.poll()
+  if (work.waiting() > 0) life.busy()
 
   return {
     identify: (call) => send(call, 'identify'),
@@ -299,27 +276,35 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     group: (call) => send(call, 'group'),
     alias: (call) => send(call, 'alias'),
     send: (call) => send(call, undefined),
-    ready: () => (counted.boundFor(0) === undefined ? room.ready() : held(room.ready())),
-    persisted: async (within) => {
-      const limit = timeoutIn('persisted', within)
-      if (outbox?.durable !== true) return false
-      const isPersisted = store.persisted()
-      await held(until(limit, () => isClosed || isPersisted()))
+    ready: () => (boundFor(0) === undefined ? room.ready() : held(room.ready())),
+    persisted: async (given) => {
+      const within = timeoutIn('persisted', given)
+      if (behind === undefined || !outbox.durable) return false
+      const isPersisted = behind.persisted()
+      await held(until(within, () => isClosed || isPersisted()))
       return isPersisted()
     },
-    flush: async (within) => {
-      const limit = timeoutIn('flush', within)
+    flush: async (given) => {
+      const within = timeoutIn('flush', given)
       // Before anything is sent: what a listener adds meanwhile is not waited for.
-      const isOver = counted.flush()
-      relay.flush('flush')
-      const done = until(limit, () => isClosed || (isShared ? isQuiet(Infinity) : isOver()))
-      await (counted.waiting() === 0 ? done : held(done))
-      return counted.totals()
+      const isFlushed = isShared ? () => !work.hasWorkBefore(Infinity) : work.flushed()
+      work.flush('flush')
+      const done = until(within, () => isClosed || isFlushed())
+      await (work.waiting() === 0 ? done : held(done))
+      return work.totals()
     },
-    close: (within) => close(timeoutIn('close', within, CLOSE_TIMEOUT)),
+    close: (given) => close(timeoutIn('close', given, CLOSE_TIMEOUT)),
     outcomes$: outcomes.values$,
     refusals$: refusals.values$,
-    stats: counted.stats,
+    stats: () => ({
+      ...work.totals(),
+      enabled,
+      refused: Object.values(refusedBy).reduce((sum, count) => sum + count, 0),
+      refusedBy: { ...refusedBy },
+      bytes: outbox.stats().bytes,
+      notPersisted: behind === undefined ? work.waiting() : behind.unstored(),
+      ...sent,
+    }),
     [Symbol.asyncDispose]: async () => {
       await close(CLOSE_TIMEOUT)
     },

@@ -22,6 +22,7 @@ import { memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { ordered } from '../outbox/ordered.ts'
 import type { OutboxStats } from '../outbox/outbox.ts'
 import { relay } from '../outbox/relay.ts'
+import { one } from '../outbox/take.ts'
 import type { Sink } from '../sink/sink.ts'
 import { waitForRoom } from '../sources/waitForRoom.ts'
 import type { Destination, DestinationOptions, UrlStats } from './destination.ts'
@@ -90,7 +91,7 @@ export const openDestination = (
   options: CheckedOptions,
   onOutcome: (outcome: Outcome<Payload<Event>>) => void = () => undefined,
 ): OpenDestination => {
-  const { clock, timeout, maxCount, maxBytes, orderBy } = options
+  const { clock, random, retry, timeout, maxInFlight, maxCount, maxBytes, orderBy } = options
   const now = steady(clock)
   const urls = urlCounters()
   let enabled = initiallyEnabled
@@ -138,9 +139,10 @@ export const openDestination = (
   })
   const { sink, exchange } = makeReceivers(onEvent, () => isStopped)
   const work = relay<Payload<Event>>({
-    ...options,
+    ...{ retry, clock, random },
     sink,
     outbox,
+    shape: one(maxInFlight),
     onEvent,
     hears: isListening(options),
     ended: (outcome) => {

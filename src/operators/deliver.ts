@@ -18,6 +18,7 @@ import { isOutbox } from '../outbox/outbox.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { BatchPayload, Payload } from '../event/payload.ts'
 import { relay } from '../outbox/relay.ts'
+import { one } from '../outbox/take.ts'
 import { retryOption, standard } from '../policy/retryPolicy.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
 import { assertSink } from '../sink/layer.ts'
@@ -103,7 +104,7 @@ const run = <L, P>(
       retry,
       clock,
       random,
-      maxInFlight,
+      shape: one(maxInFlight),
       isSynchronous: true,
       // Without a listener of the host: the diagnostics channels and the debug log.
       onEvent: listeners({ logger: false, ...(onEvent && { onEvent }) }),

@@ -38,14 +38,15 @@ export const until = (
 /**
  * Closes a relay: accepts nothing more, starts deliveries until shortly before `timeout` milliseconds are over, cuts what still runs shortly
  * after, and hands back the rest. Retry delays are not shortened: it ends early when nothing more can start in time. `stopped` is called
- * when nothing more may start.
+ * when nothing more may start. At the exit of the program nothing is waited for that runs.
  */
-export const closeRelay = async <A>(
-  relay: Relay<A>,
+export const closeRelay = async <A, D>(
+  relay: Relay<A, D>,
   clock: Clock,
   timeout: number,
   storeTimeout: number,
   stopped: () => void,
+  isExit = false,
 ): Promise<CloseResult<A>> => {
   const { starting, ending } = closeTimes(timeout)
   const stopAt = relay.now() + starting
@@ -59,7 +60,7 @@ export const closeRelay = async <A>(
   await until(clock, changes$, Math.max(0, Math.min(stopAt - relay.now(), storeTimeout)), isIdle)
   relay.stopStarting()
   stopped()
-  await until(clock, changes$, ending, isIdle)
+  await until(clock, changes$, isExit ? 0 : ending, relay.isSettled)
   const abandoned = await new Promise<ReadonlyArray<A>>((resolve) => relay.abort(resolve, storeTimeout))
   return { totals: relay.totals(), abandoned }
 }

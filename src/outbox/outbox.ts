@@ -111,6 +111,8 @@ export interface LeaseLimits {
 export interface Outbox<A> {
   /** Whether entries survive a crash. */
   readonly durable: boolean
+  /** Whether an entry survives a crash, if that differs between entries. Default: `durable`. */
+  readonly keeps?: (entry: Entry<A>) => boolean
   /** Adds items. One answer for each, in order: its entry, or `Full` if a bound is reached. */
   readonly enqueue: (items: ReadonlyArray<A>) => Awaitable<ReadonlyArray<Either<Full, Entry<A>>>>
   /**

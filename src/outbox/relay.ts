@@ -1,8 +1,8 @@
 /**
- * The relay delivers the entries of an outbox to a sink.
+ * The relay delivers the entries of an outbox to a sink. A take says which entries make the next delivery, and when.
  *
- *     outbox.lease ─▶ sink.deliver ─▶ step ─┬─▶ outbox.ack    final: delivered, rejected or expired
- *                                           └─▶ outbox.nack   waits for its retry
+ *     outbox.lease ─▶ held ─▶ take ─▶ sink.deliver ─▶ step ─┬─▶ outbox.ack    final: delivered, rejected or expired
+ *                                                           └─▶ outbox.nack   waits for its retry
  *
  * An outcome is counted and reported after the outbox has stored it. So a crash can repeat a delivery, and never loses one.
  *
@@ -14,71 +14,92 @@ import { Subject } from 'rxjs'
 import { isPromiseLike } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import { isTurnOver, nextTurn, scheduleSafely, steady } from '../core/clock.ts'
-import type { Cancel, Clock, Random } from '../core/clock.ts'
+import type { Cancel } from '../core/clock.ts'
 import { drainLoop } from '../core/drainLoop.ts'
+import { refused } from '../core/failure.ts'
 import type { Failure } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
 import * as Outcome from '../core/outcome.ts'
 import { inMicrotask, ownContext } from '../core/ownContext.ts'
-import { queue, serialQueue } from '../core/queue.ts'
 import { closed } from '../core/refusal.ts'
 import type { Closed, Full } from '../core/refusal.ts'
-import { counters } from '../core/totals.ts'
-import { callSafely } from '../log/listeners.ts'
-import type { Listener } from '../log/logEvent.ts'
 import { deadlineOf } from '../policy/retryPolicy.ts'
-import type { RetryPolicy } from '../policy/retryPolicy.ts'
 import { nothingToCancel } from '../sink/layer.ts'
-import type { Sink } from '../sink/sink.ts'
 import { lateEnd } from './decide.ts'
-import { deliveries } from './deliveries.ts'
+import { deliveries, isAcks } from './deliveries.ts'
+import type { DeliveriesOptions, Write } from './deliveries.ts'
 import { handBack } from './handBack.ts'
+import { Estimate, Held } from './held.ts'
+import { ledger } from './ledger.ts'
+import type { LedgerOptions } from './ledger.ts'
 import { abandonedOf } from './outbox.ts'
-import type { Ack, EndedDeadLetter, Entry, Nack, Outbox } from './outbox.ts'
+import type { EndedDeadLetter, Entry, LeaseLimits, Outbox } from './outbox.ts'
 import { storeLimit } from './storeLimit.ts'
+import type { StoreLimit } from './storeLimit.ts'
 import { STORE_RETRY_DELAY, nextDueOf, storeWrites } from './storeWrites.ts'
+import type { Moment, Start } from './take.ts'
 
-export interface RelayOptions<A> {
-  readonly sink: Sink<A>
+export interface RelayOptions<A, D = A> extends LedgerOptions<A>, DeliveriesOptions<A, D> {
   readonly outbox: Outbox<A>
-  readonly retry: RetryPolicy
-  readonly clock: Clock
-  readonly random: Random
-  readonly maxInFlight: number
   /** Whether an item starts before `offer` returns. Default: in a microtask, with the others of its turn. */
   readonly isSynchronous?: boolean
-  readonly onEvent?: Listener | undefined
-  /** Whether anything listens to this kind of log event. Default: yes. */
-  readonly hears?: (tag: 'Accepted' | 'Ended') => boolean
-  /** Called once for each item, after the outbox has stored its outcome. Calls never nest. */
-  readonly ended: (outcome: Outcome.Outcome<A>) => void
   /** Called a turn after the outbox reported changes made by others (`watch`). */
   readonly storeChanged?: () => void
+  /** Whether there may be no room for one more item. Default: there is room. */
+  readonly isFull?: () => boolean
+  /** Whether accepted items are on their way into the store, which tells `stored` of each. Default: none is. */
+  readonly isStoring?: () => boolean
+  /** The limit of time for the calls of the store. */
+  readonly limit?: StoreLimit
 }
 
-/** Results that may be unsaved while deliveries go on. A crash repeats their deliveries. */
+/** Lists of results that may be unsaved while deliveries go on. A crash repeats their deliveries. */
 const MAX_UNSAVED = 16
 
 const MANY = 1e9
-const ignore = (): void => undefined
 
-export type Relay<A> = ReturnType<typeof relay<A>>
+export type Relay<A, D = A> = ReturnType<typeof relay<A, D>>
 
-/** Delivers the entries of an outbox to a sink, with retries, in the async context in which it is made. It starts at once with what it finds. */
-export const relay = <A>(options: RelayOptions<A>) => {
-  const { outbox, retry, clock, maxInFlight, ended, isSynchronous = false } = options
-  const { onEvent = ignore, hears = () => true } = options
-  const limit = storeLimit()
+/** Delivers the entries of an outbox to a sink, with retries, in the async context in which it is made. It starts at once with those it finds. */
+export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
+  const { outbox, shape, retry, clock, isSynchronous = false, limit = storeLimit() } = options
+  const { isFull = () => false, isItem = () => true, isStoring } = options
+  const { take, sizeOf, isBatch } = shape
   const isShared = outbox.watch !== undefined
-  const maxRetries = Math.max(1, Math.floor(maxInFlight / 2))
   const now = steady(clock)
   const window = deadlineOf(retry)
   const own = ownContext()
-  const counts = counters(isShared ? 0 : outbox.stats().waiting)
-  const reports = serialQueue()
   const changes = new Subject<void>()
-  /** Leased and not started: a pass that ended early leaves some. */
-  const held = queue<Entry<A>>()
+  const changed = (): void => {
+    if (changes.observed) changes.next()
+  }
+  const book = ledger<A>(isShared ? 0 : outbox.stats().waiting, now, own, options, changed)
+  const { log, end } = book
+  const storeFailed = book.defectIn('outbox')
+  const dueIn = (retriesOnly: boolean) => (): number =>
+    nextDueOf(outbox, retriesOnly, now, storeFailed) ?? Infinity
+  const start = now()
+  /** What the take reads. One record for all steps: a new one for each costs more than the take. */
+  const at = {
+    now: start,
+    retries: new Held(sizeOf),
+    fresh: new Held(sizeOf),
+    unleased: new Estimate(),
+    inFlight: 0,
+    retriesInFlight: 0,
+    running: 0,
+    behind: 0,
+    nacking: 0,
+    mayLease: false,
+    mayLeaseRetries: false,
+    lastStart: start,
+    freshSince: start,
+    heldUntil: -Infinity,
+    flushing: undefined as Moment['flushing'],
+    nextDue: dueIn(false),
+    nextRetry: dueIn(true),
+    isFull,
+  }
   /** Not put back, because the store failed until the stop. */
   const leftOver: Array<Entry<A>> = []
   let state: 'open' | 'closed' | 'stopped' | 'aborted' = 'open'
@@ -86,95 +107,101 @@ export const relay = <A>(options: RelayOptions<A>) => {
   let calls = 0
   /** Entries that are leased: neither ended nor put back. */
   let leased = 0
-  /** How many entries the last lease was to answer. */
-  let asked = 0
+  /** The limits of the last lease. */
+  let asked: LeaseLimits = { count: 0, retries: 0 }
   let isLeasing = false
   /** The rest of a long pass waits for the next turn of the event loop. */
   let isResting = false
-  /** A pass is asked for, and whether it may lease. */
+  /** A pass is asked for. */
   let isDue = false
-  let mayLease = false
   let timerAt = Infinity
   let cancelTimer = nothingToCancel
   let lookTimer: Cancel | undefined
 
   const isStopped = (): boolean => state === 'stopped' || state === 'aborted'
+  /** Whether the store does not hand the entry out again after a restart. */
+  const isLost = (entry: Entry<A>): boolean => !(outbox.keeps?.(entry) ?? outbox.durable)
 
-  const changed = (): void => {
-    if (changes.observed) changes.next()
-  }
-
-  const log: Listener = (event) => callSafely(onEvent, event, ignore)
-  const defect = (where: string, error: unknown): void => log({ _tag: 'Defect', at: now(), where, error })
-  const storeFailed = (error: unknown): void => defect('outbox', error)
-  const listenerFailed = (error: unknown): void => defect('outcome listener', error)
-
-  const nextDue = (): number | undefined => nextDueOf(outbox, false, now, storeFailed)
-
-  const accepted = (item: A): void => {
-    counts.accept()
-    if (hears('Accepted')) log({ _tag: 'Accepted', at: now(), item })
-  }
-  /** An item whose enqueue failed may be stored all the same: it counts as accepted when it comes out of the store. */
-  const take = (entries: ReadonlyArray<Entry<A>>): void => {
-    leased += entries.length
-    // One whose enqueue is not answered yet counts when it is.
-    const unknown = isShared ? 0 : leased - counts.waiting() - calls
-    if (unknown > 0) for (const { item } of entries.slice(-unknown)) accepted(item)
-  }
-
-  const reportNow = (outcome: Outcome.Outcome<A>): void => {
-    counts.end(outcome)
-    if (outcome._tag !== 'Delivered' || hears('Ended')) log({ _tag: 'Ended', at: now(), outcome })
-    callSafely(ended, outcome, listenerFailed)
-  }
-  const report = (outcome: Outcome.Outcome<A>): void => reports.take(reportNow, outcome)
-  const end = (outcome: Outcome.Outcome<A>): void => {
-    leased--
-    report(outcome)
-  }
-
-  const writes = storeWrites<Ack<A> | Nack<A>>(
+  const writes = storeWrites<Write<A>>(
     clock,
-    (write) => ('outcome' in write ? outbox.ack([write]) : outbox.nack([write])),
+    (write) => (isAcks(write) ? outbox.ack(write) : outbox.nack(write)),
     (write) => {
-      if ('outcome' in write) end(write.outcome)
+      if (isAcks(write)) for (const ack of write) endLeased(ack)
+      else at.nacking--
       poll()
     },
     storeFailed,
     (write) => {
       // A durable outbox hands the entry out again. For another one this is the last chance to report it.
-      if (!('outcome' in write)) {
-        leftOver.push(write.entry)
-        leased++
-      } else if (!outbox.durable) end(write.outcome)
+      if (isAcks(write)) write.filter(({ entry }) => isLost(entry)).forEach(endLeased)
+      else {
+        at.nacking--
+        leased += write.length
+        leftOver.push(...write.map(({ entry }) => entry))
+      }
       changed()
     },
     limit,
   )
-  const save = (write: Ack<A> | Nack<A>): void => {
-    if (!('outcome' in write)) leased--
+  const endLeased: typeof end = (ack) => {
+    leased--
+    end(ack)
+  }
+  const save = (write: Write<A>): void => {
+    if (!isAcks(write)) {
+      at.nacking++
+      leased -= write.length
+    }
     writes.save(write)
     if (writes.unsaved() > 0) poll()
   }
 
-  const mayStart = (): boolean => !isStopped() && sending.inFlight() < maxInFlight
-  const sending = deliveries(options, own, now, save, changed, log)
+  const sending = deliveries<A, D>(options, own, at, save, () => (isBatch ? poll() : changed()), log)
 
-  const startHeld = (): boolean => {
-    let started = 0
-    for (let entry = held.peek(); entry !== undefined && mayStart(); entry = held.peek()) {
-      if (!isSynchronous && ++started > 4 && isTurnOver(clock)) return false
-      const at = now()
-      const late = lateEnd(entry, at, window, clock)
-      held.shift()
-      if (late === undefined) sending.start(entry, at)
-      else save(late)
+  /** Ends an entry that is past its deadline, after a pause or a restart. */
+  const hasEnded = (entry: Entry<A>): boolean => {
+    const late = lateEnd(entry, at.now, window, clock)
+    if (late !== undefined) save([late])
+    return late !== undefined
+  }
+  const startNext = ({ from, count, bytes, closedBy }: Start): void => {
+    const entries = at[from].next(count, bytes, hasEnded)
+    at.lastStart = at.now
+    if (entries.length === 0) return
+    try {
+      sending.start(entries, closedBy, at.now)
+    } catch (error) {
+      // Something of the host stops a batch from being put together: that costs it a second.
+      book.defectIn('batch')(error)
+      at[from].putBack(entries)
+      at.heldUntil = at.now + STORE_RETRY_DELAY
     }
-    return true
   }
 
-  const waitUntil = (due = Infinity): void => {
+  const hold = (entry: Entry<A>): void => {
+    const { item, progress } = entry
+    if (isItem(item)) (progress === undefined ? at.fresh : at.retries).push(entry)
+    else
+      save([{ entry, outcome: Outcome.rejected(item, 0, refused('rejected', { detail: 'it is no item' })) }])
+  }
+  /** An item whose enqueue failed may be stored all the same: it counts as accepted when it comes out of the store. */
+  const countLeased = (entries: ReadonlyArray<Entry<A>>): void => {
+    leased += entries.length
+    // One whose enqueue is not answered yet counts when it is.
+    const unknown = isShared ? 0 : leased - book.waiting() - calls
+    if (unknown > 0) for (const { id, item } of entries.slice(-unknown)) book.accepted(item, id)
+  }
+  const holdAll = (entries: ReadonlyArray<Entry<A>>): void => {
+    const found = entries.every(isRecord) ? entries : entries.filter(isRecord)
+    if (found !== entries) storeFailed(new TypeError('the outbox handed out something that is no entry'))
+    const isRetries = asked.retriesOnly === true
+    if (!isRetries && entries.length >= asked.count) at.unleased.set(Infinity)
+    if (found.length >= asked.count) at[isRetries ? 'mayLeaseRetries' : 'mayLease'] = true
+    countLeased(found)
+    for (const entry of found) hold(entry)
+  }
+
+  const waitUntil = (due: number): void => {
     if (due !== Infinity && (due >= timerAt || isStopped())) return
     cancelTimer()
     cancelTimer = nothingToCancel
@@ -184,36 +211,47 @@ export const relay = <A>(options: RelayOptions<A>) => {
       timerAt = Infinity
       poll()
     }
-    cancelTimer = scheduleSafely(clock, due - now(), onTimer, (error) => defect('clock', error))
+    cancelTimer = scheduleSafely(clock, due - now(), onTimer, book.defectIn('clock'))
   }
   const leaseFailed = (error: unknown): void => {
     storeFailed(error)
     waitUntil(now() + STORE_RETRY_DELAY)
   }
 
-  const hold = (entries: ReadonlyArray<Entry<A>>): void => {
-    if (entries.length >= asked) mayLease = true
-    const found = entries.every(isRecord) ? entries : entries.filter(isRecord)
-    if (found !== entries) storeFailed(new TypeError('the outbox handed out something that is no entry'))
-    take(found)
-    for (const entry of found) held.push(entry)
+  const next = () => {
+    at.now = now()
+    at.behind = Math.max(0, writes.unsaved() - MAX_UNSAVED)
+    return take(at)
   }
+  const isSent = (): boolean => at.fresh.count === 0 && isStoring?.() !== true && at.nextDue() > at.now
 
-  const startDue = (): void => {
-    const at = now()
-    while (startHeld()) {
-      if (!mayLease || isStopped()) {
-        const due = nextDue()
-        // The store gave less than was due, if there is room. If not, the next pass follows a verdict.
-        if (due !== undefined && due <= at) waitUntil(asked > 0 ? now() + STORE_RETRY_DELAY : Infinity)
-        else waitUntil(due)
+  /** Starts, leases and starts again, until the take waits. */
+  const step = (): void => {
+    let started = 0
+    while (!isStopped()) {
+      const todo = next()
+      if (todo.do === 'wait') {
+        if (at.flushing !== undefined && isSent()) at.flushing = undefined
+        waitUntil(todo.until)
         return
       }
-      isDue = mayLease = false
-      asked = maxInFlight - sending.inFlight() - held.size() - Math.max(0, writes.unsaved() - MAX_UNSAVED)
-      if (asked <= 0 || (nextDue() ?? Infinity) > at) continue
-      const retries = Math.max(0, maxRetries - sending.retriesInFlight())
-      const answer = outbox.lease(at, { count: asked, retries })
+      if (todo.do === 'start') {
+        startNext(todo)
+        if (isSynchronous || ++started <= 4 || !isTurnOver(clock)) continue
+        isResting = true
+        nextTurn(() => {
+          isResting = false
+          own(pass)
+        })
+        return
+      }
+      asked = todo.limits
+      if (asked.retriesOnly === true) at.mayLeaseRetries = false
+      else {
+        at.mayLease = false
+        at.unleased.set(0)
+      }
+      const answer = outbox.lease(at.now, asked)
       if (isPromiseLike(answer)) {
         isLeasing = true
         limit.inTime(answer, leaseAnswered).then(
@@ -229,19 +267,14 @@ export const relay = <A>(options: RelayOptions<A>) => {
         )
         return
       }
-      hold(answer)
+      holdAll(answer)
     }
-    isResting = true
-    nextTurn(() => {
-      isResting = false
-      own(pass)
-    })
   }
   /** Also for an answer that comes too late: nothing else hands out its entries. */
   const leaseAnswered = (entries: ReadonlyArray<Entry<A>>): void => {
     if (state === 'aborted') return
     try {
-      hold(entries)
+      holdAll(entries)
     } catch (error) {
       leaseFailed(error)
     }
@@ -252,7 +285,7 @@ export const relay = <A>(options: RelayOptions<A>) => {
     if (isLeasing || isResting || !isDue) return
     isDue = false
     try {
-      startDue()
+      step()
     } catch (error) {
       leaseFailed(error)
     }
@@ -263,14 +296,26 @@ export const relay = <A>(options: RelayOptions<A>) => {
     if (!passes.isRunning()) changed()
   }
   const poll = (): void => {
-    mayLease = true
+    at.mayLease = at.mayLeaseRetries = true
     own(pass)
   }
   const pollSoon = isSynchronous ? poll : inMicrotask(own, poll)
+  /** The store has an item more that can be leased. */
+  const stored = (item: A): void => {
+    if (!isBatch) return
+    if (at.fresh.count === 0 && at.unleased.count === 0) at.freshSince = now()
+    at.unleased.add(sizeOf(item))
+  }
+  /** The store may have more new entries than are known. */
+  const lookAgain = (): void => {
+    at.unleased.set(Infinity)
+    pollSoon()
+  }
 
   const unwatch = outbox.watch?.(() => {
     lookTimer ??= clock.schedule(0, () => {
       lookTimer = undefined
+      at.unleased.set(Infinity)
       poll()
       options.storeChanged?.()
     })
@@ -285,18 +330,38 @@ export const relay = <A>(options: RelayOptions<A>) => {
       .then(use)
       .finally(() => {
         calls--
-        if (!isShared) counts.accept(Math.max(0, leased - counts.waiting() - calls))
+        if (!isShared) book.found(Math.max(0, leased - book.waiting() - calls))
         own(changed)
       })
   }
 
   const isStoreBusy = (): boolean =>
-    passes.isRunning() || isLeasing || isResting || calls > 0 || writes.unsaved() > 0
+    passes.isRunning() ||
+    isLeasing ||
+    isResting ||
+    calls > 0 ||
+    writes.unsaved() > 0 ||
+    isStoring?.() === true
   const isWorking = (): boolean =>
-    sending.inFlight() > 0 || isStoreBusy() || reports.busy() || (held.size() > 0 && !isStopped())
+    at.inFlight > 0 || (isBatch && at.running > 0) || isStoreBusy() || book.isReporting()
   const stopStarting = (): void => {
     state = 'stopped'
     cancelTimer()
+  }
+
+  /** Takes out the oldest entry that is in no delivery: retries first. The store must answer at once. */
+  const takeOldest = (): Entry<A> | undefined => {
+    const leaseOne = (retriesOnly: boolean): Entry<A> | undefined => {
+      const answer = outbox.lease(Number.MAX_SAFE_INTEGER, {
+        count: 1,
+        retries: retriesOnly ? 1 : 0,
+        retriesOnly,
+      })
+      if (isPromiseLike(answer)) return undefined
+      leased += answer.length
+      return answer[0]
+    }
+    return at.retries.shift() ?? leaseOne(true) ?? at.fresh.shift() ?? leaseOne(false)
   }
 
   const abort = (done: (unfinished: ReadonlyArray<A>) => void, storeTimeout: number): void => {
@@ -304,19 +369,20 @@ export const relay = <A>(options: RelayOptions<A>) => {
     writes.stopRetrying()
     const cut = sending.cancelAll()
     const endOf = (entry: Entry<A>): Outcome.Outcome<A> => abandonedOf(entry, cut.has(entry))
+    // A lease may be answered meanwhile, so the held entries are taken at the end.
     const lost = (): ReadonlyArray<Entry<A>> =>
-      [...cut, ...leftOver.splice(0), ...held.drain()].filter(() => !outbox.durable)
+      [...cut, ...leftOver.splice(0), ...at.retries.drain(), ...at.fresh.drain()].filter(isLost)
     const finish = (mine: ReadonlyArray<Entry<A>>, remaining: ReadonlyArray<Entry<A>>): void => {
-      take(remaining)
+      countLeased(remaining)
       const unfinished = [...mine, ...remaining]
-      for (const entry of unfinished) end(endOf(entry))
-      reports.take(() => {
+      for (const entry of unfinished) endLeased({ entry, outcome: endOf(entry) })
+      book.afterReports(() => {
         state = 'aborted'
         lookTimer?.()
         unwatch?.()
         done(unfinished.map(({ item }) => item))
         changed()
-      }, undefined)
+      })
     }
     handBack(outbox, limit, clock, storeTimeout, changes, isStoreBusy, lost, endOf, storeFailed, finish)
   }
@@ -330,7 +396,8 @@ export const relay = <A>(options: RelayOptions<A>) => {
       return whenStored(outbox.enqueue([item]), ([answer]) => {
         if (answer === undefined) throw new Error('the outbox did not answer for the item')
         if (isLeft(answer)) return answer
-        accepted(item)
+        if (isStoring === undefined) stored(item)
+        book.accepted(item, answer.right.id)
         pollSoon()
         return answer
       })
@@ -340,19 +407,56 @@ export const relay = <A>(options: RelayOptions<A>) => {
       if (state !== 'open') return left(closed(item))
       const outcome = Outcome.rejected(item, 0, failure)
       return whenStored(outbox.addDeadLetter?.(item, outcome), () => {
-        accepted(item)
-        own(report, outcome)
+        book.accepted(item)
+        own(book.report, outcome)
         return right(undefined)
       })
     },
+    /** Ends the oldest entry that is in no delivery as dropped. Answers whether there is one. The store must answer at once. */
+    dropOldest: (): boolean => {
+      const entry = takeOldest()
+      if (entry === undefined) return false
+      const outcome = Outcome.dropped(entry.item, entry.progress?.attempts ?? 0, 'dropOldest')
+      void outbox.ack([{ entry, outcome }])
+      leased--
+      book.drop(outcome, entry.id)
+      return true
+    },
+    /** Accepts an item and drops it at once. */
+    dropNewest: (item: A): void => {
+      book.accepted(item)
+      book.drop(Outcome.dropped(item, 0, 'dropNewest'))
+    },
+    /** Whether listeners hear of a dropped item now: one that sends it again could do so without end. */
+    isReportingDrop: book.isReportingDrop,
+    /** Takes the entries out that are in no delivery, and that the outbox does not keep. */
+    recall: (): ReadonlyArray<Entry<A>> => {
+      const held = at.fresh.drain()
+      for (const entry of held) if (!isLost(entry)) at.fresh.push(entry)
+      const recalled = held.filter(isLost)
+      leased -= recalled.length
+      return recalled
+    },
+    /** An entry has another id: the outbox stored it, and can hand it out. */
+    renamed: (from: string, to: string, item: A): void => {
+      book.renamed(from, to)
+      stored(item)
+    },
+    /** Asks the outbox again. */
+    poll,
+    changed,
+    /** Delivers what waits without waiting for full batches. */
+    flush: (how: 'flush' | 'end'): void => {
+      at.flushing = how
+      pollSoon()
+    },
+    /** A check whether everything accepted so far has ended. */
+    flushed: book.flush,
     stopAccepting: (): void => {
       if (state === 'open') state = 'closed'
     },
     stopStarting,
-    /**
-     * Cancels all deliveries and waits for open store calls, at most `storeTimeout` milliseconds. A durable outbox keeps what is not
-     * finished; else `done` gets it.
-     */
+    /** Cancels all deliveries and waits for open store calls, at most `storeTimeout` ms. `done` gets what the outbox does not keep. */
     abort: (done: (unfinished: ReadonlyArray<A>) => void, storeTimeout = Infinity): void =>
       own(abort, done, storeTimeout),
     isAborted: (): boolean => state === 'aborted',
@@ -360,11 +464,14 @@ export const relay = <A>(options: RelayOptions<A>) => {
     hasWorkBefore: (instant: number): boolean => {
       if (isWorking()) return true
       if (isStopped()) return false
-      const isUndated = isShared && instant === Infinity && outbox.stats().waiting > 0
-      return isUndated || (nextDue() ?? Infinity) < instant
+      if (isShared && instant === Infinity && outbox.stats().waiting > 0) return true
+      const todo = next()
+      return todo.do !== 'wait' || todo.until < instant
     },
+    /** Whether no delivery runs and the store has all results. */
+    isSettled: (): boolean => at.running === 0 && writes.unsaved() === 0,
     /** Deliveries that still run, also after their verdict. */
-    running: sending.running,
+    running: (): number => at.running,
     changes$: changes.asObservable(),
     /** Moves matching dead letters back into the outbox. Answers how many: 0 after `stopAccepting`. */
     redrive: async (matches: (deadLetter: EndedDeadLetter<A>) => boolean): Promise<number> => {
@@ -372,28 +479,29 @@ export const relay = <A>(options: RelayOptions<A>) => {
       // Any number of entries may come out before it is answered.
       calls += MANY
       const moved = whenStored(outbox.dead.redrive(matches), (count) => {
-        counts.accept(count)
-        pollSoon()
+        book.found(count)
+        lookAgain()
         return count
       })
       return Promise.resolve(moved).finally(() => (calls -= MANY))
     },
     /** The outbox ended a record that it could not read, as a dead letter: it counts as rejected. */
     endedCorrupt: (id: string): void => {
-      counts.endCorrupt()
-      defect('outbox', new Error(`The stored record ${id} cannot be read. It is a dead letter now.`))
+      book.endedCorrupt(id)
       changed()
     },
     report: log,
     totals: () => {
-      const counted = counts.totals()
+      const counted = book.totals()
       if (isShared) return { ...counted, waiting: outbox.stats().waiting }
       if (isWorking() || leftOver.length > 0) return counted
       // Records that cannot be read leave the store without an outcome.
       return { ...counted, waiting: Math.min(counted.waiting, outbox.stats().waiting) }
     },
+    /** Accepted here and not ended; of an outbox that others use too, all that waits in it. */
+    waiting: (): number => (isShared ? outbox.stats().waiting : book.waiting()),
     /** Once nothing is left to do: entries that left the outbox without an outcome. */
-    lost: (): number => (isShared ? 0 : counts.waiting()),
+    lost: (): number => (isShared ? 0 : book.waiting()),
     now,
     own,
   }

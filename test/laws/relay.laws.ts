@@ -3,6 +3,7 @@ import * as fc from 'fast-check'
 import { refused, retryable, type Verdict } from '../../src/core/failure.ts'
 import type { Totals } from '../../src/core/totals.ts'
 import { relay, type Relay, type RelayOptions } from '../../src/outbox/relay.ts'
+import { one } from '../../src/outbox/take.ts'
 import {
   both,
   capDelay,
@@ -129,7 +130,7 @@ const play = async (
       retry: policy,
       clock,
       random,
-      maxInFlight,
+      shape: one(maxInFlight),
       ended: () => undefined,
     })
   }

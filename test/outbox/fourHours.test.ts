@@ -6,6 +6,7 @@ import { withTimeout } from '../../src/sink/timeout.ts'
 import { retryable } from '../../src/core/failure.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { relay } from '../../src/outbox/relay.ts'
+import { one } from '../../src/outbox/take.ts'
 import { standard } from '../../src/policy/retryPolicy.ts'
 import { deliver } from '../../src/operators/deliver.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
@@ -38,7 +39,7 @@ describe('four hours of a dead receiver', () => {
       retry: standard,
       clock,
       random: seededRandom(7),
-      maxInFlight: 1_000,
+      shape: one(1_000),
       ended: (outcome) => ended.push(outcome),
     })
     for (let n = 0; n < MESSAGES; n++) void work.offer(n)

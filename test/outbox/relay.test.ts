@@ -9,6 +9,7 @@ import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { ordered } from '../../src/outbox/ordered.ts'
 import type { Entry, Outbox } from '../../src/outbox/outbox.ts'
 import { relay } from '../../src/outbox/relay.ts'
+import { one } from '../../src/outbox/take.ts'
 import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
 import { withConcurrency } from '../../src/sink/concurrency.ts'
 import { firstSuccess } from '../../src/sink/combine.ts'
@@ -56,7 +57,7 @@ const setUp = ({
     retry: exponential({ base: retryDelay, factor: 1 }),
     clock,
     random: () => 0,
-    maxInFlight: inFlight,
+    shape: one(inFlight),
     onEvent: (event) => events.push(event),
     ended: ({ item }) => note(`end ${item}`),
   })
@@ -297,7 +298,7 @@ describe('an item that waits in a full queue of its URL', () =>
       retry: both(exponential(), deadline(25_000)),
       clock,
       random: () => 0,
-      maxInFlight: 10,
+      shape: one(10),
       onEvent: (event) => {
         if (event._tag === 'Waiting') waits.push(event.attempts)
       },
@@ -314,7 +315,7 @@ describe('an abort cancels', () => {
   const over = (sink: Sink<string>, clock: Clock, ended?: () => void) =>
     relay<string>({
       ...{ sink, outbox: memoryOutbox<string>(), retry: exponential(), clock, random: () => 0 },
-      ...{ maxInFlight: 10, ended: () => ended?.() },
+      ...{ shape: one(10), ended: () => ended?.() },
     })
 
   it('the other URLs, also inside a verdict that comes at once', async () => {
@@ -359,7 +360,7 @@ describe('closeRelay', () => {
       retry: exponential({ base: 1_000 }),
       clock,
       random: () => 0,
-      maxInFlight: 10,
+      shape: one(10),
       ended: () => undefined,
     })
     void work.offer('a')

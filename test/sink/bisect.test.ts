@@ -6,6 +6,7 @@ import { withBisection } from '../../src/sink/bisect.ts'
 import { withRetryAfterGate } from '../../src/sink/retryAfterGate.ts'
 import { withConcurrency } from '../../src/sink/concurrency.ts'
 import { relay } from '../../src/outbox/relay.ts'
+import { one } from '../../src/outbox/take.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { type Failure, refused, retryable } from '../../src/core/failure.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
@@ -86,7 +87,7 @@ test('what was taken stays taken after attempts that were held back or found no 
     retry: standard,
     clock,
     random: seededRandom(1),
-    maxInFlight: 10,
+    shape: one(10),
     ended: (outcome) => ended.push(outcome),
   })
   // It runs when the gate closes for the first time, and closes it for longer.

@@ -5,6 +5,7 @@ import { refused, retryable } from '../../core/failure.ts'
 import { newId } from '../../event/payload.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import { relay } from '../../outbox/relay.ts'
+import { one } from '../../outbox/take.ts'
 import { exponential } from '../../policy/retryPolicy.ts'
 import { scriptedSink } from '../scriptedSink.ts'
 import { virtualClock, type VirtualClock } from '../virtualClock.ts'
@@ -79,7 +80,7 @@ const play = async (
       },
     })
     const work = relay<number>({
-      ...{ sink, outbox, clock, maxInFlight, random: () => 0.5 },
+      ...{ sink, outbox, clock, shape: one(maxInFlight), random: () => 0.5 },
       retry: exponential({ base: 500 }),
       ended: ({ item }) => void ends.push({ item, relay: index }),
     })

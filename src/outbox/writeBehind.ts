@@ -1,0 +1,252 @@
+/**
+ * An outbox that accepts at once and stores soon: items of one turn become one list for the store.
+ *
+ * While the store fails, items wait in memory: they are leased from there, after those of the store, and offered to the store every second.
+ *
+ * @module
+ */
+import { left, right } from 'fp-ts/lib/Either.js'
+import { isPromiseLike } from '../core/awaitable.ts'
+import type { Awaitable } from '../core/awaitable.ts'
+import { scheduleSafely } from '../core/clock.ts'
+import type { Cancel, Clock } from '../core/clock.ts'
+import { heap } from '../core/heap.ts'
+import { inMicrotask } from '../core/ownContext.ts'
+import type { OwnContext } from '../core/ownContext.ts'
+import { queue } from '../core/queue.ts'
+import { full } from '../core/refusal.ts'
+import type { Full } from '../core/refusal.ts'
+import { newEntry } from './outbox.ts'
+import type { Entry, Outbox } from './outbox.ts'
+import type { StoreLimit } from './storeLimit.ts'
+import { STORE_RETRY_DELAY } from './storeWrites.ts'
+
+export interface WriteBehindOptions<A> {
+  readonly clock: Clock
+  readonly own: OwnContext
+  /** The limit of time for the calls of the store. */
+  readonly limit: StoreLimit
+  /** The bounds of the items that are not stored yet, beside those of the store. */
+  readonly maxCount: number
+  readonly maxBytes: number
+  /** Bytes that an item takes in memory. */
+  readonly sizeOf: (item: A) => number
+  /** Takes back entries that were leased from memory and are in no delivery, oldest first. */
+  readonly recall: () => ReadonlyArray<Entry<A>>
+  /** The store has the item, and its entry another id. */
+  readonly renamed: (from: string, to: string, item: A) => void
+  /** The store answered. */
+  readonly changed: () => void
+  readonly failed: (error: unknown) => void
+}
+
+const UNSTORED = 'unstored-'
+const numberOf = ({ id }: Entry<unknown>): number => Number(id.slice(UNSTORED.length))
+
+type Bound = Pick<Full, 'bound' | 'limit'>
+
+/** The bound that is reached by this many items with the next one's bytes. */
+export const boundIn = (
+  count: number,
+  bytes: number,
+  { maxCount, maxBytes }: { readonly maxCount: number; readonly maxBytes: number },
+): Bound | undefined => {
+  if (count >= maxCount) return { bound: 'count', limit: maxCount }
+  return bytes > maxBytes ? { bound: 'bytes', limit: maxBytes } : undefined
+}
+
+const whenDone = <T, B>(answer: Awaitable<T>, use: (answer: T) => B): Awaitable<B> =>
+  isPromiseLike(answer) ? answer.then(use) : use(answer)
+
+export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>) => {
+  const { clock, own, limit, sizeOf, recall, renamed, changed, failed } = options
+  const arriving = queue<Entry<A>>()
+  let storing: ReadonlyArray<Entry<A>> = []
+  /** Of `storing`: entries that the store handed out before it answered. */
+  const early = new Set<Entry<A>>()
+  /** Leased from memory and not ended, by id, oldest first. Empty unless the store failed. */
+  const lent = new Map<string, Entry<A>>()
+  const retries = heap<Entry<A>>()
+  let bytes = 0
+  let arrived = 0
+  /** Set while the store fails. */
+  let pause: Cancel | undefined
+  let isClosed = false
+  let wasHandedBack = false
+
+  const unstored = (): number => arriving.size() + storing.length - early.size + lent.size
+  const isStored = ({ id }: Entry<A>): boolean => lent.size === 0 || !lent.has(id)
+  const becameStored = (entry: Entry<A>, id: string): void => {
+    bytes -= sizeOf(entry.item)
+    renamed(entry.id, id, entry.item)
+  }
+
+  const boundFor = (size: number): Bound | undefined => {
+    const broken = boundIn(unstored(), bytes + size, options)
+    if (broken !== undefined) return broken
+    const stats = store.stats()
+    return boundIn(stats.waiting + unstored(), stats.bytes + bytes + size, stats)
+  }
+
+  const putFirst = (entries: ReadonlyArray<Entry<A>>): void => {
+    for (const entry of [...entries, ...arriving.drain()]) arriving.push(entry)
+  }
+  const storeAgain = (): void => {
+    const recalled = recall()
+    for (const { id } of recalled) lent.delete(id)
+    putFirst(recalled)
+    pause = undefined
+    void storeAll()
+  }
+
+  const isOver = (): boolean => isClosed
+
+  /** Stores the items that arrive, one list after the other. Never rejects. */
+  const storeAll = async (): Promise<void> => {
+    while (storing.length === 0 && arriving.size() > 0 && pause === undefined && !isClosed) {
+      storing = arriving.drain()
+      let answers: Awaited<ReturnType<typeof store.enqueue>> = []
+      try {
+        const answer = store.enqueue(storing.map(({ item }) => item))
+        answers = isPromiseLike(answer) ? await limit.inTime(answer) : answer
+      } catch (error) {
+        failed(error)
+      }
+      if (isOver()) return
+      const refused: Array<Entry<A>> = []
+      for (const [index, entry] of storing.entries()) {
+        if (early.has(entry)) continue
+        const answer = answers[index]
+        if (answer?._tag === 'Right') becameStored(entry, answer.right.id)
+        else refused.push(entry)
+      }
+      storing = []
+      early.clear()
+      if (refused.length > 0) {
+        putFirst(refused)
+        pause = scheduleSafely(clock, STORE_RETRY_DELAY, () => own(storeAgain), failed)
+      }
+      changed()
+    }
+  }
+  const storeSoon = inMicrotask(own, () => void storeAll())
+
+  /** A store may hand out items that it has not confirmed yet: then it has them. */
+  const noteStored = (leased: ReadonlyArray<Entry<A>>): void => {
+    if (storing.length === 0) return
+    const ids = new Map(leased.map(({ id, item }) => [item, id]))
+    for (const entry of storing) {
+      const id = ids.get(entry.item)
+      if (id === undefined || early.has(entry)) continue
+      early.add(entry)
+      becameStored(entry, id)
+    }
+  }
+
+  /** Writes the store's entries, and then those in memory: if the store fails, the list is repeated. */
+  const split = <W extends { readonly entry: Entry<A> }>(
+    list: ReadonlyArray<W>,
+    write: (list: ReadonlyArray<W>) => Awaitable<void>,
+    inMemory: (each: W) => void,
+  ): Awaitable<void> => {
+    if (lent.size === 0) return write(list)
+    const stored = list.filter(({ entry }) => isStored(entry))
+    const mine = list.filter(({ entry }) => !isStored(entry))
+    return whenDone(stored.length > 0 ? write(stored) : undefined, () => mine.forEach(inMemory))
+  }
+
+  const outbox: Outbox<A> = {
+    durable: store.durable,
+    ...(store.addDeadLetter && { addDeadLetter: store.addDeadLetter.bind(store) }),
+    ...(store.watch && { watch: store.watch.bind(store) }),
+    keeps: (entry) => store.durable && isStored(entry),
+    enqueue: (items) =>
+      items.map((item) => {
+        const size = sizeOf(item)
+        const bound = boundFor(size)
+        if (bound !== undefined) return left(full(item, bound.bound, bound.limit))
+        const entry = newEntry(`${UNSTORED}${String(++arrived)}`, item)
+        bytes += size
+        arriving.push(entry)
+        storeSoon()
+        return right(entry)
+      }),
+    lease: (now, limits) =>
+      whenDone(store.lease(now, limits), (stored) => {
+        noteStored(stored)
+        if (pause === undefined && retries.size() === 0) return stored
+        const all = [...stored]
+        const maxRetries = Math.min(limits.count, limits.retries)
+        while (all.length < maxRetries && (retries.peekKey() ?? Infinity) <= now) {
+          const entry = retries.pop()
+          if (entry !== undefined) all.push(entry)
+        }
+        while (all.length < limits.count && pause !== undefined && limits.retriesOnly !== true) {
+          const entry = arriving.shift()
+          if (entry === undefined) break
+          lent.set(entry.id, entry)
+          all.push(entry)
+        }
+        return all
+      }),
+    nack: (list) =>
+      split(
+        list,
+        (stored) => store.nack(stored),
+        ({ entry, due }) => retries.push(due, entry),
+      ),
+    ack: (list) =>
+      split(
+        list,
+        (stored) => store.ack(stored),
+        ({ entry }) => {
+          if (lent.delete(entry.id)) bytes -= sizeOf(entry.item)
+        },
+      ),
+    takeRemaining: () => {
+      isClosed = true
+      pause?.()
+      const parked = retries.drain()
+      for (const { id } of parked) lent.delete(id)
+      const held = [...parked, ...storing.filter((entry) => !early.has(entry)), ...arriving.drain()]
+      const items = new Set(held.map(({ item }) => item))
+      storing = []
+      early.clear()
+      bytes = 0
+      wasHandedBack = held.length > 0
+      // Items that were being stored may be in the store.
+      return whenDone(store.takeRemaining(), (stored) => [
+        ...held,
+        ...stored.filter(({ item }) => !items.has(item)),
+      ])
+    },
+    nextDue: (retriesOnly = false) => {
+      const fresh = pause !== undefined && !retriesOnly && arriving.size() > 0 ? 0 : Infinity
+      const due = Math.min(store.nextDue(retriesOnly) ?? Infinity, retries.peekKey() ?? Infinity, fresh)
+      return due === Infinity ? undefined : due
+    },
+    stats: () => {
+      const stats = store.stats()
+      return { ...stats, waiting: stats.waiting + unstored(), bytes: stats.bytes + bytes }
+    },
+    dead: store.dead,
+    close: (given) => store.close(given),
+  }
+
+  return {
+    outbox,
+    boundFor,
+    unstored,
+    /** Whether items are on their way into the store. */
+    isStoring: (): boolean => storing.length > 0 || (arriving.size() > 0 && pause === undefined && !isClosed),
+    /** A check whether everything accepted so far is stored, or has ended. */
+    persisted: (): (() => boolean) => {
+      const last = arrived
+      return () => {
+        // Those in memory are numbered by arrival, and each list has its oldest first.
+        const [oldest = storing[0] ?? arriving.peek()] = lent.values()
+        return !wasHandedBack && (oldest === undefined || numberOf(oldest) > last)
+      }
+    },
+  }
+}
