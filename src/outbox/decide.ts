@@ -5,7 +5,7 @@
  */
 import type { Clock, Random } from '../core/clock.ts'
 import { closedIn, expired, wasStarted } from '../core/failure.ts'
-import type { Verdict } from '../core/failure.ts'
+import type { Receipt, Verdict } from '../core/failure.ts'
 import { expired as expiredOutcome, delivered, rejected } from '../core/outcome.ts'
 import type { Delivered, Expired, Rejected } from '../core/outcome.ts'
 import type { Listener } from '../log/logEvent.ts'
@@ -25,6 +25,12 @@ interface Again<A> {
   readonly wait: Wait
   readonly attempts: number
 }
+
+/** The end of an entry that was delivered. */
+export const deliveredEnd = <A>(entry: Entry<A>, receipt: Receipt): End<A> => ({
+  entry,
+  outcome: delivered(entry.item, (entry.progress?.attempts ?? 0) + 1, receipt),
+})
 
 /** `startedAt`: when this attempt started, if it was the first one. */
 export const decide = <A>(

@@ -8,7 +8,7 @@ import type { Observer } from 'rxjs'
 import type { Clock, Random } from '../core/clock.ts'
 import { steady } from '../core/clock.ts'
 import { earliestRetry, messageOf, retryable } from '../core/failure.ts'
-import type { Verdict } from '../core/failure.ts'
+import type { Failure, Verdict } from '../core/failure.ts'
 import { linkedList } from '../core/linkedList.ts'
 import type { Link } from '../core/linkedList.ts'
 import type { OwnContext } from '../core/ownContext.ts'
@@ -17,8 +17,8 @@ import { deadlineOf } from '../policy/retryPolicy.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
 import type { Wait } from '../policy/step.ts'
 import { nothingToCancel, subscribeTo } from '../sink/layer.ts'
-import type { Sink } from '../sink/sink.ts'
-import { closedReporter, decide } from './decide.ts'
+import type { Attempt, Sink } from '../sink/sink.ts'
+import { closedReporter, decide, deliveredEnd } from './decide.ts'
 import type { Ack, Entry, Nack } from './outbox.ts'
 import type { Moment, Shape } from './take.ts'
 
@@ -28,8 +28,13 @@ export type Write<A> = ReadonlyArray<Ack<A>> | ReadonlyArray<Nack<A>>
 export const isAcks = <A>(write: Write<A>): write is ReadonlyArray<Ack<A>> =>
   write[0] !== undefined && 'outcome' in write[0]
 
+/** A batch holds retries, or new entries. */
+const isRetry = (entries: ReadonlyArray<Entry<unknown>>): boolean => entries[0]?.progress !== undefined
+
 /** What deliveries change of the moment that a take reads. */
-type Changing = { -readonly [K in 'inFlight' | 'retriesInFlight' | 'running' | 'heldUntil']: Moment[K] }
+type Changing = {
+  -readonly [K in 'now' | 'inFlight' | 'retriesInFlight' | 'running' | 'heldUntil']: Moment[K]
+}
 
 export interface DeliveriesOptions<A, D> {
   readonly sink: Sink<D>
@@ -71,47 +76,59 @@ export const deliveries = <A, D>(
   }
 
   const settle = (delivery: Delivery, verdict: Verdict): void => {
-    const { entries, item, retries, startedAt } = delivery
-    at.inFlight--
-    at.retriesInFlight -= retries
+    const { entries, item, startedAt } = delivery
     const time = now()
+    at.now = time
+    at.inFlight--
+    if (isRetry(entries)) at.retriesInFlight--
     if (attempted !== undefined) {
-      const { number, until } = delivery
+      const { number, until } = delivery.attempt
       const late = time > until ? { late: time - until } : undefined
       const duration = time - startedAt
       const { name } = sink
       attempted({ _tag: 'Attempted', at: time, item, sink: name, number, duration, result: verdict, ...late })
     }
+    if (isLeft(verdict)) settleFailed(delivery, verdict, verdict.left, time)
+    else {
+      const acks: Array<Ack<A>> = []
+      for (const entry of entries) acks.push(deliveredEnd(entry, verdict.right))
+      save(acks)
+    }
+  }
+
+  const settleFailed = (
+    { entries, item, startedAt }: Delivery,
+    verdict: Verdict,
+    failure: Failure,
+    time: number,
+  ): void => {
     reportClosed(verdict)
-    const failure = isLeft(verdict) ? verdict.left : undefined
-    const notBefore = maxHold > 0 && failure !== undefined ? earliestRetry(failure) : undefined
+    const notBefore = maxHold > 0 ? earliestRetry(failure) : undefined
     if (notBefore !== undefined) at.heldUntil = Math.max(at.heldUntil, Math.min(notBefore, time + maxHold))
-    const isPartly = isBatch && failure?._tag === 'PartlyFailed' && failure.members.length === entries.length
-    const verdicts = isPartly ? failure.members : undefined
+    const isPartly = isBatch && failure._tag === 'PartlyFailed' && failure.members.length === entries.length
     // One random number for the delivery, so that entries that failed together are retried together.
     let drawn: number | undefined
-    const drawOnce = isBatch ? (): number => (drawn ??= draw()) : draw
+    const drawOnce = (): number => (drawn ??= draw())
     const acks: Array<Ack<A>> = []
-    let again: Array<Nack<A>> | undefined
+    const again: Array<Entry<A>> = []
     let attempts = 0
     let wait: Wait | undefined
-    let index = 0
-    for (const entry of entries) {
-      const next = decide(retry, entry, startedAt, verdicts?.[index++] ?? verdict, time, drawOnce)
+    for (const [index, entry] of entries.entries()) {
+      const own = isPartly ? (failure.members[index] ?? verdict) : verdict
+      const next = decide(retry, entry, startedAt, own, time, drawOnce)
       if ('outcome' in next) {
         acks.push(next)
         continue
       }
-      again ??= []
-      again.push({ entry: next.entry, due: next.wait.due })
+      again.push(next.entry)
       attempts = Math.max(attempts, next.attempts)
       if (wait === undefined || next.wait.due > wait.due) wait = next.wait
     }
     if (acks.length > 0) save(acks)
-    if (wait === undefined || again === undefined) return
+    if (wait === undefined) return
     const { due, delay, because, progress } = wait
     log({ _tag: 'Waiting', at: time, item, attempts, failure: progress.lastFailure, delay, because })
-    save(isBatch ? again.map(({ entry }) => ({ entry, due })) : again)
+    save(again.map((entry) => ({ entry, due })))
   }
 
   const finish = (delivery: Delivery): void => {
@@ -126,6 +143,20 @@ export const deliveries = <A, D>(
     delivery.complete()
   }
 
+  /** The number of the most attempts of its entries, plus 1, and their earliest deadline. */
+  const attemptOf = (entries: ReadonlyArray<Entry<A>>, startedAt: number): Attempt => {
+    let attempts = 0
+    let first = startedAt
+    let lastFailure: Failure | undefined
+    for (const { progress, firstAttemptAt } of entries) {
+      if (firstAttemptAt !== undefined && firstAttemptAt < first) first = firstAttemptAt
+      if (progress === undefined) continue
+      if (progress.attempts > attempts) attempts = progress.attempts
+      if (!isBatch) ({ lastFailure } = progress)
+    }
+    return { number: attempts + 1, until: first + window, lastFailure }
+  }
+
   /** A class, because it is made for each delivery and three closures cost more. */
   class Delivery implements Observer<Verdict>, Link<Delivery> {
     older: Delivery | undefined
@@ -135,21 +166,14 @@ export const deliveries = <A, D>(
     cancel = nothingToCancel
     readonly entries: ReadonlyArray<Entry<A>>
     readonly item: D
+    readonly attempt: Attempt
     readonly startedAt: number
-    /** 1 if it is a retry. */
-    retries = 0
-    number = 1
-    until = Infinity
 
-    constructor(entries: ReadonlyArray<Entry<A>>, item: D, startedAt: number) {
+    constructor(entries: ReadonlyArray<Entry<A>>, item: D, attempt: Attempt, startedAt: number) {
       this.entries = entries
       this.item = item
+      this.attempt = attempt
       this.startedAt = startedAt
-      for (const { progress, firstAttemptAt = startedAt } of entries) {
-        if (progress !== undefined) this.retries = 1
-        this.number = Math.max(this.number, 1 + (progress?.attempts ?? 0))
-        this.until = Math.min(this.until, firstAttemptAt + window)
-      }
     }
 
     next(verdict: Verdict): void {
@@ -176,14 +200,17 @@ export const deliveries = <A, D>(
       closedBy: Parameters<typeof toItem>[1],
       startedAt: number,
     ): void => {
-      const delivery = new Delivery(entries, toItem(entries, closedBy), startedAt)
+      const delivery = new Delivery(
+        entries,
+        toItem(entries, closedBy),
+        attemptOf(entries, startedAt),
+        startedAt,
+      )
       running.push(delivery)
       at.inFlight++
-      at.retriesInFlight += delivery.retries
+      if (isRetry(entries)) at.retriesInFlight++
       at.running++
-      const { item, number, until } = delivery
-      const lastFailure = isBatch ? undefined : entries[0]?.progress?.lastFailure
-      const cancel = subscribe(item, { number, until, lastFailure }, delivery)
+      const cancel = subscribe(delivery.item, delivery.attempt, delivery)
       // It may have finished, or been cancelled, before `subscribe` returned.
       if (delivery.isFinished) cancel()
       else delivery.cancel = cancel

@@ -15,7 +15,6 @@ import { isPromiseLike } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import { isTurnOver, nextTurn, scheduleSafely, steady } from '../core/clock.ts'
 import type { Cancel } from '../core/clock.ts'
-import { drainLoop } from '../core/drainLoop.ts'
 import { refused } from '../core/failure.ts'
 import type { Failure } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
@@ -37,7 +36,7 @@ import type { EndedDeadLetter, Entry, LeaseLimits, Outbox } from './outbox.ts'
 import { storeLimit } from './storeLimit.ts'
 import type { StoreLimit } from './storeLimit.ts'
 import { STORE_RETRY_DELAY, nextDueOf, storeWrites } from './storeWrites.ts'
-import type { Moment, Start } from './take.ts'
+import type { Moment, Next, Start } from './take.ts'
 
 export interface RelayOptions<A, D = A> extends LedgerOptions<A>, DeliveriesOptions<A, D> {
   readonly outbox: Outbox<A>
@@ -112,8 +111,8 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   let isLeasing = false
   /** The rest of a long pass waits for the next turn of the event loop. */
   let isResting = false
-  /** A pass is asked for. */
-  let isDue = false
+  /** A pass runs. */
+  let isLooking = false
   let timerAt = Infinity
   let cancelTimer = nothingToCancel
   let lookTimer: Cancel | undefined
@@ -218,57 +217,62 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     waitUntil(now() + STORE_RETRY_DELAY)
   }
 
-  const next = () => {
-    at.now = now()
+  const next = (): Next => {
     at.behind = Math.max(0, writes.unsaved() - MAX_UNSAVED)
     return take(at)
   }
   const isSent = (): boolean => at.fresh.count === 0 && isStoring?.() !== true && at.nextDue() > at.now
 
-  /** Starts, leases and starts again, until the take waits. */
-  const step = (): void => {
-    let started = 0
-    while (!isStopped()) {
+  /** Starts and leases, until the take waits. A loop: a sink may answer at once, for thousands of entries in a row. */
+  const look = (): void => {
+    at.now = now()
+    for (let started = 0; !isStopped();) {
       const todo = next()
       if (todo.do === 'wait') {
         if (at.flushing !== undefined && isSent()) at.flushing = undefined
         waitUntil(todo.until)
         return
       }
-      if (todo.do === 'start') {
-        startNext(todo)
-        if (isSynchronous || ++started <= 4 || !isTurnOver(clock)) continue
-        isResting = true
-        nextTurn(() => {
-          isResting = false
-          own(pass)
-        })
-        return
-      }
-      asked = todo.limits
-      if (asked.retriesOnly === true) at.mayLeaseRetries = false
-      else {
-        at.mayLease = false
-        at.unleased.set(0)
-      }
-      const answer = outbox.lease(at.now, asked)
-      if (isPromiseLike(answer)) {
+      if (todo.do === 'lease') {
+        if (lease(todo.limits)) continue
         isLeasing = true
-        limit.inTime(answer, leaseAnswered).then(
-          (entries) => {
-            isLeasing = false
-            leaseAnswered(entries)
-          },
-          (error: unknown) => {
-            isLeasing = false
-            leaseFailed(error)
-            changed()
-          },
-        )
         return
       }
-      holdAll(answer)
+      startNext(todo)
+      if (isSynchronous || ++started <= 4 || !isTurnOver(clock)) continue
+      isResting = true
+      nextTurn(() => {
+        isResting = false
+        poll()
+      })
+      return
     }
+  }
+  /** Answers whether the store has answered. */
+  const lease = (limits: LeaseLimits): boolean => {
+    asked = limits
+    if (limits.retriesOnly === true) at.mayLeaseRetries = false
+    else {
+      at.mayLease = false
+      at.unleased.set(0)
+    }
+    const answer = outbox.lease(at.now, limits)
+    if (!isPromiseLike(answer)) {
+      holdAll(answer)
+      return true
+    }
+    limit.inTime(answer, leaseAnswered).then(
+      (entries) => {
+        isLeasing = false
+        leaseAnswered(entries)
+      },
+      (error: unknown) => {
+        isLeasing = false
+        leaseFailed(error)
+        changed()
+      },
+    )
+    return false
   }
   /** Also for an answer that comes too late: nothing else hands out its entries. */
   const leaseAnswered = (entries: ReadonlyArray<Entry<A>>): void => {
@@ -281,23 +285,23 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     own(pass)
   }
 
-  const passes = drainLoop(() => {
-    if (isLeasing || isResting || !isDue) return
-    isDue = false
-    try {
-      step()
-    } catch (error) {
-      leaseFailed(error)
-    }
-  })
   const pass = (): void => {
-    isDue = true
-    passes.run()
-    if (!passes.isRunning()) changed()
+    if (!isLeasing && !isResting) {
+      isLooking = true
+      try {
+        look()
+      } catch (error) {
+        leaseFailed(error)
+      } finally {
+        isLooking = false
+      }
+    }
+    changed()
   }
   const poll = (): void => {
     at.mayLease = at.mayLeaseRetries = true
-    own(pass)
+    // A pass that runs looks again by itself.
+    if (!isLooking) own(pass)
   }
   const pollSoon = isSynchronous ? poll : inMicrotask(own, poll)
   /** The store has an item more that can be leased. */
@@ -336,12 +340,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   }
 
   const isStoreBusy = (): boolean =>
-    passes.isRunning() ||
-    isLeasing ||
-    isResting ||
-    calls > 0 ||
-    writes.unsaved() > 0 ||
-    isStoring?.() === true
+    isLooking || isLeasing || isResting || calls > 0 || writes.unsaved() > 0 || isStoring?.() === true
   const isWorking = (): boolean =>
     at.inFlight > 0 || (isBatch && at.running > 0) || isStoreBusy() || book.isReporting()
   const stopStarting = (): void => {
@@ -465,6 +464,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       if (isWorking()) return true
       if (isStopped()) return false
       if (isShared && instant === Infinity && outbox.stats().waiting > 0) return true
+      at.now = now()
       const todo = next()
       return todo.do !== 'wait' || todo.until < instant
     },

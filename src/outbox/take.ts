@@ -116,7 +116,7 @@ export const one = <A>(maxInFlight: number): Shape<A, A> => ({
   take: takeOne(maxInFlight),
   sizeOf: () => 0,
   // A delivery has at least one entry.
-  toItem: ([entry]) => (entry as Entry<A>).item,
+  toItem: (entries) => (entries[0] as Entry<A>).item,
   isBatch: false,
   maxHold: 0,
 })
