@@ -176,10 +176,11 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     ...(behind && { isStoring: behind.isStoring }),
     ended: (outcome) => outcomes.next(outcome),
   })
-  work.changes$.subscribe(() => {
+  const leaves = (): void => {
     room.freed()
     if (work.waiting() === 0) life.idle()
-  })
+  }
+  work.changes$.subscribe({ next: leaves, error: leaves })
   const until = (within: number, isReached: () => boolean): Promise<boolean> =>
     waitUntil(clock, work.changes$, within, isReached)
 

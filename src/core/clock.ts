@@ -87,6 +87,31 @@ export const scheduleSafely = (
   }
 }
 
+/** One timer for the next of several times, on the steady time of a clock. */
+export interface Alarm {
+  /** Runs the task at `due`, or before if it is set for earlier. `Infinity`: not at all. */
+  readonly set: (due: number) => void
+}
+
+/** An alarm that runs `task`. `failed` receives errors of the clock. */
+export const alarm = (clock: Clock, task: () => void, failed: (error: unknown) => void): Alarm => {
+  const now = steady(clock)
+  let setFor = Infinity
+  let cancel: Cancel = () => undefined
+  const run = (): void => {
+    setFor = Infinity
+    task()
+  }
+  return {
+    set: (due) => {
+      if (due !== Infinity && due >= setFor) return
+      if (setFor !== Infinity) cancel()
+      setFor = due
+      if (due !== Infinity) cancel = scheduleSafely(clock, due - now(), run, failed)
+    },
+  }
+}
+
 /** Settles as `task` does, and rejects after `within` milliseconds. What the task does later is ignored. */
 export const inTime = <A>(clock: Clock, within: number, task: () => Promise<A>): Promise<A> =>
   new Promise((resolve, reject) => {

@@ -19,14 +19,9 @@ import type { Wait } from '../policy/step.ts'
 import { nothingToCancel, subscribeTo } from '../sink/layer.ts'
 import type { Attempt, Sink } from '../sink/sink.ts'
 import { closedReporter, decide, deliveredEnd } from './decide.ts'
-import type { Ack, Entry, Nack } from './outbox.ts'
+import type { Ack, Entry } from './outbox.ts'
+import type { Write } from './storeWrites.ts'
 import type { Moment, Shape } from './take.ts'
-
-/** Results of one kind, which the store gets as one list. */
-export type Write<A> = ReadonlyArray<Ack<A>> | ReadonlyArray<Nack<A>>
-
-export const isAcks = <A>(write: Write<A>): write is ReadonlyArray<Ack<A>> =>
-  write[0] !== undefined && 'outcome' in write[0]
 
 /** A batch holds retries, or new entries. */
 const isRetry = (entries: ReadonlyArray<Entry<unknown>>): boolean => entries[0]?.progress !== undefined
@@ -89,11 +84,7 @@ export const deliveries = <A, D>(
       attempted({ _tag: 'Attempted', at: time, item, sink: name, number, duration, result: verdict, ...late })
     }
     if (isLeft(verdict)) settleFailed(delivery, verdict, verdict.left, time)
-    else {
-      const acks: Array<Ack<A>> = []
-      for (const entry of entries) acks.push(deliveredEnd(entry, verdict.right))
-      save(acks)
-    }
+    else save(entries.map((entry) => deliveredEnd(entry, verdict.right)))
   }
 
   const settleFailed = (

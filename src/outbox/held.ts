@@ -37,10 +37,14 @@ export class Held<A> implements Line {
 
   /** Removes the entries of the next delivery: the oldest that fit, at least one. Those that have ended by now are left out. */
   next(count: number, bytes: number, hasEnded: (entry: Entry<A>) => boolean): Array<Entry<A>> {
-    const entries: Array<Entry<A>> = []
-    let room = bytes
+    let first = this.shift()
+    while (first !== undefined && hasEnded(first)) first = this.shift()
+    if (first === undefined) return []
+    // Not an empty list: the first push would make room for 16 entries.
+    const entries = [first]
+    let room = bytes - this.sizeOf(first.item)
     while (entries.length < count) {
-      const entry = this.shift(entries.length === 0 ? Infinity : room)
+      const entry = this.shift(room)
       if (entry === undefined) break
       if (hasEnded(entry)) continue
       entries.push(entry)

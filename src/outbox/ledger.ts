@@ -3,7 +3,7 @@
  *
  * @module
  */
-import * as Outcome from '../core/outcome.ts'
+import type { Outcome } from '../core/outcome.ts'
 import { inMicrotask } from '../core/ownContext.ts'
 import type { OwnContext } from '../core/ownContext.ts'
 import { serialQueue } from '../core/queue.ts'
@@ -69,7 +69,7 @@ export interface LedgerOptions<A> {
   /** Whether anything listens to this kind of log event. Default: yes. */
   readonly hears?: (tag: 'Accepted' | 'Ended') => boolean
   /** Called once for each item, after the outbox has stored its outcome. Calls never nest. */
-  readonly ended: (outcome: Outcome.Outcome<A>) => void
+  readonly ended: (outcome: Outcome<A>) => void
   /** Whether a stored item is one of ours. Another one ends as a dead letter. Default: all are. */
   readonly isItem?: (item: unknown) => boolean
 }
@@ -90,28 +90,28 @@ export const ledger = <A>(
   const counts = counters(found)
   const barrier = flushBarrier(found)
   const reports = serialQueue()
-  const drops: Array<{ readonly outcome: Outcome.Outcome<A>; readonly id: string | undefined }> = []
+  const drops: Array<{ readonly outcome: Outcome<A>; readonly id: string | undefined }> = []
   let isReportingDrop = false
 
   const log: Listener = (event) => callSafely(onEvent, event, ignore)
   const defect = (where: string, error: unknown): void => log({ _tag: 'Defect', at: now(), where, error })
   const listenerFailed = (error: unknown): void => defect('outcome listener', error)
 
-  const tell = (outcome: Outcome.Outcome<A>): void => {
+  const tell = (outcome: Outcome<A>): void => {
     if (outcome._tag !== 'Delivered' || hears('Ended')) log({ _tag: 'Ended', at: now(), outcome })
     callSafely(ended, outcome, listenerFailed)
   }
-  const countAndTell = (outcome: Outcome.Outcome<A>): void => {
+  const countAndTell = (outcome: Outcome<A>): void => {
     counts.end(outcome)
     tell(outcome)
   }
-  const tellDrop = (outcome: Outcome.Outcome<A>): void => {
+  const tellDrop = (outcome: Outcome<A>): void => {
     isReportingDrop = true
     tell(outcome)
     isReportingDrop = false
   }
   /** Outcomes that a listener causes are reported after the one that it hears. */
-  const report = (outcome: Outcome.Outcome<A>): void => reports.take(countAndTell, outcome)
+  const report = (outcome: Outcome<A>): void => reports.take(countAndTell, outcome)
 
   const reportDrops = inMicrotask(own, () => {
     for (const { outcome, id } of drops.splice(0)) {
@@ -149,7 +149,7 @@ export const ledger = <A>(
       barrier.ended(entry.id)
     },
     /** Counts a drop at once, and reports it in a microtask: a call of the host caused it. */
-    drop: (outcome: Outcome.Outcome<A>, id?: string): void => {
+    drop: (outcome: Outcome<A>, id?: string): void => {
       counts.end(outcome)
       drops.push({ outcome, id })
       reportDrops()

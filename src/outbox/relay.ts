@@ -11,31 +11,29 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { Subject } from 'rxjs'
-import { isPromiseLike } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
-import { isTurnOver, nextTurn, scheduleSafely, steady } from '../core/clock.ts'
-import type { Cancel } from '../core/clock.ts'
+import { alarm, isTurnOver, nextTurn, steady } from '../core/clock.ts'
 import { refused } from '../core/failure.ts'
 import type { Failure } from '../core/failure.ts'
-import { isRecord } from '../core/json.ts'
 import * as Outcome from '../core/outcome.ts'
 import { inMicrotask, ownContext } from '../core/ownContext.ts'
 import { closed } from '../core/refusal.ts'
 import type { Closed, Full } from '../core/refusal.ts'
 import { deadlineOf } from '../policy/retryPolicy.ts'
-import { nothingToCancel } from '../sink/layer.ts'
 import { lateEnd } from './decide.ts'
-import { deliveries, isAcks } from './deliveries.ts'
-import type { DeliveriesOptions, Write } from './deliveries.ts'
+import { deliveries } from './deliveries.ts'
+import type { DeliveriesOptions } from './deliveries.ts'
 import { handBack } from './handBack.ts'
 import { Estimate, Held } from './held.ts'
+import { leases } from './leases.ts'
 import { ledger } from './ledger.ts'
 import type { LedgerOptions } from './ledger.ts'
 import { abandonedOf } from './outbox.ts'
-import type { EndedDeadLetter, Entry, LeaseLimits, Outbox } from './outbox.ts'
+import type { EndedDeadLetter, Entry, Outbox } from './outbox.ts'
 import { storeLimit } from './storeLimit.ts'
 import type { StoreLimit } from './storeLimit.ts'
-import { STORE_RETRY_DELAY, nextDueOf, storeWrites } from './storeWrites.ts'
+import { STORE_RETRY_DELAY, isAcks, nextDueOf, storeWrites } from './storeWrites.ts'
+import type { Write } from './storeWrites.ts'
 import type { Moment, Next, Start } from './take.ts'
 
 export interface RelayOptions<A, D = A> extends LedgerOptions<A>, DeliveriesOptions<A, D> {
@@ -54,8 +52,6 @@ export interface RelayOptions<A, D = A> extends LedgerOptions<A>, DeliveriesOpti
 
 /** Lists of results that may be unsaved while deliveries go on. A crash repeats their deliveries. */
 const MAX_UNSAVED = 16
-
-const MANY = 1e9
 
 export type Relay<A, D = A> = ReturnType<typeof relay<A, D>>
 
@@ -102,55 +98,33 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   /** Not put back, because the store failed until the stop. */
   const leftOver: Array<Entry<A>> = []
   let state: 'open' | 'closed' | 'stopped' | 'aborted' = 'open'
-  /** Calls of `offer` and the like that the store has not answered. */
-  let calls = 0
-  /** Entries that are leased: neither ended nor put back. */
-  let leased = 0
-  /** The limits of the last lease. */
-  let asked: LeaseLimits = { count: 0, retries: 0 }
-  let isLeasing = false
-  /** The rest of a long pass waits for the next turn of the event loop. */
-  let isResting = false
-  /** A pass runs. */
-  let isLooking = false
-  let timerAt = Infinity
-  let cancelTimer = nothingToCancel
-  let lookTimer: Cancel | undefined
+  /** A pass runs, or goes on after the answer to a lease, or in the next turn of the event loop. */
+  let pass: 'none' | 'runs' | 'leases' | 'rests' = 'none'
 
   const isStopped = (): boolean => state === 'stopped' || state === 'aborted'
   /** Whether the store does not hand the entry out again after a restart. */
   const isLost = (entry: Entry<A>): boolean => !(outbox.keeps?.(entry) ?? outbox.durable)
 
-  const writes = storeWrites<Write<A>>(
-    clock,
-    (write) => (isAcks(write) ? outbox.ack(write) : outbox.nack(write)),
-    (write) => {
-      if (isAcks(write)) for (const ack of write) endLeased(ack)
-      else at.nacking--
-      poll()
-    },
-    storeFailed,
-    (write) => {
-      // A durable outbox hands the entry out again. For another one this is the last chance to report it.
-      if (isAcks(write)) write.filter(({ entry }) => isLost(entry)).forEach(endLeased)
-      else {
-        at.nacking--
-        leased += write.length
-        leftOver.push(...write.map(({ entry }) => entry))
-      }
-      changed()
-    },
-    limit,
-  )
+  const saved = (write: Write<A>): void => {
+    if (isAcks(write)) for (const ack of write) endLeased(ack)
+    poll()
+  }
+  /** A durable outbox hands the entries out again. For another one this is the last chance to report them. */
+  const gaveUp = (write: Write<A>): void => {
+    if (isAcks(write)) write.filter(({ entry }) => isLost(entry)).forEach(endLeased)
+    else {
+      held.left(-write.length)
+      leftOver.push(...write.map(({ entry }) => entry))
+    }
+    changed()
+  }
+  const writes = storeWrites(outbox, clock, saved, storeFailed, gaveUp, limit)
   const endLeased: typeof end = (ack) => {
-    leased--
+    held.left(1)
     end(ack)
   }
   const save = (write: Write<A>): void => {
-    if (!isAcks(write)) {
-      at.nacking++
-      leased -= write.length
-    }
+    if (!isAcks(write)) held.left(write.length)
     writes.save(write)
     if (writes.unsaved() > 0) poll()
   }
@@ -177,190 +151,113 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     }
   }
 
-  const hold = (entry: Entry<A>): void => {
-    const { item, progress } = entry
-    if (isItem(item)) (progress === undefined ? at.fresh : at.retries).push(entry)
-    else
-      save([{ entry, outcome: Outcome.rejected(item, 0, refused('rejected', { detail: 'it is no item' })) }])
-  }
-  /** An item whose enqueue failed may be stored all the same: it counts as accepted when it comes out of the store. */
-  const countLeased = (entries: ReadonlyArray<Entry<A>>): void => {
-    leased += entries.length
-    // One whose enqueue is not answered yet counts when it is.
-    const unknown = isShared ? 0 : leased - book.waiting() - calls
-    if (unknown > 0) for (const { id, item } of entries.slice(-unknown)) book.accepted(item, id)
-  }
-  const holdAll = (entries: ReadonlyArray<Entry<A>>): void => {
-    const found = entries.every(isRecord) ? entries : entries.filter(isRecord)
-    if (found !== entries) storeFailed(new TypeError('the outbox handed out something that is no entry'))
-    const isRetries = asked.retriesOnly === true
-    if (!isRetries && entries.length >= asked.count) at.unleased.set(Infinity)
-    if (found.length >= asked.count) at[isRetries ? 'mayLeaseRetries' : 'mayLease'] = true
-    countLeased(found)
-    for (const entry of found) hold(entry)
+  const reject = (entry: Entry<A>): void => {
+    const failure = refused('rejected', { detail: 'it is no item' })
+    save([{ entry, outcome: Outcome.rejected(entry.item, 0, failure) }])
   }
 
-  const waitUntil = (due: number): void => {
-    if (due !== Infinity && (due >= timerAt || isStopped())) return
-    cancelTimer()
-    cancelTimer = nothingToCancel
-    timerAt = due
-    if (due === Infinity) return
-    const onTimer = (): void => {
-      timerAt = Infinity
-      poll()
-    }
-    cancelTimer = scheduleSafely(clock, due - now(), onTimer, book.defectIn('clock'))
-  }
   const leaseFailed = (error: unknown): void => {
     storeFailed(error)
-    waitUntil(now() + STORE_RETRY_DELAY)
+    if (!isStopped()) timer.set(now() + STORE_RETRY_DELAY)
   }
 
   const next = (): Next => {
     at.behind = Math.max(0, writes.unsaved() - MAX_UNSAVED)
+    at.nacking = writes.unsavedNacks()
     return take(at)
   }
   const isSent = (): boolean => at.fresh.count === 0 && isStoring?.() !== true && at.nextDue() > at.now
 
   /** Starts and leases, until the take waits. A loop: a sink may answer at once, for thousands of entries in a row. */
-  const look = (): void => {
+  const run = (): void => {
     at.now = now()
     for (let started = 0; !isStopped();) {
       const todo = next()
       if (todo.do === 'wait') {
         if (at.flushing !== undefined && isSent()) at.flushing = undefined
-        waitUntil(todo.until)
+        timer.set(todo.until)
         return
       }
       if (todo.do === 'lease') {
-        if (lease(todo.limits)) continue
-        isLeasing = true
+        const answer = held.lease(todo.limits, leaseAnswered)
+        if (answer === undefined) continue
+        pass = 'leases'
+        answer.then(goOn(leaseAnswered), goOn(leaseFailed))
         return
       }
       startNext(todo)
       if (isSynchronous || ++started <= 4 || !isTurnOver(clock)) continue
-      isResting = true
-      nextTurn(() => {
-        isResting = false
-        poll()
-      })
+      pass = 'rests'
+      nextTurn(goOn(poll))
       return
     }
   }
-  /** Answers whether the store has answered. */
-  const lease = (limits: LeaseLimits): boolean => {
-    asked = limits
-    if (limits.retriesOnly === true) at.mayLeaseRetries = false
-    else {
-      at.mayLease = false
-      at.unleased.set(0)
+  const goOn =
+    <T extends ReadonlyArray<unknown>>(task: (...given: T) => void) =>
+    (...given: T): void => {
+      pass = 'none'
+      task(...given)
+      changed()
     }
-    const answer = outbox.lease(at.now, limits)
-    if (!isPromiseLike(answer)) {
-      holdAll(answer)
-      return true
-    }
-    limit.inTime(answer, leaseAnswered).then(
-      (entries) => {
-        isLeasing = false
-        leaseAnswered(entries)
-      },
-      (error: unknown) => {
-        isLeasing = false
-        leaseFailed(error)
-        changed()
-      },
-    )
-    return false
-  }
   /** Also for an answer that comes too late: nothing else hands out its entries. */
   const leaseAnswered = (entries: ReadonlyArray<Entry<A>>): void => {
     if (state === 'aborted') return
     try {
-      holdAll(entries)
+      held.hold(entries)
     } catch (error) {
       leaseFailed(error)
     }
-    own(pass)
+    own(runPass)
   }
 
-  const pass = (): void => {
-    if (!isLeasing && !isResting) {
-      isLooking = true
+  const runPass = (): void => {
+    if (pass === 'none') {
+      pass = 'runs'
       try {
-        look()
+        run()
       } catch (error) {
         leaseFailed(error)
       } finally {
-        isLooking = false
+        if (isRunning()) pass = 'none'
       }
     }
     changed()
   }
+  const isRunning = (): boolean => pass === 'runs'
   const poll = (): void => {
     at.mayLease = at.mayLeaseRetries = true
     // A pass that runs looks again by itself.
-    if (!isLooking) own(pass)
+    if (!isRunning()) own(runPass)
   }
+  const clockFailed = book.defectIn('clock')
+  const timer = alarm(clock, poll, clockFailed)
   const pollSoon = isSynchronous ? poll : inMicrotask(own, poll)
-  /** The store has an item more that can be leased. */
-  const stored = (item: A): void => {
-    if (!isBatch) return
-    if (at.fresh.count === 0 && at.unleased.count === 0) at.freshSince = now()
-    at.unleased.add(sizeOf(item))
-  }
   /** The store may have more new entries than are known. */
   const lookAgain = (): void => {
     at.unleased.set(Infinity)
     pollSoon()
   }
 
-  const unwatch = outbox.watch?.(() => {
-    lookTimer ??= clock.schedule(0, () => {
-      lookTimer = undefined
+  const look = alarm(
+    clock,
+    () => {
       at.unleased.set(Infinity)
       poll()
       options.storeChanged?.()
-    })
-  })
+    },
+    clockFailed,
+  )
+  const unwatch = outbox.watch?.(() => look.set(now()))
 
-  /** Passes the answer of the store on, at once if it is not a promise. */
-  const whenStored = <T, B>(answer: Awaitable<T>, use: (answer: T) => B): Awaitable<B> => {
-    if (!isPromiseLike(answer)) return use(answer)
-    calls++
-    return limit
-      .inTime(answer, pollSoon, storeFailed)
-      .then(use)
-      .finally(() => {
-        calls--
-        if (!isShared) book.found(Math.max(0, leased - book.waiting() - calls))
-        own(changed)
-      })
-  }
+  const held = leases(outbox, limit, at, shape, now, book, isItem, reject, () => own(changed), pollSoon)
 
   const isStoreBusy = (): boolean =>
-    isLooking || isLeasing || isResting || calls > 0 || writes.unsaved() > 0 || isStoring?.() === true
+    pass !== 'none' || held.isCalling() || writes.unsaved() > 0 || isStoring?.() === true
   const isWorking = (): boolean =>
     at.inFlight > 0 || (isBatch && at.running > 0) || isStoreBusy() || book.isReporting()
   const stopStarting = (): void => {
     state = 'stopped'
-    cancelTimer()
-  }
-
-  /** Takes out the oldest entry that is in no delivery: retries first. The store must answer at once. */
-  const takeOldest = (): Entry<A> | undefined => {
-    const leaseOne = (retriesOnly: boolean): Entry<A> | undefined => {
-      const answer = outbox.lease(Number.MAX_SAFE_INTEGER, {
-        count: 1,
-        retries: retriesOnly ? 1 : 0,
-        retriesOnly,
-      })
-      if (isPromiseLike(answer)) return undefined
-      leased += answer.length
-      return answer[0]
-    }
-    return at.retries.shift() ?? leaseOne(true) ?? at.fresh.shift() ?? leaseOne(false)
+    timer.set(Infinity)
   }
 
   const abort = (done: (unfinished: ReadonlyArray<A>) => void, storeTimeout: number): void => {
@@ -370,14 +267,14 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     const endOf = (entry: Entry<A>): Outcome.Outcome<A> => abandonedOf(entry, cut.has(entry))
     // A lease may be answered meanwhile, so the held entries are taken at the end.
     const lost = (): ReadonlyArray<Entry<A>> =>
-      [...cut, ...leftOver.splice(0), ...at.retries.drain(), ...at.fresh.drain()].filter(isLost)
+      [...cut, ...leftOver.splice(0), ...held.drain()].filter(isLost)
     const finish = (mine: ReadonlyArray<Entry<A>>, remaining: ReadonlyArray<Entry<A>>): void => {
-      countLeased(remaining)
+      held.count(remaining)
       const unfinished = [...mine, ...remaining]
       for (const entry of unfinished) endLeased({ entry, outcome: endOf(entry) })
       book.afterReports(() => {
         state = 'aborted'
-        lookTimer?.()
+        look.set(Infinity)
         unwatch?.()
         done(unfinished.map(({ item }) => item))
         changed()
@@ -392,10 +289,10 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     /** Adds an item to the outbox. `Full` if there is no room, `Closed` after `stopAccepting`. */
     offer: (item: A): Awaitable<Either<Full | Closed, Entry<A>>> => {
       if (state !== 'open') return left(closed(item))
-      return whenStored(outbox.enqueue([item]), ([answer]) => {
+      return held.whenStored(outbox.enqueue([item]), ([answer]) => {
         if (answer === undefined) throw new Error('the outbox did not answer for the item')
         if (isLeft(answer)) return answer
-        if (isStoring === undefined) stored(item)
+        if (isStoring === undefined) held.stored(item)
         book.accepted(item, answer.right.id)
         pollSoon()
         return answer
@@ -405,7 +302,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     offerDead: (item: A, failure: Failure): Awaitable<Either<Closed, void>> => {
       if (state !== 'open') return left(closed(item))
       const outcome = Outcome.rejected(item, 0, failure)
-      return whenStored(outbox.addDeadLetter?.(item, outcome), () => {
+      return held.whenStored(outbox.addDeadLetter?.(item, outcome), () => {
         book.accepted(item)
         own(book.report, outcome)
         return right(undefined)
@@ -413,11 +310,11 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     },
     /** Ends the oldest entry that is in no delivery as dropped. Answers whether there is one. The store must answer at once. */
     dropOldest: (): boolean => {
-      const entry = takeOldest()
+      const entry = held.takeOldest()
       if (entry === undefined) return false
       const outcome = Outcome.dropped(entry.item, entry.progress?.attempts ?? 0, 'dropOldest')
       void outbox.ack([{ entry, outcome }])
-      leased--
+      held.left(1)
       book.drop(outcome, entry.id)
       return true
     },
@@ -429,17 +326,11 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     /** Whether listeners hear of a dropped item now: one that sends it again could do so without end. */
     isReportingDrop: book.isReportingDrop,
     /** Takes the entries out that are in no delivery, and that the outbox does not keep. */
-    recall: (): ReadonlyArray<Entry<A>> => {
-      const held = at.fresh.drain()
-      for (const entry of held) if (!isLost(entry)) at.fresh.push(entry)
-      const recalled = held.filter(isLost)
-      leased -= recalled.length
-      return recalled
-    },
+    recall: (): ReadonlyArray<Entry<A>> => held.recall(isLost),
     /** An entry has another id: the outbox stored it, and can hand it out. */
     renamed: (from: string, to: string, item: A): void => {
       book.renamed(from, to)
-      stored(item)
+      held.stored(item)
     },
     /** Asks the outbox again. */
     poll,
@@ -476,14 +367,12 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     /** Moves matching dead letters back into the outbox. Answers how many: 0 after `stopAccepting`. */
     redrive: async (matches: (deadLetter: EndedDeadLetter<A>) => boolean): Promise<number> => {
       if (state !== 'open') return 0
-      // Any number of entries may come out before it is answered.
-      calls += MANY
-      const moved = whenStored(outbox.dead.redrive(matches), (count) => {
+      const redriven = (count: number): number => {
         book.found(count)
         lookAgain()
         return count
-      })
-      return Promise.resolve(moved).finally(() => (calls -= MANY))
+      }
+      return held.whenStored(outbox.dead.redrive(matches), redriven, true)
     },
     /** The outbox ended a record that it could not read, as a dead letter: it counts as rejected. */
     endedCorrupt: (id: string): void => {

@@ -2,7 +2,7 @@ import { isPromiseLike } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 import { scheduleSafely } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
-import type { Outbox } from './outbox.ts'
+import type { Ack, Nack, Outbox } from './outbox.ts'
 import type { StoreLimit } from './storeLimit.ts'
 
 /** The pause after an error of the store, in milliseconds. */
@@ -23,23 +23,35 @@ export const nextDueOf = (
   }
 }
 
-/** Results that must reach the store. `gaveUp` gets what the store has not confirmed: it may or may not have it. */
-export const storeWrites = <W>(
+/** Results of one kind, which the store gets as one list. */
+export type Write<A> = ReadonlyArray<Ack<A>> | ReadonlyArray<Nack<A>>
+
+export const isAcks = <A>(write: Write<A>): write is ReadonlyArray<Ack<A>> =>
+  write[0] !== undefined && 'outcome' in write[0]
+
+/** Results that must reach the store. `gaveUp` gets those that the store has not confirmed: it may or may not have them. */
+export const storeWrites = <A>(
+  outbox: Outbox<A>,
   clock: Clock,
-  run: (write: W) => Awaitable<void>,
-  saved: (write: W) => void,
+  saved: (write: Write<A>) => void,
   failed: (error: unknown) => void,
-  gaveUp: (write: W) => void,
+  gaveUp: (write: Write<A>) => void,
   { inTime }: StoreLimit,
 ) => {
-  const toRepeat: W[] = []
+  const toRepeat: Array<Write<A>> = []
   let cancelTimer: Cancel | undefined
   let unsaved = 0
+  let unsavedNacks = 0
   let mayRepeat = true
+
+  const count = (write: Write<A>, change: 1 | -1): void => {
+    unsaved += change
+    if (!isAcks(write)) unsavedNacks += change
+  }
 
   const giveUp = (): void => {
     for (const write of toRepeat.splice(0)) {
-      unsaved--
+      count(write, -1)
       gaveUp(write)
     }
   }
@@ -49,22 +61,22 @@ export const storeWrites = <W>(
     toRepeat.splice(0).forEach(attempt)
   }
 
-  const writeFailed = (write: W, error: unknown): void => {
+  const writeFailed = (write: Write<A>, error: unknown): void => {
     failed(error)
     toRepeat.push(write)
     if (!mayRepeat) giveUp()
     else cancelTimer ??= scheduleSafely(clock, STORE_RETRY_DELAY, repeat, failed)
   }
 
-  const confirmed = (write: W): void => {
-    unsaved--
+  const confirmed = (write: Write<A>): void => {
+    count(write, -1)
     saved(write)
   }
 
-  const attempt = (write: W): void => {
+  const attempt = (write: Write<A>): void => {
     let answer: Awaitable<void>
     try {
-      answer = run(write)
+      answer = isAcks(write) ? outbox.ack(write) : outbox.nack(write)
     } catch (error) {
       writeFailed(write, error)
       return
@@ -79,18 +91,19 @@ export const storeWrites = <W>(
   }
 
   return {
-    /** Writes a result, and repeats that every second until the store confirms it. */
-    save: (write: W): void => {
-      unsaved++
+    /** Writes results, and repeats that every second until the store confirms them. */
+    save: (write: Write<A>): void => {
+      count(write, 1)
       attempt(write)
     },
-    /** Gives up what waits for its repetition, and from now on what fails. */
+    /** Gives up the lists that wait for their repetition, and from now on those that fail. */
     stopRetrying: (): void => {
       mayRepeat = false
       cancelTimer?.()
       giveUp()
     },
-    /** Results that the store has not confirmed. */
+    /** Lists that the store has not confirmed, and those of nacks among them. */
     unsaved: (): number => unsaved,
+    unsavedNacks: (): number => unsavedNacks,
   }
 }
