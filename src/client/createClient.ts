@@ -149,7 +149,8 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     writeBehind<Message>(store, {
       ...{ clock, own, limit, maxCount, maxBytes, sizeOf: heldBytes, failed: failedIn('outbox') },
       recall: (): ReadonlyArray<Entry<Message>> => work.recall(),
-      renamed: (from, to, message) => work.renamed(from, to, message),
+      renamed: (from, to) => work.renamed(from, to),
+      added: (message) => work.added(message),
       changed: () => work.poll(),
     })
   const outbox =

@@ -101,8 +101,8 @@ export const leases = <A>(
     },
     hold,
     count,
-    /** The store has an item more that can be leased. */
-    stored: (item: A): void => {
+    /** There is an item more to lease. */
+    added: (item: A): void => {
       if (!isBatch) return
       if (at.fresh.count === 0 && at.unleased.count === 0) at.freshSince = now()
       at.unleased.add(sizeOf(item))

@@ -44,7 +44,7 @@ export interface RelayOptions<A, D = A> extends LedgerOptions<A>, DeliveriesOpti
   readonly storeChanged?: () => void
   /** Whether there may be no room for one more item. Default: there is room. */
   readonly isFull?: () => boolean
-  /** Whether accepted items are on their way into the store, which tells `stored` of each. Default: none is. */
+  /** Whether accepted items are on their way into the store, which tells `added` of each. Default: none is. */
   readonly isStoring?: () => boolean
   /** The limit of time for the calls of the store. */
   readonly limit?: StoreLimit
@@ -292,7 +292,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       return held.whenStored(outbox.enqueue([item]), ([answer]) => {
         if (answer === undefined) throw new Error('the outbox did not answer for the item')
         if (isLeft(answer)) return answer
-        if (isStoring === undefined) held.stored(item)
+        if (isStoring === undefined) held.added(item)
         book.accepted(item, answer.right.id)
         pollSoon()
         return answer
@@ -327,11 +327,10 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     isReportingDrop: book.isReportingDrop,
     /** Takes the entries out that are in no delivery, and that the outbox does not keep. */
     recall: (): ReadonlyArray<Entry<A>> => held.recall(isLost),
-    /** An entry has another id: the outbox stored it, and can hand it out. */
-    renamed: (from: string, to: string, item: A): void => {
-      book.renamed(from, to)
-      held.stored(item)
-    },
+    /** The outbox stored an entry under another id. */
+    renamed: book.renamed,
+    /** For an outbox with `isStoring`: there is an item more to lease. */
+    added: held.added,
     /** Asks the outbox again. */
     poll,
     changed,

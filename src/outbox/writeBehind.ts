@@ -34,7 +34,9 @@ export interface WriteBehindOptions<A> {
   /** Takes back entries that were leased from memory and are in no delivery, oldest first. */
   readonly recall: () => ReadonlyArray<Entry<A>>
   /** The store has the item, and its entry another id. */
-  readonly renamed: (from: string, to: string, item: A) => void
+  readonly renamed: (from: string, to: string) => void
+  /** There is an item more to lease. */
+  readonly added: (item: A) => void
   /** The store answered. */
   readonly changed: () => void
   readonly failed: (error: unknown) => void
@@ -59,7 +61,7 @@ const whenDone = <T, B>(answer: Awaitable<T>, use: (answer: T) => B): Awaitable<
   isPromiseLike(answer) ? answer.then(use) : use(answer)
 
 export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>) => {
-  const { clock, own, limit, sizeOf, recall, renamed, changed, failed } = options
+  const { clock, own, limit, sizeOf, recall, renamed, added, changed, failed } = options
   const arriving = queue<Entry<A>>()
   let storing: ReadonlyArray<Entry<A>> = []
   /** Of `storing`: entries that the store handed out before it answered. */
@@ -78,7 +80,8 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
   const isStored = ({ id }: Entry<A>): boolean => lent.size === 0 || !lent.has(id)
   const becameStored = (entry: Entry<A>, id: string): void => {
     bytes -= sizeOf(entry.item)
-    renamed(entry.id, id, entry.item)
+    renamed(entry.id, id)
+    added(entry.item)
   }
 
   const boundFor = (size: number): Bound | undefined => {
@@ -118,7 +121,10 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
         if (early.has(entry)) continue
         const answer = answers[index]
         if (answer?._tag === 'Right') becameStored(entry, answer.right.id)
-        else refused.push(entry)
+        else {
+          refused.push(entry)
+          added(entry.item)
+        }
       }
       storing = []
       early.clear()
@@ -168,6 +174,7 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
         const entry = newEntry(`${UNSTORED}${String(++arrived)}`, item)
         bytes += size
         arriving.push(entry)
+        if (pause !== undefined) added(item)
         storeSoon()
         return right(entry)
       }),

@@ -1,31 +1,35 @@
 /** A client over an outbox of the host: what it stores, and what happens while the store is slow, full or failing. */
-import { isRight } from 'fp-ts/lib/Either.js'
+import { isRight, left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { type Message, messageCodec } from '../../src/client/message.ts'
+import { retryable } from '../../src/core/failure.ts'
 import { bodyOf } from '../../src/event/payload.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
+import { relay } from '../../src/outbox/relay.ts'
+import { one } from '../../src/outbox/take.ts'
+import { exponential } from '../../src/policy/retryPolicy.ts'
+import { scriptedSink } from '../../src/testing/scriptedSink.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { sharedStore } from '../../src/testing/laws/sharedStore.ts'
-import { busy, event, open, yes } from './virtual.ts'
+import { busy, event, open, turn, yes } from '../client/virtual.ts'
 
 /** As a store on a disk: a close hands nothing back. */
-const durable = (): Outbox<Message> => ({
-  ...memoryOutbox<Message>(),
-  durable: true,
-  takeRemaining: () => [],
-})
+const durable = (
+  change: (inner: Outbox<Message>) => Partial<Outbox<Message>> = () => ({}),
+): Outbox<Message> => {
+  const inner = memoryOutbox<Message>()
+  return { ...inner, durable: true, takeRemaining: () => [], ...change(inner) }
+}
 
 /** A durable outbox whose `enqueue` fails while `isFailing` says so. */
-const failing = (isFailing: () => boolean): Outbox<Message> => {
-  const inner = durable()
-  return {
-    ...inner,
+const failing = (isFailing: () => boolean): Outbox<Message> =>
+  durable((inner) => ({
     enqueue: (items) => {
       if (isFailing()) throw new Error('the disk is full')
       return inner.enqueue(items)
     },
-  }
-}
+  }))
 
 const never = (): Promise<never> => new Promise(() => undefined)
 
@@ -233,4 +237,117 @@ describe('persisted', () =>
     await clock.advance(100)
     await closing
     expect(await closed).toBe(false)
+  }))
+
+describe('at a close', () => {
+  it('every entry that the store does not keep ends as Abandoned, in flight or not', async () => {
+    let isFailing = false
+    const outbox = failing(() => isFailing)
+    // Two requests hang: one with stored messages, one with messages that are in memory.
+    const world = open({ outbox, size: 2, concurrency: 2, timeout: 1_000_000 }, () => ({}))
+    world.client.track(event('kept 1'))
+    world.client.track(event('kept 2'))
+    await world.clock.settle()
+    isFailing = true
+    for (const id of ['cut 1', 'cut 2', 'waits 1', 'waits 2', 'waits 3']) world.client.track(event(id))
+    await world.clock.settle()
+    expect(world.requests()).toEqual(['0 kept 1,kept 2', '0 cut 1,cut 2'])
+    const closing = world.client.close({ timeout: 0 })
+    await world.clock.advance(1_000_000)
+    const { totals, abandoned } = await closing
+    expect(abandoned.map(({ id }) => id)).toEqual(['cut 1', 'cut 2', 'waits 1', 'waits 2', 'waits 3'])
+    expect(world.ended()).toEqual(abandoned.map(({ id }) => `Abandoned ${id}`))
+    expect(totals).toMatchObject({ accepted: 7, abandoned: 5, waiting: 2 })
+    expect(world.clock.pending()).toBe(0)
+  })
+
+  it('hands back the forming batch', async () => {
+    const world = open({ size: 3, maxBatch: 33_000 })
+    world.client.track(event('a'))
+    world.client.track(event('b'))
+    world.clock.tick(1)
+    const { totals } = await world.client.close({ timeout: 0 })
+    expect(totals).toMatchObject({ accepted: 2, delivered: 2, abandoned: 0 })
+  })
+})
+
+describe('a store that fails for a while', () =>
+  it('gets what the forming batch holds', async () => {
+    let isFailing = true
+    const stored: string[] = []
+    const outbox = durable((inner) => ({
+      enqueue: (items) => {
+        if (isFailing) throw new Error('the disk is full')
+        stored.push(...items.map(({ id }) => id))
+        return inner.enqueue(items)
+      },
+    }))
+    const world = open({ outbox, size: 20, flushAfter: 60_000 })
+    for (const id of ['a', 'b', 'c']) world.client.track(event(id))
+    const persisted = world.client.persisted()
+    await world.clock.advance(100)
+    isFailing = false
+    await world.clock.advance(1_000)
+    expect(await persisted).toBe(true)
+    expect(stored).toEqual(['a', 'b', 'c'])
+    world.client.track(event('d'))
+    await world.clock.advance(60_000)
+    expect(world.requests()).toEqual(['60000 a,b,c,d'])
+  }))
+
+describe('a Retry-After', () =>
+  it('stops leasing: what waits is neither leased nor put back until then', async () => {
+    const calls: string[] = []
+    const outbox = durable((inner) => ({
+      lease: (...args) => {
+        calls.push('lease')
+        return inner.lease(...args)
+      },
+      nack: (list) => {
+        calls.push(`nack ${String(list.length)}`)
+        return inner.nack(list)
+      },
+    }))
+    const world = open({ outbox, size: 2 }, (_batch, number) => {
+      const notBefore = world.clock.now() + 10_000
+      return number < 2 ? { verdict: left(retryable('status', { status: 429, notBefore })) } : {}
+    })
+    for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) world.client.track(event(id))
+    await world.clock.advance(9_999)
+    expect(calls).toEqual(['lease', 'nack 2'])
+    expect(world.requests()).toEqual(['0 a,b'])
+  }))
+
+describe('a batch that fails', () =>
+  it('draws one random number', async () => {
+    let drawn = 0
+    const random = (): number => ++drawn / 10
+    const world = open({ size: 3, random, retry: exponential() }, () => ({ verdict: busy }))
+    for (const id of ['a', 'b', 'c']) world.client.track(event(id))
+    await turn()
+    expect([world.requests(), drawn]).toEqual([['0 a,b,c'], 1])
+  }))
+
+describe('a lease that is answered after an abort began', () =>
+  it('is handed back with the rest', async () => {
+    const clock = virtualClock()
+    const inner = memoryOutbox<string>()
+    const lease: Outbox<string>['lease'] = (...args) =>
+      new Promise((resolve) => {
+        clock.schedule(100, () => resolve(inner.lease(...args)))
+      })
+    const sink = scriptedSink<string>({ clock, reply: () => ({ verdict: yes }) })
+    const work = relay<string>({
+      ...{ sink, clock, outbox: { ...inner, lease }, retry: exponential(), random: () => 0 },
+      ...{ shape: one<string>(10), ended: () => undefined },
+    })
+    void work.offer('a')
+    await clock.advance(50)
+    let rest: ReadonlyArray<string> = []
+    work.abort((unfinished) => {
+      rest = unfinished
+    })
+    await clock.advance(1_000)
+    expect([rest, work.totals()]).toMatchObject([['a'], { accepted: 1, abandoned: 1, waiting: 0 }])
+    expect(clock.pending()).toBe(0)
   }))

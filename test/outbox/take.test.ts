@@ -1,0 +1,144 @@
+/** Which entries make the next delivery, for given moments. */
+import { describe, expect, it } from 'vitest'
+import { type Moment, batchOf, one } from '../../src/outbox/take.ts'
+
+const NOW = 1_000_000
+const line = (count: number, bytes = count * 10) => ({ count, bytes })
+
+/** Nothing waits and nothing runs, unless it is said. */
+const moment = (changes: Partial<Moment> = {}): Moment => ({
+  now: NOW,
+  retries: line(0),
+  fresh: line(0),
+  unleased: line(0),
+  inFlight: 0,
+  retriesInFlight: 0,
+  running: 0,
+  behind: 0,
+  nacking: 0,
+  mayLease: true,
+  mayLeaseRetries: true,
+  lastStart: NOW,
+  freshSince: NOW,
+  heldUntil: -Infinity,
+  flushing: undefined,
+  nextDue: () => Infinity,
+  nextRetry: () => Infinity,
+  isFull: () => false,
+  ...changes,
+})
+const due = (at: number) => ({ nextDue: () => at })
+const retryDue = (at: number) => ({ nextDue: () => at, nextRetry: () => at })
+const never = { do: 'wait', until: Infinity }
+const wait = (until: number) => ({ do: 'wait', until })
+
+describe('a take of single entries', () => {
+  const { take } = one(10)
+  it.each<[string, Partial<Moment>, object]>([
+    [
+      'starts retries before new entries',
+      { retries: line(1), fresh: line(1) },
+      { do: 'start', from: 'retries', count: 1 },
+    ],
+    ['starts a new entry', { fresh: line(1) }, { do: 'start', from: 'fresh', count: 1 }],
+    ['starts no more than maxInFlight', { fresh: line(1), inFlight: 10 }, never],
+    [
+      'leases as many as may start, and half of them retries',
+      due(0),
+      { do: 'lease', limits: { count: 10, retries: 5 } },
+    ],
+    [
+      'counts the retries in flight',
+      { ...due(0), inFlight: 4, retriesInFlight: 3 },
+      { do: 'lease', limits: { count: 6, retries: 2 } },
+    ],
+    [
+      'leases less while results are not stored',
+      { ...due(0), behind: 9 },
+      { do: 'lease', limits: { count: 1, retries: 5 } },
+    ],
+    ['leases nothing while too many results are not stored', { ...due(0), behind: 10 }, never],
+    ['waits until the store has an entry', due(NOW + 5), wait(NOW + 5)],
+    [
+      'waits a second when the store gave less than was due',
+      { ...due(0), mayLease: false },
+      wait(NOW + 1_000),
+    ],
+    ['waits for nothing', {}, never],
+  ])('%s', (_, changes, next) => expect(take(moment(changes))).toMatchObject(next))
+})
+
+describe('a take of batches', () => {
+  const bounds = { count: 5, bytes: 100, delay: 60, delayAfter: 'start', concurrency: 1 } as const
+  const take = batchOf(bounds)
+  const both = batchOf({ ...bounds, concurrency: 2 })
+  const start = (from: string, closedBy: string) => ({ do: 'start', from, count: 5, bytes: 100, closedBy })
+  it.each<[string, Partial<Moment>, object]>([
+    ['waits for the end of a delivery', { fresh: line(5), running: 1 }, never],
+    ['waits while retries are being put back', { fresh: line(5), nacking: 1 }, never],
+    ['waits while too many results are not stored', { fresh: line(5), behind: 1 }, never],
+    ['waits as long as the receiver wants', { fresh: line(5), heldUntil: NOW + 9 }, wait(NOW + 9)],
+    ['starts retries before new entries', { retries: line(1), fresh: line(5) }, start('retries', 'retry')],
+    [
+      'leases only retries that are due',
+      retryDue(NOW),
+      { do: 'lease', limits: { count: 5, retries: 5, retriesOnly: true } },
+    ],
+    [
+      'waits a second for retries that the store did not give',
+      { ...retryDue(NOW), mayLeaseRetries: false },
+      wait(NOW + 1_000),
+    ],
+    ['starts nothing new while a retry waits', { ...retryDue(NOW + 7), fresh: line(5) }, wait(NOW + 7)],
+    ['closes a batch by count', { fresh: line(5) }, start('fresh', 'count')],
+    ['closes a batch by bytes', { fresh: line(2, 100) }, start('fresh', 'bytes')],
+    ['closes a batch by the flush', { fresh: line(1), flushing: 'flush' }, start('fresh', 'flush')],
+    ['closes a batch at the end', { fresh: line(1), flushing: 'end' }, start('fresh', 'end')],
+    ['closes a batch by the delay', { fresh: line(1), lastStart: NOW - 60 }, start('fresh', 'delay')],
+    [
+      'closes a batch when there is no more room',
+      { fresh: line(1), isFull: () => true },
+      start('fresh', 'flush'),
+    ],
+    ['waits until the delay is over', { fresh: line(1), lastStart: NOW - 20 }, wait(NOW + 40)],
+    [
+      'leases when the store can close the batch',
+      { ...due(0), fresh: line(2), unleased: line(3) },
+      { do: 'lease', limits: { count: 3, retries: 0 } },
+    ],
+    [
+      'does not lease when the store cannot close the batch',
+      { ...due(0), fresh: line(2), unleased: line(2) },
+      wait(NOW + 60),
+    ],
+    [
+      'does not count entries that cannot be leased yet',
+      { fresh: line(2), unleased: line(3) },
+      wait(NOW + 60),
+    ],
+    [
+      'starts the held entries if the store gave less',
+      { ...due(0), fresh: line(2), unleased: line(3), mayLease: false },
+      start('fresh', 'count'),
+    ],
+    [
+      'waits a second if the store gave none',
+      { ...due(0), unleased: line(5), mayLease: false },
+      wait(NOW + 1_000),
+    ],
+    ['waits for nothing', {}, never],
+  ])('%s', (_, changes, next) => expect(take(moment(changes))).toEqual(next))
+
+  it('leases a batch for each free place', () =>
+    expect(both(moment({ ...due(0), unleased: line(Infinity) }))).toMatchObject({ limits: { count: 10 } }))
+
+  it('starts new entries while a retry waits, with more than one delivery at a time', () =>
+    expect(both(moment({ ...retryDue(NOW + 7), fresh: line(5) }))).toEqual(start('fresh', 'count')))
+
+  it('counts the delay from the first entry, if that is wanted', () =>
+    expect(
+      batchOf({ ...bounds, delayAfter: 'entry' })(
+        moment({ fresh: line(1), lastStart: NOW - 500, freshSince: NOW - 20 }),
+      ),
+    ).toEqual(wait(NOW + 40)))
+})
