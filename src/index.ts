@@ -78,7 +78,8 @@ export type { Awaitable } from './core/awaitable.ts'
 
 // Operators and sources.
 export { batch, type BatchOptions, type ItemBatchOptions, type KeyedBatchOptions } from './operators/batch.ts'
-export { deliver, type DeliverOptions } from './operators/deliver.ts'
+export type { BulkOptions } from './operators/bulk.ts'
+export { deliver, type BulkDeliverOptions, type DeliverOptions } from './operators/deliver.ts'
 export { encode, type BodyWriter, type EncodeFormat, type EncodeOptions } from './operators/encode.ts'
 export { enrich, filterRight, flatMapRight, lift, mapRight, tapRight } from './operators/rightSide.ts'
 export type { EnrichOptions } from './operators/rightSide.ts'

@@ -1,28 +1,34 @@
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft, left } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
 import { Observable, Subject, defer, isObservable, take, takeUntil, tap } from 'rxjs'
 import { whenAnswered } from '../core/awaitable.ts'
+import type { Awaitable } from '../core/awaitable.ts'
 import { messageOf } from '../core/failure.ts'
 import { systemClock, systemRandom } from '../core/clock.ts'
 import type { Clock, Random } from '../core/clock.ts'
+import { kindOf } from '../core/json.ts'
 import { checkOptions, clockOption, func, guarded } from '../core/options.ts'
 import { optional, strict, wholeNumber, withDefault } from '../core/options.ts'
 import type { Decoded } from '../core/options.ts'
 import { assertEither } from '../core/outcome.ts'
 import type { EitherSource, Hint, ObservableEither, Outcome } from '../core/outcome.ts'
-import { notStored } from '../core/refusal.ts'
-import type { Refusal } from '../core/refusal.ts'
+import { invalid, notStored } from '../core/refusal.ts'
+import type { Fault, Refusal } from '../core/refusal.ts'
 import { isListening, listeners } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
-import { memoryOutbox } from '../outbox/memoryOutbox.ts'
+import { byteLengthOf, memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { isOutbox } from '../outbox/outbox.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { BatchPayload, Payload } from '../event/payload.ts'
 import { relay } from '../outbox/relay.ts'
 import { one } from '../outbox/take.ts'
+import type { Shape } from '../outbox/take.ts'
 import { retryOption, standard } from '../policy/retryPolicy.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
 import { assertSink } from '../sink/layer.ts'
 import type { Sink } from '../sink/sink.ts'
+import { bulkOptions, lists } from './bulk.ts'
+import type { BulkOptions } from './bulk.ts'
 
 /** Options of `deliver`. */
 export interface DeliverOptions {
@@ -50,8 +56,24 @@ type NeededFor<S> = [S] extends [BatchPayload<unknown>]
     ? Hint<'put encode() before deliver'>
     : never
 
-/** Without an outbox `deliver` takes any item that the sink takes; with one, the items of that outbox. */
+/** Options of `deliver` for a bulk sink, which takes many items in one delivery. */
+export interface BulkDeliverOptions<A> extends DeliverOptions {
+  /**
+   * Delivers many items at once. Each is stored, retried, ended and dead-lettered by itself: a `Right` delivers all, a `Left` fails all, and
+   * a `PartlyFailed` says each by its place. `maxInFlight` counts items; there is room for at least one batch. With 1 batch at a time nothing
+   * new starts while a retry waits, which keeps the order.
+   */
+  readonly batch: BulkOptions<A>
+  /** Where items wait. Default: in memory, 100,000 items and 256 MiB. */
+  readonly outbox?: Outbox<A>
+}
+
+/** Without an outbox `deliver` takes any item that the sink takes; with one, the items of that outbox; with `batch`, single items. */
 export interface Deliver {
+  <A>(
+    sink: Sink<ReadonlyArray<A>>,
+    options: BulkDeliverOptions<A>,
+  ): <L, P extends A>(source: EitherSource<L, P>) => Observable<L | Refusal | Outcome<P>>
   <S>(
     sink: Sink<S>,
     options?: DeliverOptions,
@@ -70,6 +92,7 @@ const shape = {
   clock: withDefault(clockOption, systemClock),
   random: withDefault(func<Random>(), systemRandom),
   outbox: optional(guarded('an Outbox', isOutbox)),
+  batch: optional(bulkOptions),
 }
 
 /** Outboxes that a deliver works on. */
@@ -78,14 +101,23 @@ const inUse = new WeakSet<object>()
 const IN_USE =
   'deliver: another deliver works on this outbox: give each deliver an outbox of its own, or use one deliver with route({ keyOf, open }) for several sinks'
 
-const run = <L, P>(
+/** Why an item cannot be counted, if it cannot. */
+const faultOf = <P>(sizeOf: (item: P) => number, item: P): Fault | undefined => {
+  const size: unknown = sizeOf(item)
+  if (typeof size === 'number' && size >= 0 && size < Infinity) return undefined
+  return { path: '', message: `sizeOf must answer a number from 0, got ${kindOf(size)}` }
+}
+
+const run = <L, P, D>(
   source: ObservableEither<L, P>,
-  sink: Sink<P>,
+  sink: Sink<D>,
   outbox: Outbox<P>,
+  how: Shape<P, D>,
+  sizeOf: ((item: P) => number) | undefined,
   options: Decoded<typeof shape>,
 ): Observable<L | Refusal | Outcome<P>> =>
   new Observable((subscriber) => {
-    const { clock, random, retry, maxInFlight, onEvent } = options
+    const { clock, random, retry, onEvent } = options
     if (inUse.has(outbox)) {
       subscriber.error(new Error(IN_USE))
       return
@@ -98,13 +130,13 @@ const run = <L, P>(
     let enqueuing = 0
     const isStopped = (): boolean => state === 'stopped'
 
-    const work = relay<P>({
+    const work = relay<P, D>({
       sink,
       outbox,
       retry,
       clock,
       random,
-      shape: one(maxInFlight),
+      shape: how,
       isSynchronous: true,
       // Without a listener of the host: the diagnostics channels and the debug log.
       onEvent: listeners({ logger: false, ...(onEvent && { onEvent }) }),
@@ -126,8 +158,9 @@ const run = <L, P>(
       if (state === 'completed') subscriber.complete()
       else subscriber.error(state.error)
     }
-    const sourceEnded = (how: 'completed' | { readonly error: unknown }): void => {
-      if (!isStopped()) state = how
+    const sourceEnded = (end: 'completed' | { readonly error: unknown }): void => {
+      if (!isStopped()) state = end
+      work.flush('end')
       endIfDone()
     }
     const answered = (refusal: Refusal | undefined): void => {
@@ -141,7 +174,10 @@ const run = <L, P>(
     const offer = (item: P): void => {
       enqueuing++
       whenAnswered(
-        () => work.offer(item),
+        (): Awaitable<Either<Refusal, unknown>> => {
+          const fault = sizeOf && faultOf(sizeOf, item)
+          return fault === undefined ? work.offer(item) : left(invalid(item, [fault]))
+        },
         (answer) => answered(isLeft(answer) ? answer.left : undefined),
         (error) => answered(notStored(item, messageOf(error))),
       )
@@ -210,17 +246,25 @@ const run = <L, P>(
  */
 export const deliver: Deliver = <S>(
   sink: Sink<S>,
-  options: DeliverOptions & { readonly outbox?: Outbox<S> } = {},
+  options: DeliverOptions & { readonly outbox?: Outbox<S>; readonly batch?: BulkOptions<never> } = {},
 ) => {
   assertSink('deliver', sink)
   const checked = checkOptions('options of deliver', strict(shape), options)
+  const { batch, maxInFlight } = checked
   return <L, P extends S>(
     source: EitherSource<L, P | NeededFor<S>>,
   ): Observable<L | Refusal | Outcome<P>> => {
-    // The overloads of `Deliver` allow an outbox only where P is S.
+    // The overloads of `Deliver` allow an outbox only where P is S, and `batch` only where S is a list of P.
     const given = options.outbox as Outbox<P> | undefined
     // No value is a Hint.
     const items$ = source as ObservableEither<L, P>
-    return defer(() => run(items$, sink, given ?? memoryOutbox<P>(), checked))
+    if (batch === undefined)
+      return defer(() => run(items$, sink, given ?? memoryOutbox<P>(), one(maxInFlight), undefined, checked))
+    const bulkSink = sink as Sink<unknown> as Sink<ReadonlyArray<P>>
+    const sizeOf = (batch.sizeOf ?? byteLengthOf) as (item: P) => number
+    const how = lists(batch, maxInFlight, sizeOf)
+    return defer(() =>
+      run(items$, bulkSink, given ?? memoryOutbox<P>({ sizeOf: how.sizeOf }), how, sizeOf, checked),
+    )
   }
 }

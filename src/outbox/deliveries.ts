@@ -96,7 +96,13 @@ export const deliveries = <A, D>(
     reportClosed(verdict)
     const notBefore = maxHold > 0 ? earliestRetry(failure) : undefined
     if (notBefore !== undefined) at.heldUntil = Math.max(at.heldUntil, Math.min(notBefore, time + maxHold))
-    const isPartly = isBatch && failure._tag === 'PartlyFailed' && failure.members.length === entries.length
+    const members = isBatch && failure._tag === 'PartlyFailed' ? failure.members : undefined
+    const isPartly = members?.length === entries.length
+    if (members !== undefined && !isPartly) {
+      const lengths = `${String(members.length)} members for ${String(entries.length)} items`
+      const error = new Error(`PartlyFailed has ${lengths}: give one Either for each item, in their order`)
+      log({ _tag: 'Defect', at: time, where: sink.name, error })
+    }
     // One random number for the delivery, so that entries that failed together are retried together.
     let drawn: number | undefined
     const drawOnce = (): number => (drawn ??= draw())
@@ -105,7 +111,7 @@ export const deliveries = <A, D>(
     let attempts = 0
     let wait: Wait | undefined
     for (const [index, entry] of entries.entries()) {
-      const own = isPartly ? (failure.members[index] ?? verdict) : verdict
+      const own = (isPartly ? members[index] : undefined) ?? verdict
       const next = decide(retry, entry, startedAt, own, time, drawOnce)
       if ('outcome' in next) {
         acks.push(next)

@@ -61,8 +61,12 @@ export class Held<A> implements Line {
 
 /** How much may wait in a store beside the entries that it handed out. */
 export class Estimate implements Line {
-  count = Infinity
-  bytes = Infinity
+  count: number
+  bytes: number
+
+  constructor(start: number) {
+    this.count = this.bytes = start
+  }
 
   add(bytes: number): void {
     this.count++

@@ -33,7 +33,8 @@ export interface MemoryOutboxOptions<A> {
   readonly clock?: Clock
 }
 
-const byteLengthOf = (item: unknown): number =>
+/** The `byteLength` of an item, or 0 if it has none. */
+export const byteLengthOf = (item: unknown): number =>
   isRecord(item) && typeof item['byteLength'] === 'number' ? item['byteLength'] : 0
 
 const bounds = strict({

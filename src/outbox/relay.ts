@@ -68,7 +68,8 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
   const changed = (): void => {
     if (changes.observed) changes.next()
   }
-  const book = ledger<A>(isShared ? 0 : outbox.stats().waiting, now, own, options, changed)
+  const found = isShared ? 0 : outbox.stats().waiting
+  const book = ledger<A>(found, now, own, options, changed)
   const { log, end } = book
   const storeFailed = book.defectIn('outbox')
   const dueIn = (retriesOnly: boolean) => (): number =>
@@ -79,7 +80,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     now: start,
     retries: new Held(sizeOf),
     fresh: new Held(sizeOf),
-    unleased: new Estimate(),
+    unleased: new Estimate(isShared || found > 0 ? Infinity : 0),
     inFlight: 0,
     retriesInFlight: 0,
     running: 0,

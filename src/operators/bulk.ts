@@ -1,0 +1,52 @@
+import { limit, func, optional, strict, timeLimit, wholeNumber, withDefault } from '../core/options.ts'
+import type { Decoded } from '../core/options.ts'
+import { batchOf } from '../outbox/take.ts'
+import type { Shape } from '../outbox/take.ts'
+
+/** How many items one delivery to a bulk sink has. */
+export interface BulkOptions<in A> {
+  /** The maximum number of items. Default 20. */
+  readonly maxCount?: number
+  /** The maximum sum of `sizeOf`, unless one item alone is larger. Default 500,000; `Infinity` for no limit. */
+  readonly maxBytes?: number
+  /** The maximum time that an item waits for others, in milliseconds. Default 5,000; `Infinity` for no limit. */
+  readonly maxDelay?: number
+  /** The bytes of an item, from 0; any other answer refuses the item. Default its `byteLength`, or 0 if it has none. */
+  readonly sizeOf?: (item: A) => number
+}
+
+const shape = {
+  maxCount: withDefault(wholeNumber('items', 1), 20),
+  maxBytes: withDefault(limit('bytes'), 500_000),
+  maxDelay: withDefault(timeLimit, 5_000),
+  sizeOf: optional(func()),
+}
+
+export const bulkOptions = strict(shape)
+
+/** As many lists at a time as `maxInFlight` items make, and at least one. */
+export const lists = <A>(
+  { maxCount, maxBytes, maxDelay }: Decoded<typeof shape>,
+  maxInFlight: number,
+  sizeOf: (item: A) => number,
+): Shape<A, ReadonlyArray<A>> => ({
+  take: batchOf({
+    count: maxCount,
+    bytes: maxBytes,
+    delay: maxDelay,
+    delayAfter: 'entry',
+    concurrency: Math.max(1, Math.floor(maxInFlight / maxCount)),
+  }),
+  // An item of an earlier run must be able to end, whatever `sizeOf` says now.
+  sizeOf: (item) => {
+    try {
+      const size = sizeOf(item)
+      return size >= 0 && size < Infinity ? size : 0
+    } catch {
+      return 0
+    }
+  },
+  toItem: (entries) => entries.map(({ item }) => item),
+  isBatch: true,
+  maxHold: 0,
+})
