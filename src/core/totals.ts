@@ -32,6 +32,10 @@ export const sumOf: (all: ReadonlyArray<Totals>) => Totals = concatAll(TotalsMon
 export interface Counters {
   /** Default: one. */
   readonly accept: (count?: number) => void
+  /** Counts items whose `accept` may come later, and counts nothing then. Answers how many such items there are. */
+  readonly acceptEarly: (count: number) => number
+  /** At most this many are still to come. */
+  readonly limitEarly: (max: number) => void
   /** Counts an item that ended, by its outcome. */
   readonly end: (outcome: Outcome<unknown>) => void
   /** A stored item that cannot be read counts as rejected. It has no outcome. */
@@ -51,13 +55,23 @@ const SLOTS = {
 /** Counters at zero; `stored` is what an outbox had when it was opened, which counts as accepted. */
 export const counters = (stored = 0): Counters => {
   const counts = { accepted: stored, delivered: 0, rejected: 0, expired: 0, dropped: 0, abandoned: 0 }
+  let early = 0
   const waiting = (): number => {
     const { accepted, delivered, rejected, expired, dropped, abandoned } = counts
     return accepted - delivered - rejected - expired - dropped - abandoned
   }
   return {
     accept: (count = 1) => {
+      const known = Math.min(early, count)
+      early -= known
+      counts.accepted += count - known
+    },
+    acceptEarly: (count) => {
       counts.accepted += count
+      return (early += count)
+    },
+    limitEarly: (max) => {
+      early = Math.min(early, max)
     },
     end: (outcome) => {
       counts[SLOTS[outcome._tag]]++

@@ -118,9 +118,10 @@ export const relay = <A>(options: RelayOptions<A>) => {
   /** An item whose enqueue failed may be stored all the same: it counts as accepted when it comes out of the store. */
   const take = (entries: ReadonlyArray<Entry<A>>): void => {
     leased += entries.length
-    // One whose enqueue is not answered yet counts when it is.
-    const unknown = isShared ? 0 : leased - counts.waiting() - calls
-    if (unknown > 0) for (const { item } of entries.slice(-unknown)) accepted(item)
+    const unknown = isShared ? 0 : leased - counts.waiting()
+    // The others have a call that the store has not answered.
+    const unasked = unknown > 0 ? counts.acceptEarly(unknown) - calls : 0
+    if (unasked > 0) for (const { item } of entries.slice(-unasked)) accepted(item)
   }
 
   const reportNow = (outcome: Outcome.Outcome<A>): void => {
@@ -284,8 +285,7 @@ export const relay = <A>(options: RelayOptions<A>) => {
       .inTime(answer, pollSoon, storeFailed)
       .then(use)
       .finally(() => {
-        calls--
-        if (!isShared) counts.accept(Math.max(0, leased - counts.waiting() - calls))
+        counts.limitEarly(--calls)
         own(changed)
       })
   }
@@ -376,7 +376,7 @@ export const relay = <A>(options: RelayOptions<A>) => {
         pollSoon()
         return count
       })
-      return Promise.resolve(moved).finally(() => (calls -= MANY))
+      return Promise.resolve(moved).finally(() => counts.limitEarly((calls -= MANY)))
     },
     /** The outbox ended a record that it could not read, as a dead letter: it counts as rejected. */
     endedCorrupt: (id: string): void => {
