@@ -6,6 +6,8 @@ import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { createClient } from '../../src/client/createClient.ts'
 import type { Clock } from '../../src/core/clock.ts'
 import { retryable, type Verdict } from '../../src/core/failure.ts'
+import type { Outcome } from '../../src/core/outcome.ts'
+import type { Refusal } from '../../src/core/refusal.ts'
 import type { Totals } from '../../src/core/totals.ts'
 import { deliver } from '../../src/operators/deliver.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
@@ -31,6 +33,9 @@ const world = fc.record({
   items: fc.array(fc.nat(2), { minLength: 1, maxLength: 8 }),
   waits: fc.boolean(),
 })
+interface Item {
+  readonly id: string
+}
 type World = typeof world extends fc.Arbitrary<infer W> ? W : never
 
 const play = async ({ part, hasStore, faults, items, waits }: World) => {
@@ -88,31 +93,24 @@ const play = async ({ part, hasStore, faults, items, waits }: World) => {
     retry: both(exponential({ base: 100 }), limitRetries(20)),
   } as const
   const outcomes: string[] = []
-  const listen = ({
-    _tag,
-    item,
-  }: {
-    readonly _tag: string
-    readonly item: { readonly id: string }
-  }): void => {
+  const listen = ({ _tag, item }: { readonly _tag: string; readonly item: Item }): void => {
     outcomes.push(`${_tag} ${item.id}`)
     at('subscriber')
   }
-  /** A pipeline has no counters: these are those of what its subscriber sees. */
   const openDeliver = () => {
-    const source = new Subject<Either<never, { readonly id: string }>>()
-    const seen = { accepted: 0, delivered: 0, waiting: 0, refused: 0 }
-    const { onEvent, random, retry } = shared
+    const source = new Subject<Either<never, Item>>()
+    const { logger: _, ...options } = shared
     const operator = deliver(
-      target<{ readonly id: string }>(({ id }) => id),
-      { clock, onEvent, random, retry, ...(hasStore && { outbox: store<{ readonly id: string }>() }) },
+      target<Item>(({ id }) => id),
+      { ...options, ...(hasStore && { outbox: store<Item>() }) },
     )
+    // A pipeline has no counters: these are of what its subscriber sees.
+    const seen = { accepted: 0, delivered: 0, waiting: 0, refused: 0 }
     const done = new Promise<typeof seen>((resolve) => {
-      const next = (ended: { readonly _tag: string; readonly item?: { readonly id: string } }): void => {
+      const next = (ended: Refusal | Outcome<Item>): void => {
         seen.waiting--
-        if (ended.item === undefined) seen.refused++
-        else seen.delivered++
-        if (ended.item !== undefined) listen({ _tag: ended._tag, item: ended.item })
+        seen['item' in ended ? 'delivered' : 'refused']++
+        if ('item' in ended) listen(ended)
       }
       source.pipe(operator).subscribe({ next, complete: () => resolve(seen) })
     })
@@ -124,10 +122,8 @@ const play = async ({ part, hasStore, faults, items, waits }: World) => {
       seen.accepted++
       return right({ id })
     }
-    const rest = () => (source.complete(), done)
-    // What a pipeline has not ended when it completes is `waiting`.
-    const close = async (_: object) => ({ totals: seen, abandoned: Array.from({ length: seen.waiting }) })
-    return { call, rest, close, stats: () => seen }
+    const close = async (_: object) => ({ totals: seen, abandoned: [] })
+    return { call, rest: () => (source.complete(), done), close, stats: () => seen }
   }
   const openPart = () => {
     if (part === 'deliver') return openDeliver()

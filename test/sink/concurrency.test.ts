@@ -1,5 +1,3 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { flow } from 'fp-ts/lib/function.js'
 import { right } from 'fp-ts/lib/Either.js'
 import { lastValueFrom } from 'rxjs'
@@ -12,6 +10,7 @@ import { type Layer, onlyAttempt, type Sink } from '../../src/sink/sink.ts'
 import { sink } from '../../src/sink/fromFunction.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { collectGarbage } from '../support/check.ts'
 
 const taken: Verdict = right({ sink: 'inner' })
 
@@ -43,8 +42,6 @@ test('a key function that throws is a defect of that delivery only', () => {
 })
 
 test('drops the queue of a key when it is empty', async () => {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
   const keyed = withConcurrency({ concurrency: 1, by: (item: { key: object }) => item.key })(
     sink('inner', async () => taken),
   )
@@ -60,8 +57,7 @@ test('drops the queue of a key when it is empty', async () => {
     await Promise.all(verdicts)
     return items.map(({ key }) => new WeakRef(key))
   })()
-  await new Promise((resolve) => setTimeout(resolve, 5))
-  collect()
+  await collectGarbage()
   expect(keys.map((key) => key.deref())).toEqual([undefined, undefined])
   expect(keyed.name).toBe('inner')
 })

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import * as fc from 'fast-check'
 
 export { holds, same } from '../../src/testing/laws/assert.ts'
@@ -60,4 +62,12 @@ export const turns = async (count = 1): Promise<void> => {
       setImmediate(resolve)
     })
   }
+}
+
+/** Lets timers of this turn end first. */
+export const collectGarbage = async (): Promise<void> => {
+  setFlagsFromString('--expose-gc')
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  const collect = runInNewContext('gc') as () => void
+  collect()
 }
