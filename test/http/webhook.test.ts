@@ -6,7 +6,7 @@ import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { from, lastValueFrom, of, toArray } from 'rxjs'
+import { from, of } from 'rxjs'
 import type { Observable } from 'rxjs'
 import { ConfigError } from '../../src/core/refusal.ts'
 import type { EventPayload, Payload } from '../../src/event/payload.ts'
@@ -29,6 +29,7 @@ import type { Fault, TlsFault } from '../../src/testing/faults.ts'
 import { loopbackReceiver, type Receiver } from '../../src/testing/loopbackReceiver.ts'
 import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
 import { deliverOnce, payloadOf, type Seen } from '../sink/deliverOnce.ts'
+import { all } from '../support/check.ts'
 import { closedAfterEach, listen } from '../support/http.ts'
 
 const { receive, use } = closedAfterEach()
@@ -97,7 +98,7 @@ describe('the request of a webhook', () => {
     const receiver = await receive()
     const sink = sinkTo(receiver.url)
     const signedOf = async <P extends Payload<unknown>>(source: Observable<Either<unknown, P>>) => {
-      const [each] = await lastValueFrom(source.pipe(toArray()), { defaultValue: [] })
+      const [each] = await all(source)
       return each?._tag === 'Right' ? each.right : expect.fail('refused')
     }
     const one = await signedOf(of(right(payloadOf('{"a":1}'))).pipe(sign('s')))
@@ -256,9 +257,7 @@ describe('what waits for a connection', () => {
     const hook = use(webhook({ url: receiver.url, connections: 2, clock }), async () => undefined)
     const store = failover([withCircuitBreaker({ clock })(hook), standby], { clock })
     const payloads = Array.from({ length: 20 }, (_, at) => payloadOf('{}', { id: `p${at}` }))
-    const ended = lastValueFrom(from(payloads).pipe(lift(), deliver(store, { clock }), toArray()), {
-      defaultValue: [],
-    })
+    const ended = all(from(payloads).pipe(lift(), deliver(store, { clock })))
     await answerAll(receiver, clock, 20)
     expect((await ended).map(({ _tag }) => _tag)).toEqual(payloads.map(() => 'Delivered'))
     expect([receiver.received.length, receiver.accepted(), standby.items()]).toEqual([20, 2, []])

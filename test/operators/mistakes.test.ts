@@ -4,7 +4,7 @@ import { format, stripVTControlCharacters } from 'node:util'
 import type createDebug from 'debug'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { concat, lastValueFrom, of, Subject, throwError, toArray } from 'rxjs'
+import { concat, of, Subject, throwError } from 'rxjs'
 import type { Observable } from 'rxjs'
 import { describe, expect, it, test } from 'vitest'
 import type { BatchPayload } from '../../src/event/payload.ts'
@@ -45,6 +45,7 @@ import { onlyAttempt } from '../../src/sink/sink.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { payloadOf } from '../sink/deliverOnce.ts'
+import { all } from '../support/check.ts'
 import { answered, until } from '../support/http.ts'
 
 /** As code in JavaScript calls it. */
@@ -52,9 +53,7 @@ type Untyped = (...given: ReadonlyArray<unknown>) => unknown
 const untyped = (f: unknown): Untyped => f as Untyped
 
 const errorOf = async (stream: Observable<unknown>): Promise<string> => {
-  const end = await lastValueFrom(stream.pipe(toArray()), { defaultValue: [] }).catch(
-    (error: unknown) => error,
-  )
+  const end = await all(stream).catch((error: unknown) => error)
   return end instanceof Error ? `${end.name}: ${end.message}` : 'no error'
 }
 
@@ -112,7 +111,7 @@ test.each<readonly [string, string, unknown]>([
   ['enrich', EITHER, enrich(async () => left(1))],
 ])('%s: a function that %s', async (name, words, operator) => {
   const through = operator as (source: Observable<unknown>) => Observable<Either<Threw, never>>
-  const [ended] = await lastValueFrom(through(of(right('a'))).pipe(toArray()), { defaultValue: [] })
+  const [ended] = await all(through(of(right('a'))))
   expect(ended).toMatchObject({ left: { _tag: 'Threw', operator: name, input: 'a' } })
   expect(ended?._tag === 'Left' && showRefusal(ended.left)).toBe(`the function of ${name} ${words}`)
 })

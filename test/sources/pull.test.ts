@@ -1,4 +1,4 @@
-import { concatMap, filter, map, NEVER, pipe, tap, throwError, timer, toArray } from 'rxjs'
+import { concatMap, filter, map, NEVER, pipe, tap, throwError, timer } from 'rxjs'
 import type { Observable, OperatorFunction } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
@@ -12,12 +12,7 @@ import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { memory } from '../../src/sink/memory.ts'
 import { pull } from '../../src/sources/pull.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { turns } from '../support/check.ts'
-
-const all = <T>(items: Observable<T>): Promise<ReadonlyArray<T>> =>
-  new Promise((resolve, reject) => {
-    items.pipe(toArray()).subscribe({ next: resolve, error: reject })
-  })
+import { all, turns } from '../support/check.ts'
 
 /** A pipeline that changes nothing. */
 const asIs = map((n: number) => n)

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import * as fc from 'fast-check'
+import { lastValueFrom, toArray, type Observable } from 'rxjs'
 
 export { holds, same } from '../../src/testing/laws/assert.ts'
 
@@ -71,3 +72,7 @@ export const collectGarbage = async (): Promise<void> => {
   const collect = runInNewContext('gc') as () => void
   collect()
 }
+
+/** All that a stream emits. */
+export const all = <A>(stream: Observable<A>): Promise<ReadonlyArray<A>> =>
+  lastValueFrom(stream.pipe(toArray()), { defaultValue: [] })
