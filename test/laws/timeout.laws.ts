@@ -1,9 +1,7 @@
 /** The time of one attempt, against an oracle in plain code; and the number of timers. */
 import * as fc from 'fast-check'
 import { it } from 'vitest'
-import type { Clock } from '../../src/core/clock.ts'
-import type { Layer } from '../../src/sink/sink.ts'
-import { withTimeout } from '../../src/sink/timeout.ts'
+import { withTimeout, type Clock, type Layer } from '../../src/index.ts'
 import { holds, lawTable, same } from '../support/check.ts'
 import { deliverAll, type Heard, type Ran, type Step, stepsOf, type Trace } from './deliveries.ts'
 
@@ -18,18 +16,20 @@ interface World {
 const around = (within: number): fc.Arbitrary<number> =>
   fc.oneof(fc.constantFrom(within - 1, within, within + 1), fc.nat(within), fc.nat(within * 2 + 5))
 
-const world: fc.Arbitrary<World> = fc.integer({ min: 1, max: 30 }).chain((within) =>
-  fc.record({
-    within: fc.constant(within),
-    steps: stepsOf(around(within), {
-      gap: fc.oneof(fc.constant(0), fc.nat(within)),
-      after: fc.oneof(
-        { weight: 5, arbitrary: around(within) },
-        fc.constantFrom<Step['after']>('never', null),
-      ),
+const world: fc.Arbitrary<World> = fc
+  .integer({ min: 1, max: 30 })
+  .chain((within) =>
+    fc.record({
+      within: fc.constant(within),
+      steps: stepsOf(around(within), {
+        gap: fc.oneof(fc.constant(0), fc.nat(within)),
+        after: fc.oneof(
+          { weight: 5, arbitrary: around(within) },
+          fc.constantFrom<Step['after']>('never', null),
+        ),
+      }),
     }),
-  }),
-)
+  )
 
 const isTimeout = ({ verdict }: Heard): boolean =>
   verdict?._tag === 'Left' && verdict.left._tag === 'Retryable' && verdict.left.reason === 'timeout'

@@ -1,17 +1,12 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { NEVER, concat, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { firstSuccess } from '../../src/sink/combine.ts'
-import { withTimeout } from '../../src/sink/timeout.ts'
-import { retryable } from '../../src/core/failure.ts'
+import { deliver, firstSuccess, retryable, withTimeout } from '../../src/index.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { relay } from '../../src/outbox/relay.ts'
 import { standard } from '../../src/policy/retryPolicy.ts'
-import { deliver } from '../../src/operators/deliver.ts'
-import { scriptedSink } from '../../src/testing/scriptedSink.ts'
-import { seededRandom } from '../../src/testing/random.ts'
+import { scriptedSink, seededRandom, virtualClock } from '../../src/testing/index.ts'
 import { sized } from '../support/runs.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const HOUR = 3_600_000
 const MESSAGES = sized({ short: 1_000, full: 10_000, long: 10_000 })
