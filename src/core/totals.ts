@@ -1,5 +1,4 @@
-import { concatAll, struct } from 'fp-ts/lib/Monoid.js'
-import type { Monoid } from 'fp-ts/lib/Monoid.js'
+import { concatAll, struct, type Monoid } from 'fp-ts/lib/Monoid.js'
 import { MonoidSum } from 'fp-ts/lib/number.js'
 import type { Outcome } from './outcome.ts'
 
@@ -70,9 +69,7 @@ export const counters = (stored = 0): Counters => {
       counts.accepted += count
       return (early += count)
     },
-    limitEarly: (max) => {
-      early = Math.min(early, max)
-    },
+    limitEarly: (max) => void (early = Math.min(early, max)),
     end: (outcome) => {
       counts[SLOTS[outcome._tag]]++
     },
