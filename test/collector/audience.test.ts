@@ -73,12 +73,10 @@ describe('audienceSync and computedTrait', () => {
   it.each([['ann'], [undefined], [{ ann: true }]])('%j as a state is an error of the stream', (state) => {
     const states = new Subject<Members>()
     const seen: string[] = []
-    states
-      .pipe(audienceSync({ name: 'VIP' }))
-      .subscribe({
-        next: ({ calls }) => seen.push(calls.map(({ userId }) => userId).join()),
-        error: (error: unknown) => seen.push(String(error)),
-      })
+    states.pipe(audienceSync({ name: 'VIP' })).subscribe({
+      next: ({ calls }) => seen.push(calls.map(({ userId }) => userId).join()),
+      error: (error: unknown) => seen.push(String(error)),
+    })
     states.next(['bob'])
     // A caller without types.
     states.next(state as never)

@@ -46,32 +46,30 @@ const some = (count: number, most: number): fc.Arbitrary<ReadonlyArray<number>> 
 const few = (count: number): fc.Arbitrary<ReadonlyArray<number>> =>
   fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: some(count, 3) })
 
-const bisectWorld: fc.Arbitrary<World> = fc
-  .integer({ min: 1, max: 24 })
-  .chain((count) =>
-    fc.record({
-      count: fc.constant(count),
-      bad: fc.oneof({ weight: 3, arbitrary: some(count, 3) }, { weight: 1, arbitrary: some(count, count) }),
-      unwanted: few(count),
-      putOff: few(count),
-      most: fc.oneof({ weight: 2, arbitrary: fc.constant(Infinity) }, fc.integer({ min: 1, max: count })),
-      only: fc.constantFrom([400, 413], [400, 413], [400, 413], [413], []),
-      upsets: fc.array(
-        fc.oneof({ weight: 12, arbitrary: fc.constant<Upset>('none') }, fc.constantFrom(...upsets)),
-        { maxLength: 20, size: 'max' },
-      ),
-      after: fc.option(fc.nat(5), { nil: null }),
-      rest: fc.option(fc.nat(5), { nil: null }),
-      within: fc.option(fc.nat(60), { nil: null, freq: 2 }),
-      firstPrior: fc.constantFrom<Failure | undefined>(
-        undefined,
-        retryable('network'),
-        allFailed([{ sink: 'a', failure: retryable('network') }]),
-        partlyFailed(Array.from({ length: count + 1 }, () => right({ sink: 'inner' }))),
-      ),
-      stored: fc.boolean(),
-    }),
-  )
+const bisectWorld: fc.Arbitrary<World> = fc.integer({ min: 1, max: 24 }).chain((count) =>
+  fc.record({
+    count: fc.constant(count),
+    bad: fc.oneof({ weight: 3, arbitrary: some(count, 3) }, { weight: 1, arbitrary: some(count, count) }),
+    unwanted: few(count),
+    putOff: few(count),
+    most: fc.oneof({ weight: 2, arbitrary: fc.constant(Infinity) }, fc.integer({ min: 1, max: count })),
+    only: fc.constantFrom([400, 413], [400, 413], [400, 413], [413], []),
+    upsets: fc.array(
+      fc.oneof({ weight: 12, arbitrary: fc.constant<Upset>('none') }, fc.constantFrom(...upsets)),
+      { maxLength: 20, size: 'max' },
+    ),
+    after: fc.option(fc.nat(5), { nil: null }),
+    rest: fc.option(fc.nat(5), { nil: null }),
+    within: fc.option(fc.nat(60), { nil: null, freq: 2 }),
+    firstPrior: fc.constantFrom<Failure | undefined>(
+      undefined,
+      retryable('network'),
+      allFailed([{ sink: 'a', failure: retryable('network') }]),
+      partlyFailed(Array.from({ length: count + 1 }, () => right({ sink: 'inner' }))),
+    ),
+    stored: fc.boolean(),
+  }),
+)
 
 const TAKEN: Verdict = right({ sink: 'inner', status: 200 })
 const NO: Verdict = left(refused('rejected', { status: 200 }))

@@ -16,20 +16,18 @@ interface World {
 const around = (within: number): fc.Arbitrary<number> =>
   fc.oneof(fc.constantFrom(within - 1, within, within + 1), fc.nat(within), fc.nat(within * 2 + 5))
 
-const world: fc.Arbitrary<World> = fc
-  .integer({ min: 1, max: 30 })
-  .chain((within) =>
-    fc.record({
-      within: fc.constant(within),
-      steps: stepsOf(around(within), {
-        gap: fc.oneof(fc.constant(0), fc.nat(within)),
-        after: fc.oneof(
-          { weight: 5, arbitrary: around(within) },
-          fc.constantFrom<Step['after']>('never', null),
-        ),
-      }),
+const world: fc.Arbitrary<World> = fc.integer({ min: 1, max: 30 }).chain((within) =>
+  fc.record({
+    within: fc.constant(within),
+    steps: stepsOf(around(within), {
+      gap: fc.oneof(fc.constant(0), fc.nat(within)),
+      after: fc.oneof(
+        { weight: 5, arbitrary: around(within) },
+        fc.constantFrom<Step['after']>('never', null),
+      ),
     }),
-  )
+  }),
+)
 
 const isTimeout = ({ verdict }: Heard): boolean =>
   verdict?._tag === 'Left' && verdict.left._tag === 'Retryable' && verdict.left.reason === 'timeout'

@@ -20,13 +20,11 @@ import { subscribeTo } from '../../src/sink/layer.ts'
 
 const heard = async (mine: Sink<number>): Promise<ReadonlyArray<unknown>> => {
   const told: unknown[] = []
-  mine
-    .deliver(1, onlyAttempt)
-    .subscribe({
-      next: (verdict) => told.push(verdict),
-      error: (defect: unknown) => told.push('error', defect),
-      complete: () => told.push('complete'),
-    })
+  mine.deliver(1, onlyAttempt).subscribe({
+    next: (verdict) => told.push(verdict),
+    error: (defect: unknown) => told.push('error', defect),
+    complete: () => told.push('complete'),
+  })
   await virtualClock().settle()
   return told
 }
