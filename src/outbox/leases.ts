@@ -52,12 +52,14 @@ export const leases = <A>(
   /** The limits of the last lease. */
   let asked: LeaseLimits = { count: 0, retries: 0 }
 
-  const unknown = (): number => (isShared ? 0 : leased - book.waiting() - calls)
-  /** An item whose enqueue failed may be stored all the same: it counts as accepted when it comes out of the store. */
+  /** An item whose enqueue is late or failed may be stored all the same: it counts as accepted when it comes out of the store. */
   const count = (entries: ReadonlyArray<Entry<A>>): void => {
     leased += entries.length
-    const more = unknown()
-    if (more > 0) for (const { id, item } of entries.slice(-more)) book.accepted(item, id)
+    const unknown = isShared ? 0 : leased - book.waiting()
+    if (unknown <= 0) return
+    const unasked = Math.max(0, unknown - calls + book.early())
+    book.acceptedEarly(unknown - unasked)
+    if (unasked > 0) for (const { id, item } of entries.slice(-unasked)) book.acceptedLate(item, id)
   }
   const hold = (entries: ReadonlyArray<Entry<A>>): void => {
     const found = entries.every(isRecord) ? entries : entries.filter(isRecord)
@@ -134,7 +136,7 @@ export const leases = <A>(
         .then(use)
         .finally(() => {
           calls -= adds
-          book.found(Math.max(0, unknown()))
+          book.limitEarly(calls)
           changed()
         })
     },

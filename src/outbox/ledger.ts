@@ -92,11 +92,20 @@ export const ledger = <A>(
   const reports = serialQueue()
   const drops: Array<{ readonly outcome: Outcome<A>; readonly id: string | undefined }> = []
   let isReportingDrop = false
+  /** Counted before the answer to their call. */
+  let early = 0
 
   const log: Listener = (event) => callSafely(onEvent, event, ignore)
   const defect = (where: string, error: unknown): void => log({ _tag: 'Defect', at: now(), where, error })
   const listenerFailed = (error: unknown): void => defect('outcome listener', error)
 
+  const count = (id: string | undefined): void => {
+    counts.accept()
+    if (id !== undefined) barrier.accepted(id)
+  }
+  const tellAccepted = (item: A): void => {
+    if (hears('Accepted')) log({ _tag: 'Accepted', at: now(), item })
+  }
   const tell = (outcome: Outcome<A>): void => {
     if (outcome._tag !== 'Delivered' || hears('Ended')) log({ _tag: 'Ended', at: now(), outcome })
     callSafely(ended, outcome, listenerFailed)
@@ -133,14 +142,33 @@ export const ledger = <A>(
       (where: string) =>
       (error: unknown): void =>
         defect(where, error),
-    /** `id`: of its entry, if it has one. */
+    /** The store answered for an item. `id`: of its entry, if it has one. */
     accepted: (item: A, id?: string): void => {
-      counts.accept()
-      if (id !== undefined) barrier.accepted(id)
-      if (hears('Accepted')) log({ _tag: 'Accepted', at: now(), item })
+      if (early === 0) count(id)
+      else early--
+      tellAccepted(item)
+    },
+    /** An item came out of the store for which no answer is open. */
+    acceptedLate: (item: A, id: string): void => {
+      count(id)
+      tellAccepted(item)
+    },
+    /** Counts items that came out of the store before the answer to their call. */
+    acceptedEarly: (items: number): void => {
+      early += items
+      counts.accept(items)
+    },
+    early: (): number => early,
+    /** At most so many answers are still to come. */
+    limitEarly: (calls: number): void => {
+      early = Math.min(early, calls)
     },
     /** Entries that came in by another way. */
-    found: (count: number): void => counts.accept(count),
+    found: (entries: number): void => {
+      const known = Math.min(early, entries)
+      early -= known
+      counts.accept(entries - known)
+    },
     report,
     /** An entry ended. A flush hears of it after the report. */
     end: ({ entry, outcome }: Ack<A>): void => {

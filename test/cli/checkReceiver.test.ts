@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { brokenReceivers } from '../../src/testing/brokenReceivers.ts'
-import { testCertificates } from '../../src/testing/certificate.ts'
+import { brokenReceivers, testCertificates } from '../../src/testing/index.ts'
 import { listen, verifying } from '../support/http.ts'
 import { headrace, receiverOf, recordsOf, scratch } from './inProcess.ts'
 

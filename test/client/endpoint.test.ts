@@ -5,8 +5,7 @@ import type { Client } from '../../src/client/client.ts'
 import type { ClientOptions } from '../../src/client/options.ts'
 import { createClient } from '../../src/client/createClient.ts'
 import { version } from '../../src/core/version.ts'
-import type { Fault, FaultScript } from '../../src/testing/faults.ts'
-import { loopbackReceiver, type Received } from '../../src/testing/loopbackReceiver.ts'
+import { loopbackReceiver, type Fault, type FaultScript, type Received } from '../../src/testing/index.ts'
 import { event } from './virtual.ts'
 
 interface Posted {

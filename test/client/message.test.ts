@@ -1,10 +1,9 @@
 /** What a call becomes on the wire, and which calls are refused. */
 import type { Client, ClientCall } from '../../src/client/client.ts'
-import { maxHeldBytes } from '../../src/event/payload.ts'
+import { bodyOf, maxHeldBytes } from '../../src/event/payload.ts'
 import type { CallType, SentBatch } from '../../src/client/message.ts'
 import { show } from '../../src/core/refusal.ts'
 import { version } from '../../src/core/version.ts'
-import { bodyOf } from '../../src/event/payload.ts'
 import { event, open, turn } from './virtual.ts'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { readFileSync } from 'node:fs'

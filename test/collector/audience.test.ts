@@ -1,13 +1,7 @@
 import { concatMap, from, lastValueFrom, of, Subject } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import {
-  audienceSync,
-  audienceSyncs,
-  computedTrait,
-  traitNameOf,
-  traitNamesOf,
-} from '../../src/collector/audience.ts'
-import type { Members } from '../../src/collector/audience.ts'
+import { audienceSync, audienceSyncs, computedTrait, traitNameOf } from '../../src/collector/audience.ts'
+import { traitNamesOf, type Members } from '../../src/collector/audience.ts'
 import { createCollector } from '../../src/collector/createCollector.ts'
 import { ConfigError } from '../../src/core/refusal.ts'
 import { memory } from '../../src/sink/memory.ts'
@@ -97,10 +91,7 @@ describe('an audience that is sent to a collector', () => {
   it('is one identify event for each change; invalid ids and values are refused by field', async () => {
     const sink = memory<Payload<Event>>()
     const collector = createCollector(
-      {
-        sources: [{ id: 'crm', writeKey: 'wk' }],
-        destinations: [{ name: 'Own', sources: ['crm'], sink }],
-      },
+      { sources: [{ id: 'crm', writeKey: 'wk' }], destinations: [{ name: 'Own', sources: ['crm'], sink }] },
       { logger: false },
     )
     const refused: unknown[] = []

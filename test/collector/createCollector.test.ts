@@ -5,18 +5,13 @@ import type { Collector, CollectorOptions, DestinationOutcome } from '../../src/
 import type { Event } from '../../src/event/event.ts'
 import { type Payload, bodyOf } from '../../src/event/payload.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
-import { refused } from '../../src/core/failure.ts'
-import { systemClock } from '../../src/core/clock.ts'
+import { memory, refused, sink, systemClock } from '../../src/index.ts'
 import { OutboxError } from '../../src/outbox/lmdb/contract.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
-import { sink } from '../../src/sink/fromFunction.ts'
-import { memory } from '../../src/sink/memory.ts'
-import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
+import { loopbackReceiver, scriptedSink, virtualClock, type VirtualClock } from '../../src/testing/index.ts'
 import { type SharedStore, sharedStore } from '../../src/testing/laws/sharedStore.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
-import { scriptedSink } from '../../src/testing/scriptedSink.ts'
-import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
 import { newFolder } from '../support/folder.ts'
 import { ask, track } from './kit.ts'
 
@@ -45,13 +40,7 @@ const start = (options: (clock: VirtualClock) => CollectorOptions = () => ({}), 
         { name: 'B', sources: ['web'], sink: own('b', slow) },
       ],
     },
-    {
-      clock,
-      logger: false,
-      random: () => 0,
-      onEvent: (event) => events.push(event),
-      ...options(clock),
-    },
+    { clock, logger: false, random: () => 0, onEvent: (event) => events.push(event), ...options(clock) },
   )
   collector.outcomes$.subscribe((outcome) => outcomes.push(outcome))
   const ended = (): ReadonlyArray<string> =>
@@ -342,16 +331,10 @@ it('signs events of an earlier process, for webhooks and own sinks', async () =>
 
 it('a deletion that one destination could not store is not accepted', async () => {
   const collector = createCollector(
-    {
-      sources,
-      destinations: ['A', 'B'].map((name) => ({ name, sources: ['web'], sink: memory() })),
-    },
+    { sources, destinations: ['A', 'B'].map((name) => ({ name, sources: ['web'], sink: memory() })) },
     {
       logger: false,
-      outbox: (name) => ({
-        ...memoryOutbox(),
-        ...(name === 'B' && { enqueue: () => expect.unreachable() }),
-      }),
+      outbox: (name) => ({ ...memoryOutbox(), ...(name === 'B' && { enqueue: () => expect.unreachable() }) }),
     },
   )
   expect(await collector.requestDeletion('u')).toMatchObject({ left: { _tag: 'NotStored' } })

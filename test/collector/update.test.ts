@@ -1,35 +1,23 @@
 /** A collector whose sources and destinations change while it runs. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { left } from 'fp-ts/lib/Either.js'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createCollector } from '../../src/collector/createCollector.ts'
 import type { Collector, CollectorOptions } from '../../src/collector/collector.ts'
 import type { CollectorSettings } from '../../src/collector/settings.ts'
 import { closed } from '../../src/core/refusal.ts'
 import { exponential } from '../../src/policy/retryPolicy.ts'
-import { sink } from '../../src/sink/fromFunction.ts'
-import { memory } from '../../src/sink/memory.ts'
-import { loopbackReceiver, type Receiver } from '../../src/testing/loopbackReceiver.ts'
-import { until } from '../support/http.ts'
+import { memory, sink } from '../../src/index.ts'
+import { newFolder } from '../support/folder.ts'
+import { closedAfterEach, until } from '../support/http.ts'
 import { ask, basic } from './kit.ts'
 
-const closers: Array<() => unknown> = []
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close()
-})
+const { receive, use } = closedAfterEach()
 
-const receive = async (...given: Parameters<typeof loopbackReceiver>): Promise<Receiver> => {
-  const receiver = await loopbackReceiver(...given)
-  closers.push(() => receiver.close())
-  return receiver
-}
 const open = (settings: CollectorSettings, options: CollectorOptions = {}): Collector => {
   const retry = exponential({ base: 5, factor: 1 })
   const collector = createCollector(settings, { logger: false, retry, ...options })
-  closers.push(() => collector.close({ timeout: 0 }))
-  return collector
+  return use(collector, () => collector.close({ timeout: 0 }))
 }
 
 const hook = (name: string, url: string, sources = ['web']) => ({ name, sources, webhooks: [{ url }] })
@@ -76,8 +64,7 @@ describe('update of a collector', () => {
 
   it('is all or nothing', async () => {
     const receiver = await receive()
-    const folder = mkdtempSync(`${tmpdir()}/headrace-update-`)
-    closers.push(() => rmSync(folder, { recursive: true }))
+    const folder = newFolder()
     const kept = hook('Kept', receiver.url)
     const own = { name: 'Own', sources: ['web'], sink: memory() }
     const collector = open({ sources: [web], destinations: [kept, own] })
@@ -91,9 +78,7 @@ describe('update of a collector', () => {
         { ...kept, outbox: { path: folder } },
         { ...own, sink: memory() },
       ]),
-    ).toMatchObject({
-      left: [{ path: 'destinations[0].outbox' }, { path: 'destinations[1].sink' }],
-    })
+    ).toMatchObject({ left: [{ path: 'destinations[0].outbox' }, { path: 'destinations[1].sink' }] })
     const inUse = open({ sources: [web], destinations: [{ ...kept, outbox: { path: folder } }] })
     expect(
       faultsOf([kept, hook('New', receiver.url), { ...kept, name: 'Stored', outbox: { path: folder } }]),

@@ -1,25 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { type Clock, systemClock } from '../../src/core/clock.ts'
-import {
-  anyOf,
-  checked,
-  checkOptions,
-  decodeOptions,
-  flag,
-  func,
-  list,
-  methods,
-  oneOf,
-  option,
-  optional,
-  optionalKey,
-  strict,
-  text,
-  wholeNumber,
-  withDefault,
-} from '../../src/core/options.ts'
-import type { Decoded, Option } from '../../src/core/options.ts'
+import { anyOf, checked, checkOptions, decodeOptions, flag, func, list } from '../../src/core/options.ts'
+import { methods, oneOf, option, optional, optionalKey, strict, text } from '../../src/core/options.ts'
+import { wholeNumber, withDefault, type Decoded, type Option } from '../../src/core/options.ts'
 import { ConfigError, faultText } from '../../src/core/refusal.ts'
 
 const faultsOf = (of: Option<unknown>, input: unknown): ReadonlyArray<string> => {

@@ -8,8 +8,7 @@ import type { Event } from '../../src/event/event.ts'
 import type { Payload } from '../../src/event/payload.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import { capDelay, exponential } from '../../src/policy/retryPolicy.ts'
-import { loopbackReceiver, type Receiver } from '../../src/testing/loopbackReceiver.ts'
-import type { Fault } from '../../src/testing/faults.ts'
+import { loopbackReceiver, type Fault, type Receiver } from '../../src/testing/index.ts'
 
 export const quick = capDelay(5)(exponential({ base: 1 }))
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Call, TrackCall } from '../../src/event/model.ts'
+import type { Call } from '../../src/event/model.ts'
 import { exponential } from '../../src/policy/retryPolicy.ts'
 import { sign } from '../../src/signing/secret.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
@@ -109,21 +109,6 @@ describe('webhookDestination', () => {
       { right: { id: 'mfine' } },
     ])
     expect(opened.destination.stats()).toMatchObject({ refused: 2, accepted: 1, delivered: 1 })
-  })
-
-  it('logs unknown keys (EV3)', async () => {
-    const receiver = await receive()
-    const dropped: Array<ReadonlyArray<string>> = []
-    const { destination } = open(to(receiver), {
-      onEvent: (event) => {
-        if (event._tag === 'UnknownKeys') dropped.push(event.keys)
-      },
-    })
-    const call: TrackCall & { propertis: object } = { ...track(1), propertis: {} }
-    expect((await destination.send(call))._tag).toBe('Right')
-    await destination.idle()
-    expect(dropped).toEqual([['propertis']])
-    expect(receiver.received[0]?.body.toString()).not.toContain('propertis')
   })
 
   it('close lets requests in flight end, answers the other events, and leaves no socket', async () => {

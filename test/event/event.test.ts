@@ -2,10 +2,9 @@ import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import type { Fault } from '../../src/core/refusal.ts'
-import { callOf, type Call } from '../../src/event/model.ts'
+import { allows, callOf, Integrations, type Call, type Event as Model } from '../../src/event/model.ts'
 import { faultsOf } from '../../src/event/codecFaults.ts'
 import { Event, ParsedEvent, eventCodec, eventReader } from '../../src/event/event.ts'
-import { Integrations, allows, type Event as Model } from '../../src/event/model.ts'
 
 const faultsIn = (input: unknown, codec: t.Mixed = Event): ReadonlyArray<Fault> => {
   const decoded = codec.decode(input)

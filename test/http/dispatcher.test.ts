@@ -1,10 +1,9 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { Agent, MockAgent } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { refused } from '../../src/core/failure.ts'
+import { onlyAttempt, refused } from '../../src/index.ts'
 import { webhook } from '../../src/http/webhook.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
-import { onlyAttempt } from '../../src/sink/sink.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import { deliverOnce, payloadOf } from '../sink/deliverOnce.ts'
 

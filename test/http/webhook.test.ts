@@ -4,31 +4,20 @@ import { createServer } from 'node:net'
 import { connect } from 'node:tls'
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
-import { from, lastValueFrom, of, toArray } from 'rxjs'
-import type { Observable } from 'rxjs'
+import { right, type Either } from 'fp-ts/lib/Either.js'
+import { from, of, type Observable } from 'rxjs'
 import { ConfigError } from '../../src/core/refusal.ts'
 import type { EventPayload, Payload } from '../../src/event/payload.ts'
 import { ingestion } from '../../src/http/ingestion.ts'
-import { webhook } from '../../src/http/webhook.ts'
-import type { WebhookOptions } from '../../src/http/webhook.ts'
-import { batch } from '../../src/operators/batch.ts'
-import { deliver } from '../../src/operators/deliver.ts'
-import { lift } from '../../src/operators/rightSide.ts'
-import { sign } from '../../src/operators/sign.ts'
+import { webhook, type WebhookOptions } from '../../src/http/webhook.ts'
+import { batch, deliver, failover, lift, memory, onlyAttempt, sign } from '../../src/index.ts'
+import { withCircuitBreaker, type SharedWork } from '../../src/index.ts'
 import { secretFrom } from '../../src/signing/secret.ts'
-import { withCircuitBreaker } from '../../src/sink/circuitBreaker.ts'
-import { failover } from '../../src/sink/combine.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
-import { memory } from '../../src/sink/memory.ts'
-import type { SharedWork } from '../../src/sink/sink.ts'
-import { onlyAttempt } from '../../src/sink/sink.ts'
-import { type TestCertificate, testCertificates } from '../../src/testing/certificate.ts'
-import type { Fault, TlsFault } from '../../src/testing/faults.ts'
-import { loopbackReceiver, type Receiver } from '../../src/testing/loopbackReceiver.ts'
-import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
+import { loopbackReceiver, testCertificates, virtualClock, type Fault } from '../../src/testing/index.ts'
+import type { Receiver, TestCertificate, TlsFault, VirtualClock } from '../../src/testing/index.ts'
 import { deliverOnce, payloadOf, type Seen } from '../sink/deliverOnce.ts'
+import { all } from '../support/check.ts'
 import { closedAfterEach, listen } from '../support/http.ts'
 
 const { receive, use } = closedAfterEach()
@@ -97,7 +86,7 @@ describe('the request of a webhook', () => {
     const receiver = await receive()
     const sink = sinkTo(receiver.url)
     const signedOf = async <P extends Payload<unknown>>(source: Observable<Either<unknown, P>>) => {
-      const [each] = await lastValueFrom(source.pipe(toArray()), { defaultValue: [] })
+      const [each] = await all(source)
       return each?._tag === 'Right' ? each.right : expect.fail('refused')
     }
     const one = await signedOf(of(right(payloadOf('{"a":1}'))).pipe(sign('s')))
@@ -256,9 +245,7 @@ describe('what waits for a connection', () => {
     const hook = use(webhook({ url: receiver.url, connections: 2, clock }), async () => undefined)
     const store = failover([withCircuitBreaker({ clock })(hook), standby], { clock })
     const payloads = Array.from({ length: 20 }, (_, at) => payloadOf('{}', { id: `p${at}` }))
-    const ended = lastValueFrom(from(payloads).pipe(lift(), deliver(store, { clock }), toArray()), {
-      defaultValue: [],
-    })
+    const ended = all(from(payloads).pipe(lift(), deliver(store, { clock })))
     await answerAll(receiver, clock, 20)
     expect((await ended).map(({ _tag }) => _tag)).toEqual(payloads.map(() => 'Delivered'))
     expect([receiver.received.length, receiver.accepted(), standby.items()]).toEqual([20, 2, []])

@@ -1,25 +1,21 @@
 /** TP1: a part works in the async context in which it was made, and in that of no caller. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import * as fc from 'fast-check'
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { Subject, finalize } from 'rxjs'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createClient } from '../../src/client/createClient.ts'
 import { createCollector } from '../../src/collector/createCollector.ts'
-import { retryable } from '../../src/core/failure.ts'
+import { deliver, onlyAttempt, retryable, sink, type Sink } from '../../src/index.ts'
 import { ownContext } from '../../src/core/ownContext.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
-import { deliver } from '../../src/operators/deliver.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { both, exponential, limitRetries } from '../../src/policy/retryPolicy.ts'
-import { sink } from '../../src/sink/fromFunction.ts'
-import type { Sink } from '../../src/sink/sink.ts'
-import { onlyAttempt } from '../../src/sink/sink.ts'
 import { webhook } from '../../src/http/webhook.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import { openOver, track } from '../destination/virtual.ts'
+import { collectGarbage } from '../support/check.ts'
 import { runs } from '../support/runs.ts'
 
 const stores = new AsyncLocalStorage<string>()
@@ -201,4 +197,52 @@ it('an own context can be entered from within another one', () => {
     look()
   })
   expect(seen).toEqual(['outer', 'inner', 'outer'])
+})
+
+describe('the store of a caller', () => {
+  const requests = new AsyncLocalStorage<object>()
+  const options = { retry: exponential({ base: 1, factor: 1 }), logger: false, drainOnExit: false } as const
+  const parts = {
+    deliver: (target: Sink<unknown>, ended: () => void) => {
+      const items = new Subject<Either<never, string>>()
+      items.pipe(deliver(target, { retry: options.retry })).subscribe(ended)
+      return { call: (): unknown => items.next(right('a')), close: () => items.complete() }
+    },
+    destination: (target: Sink<unknown>, ended: () => void) => {
+      const made = openOver([target], { retry: options.retry, logger: false })
+      made.outcomes$.subscribe(ended)
+      return { ...made, call: () => made.send(track('a')) }
+    },
+    client: (target: Sink<unknown>, ended: () => void) => {
+      const made = createClient('key', { ...options, sink: target, size: 1 })
+      made.outcomes$.subscribe(ended)
+      return { ...made, call: () => made.track({ userId: 'u', event: 'e' }) }
+    },
+  }
+
+  it.each(['deliver', 'destination', 'client'] as const)(
+    'is let go by a %s after the outcome',
+    async (part) => {
+      let attempts = 0
+      // The first attempt fails, and opens what stays, as a connection does.
+      const target = sink<unknown>('s', async () => {
+        if (attempts++ > 0) return 'ok'
+        const connection = setInterval(() => undefined, 1e6)
+        onTestFinished(() => clearInterval(connection))
+        return left(retryable('busy'))
+      })
+      let ended = (): void => undefined
+      const outcome = new Promise<void>((resolve) => (ended = resolve))
+      const { call, close } = parts[part](target, ended)
+      const request = (() => {
+        const given = { body: 'x' }
+        requests.run(given, () => void call())
+        return new WeakRef(given)
+      })()
+      await outcome
+      await collectGarbage()
+      expect([attempts, request.deref()]).toEqual([2, undefined])
+      await close()
+    },
+  )
 })

@@ -11,12 +11,10 @@ import { isRecord } from '../../src/core/json.ts'
 import { isJson } from '../../src/event/json.ts'
 import { WebhookBody, WireBody, toWebhookBody } from '../../src/event/webhookBody.ts'
 import type { Fault } from '../../src/core/refusal.ts'
-import { anyEvent, trackingCallOf } from '../../src/testing/laws/events.ts'
+import { anyEvent, instant, invalidCallOf, trackingCallOf } from '../../src/testing/laws/index.ts'
 import { key } from '../../src/testing/laws/jsonValues.ts'
-import { invalidCallOf } from '../../src/testing/laws/invalidInput.ts'
 import { forwardedOf } from '../arbitraries/forwarded.ts'
 import { SECRET, anyInput } from '../arbitraries/unreadable.ts'
-import { instant } from '../../src/testing/laws/moments.ts'
 import { holds, same } from '../support/check.ts'
 
 const NOW = Date.UTC(2024, 1, 29, 12)

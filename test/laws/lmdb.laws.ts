@@ -4,9 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'vitest'
 import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
-import { registerLaws } from '../../src/testing/laws/checkLaws.ts'
-import { outboxLaws } from '../../src/testing/laws/outboxLaws.ts'
-import type { OutboxItem } from '../../src/testing/laws/outboxWorld.ts'
+import { outboxLaws, registerLaws, type OutboxItem } from '../../src/testing/laws/index.ts'
 import { runs } from '../support/runs.ts'
 
 const codec = {

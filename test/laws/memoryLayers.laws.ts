@@ -2,17 +2,10 @@
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, it } from 'vitest'
-import type { Clock } from '../../src/core/clock.ts'
-import { refused, retryable } from '../../src/core/failure.ts'
-import type { Verdict } from '../../src/core/failure.ts'
-import { withCircuitBreaker } from '../../src/sink/circuitBreaker.ts'
-import { withDedupe } from '../../src/sink/dedupe.ts'
+import { onlyAttempt, refused, retryable, route, withCircuitBreaker, withDedupe } from '../../src/index.ts'
+import { withRateLimit, type Clock, type Sink, type Verdict } from '../../src/index.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
-import { withRateLimit } from '../../src/sink/rateLimit.ts'
-import { route } from '../../src/sink/route.ts'
-import { onlyAttempt, type Sink } from '../../src/sink/sink.ts'
-import { scriptedSink } from '../../src/testing/scriptedSink.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 import { holds, same, type Law } from '../support/check.ts'
 
 type Wrap = (sink: Sink<number>) => Sink<number>
@@ -264,10 +257,7 @@ const visits = fc.tuple(
   fc.integer({ min: 1, max: 100 }),
   fc.array(
     fc.record<Visit>({ pause: fc.oneof(fc.constant(0), fc.nat(150)), key: fc.nat(5), after: fc.nat(80) }),
-    {
-      maxLength: 40,
-      size: 'max',
-    },
+    { maxLength: 40, size: 'max' },
   ),
 )
 

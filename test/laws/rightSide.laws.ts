@@ -1,12 +1,9 @@
 /** The operators for the right side: one output for each input, in order; a function that throws costs its item. */
 import * as fc from 'fast-check'
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
-import { from, lastValueFrom, tap, toArray } from 'rxjs'
-import type { Observable } from 'rxjs'
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import { from, lastValueFrom, tap, toArray, type Observable } from 'rxjs'
 import { describe, it } from 'vitest'
-import { isRefusal } from '../../src/core/refusal.ts'
-import { enrich, filterRight, flatMapRight, mapRight, tapRight } from '../../src/operators/rightSide.ts'
+import { enrich, filterRight, flatMapRight, isRefusal, mapRight, tapRight } from '../../src/index.ts'
 import { holds, same, type Law } from '../support/check.ts'
 
 interface Item {

@@ -1,13 +1,10 @@
 /** The laws of a sink, for the sinks of this package. */
 import { Writable } from 'node:stream'
 import { describe, it } from 'vitest'
-import { contramap } from '../../src/sink/layer.ts'
-import { memory } from '../../src/sink/memory.ts'
+import { contramap, memory } from '../../src/index.ts'
 import { ndjson } from '../../src/sink/ndjson.ts'
 import { networkSink } from '../../src/testing/laws/sinkWorld.ts'
-import { registerLaws } from '../../src/testing/laws/checkLaws.ts'
-import { sinkLaws } from '../../src/testing/laws/sinkLaws.ts'
-import type { MakeSink, SinkItem } from '../../src/testing/laws/sinkWorld.ts'
+import { registerLaws, sinkLaws, type MakeSink, type SinkItem } from '../../src/testing/laws/index.ts'
 
 /** A stream that takes its time, and fails at one of its writes. */
 const slowLines: MakeSink<SinkItem> = ({ clock, random }) => {

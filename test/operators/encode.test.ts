@@ -1,34 +1,34 @@
 import { runInNewContext } from 'node:vm'
 import * as fc from 'fast-check'
-import { from, lastValueFrom, of, toArray, type Observable } from 'rxjs'
+import { from, of } from 'rxjs'
 import { TestScheduler } from 'rxjs/testing'
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { describe, expect, expectTypeOf, it, test } from 'vitest'
+import { all } from '../support/check.ts'
 import { Event } from '../../src/event/event.ts'
-import type { EventPayload } from '../../src/event/payload.ts'
+import { bodyOf, bytesOf, encodePayload, type EventPayload } from '../../src/event/payload.ts'
 import { callBytes } from '../../src/event/limits.ts'
 import { callOf } from '../../src/event/model.ts'
 import { toWebhookBody } from '../../src/event/webhookBody.ts'
-import { bodyOf, bytesOf, encodePayload } from '../../src/event/payload.ts'
-import { batch } from '../../src/operators/batch.ts'
-import { encode } from '../../src/operators/encode.ts'
-import { lift } from '../../src/operators/rightSide.ts'
-import { sign } from '../../src/operators/sign.ts'
+import { batch, encode, lift, sign, validate, type ObservableEither } from '../../src/index.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
-import { validate } from '../../src/operators/validate.ts'
-import type { ObservableEither } from '../../src/core/outcome.ts'
 import { type Refusal, show } from '../../src/core/refusal.ts'
 import { payloadOf } from '../sink/deliverOnce.ts'
 import { batchOf } from '../support/batches.ts'
-
-const all = <A>(rail: Observable<A>): Promise<ReadonlyArray<A>> =>
-  lastValueFrom(rail.pipe(toArray()), { defaultValue: [] })
 
 const shown = (each: Either<Refusal | 'gone', EventPayload<unknown>>): string => {
   if (each._tag === 'Right') return `${each.right.id} ${each.right.text}`
   return each.left === 'gone' ? 'gone' : show(each.left)
 }
+
+/** What becomes of bodies. */
+const encoded = (bodies: ReadonlyArray<unknown>, options: Parameters<typeof encode>[1] = {}) =>
+  all(
+    from(bodies).pipe(
+      lift(),
+      encode((item) => item, options),
+    ),
+  )
 
 it('writes what is right, and lets pass what is left', () =>
   new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(
@@ -134,12 +134,7 @@ describe('refuses what JSON would bend, with its path', () => {
     ['a batch', batchOf(2), 'is a payload already: encode once, and before batch'],
     ['all at once', { a: NaN, b: 1n }, 'a: is NaN or infinite: JSON has no such number; b: is a BigInt'],
   ])('%s', async (_, body, words) => {
-    const [refused, next] = await all(
-      of(body, { ok: 1 }).pipe(
-        lift(),
-        encode((item) => item),
-      ),
-    )
+    const [refused, next] = await encoded([body, { ok: 1 }])
     if (refused === undefined || next === undefined) throw new Error('something was lost')
     expect(shown(refused)).toContain(words)
     expect(next._tag).toBe('Right')
@@ -166,12 +161,7 @@ describe('refuses what JSON would bend, with its path', () => {
       runInNewContext('({})') as unknown,
       new String('a'),
     ]
-    const [each] = await all(
-      of(body).pipe(
-        lift(),
-        encode((item) => item),
-      ),
-    )
+    const [each] = await encoded([body])
     expect(each).toMatchObject(right({ text: '[{"x":3},"1 EUR",{},{},{},"a"]' }))
   })
 
@@ -192,12 +182,7 @@ describe('refuses what JSON would bend, with its path', () => {
 
   it('has more room for values where the limit has more room for bytes', async () => {
     const body = Array.from({ length: 300_000 }, () => 1)
-    const [large] = await all(
-      of(body).pipe(
-        lift(),
-        encode((item) => item, { limit: 1_000_000 }),
-      ),
-    )
+    const [large] = await encoded([body], { limit: 1_000_000 })
     expect(large?._tag).toBe('Right')
   })
 })

@@ -1,12 +1,9 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { NEVER, of } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import type { ObservableEither } from '../../src/core/outcome.ts'
-import { bodyOf } from '../../src/event/payload.ts'
-import type { EventPayload, Payload } from '../../src/event/payload.ts'
+import { batch, sign, type ObservableEither, type Signed } from '../../src/index.ts'
+import { bodyOf, type EventPayload, type Payload } from '../../src/event/payload.ts'
 import { trackingFrame } from '../../src/event/trackingMessage.ts'
-import { batch } from '../../src/operators/batch.ts'
-import { sign, type Signed } from '../../src/operators/sign.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
 
 const payload: EventPayload<string> = { id: 'm1', items: ['one'], text: '{"a":1}', byteLength: 7 }

@@ -1,18 +1,15 @@
 import * as t from 'io-ts'
-import type { ObservableEither } from '../../src/core/outcome.ts'
+import { validate, type ObservableEither } from '../../src/index.ts'
 import { invalid, show, type Refusal } from '../../src/core/refusal.ts'
 import { Event } from '../../src/event/event.ts'
-import { validate } from '../../src/operators/validate.ts'
 import { SECRET } from '../arbitraries/unreadable.ts'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { from, lastValueFrom, toArray, of, type Observable } from 'rxjs'
+import { from, of } from 'rxjs'
 import { TestScheduler } from 'rxjs/testing'
 import { describe, expect, expectTypeOf, it } from 'vitest'
+import { all } from '../support/check.ts'
 
 /** All that comes out. */
-const all = <A>(rail: Observable<A>): Promise<ReadonlyArray<A>> =>
-  lastValueFrom(rail.pipe(toArray()), { defaultValue: [] })
-
 /** What comes out for one input. */
 const one = async <A>(codec: t.Type<A, unknown>, input: unknown): Promise<Either<Refusal, A>> => {
   const [result] = await all(from([input]).pipe(validate(codec)))

@@ -1,12 +1,9 @@
 import { EMPTY, lastValueFrom } from 'rxjs'
 import { expect, it } from 'vitest'
-import { retryable } from '../../src/core/failure.ts'
-import type { ObservableEither } from '../../src/core/outcome.ts'
-import { deliver } from '../../src/operators/deliver.ts'
+import { deliver, retryable, type ObservableEither } from '../../src/index.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
-import { scriptedSink } from '../../src/testing/scriptedSink.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 
 const none$: ObservableEither<never, string> = EMPTY
 

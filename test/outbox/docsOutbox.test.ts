@@ -4,9 +4,7 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { afterAll, expect, it } from 'vitest'
 import type { Outbox } from '../../src/outbox/outbox.ts'
-import { checkLaws } from '../../src/testing/laws/checkLaws.ts'
-import { outboxLaws } from '../../src/testing/laws/outboxLaws.ts'
-import type { OutboxBounds, OutboxItem } from '../../src/testing/laws/outboxWorld.ts'
+import { checkLaws, outboxLaws, type OutboxBounds, type OutboxItem } from '../../src/testing/laws/index.ts'
 import { runs } from '../support/runs.ts'
 
 type FileOutbox = (path: string, options: OutboxBounds & { readonly now: () => number }) => Outbox<OutboxItem>

@@ -1,18 +1,13 @@
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { Subject } from 'rxjs'
+import { left, right } from 'fp-ts/lib/Either.js'
+import { NEVER, concat, of } from 'rxjs'
 import { describe, expect, it } from 'vitest'
-import { firstSuccess } from '../../src/sink/combine.ts'
-import { withTimeout } from '../../src/sink/timeout.ts'
-import { retryable } from '../../src/core/failure.ts'
+import { deliver, firstSuccess, retryable, withTimeout } from '../../src/index.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { relay } from '../../src/outbox/relay.ts'
 import { one } from '../../src/outbox/take.ts'
 import { standard } from '../../src/policy/retryPolicy.ts'
-import { deliver } from '../../src/operators/deliver.ts'
-import { scriptedSink } from '../../src/testing/scriptedSink.ts'
-import { seededRandom } from '../../src/testing/random.ts'
+import { scriptedSink, seededRandom, virtualClock } from '../../src/testing/index.ts'
 import { sized } from '../support/runs.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const HOUR = 3_600_000
 const MESSAGES = sized({ short: 1_000, full: 10_000, long: 10_000 })
@@ -59,16 +54,20 @@ describe('four hours of a dead receiver', () => {
     expect(clock.pending()).toBe(0)
   })
 
-  it('a machine that slept makes no attempt when four hours are over by its wall clock', () => {
+  /** One item that is tried for an hour, and how it ended. */
+  const tried = () => {
     const clock = virtualClock()
-    const items = new Subject<Either<never, number>>()
     const ended: string[] = []
     const dead = scriptedSink<number>({ clock, reply: () => ({ verdict: left(retryable('network')) }) })
-    items
+    concat(of(right(1)), NEVER)
       .pipe(deliver(dead, { clock, random: seededRandom(7) }))
       .subscribe((outcome) => ended.push(outcome._tag))
-    items.next(right(1))
     clock.tick(HOUR)
+    return { clock, ended, dead }
+  }
+
+  it('a machine that slept makes no attempt when four hours are over by its wall clock', () => {
+    const { clock, ended, dead } = tried()
     const before = dead.calls.length
     // Asleep: the monotonic clock stood still.
     clock.wall(10 * HOUR)
@@ -77,15 +76,7 @@ describe('four hours of a dead receiver', () => {
   })
 
   it('a machine whose clock is set back five hours keeps its deadlines', () => {
-    const clock = virtualClock()
-    const items = new Subject<Either<never, number>>()
-    const ended: string[] = []
-    const dead = scriptedSink<number>({ clock, reply: () => ({ verdict: left(retryable('network')) }) })
-    items
-      .pipe(deliver(dead, { clock, random: seededRandom(7) }))
-      .subscribe((outcome) => ended.push(outcome._tag))
-    items.next(right(1))
-    clock.tick(HOUR)
+    const { clock, ended } = tried()
     clock.wall(-5 * HOUR)
     clock.tick(3 * HOUR)
     expect(ended).toEqual(['Expired'])

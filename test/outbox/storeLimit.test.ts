@@ -1,18 +1,17 @@
 /** TP3: a store that does not answer in time, for each call of it. */
+import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createClient } from '../../src/client/createClient.ts'
 import type { Message } from '../../src/client/message.ts'
-import { systemClock } from '../../src/core/clock.ts'
-import { retryable } from '../../src/core/failure.ts'
+import { retryable, systemClock } from '../../src/index.ts'
 import type { Event } from '../../src/event/event.ts'
 import type { Payload } from '../../src/event/payload.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { storeLimit } from '../../src/outbox/storeLimit.ts'
-import { scriptedSink } from '../../src/testing/scriptedSink.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 import { openOver, track } from '../destination/virtual.ts'
 
 const never = (): Promise<never> => new Promise(() => undefined)
@@ -143,6 +142,40 @@ describe('a store that hangs', () => {
     expect(destination.stats()).toMatchObject({ accepted: 2, delivered: 2, refused: 1, waiting: 0 })
     await clock.run(destination.close())
   })
+
+  // Entries are leased before their enqueue is answered. It may fail although the item is stored.
+  const lateAnswers = fc.array(fc.record({ after: fc.nat(30), fails: fc.boolean() }), {
+    minLength: 1,
+    maxLength: 8,
+  })
+  it('counts each item that is stored once, with at least 0 waiting at every moment', () =>
+    fc.assert(
+      fc.asyncProperty(lateAnswers, async (answers) => {
+        const { clock, destination, ended } = over(({ enqueue }) => ({
+          enqueue: (items) => {
+            const stored = enqueue(items)
+            const { after = 0, fails = false } = answers[Number(items[0]?.id)] ?? {}
+            return new Promise((resolve, reject) =>
+              clock.schedule(after, fails ? () => reject(new Error('planted')) : () => resolve(stored)),
+            )
+          },
+        }))
+        const waiting: number[] = []
+        const look = (): void => void waiting.push(destination.stats().waiting)
+        destination.outcomes$.subscribe(look)
+        const ids = [...answers.keys(), answers.length].map(String)
+        for (const id of ids.slice(0, -1)) void destination.send(track(id)).then(look)
+        await clock.advance(30)
+        // Its answer makes the destination look once more.
+        const last = destination.send(track(ids.at(-1) ?? '')).then(() => destination.stats().accepted)
+        await clock.advance(0)
+        expect(await last).toBe(ids.length)
+        expect(ended.toSorted()).toEqual(ids.map((id) => `Delivered ${id}`))
+        expect(destination.stats()).toMatchObject({ accepted: ids.length, waiting: 0 })
+        expect(Math.min(...waiting)).toBe(0)
+        await clock.run(destination.close())
+      }),
+    ))
 
   it.each([false, true])(
     'gives each message one outcome at the close of a client (durable: %s)',

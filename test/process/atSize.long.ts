@@ -1,20 +1,12 @@
 /** The lmdb outbox at size: a receiver that is down while very many events wait, and kills. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
+import { diskFolder } from '../support/folder.ts'
+import { listen } from '../support/http.ts'
 import { sized } from '../support/runs.ts'
-
-const newFolder = (): string => {
-  const path = mkdtempSync(join(tmpdir(), 'headrace-size-'))
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
-  return path
-}
 
 const EVENTS = Number(process.env['EVENTS'] ?? sized({ short: 2_000, full: 5_000, long: 1_000_000 }))
 
@@ -27,7 +19,7 @@ it(
   `${String(EVENTS)} events wait for a receiver that is down; two kills lose none`,
   { timeout: 10_800_000 },
   async () => {
-    const path = newFolder()
+    const path = diskFolder()
     const tried = new Uint8Array(EVENTS)
     const taken = new Uint8Array(EVENTS)
     const counts = { tried: 0, taken: 0, again: 0 }
@@ -50,12 +42,8 @@ it(
         changed()
       })
     })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    onTestFinished(() => {
-      server.close()
-      server.closeAllConnections()
-    })
+    const { port, close } = await listen(server)
+    onTestFinished(close)
     const until = (isSo: () => boolean): Promise<void> =>
       new Promise((resolve) => {
         changed = () => {
@@ -63,8 +51,7 @@ it(
         }
         changed()
       })
-    // A server that listens on an address has a port.
-    const url = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/`
+    const url = `http://127.0.0.1:${String(port)}/`
     const maxDelay = sized({ short: 1_000, full: 1_000, long: 30_000 })
     const start = () => {
       const script = fileURLToPath(new URL('outageProcess.js', import.meta.url))

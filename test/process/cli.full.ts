@@ -2,10 +2,10 @@
 import { once } from 'node:events'
 import { createWriteStream, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
+import { listen } from '../support/http.ts'
 import { headrace, recordsOf, scratch } from './command.ts'
 import { documentedReceiver, expressReceiver } from './receivers.ts'
 
@@ -105,14 +105,10 @@ const stalledReceiver = async (): Promise<{ url: string; requests: () => number;
       else held.push(answer)
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
+  const { port, close } = await listen(server)
+  onTestFinished(close)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    url: `http://127.0.0.1:${port}/`,
     requests: () => requests,
     go: () => {
       going = true

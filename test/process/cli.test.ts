@@ -2,8 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { expect, it, onTestFinished } from 'vitest'
-import { loopbackReceiver, type Received } from '../../src/testing/loopbackReceiver.ts'
-import { testCertificates } from '../../src/testing/certificate.ts'
+import { loopbackReceiver, testCertificates, type Received } from '../../src/testing/index.ts'
 import { headrace, linesOf, receiverOf, recordsOf, scratch, start, track } from './command.ts'
 
 const eventIn = ({ body }: Received): string => (JSON.parse(body.toString()) as { event: string }).event

@@ -1,8 +1,7 @@
 /** The natural end of a program, seen from outside: in processes of their own, with the built package. */
 import { spawn } from 'node:child_process'
 import { describe, it } from 'vitest'
-import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
-import type { FaultScript } from '../../src/testing/faults.ts'
+import { loopbackReceiver, type FaultScript } from '../../src/testing/index.ts'
 
 const CLIENT = new URL('../../dist/client/index.js', import.meta.url).href
 

@@ -2,8 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { checkExamples } from '../support/examples.ts'
-import type { Fence } from '../support/examples.ts'
+import { checkExamples, type Fence } from '../support/examples.ts'
 
 const folder = fileURLToPath(new URL('../../docs/examples/', import.meta.url))
 const files = readdirSync(folder).filter((file) => file.endsWith('.ts'))

@@ -1,29 +1,22 @@
 /** The pipeline of docs/examples/03-durable-pipeline.ts, over the built package, killed with SIGKILL between its attempts. */
-import { fork } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
+import { fork, type ChildProcess } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import type { Outcome } from '../../src/core/outcome.ts'
-import type { Refusal } from '../../src/core/refusal.ts'
+import type { Outcome, Refusal } from '../../src/index.ts'
 import type { BatchPayload } from '../../src/event/payload.ts'
-import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
-import type { Receiver } from '../../src/testing/loopbackReceiver.ts'
-import { newFolder } from '../support/folder.ts'
+import { loopbackReceiver, type Receiver } from '../../src/testing/loopbackReceiver.ts'
+import { newFolder, projectFolder } from '../support/folder.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 let scratch = ''
 
 beforeAll(() => {
-  mkdirSync(`${root}node_modules/.cache`, { recursive: true })
-  scratch = mkdtempSync(`${root}node_modules/.cache/durable-`)
-  mkdirSync(`${scratch}/node_modules`)
-  symlinkSync(root, `${scratch}/node_modules/headrace`, 'dir')
-  writeFileSync(`${scratch}/package.json`, '{ "type": "module" }')
+  scratch = projectFolder()
   const source = readFileSync(`${root}docs/examples/03-durable-pipeline.ts`, 'utf8')
   const { outputText } = ts.transpileModule(source, {
     compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 },

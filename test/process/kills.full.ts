@@ -1,12 +1,12 @@
 /** Pipelines with a folder, killed by SIGKILL: nothing that they acknowledged is missing, and what comes twice is bounded. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
-import { tmpdir } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { payloadCodec } from '../../src/destination/record.ts'
+import { diskFolder } from '../support/folder.ts'
 import { LIMIT, SIZE, expectAllDelivered, expectEmpty, killed, startLife } from './kills.ts'
 import type { Said, Stage } from './kills.ts'
 import { callOf, nameOf } from './messages.js'
@@ -19,13 +19,6 @@ const UNSAVED = 16
 const IN_FLIGHT = 1_000
 const CLEAN_END = { code: 0, signal: null, stderr: '' }
 
-/** On a real disk. */
-const scratch = (): string => {
-  const folder = mkdtempSync(`${tmpdir()}/headrace-kills-`)
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
-
 /** A host offers again what was not acknowledged. */
 const missing = ({ names, account }: Stage): string =>
   names
@@ -34,7 +27,7 @@ const missing = ({ names, account }: Stage): string =>
     .join('')
 
 it(`a destination, killed ${String(SIZE.kills)} times`, { timeout: LIMIT }, async () => {
-  const path = `${scratch()}/outbox`
+  const path = `${diskFolder()}/outbox`
   const { figures, end, summary } = await killed({
     places: ['hook'],
     begin: (_, stage) => {
@@ -53,7 +46,7 @@ it(`a destination, killed ${String(SIZE.kills)} times`, { timeout: LIMIT }, asyn
 })
 
 it('a destination that acknowledges what it does not store is found out', { timeout: LIMIT }, async () => {
-  const path = `${scratch()}/outbox`
+  const path = `${diskFolder()}/outbox`
   const begin = (_: number, stage: Stage) => {
     const life = startLife([CHILD, 'early', path, `${stage.url}hook`], stage.hear)
     life.child.stdin.end(missing(stage))
@@ -63,7 +56,7 @@ it('a destination that acknowledges what it does not store is found out', { time
 })
 
 it(`a client, killed ${String(SIZE.kills)} times`, { timeout: LIMIT }, async () => {
-  const path = `${scratch()}/outbox`
+  const path = `${diskFolder()}/outbox`
   const { figures, end, summary } = await killed({
     places: ['batch'],
     holds: false,
@@ -128,7 +121,7 @@ const postAll = async (port: number, { names, account }: Stage): Promise<void> =
 
 it(`collect, killed ${String(SIZE.kills)} times`, { timeout: LIMIT }, async () => {
   const places = ['first', 'second']
-  const folder = scratch()
+  const folder = diskFolder()
   const config = `${folder}/collector.json`
   const port = await freePort()
   let posting: Promise<void> | undefined
@@ -190,7 +183,7 @@ it.each([
   `send --outbox, killed ${String(SIZE.kills)} times: %s`,
   { timeout: LIMIT },
   async (_, lineOf, flags, messages) => {
-    const folder = scratch()
+    const folder = diskFolder()
     const file = `${folder}/events.ndjson`
     const path = `${folder}/outbox`
     const names = Array.from({ length: messages }, (__, number) => nameOf(number))

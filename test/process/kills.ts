@@ -6,7 +6,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
@@ -14,6 +14,7 @@ import type { Random } from '../../src/core/clock.ts'
 import type { ItemCodec } from '../../src/outbox/lmdb/contract.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import { seededRandom } from '../../src/testing/random.ts'
+import { listen } from '../support/http.ts'
 import { sized } from '../support/runs.ts'
 import { nameOf } from './messages.js'
 
@@ -163,14 +164,8 @@ const openReceiver = async (account: Account, random: Random, holds: boolean) =>
       changed()
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  // A server that listens on an address has a port.
-  const { port } = server.address() as AddressInfo
+  const { port, close } = await listen(server)
+  onTestFinished(close)
   return {
     url: `http://127.0.0.1:${String(port)}/`,
     delivered: (count: number) => until(() => account.figures().delivered >= count),

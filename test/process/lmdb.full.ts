@@ -1,8 +1,7 @@
 /** The lmdb outbox by itself, in processes that are killed, traced, or run out of disk. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -11,7 +10,7 @@ import { refused } from '../../src/core/failure.ts'
 import { rejected } from '../../src/core/outcome.ts'
 import { lmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
 import type { LmdbOutbox } from '../../src/outbox/lmdb/contract.ts'
-import { textCodec } from '../support/folder.ts'
+import { diskFolder as newFolder, textCodec } from '../support/folder.ts'
 import { RUNS, sized } from '../support/runs.ts'
 
 const CHILD = fileURLToPath(new URL('lmdbProcess.js', import.meta.url))
@@ -21,13 +20,6 @@ const ALL = { count: 1_000_000, retries: 1_000_000 }
 const textOf = (key: string): string => `${key} ${'é'.repeat(key.length * 40)}`
 const keyOf = (item: string): string => item.split(' ')[0] ?? ''
 const open = (path: string): LmdbOutbox<string> => lmdbOutbox({ path, codec: textCodec, keepDead: 1_000_000 })
-
-/** On a real disk. */
-const newFolder = (): string => {
-  const path = mkdtempSync(join(tmpdir(), 'headrace-lmdb-'))
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
-  return path
-}
 
 /** Runs the process until it has written a number of lines, kills it, and reads the rest. */
 const killAfter = async (path: string, life: number, lines: number, hear: (line: string) => void) => {

@@ -1,12 +1,10 @@
 /** Stores that were damaged at random, opened and delivered in processes of their own. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { diskFolder } from '../support/folder.ts'
 import { sized } from '../support/runs.ts'
 
 const CHILD = fileURLToPath(new URL('damageProcess.js', import.meta.url))
@@ -34,8 +32,7 @@ const judge = async (folder: string, from: number): Promise<ReadonlyArray<string
 }
 
 it(`H5 H6 H17: of ${String(DAMAGES)} damaged stores each is refused, or delivers what is left`, async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'headrace-damage-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = diskFolder()
   const [code] = await once(spawn(process.execPath, [CHILD, 'make', folder], { stdio: 'inherit' }), 'exit')
   expect(code).toBe(0)
   const told: string[] = []

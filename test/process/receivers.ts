@@ -2,8 +2,6 @@
 import { spawn } from 'node:child_process'
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
-import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import express from 'express'
 import { onTestFinished } from 'vitest'
@@ -32,17 +30,9 @@ export const expressReceiver = async (secret: string): Promise<{ url: string; fo
     found.types[body.type] = (found.types[body.type] ?? 0) + 1
     response.sendStatus(right ? 200 : 401)
   })
-  const server = await new Promise<Server>((resolve) => {
-    const listening = app.listen(0, '127.0.0.1', () => resolve(listening))
-  })
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
-    found,
-  }
+  const { port, close } = await listen(createServer(app))
+  onTestFinished(close)
+  return { url: `http://127.0.0.1:${port}/hook`, found }
 }
 
 /** The URL of a program in docs/receivers, which verifies with the secret: its command gets a port. */

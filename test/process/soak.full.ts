@@ -1,33 +1,27 @@
 /** Client, collector and destination in one process, over receivers that fail, with folders and a wall clock that steps. */
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { diskFolder } from '../support/folder.ts'
 import { sized } from '../support/runs.ts'
 
 const script = fileURLToPath(new URL('soakProcess.js', import.meta.url))
 const EVENTS = sized({ short: 1_000, full: 10_000, long: 100_000 })
 
 test(`${String(EVENTS)} events end once each, and nothing stays open`, async () => {
-  const folder = mkdtempSync(`${tmpdir()}/headrace-soak-`)
-  try {
-    const args = ['--expose-gc', script, folder, String(EVENTS), process.env['SEED'] ?? '1']
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, args)
-    console.log(stdout.trim())
-    expect(stderr).toBe('')
-    const account = { accepted: EVENTS, delivered: EVENTS, rejected: 0, expired: 0, dropped: 0, waiting: 0 }
-    expect(JSON.parse(stdout)).toMatchObject({
-      client: account,
-      outcomes: { Delivered: EVENTS },
-      // A batch whose answer was lost is sent again.
-      hook: { waiting: 0, rejected: 0, expired: 0, dropped: 0, abandoned: 0 },
-      unique: EVENTS,
-      open: [],
-      listeners: 0,
-    })
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
+  const args = ['--expose-gc', script, diskFolder(), String(EVENTS), process.env['SEED'] ?? '1']
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, args)
+  console.log(stdout.trim())
+  expect(stderr).toBe('')
+  const account = { accepted: EVENTS, delivered: EVENTS, rejected: 0, expired: 0, dropped: 0, waiting: 0 }
+  expect(JSON.parse(stdout)).toMatchObject({
+    client: account,
+    outcomes: { Delivered: EVENTS },
+    // A batch whose answer was lost is sent again.
+    hook: { waiting: 0, rejected: 0, expired: 0, dropped: 0, abandoned: 0 },
+    unique: EVENTS,
+    open: [],
+    listeners: 0,
+  })
 })

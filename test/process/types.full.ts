@@ -1,28 +1,16 @@
 /** The types, as the compilers of users see them: all that they read is checked, declarations of other packages too. */
 import { execFile } from 'node:child_process'
-import {
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { copyFileSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { projectFolder } from '../support/folder.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const examples = readdirSync(`${root}docs/examples`).filter((file) => file.endsWith('.ts'))
 let scratch = ''
 
 beforeAll(() => {
-  mkdirSync(`${root}node_modules/.cache`, { recursive: true })
-  scratch = mkdtempSync(`${root}node_modules/.cache/types-`)
-  mkdirSync(`${scratch}/node_modules`)
-  symlinkSync(root, `${scratch}/node_modules/headrace`, 'dir')
-  writeFileSync(`${scratch}/package.json`, '{ "type": "module" }')
+  scratch = projectFolder()
   copyFileSync(`${root}test/fixtures/types/everyEntry.ts`, `${scratch}/everyEntry.ts`)
   for (const file of examples) copyFileSync(`${root}docs/examples/${file}`, `${scratch}/${file}`)
 })

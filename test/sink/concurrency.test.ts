@@ -1,17 +1,12 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { flow } from 'fp-ts/lib/function.js'
 import { right } from 'fp-ts/lib/Either.js'
 import { lastValueFrom } from 'rxjs'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import type { Payload } from '../../src/event/payload.ts'
-import { withConcurrency } from '../../src/sink/concurrency.ts'
-import { withTimeout } from '../../src/sink/timeout.ts'
-import type { Verdict } from '../../src/core/failure.ts'
-import { type Layer, onlyAttempt, type Sink } from '../../src/sink/sink.ts'
-import { sink } from '../../src/sink/fromFunction.ts'
-import { scriptedSink } from '../../src/testing/scriptedSink.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { onlyAttempt, sink, withConcurrency, withTimeout, type Layer, type Sink } from '../../src/index.ts'
+import type { Verdict } from '../../src/index.ts'
+import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
+import { collectGarbage } from '../support/check.ts'
 
 const taken: Verdict = right({ sink: 'inner' })
 
@@ -34,17 +29,14 @@ test('a key function that throws is a defect of that delivery only', () => {
   })(sink('inner', () => taken))
   const heard: unknown[] = []
   for (const item of [1, 2]) {
-    keyed.deliver(item, onlyAttempt).subscribe({
-      next: (verdict) => heard.push(verdict),
-      error: (defect: unknown) => heard.push(defect),
-    })
+    keyed
+      .deliver(item, onlyAttempt)
+      .subscribe({ next: (verdict) => heard.push(verdict), error: (defect: unknown) => heard.push(defect) })
   }
   expect(heard).toEqual([new Error('no key'), taken])
 })
 
 test('drops the queue of a key when it is empty', async () => {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
   const keyed = withConcurrency({ concurrency: 1, by: (item: { key: object }) => item.key })(
     sink('inner', async () => taken),
   )
@@ -60,8 +52,7 @@ test('drops the queue of a key when it is empty', async () => {
     await Promise.all(verdicts)
     return items.map(({ key }) => new WeakRef(key))
   })()
-  await new Promise((resolve) => setTimeout(resolve, 5))
-  collect()
+  await collectGarbage()
   expect(keys.map((key) => key.deref())).toEqual([undefined, undefined])
   expect(keyed.name).toBe('inner')
 })

@@ -1,10 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { retryable } from '../../src/core/failure.ts'
-import { withDedupe } from '../../src/sink/dedupe.ts'
-import { onlyAttempt } from '../../src/sink/sink.ts'
-import { scriptedSink, type Reply } from '../../src/testing/scriptedSink.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { onlyAttempt, retryable, withDedupe } from '../../src/index.ts'
+import { scriptedSink, virtualClock, type Reply } from '../../src/testing/index.ts'
 
 const deduped = (reply: Reply) => {
   const clock = virtualClock()

@@ -1,6 +1,5 @@
 import type { EventPayload } from '../../src/event/payload.ts'
-import type { Verdict } from '../../src/core/failure.ts'
-import { type Attempt, onlyAttempt, type Sink } from '../../src/sink/sink.ts'
+import { onlyAttempt, type Attempt, type Sink, type Verdict } from '../../src/index.ts'
 
 /** All that one delivery told. */
 export interface Seen {
@@ -43,10 +42,4 @@ export const deliverOnce = <A>(
 export const payloadOf = (
   text: string,
   more: Partial<EventPayload<unknown>> = {},
-): EventPayload<unknown> => ({
-  id: 'm-1',
-  items: [text],
-  text,
-  byteLength: Buffer.byteLength(text),
-  ...more,
-})
+): EventPayload<unknown> => ({ id: 'm-1', items: [text], text, byteLength: Buffer.byteLength(text), ...more })

@@ -1,13 +1,10 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { firstValueFrom, take } from 'rxjs'
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import { failover, firstSuccess, toAll } from '../../src/sink/combine.ts'
+import { failover, firstSuccess, onlyAttempt, sink, toAll, type Failure, type Sink } from '../../src/index.ts'
+import type { Verdict } from '../../src/index.ts'
 import { allFailed, expired, notAll, partlyFailed, refused, retryable, show } from '../../src/core/failure.ts'
-import type { Failure, Verdict } from '../../src/core/failure.ts'
-import { onlyAttempt, type Sink } from '../../src/sink/sink.ts'
-import { sink } from '../../src/sink/fromFunction.ts'
-import { scriptedSink, type Reply, type ScriptedSink } from '../../src/testing/scriptedSink.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { scriptedSink, virtualClock, type Reply, type ScriptedSink } from '../../src/testing/index.ts'
 
 const taken: Verdict = right({ sink: 'a', status: 200 })
 const spot = (name: string, verdict: Verdict): Sink<number> => sink(name, () => verdict)

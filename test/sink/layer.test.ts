@@ -1,10 +1,8 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { NEVER, Observable, of, throwError } from 'rxjs'
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import type { Verdict } from '../../src/core/failure.ts'
+import { onlyAttempt, sink, type Sink, type Verdict } from '../../src/index.ts'
 import { contramap, makeSink, subscribeTo } from '../../src/sink/layer.ts'
-import { sink } from '../../src/sink/fromFunction.ts'
-import { onlyAttempt, type Sink } from '../../src/sink/sink.ts'
 
 const taken: Verdict = right({ sink: 'theirs' })
 

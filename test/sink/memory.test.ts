@@ -1,9 +1,6 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
-import type { Verdict } from '../../src/core/failure.ts'
-import { onlyAttempt } from '../../src/sink/sink.ts'
-import { memory } from '../../src/sink/memory.ts'
-import type { MemorySink } from '../../src/sink/memory.ts'
+import { memory, onlyAttempt, type MemorySink, type Verdict } from '../../src/index.ts'
 
 describe('memory', () => {
   it('holds items in order, up to its limit', () => {

@@ -1,14 +1,10 @@
 import { flow } from 'fp-ts/lib/function.js'
 import { right } from 'fp-ts/lib/Either.js'
 import { describe, expect, test } from 'vitest'
-import { withConcurrency } from '../../src/sink/concurrency.ts'
-import { withObserver } from '../../src/sink/observe.ts'
-import { withTimeout } from '../../src/sink/timeout.ts'
+import { onlyAttempt, withConcurrency, withObserver, withTimeout, type Attempt } from '../../src/index.ts'
+import type { Verdict } from '../../src/index.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
-import type { Verdict } from '../../src/core/failure.ts'
-import { type Attempt, onlyAttempt } from '../../src/sink/sink.ts'
-import { type Reply, scriptedSink } from '../../src/testing/scriptedSink.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { scriptedSink, virtualClock, type Reply } from '../../src/testing/index.ts'
 
 const START = 5_000
 const taken: Verdict = right({ sink: 'inner' })

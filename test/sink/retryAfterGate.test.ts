@@ -1,12 +1,9 @@
 import { left } from 'fp-ts/lib/Either.js'
 import { describe, expect, test } from 'vitest'
-import { withRetryAfterGate } from '../../src/sink/retryAfterGate.ts'
+import { onlyAttempt, withRetryAfterGate, type Verdict } from '../../src/index.ts'
 import { retryable, show } from '../../src/core/failure.ts'
-import type { Verdict } from '../../src/core/failure.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
-import { onlyAttempt } from '../../src/sink/sink.ts'
-import { scriptedSink } from '../../src/testing/scriptedSink.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 
 const HOUR = 3_600_000
 

@@ -1,11 +1,8 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { firstValueFrom } from 'rxjs'
 import { expect, it } from 'vitest'
-import { route } from '../../src/sink/route.ts'
-import { memory } from '../../src/sink/memory.ts'
-import { onlyAttempt } from '../../src/sink/sink.ts'
-import { scriptedSink, type ScriptedSink } from '../../src/testing/scriptedSink.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { memory, onlyAttempt, route } from '../../src/index.ts'
+import { scriptedSink, virtualClock, type ScriptedSink } from '../../src/testing/index.ts'
 
 it('H7: a sink whose close throws costs no item, no timer and no other close', async () => {
   const clock = virtualClock()

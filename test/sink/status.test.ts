@@ -2,11 +2,8 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import { lastValueFrom, of } from 'rxjs'
 import { describe, expect, it, test } from 'vitest'
 import { decodeOptions } from '../../src/core/options.ts'
-import { deliver } from '../../src/operators/deliver.ts'
-import { lift } from '../../src/operators/rightSide.ts'
-import type { Fault } from '../../src/testing/faults.ts'
-import { scriptedSink } from '../../src/testing/scriptedSink.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { deliver, lift } from '../../src/index.ts'
+import { scriptedSink, virtualClock, type Fault } from '../../src/testing/index.ts'
 import { meaningOf, retryAfter, statusesOption, statusTable, verdictOf } from '../../src/sink/status.ts'
 
 const meaning = (status: number): string => meaningOf(statusTable, status)

@@ -1,10 +1,8 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { Observable } from 'rxjs'
 import { expect, test } from 'vitest'
-import { withTimeout } from '../../src/sink/timeout.ts'
-import { onlyAttempt, type Sink } from '../../src/sink/sink.ts'
-import { scriptedSink } from '../../src/testing/scriptedSink.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { onlyAttempt, withTimeout, type Sink } from '../../src/index.ts'
+import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 
 test.each([0, -1, NaN, Infinity])('a timeout of %d is refused', (within) =>
   expect(() => withTimeout(within)).toThrow(/timeout of withTimeout: must be/),

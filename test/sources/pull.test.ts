@@ -1,23 +1,13 @@
-import { concatMap, filter, map, NEVER, pipe, tap, throwError, timer, toArray } from 'rxjs'
+import { concatMap, filter, map, NEVER, pipe, tap, throwError, timer } from 'rxjs'
 import type { Observable, OperatorFunction } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
-import { toScheduler } from '../../src/core/clock.ts'
+import { batch, deliver, encode, filterRight, lift, mapRight, memory, toScheduler } from '../../src/index.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
-import { batch } from '../../src/operators/batch.ts'
-import { deliver } from '../../src/operators/deliver.ts'
-import { encode } from '../../src/operators/encode.ts'
-import { filterRight, lift, mapRight } from '../../src/operators/rightSide.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { memory } from '../../src/sink/memory.ts'
 import { pull } from '../../src/sources/pull.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { turns } from '../support/check.ts'
-
-const all = <T>(items: Observable<T>): Promise<ReadonlyArray<T>> =>
-  new Promise((resolve, reject) => {
-    items.pipe(toArray()).subscribe({ next: resolve, error: reject })
-  })
+import { all, turns } from '../support/check.ts'
 
 /** A pipeline that changes nothing. */
 const asIs = map((n: number) => n)

@@ -1,5 +1,4 @@
-import { frameBytes } from '../../src/event/payload.ts'
-import type { BatchPayload, EventPayload } from '../../src/event/payload.ts'
+import { frameBytes, type BatchPayload, type EventPayload } from '../../src/event/payload.ts'
 
 export type Batch = BatchPayload<number>
 
@@ -12,12 +11,5 @@ export const batchOf = (count: number): Batch => {
   })
   const sum = members.reduce((bytes, member) => bytes + member.byteLength + 1, -1)
   const items = members.map(({ items: [item] }) => item)
-  return {
-    id: 'b',
-    items,
-    members,
-    byteLength: frameBytes(FRAME) + sum,
-    frame: FRAME,
-    closedBy: 'count',
-  }
+  return { id: 'b', items, members, byteLength: frameBytes(FRAME) + sum, frame: FRAME, closedBy: 'count' }
 }

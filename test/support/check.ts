@@ -1,4 +1,7 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import * as fc from 'fast-check'
+import { lastValueFrom, toArray, type Observable } from 'rxjs'
 
 export { holds, same } from '../../src/testing/laws/assert.ts'
 
@@ -61,3 +64,15 @@ export const turns = async (count = 1): Promise<void> => {
     })
   }
 }
+
+/** Lets timers of this turn end first. */
+export const collectGarbage = async (): Promise<void> => {
+  setFlagsFromString('--expose-gc')
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  const collect = runInNewContext('gc') as () => void
+  collect()
+}
+
+/** All that a stream emits. */
+export const all = <A>(stream: Observable<A>): Promise<ReadonlyArray<A>> =>
+  lastValueFrom(stream.pipe(toArray()), { defaultValue: [] })

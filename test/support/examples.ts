@@ -5,18 +5,11 @@
  * @module
  */
 import { spawn } from 'node:child_process'
-import {
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
+import { projectFolder } from './folder.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -230,12 +223,8 @@ export const checkExamples = async (
   limit: number,
   { programs = false } = {},
 ): Promise<ReadonlyArray<ReadonlyArray<string>>> => {
-  mkdirSync(`${root}node_modules/.cache`, { recursive: true })
-  const scratch = mkdtempSync(`${root}node_modules/.cache/examples-`)
+  const scratch = projectFolder()
   try {
-    mkdirSync(`${scratch}/node_modules`)
-    symlinkSync(root, `${scratch}/node_modules/headrace`, 'dir')
-    writeFileSync(`${scratch}/package.json`, '{ "type": "module" }')
     writeFileSync(
       `${scratch}/show.d.ts`,
       'declare const __show: (value: unknown) => void\ndeclare const __mark: () => void\n',

@@ -5,13 +5,8 @@ import { afterEach } from 'vitest'
 import { frameBytes, type BatchPayload, type EventPayload, type Payload } from '../../src/event/payload.ts'
 import { trackingFrame } from '../../src/event/trackingMessage.ts'
 import { verifyRequest } from '../../src/signing/request.ts'
-import type { Fault, FaultScript } from '../../src/testing/faults.ts'
-import {
-  loopbackReceiver,
-  type Received,
-  type Receiver,
-  type ReceiverOptions,
-} from '../../src/testing/loopbackReceiver.ts'
+import { loopbackReceiver, type Fault, type FaultScript, type Received } from '../../src/testing/index.ts'
+import type { Receiver, ReceiverOptions } from '../../src/testing/index.ts'
 
 /** Turns the event loop until it is so; vitest's time limit ends a wait without end. */
 export const until = async (isSo: () => boolean): Promise<void> => {
