@@ -5,7 +5,7 @@ import { type Message, messageCodec } from '../../src/client/message.ts'
 import { bodyOf } from '../../src/event/payload.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
-import { sharedStore } from '../../src/testing/laws/sharedStore.ts'
+import { sharedStore } from '../support/sharedStore.ts'
 import { busy, event, open, yes } from './virtual.ts'
 
 /** As a store on a disk: a close hands nothing back. */

@@ -16,7 +16,7 @@ import { withDedupe } from '../../src/sink/dedupe.ts'
 import { withRateLimit } from '../../src/sink/rateLimit.ts'
 import { route } from '../../src/sink/route.ts'
 import type { Sink } from '../../src/sink/sink.ts'
-import { eventPipeline } from '../../src/testing/laws/brokenPipelines.ts'
+import { eventPipeline } from '../../src/testing/laws/brokenParts.ts'
 import { registerLaws } from '../../src/testing/laws/checkLaws.ts'
 import { pipelineLaws, type PipelineWorld } from '../../src/testing/laws/pipelineLaws.ts'
 

@@ -16,7 +16,7 @@ import {
 } from '../../src/policy/retryPolicy.ts'
 import { step, type Step } from '../../src/policy/step.ts'
 import { holds, same } from '../../src/testing/laws/assert.ts'
-import { policyFor } from '../../src/testing/laws/brokenPolicies.ts'
+import { policyFor } from '../../src/testing/laws/brokenParts.ts'
 import { registerLaws, reportOf } from '../../src/testing/laws/checkLaws.ts'
 import { lawsOver, type Law } from '../../src/testing/laws/law.ts'
 import { policy, policyTime } from '../../src/testing/laws/policies.ts'
