@@ -19,8 +19,7 @@ import { sign } from '../../src/operators/sign.ts'
 import { createClient } from '../../src/client/createClient.ts'
 import { createCollector } from '../../src/collector/createCollector.ts'
 import { webhookDestination } from '../../src/destination/createDestination.ts'
-import { withRetry } from '../../src/outbox/withRetry.ts'
-import { exponential, standard } from '../../src/policy/retryPolicy.ts'
+import { exponential } from '../../src/policy/retryPolicy.ts'
 import { withBisection } from '../../src/sink/bisect.ts'
 import { withCircuitBreaker } from '../../src/sink/circuitBreaker.ts'
 import { withConcurrency } from '../../src/sink/concurrency.ts'
@@ -164,7 +163,6 @@ describe('an unknown option is a fault in every function that takes options', ()
     ['withDedupe', () => untyped(withDedupe)({ keyOf: String, window: 1, ...nonsense })],
     ['withObserver', () => untyped(withObserver)(() => 1, nonsense)],
     ['withRateLimit', () => untyped(withRateLimit)({ perSecond: 1, ...nonsense })],
-    ['withRetry', () => untyped(withRetry)(standard, nonsense)],
     ['withRetryAfterGate', () => untyped(withRetryAfterGate)(nonsense)],
     ['withTimeout', () => untyped(withTimeout)(1, nonsense)],
     ['exponential', () => untyped(exponential)(nonsense)],

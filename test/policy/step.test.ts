@@ -4,6 +4,7 @@ import { describe, expect, expectTypeOf, it } from 'vitest'
 import {
   allFailed,
   expired,
+  notAll,
   partlyFailed,
   refused,
   retryable,
@@ -119,6 +120,19 @@ it.each<readonly [RetryPolicy, string]>([
       ? 'expired after all its 1 attempts, last: status 503'
       : 'expired at its deadline, after 1 attempts, last: status 503',
   )
+})
+
+it('expires what a retry inside gave up on, with the attempts of that', () => {
+  const inner = expired(4, SINCE, timeout, 'attempts')
+  expect(after(always, 1, 0, inner)).toEqual({ _tag: 'Expire', attempts: 4, failure: inner })
+})
+
+it.each([
+  (failure: Failure) => allFailed([{ sink: 'a', failure }]),
+  (failure: Failure) => notAll([{ sink: 'a', verdict: left(failure) }]),
+])('waits for several sinks that hold back, whatever the policy: %#', (combined) => {
+  const failure = combined(retryable('status', { notBefore: SINCE + 500 }))
+  expect(after(always, 1, 0, failure)).toMatchObject({ delay: 500 })
 })
 
 describe('a step with a batch', () => {

@@ -8,8 +8,6 @@ import { destinationOptions } from '../../src/destination/settings.ts'
 import { checkOptions } from '../../src/core/options.ts'
 import { deliver } from '../../src/operators/deliver.ts'
 import { lift } from '../../src/operators/rightSide.ts'
-import { withRetry } from '../../src/outbox/withRetry.ts'
-import { limitRetries } from '../../src/policy/retryPolicy.ts'
 import { failover, firstSuccess, toAll } from '../../src/sink/combine.ts'
 import { withConcurrency } from '../../src/sink/concurrency.ts'
 import { withDedupe } from '../../src/sink/dedupe.ts'
@@ -105,7 +103,6 @@ const parts: Readonly<Record<string, (sink: Sink<Item>) => Sink<Item>>> = {
   withConcurrency: withConcurrency({ concurrency: 2 }),
   withTimeout: withTimeout(1_000),
   withDedupe: (inner) => withDedupe({ keyOf: ({ id }: Item) => id, window: 9 })(inner),
-  withRetry: withRetry(limitRetries(1)),
   contramap: contramap((each: Item) => each),
   failover: (inner) => failover([inner, memory()]),
   firstSuccess: (inner) => firstSuccess([inner]),

@@ -9,8 +9,6 @@ import { webhook } from '../../src/http/webhook.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
 import { deliver } from '../../src/operators/deliver.ts'
 import { lift } from '../../src/operators/rightSide.ts'
-import { withRetry } from '../../src/outbox/withRetry.ts'
-import { limitRetries } from '../../src/policy/retryPolicy.ts'
 import { failover } from '../../src/sink/combine.ts'
 import { ndjson } from '../../src/sink/ndjson.ts'
 import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
@@ -144,7 +142,6 @@ describe('a sink that was closed', () => {
     ['a sink', closing],
     ['a webhook', (clock) => webhook({ url: 'http://127.0.0.1:9/', clock })],
     ['a file', (clock) => ndjson('/nowhere/at/all', { clock })],
-    ['a retried sink', (clock) => withRetry(limitRetries(1), { clock })(closing(clock))],
     ['a sink of a failover', (clock) => failover([closing(clock), closing(clock, 'other')], { clock })],
   ])('C7: %s: what waits does not end by it, and one Defect names it', async (_, make) => {
     const clock = virtualClock()
