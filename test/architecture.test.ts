@@ -36,7 +36,7 @@ const places: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^node:module$/, /^core\/loadPackage\.ts$/],
   [/^node:zlib$/, /^(collector|testing|outbox\/lmdb|cli)\//],
   [/^node:util(\/types)?$/, /^(core|event|signing|http|log|destination|collector|testing\/laws|cli)\//],
-  [/^node:fs(\/promises)?$/, /^(sink\/ndjson|sources\/ndjson|http\/directLookup)\.ts$|^(outbox\/lmdb|cli)\//],
+  [/^node:fs(\/promises)?$/, /^(sink\/ndjson|sources\/ndjson|http\/lookup)\.ts$|^(outbox\/lmdb|cli)\//],
   [/^node:(stream|readline|string_decoder)(\/promises)?$/, /^(sink\/ndjson|sources\/\w+)\.ts$|^cli\//],
   [/^node:path$/, /^(collector|outbox\/lmdb|cli)\//],
 ]

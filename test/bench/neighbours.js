@@ -1,6 +1,6 @@
 // p50 and p99 of healthy URLs, in ms, alone, beside one that hangs, and beside five whose name servers are silent:
 // `node test/bench/neighbours.js [SECONDS]`. Look-ups are played: those of the system two at a time, as libuv has it, and ten seconds for
-// a silent server; those of c-ares all at once, and four seconds.
+// a silent server; those of c-ares all at once, and two seconds.
 import dns from 'node:dns'
 import dnsPromises from 'node:dns/promises'
 import { createServer } from 'node:http'
@@ -29,9 +29,10 @@ dns.lookup = (name, _options, done) => {
   waiting.push([name, done])
   startNext()
 }
+const silent = Object.assign(new Error('no answer'), { code: 'ETIMEOUT' })
 const resolved = (name, addresses) =>
   new Promise((resolve, reject) => {
-    if (name.startsWith('silent')) setTimeout(() => reject(new Error('no answer')), 4_000)
+    if (name.startsWith('silent')) setTimeout(() => reject(silent), 2_000)
     else setTimeout(() => resolve(addresses), 1)
   })
 dnsPromises.Resolver = class {
