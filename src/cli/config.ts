@@ -16,10 +16,9 @@ const parsed = (file: string): unknown => {
     return JSON.parse(text)
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw new UsageError(`${file} cannot be read: ${whyNot(error)}`)
-    const { at, expected } = jsonFault(text) ?? { at: 0, expected: 'a value' }
-    const before = text.slice(0, at).split('\n')
+    const before = text.slice(0, jsonFault(text)).split('\n')
     const place = `line ${String(before.length)}, column ${String((before.at(-1) ?? '').length + 1)}`
-    throw new UsageError(`${file} is not JSON: at ${place} there should be ${expected}`)
+    throw new UsageError(`${file} is not JSON at ${place}`)
   }
 }
 

@@ -29,10 +29,10 @@ dns.lookup = (name, _options, done) => {
   waiting.push([name, done])
   startNext()
 }
-const silent = Object.assign(new Error('no answer'), { code: 'ETIMEOUT' })
+const noAnswer = Object.assign(new Error('no answer'), { code: 'ETIMEOUT' })
 const resolved = (name, addresses) =>
   new Promise((resolve, reject) => {
-    if (name.startsWith('silent')) setTimeout(() => reject(silent), 2_000)
+    if (name.startsWith('silent')) setTimeout(() => reject(noAnswer), 2_000)
     else setTimeout(() => resolve(addresses), 1)
   })
 dnsPromises.Resolver = class {
