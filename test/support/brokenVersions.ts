@@ -1,39 +1,25 @@
 /** Broken versions beside the published ones: each law is broken by one. */
 import { isLeft, isRight, left, mapLeft, orElse, right, tryCatch } from 'fp-ts/lib/Either.js'
 import { constVoid, flow, identity } from 'fp-ts/lib/function.js'
-import { map as mapRecord } from 'fp-ts/lib/Record.js'
 import * as t from 'io-ts'
 import { EMPTY, NEVER, catchError, concat, defer, filter, finalize, from, ignoreElements } from 'rxjs'
-import { lastValueFrom, map, mergeMap, of, onErrorResumeNextWith, skip, take, takeLast, tap } from 'rxjs'
+import { lastValueFrom, map, mergeMap, of, skip, take, takeLast, tap } from 'rxjs'
 import type { Observable } from 'rxjs'
 import { createClient, type Client, type SentBatch } from '../../src/client/index.ts'
 import type { Awaitable } from '../../src/core/awaitable.ts'
 import { systemClock } from '../../src/core/clock.ts'
-import { delivered, isOutcome } from '../../src/core/outcome.ts'
+import { delivered } from '../../src/core/outcome.ts'
 import { batch, contramap, failover, firstSuccess, memoryOutbox } from '../../src/index.ts'
-import { onlyAttempt, refused, retryable, sink, toAll } from '../../src/index.ts'
-import type {
-  Attempt,
-  BatchOptions,
-  Clock,
-  Event,
-  Failure,
-  Frame,
-  KeyedBatchOptions,
-} from '../../src/index.ts'
+import { refused, retryable, sink, toAll } from '../../src/index.ts'
+import type { Attempt, BatchOptions, Clock, Failure, Frame, KeyedBatchOptions } from '../../src/index.ts'
 import type { ObservableEither, Outbox, Payload, Sink, Verdict } from '../../src/index.ts'
 import { newEntry } from '../../src/outbox/outbox.ts'
 import { sign, verifyRaw } from '../../src/signing/index.ts'
 import type { NetworkRequest } from '../../src/testing/index.ts'
 import * as parts from '../../src/testing/laws/brokenParts.ts'
-import type {
-  AskedPolicy,
-  Batcher,
-  Broken,
-  ChangeCodec,
-  MakeCombination,
-} from '../../src/testing/laws/index.ts'
-import type { MakeLayer, MakeOutbox, MakePolicy, MakeSink, OpenClient } from '../../src/testing/laws/index.ts'
+import type { AskedPolicy, Batcher, Broken, ChangeCodec } from '../../src/testing/laws/index.ts'
+import type { MakeCombination, MakeLayer, MakeOutbox } from '../../src/testing/laws/index.ts'
+import type { MakePolicy, MakeSink, OpenClient } from '../../src/testing/laws/index.ts'
 import type { OpenSharedOutbox, OutboxItem, Signing, SinkItem } from '../../src/testing/laws/index.ts'
 import { hmac } from '../../src/testing/laws/signLaws.ts'
 import { networkSink } from '../../src/testing/laws/sinkWorld.ts'
@@ -42,11 +28,18 @@ import { sharedStore, type SharedStore } from './sharedStore.ts'
 const { changed, changing, ending, eventPipeline, inMemory, policyFor, signing, withDelivery } = parts
 type Versions<Make> = Readonly<Record<string, Broken<Make>>>
 
-/** Takes each fault with the law that finds it. */
+type Fault<Key> = Key extends `${string}: ${infer Name}` ? Name : never
+
+/** The keys name the law that finds it, and the fault. */
 const versions =
   <Make>(room: string) =>
-  <Name extends string>(all: Readonly<Record<Name, readonly [law: string, make: Make]>>) =>
-    mapRecord(([law, make]: readonly [string, Make]) => ({ breaks: `${room}/${law}`, make }))(all)
+  <Key extends string>(all: Readonly<Record<Key, Make>>) =>
+    Object.fromEntries(
+      Object.entries<Make>(all).map(([key, make]) => {
+        const [law = '', fault = ''] = key.split(/: /)
+        return [fault, { breaks: `${room}/${law}`, make }]
+      }),
+    ) as Readonly<Record<Fault<Key>, Broken<Make>>> // The keys are cut as in the type.
 
 const done = () => Promise.resolve()
 
@@ -70,82 +63,61 @@ const closing =
 const is5xx = (failure: Failure): boolean => 'status' in failure && (failure.status ?? 0) >= 500
 
 export const moreBrokenSinks = versions<MakeSink<SinkItem>>('sink')({
-  'starts before it is subscribed': [
-    'each-subscription',
-    changed((delivery) => from(lastValueFrom(delivery, { defaultValue: right({ sink: 'cancelled' }) }))),
-  ],
-  'throws in deliver': [
-    'one-verdict',
-    changed(() => {
-      throw new Error('planted')
-    }),
-  ],
-  'cannot be cancelled': ['cancel-aborts', changed(uncancelled)],
-  'changes its item': [
-    'item-unchanged',
-    changed((delivery, item) => delivery.pipe(tap(() => Object.assign(item, { sent: true })))),
-  ],
-  'completes while a request runs': [
-    'completes-last',
-    changed((delivery, _, { network }) =>
-      delivery.pipe(tap(() => void network.request().catch(() => undefined))),
-    ),
-  ],
-  'drops an item on a 5xx': [
-    'delivered-if-accepted',
-    telling(orElse((failure) => (is5xx(failure) ? right({ sink: 'network' }) : left(failure)))),
-  ],
-  'gives up on a 5xx': [
-    'failed-is-retryable',
-    telling(mapLeft((failure) => (is5xx(failure) ? refused('status') : failure))),
-  ],
-  'tries again what was refused': ['refused-is-final', telling(mapLeft((): Failure => retryable('status')))],
-  'does not read Retry-After': [
-    'retry-after',
-    telling(mapLeft((failure) => (failure._tag === 'Retryable' ? retryable('status') : failure))),
-  ],
-  'sends an empty body': ['sends-the-item', sending((given) => ({ ...given, body: '' }))],
-  'has one cancel for all deliveries': [
-    'independent',
-    (world) => {
-      const all = new AbortController()
-      const { signal } = all
-      const abort = finalize<Verdict>(() => all.abort())
-      return withDelivery(sending((given) => ({ ...given, signal }))(world), abort)
-    },
-  ],
-  'starts after its deadline': [
-    'keeps-deadline',
-    changed((delivery, _, { clock }) => defer(() => clock.sleep(30)).pipe(mergeMap(() => delivery))),
-  ],
-  'leaves a timer': [
-    'leaves-no-timer',
-    changed((delivery, _, { clock }) => delivery.pipe(tap(() => void clock.schedule(60_000, constVoid)))),
-  ],
-  'cannot be closed twice': [
-    'close',
-    closing(() => {
-      const once = [Promise.resolve()]
-      return () => once.pop() ?? Promise.reject(new Error('planted'))
-    }),
-  ],
-  'never closes': ['close', closing(() => () => new Promise(constVoid))],
+  'each-subscription: starts before it is subscribed': changed((delivery) =>
+    from(lastValueFrom(delivery, { defaultValue: right({ sink: 'cancelled' }) })),
+  ),
+  'one-verdict: throws in deliver': changed(() => {
+    throw new Error('planted')
+  }),
+  'cancel-aborts: cannot be cancelled': changed(uncancelled),
+  'item-unchanged: changes its item': changed((delivery, item) =>
+    delivery.pipe(tap(() => Object.assign(item, { sent: true }))),
+  ),
+  'completes-last: completes while a request runs': changed((delivery, _, { network }) =>
+    delivery.pipe(tap(() => void network.request().catch(() => undefined))),
+  ),
+  'delivered-if-accepted: drops an item on a 5xx': telling(
+    orElse((failure) => (is5xx(failure) ? right({ sink: 'network' }) : left(failure))),
+  ),
+  'failed-is-retryable: gives up on a 5xx': telling(
+    mapLeft((failure) => (is5xx(failure) ? refused('status') : failure)),
+  ),
+  'refused-is-final: tries again what was refused': telling(mapLeft((): Failure => retryable('status'))),
+  'retry-after: does not read Retry-After': telling(
+    mapLeft((failure) => (failure._tag === 'Retryable' ? retryable('status') : failure)),
+  ),
+  'sends-the-item: sends an empty body': sending((given) => ({ ...given, body: '' })),
+  'independent: has one cancel for all deliveries': (world) => {
+    const all = new AbortController()
+    const { signal } = all
+    const abort = finalize<Verdict>(() => all.abort())
+    return withDelivery(sending((given) => ({ ...given, signal }))(world), abort)
+  },
+  'keeps-deadline: starts after its deadline': changed((delivery, _, { clock }) =>
+    defer(() => clock.sleep(30)).pipe(mergeMap(() => delivery)),
+  ),
+  'leaves-no-timer: leaves a timer': changed((delivery, _, { clock }) =>
+    delivery.pipe(tap(() => void clock.schedule(60_000, constVoid))),
+  ),
+  'close: cannot be closed twice': closing(() => {
+    const once = [Promise.resolve()]
+    return () => once.pop() ?? Promise.reject(new Error('planted'))
+  }),
+  'close: never closes': closing(() => () => new Promise(constVoid)),
 })
 
 export const moreBrokenLayers = versions<MakeLayer>('layer')({
-  'counts each attempt as the first': [
-    'passes-in-a-pipeline',
-    () => (inner) => ({ ...inner, deliver: (item, given) => inner.deliver(item, { ...given, number: 1 }) }),
-  ],
-  'does not pass a cancel on': ['passes-cancel', () => (inner) => withDelivery(inner, uncancelled)],
-  'has a name of its own': ['keeps-name', () => (inner) => ({ ...inner, name: 'layer' })],
-  'does not close the sink inside': ['passes-close', () => (inner) => ({ ...inner, close: done })],
-  'leaves a timer': [
-    'leaves-no-timer',
+  'passes-in-a-pipeline: counts each attempt as the first': () => (inner) => ({
+    ...inner,
+    deliver: (item, given) => inner.deliver(item, { ...given, number: 1 }),
+  }),
+  'passes-cancel: does not pass a cancel on': () => (inner) => withDelivery(inner, uncancelled),
+  'keeps-name: has a name of its own': () => (inner) => ({ ...inner, name: 'layer' }),
+  'passes-close: does not close the sink inside': () => (inner) => ({ ...inner, close: done }),
+  'leaves-no-timer: leaves a timer':
     ({ clock }) =>
-      (inner) =>
-        withDelivery(inner, tap({ subscribe: () => void clock.schedule(60_000, constVoid) })),
-  ],
+    (inner) =>
+      withDelivery(inner, tap({ subscribe: () => void clock.schedule(60_000, constVoid) })),
 })
 
 const first: MakeCombination = (sinks, clock) => firstSuccess(sinks, { clock })
@@ -165,13 +137,10 @@ const faultsOf = (room: string, make: MakeCombination) => {
     (sinks, clock) =>
       change(make(sinks, clock))
   return versions<MakeCombination>(room)({
-    [`as ${room}, forgets what failed before`]: ['asks', attempting(make, { lastFailure: undefined })],
-    [`as ${room}, tells its verdict at the end`]: ['verdict', made((all) => withDelivery(all, takeLast(1)))],
-    [`as ${room}, aborts the others at its verdict`]: [
-      'completes',
-      made((all) => withDelivery(all, take(1))),
-    ],
-    [`as ${room}, does not close its sinks`]: ['closes', made((all) => ({ ...all, close: done }))],
+    [`asks: as ${room}, forgets what failed before`]: attempting(make, { lastFailure: undefined }),
+    [`verdict: as ${room}, tells its verdict at the end`]: made((all) => withDelivery(all, takeLast(1))),
+    [`completes: as ${room}, aborts the others at its verdict`]: made((all) => withDelivery(all, take(1))),
+    [`closes: as ${room}, does not close its sinks`]: made((all) => ({ ...all, close: done })),
   })
 }
 
@@ -180,17 +149,15 @@ export const brokenCombinations: Versions<MakeCombination> = {
   ...faultsOf('failover', inTurn),
   ...faultsOf('to-all', all),
   ...versions<MakeCombination>('first-success')({
-    'as first-success, asks in turn': ['asks', inTurn],
-    'as first-success, does not obey Retry-After': [
-      'asks',
-      (sinks, clock) => first(sinks, { ...clock, now: () => clock.now() + 1_000_000 }),
-    ],
+    'asks: as first-success, asks in turn': inTurn,
+    'asks: as first-success, does not obey Retry-After': (sinks, clock) =>
+      first(sinks, { ...clock, now: () => clock.now() + 1_000_000 }),
   }),
   ...versions<MakeCombination>('failover')({
-    'as failover, asks all at the same time': ['asks', first],
-    'as failover, knows no deadline': ['asks', attempting(inTurn, { until: Infinity })],
+    'asks: as failover, asks all at the same time': first,
+    'asks: as failover, knows no deadline': attempting(inTurn, { until: Infinity }),
   }),
-  ...versions<MakeCombination>('to-all')({ 'as to-all, is content with one success': ['verdict', first] }),
+  ...versions<MakeCombination>('to-all')({ 'verdict: as to-all, is content with one success': first }),
 }
 
 const textOf = (body: string | Uint8Array): string =>
@@ -211,29 +178,18 @@ const signingAs = (change: (text: string) => string): Signing =>
   signing({ sign: (secret, body) => sign(secret, typeof body === 'string' ? change(body) : body) })
 
 export const moreBrokenSigners = versions<Signing>('sign')({
-  'signs the first 64 KB': ['is-hmac-sha1', signingAs((text) => text.slice(0, 65_536))],
-  'does not look at white space around the body': [
-    'each-bit-counts',
-    accepting((signature, _, body, secret = '') => hmac(secret, body.trim()) === signature),
-  ],
-  'compares only the first digits': [
-    'each-bit-counts',
-    accepting((signature, good) => good.slice(0, 16) === signature.slice(0, 16)),
-  ],
-  'trims a secret': ['bad-secret', signing({ sign: (secret, body) => sign(secret.trim(), body) })],
-  'verifies with an empty secret': [
-    'bad-secret',
-    accepting((signature, good, _, secret) => secret === '' && signature === good),
-  ],
-  'verifies with an empty list of secrets': ['bad-secret', accepting((_, __, ___, key) => key === undefined)],
-  'decodes the digits, which drops a bad tail': [
-    'malformed-signature',
-    accepting((signature, good) => Buffer.from(signature, 'hex').equals(Buffer.from(good, 'hex'))),
-  ],
-  'throws for a signature that is no text': [
-    'malformed-signature',
-    signing({ verifyRaw: (keys, body, given) => verifyRaw(keys, body, (given as string).trim()) }),
-  ],
+  'is-hmac-sha1: signs the first 64 KB': signingAs((text) => text.slice(0, 65_536)),
+  'each-bit-counts: does not look at white space around the body': accepting(
+    (signature, _, body, secret = '') => hmac(secret, body.trim()) === signature,
+  ),
+  'each-bit-counts: compares only the first digits': accepting(
+    (signature, good) => good.slice(0, 16) === signature.slice(0, 16),
+  ),
+  'bad-secret: trims a secret': signing({ sign: (secret, body) => sign(secret.trim(), body) }),
+  'bad-secret: verifies with an empty list of secrets': accepting((_, __, ___, key) => key === undefined),
+  'malformed-signature: decodes the digits, which drops a bad tail': accepting((signature, good) =>
+    Buffer.from(signature, 'hex').equals(Buffer.from(good, 'hex')),
+  ),
 })
 
 /** A durable outbox: each change writes all that it holds to a new file, which replaces the old one when it is synced. */
@@ -268,61 +224,29 @@ export const files =
   }
 
 export const moreBrokenOutboxes = versions<MakeOutbox>('outbox')({
-  'throws for an empty list': [
-    'answers',
-    inMemory(({ enqueue }) => ({
-      enqueue: (items) =>
-        items.length > 0 ? enqueue(items) : Promise.reject(new Error('nothing to insert')),
-    })),
-  ],
-  'leases before the due time': [
-    'order',
-    inMemory(({ lease }) => ({ lease: (now, limits) => lease(now + 1_000, limits) })),
-  ],
-  'ignores retriesOnly': [
-    'order',
-    inMemory(({ lease }) => ({ lease: (now, limits) => lease(now, { ...limits, retriesOnly: false }) })),
-  ],
-  'forgets the progress': [
-    'remembers',
-    inMemory(({ nack }) => ({
-      nack: (list) => nack(list.map(({ entry, due }) => ({ entry: { ...entry, progress: undefined }, due }))),
-    })),
-  ],
-  'takes one more than its bound': [
-    'bounds',
-    ({ clock, bounds }) => {
-      const outbox = memoryOutbox<OutboxItem>({ ...bounds, maxCount: bounds.maxCount + 1, clock })
-      return { ...outbox, stats: () => ({ ...outbox.stats(), maxCount: bounds.maxCount }) }
-    },
-  ],
-  'says a wrong due time': [
-    'wakes',
-    inMemory(({ nextDue }) => ({ nextDue: (only) => (only === true ? nextDue(true) : undefined) })),
-  ],
-  'lists dead letters backwards': [
-    'dead',
-    inMemory(({ dead }) => ({
-      dead: { ...dead, list: async (page) => [...(await dead.list(page))].reverse() },
-    })),
-  ],
-  'redrives nothing': ['redrives', inMemory(({ dead }) => ({ dead: { ...dead, redrive: () => 0 } }))],
-  'buries again at a repeated ack': [
-    'repeats',
-    inMemory(({ ack, addDeadLetter }) => {
-      const ended = new Set<string>()
-      return {
-        ack: async (list) => {
-          const again = list.filter(({ entry }) => ended.has(entry.id))
-          for (const { entry, outcome } of again) await addDeadLetter?.(entry.item, outcome)
-          for (const { entry } of list) ended.add(entry.id)
-          await ack(list)
-        },
-      }
-    }),
-  ],
-  'keeps what it should hand back': ['remaining', inMemory(() => ({ takeRemaining: () => [] }))],
-  'does not sync': ['survives', files(false)],
+  'answers: throws for an empty list': inMemory(({ enqueue }) => ({
+    enqueue: (items) => (items.length > 0 ? enqueue(items) : Promise.reject(new Error('nothing to insert'))),
+  })),
+  'order: ignores retriesOnly': inMemory(({ lease }) => ({
+    lease: (now, limits) => lease(now, { ...limits, retriesOnly: false }),
+  })),
+  'remembers: forgets the progress': inMemory(({ nack }) => ({
+    nack: (list) => nack(list.map(({ entry, due }) => ({ entry: { ...entry, progress: undefined }, due }))),
+  })),
+  'bounds: takes one more than its bound': ({ clock, bounds }) => {
+    const outbox = memoryOutbox<OutboxItem>({ ...bounds, maxCount: bounds.maxCount + 1, clock })
+    return { ...outbox, stats: () => ({ ...outbox.stats(), maxCount: bounds.maxCount }) }
+  },
+  'wakes: says a wrong due time': inMemory(({ nextDue }) => ({
+    nextDue: (only) => (only === true ? nextDue(true) : undefined),
+  })),
+  'dead: lists dead letters backwards': inMemory(({ dead }) => ({
+    dead: { ...dead, list: async (page) => [...(await dead.list(page))].reverse() },
+  })),
+  'redrives: redrives nothing': inMemory(({ dead }) => ({ dead: { ...dead, redrive: () => 0 } })),
+  'repeats: counts a repeated ack': inMemory(({ ack }) => ({ ack: async (list) => ack(list) })),
+  'remaining: keeps what it should hand back': inMemory(() => ({ takeRemaining: () => [] })),
+  'survives: does not sync': files(false),
 })
 
 /** A store in memory, by the clock of its run. `change` is done to each view. `leaseTime`: other than it should be. */
@@ -341,50 +265,33 @@ export const sharedInMemory = (
 }
 
 export const brokenSharedOutboxes = versions<OpenSharedOutbox>('shared-outbox')({
-  'tells no process that another one changed it': [
-    'leaves-nothing',
-    sharedInMemory(({ watch: _, ...outbox }) => outbox),
-  ],
-  'forgets the progress': [
-    'keeps-progress',
-    sharedInMemory((outbox) => ({
-      ...outbox,
-      nack: (list) =>
-        outbox.nack(list.map(({ due, entry }) => ({ due, entry: { ...entry, progress: undefined } }))),
-    })),
-  ],
-  'loses an item that it accepts': [
-    'ends-once',
-    sharedInMemory((outbox) => ({
-      ...outbox,
-      enqueue: (items) => items.map((item) => right(newEntry(`lost ${String(item)}`, item))),
-    })),
-  ],
-  'ends the leases of a killed process too soon': ['one-at-a-time', sharedInMemory(identity, 1_000)],
+  'leaves-nothing: tells no process that another one changed it': sharedInMemory(
+    ({ watch: _, ...outbox }) => outbox,
+  ),
+  'keeps-progress: forgets the progress': sharedInMemory((outbox) => ({
+    ...outbox,
+    nack: (list) =>
+      outbox.nack(list.map(({ due, entry }) => ({ due, entry: { ...entry, progress: undefined } }))),
+  })),
+  'ends-once: loses an item that it accepts': sharedInMemory((outbox) => ({
+    ...outbox,
+    enqueue: (items) => items.map((item) => right(newEntry(`lost ${String(item)}`, item))),
+  })),
+  'one-at-a-time: ends the leases of a killed process too soon': sharedInMemory(identity, 1_000),
 })
 
 export const moreBrokenPipelines = versions<parts.Events>('pipeline')({
-  'calls a rejected item delivered': [
-    'tells-the-truth',
-    ending(map((end) => (end._tag === 'Rejected' ? delivered(end.item, 1, { sink: 'laws' }) : end))),
-  ],
-  'gives up when the first of two sinks refuses': [
-    'tells-the-truth',
-    (source$, inner, world) => eventPipeline(source$, world.sinks(2)[0] ?? inner, world),
-  ],
-  'sends an item once more after its end': [
-    'sends-again-in-doubt-only',
-    (source$, inner, world) =>
-      eventPipeline(source$, inner, world).pipe(
-        mergeMap((end) => {
-          if (!isOutcome(end)) return of(end)
-          // Only payloads go into its deliver.
-          const again$ = inner.deliver(end.item as Payload<Event>, onlyAttempt)
-          return concat(of(end), again$.pipe(ignoreElements(), onErrorResumeNextWith()))
-        }),
-      ),
-  ],
-  'promises an order that it does not keep': ['keeps-order', eventPipeline],
+  'tells-the-truth: calls a rejected item delivered': ending(
+    map((end) => (end._tag === 'Rejected' ? delivered(end.item, 1, { sink: 'laws' }) : end)),
+  ),
+  'tells-the-truth: gives up when the first of two sinks refuses': (source$, inner, world) =>
+    eventPipeline(source$, world.sinks(2)[0] ?? inner, world),
+  'sends-again-in-doubt-only: sends each item twice': (source$, { deliver, ...inner }, world) => {
+    const twice: typeof deliver = (...given) =>
+      concat(deliver(...given).pipe(ignoreElements()), deliver(...given))
+    return eventPipeline(source$, { ...inner, deliver: twice }, world)
+  },
+  'keeps-order: promises an order that it does not keep': eventPipeline,
 })
 
 /** Asks for other options. */
@@ -400,38 +307,26 @@ const over =
     batch(options)(change(source))
 
 export const moreBrokenBatchers = versions<Batcher>('batch')({
-  'loses the first item': ['nothing-lost', over((source) => source.pipe(skip(1)))],
-  'hands nothing back at an unsubscription': [
-    'nothing-stays-behind',
-    batching(() => ({ abandoned: constVoid })),
-  ],
-  'loses the rest on completion': ['nothing-stays-behind', over((source) => concat(source, NEVER))],
-  'leaves out the frame': ['size-is-exact', batching(() => ({ frame: { prefix: '', suffix: '' } }))],
-  'waits for one item more than it may take': [
-    'no-needless-wait',
-    batching(({ maxCount = 20 }) => ({ maxCount: maxCount + 1 })),
-  ],
-  'ignores delayFrom': ['closes-for-its-cause', batching(() => ({ delayFrom: 'firstItem' }))],
-  'opens one key too many': ['one-key', batching(({ maxKeys = 1_000 }) => ({ maxKeys: maxKeys + 1 }))],
-  'completes in the place of an error': ['ends-once', over((source) => source.pipe(catchError(() => EMPTY)))],
-  'leaves its timer behind': [
-    'one-timer',
-    batching((_, clock) => ({ clock: { ...clock, schedule: flow(clock.schedule, () => constVoid) } })),
-  ],
-  'measures by the wall clock': [
-    'wall-clock-is-free',
-    batching((_, clock) => ({ clock: { ...clock, monotonic: clock.now } })),
-  ],
-  'emits within an emission': [
-    'no-emission-within-another',
+  'nothing-lost: loses the first item': over((source) => source.pipe(skip(1))),
+  'nothing-stays-behind: loses the rest on completion': over((source) => concat(source, NEVER)),
+  'size-is-exact: leaves out the frame': batching(() => ({ frame: { prefix: '', suffix: '' } })),
+  'no-needless-wait: waits for one item more than it may take': batching(({ maxCount = 20 }) => ({
+    maxCount: maxCount + 1,
+  })),
+  'closes-for-its-cause: ignores delayFrom': batching(() => ({ delayFrom: 'firstItem' })),
+  'one-key: opens one key too many': batching(({ maxKeys = 1_000 }) => ({ maxKeys: maxKeys + 1 })),
+  'ends-once: completes in the place of an error': over((source) => source.pipe(catchError(() => EMPTY))),
+  'one-timer: leaves its timer behind': batching((_, clock) => ({
+    clock: { ...clock, schedule: flow(clock.schedule, () => constVoid) },
+  })),
+  'wall-clock-is-free: measures by the wall clock': batching((_, clock) => ({
+    clock: { ...clock, monotonic: clock.now },
+  })),
+  'no-emission-within-another: emits within an emission':
     <A>(options: KeyedBatchOptions<Frame, A>) =>
-      <L>(source: ObservableEither<L, Payload<A>>) =>
-        source.pipe(mergeMap((each) => batch(options)(of(each)))),
-  ],
-  'drops what has ended already': [
-    'passes-what-fits-no-batch',
-    over((source) => source.pipe(filter(isRight))),
-  ],
+    <L>(source: ObservableEither<L, Payload<A>>) =>
+      source.pipe(mergeMap((each) => batch(options)(of(each)))),
+  'passes-what-fits-no-batch: drops what has ended already': over((source) => source.pipe(filter(isRight))),
 })
 
 const asking =
@@ -440,37 +335,29 @@ const asking =
     policyFor({ ...asked, ...change(asked) })
 
 export const moreBrokenPolicies = versions<MakePolicy>('policy')({
-  'leaves out the maximum delay': ['backoff-within-its-bounds', asking(() => ({ maxDelay: null }))],
-  'starts an attempt at the deadline': [
-    'gives-up-in-time',
-    asking(({ within }) => ({ within: within && within + 1 })),
-  ],
+  'backoff-within-its-bounds: leaves out the maximum delay': asking(() => ({ maxDelay: null })),
+  'gives-up-in-time: starts an attempt at the deadline': asking(({ within }) => ({
+    within: within && within + 1,
+  })),
 })
 
 let seen = 0
 
 export const moreBrokenCodecs = versions<ChangeCodec>('codec')({
-  'writes another text each time': [
-    'encoding-is-stable',
-    changing((codec) => ({ encode: (value) => ({ ...codec.encode(value), seen: seen++ }) })),
-  ],
-  'says yes to anything': ['is-agrees-with-decode', changing(() => ({ is: (_): _ is never => true }))],
-  'names no place': [
-    'faults-name-their-place',
-    changing((codec) => ({
-      validate: (input, context) =>
-        isLeft(codec.decode(input)) ? t.failure(input, context, 'wrong') : codec.validate(input, context),
-    })),
-  ],
-  'throws for what is no object': [
-    'never-throws',
-    changing((codec) => ({
-      validate: (input, context) => {
-        Object.keys(input as object)
-        return codec.validate(input, context)
-      },
-    })),
-  ],
+  'encoding-is-stable: writes another text each time': changing((codec) => ({
+    encode: (value) => ({ ...codec.encode(value), seen: seen++ }),
+  })),
+  'is-agrees-with-decode: says yes to anything': changing(() => ({ is: (_): _ is never => true })),
+  'faults-name-their-place: names no place': changing((codec) => ({
+    validate: (input, context) =>
+      isLeft(codec.decode(input)) ? t.failure(input, context, 'wrong') : codec.validate(input, context),
+  })),
+  'never-throws: throws for what is no object': changing((codec) => ({
+    validate: (input, context) => {
+      Object.keys(input as object)
+      return codec.validate(input, context)
+    },
+  })),
 })
 
 const open: OpenClient = (options) => createClient('a key', options)
@@ -482,30 +369,20 @@ const altering =
   }
 
 export const brokenClients = versions<OpenClient>('client')({
-  'keeps a rejection to itself': [
-    'ends-once',
-    altering(({ outcomes$ }) => ({ outcomes$: outcomes$.pipe(filter(({ _tag }) => _tag !== 'Rejected')) })),
-  ],
-  'counts what it refuses as accepted': [
-    'adds-up',
-    altering(({ stats }) => ({
-      stats: () => ({ ...stats(), accepted: stats().accepted + stats().refused }),
-    })),
-  ],
-  'puts too many messages into a batch': [
-    'keeps-limits',
-    ({ size = 20, ...options }) => open({ ...options, size: size + 1 }),
-  ],
-  'reverses its batches': [
-    'keeps-order',
-    ({ sink: inner, ...options }) => {
-      const reversed = (each: SentBatch): SentBatch => ({ ...each, members: each.members.toReversed() })
-      return open({ ...options, ...(inner && { sink: contramap(reversed)(inner) }) })
-    },
-  ],
-  'hands nothing back': [
-    'closes',
-    altering(({ close }) => ({ close: async (options) => ({ ...(await close(options)), abandoned: [] }) })),
-  ],
-  'flushes nothing': ['flushes', altering(({ stats }) => ({ flush: () => Promise.resolve(stats()) }))],
+  'ends-once: keeps a rejection to itself': altering(({ outcomes$ }) => ({
+    outcomes$: outcomes$.pipe(filter(({ _tag }) => _tag !== 'Rejected')),
+  })),
+  'adds-up: counts what it refuses as accepted': altering(({ stats }) => ({
+    stats: () => ({ ...stats(), accepted: stats().accepted + stats().refused }),
+  })),
+  'keeps-limits: puts too many messages into a batch': ({ size = 20, ...options }) =>
+    open({ ...options, size: size + 1 }),
+  'keeps-order: reverses its batches': ({ sink: inner, ...options }) => {
+    const reversed = (each: SentBatch): SentBatch => ({ ...each, members: each.members.toReversed() })
+    return open({ ...options, ...(inner && { sink: contramap(reversed)(inner) }) })
+  },
+  'closes: hands nothing back': altering(({ close }) => ({
+    close: async (options) => ({ ...(await close(options)), abandoned: [] }),
+  })),
+  'flushes: flushes nothing': altering(({ stats }) => ({ flush: () => Promise.resolve(stats()) })),
 })
