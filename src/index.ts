@@ -63,7 +63,6 @@ export { withRetryAfterGate, type RetryAfterGateOptions } from './sink/retryAfte
 export { withConcurrency, type ConcurrencyOptions } from './sink/concurrency.ts'
 export { withObserver, type ObserverOptions } from './sink/observe.ts'
 export { withTimeout } from './sink/timeout.ts'
-export { withRetry, type RetryOptions } from './outbox/withRetry.ts'
 
 // When to try again, and where things wait for it.
 export { always, both, capDelay, deadline, exponential, fullJitter } from './policy/retryPolicy.ts'

@@ -1,14 +1,28 @@
 /** docs/marbles: each picture is what the script draws, and each diagram is what the operator does in virtual time. */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
 import { readFileSync } from 'node:fs'
-import { map, Subject, type Observable } from 'rxjs'
+import { Subject, map, of } from 'rxjs'
+import type { Observable } from 'rxjs'
 import { describe, expect, test } from 'vitest'
-import { batch, deliver, enrich, exponential, failover, filterRight, firstSuccess } from '../src/index.ts'
-import { flatMapRight, mapRight, onlyAttempt, retryable, route, sign, toAll } from '../src/index.ts'
-import { withCircuitBreaker, withDedupe, withRateLimit, withRetry, withTimeout } from '../src/index.ts'
+import {
+  batch,
+  deliver,
+  enrich,
+  exponential,
+  failover,
+  filterRight,
+  firstSuccess,
+  flatMapRight,
+  mapRight,
+} from '../src/index.ts'
+import { onlyAttempt, retryable, route, sign, toAll, withCircuitBreaker, withDedupe } from '../src/index.ts'
+import { lift, refused, withRateLimit, withTimeout } from '../src/index.ts'
 import type { Clock, Sink, Verdict } from '../src/index.ts'
-import { scriptedSink, virtualClock, type VirtualClock } from '../src/testing/index.ts'
-import { diagrams, draw, marksOf, type Diagram, type Mark } from '../docs/marbles/draw.js'
+import { scriptedSink, virtualClock } from '../src/testing/index.ts'
+import type { VirtualClock } from '../src/testing/index.ts'
+import { diagrams, draw, marksOf } from '../docs/marbles/draw.js'
+import type { Diagram, Mark } from '../docs/marbles/draw.js'
 
 test.each(diagrams())('$name.svg is drawn from marbles.txt: npm run docs:marbles', (diagram) => {
   expect(readFileSync(new URL(`../docs/marbles/${diagram.name}.svg`, import.meta.url), 'utf8')).toBe(
@@ -43,18 +57,26 @@ const signOf = (verdict: Verdict): string => {
   return verdict.left._tag === 'Retryable' && verdict.left.reason === 'held' ? '~' : '!'
 }
 
+const retried = (sink: Sink<string>, clock: Clock): Sink<string> => ({
+  ...sink,
+  deliver: (item) =>
+    of(item).pipe(
+      lift(),
+      deliver(sink, { clock, retry: exponential({ base: 60 }) }),
+      map((end) => (end._tag === 'Delivered' ? right(end.receipt) : left(refused(end._tag)))),
+    ),
+})
+
 const LAYERS: Readonly<Record<string, (clock: Clock, one: Sink<string>, two: Sink<string>) => Sink<string>>> =
   {
     firstSuccess: (clock, near, far) => firstSuccess([near, far], { clock }),
     failover: (clock, near, far) => failover([near, far], { clock }),
-    toAll: (clock, archive, crm) =>
-      withRetry(exponential({ base: 60 }), { clock })(toAll([archive, crm], { clock })),
+    toAll: (clock, archive, crm) => retried(toAll([archive, crm], { clock }), clock),
     route: (clock, red, blue) =>
       route({ keyOf: (item: string) => item === 'b', open: (isBlue) => (isBlue ? blue : red), clock }),
     withRateLimit: (clock, sink) => withRateLimit({ perSecond: 10, burst: 2, clock })(sink),
     withCircuitBreaker: (clock, sink) => withCircuitBreaker({ failures: 2, openFor: 100, clock })(sink),
     withDedupe: (clock, sink) => withDedupe({ keyOf: (item: string) => item, window: 100, clock })(sink),
-    withRetry: (clock, sink) => withRetry(exponential({ base: 40 }), { clock })(sink),
     withTimeout: (clock, sink) => withTimeout(50, { clock })(sink),
   }
 

@@ -16,10 +16,9 @@ const parsed = (file: string): unknown => {
     return JSON.parse(text)
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw new UsageError(`${file} cannot be read: ${whyNot(error)}`)
-    const { at, expected } = jsonFault(text) ?? { at: 0, expected: 'a value' }
-    const before = text.slice(0, at).split('\n')
+    const before = text.slice(0, jsonFault(text)).split('\n')
     const place = `line ${String(before.length)}, column ${String((before.at(-1) ?? '').length + 1)}`
-    throw new UsageError(`${file} is not JSON: at ${place} there should be ${expected}`)
+    throw new UsageError(`${file} is not JSON at ${place}`)
   }
 }
 
@@ -44,38 +43,18 @@ const withSecrets = (value: unknown, env: Environment, path: string, faults: Fau
   return `missing-${String(faults.length)}`
 }
 
-/** The settings in a file, with their secrets, and as they are written there. */
-export interface Config {
-  readonly settings: CollectorSettings
-  readonly written: CollectorSettings
-}
-
-/** @throws UsageError with all faults */
-export const readConfig = (file: string, env: Environment): Config => {
+/**
+ * The settings in a file.
+ *
+ * @throws UsageError with all faults
+ */
+export const readConfig = (file: string, env: Environment): CollectorSettings => {
   const missing: Fault[] = []
-  const written = withSecrets(parsed(file), env, '', missing)
-  const decoded = decodeCollectorSettings(written)
+  const decoded = decodeCollectorSettings(withSecrets(parsed(file), env, '', missing))
   const faults = [...missing, ...(isLeft(decoded) ? decoded.left : [])]
   if (isLeft(decoded) || faults.length > 0)
     throw new UsageError(...faults.map((fault) => `${file}: ${faultText(fault)}`))
-  // What decodes has this form.
-  return { settings: decoded.right, written: written as CollectorSettings }
-}
-
-/** Sources and destinations by their names, with all that is written of them. */
-const entriesOf = ({ sources, destinations }: CollectorSettings) =>
-  new Map([
-    ...sources.map((each) => [`source ${plain(each.id)}`, JSON.stringify(each)] as const),
-    ...destinations.map((each) => [`destination ${plain(each.name)}`, JSON.stringify(each)] as const),
-  ])
-
-/** How a file differs from the one before, without its values: `destination b added`. */
-export const changesOf = (before: Config, next: Config): ReadonlyArray<string> => {
-  const [old, now] = [entriesOf(before.written), entriesOf(next.written)]
-  const changed = [...now].flatMap(([name, text]) =>
-    old.get(name) === text ? [] : [`${name} ${old.has(name) ? 'changed' : 'added'}`],
-  )
-  return [...changed, ...[...old.keys()].flatMap((name) => (now.has(name) ? [] : [`${name} removed`]))]
+  return decoded.right
 }
 
 const isLocal = (url: URL): boolean => /^(localhost|127\.|\[::1\])/.test(url.host)
@@ -104,7 +83,7 @@ export const checkCommand = (
   file: string,
 ): number => {
   try {
-    const { settings } = readConfig(file, host.env)
+    const settings = readConfig(file, host.env)
     const notes = notesOf(settings)
     const [sources, destinations] = [settings.sources.length, settings.destinations.length]
     if (output === 'json') out.line(toJson({ t: 'checked', file, sources, destinations, notes, faults: [] }))

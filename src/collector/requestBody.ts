@@ -113,8 +113,7 @@ export const parse = (bytes: Uint8Array): Either<Answer, unknown> => {
   } catch {
     if (text === undefined) return left(no(400, 'the body is not UTF-8'))
     const fault = text.length > MAX_EXPLAINED ? undefined : jsonFault(text)
-    const where =
-      fault === undefined ? '' : `: at character ${String(fault.at)} it should have ${fault.expected}`
+    const where = fault === undefined ? '' : ` at character ${String(fault + 1)}`
     return left(no(400, `the body is not JSON${where}`))
   }
 }

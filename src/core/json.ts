@@ -1,108 +1,40 @@
-/** Where a text stops being JSON. */
-export interface JsonFault {
-  /** How many UTF-16 units before it are right; the length of the text, if it only ends too early. */
-  readonly at: number
-  /** What should stand there. */
-  readonly expected: string
-}
-
-const isSpace = (char: string): boolean => char === ' ' || char === '\t' || char === '\r' || char === '\n'
-
-/** What the pattern takes at this place; it must be sticky. */
-const taken = (pattern: RegExp, text: string, at: number): string => {
-  pattern.lastIndex = at
-  return pattern.exec(text)?.[0] ?? ''
-}
-
-/** An escape, which may lack its end. */
-const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{0,4})?/y
-
-/** Where a string ends that starts at `from`. Without a regular expression for the whole: long strings would overflow its stack. */
-const string = (text: string, from: number): number | JsonFault => {
-  let at = from + 1
-  while (at < text.length) {
-    const char = text.charAt(at)
-    if (char === '"') return at + 1
-    if (char < ' ') return { at, expected: 'no control character within a text: write it as \\u' }
-    const escape = char === '\\' ? taken(ESCAPE, text, at) : ''
-    at += escape.length || 1
-    if (escape === '\\') return { at, expected: 'one of " \\ / b f n r t u after a backslash' }
-    if (escape.startsWith('\\u') && escape.length < 6)
-      return { at, expected: 'four hexadecimal digits after \\u' }
-  }
-  return { at, expected: 'a closing "' }
-}
-
-/** A number, which may lack its last digits. */
-const NUMBER = /-?(?:(?:0|[1-9]\d*)(?:\.\d+)?(?:\.|[eE][+-]?\d*)?)?/y
-
-/** Where a number ends that starts at `from`. */
-const number = (text: string, from: number): number | JsonFault => {
-  const found = taken(NUMBER, text, from)
-  const at = from + found.length
-  return /\d$/.test(found) ? at : { at, expected: 'a digit' }
-}
-
-const WORDS: Readonly<Record<string, string>> = { t: 'true', f: 'false', n: 'null' }
-
-/** Where a value ends that is no object and no array; undefined if none starts so. */
-const scalar = (text: string, at: number): number | JsonFault | undefined => {
-  const char = text.charAt(at)
-  if (char === '"') return string(text, at)
-  if (/[-\d]/.test(char)) return number(text, at)
-  const word = WORDS[char]
-  if (word === undefined) return undefined
-  let end = at
-  while (end < at + word.length && text.charAt(end) === word.charAt(end - at)) end++
-  return end === at + word.length ? end : { at: end, expected: word }
-}
-
-/** What should stand at a place between strings, numbers and words. */
-type Expected =
-  | ('a value' | 'a value or ]' | 'a key in double quotes' | 'a key in double quotes or }')
-  | ('a colon' | 'a comma or }' | 'a comma or ]' | 'nothing more')
-
-/** What should stand behind a value in an object, in an array, or in neither. */
-const behindValueIn = (opened: string | undefined): Expected => {
-  if (opened === undefined) return 'nothing more'
-  return opened === '{' ? 'a comma or }' : 'a comma or ]'
-}
+/** A bracket, the beginning of a string, a number or a word of JSON after white space; empty at the end of the text. */
+const TOKEN = /[ \t\r\n]*([{}[\]:,"]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|$)/y
+/** A part of a string: a whole one would overflow the stack of the expression. */
+const PART = /[^"\\\u0000-\u001f]+|\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y
+const VALUE = '{["0'
 
 /**
- * Where a text stops being JSON and what should stand there; undefined if it is JSON. It never repeats the text, as `JSON.parse` does in its
- * message, for messages go to logs. Without recursion, however deep the text is nested.
+ * Where a text stops being JSON, in UTF-16 units: in a number or a word, where that begins. Undefined if all of it is JSON. `JSON.parse` names no place for
+ * most faults, and repeats the text in its message, which goes to logs.
  */
-export const jsonFault = (text: string): JsonFault | undefined => {
+export const jsonFault = (text: string): number | undefined => {
+  /** The brackets that close what is open. */
   const open: string[] = []
-  let expected: Expected = 'a value'
-  let at = 0
+  /** What may come next: beginnings of tokens, 0 for a number or a word, $ for the end. */
+  let next = VALUE
+  TOKEN.lastIndex = 0
   for (;;) {
-    while (isSpace(text.charAt(at))) at++
-    const char = text.charAt(at)
-    const isValue = expected.startsWith('a value')
-    const isKey: boolean = expected.startsWith('a key')
-    if (char === '' && expected === 'nothing more') return undefined
-    if ((char === '}' || char === ']') && expected.endsWith(`or ${char}`)) {
-      open.pop()
-      expected = behindValueIn(open.at(-1))
-      at++
-    } else if (isValue && (char === '{' || char === '[')) {
-      open.push(char)
-      expected = char === '{' ? 'a key in double quotes or }' : 'a value or ]'
-      at++
-    } else if (expected === 'a colon' && char === ':') {
-      expected = 'a value'
-      at++
-    } else if (expected.startsWith('a comma') && char === ',') {
-      expected = open.at(-1) === '{' ? 'a key in double quotes' : 'a value'
-      at++
-    } else {
-      const end: number | JsonFault | undefined =
-        isValue || (isKey && char === '"') ? scalar(text, at) : undefined
-      if (typeof end !== 'number') return end ?? { at, expected }
-      expected = isKey ? 'a colon' : behindValueIn(open.at(-1))
-      at = end
+    const from = TOKEN.lastIndex
+    const token = TOKEN.exec(text)?.[1] ?? '?'
+    const kind = token === '' ? '$' : token.replace(/^[-\dtfn].*/, '0').charAt(0)
+    if (!next.includes(kind)) return from + text.slice(from).search(/[^ \t\r\n]|$/)
+    if (kind === '$') return undefined
+    if (kind === '"') {
+      PART.lastIndex = TOKEN.lastIndex
+      while (PART.test(text)) TOKEN.lastIndex = PART.lastIndex
+      if (text.charAt(TOKEN.lastIndex++) !== '"') return TOKEN.lastIndex - 1
     }
+    const isKey = kind === '"' && !next.includes('0')
+    if (kind === '}' || kind === ']') open.pop()
+    if (kind === '{') open.push('}')
+    if (kind === '[') open.push(']')
+    if (kind === '{') next = '"}'
+    else if (kind === '[') next = `${VALUE}]`
+    else if (isKey) next = ':'
+    else if (kind === ':') next = VALUE
+    else if (kind === ',') next = open.at(-1) === '}' ? '"' : VALUE
+    else next = open.length === 0 ? '$' : `,${open.at(-1) ?? ''}`
   }
 }
 

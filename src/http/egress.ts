@@ -6,21 +6,15 @@
  */
 
 import ipaddr from 'ipaddr.js'
-import { lookup as systemLookup } from 'node:dns'
-import type { LookupAddress } from 'node:dns'
 import { isIP } from 'node:net'
 import type { LookupFunction } from 'node:net'
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { backgroundClock } from '../core/clock.ts'
-import type { Cancel, Clock } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
 import { decodeOptions, list, oneOf, option, optional, strict } from '../core/options.ts'
 import type { Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
-import { directLookup } from './directLookup.ts'
-import { lookupGate, PATIENCE } from './lookupGate.ts'
-import type { Lookup } from './lookupGate.ts'
+import { lookup as processLookup, type Lookup } from './lookup.ts'
 import { blockedAddress } from './networkError.ts'
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
@@ -194,27 +188,14 @@ export const withEgressFaults = <A>(
   return left(isLeft(decoded) ? [...rules.left, ...decoded.left] : rules.left)
 }
 
-/** libuv gives look-ups half of its threads: two, unless UV_THREADPOOL_SIZE says otherwise. */
-const MAX_LOOKUPS = Math.max(2, Math.floor(Number(process.env['UV_THREADPOOL_SIZE'] ?? 4) / 2) || 2)
-
-/** Of the whole process. */
-const gatedLookup = lookupGate(systemLookup, directLookup, MAX_LOOKUPS, backgroundClock)
-
 /**
  * The look-up for connections to one URL: the forbidden addresses are left out, and the connection is made to one that was checked, so
- * a name that resolves to another address a moment later changes nothing. While the name server is silent, the addresses that were found
- * last are used. Literal addresses are not looked up: check them before.
+ * a name that resolves to another address a moment later changes nothing. Literal addresses are not looked up: check them before.
  */
-export const guardedLookup = (guard: Guard, clock: Clock, lookup: Lookup = gatedLookup): LookupFunction => {
-  let last: ReadonlyArray<LookupAddress> = []
-  let isSilent = false
-  return (name, options, done) => {
-    const callback = { isCalled: false }
-    let cancelTimer: Cancel = () => undefined
-    const answer = (error: Error | null, found: ReadonlyArray<LookupAddress>): void => {
-      if (callback.isCalled) return
-      callback.isCalled = true
-      cancelTimer()
+export const guardedLookup =
+  (guard: Guard, lookup: Lookup = processLookup): LookupFunction =>
+  (name, options, done) =>
+    lookup(name, { ...options, all: true }, (error, found) => {
       if (error !== null) {
         done(error, [])
         return
@@ -225,24 +206,4 @@ export const guardedLookup = (guard: Guard, clock: Clock, lookup: Lookup = gated
       if (first === undefined) done(blockedAddress(`${name} leads to ${reasons[0] ?? 'no address'}`), [])
       else if (options.all === true) done(null, good)
       else done(null, first.address, first.family)
-    }
-    const answerWithLast = (): void => {
-      isSilent = true
-      answer(null, last)
-    }
-    lookup(name, { ...options, all: true }, (error, found) => {
-      // A name that does not exist has no addresses; any other error is one of the name server.
-      if (error?.code === 'ENOTFOUND') last = []
-      if (error !== null && last.length > 0) {
-        answerWithLast()
-        return
-      }
-      isSilent = false
-      if (error === null) last = found
-      answer(error, found)
     })
-    if (callback.isCalled || last.length === 0) return
-    if (isSilent) answerWithLast()
-    else cancelTimer = clock.schedule(PATIENCE, answerWithLast)
-  }
-}

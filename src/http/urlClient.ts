@@ -101,7 +101,7 @@ export const openUrlClient = (
   const path = url.pathname + url.search
   const now = steady(clock)
   const guard = guardOf(options.egress)
-  const dial = dialer(url, guard, guardedLookup(guard, clock), tls, connectWithin, clock, holds)
+  const dial = dialer(url, guard, guardedLookup(guard), tls, connectWithin, clock, holds)
   const allFixed = [...fixed, ...Object.entries(options.headers ?? {}).flat()]
 
   const own = ownContext()

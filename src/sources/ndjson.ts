@@ -64,8 +64,8 @@ const parse = (line: number, text: string): Result => {
   try {
     return right({ line, value: JSON.parse(text) as unknown, text })
   } catch {
-    const { at, expected } = jsonFault(text) ?? { at: 0, expected: 'a value' }
-    const detail = `not JSON: expected ${expected} at character ${String(at + 1)}`
+    const at = jsonFault(text) ?? 0
+    const detail = `not JSON at character ${String(at + 1)}`
     const isOpened = line === 1 && /^[[{]\s*$/.test(text)
     return bad(line, 'notJson', isOpened ? `${detail}; ${ONE_DOCUMENT}` : detail, at + 1)
   }

@@ -51,7 +51,7 @@ it('names what looks like an oversight, and takes it', async () => {
 })
 
 test.each<[what: string, config: unknown, sentence: string]>([
-  ['no JSON', '{"sources":[\n 1,}', 'is not JSON: at line 2, column 4 there should be a value'],
+  ['no JSON', '{"sources":[\n 1,}', 'is not JSON at line 2, column 4'],
   [
     'an unknown source',
     { ...good, sources: [{ id: 'app', writeKey: 'hunter2' }] },

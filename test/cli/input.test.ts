@@ -77,6 +77,6 @@ it('names a JSON document that is not NDJSON', async () => {
   const { stderr, code } = await headrace(['send', '--to', 'http://127.0.0.1:9/'], {
     input: '{\n  "a": 1\n}\n',
   })
-  expect(stderr).toMatch(/^refused +line 1 +not JSON: .*one JSON document over several lines, not NDJSON/)
+  expect(stderr).toMatch(/^refused +line 1 +not JSON .*one JSON document over several lines, not NDJSON/)
   expect(code).toBe(4)
 })

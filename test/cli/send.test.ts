@@ -27,7 +27,7 @@ describe('what send prints, and its exit code', () => {
     const refused = await headrace(['send', '--to', url], { input: `oops\n${A}` })
     expect([refused.code, ...linesOf(steady(refused.stderr))]).toEqual([
       4,
-      'refused    line 1    not JSON: expected a value at character 1',
+      'refused    line 1    not JSON at character 1',
       'headrace: http://127.0.0.1:PORT/  1 request succeeded, 0 failed',
       'headrace: read 2 (1 refused) · delivered 1',
     ])
@@ -86,7 +86,7 @@ describe('--output', () => {
     const sink = { url: 'http://127.0.0.1:PORT/' }
     const good = { v: 1, line: 2, id: 'A', type: 'track' }
     const bad = { v: 1, line: 3, id: 'Bad', type: 'track' }
-    const faults = [{ path: '', message: 'not JSON: expected a value at character 1' }]
+    const faults = [{ path: '', message: 'not JSON at character 1' }]
     const why = { reason: 'status', status: 400 }
     const records = recordsOf(steady(stdout))
     expect(records.slice(0, -1).sort((a, b) => Number(a['line']) - Number(b['line']))).toEqual(
@@ -267,7 +267,7 @@ const deep = `{"type":"track","userId":"u","event":"e","properties":${'{"a":'.re
 const traits = (a: string): string => `{"type":"identify","userId":"u","traits":{"a":"${a}"}}`
 
 const lines: ReadonlyArray<readonly [line: string, says: string]> = [
-  ['oops', 'not JSON: expected a value at character 1'],
+  ['oops', 'not JSON at character 1'],
   ['[]', 'must be an object'],
   ['{"type":"pige","userId":"u"}', 'type must be one of page, screen, identify, track, alias, group, delete'],
   ['{"type":"track","userId":7,"event":"e"}', 'userId must be a string, not a number'],

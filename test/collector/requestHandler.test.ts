@@ -72,9 +72,9 @@ const off = (what: string, Authorization: string, more: object = {}): Wrong =>
   wrong(what, 404, 'switched off', { headers: { Authorization }, body: { ...good, ...more } })
 
 const wrongRequests: ReadonlyArray<Wrong> = [
-  malformed('malformed JSON', '{"batch":[}', 'at character 10 it should have a value or ]'),
-  malformed('JSON that ends too early', '{"batch":[{"type":"tr', 'at character 21 it should have a closing'),
-  malformed('an empty body', '', 'at character 0 it should have a value'),
+  malformed('malformed JSON', '{"batch":[}', 'not JSON at character 11'),
+  malformed('JSON that ends too early', '{"batch":[{"type":"tr', 'not JSON at character 22'),
+  malformed('an empty body', '', 'not JSON at character 1'),
   malformed('bytes that are no text', new Uint8Array([0x22, 0xff, 0x22]), 'not UTF-8'),
   malformed('an array', [track('a')], 'must be an object with a batch'),
   malformed('null', 'null', 'must be an object with a batch'),

@@ -30,48 +30,43 @@ const edited = fc
   .tuple(valid, fc.nat({ max: 200 }), fc.nat({ max: 2 }), piece)
   .map(([text, where, cut, put]) => {
     const at = where % (text.length + 1)
-    return { at, text: text.slice(0, at) + put + text.slice(at + cut) }
+    return text.slice(0, at) + put + text.slice(at + cut)
   })
 
 describe('jsonFault', () => {
   it('finds a fault exactly where JSON.parse does not accept the text', () =>
-    fc.assert(fc.property(edited, ({ text }) => same(jsonFault(text) === undefined, isJson(text)))))
-
-  it('finds it not before the edit, and says of the text before it that it only ends too early', () =>
-    fc.assert(
-      fc.property(edited, ({ at, text }) => {
-        const fault = jsonFault(text)
-        if (fault === undefined) return
-        expect(fault.at).toBeGreaterThanOrEqual(at)
-        const before = text.slice(0, fault.at)
-        expect(jsonFault(before)?.at ?? before.length).toBe(before.length)
-        expect(jsonFault(text.slice(0, fault.at + 1))).toEqual(fault)
-      }),
-    ))
+    fc.assert(fc.property(edited, (text) => same(jsonFault(text) === undefined, isJson(text)))))
 
   it.each([
-    ['', 0, 'a value'],
-    ['{"a":1', 6, 'a comma or }'],
-    ['{"a":1,}', 7, 'a key in double quotes'],
-    ["{'a':1}", 1, 'a key in double quotes or }'],
-    ['{"a" 1}', 5, 'a colon'],
-    ['[1,]', 3, 'a value'],
-    ['[1 2]', 3, 'a comma or ]'],
-    ['[', 1, 'a value or ]'],
-    ['{} {}', 3, 'nothing more'],
-    ['"abc', 4, 'a closing "'],
-    ['"a\tb"', 2, 'no control character within a text: write it as \\u'],
-    ['"\\x"', 2, 'one of " \\ / b f n r t u after a backslash'],
-    ['"\\u12g4"', 5, 'four hexadecimal digits after \\u'],
-    ['trUe', 2, 'true'],
-    ['01', 1, 'nothing more'],
-    ['-', 1, 'a digit'],
-    ['1.e5', 2, 'a digit'],
-    ['NaN', 0, 'a value'],
-  ])('says of %j that at %i should be %s', (text, at, expected) =>
-    expect(jsonFault(text)).toEqual({ at, expected }),
-  )
+    ...([
+      ['', 0],
+      ['{"a":1', 6],
+      ['{"a":1,}', 7],
+      ["{'a':1}", 1],
+      ['{"a" 1}', 5],
+      ['[1,]', 3],
+    ] as const),
+    ...([
+      ['[1 2]', 3],
+      ['[', 1],
+      ['{} {}', 3],
+      ['"abc', 4],
+      ['"a\tb"', 2],
+      ['"\\x"', 1],
+    ] as const),
+    ...([
+      ['"\\u12g4"', 1],
+      ['trUe', 0],
+      ['01', 1],
+      ['-', 0],
+      ['1.e5', 1],
+      [' NaN', 1],
+      ['[1}', 2],
+    ] as const),
+  ])('finds in %j the character %i', (text, at) => expect(jsonFault(text)).toBe(at))
 
-  it('goes through a million brackets', () =>
-    expect(jsonFault('['.repeat(1_000_000))).toEqual({ at: 1_000_000, expected: 'a value or ]' }))
+  it('goes through a million brackets', () => expect(jsonFault('['.repeat(1_000_000))).toBe(1_000_000))
+
+  it('goes through a long string with escapes', () =>
+    expect(jsonFault(`"${'\\n'.repeat(5_000_000)}`)).toBe(10_000_001))
 })

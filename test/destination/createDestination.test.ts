@@ -7,7 +7,7 @@ import { webhookDestination } from '../../src/destination/createDestination.ts'
 import type { CloseResult } from '../../src/outbox/close.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { both, deadline, exponential, limitRetries } from '../../src/policy/retryPolicy.ts'
-import { sharedStore } from '../../src/testing/laws/sharedStore.ts'
+import { sharedStore } from '../support/sharedStore.ts'
 import { busy, open, track, yes } from './virtual.ts'
 
 describe('close', () => {

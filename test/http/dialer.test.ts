@@ -4,14 +4,14 @@ import type { Cancel } from '../../src/core/clock.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { type Dial, dialer } from '../../src/http/dialer.ts'
 import { guardOf, type Egress, guardedLookup } from '../../src/http/egress.ts'
-import type { Lookup } from '../../src/http/lookupGate.ts'
+import type { Lookup } from '../../src/http/lookup.ts'
 import { closedAfterEach, muteServer, openSockets, until } from '../support/http.ts'
 
 const clock = virtualClock()
 
 const dialTo = (url: string, { egress, lookup }: { egress?: Egress; lookup?: Lookup } = {}): Dial => {
   const guard = guardOf(egress)
-  return dialer(new URL(url), guard, guardedLookup(guard, clock, lookup), {}, 5_000, clock, true)
+  return dialer(new URL(url), guard, guardedLookup(guard, lookup), {}, 5_000, clock, true)
 }
 
 interface Dialled {

@@ -1,16 +1,12 @@
 import fc from 'fast-check'
 import type { LookupAddress } from 'node:dns'
-import { Resolver } from 'node:dns/promises'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { decodeOptions } from '../../src/core/options.ts'
 import { egressOption, guardedLookup, guardOf } from '../../src/http/egress.ts'
-import { directLookup } from '../../src/http/directLookup.ts'
-import { lookupGate, type Lookup } from '../../src/http/lookupGate.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
+import type { Lookup } from '../../src/http/lookup.ts'
 
 const guard = guardOf()
 const onlyPublic = guardOf('public')
-const clock = virtualClock()
 
 describe('addresses that a look-up found (DE13)', () => {
   it.each([
@@ -141,10 +137,8 @@ const ask = (
   egress: 'network' | 'public' = 'public',
 ): Promise<ReadonlyArray<unknown>> =>
   new Promise((resolve) =>
-    guardedLookup(guardOf(egress), clock, lookup)('a.example', { all }, (...answer) => resolve(answer)),
+    guardedLookup(guardOf(egress), lookup)('a.example', { all }, (...answer) => resolve(answer)),
   )
-
-const none = answering()
 
 describe('an address of a local NAT64', () => {
   // RFC 6052: the prefix may have 48, 56, 64 or 96 bits.
@@ -155,19 +149,6 @@ describe('an address of a local NAT64', () => {
 })
 
 describe('a guarded look-up', () => {
-  it('forgets the addresses of a name that is gone', () => {
-    const codes = ['', 'ENOTFOUND', 'EAI_AGAIN']
-    const lookup = guardedLookup(guardOf(), virtualClock(), (_name, _options, done) => {
-      const code = codes.shift() ?? ''
-      if (code === '') done(null, found('8.8.8.8'))
-      else done(Object.assign(new Error(code), { code }), [])
-    })
-    const seen: unknown[] = []
-    for (let n = 0; n < 3; n++)
-      lookup('a.example', { all: true }, (error, addresses) => seen.push(error?.code ?? addresses))
-    expect(seen).toEqual([found('8.8.8.8'), 'ENOTFOUND', 'EAI_AGAIN'])
-  })
-
   it('leaves out forbidden addresses (webhooks/S6)', async () => {
     const mixed = answering('10.0.0.1', '8.8.8.8', '::1', '2606:4700::1')
     expect(await ask(mixed, true)).toEqual([null, found('8.8.8.8', '2606:4700::1')])
@@ -184,148 +165,5 @@ describe('a guarded look-up', () => {
     const unknown: Lookup = (_name, _options, done) => done(failed('ENOTFOUND'), [])
     expect((await ask(unknown, true))[0]).toMatchObject({ code: 'ENOTFOUND' })
     expect((await ask(answering(), true))[0]).toMatchObject({ code: 'HEADRACE_BLOCKED_ADDRESS' })
-  })
-
-  it('uses the addresses that were found last while the name server is silent (H4)', async () => {
-    const pending: Array<Parameters<Lookup>[2]> = []
-    const lookup = guardedLookup(guardOf(), clock, (_name, _options, done) => pending.push(done))
-    const seen: unknown[] = []
-    const connect = (): void =>
-      lookup('a.example', { all: false }, (...answer) => seen.push(answer.slice(0, 2)))
-    connect()
-    pending.shift()?.(null, found('8.8.8.8'))
-    connect()
-    clock.tick(249)
-    expect(seen).toHaveLength(1)
-    clock.tick(1)
-    expect(seen).toHaveLength(2)
-    // From now on at once, until the name server answers.
-    connect()
-    expect(seen).toEqual([1, 2, 3].map(() => [null, '8.8.8.8']))
-    for (const done of pending.splice(0)) done(failed('EAI_AGAIN'), [])
-    connect()
-    expect(seen).toHaveLength(4)
-    for (const done of pending.splice(0)) done(null, found('9.9.9.9'))
-    connect()
-    pending.shift()?.(null, found('9.9.9.9'))
-    expect(seen.at(-1)).toEqual([null, '9.9.9.9'])
-    expect(clock.pending()).toBe(0)
-  })
-})
-
-describe('the gate of look-ups (H4)', () => {
-  /** Names of silent servers hang for ten seconds, the others answer at once. */
-  const world = (max: number, direct = none) => {
-    const time = virtualClock()
-    const running = { now: 0, most: 0 }
-    const gate = lookupGate(
-      (name, _options, done) => {
-        running.most = Math.max(running.most, ++running.now)
-        time.schedule(name.startsWith('silent') ? 10_000 : 1, () => {
-          running.now--
-          if (name.startsWith('silent')) done(failed('EAI_AGAIN'), [])
-          else done(null, found('8.8.8.8'))
-        })
-      },
-      direct,
-      max,
-      time,
-    )
-    /** Looks a name up, again and again, and records how long each look-up took. */
-    const keepAsking = (name: string, every: number): number[] => {
-      const took: number[] = []
-      const again = (): void => {
-        const startedAt = time.monotonic()
-        gate(name, { all: true }, () => {
-          took.push(time.monotonic() - startedAt)
-          time.schedule(every, again)
-        })
-      }
-      again()
-      return took
-    }
-    return { time, running, gate, keepAsking }
-  }
-
-  it.each([2, 4, 16])('five silent name servers delay no other name, with %d places', async (max) => {
-    const { time, running, keepAsking } = world(max)
-    const silent = [1, 2, 3, 4, 5].map((at) => keepAsking(`silent${String(at)}.example`, 1_000))
-    // Until all of them are known to be slow.
-    await time.advance(30_000)
-    const [one, other] = [keepAsking('a.example', 100), keepAsking('b.example', 100)]
-    await time.advance(300_000)
-    expect(Math.max(...one, ...other)).toBeLessThanOrEqual(2)
-    expect(one.length).toBeGreaterThan(2_000)
-    expect(running.most).toBeLessThanOrEqual(max)
-    // In turn.
-    expect(Math.min(...silent.map(({ length }) => length))).toBeGreaterThan(4)
-  })
-
-  it('five silent name servers delay no first look-up by more than 250 ms', async () => {
-    const asked: string[] = []
-    const direct: Lookup = (name, _options, done) => {
-      asked.push(name)
-      if (name.startsWith('public')) time.schedule(1, () => done(null, found('9.9.9.9', '10.0.0.1')))
-      // Only the system knows the others.
-      else time.schedule(1, () => done(failed('ENOTFOUND'), []))
-    }
-    const { time, gate, keepAsking } = world(2, direct)
-    for (const at of [1, 2, 3, 4, 5]) keepAsking(`silent${String(at)}.example`, 1_000)
-    const seen: unknown[] = []
-    const lookup = guardedLookup(guardOf('public'), time, gate)
-    for (const name of ['public.example', 'public.example', 'hosts.example'])
-      lookup(name, { all: true }, (...answer) => seen.push(time.monotonic(), ...answer))
-    await time.advance(252)
-    // Checked as the addresses of the system are.
-    expect(seen).toEqual([251, null, found('9.9.9.9'), 251, null, found('9.9.9.9')])
-    expect(asked.filter((name) => name === 'public.example')).toHaveLength(1)
-    await time.advance(60_000)
-    expect(seen.at(-1)).toEqual(found('8.8.8.8'))
-  })
-
-  it.each([
-    ['localhost', []],
-    ['a.example', [...found('8.8.8.8'), { address: '2606:4700::1', family: 6 }]],
-    ['four.example', found('8.8.8.8')],
-  ])('name servers are asked directly, but not for names of this machine: %s', async (name, addresses) => {
-    vi.spyOn(Resolver.prototype, 'resolve4').mockResolvedValue(['8.8.8.8'])
-    const six = vi.spyOn(Resolver.prototype, 'resolve6')
-    if (name === 'four.example') six.mockRejectedValue(new Error('ENODATA'))
-    else six.mockResolvedValue(['2606:4700::1'])
-    const answer = new Promise((resolve) => directLookup(name, { all: true }, (_, all) => resolve(all)))
-    expect(await answer).toEqual(addresses)
-    vi.restoreAllMocks()
-  })
-
-  it('connections that are made at once share a look-up; a name that answers quickly again is no longer slow', () => {
-    const time = virtualClock()
-    const asked: string[] = []
-    const pending: Array<() => void> = []
-    const gate = lookupGate(
-      (name, _options, done) => {
-        asked.push(name)
-        pending.push(() => done(null, []))
-      },
-      none,
-      2,
-      time,
-    )
-    let answers = 0
-    const ask = (name: string): void => gate(name, { all: true }, () => (answers += 1))
-    const answerAll = (): void => pending.splice(0).forEach((each) => each())
-    ask('a')
-    ask('a')
-    ask('b')
-    time.tick(2_000)
-    answerAll()
-    expect(answers).toBe(3)
-    ask('a')
-    ask('b')
-    expect(asked).toEqual(['a', 'b', 'a'])
-    answerAll()
-    answerAll()
-    ask('a')
-    ask('b')
-    expect(asked).toEqual(['a', 'b', 'a', 'b', 'a', 'b'])
   })
 })

@@ -1,8 +1,9 @@
 /** The outbox in memory keeps the laws of an outbox. */
 import { test } from 'vitest'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { files } from '../../src/testing/laws/brokenOutboxes.ts'
-import { outboxLaws, registerLaws } from '../../src/testing/laws/index.ts'
+import { files } from '../support/brokenVersions.ts'
+import { registerLaws } from '../../src/testing/laws/checkLaws.ts'
+import { outboxLaws } from '../../src/testing/laws/outboxLaws.ts'
 
 registerLaws(
   { test },

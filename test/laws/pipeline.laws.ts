@@ -5,10 +5,20 @@ import { describe, test } from 'vitest'
 import { Event } from '../../src/event/event.ts'
 import type { BatchPayload, Payload } from '../../src/event/payload.ts'
 import { toWebhookBody } from '../../src/event/webhookBody.ts'
-import { batch, deliver, encode, failover, firstSuccess, route, sign, toAll } from '../../src/index.ts'
-import { validate, withCircuitBreaker, withDedupe, withRateLimit, type Sink } from '../../src/index.ts'
-import { eventPipeline } from '../../src/testing/laws/brokenPipelines.ts'
-import { pipelineLaws, registerLaws, type PipelineWorld } from '../../src/testing/laws/index.ts'
+import { batch } from '../../src/operators/batch.ts'
+import { deliver } from '../../src/operators/deliver.ts'
+import { encode } from '../../src/operators/encode.ts'
+import { sign } from '../../src/operators/sign.ts'
+import { validate } from '../../src/operators/validate.ts'
+import { withCircuitBreaker } from '../../src/sink/circuitBreaker.ts'
+import { failover, firstSuccess, toAll } from '../../src/sink/combine.ts'
+import { withDedupe } from '../../src/sink/dedupe.ts'
+import { withRateLimit } from '../../src/sink/rateLimit.ts'
+import { route } from '../../src/sink/route.ts'
+import type { Sink } from '../../src/sink/sink.ts'
+import { eventPipeline } from '../../src/testing/laws/brokenParts.ts'
+import { registerLaws } from '../../src/testing/laws/checkLaws.ts'
+import { pipelineLaws, type PipelineWorld } from '../../src/testing/laws/pipelineLaws.ts'
 
 describe('events one by one', () => registerLaws({ test }, pipelineLaws<Payload<Event>>(eventPipeline)))
 
@@ -36,7 +46,11 @@ const combined: Readonly<
   'failover from all of two': (_, { sinks, clock }) =>
     failover([toAll(sinks(2, 'all'), { clock }), ...sinks(1)], { clock }),
   'a route by user': (_, { sinks, clock }) =>
-    route({ keyOf: (payload: Payload<Event>) => payload.items[0].userId, open: () => sinks(1)[0], clock }),
+    route({
+      keyOf: (payload: Payload<Event>) => payload.items[0].userId,
+      open: () => sinks(1)[0],
+      clock,
+    }),
   'a circuit breaker': (sink, { clock }) => withCircuitBreaker({ failures: 2, openFor: 1_000, clock })(sink),
   'a limit of the rate': (sink, { clock }) => withRateLimit({ perSecond: 1, clock })(sink),
   deduplication: (sink, { clock }) =>

@@ -18,7 +18,7 @@ import type { Sink } from '../../src/sink/sink.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { sharedStore } from '../../src/testing/laws/sharedStore.ts'
+import { sharedStore } from '../support/sharedStore.ts'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, it } from 'vitest'
 

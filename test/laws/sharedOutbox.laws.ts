@@ -1,6 +1,7 @@
 /** A store in memory that several relays share keeps the laws of one. */
 import { test } from 'vitest'
-import { sharedInMemory } from '../../src/testing/laws/brokenOutboxes.ts'
-import { registerLaws, sharedOutboxLaws } from '../../src/testing/laws/index.ts'
+import { sharedInMemory } from '../support/brokenVersions.ts'
+import { registerLaws } from '../../src/testing/laws/checkLaws.ts'
+import { sharedOutboxLaws } from '../../src/testing/laws/sharedOutboxLaws.ts'
 
 registerLaws({ test }, sharedOutboxLaws(sharedInMemory()))

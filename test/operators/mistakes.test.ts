@@ -2,31 +2,48 @@
 import { createRequire } from 'node:module'
 import { format, stripVTControlCharacters } from 'node:util'
 import type createDebug from 'debug'
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { concat, of, Subject, throwError, type Observable } from 'rxjs'
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { concat, lastValueFrom, of, Subject, throwError, toArray } from 'rxjs'
+import type { Observable } from 'rxjs'
 import { describe, expect, it, test } from 'vitest'
 import type { BatchPayload } from '../../src/event/payload.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
-import { batch, deliver, encode, enrich, failover, filterRight, firstSuccess } from '../../src/index.ts'
-import { flatMapRight, lift, mapRight, memory, onlyAttempt, route, showRefusal } from '../../src/index.ts'
-import { sign, sink, tapRight, toAll, validate, withBisection, withCircuitBreaker } from '../../src/index.ts'
-import { withConcurrency, withDedupe, withObserver, withRateLimit } from '../../src/index.ts'
-import { withRetryAfterGate, withTimeout, type Threw } from '../../src/index.ts'
+import { showRefusal } from '../../src/index.ts'
+import type { Threw } from '../../src/index.ts'
+import { batch } from '../../src/operators/batch.ts'
+import { deliver } from '../../src/operators/deliver.ts'
+import { encode } from '../../src/operators/encode.ts'
+import { enrich, filterRight, flatMapRight, lift, mapRight, tapRight } from '../../src/operators/rightSide.ts'
+import { sign } from '../../src/operators/sign.ts'
 import { createClient } from '../../src/client/createClient.ts'
 import { createCollector } from '../../src/collector/createCollector.ts'
 import { webhookDestination } from '../../src/destination/createDestination.ts'
-import { withRetry } from '../../src/outbox/withRetry.ts'
-import { exponential, standard } from '../../src/policy/retryPolicy.ts'
+import { exponential } from '../../src/policy/retryPolicy.ts'
+import { withBisection } from '../../src/sink/bisect.ts'
+import { withCircuitBreaker } from '../../src/sink/circuitBreaker.ts'
+import { withConcurrency } from '../../src/sink/concurrency.ts'
+import { withDedupe } from '../../src/sink/dedupe.ts'
 import { ndjson } from '../../src/sink/ndjson.ts'
+import { withObserver } from '../../src/sink/observe.ts'
+import { withRateLimit } from '../../src/sink/rateLimit.ts'
+import { withRetryAfterGate } from '../../src/sink/retryAfterGate.ts'
+import { route } from '../../src/sink/route.ts'
 import { ndjson as linesOf } from '../../src/sources/ndjson.ts'
 import { pull } from '../../src/sources/pull.ts'
 import { push } from '../../src/sources/push.ts'
+import { validate } from '../../src/operators/validate.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
+import { failover, firstSuccess, toAll } from '../../src/sink/combine.ts'
+import { memory } from '../../src/sink/memory.ts'
+import { withTimeout } from '../../src/sink/timeout.ts'
 import { webhook } from '../../src/http/webhook.ts'
-import { loopbackReceiver, virtualClock } from '../../src/testing/index.ts'
+import { sink } from '../../src/sink/fromFunction.ts'
+import { onlyAttempt } from '../../src/sink/sink.ts'
+import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { payloadOf } from '../sink/deliverOnce.ts'
-import { all } from '../support/check.ts'
 import { answered, until } from '../support/http.ts'
 
 /** As code in JavaScript calls it. */
@@ -34,7 +51,9 @@ type Untyped = (...given: ReadonlyArray<unknown>) => unknown
 const untyped = (f: unknown): Untyped => f as Untyped
 
 const errorOf = async (stream: Observable<unknown>): Promise<string> => {
-  const end = await all(stream).catch((error: unknown) => error)
+  const end = await lastValueFrom(stream.pipe(toArray()), { defaultValue: [] }).catch(
+    (error: unknown) => error,
+  )
   return end instanceof Error ? `${end.name}: ${end.message}` : 'no error'
 }
 
@@ -92,7 +111,7 @@ test.each<readonly [string, string, unknown]>([
   ['enrich', EITHER, enrich(async () => left(1))],
 ])('%s: a function that %s', async (name, words, operator) => {
   const through = operator as (source: Observable<unknown>) => Observable<Either<Threw, never>>
-  const [ended] = await all(through(of(right('a'))))
+  const [ended] = await lastValueFrom(through(of(right('a'))).pipe(toArray()), { defaultValue: [] })
   expect(ended).toMatchObject({ left: { _tag: 'Threw', operator: name, input: 'a' } })
   expect(ended?._tag === 'Left' && showRefusal(ended.left)).toBe(`the function of ${name} ${words}`)
 })
@@ -144,7 +163,6 @@ describe('an unknown option is a fault in every function that takes options', ()
     ['withDedupe', () => untyped(withDedupe)({ keyOf: String, window: 1, ...nonsense })],
     ['withObserver', () => untyped(withObserver)(() => 1, nonsense)],
     ['withRateLimit', () => untyped(withRateLimit)({ perSecond: 1, ...nonsense })],
-    ['withRetry', () => untyped(withRetry)(standard, nonsense)],
     ['withRetryAfterGate', () => untyped(withRetryAfterGate)(nonsense)],
     ['withTimeout', () => untyped(withTimeout)(1, nonsense)],
     ['exponential', () => untyped(exponential)(nonsense)],

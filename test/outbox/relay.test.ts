@@ -16,7 +16,7 @@ import { firstSuccess } from '../../src/sink/combine.ts'
 import type { Sink } from '../../src/sink/sink.ts'
 import { type Reply, scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { sharedStore } from '../../src/testing/laws/sharedStore.ts'
+import { sharedStore } from '../support/sharedStore.ts'
 
 const yes: Verdict = right({ sink: 's' })
 const busy: Verdict = left(retryable('busy'))
@@ -423,7 +423,7 @@ describe('closeRelay', () => {
     await clock.advance(500)
     expect(seen.result).toMatchObject({ totals: { accepted: 1, abandoned: 0, waiting: 1 }, abandoned: [] })
     expect(JSON.parse(text())).toMatchObject({
-      rows: [['1', { entry: { item: 'a', progress: { attempts: 1 } } }]],
+      rows: [{ entry: { item: 'a', progress: { attempts: 1 } } }],
     })
   })
 })

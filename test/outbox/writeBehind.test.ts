@@ -11,7 +11,7 @@ import { one } from '../../src/outbox/take.ts'
 import { exponential } from '../../src/policy/retryPolicy.ts'
 import { scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
-import { sharedStore } from '../../src/testing/laws/sharedStore.ts'
+import { sharedStore } from '../support/sharedStore.ts'
 import { busy, event, open, turn, yes } from '../client/virtual.ts'
 
 /** As a store on a disk: a close hands nothing back. */

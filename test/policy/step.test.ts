@@ -1,11 +1,29 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { allFailed, expired, partlyFailed, refused, retryable } from '../../src/core/failure.ts'
-import { show as showFailure, type Expired, type Failure } from '../../src/core/failure.ts'
+import {
+  allFailed,
+  expired,
+  notAll,
+  partlyFailed,
+  refused,
+  retryable,
+  show as showFailure,
+} from '../../src/core/failure.ts'
+import type { Expired, Failure } from '../../src/core/failure.ts'
 import type { Progress } from '../../src/core/outcome.ts'
-import { always, both, capDelay, deadline, exponential, fullJitter } from '../../src/policy/retryPolicy.ts'
-import { limitRetries, respectRetryAfter, show, standard } from '../../src/policy/retryPolicy.ts'
+import {
+  always,
+  both,
+  capDelay,
+  deadline,
+  exponential,
+  fullJitter,
+  limitRetries,
+  respectRetryAfter,
+  show,
+  standard,
+} from '../../src/policy/retryPolicy.ts'
 import type { RetryPolicy } from '../../src/policy/retryPolicy.ts'
 import { step, type Step } from '../../src/policy/step.ts'
 
@@ -102,6 +120,19 @@ it.each<readonly [RetryPolicy, string]>([
       ? 'expired after all its 1 attempts, last: status 503'
       : 'expired at its deadline, after 1 attempts, last: status 503',
   )
+})
+
+it('expires what a retry inside gave up on, with the attempts of that', () => {
+  const inner = expired(4, SINCE, timeout, 'attempts')
+  expect(after(always, 1, 0, inner)).toEqual({ _tag: 'Expire', attempts: 4, failure: inner })
+})
+
+it.each([
+  (failure: Failure) => allFailed([{ sink: 'a', failure }]),
+  (failure: Failure) => notAll([{ sink: 'a', verdict: left(failure) }]),
+])('waits for several sinks that hold back, whatever the policy: %#', (combined) => {
+  const failure = combined(retryable('status', { notBefore: SINCE + 500 }))
+  expect(after(always, 1, 0, failure)).toMatchObject({ delay: 500 })
 })
 
 describe('a step with a batch', () => {

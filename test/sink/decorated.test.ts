@@ -2,14 +2,22 @@ import { right } from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import { firstValueFrom, lastValueFrom, map, of } from 'rxjs'
 import { expect, test, vi } from 'vitest'
-import { contramap, deliver, failover, firstSuccess, lift, memory, onlyAttempt } from '../../src/index.ts'
-import { route, sink, toAll, withConcurrency, withDedupe, withRateLimit } from '../../src/index.ts'
-import { withTimeout, type Sink, type Verdict } from '../../src/index.ts'
+import type { Verdict } from '../../src/core/failure.ts'
 import { urlsSink } from '../../src/destination/urls.ts'
 import { destinationOptions } from '../../src/destination/settings.ts'
 import { checkOptions } from '../../src/core/options.ts'
-import { withRetry } from '../../src/outbox/withRetry.ts'
-import { limitRetries } from '../../src/policy/retryPolicy.ts'
+import { deliver } from '../../src/operators/deliver.ts'
+import { lift } from '../../src/operators/rightSide.ts'
+import { failover, firstSuccess, toAll } from '../../src/sink/combine.ts'
+import { withConcurrency } from '../../src/sink/concurrency.ts'
+import { withDedupe } from '../../src/sink/dedupe.ts'
+import { sink } from '../../src/sink/fromFunction.ts'
+import { contramap } from '../../src/sink/layer.ts'
+import { memory } from '../../src/sink/memory.ts'
+import { withRateLimit } from '../../src/sink/rateLimit.ts'
+import { route } from '../../src/sink/route.ts'
+import { onlyAttempt, type Sink } from '../../src/sink/sink.ts'
+import { withTimeout } from '../../src/sink/timeout.ts'
 import type { Payload } from '../../src/event/payload.ts'
 import { payloadOf } from './deliverOnce.ts'
 
@@ -95,7 +103,6 @@ const parts: Readonly<Record<string, (sink: Sink<Item>) => Sink<Item>>> = {
   withConcurrency: withConcurrency({ concurrency: 2 }),
   withTimeout: withTimeout(1_000),
   withDedupe: (inner) => withDedupe({ keyOf: ({ id }: Item) => id, window: 9 })(inner),
-  withRetry: withRetry(limitRetries(1)),
   contramap: contramap((each: Item) => each),
   failover: (inner) => failover([inner, memory()]),
   firstSuccess: (inner) => firstSuccess([inner]),

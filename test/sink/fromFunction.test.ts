@@ -4,19 +4,24 @@ import { Readable } from 'node:stream'
 import { of } from 'rxjs'
 import { request } from 'undici'
 import { describe, expect, expectTypeOf, onTestFinished, test } from 'vitest'
-import { deliver, failover, lift, onlyAttempt, refused, retryable, sink } from '../../src/index.ts'
-import { systemClock, type Clock, type Failure, type Handler, type Receipt } from '../../src/index.ts'
-import type { Sink, Verdict } from '../../src/index.ts'
+import { systemClock, type Clock } from '../../src/core/clock.ts'
 import { webhook } from '../../src/http/webhook.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
-import { withRetry } from '../../src/outbox/withRetry.ts'
-import { limitRetries } from '../../src/policy/retryPolicy.ts'
+import { deliver } from '../../src/operators/deliver.ts'
+import { lift } from '../../src/operators/rightSide.ts'
+import { failover } from '../../src/sink/combine.ts'
 import { ndjson } from '../../src/sink/ndjson.ts'
-import { loopbackReceiver, virtualClock } from '../../src/testing/index.ts'
+import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
 import { deliverOnce, payloadOf } from './deliverOnce.ts'
 import type { CloseOptions } from '../../src/core/options.ts'
-import { bodyOf, type Payload } from '../../src/event/payload.ts'
+import type { Payload } from '../../src/event/payload.ts'
+import { bodyOf } from '../../src/event/payload.ts'
+import { type Failure, refused, retryable } from '../../src/core/failure.ts'
+import type { Receipt, Verdict } from '../../src/core/failure.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
+import { onlyAttempt, type Sink } from '../../src/sink/sink.ts'
+import { type Handler, sink } from '../../src/sink/fromFunction.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const heard = async (mine: Sink<number>): Promise<ReadonlyArray<unknown>> => {
   const told: unknown[] = []
@@ -137,7 +142,6 @@ describe('a sink that was closed', () => {
     ['a sink', closing],
     ['a webhook', (clock) => webhook({ url: 'http://127.0.0.1:9/', clock })],
     ['a file', (clock) => ndjson('/nowhere/at/all', { clock })],
-    ['a retried sink', (clock) => withRetry(limitRetries(1), { clock })(closing(clock))],
     ['a sink of a failover', (clock) => failover([closing(clock), closing(clock, 'other')], { clock })],
   ])('C7: %s: what waits does not end by it, and one Defect names it', async (_, make) => {
     const clock = virtualClock()

@@ -31,8 +31,8 @@ describe('ndjson', () => {
       await said('{"a":1}\n{"a" 1}\n\n[1,]\ntrue\n', Buffer.from([0xff, 0x0a]), '"', 'x'.repeat(100)),
     ).toEqual([
       { a: 1 },
-      'line 2: not JSON: expected a colon at character 6',
-      'line 4: not JSON: expected a value at character 4',
+      'line 2: not JSON at character 6',
+      'line 4: not JSON at character 4',
       true,
       'line 6: not UTF-8: save the file in that encoding',
       'line 7: longer than 100 bytes',
@@ -53,7 +53,7 @@ describe('ndjson', () => {
     [
       'keeps a byte order mark that is not at the beginning',
       ['\n\ufeff1\n"\ufeff"'],
-      ['line 2: not JSON: expected a value at character 1', '\ufeff'],
+      ['line 2: not JSON at character 1', '\ufeff'],
     ],
   ])('%s', async (_, chunks, lines) => expect(await said(...chunks)).toEqual(lines))
 

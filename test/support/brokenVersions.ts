@@ -1,275 +1,388 @@
-/** Broken versions beside those that are published, to see each law bite. They take as many lines as the laws: hosts need a few. */
-import { chain, isLeft, left, mapLeft, orElse, right } from 'fp-ts/lib/Either.js'
-import { concat, defer, finalize, from, ignoreElements, mergeMap } from 'rxjs'
-import { of, onErrorResumeNextWith, share, shareReplay, tap } from 'rxjs'
-import { refused, retryable, type Failure, type Verdict } from '../../src/core/failure.ts'
-import { isOutcome } from '../../src/core/outcome.ts'
-import type { Event } from '../../src/event/event.ts'
-import type { Payload } from '../../src/event/payload.ts'
-import type { Entry } from '../../src/outbox/outbox.ts'
-import { step, type Step, type Wait } from '../../src/policy/step.ts'
-import { sign } from '../../src/signing/secret.ts'
-import { verifyRaw } from '../../src/signing/verify.ts'
-import { onlyAttempt } from '../../src/sink/sink.ts'
-import { inMemory } from '../../src/testing/laws/brokenOutboxes.ts'
-import { ending, eventPipeline, type Events } from '../../src/testing/laws/brokenPipelines.ts'
-import { breaks, policyFor } from '../../src/testing/laws/brokenPolicies.ts'
-import { accepting, signing, signingAs, textOf } from '../../src/testing/laws/brokenSigners.ts'
-import { changed, is5xx, sending, telling, withDelivery } from '../../src/testing/laws/brokenSinks.ts'
-import { brokenVersions } from '../../src/testing/laws/law.ts'
-import type { MakeOutbox, OutboxItem } from '../../src/testing/laws/outboxWorld.ts'
-import type { Decide, MakePolicy } from '../../src/testing/laws/policyLaws.ts'
-import { hmac, type Signing } from '../../src/testing/laws/signLaws.ts'
-import { networkSink, type MakeSink, type SinkItem } from '../../src/testing/laws/sinkWorld.ts'
-import type { NetworkRequest } from '../../src/testing/network.ts'
-import type { World } from '../../src/testing/simulate.ts'
+/** Broken versions beside the published ones: each law is broken by one. */
+import { isLeft, isRight, left, mapLeft, orElse, right, tryCatch } from 'fp-ts/lib/Either.js'
+import { constVoid, flow, identity } from 'fp-ts/lib/function.js'
+import * as t from 'io-ts'
+import { EMPTY, NEVER, catchError, concat, defer, filter, finalize, from, ignoreElements } from 'rxjs'
+import { lastValueFrom, map, mergeMap, of, skip, take, takeLast, tap } from 'rxjs'
+import type { Observable } from 'rxjs'
+import { createClient, type Client, type SentBatch } from '../../src/client/index.ts'
+import type { Awaitable } from '../../src/core/awaitable.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { delivered } from '../../src/core/outcome.ts'
+import { batch, contramap, failover, firstSuccess, memoryOutbox } from '../../src/index.ts'
+import { refused, retryable, sink, toAll } from '../../src/index.ts'
+import type { Attempt, BatchOptions, Clock, Failure, Frame, KeyedBatchOptions } from '../../src/index.ts'
+import type { ObservableEither, Outbox, Payload, Sink, Verdict } from '../../src/index.ts'
+import { newEntry } from '../../src/outbox/outbox.ts'
+import { sign, verifyRaw } from '../../src/signing/index.ts'
+import type { NetworkRequest } from '../../src/testing/index.ts'
+import * as parts from '../../src/testing/laws/brokenParts.ts'
+import type { AskedPolicy, Batcher, Broken, ChangeCodec } from '../../src/testing/laws/index.ts'
+import type { MakeCombination, MakeLayer, MakeOutbox } from '../../src/testing/laws/index.ts'
+import type { MakePolicy, MakeSink, OpenClient } from '../../src/testing/laws/index.ts'
+import type { OpenSharedOutbox, OutboxItem, Signing, SinkItem } from '../../src/testing/laws/index.ts'
+import { hmac } from '../../src/testing/laws/signLaws.ts'
+import { networkSink } from '../../src/testing/laws/sinkWorld.ts'
+import { sharedStore, type SharedStore } from './sharedStore.ts'
 
-/** A request that the delivery does not cancel. */
-const audit = ({ network }: World): Promise<unknown> => network.request().catch(() => undefined)
+const { changed, changing, ending, eventPipeline, inMemory, policyFor, signing, withDelivery } = parts
+type Versions<Make> = Readonly<Record<string, Broken<Make>>>
 
-/** Sinks with one fault each. */
-export const moreBrokenSinks = brokenVersions<MakeSink<SinkItem>>()({
-  'shares one delivery between its subscriptions': {
-    breaks: 'sink/each-subscription',
-    make: changed((delivery) => delivery.pipe(shareReplay({ bufferSize: 2, refCount: false }))),
-  },
-  'waits for an answer for ever': { breaks: 'sink/settles', make: (world) => networkSink(world, Infinity) },
-  'completes while a request runs': {
-    breaks: 'sink/completes-last',
-    make: changed((delivery, _item, world) => delivery.pipe(tap(() => void audit(world)))),
-  },
-  'cannot be cancelled after its verdict': {
-    breaks: 'sink/cancel-aborts',
-    make: changed((delivery, _item, world) =>
-      delivery.pipe(mergeMap((verdict) => concat(of(verdict), from(audit(world)).pipe(ignoreElements())))),
-    ),
-  },
-  'drops an item on a 5xx': {
-    breaks: 'sink/delivered-if-accepted',
-    make: telling(orElse((failure) => (is5xx(failure) ? right({ sink: 'network' }) : left(failure)))),
-  },
-  'takes a 2xx for a failure': {
-    breaks: 'sink/delivered-if-accepted',
-    make: telling(chain((): Verdict => left(retryable('status')))),
-  },
-  'does not read Retry-After': {
-    breaks: 'sink/retry-after',
-    make: telling(
-      mapLeft((failure): Failure => (failure._tag === 'Retryable' ? retryable('status') : failure)),
-    ),
-  },
-  'sends the body of the item before': {
-    breaks: 'sink/sends-the-item',
-    make: (world) => {
-      let before: NetworkRequest = { body: '' }
-      return sending((given) => {
-        const { body = '' } = before
-        before = given
-        return { ...given, body }
-      })(world)
-    },
-  },
-  'sends each item twice': {
-    breaks: 'sink/sends-the-item',
-    make: changed((delivery) => concat(delivery.pipe(ignoreElements()), delivery)),
-  },
-  'has one cancel for all deliveries': {
-    breaks: 'sink/independent',
-    make: (world) => {
-      const all = new AbortController()
-      const { signal } = all
-      return withDelivery(sending((given) => ({ ...given, signal }))(world), (delivery) =>
-        delivery.pipe(finalize(() => all.abort())),
-      )
-    },
-  },
-  'sends nothing after a failure': {
-    breaks: 'sink/independent',
-    make: (world) => {
-      let failed: Verdict | undefined
-      return withDelivery(networkSink<SinkItem>(world), (delivery) =>
-        defer(() => (failed === undefined ? delivery : of(failed))).pipe(
-          tap((verdict) => {
-            if (isLeft(verdict)) failed = verdict
-          }),
-        ),
-      )
-    },
-  },
-  'starts after its deadline': {
-    breaks: 'sink/keeps-deadline',
-    make: changed((delivery, _item, { clock }) =>
-      defer(() => clock.sleep(30)).pipe(mergeMap(() => delivery)),
-    ),
-  },
-  'leaves a timer': {
-    breaks: 'sink/leaves-no-timer',
-    make: changed((delivery, _item, { clock }) =>
-      delivery.pipe(tap(() => void clock.schedule(60_000, () => undefined))),
-    ),
-  },
-})
+type Fault<Key> = Key extends `${string}: ${infer Name}` ? Name : never
 
-/** Signers and verifiers with one fault each. */
-export const moreBrokenSigners = brokenVersions<Signing>()({
-  'strips a byte order mark': signingAs((text) => text.replace(/^\ufeff/, '')),
-  'turns CRLF into LF': signingAs((text) => text.replaceAll('\r\n', '\n')),
-  'reads a secret of hexadecimal digits as bytes': {
-    breaks: 'sign/is-hmac-sha1',
-    make: signing({
-      sign: (secret, body) =>
-        /^([0-9a-f]{2})+$/.test(secret) ? hmac(Buffer.from(secret, 'hex'), body) : sign(secret, body),
-    }),
-  },
-  'verifies the decoded text of bytes': {
-    breaks: 'sign/round-trip',
-    make: signing({ verifyRaw: (secrets, body, signature) => verifyRaw(secrets, textOf(body), signature) }),
-  },
-  'writes a parsed body with its keys in order': {
-    breaks: 'sign/round-trip',
-    make: signing({
-      verifyParsed: (secrets, body, signature) =>
-        verifyRaw(secrets, JSON.stringify(body, Object.keys(Object(body) as object).sort()), signature),
-    }),
-  },
-  'does not look at white space around the body': {
-    breaks: 'sign/each-bit-counts',
-    make: accepting((signature, _, body, secret = '') => hmac(secret, body.trim()) === signature),
-  },
-  'signs with an empty secret': {
-    breaks: 'sign/bad-secret',
-    make: signing({ sign: (secret, body) => (secret === '' ? hmac(secret, body) : sign(secret, body)) }),
-  },
-  'verifies with an empty secret': {
-    breaks: 'sign/bad-secret',
-    make: accepting((signature, good, _, secret) => secret === '' && signature === good),
-  },
-  'verifies with an empty list of secrets': {
-    breaks: 'sign/bad-secret',
-    make: accepting((_signature, _good, _body, secret) => secret === undefined),
-  },
-  'decodes the digits, which drops a bad tail': {
-    breaks: 'sign/malformed-signature',
-    make: accepting((signature, good) => Buffer.from(signature, 'hex').equals(Buffer.from(good, 'hex'))),
-  },
-  'trims a signature': {
-    breaks: 'sign/malformed-signature',
-    make: accepting((signature, good) => signature.trim() === good),
-  },
-})
+/** The keys name the law that finds it, and the fault. */
+const versions =
+  <Make>(room: string) =>
+  <Key extends string>(all: Readonly<Record<Key, Make>>) =>
+    Object.fromEntries(
+      Object.entries<Make>(all).map(([key, make]) => {
+        const [law = '', fault = ''] = key.split(/: /)
+        return [fault, { breaks: `${room}/${law}`, make }]
+      }),
+    ) as Readonly<Record<Fault<Key>, Broken<Make>>> // The keys are cut as in the type.
 
-/** Outboxes with one fault each. */
-export const moreBrokenOutboxes = brokenVersions<MakeOutbox>()({
-  'ignores retriesOnly': inMemory('order', ({ lease }) => ({
-    lease: (now, limits) => lease(now, { ...limits, retriesOnly: false }),
-  })),
-  'says a wrong due time': inMemory('wakes', ({ nextDue }) => ({
-    nextDue: (retriesOnly) => (retriesOnly === true ? nextDue(true) : undefined),
-  })),
-  'purges all': inMemory('dead', ({ dead }) => ({ dead: { ...dead, purge: () => dead.purge(() => true) } })),
-  'redrives with the old progress': inMemory('redrives', ({ dead, lease }) => {
-    const old = new Map<number, Entry<OutboxItem>>()
-    const remembering: Parameters<typeof dead.redrive>[0] = (one) =>
-      old.set(one.entry.item.n, one.entry).size > 0
-    return {
-      dead: { ...dead, redrive: (matches) => dead.redrive((one) => matches(one) && remembering(one)) },
-      lease: async (...given) =>
-        (await lease(...given)).map((entry) => ({
-          ...entry,
-          progress: entry.progress ?? old.get(entry.item.n)?.progress,
-        })),
+const done = () => Promise.resolve()
+
+/** A delivery that a cancel does not reach. */
+const uncancelled = (delivery: Observable<Verdict>): Observable<Verdict> =>
+  defer(() => lastValueFrom(delivery, { defaultValue: right({ sink: 'cancelled' }) }))
+const telling = (change: (verdict: Verdict) => Verdict): MakeSink<SinkItem> =>
+  changed((delivery) => delivery.pipe(map(change)))
+const sending =
+  (change: (request: NetworkRequest) => NetworkRequest): MakeSink<SinkItem> =>
+  ({ network, clock }) => {
+    const send = async (item: SinkItem, { signal }: { readonly signal: AbortSignal }) => {
+      const { status } = await network.request(change({ body: JSON.stringify(item), signal }))
+      return new Response(null, { status })
     }
+    return sink('network', send, { clock, timeout: 1_000 })
+  }
+const closing =
+  (makeClose: () => () => Promise<void>): MakeSink<SinkItem> =>
+  (world) => ({ ...networkSink<SinkItem>(world), close: makeClose() })
+const is5xx = (failure: Failure): boolean => 'status' in failure && (failure.status ?? 0) >= 500
+
+export const moreBrokenSinks = versions<MakeSink<SinkItem>>('sink')({
+  'each-subscription: starts before it is subscribed': changed((delivery) =>
+    from(lastValueFrom(delivery, { defaultValue: right({ sink: 'cancelled' }) })),
+  ),
+  'one-verdict: throws in deliver': changed(() => {
+    throw new Error('planted')
   }),
-  'buries again at a repeated ack': inMemory('repeats', ({ ack, addDeadLetter }) => {
-    const ended = new Set<string>()
+  'cancel-aborts: cannot be cancelled': changed(uncancelled),
+  'item-unchanged: changes its item': changed((delivery, item) =>
+    delivery.pipe(tap(() => Object.assign(item, { sent: true }))),
+  ),
+  'completes-last: completes while a request runs': changed((delivery, _, { network }) =>
+    delivery.pipe(tap(() => void network.request().catch(() => undefined))),
+  ),
+  'delivered-if-accepted: drops an item on a 5xx': telling(
+    orElse((failure) => (is5xx(failure) ? right({ sink: 'network' }) : left(failure))),
+  ),
+  'failed-is-retryable: gives up on a 5xx': telling(
+    mapLeft((failure) => (is5xx(failure) ? refused('status') : failure)),
+  ),
+  'refused-is-final: tries again what was refused': telling(mapLeft((): Failure => retryable('status'))),
+  'retry-after: does not read Retry-After': telling(
+    mapLeft((failure) => (failure._tag === 'Retryable' ? retryable('status') : failure)),
+  ),
+  'sends-the-item: sends an empty body': sending((given) => ({ ...given, body: '' })),
+  'independent: has one cancel for all deliveries': (world) => {
+    const all = new AbortController()
+    const { signal } = all
+    const abort = finalize<Verdict>(() => all.abort())
+    return withDelivery(sending((given) => ({ ...given, signal }))(world), abort)
+  },
+  'keeps-deadline: starts after its deadline': changed((delivery, _, { clock }) =>
+    defer(() => clock.sleep(30)).pipe(mergeMap(() => delivery)),
+  ),
+  'leaves-no-timer: leaves a timer': changed((delivery, _, { clock }) =>
+    delivery.pipe(tap(() => void clock.schedule(60_000, constVoid))),
+  ),
+  'close: cannot be closed twice': closing(() => {
+    const once = [Promise.resolve()]
+    return () => once.pop() ?? Promise.reject(new Error('planted'))
+  }),
+  'close: never closes': closing(() => () => new Promise(constVoid)),
+})
+
+export const moreBrokenLayers = versions<MakeLayer>('layer')({
+  'passes-in-a-pipeline: counts each attempt as the first': () => (inner) => ({
+    ...inner,
+    deliver: (item, given) => inner.deliver(item, { ...given, number: 1 }),
+  }),
+  'passes-cancel: does not pass a cancel on': () => (inner) => withDelivery(inner, uncancelled),
+  'keeps-name: has a name of its own': () => (inner) => ({ ...inner, name: 'layer' }),
+  'passes-close: does not close the sink inside': () => (inner) => ({ ...inner, close: done }),
+  'leaves-no-timer: leaves a timer':
+    ({ clock }) =>
+    (inner) =>
+      withDelivery(inner, tap({ subscribe: () => void clock.schedule(60_000, constVoid) })),
+})
+
+const first: MakeCombination = (sinks, clock) => firstSuccess(sinks, { clock })
+const inTurn: MakeCombination = (sinks, clock) => failover(sinks, { clock })
+const all: MakeCombination = (sinks, clock) => toAll(sinks, { clock })
+const attempting =
+  (make: MakeCombination, change: Partial<Attempt>): MakeCombination =>
+  (sinks, clock) => {
+    const { name, deliver, close } = make(sinks, clock)
+    return { name, deliver: (item, attempt) => deliver(item, { ...attempt, ...change }), close }
+  }
+
+/** Faults that each combination may have. */
+const faultsOf = (room: string, make: MakeCombination) => {
+  const made =
+    (change: (made: Sink<string>) => Sink<string>): MakeCombination =>
+    (sinks, clock) =>
+      change(make(sinks, clock))
+  return versions<MakeCombination>(room)({
+    [`asks: as ${room}, forgets what failed before`]: attempting(make, { lastFailure: undefined }),
+    [`verdict: as ${room}, tells its verdict at the end`]: made((all) => withDelivery(all, takeLast(1))),
+    [`completes: as ${room}, aborts the others at its verdict`]: made((all) => withDelivery(all, take(1))),
+    [`closes: as ${room}, does not close its sinks`]: made((all) => ({ ...all, close: done })),
+  })
+}
+
+export const brokenCombinations: Versions<MakeCombination> = {
+  ...faultsOf('first-success', first),
+  ...faultsOf('failover', inTurn),
+  ...faultsOf('to-all', all),
+  ...versions<MakeCombination>('first-success')({
+    'asks: as first-success, asks in turn': inTurn,
+    'asks: as first-success, does not obey Retry-After': (sinks, clock) =>
+      first(sinks, { ...clock, now: () => clock.now() + 1_000_000 }),
+  }),
+  ...versions<MakeCombination>('failover')({
+    'asks: as failover, asks all at the same time': first,
+    'asks: as failover, knows no deadline': attempting(inTurn, { until: Infinity }),
+  }),
+  ...versions<MakeCombination>('to-all')({ 'verdict: as to-all, is content with one success': first }),
+}
+
+const textOf = (body: string | Uint8Array): string =>
+  typeof body === 'string' ? body : Buffer.from(body).toString()
+/** Accepts more than headrace does. `good` is the signature with the first secret. */
+const accepting = (
+  rule: (signature: string, good: string, body: string, secret: string | undefined) => boolean,
+): Signing =>
+  signing({
+    verifyRaw: (secrets, body, signature) => {
+      const [secret] = [secrets].flat()
+      const good = tryCatch(() => hmac(secret ?? '', body), String)
+      if (typeof signature !== 'string' || isLeft(good)) return verifyRaw(secrets, body, signature)
+      return rule(signature, good.right, textOf(body), secret) || verifyRaw(secrets, body, signature)
+    },
+  })
+const signingAs = (change: (text: string) => string): Signing =>
+  signing({ sign: (secret, body) => sign(secret, typeof body === 'string' ? change(body) : body) })
+
+export const moreBrokenSigners = versions<Signing>('sign')({
+  'is-hmac-sha1: signs the first 64 KB': signingAs((text) => text.slice(0, 65_536)),
+  'each-bit-counts: does not look at white space around the body': accepting(
+    (signature, _, body, secret = '') => hmac(secret, body.trim()) === signature,
+  ),
+  'each-bit-counts: compares only the first digits': accepting(
+    (signature, good) => good.slice(0, 16) === signature.slice(0, 16),
+  ),
+  'bad-secret: trims a secret': signing({ sign: (secret, body) => sign(secret.trim(), body) }),
+  'bad-secret: verifies with an empty list of secrets': accepting((_, __, ___, key) => key === undefined),
+  'malformed-signature: decodes the digits, which drops a bad tail': accepting((signature, good) =>
+    Buffer.from(signature, 'hex').equals(Buffer.from(good, 'hex')),
+  ),
+})
+
+/** A durable outbox: each change writes all that it holds to a new file, which replaces the old one when it is synced. */
+export const files =
+  (syncs = true): MakeOutbox =>
+  async ({ clock, bounds, disk }) => {
+    const paths = await disk.list()
+    if (paths.includes('new')) await disk.remove('new')
+    const from = paths.includes('store') ? String(await disk.read('store')) : undefined
+    const sizeOf = ({ byteLength }: OutboxItem): number => byteLength
+    const store = sharedStore<OutboxItem>(clock, { ...bounds, sizeOf, from })
+    const { outbox } = store.open()
+    const stored = async <T>(answer: Awaitable<T>): Promise<T> => {
+      const given = await answer
+      await disk.append('new', store.text())
+      if (syncs) await disk.sync('new')
+      await disk.rename('new', 'store')
+      return given
+    }
     return {
-      ack: async (list) => {
-        const again = list.filter(({ entry }) => ended.has(entry.id))
-        for (const { entry, outcome } of again) await addDeadLetter?.(entry.item, outcome)
-        for (const { entry } of list) ended.add(entry.id)
-        await ack(list)
+      ...outbox,
+      enqueue: (items) => stored(outbox.enqueue(items)),
+      nack: (list) => stored(outbox.nack(list)),
+      ack: (list) => stored(outbox.ack(list)),
+      addDeadLetter: (item, outcome) => stored(outbox.addDeadLetter?.(item, outcome)),
+      dead: {
+        list: outbox.dead.list,
+        redrive: (matches) => stored(outbox.dead.redrive(matches)),
+        purge: (matches) => stored(outbox.dead.purge(matches)),
       },
     }
-  }),
-  'keeps what it should hand back': inMemory('remaining', () => ({ takeRemaining: () => [] })),
+  }
+
+export const moreBrokenOutboxes = versions<MakeOutbox>('outbox')({
+  'answers: throws for an empty list': inMemory(({ enqueue }) => ({
+    enqueue: (items) => (items.length > 0 ? enqueue(items) : Promise.reject(new Error('nothing to insert'))),
+  })),
+  'order: ignores retriesOnly': inMemory(({ lease }) => ({
+    lease: (now, limits) => lease(now, { ...limits, retriesOnly: false }),
+  })),
+  'remembers: forgets the progress': inMemory(({ nack }) => ({
+    nack: (list) => nack(list.map(({ entry, due }) => ({ entry: { ...entry, progress: undefined }, due }))),
+  })),
+  'bounds: takes one more than its bound': ({ clock, bounds }) => {
+    const outbox = memoryOutbox<OutboxItem>({ ...bounds, maxCount: bounds.maxCount + 1, clock })
+    return { ...outbox, stats: () => ({ ...outbox.stats(), maxCount: bounds.maxCount }) }
+  },
+  'wakes: says a wrong due time': inMemory(({ nextDue }) => ({
+    nextDue: (only) => (only === true ? nextDue(true) : undefined),
+  })),
+  'dead: lists dead letters backwards': inMemory(({ dead }) => ({
+    dead: { ...dead, list: async (page) => [...(await dead.list(page))].reverse() },
+  })),
+  'redrives: redrives nothing': inMemory(({ dead }) => ({ dead: { ...dead, redrive: () => 0 } })),
+  'repeats: counts a repeated ack': inMemory(({ ack }) => ({ ack: async (list) => ack(list) })),
+  'remaining: keeps what it should hand back': inMemory(() => ({ takeRemaining: () => [] })),
+  'survives: does not sync': files(false),
 })
 
-/** Pipelines with one fault each. */
-export const moreBrokenPipelines = brokenVersions<Events>()({
-  'gives up when the first of two sinks refuses': {
-    breaks: 'pipeline/tells-the-truth',
-    make: (source$, sink, world) => {
-      const [first = sink] = world.sinks(2)
-      return eventPipeline(source$, first, world)
-    },
-  },
-  'sends an item once more after its end': {
-    breaks: 'pipeline/sends-again-in-doubt-only',
-    make: (source$, sink, world) =>
-      eventPipeline(source$, sink, world).pipe(
-        mergeMap((end) => {
-          if (!isOutcome(end)) return of(end)
-          // Only payloads go into its deliver.
-          const again$ = sink.deliver(end.item as Payload<Event>, onlyAttempt)
-          return concat(of(end), again$.pipe(ignoreElements(), onErrorResumeNextWith()))
-        }),
-      ),
-  },
-  'leaves a timer of five hours': {
-    breaks: 'pipeline/completes',
-    make: (source$, sink, world) => {
-      world.clock.schedule(5 * 3_600_000, () => undefined)
-      return eventPipeline(source$, sink, world)
-    },
-  },
-  'goes on after an unsubscribe': {
-    breaks: 'pipeline/completes',
-    make: ending(share({ resetOnRefCountZero: false })),
-  },
-})
-
-/** Asks the right decision, and changes question or answer. */
-const deciding =
-  (decide: (ask: Decide, ...given: Parameters<Decide>) => Step): MakePolicy =>
-  (asked) =>
-  (...given) =>
-    decide((...question) => step(policyFor(asked), ...question), ...given)
-
-const answering = (change: (after: Step) => Step): MakePolicy =>
-  deciding((ask, ...given) => change(ask(...given)))
-
-/** Changes the answer if it is to wait. */
-const waiting = (change: (after: Wait) => Partial<Wait>): MakePolicy =>
-  answering((after) => (after._tag === 'Wait' ? { ...after, ...change(after) } : after))
-
-const final = refused('status')
-
-/** Policies with one fault each. */
-export const moreBrokenPolicies = {
-  ...breaks('pause-before-each-attempt', {
-    'retries without a pause': waiting(({ delay, due }) => (delay > 1 ? {} : { delay: 0, due: due - 1 })),
-  }),
-  ...breaks('due-when-both-allow-it', {
-    'names the wrong reason': waiting(() => ({ because: 'backoff' })),
-  }),
-  ...breaks('verdict-decides', {
-    'rejects what a retry inside gave up on': answering((after) =>
-      after._tag === 'Expire' ? { ...after, _tag: 'Reject' } : after,
-    ),
-    'takes a 429 for a final failure': deciding((ask, progress, first, verdict, ...rest) =>
-      ask(progress, first, JSON.stringify(verdict).includes('429') ? left(final) : verdict, ...rest),
-    ),
-    'takes one final part for a final failure': deciding((ask, progress, first, verdict, ...rest) =>
-      ask(progress, first, JSON.stringify(verdict).includes('"Refused"') ? left(final) : verdict, ...rest),
-    ),
-  }),
-  ...breaks('attempts-are-counted', {
-    'does not count attempts': deciding((ask, _, ...rest) => ask(undefined, ...rest)),
-    'stores another failure': waiting(({ progress }) => ({ progress: { ...progress, lastFailure: final } })),
-  }),
-  ...breaks('pure', {
-    'takes two random numbers': deciding((ask, progress, first, verdict, now, random) =>
-      ask(progress, first, verdict, now, () => Math.max(random(), random())),
-    ),
-  }),
+/** A store in memory, by the clock of its run. `change` is done to each view. `leaseTime`: other than it should be. */
+export const sharedInMemory = (
+  change: (outbox: Outbox<number>) => Outbox<number> = identity,
+  leaseTime?: number,
+): OpenSharedOutbox => {
+  const stores = new WeakMap<Clock, SharedStore<number>>()
+  return ({ clock, ...world }) => {
+    const store =
+      stores.get(clock) ?? sharedStore(clock, { ...world, leaseTime: leaseTime ?? world.leaseTime })
+    stores.set(clock, store)
+    const { outbox, kill } = store.open()
+    return { outbox: change(outbox), kill }
+  }
 }
+
+export const brokenSharedOutboxes = versions<OpenSharedOutbox>('shared-outbox')({
+  'leaves-nothing: tells no process that another one changed it': sharedInMemory(
+    ({ watch: _, ...outbox }) => outbox,
+  ),
+  'keeps-progress: forgets the progress': sharedInMemory((outbox) => ({
+    ...outbox,
+    nack: (list) =>
+      outbox.nack(list.map(({ due, entry }) => ({ due, entry: { ...entry, progress: undefined } }))),
+  })),
+  'ends-once: loses an item that it accepts': sharedInMemory((outbox) => ({
+    ...outbox,
+    enqueue: (items) => items.map((item) => right(newEntry(`lost ${String(item)}`, item))),
+  })),
+  'one-at-a-time: ends the leases of a killed process too soon': sharedInMemory(identity, 1_000),
+})
+
+export const moreBrokenPipelines = versions<parts.Events>('pipeline')({
+  'tells-the-truth: calls a rejected item delivered': ending(
+    map((end) => (end._tag === 'Rejected' ? delivered(end.item, 1, { sink: 'laws' }) : end)),
+  ),
+  'tells-the-truth: gives up when the first of two sinks refuses': (source$, inner, world) =>
+    eventPipeline(source$, world.sinks(2)[0] ?? inner, world),
+  'sends-again-in-doubt-only: sends each item twice': (source$, { deliver, ...inner }, world) => {
+    const twice: typeof deliver = (...given) =>
+      concat(deliver(...given).pipe(ignoreElements()), deliver(...given))
+    return eventPipeline(source$, { ...inner, deliver: twice }, world)
+  },
+  'keeps-order: promises an order that it does not keep': eventPipeline,
+})
+
+/** Asks for other options. */
+const batching =
+  (change: (options: Omit<BatchOptions, 'by'>, clock: Clock) => Omit<BatchOptions, 'by'>): Batcher =>
+  (options) =>
+    batch({ ...options, ...change(options, options.clock ?? systemClock) })
+/** Takes another source. */
+const over =
+  (change: <L, A>(source: ObservableEither<L, A>) => ObservableEither<L, A>): Batcher =>
+  <A>(options: KeyedBatchOptions<Frame, A>) =>
+  <L>(source: ObservableEither<L, Payload<A>>) =>
+    batch(options)(change(source))
+
+export const moreBrokenBatchers = versions<Batcher>('batch')({
+  'nothing-lost: loses the first item': over((source) => source.pipe(skip(1))),
+  'nothing-stays-behind: loses the rest on completion': over((source) => concat(source, NEVER)),
+  'size-is-exact: leaves out the frame': batching(() => ({ frame: { prefix: '', suffix: '' } })),
+  'no-needless-wait: waits for one item more than it may take': batching(({ maxCount = 20 }) => ({
+    maxCount: maxCount + 1,
+  })),
+  'closes-for-its-cause: ignores delayFrom': batching(() => ({ delayFrom: 'firstItem' })),
+  'one-key: opens one key too many': batching(({ maxKeys = 1_000 }) => ({ maxKeys: maxKeys + 1 })),
+  'ends-once: completes in the place of an error': over((source) => source.pipe(catchError(() => EMPTY))),
+  'one-timer: leaves its timer behind': batching((_, clock) => ({
+    clock: { ...clock, schedule: flow(clock.schedule, () => constVoid) },
+  })),
+  'wall-clock-is-free: measures by the wall clock': batching((_, clock) => ({
+    clock: { ...clock, monotonic: clock.now },
+  })),
+  'no-emission-within-another: emits within an emission':
+    <A>(options: KeyedBatchOptions<Frame, A>) =>
+    <L>(source: ObservableEither<L, Payload<A>>) =>
+      source.pipe(mergeMap((each) => batch(options)(of(each)))),
+  'passes-what-fits-no-batch: drops what has ended already': over((source) => source.pipe(filter(isRight))),
+})
+
+const asking =
+  (change: (asked: AskedPolicy) => Partial<AskedPolicy>): MakePolicy =>
+  (asked) =>
+    policyFor({ ...asked, ...change(asked) })
+
+export const moreBrokenPolicies = versions<MakePolicy>('policy')({
+  'backoff-within-its-bounds: leaves out the maximum delay': asking(() => ({ maxDelay: null })),
+  'gives-up-in-time: starts an attempt at the deadline': asking(({ within }) => ({
+    within: within && within + 1,
+  })),
+})
+
+let seen = 0
+
+export const moreBrokenCodecs = versions<ChangeCodec>('codec')({
+  'encoding-is-stable: writes another text each time': changing((codec) => ({
+    encode: (value) => ({ ...codec.encode(value), seen: seen++ }),
+  })),
+  'is-agrees-with-decode: says yes to anything': changing(() => ({ is: (_): _ is never => true })),
+  'faults-name-their-place: names no place': changing((codec) => ({
+    validate: (input, context) =>
+      isLeft(codec.decode(input)) ? t.failure(input, context, 'wrong') : codec.validate(input, context),
+  })),
+  'never-throws: throws for what is no object': changing((codec) => ({
+    validate: (input, context) => {
+      Object.keys(input as object)
+      return codec.validate(input, context)
+    },
+  })),
+})
+
+const open: OpenClient = (options) => createClient('a key', options)
+const altering =
+  (change: (client: Client) => Partial<Client>): OpenClient =>
+  (options) => {
+    const client = open(options)
+    return { ...client, ...change(client) }
+  }
+
+export const brokenClients = versions<OpenClient>('client')({
+  'ends-once: keeps a rejection to itself': altering(({ outcomes$ }) => ({
+    outcomes$: outcomes$.pipe(filter(({ _tag }) => _tag !== 'Rejected')),
+  })),
+  'adds-up: counts what it refuses as accepted': altering(({ stats }) => ({
+    stats: () => ({ ...stats(), accepted: stats().accepted + stats().refused }),
+  })),
+  'keeps-limits: puts too many messages into a batch': ({ size = 20, ...options }) =>
+    open({ ...options, size: size + 1 }),
+  'keeps-order: reverses its batches': ({ sink: inner, ...options }) => {
+    const reversed = (each: SentBatch): SentBatch => ({ ...each, members: each.members.toReversed() })
+    return open({ ...options, ...(inner && { sink: contramap(reversed)(inner) }) })
+  },
+  'closes: hands nothing back': altering(({ close }) => ({
+    close: async (options) => ({ ...(await close(options)), abandoned: [] }),
+  })),
+  'flushes: flushes nothing': altering(({ stats }) => ({ flush: () => Promise.resolve(stats()) })),
+})

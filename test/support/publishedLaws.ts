@@ -2,16 +2,7 @@
 import * as t from 'io-ts'
 import { isRecord } from '../../src/core/json.ts'
 import { batchLaws } from '../../src/testing/laws/batchLaws.ts'
-import { brokenBatchers } from '../../src/testing/laws/brokenBatchers.ts'
-import { brokenCodecs, type ChangeCodec } from '../../src/testing/laws/brokenCodecs.ts'
-import { brokenClients } from '../../src/testing/laws/brokenClients.ts'
-import { brokenOutboxes, brokenSharedOutboxes } from '../../src/testing/laws/brokenOutboxes.ts'
-import { brokenPolicies } from '../../src/testing/laws/brokenPolicies.ts'
-import { brokenCombinators } from '../../src/testing/laws/brokenCombinators.ts'
-import { brokenLayers } from '../../src/testing/laws/brokenLayers.ts'
-import { brokenPipelines } from '../../src/testing/laws/brokenPipelines.ts'
-import { brokenSigners } from '../../src/testing/laws/brokenSigners.ts'
-import { brokenSinks } from '../../src/testing/laws/brokenSinks.ts'
+import * as published from '../../src/testing/laws/brokenParts.ts'
 import { clientLaws } from '../../src/testing/laws/clientLaws.ts'
 import { failoverLaws, firstSuccessLaws, toAllLaws } from '../../src/testing/laws/combinatorLaws.ts'
 import type { MakeCombination } from '../../src/testing/laws/combinatorLaws.ts'
@@ -20,14 +11,13 @@ import { arbitraryFor } from '../../src/testing/laws/codecArbitrary.ts'
 import { codecLaws } from '../../src/testing/laws/codecLaws.ts'
 import type { Broken, Law } from '../../src/testing/laws/law.ts'
 import { outboxLaws } from '../../src/testing/laws/outboxLaws.ts'
-import { policyLaws, type MakePolicy } from '../../src/testing/laws/policyLaws.ts'
+import { policyLaws } from '../../src/testing/laws/policyLaws.ts'
 import { pipelineLaws } from '../../src/testing/laws/pipelineLaws.ts'
 import { sharedOutboxLaws } from '../../src/testing/laws/sharedOutboxLaws.ts'
 import { signLaws } from '../../src/testing/laws/signLaws.ts'
 import { sinkLaws } from '../../src/testing/laws/sinkLaws.ts'
 
-import { moreBrokenOutboxes, moreBrokenPipelines, moreBrokenPolicies } from './brokenVersions.ts'
-import { moreBrokenSigners, moreBrokenSinks } from './brokenVersions.ts'
+import * as more from './brokenVersions.ts'
 
 /** A mutant: the law with the id `breaks` must find it. */
 interface Mutant {
@@ -67,18 +57,27 @@ const combinationLaws = (make: MakeCombination): ReadonlyArray<Law> => [
 ]
 
 export const rooms: ReadonlyArray<Room> = [
-  roomOf('sinks', (make) => sinkLaws(make, { retryAfter: true }), { ...brokenSinks, ...moreBrokenSinks }),
-  roomOf('combinations of sinks', combinationLaws, brokenCombinators),
-  roomOf('layers', (make) => layerLaws(make).filter(({ id }) => id.startsWith('layer/')), brokenLayers),
-  roomOf('outboxes', outboxLaws, { ...brokenOutboxes, ...moreBrokenOutboxes }),
-  roomOf('shared outboxes', sharedOutboxLaws, brokenSharedOutboxes),
-  roomOf('pipelines', (make) => pipelineLaws(make, { keyOf: userOf }), {
-    ...brokenPipelines,
-    ...moreBrokenPipelines,
+  roomOf('sinks', (make) => sinkLaws(make, { retryAfter: true }), {
+    ...published.brokenSinks,
+    ...more.moreBrokenSinks,
   }),
-  roomOf('batchers', batchLaws, brokenBatchers),
-  roomOf<MakePolicy>('retry policies', policyLaws, { ...brokenPolicies, ...moreBrokenPolicies }),
-  roomOf('signing', signLaws, { ...brokenSigners, ...moreBrokenSigners }),
-  roomOf<ChangeCodec>('codecs', (make) => codecLaws(make(Order), { arbitrary }), brokenCodecs),
-  roomOf('clients', clientLaws, brokenClients),
+  roomOf('combinations of sinks', combinationLaws, more.brokenCombinations),
+  roomOf('layers', (make) => layerLaws(make).filter(({ id }) => id.startsWith('layer/')), {
+    ...published.brokenLayers,
+    ...more.moreBrokenLayers,
+  }),
+  roomOf('outboxes', outboxLaws, { ...published.brokenOutboxes, ...more.moreBrokenOutboxes }),
+  roomOf('shared outboxes', sharedOutboxLaws, more.brokenSharedOutboxes),
+  roomOf('pipelines', (make) => pipelineLaws(make, { keyOf: userOf }), {
+    ...published.brokenPipelines,
+    ...more.moreBrokenPipelines,
+  }),
+  roomOf('batchers', batchLaws, { ...published.brokenBatchers, ...more.moreBrokenBatchers }),
+  roomOf('retry policies', policyLaws, { ...published.brokenPolicies, ...more.moreBrokenPolicies }),
+  roomOf('signing', signLaws, { ...published.brokenSigners, ...more.moreBrokenSigners }),
+  roomOf('codecs', (make: published.ChangeCodec) => codecLaws(make(Order), { arbitrary }), {
+    ...published.brokenCodecs,
+    ...more.moreBrokenCodecs,
+  }),
+  roomOf('clients', clientLaws, more.brokenClients),
 ]

@@ -14,7 +14,7 @@ import { holds, same } from './assert.ts'
 import { lawsOver, type Law, type Run } from './law.ts'
 import { outboxRun, settled } from './outboxWorld.ts'
 import type { MakeOutbox, OutboxCommand, OutboxItem, OutboxLawOptions, OutboxRun } from './outboxWorld.ts'
-import { sharedStore } from './sharedStore.ts'
+import { plainOutbox } from './plainOutbox.ts'
 
 /** The laws by name. */
 const statements = {
@@ -103,15 +103,11 @@ const play = async (
   }
   /** The items of the last lease. */
   let order: ReadonlyArray<number> = []
-  const newStore = () =>
-    sharedStore<Item>(clock, {
-      ...{ ...bounds, leaseTime: 0, sizeOf: ({ byteLength }) => byteLength },
-      // Retries that are due at the same time come in any order: the reference follows the outbox.
-      rank: ({ n }) => [...order, n].indexOf(n),
-    })
+  // Retries that are due at the same time come in any order: the reference follows the outbox.
+  const rank = ({ n }: Item): number => [...order, n].indexOf(n)
+  const newReference = () => plainOutbox<Item>(clock, bounds, ({ byteLength }) => byteLength, rank)
   let outbox = await open()
-  let store = newStore()
-  let reference = store.open()
+  let reference = newReference()
   let leased: ReadonlyArray<Pair<Entry<Item>>> = []
   /** The item of each id that was given. */
   const ids = new Map<string, number>()
@@ -160,18 +156,17 @@ const play = async (
   }
   /** The items in doubt were never answered, so they may be there or not. */
   const reopen = async (inDoubt: ReadonlyArray<Item>): Promise<void> => {
-    if (store.entries().length > 0) reach('opens again after entries')
-    reference.kill()
+    if (reference.held.rows.length > 0) reach('opens again after entries')
+    reference.leased.clear()
     leased = []
     page = {}
     outbox = await open()
     if (!outbox.durable) {
-      store = newStore()
+      reference = newReference()
       ids.clear()
     }
-    reference = store.open()
     for (const item of inDoubt)
-      if (store.entries().length < outbox.stats().waiting) await reference.outbox.enqueue([item])
+      if (reference.held.rows.length < outbox.stats().waiting) reference.outbox.enqueue([item])
     check('survives')
   }
 
@@ -186,10 +181,10 @@ const play = async (
     },
     lease: async (limits) => {
       const now = clock.now()
-      const contents = new Map(store.entries().map((entry) => [entry.item.n, contentOf(entry)]))
+      const contents = new Map(reference.held.rows.map(({ entry }) => [numberOf(entry), contentOf(entry)]))
       const entries = await wait(outbox.lease(now, limits))
       order = entries.map(numberOf)
-      const expected = await reference.outbox.lease(now, limits)
+      const expected = reference.outbox.lease(now, limits)
       const all = [...leased.map(([one]) => one), ...entries].map(numberOf)
       under('once', () => same([...new Set(all)], all))
       entries.forEach(name)
@@ -231,12 +226,13 @@ const play = async (
     },
     pass: ({ ms }) => clock.advance(ms),
     redrive: async ({ divisor }) => {
-      const before = new Set(store.entries().map(numberOf))
+      const before = new Set(reference.held.rows.map(({ entry }) => numberOf(entry)))
       const counts = await both(({ dead }) => dead.redrive(({ entry }) => entry.item.n % divisor === 0))
       compare('redrives', counts, identity)
       if (counts[1] === 0) return
       reach('redrives an item')
-      for (const n of store.entries().map(numberOf)) if (!before.has(n)) redriven.add(n)
+      for (const { entry } of reference.held.rows)
+        if (!before.has(numberOf(entry))) redriven.add(numberOf(entry))
       await steps.lease({ do: 'lease', count: 1_000, retries: 0, retriesOnly: false })
     },
     purge: async ({ divisor }) => {
@@ -246,7 +242,7 @@ const play = async (
     },
     list: async ({ limit }) => {
       const found = await wait(outbox.dead.list({ ...page.found, limit }))
-      const expected = await reference.outbox.dead.list({ ...page.expected, limit })
+      const expected = reference.outbox.dead.list({ ...page.expected, limit })
       compare('dead', [found, expected], (all) => all.map(deadLetterOf))
       under('dead', () => same(new Set(found.map(({ id }) => id)).size, found.length))
       const [last, other] = [found.at(-1), expected.at(-1)]
@@ -255,11 +251,9 @@ const play = async (
     takeRemaining: async () => {
       const found = await wait(outbox.takeRemaining())
       const limits = { count: outbox.durable ? 0 : Infinity, retries: Infinity }
-      const expected = await reference.outbox.lease(Infinity, limits)
+      const expected = reference.outbox.lease(Infinity, limits)
       compare('remaining', [found, expected], (all) => all.map(numberOf).sort((a, b) => a - b))
-      await reference.outbox.ack(
-        expected.map((entry) => ({ entry, outcome: outcomesOf(entry.item).Dropped })),
-      )
+      reference.outbox.ack(expected.map((entry) => ({ entry, outcome: outcomesOf(entry.item).Dropped })))
     },
     crash: async (each) => {
       const isOnDisk = (await wait(disk.list())).length > 0

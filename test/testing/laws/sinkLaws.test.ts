@@ -8,7 +8,8 @@ import { toScheduler } from '../../../src/core/clock.ts'
 import type { Verdict } from '../../../src/core/failure.ts'
 import { sink } from '../../../src/sink/fromFunction.ts'
 import type { NetworkRequest } from '../../../src/testing/network.ts'
-import { brokenSinks } from '../../../src/testing/laws/brokenSinks.ts'
+import { moreBrokenSinks } from '../../support/brokenVersions.ts'
+import { brokenSinks } from '../../../src/testing/laws/brokenParts.ts'
 import { registerLaws, reportOf } from '../../../src/testing/laws/checkLaws.ts'
 import { sinkLaws } from '../../../src/testing/laws/sinkLaws.ts'
 import { networkSink, type MakeSink, type SinkItem } from '../../../src/testing/laws/sinkWorld.ts'
@@ -66,7 +67,7 @@ const mistakes: ReadonlyArray<readonly [law: string, make: MakeSink<SinkItem>, s
   ['settles', () => untyped(() => 1), 'expected a sink, got a function'],
   ['each-subscription', () => untyped(undefined), 'expected a sink, got undefined'],
   ['close', unmade, 'no such host'],
-  ['one-verdict', brokenSinks['throws in deliver'].make, 'deliver threw: Error: planted'],
+  ['one-verdict', moreBrokenSinks['throws in deliver'].make, 'deliver threw: Error: planted'],
   ['one-verdict', promise, 'deliver threw: TypeError: deliver answered an object, not an Observable'],
   ['one-verdict', numbers, 'it emitted what is no verdict: 5'],
   ['one-verdict', brokenSinks['emits two verdicts'].make, 'it told: verdict, verdict'],
@@ -74,11 +75,15 @@ const mistakes: ReadonlyArray<readonly [law: string, make: MakeSink<SinkItem>, s
   ['settles', brokenSinks['never completes'].make, 'a delivery had a verdict and no end after 60000 ms'],
   ['settles', (world) => networkSink(world, Infinity), 'has it a timeout on the clock of its world?'],
   ['settles', polling, 'livelock: 20000 timers'],
-  ['item-unchanged', brokenSinks['changes its item'].make, "became { id: 'item-0', value: 0, sent: true }"],
+  [
+    'item-unchanged',
+    moreBrokenSinks['changes its item'].make,
+    "became { id: 'item-0', value: 0, sent: true }",
+  ],
   ['cancel-aborts', taking, 'never reached: a request ran'],
   ['delivered-if-accepted', taking, 'the network did nothing, no request was sent'],
-  ['close', brokenSinks['cannot be closed twice'].make, 'sink/close is broken: planted'],
-  ['close', brokenSinks['never closes'].make, 'the task is not done after 0 ms'],
+  ['close', moreBrokenSinks['cannot be closed twice'].make, 'sink/close is broken: planted'],
+  ['close', moreBrokenSinks['never closes'].make, 'the task is not done after 0 ms'],
   ['sends-the-item', inItsOwnForm, 'if it does in a form of its own, give { carries }'],
   ['delivered-if-accepted', zipping(false), 'has to be wrapped in hold: await clock.hold(promise)'],
   ['close', unclosable, 'close({ timeout }) must answer a Promise'],

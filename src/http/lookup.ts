@@ -1,0 +1,78 @@
+import { lookup as systemLookup } from 'node:dns'
+import type { LookupAddress, LookupAllOptions } from 'node:dns'
+import { Resolver } from 'node:dns/promises'
+import { readFile } from 'node:fs/promises'
+import { isRecord } from '../core/json.ts'
+
+type Found = (error: NodeJS.ErrnoException | null, found: ReadonlyArray<LookupAddress>) => void
+
+/** Finds every address of a name. */
+export type Lookup = (name: string, options: LookupAllOptions, done: Found) => void
+
+const HOSTS_FILE = process.platform === 'win32' ? 'C:\\Windows\\System32\\drivers\\etc\\hosts' : '/etc/hosts'
+
+/** Whether name servers may say something else than the system: about a name without a dot, or one of the hosts file. */
+const isLocal = async (name: string, hostsFile: string): Promise<boolean> => {
+  if (!name.includes('.')) return true
+  const hosts = await readFile(hostsFile, 'latin1').catch(() => '')
+  return hosts.toLowerCase().split(/\s+/).includes(name.toLowerCase())
+}
+
+/** Two seconds in all for one name server, so that the rest of an attempt is left for the system. */
+const TIMEOUTS = { timeout: 500, tries: 2 }
+
+/** Whether the name servers were silent, or one behind them was. */
+const isSilent = (answer: PromiseSettledResult<unknown>): boolean =>
+  answer.status === 'rejected' &&
+  isRecord(answer.reason) &&
+  /^E(TIMEOUT|SERVFAIL)$/.test(String(answer.reason['code']))
+
+/** The answer of the name servers, by c-ares, which needs no thread. */
+const askNameServers = async (name: string): Promise<ReadonlyArray<LookupAddress> | 'silent'> => {
+  // Made for each look-up: the name servers of the machine may change.
+  const resolver = new Resolver(TIMEOUTS)
+  const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
+  const found = answers.flatMap((answer, at) =>
+    answer.status === 'rejected'
+      ? []
+      : answer.value.map((address) => ({ address, family: at === 0 ? 4 : 6 })),
+  )
+  return found.length === 0 && answers.some(isSilent) ? 'silent' : found
+}
+
+/**
+ * Asks the name servers, and then the system if they find nothing. A look-up of the system occupies a thread until it ends, and libuv has
+ * two for them: names of silent servers have one. Look-ups of one name at the same time are one.
+ */
+export const makeLookup = (system: Lookup, hostsFile: string): Lookup => {
+  const callers = new Map<string, ReadonlyArray<Found>>()
+  /** Whether the system is asked for a name of silent servers. */
+  let isWaiting = false
+  return (name, options, done) => {
+    const others = callers.get(name)
+    callers.set(name, [...(others ?? []), done])
+    if (others !== undefined) return
+    const answer: Found = (error, found) => {
+      const all = callers.get(name) ?? []
+      callers.delete(name)
+      for (const each of all) each(error, found)
+    }
+    const ask = async (): Promise<void> => {
+      const found = (await isLocal(name, hostsFile)) ? [] : await askNameServers(name)
+      if (found !== 'silent' && found.length > 0) answer(null, found)
+      else if (found !== 'silent') system(name, options, answer)
+      else if (isWaiting) answer(Object.assign(new Error('silent name servers'), { code: 'EAI_AGAIN' }), [])
+      else {
+        isWaiting = true
+        system(name, options, (...given) => {
+          isWaiting = false
+          answer(...given)
+        })
+      }
+    }
+    void ask()
+  }
+}
+
+/** Of the whole process. */
+export const lookup = makeLookup(systemLookup, HOSTS_FILE)

@@ -1,0 +1,74 @@
+import { Resolver } from 'node:dns/promises'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { makeLookup } from '../../src/http/lookup.ts'
+import { newFolder } from '../support/folder.ts'
+
+afterEach(() => void vi.restoreAllMocks())
+
+const failed = (code: string): Error => Object.assign(new Error('no'), { code })
+
+/** Name servers that answer for IPv4 and for IPv6, and a system that finds 10.0.0.1. */
+const world = (four: (name: string) => Promise<string[]>, six = four) => {
+  vi.spyOn(Resolver.prototype, 'resolve4').mockImplementation(four)
+  vi.spyOn(Resolver.prototype, 'resolve6').mockImplementation(six)
+  const asked: string[] = []
+  const hosts = join(newFolder(), 'hosts')
+  writeFileSync(hosts, '127.0.0.1 localhost\n10.0.0.1\tIn-Hosts.example other.example # note\n')
+  const lookup = makeLookup((name, _options, done) => {
+    asked.push(name)
+    if (!name.startsWith('silent')) done(null, [{ address: '10.0.0.1', family: 4 }])
+  }, hosts)
+  const find = (name: string): Promise<string> =>
+    new Promise((resolve) =>
+      lookup(name, { all: true }, (error, found) =>
+        resolve(error?.code ?? found.map(({ address, family }) => `${address}/${String(family)}`).join()),
+      ),
+    )
+  return { asked, find }
+}
+
+const yes = () => Promise.resolve(['8.8.8.8'])
+const no = (code: string) => () => Promise.reject(failed(code))
+
+describe('a look-up', () => {
+  it.each([
+    ['of both families', yes, () => Promise.resolve(['2606:4700::1']), '8.8.8.8/4,2606:4700::1/6', false],
+    ['of one family', no('ENODATA'), () => Promise.resolve(['2606:4700::1']), '2606:4700::1/6', false],
+    ['of one family, the other silent', yes, no('ETIMEOUT'), '8.8.8.8/4', false],
+    ['that name servers do not know', no('ENOTFOUND'), no('ENOTFOUND'), '10.0.0.1/4', true],
+    ['without name servers', no('ECONNREFUSED'), no('ECONNREFUSED'), '10.0.0.1/4', true],
+    ['of silent name servers', no('ETIMEOUT'), no('ETIMEOUT'), '10.0.0.1/4', true],
+    ['of silent servers behind them', no('ESERVFAIL'), no('ENODATA'), '10.0.0.1/4', true],
+  ])('%s', async (_, four, six, expected, isSystemAsked) => {
+    const { asked, find } = world(four, six)
+    expect(await find('a.example')).toBe(expected)
+    expect(asked).toEqual(isSystemAsked ? ['a.example'] : [])
+  })
+
+  it.each(['localhost', 'in-hosts.example', 'OTHER.example'])(
+    'asks the system alone for %s',
+    async (name) => {
+      const { find } = world(yes)
+      expect(await find(name)).toBe('10.0.0.1/4')
+    },
+  )
+
+  it('five silent name servers delay no other name, and occupy one thread (H4)', async () => {
+    const { asked, find } = world((name) => (name.startsWith('silent') ? no('ETIMEOUT')() : yes()))
+    void find('silent0.example')
+    const others = [1, 2, 3, 4].map((at) => find(`silent${String(at)}.example`))
+    expect(await Promise.all(others)).toEqual(others.map(() => 'EAI_AGAIN'))
+    expect(await find('a.example')).toBe('8.8.8.8/4,8.8.8.8/6')
+    expect(await find('localhost')).toBe('10.0.0.1/4')
+    expect(asked).toEqual(['silent0.example', 'localhost'])
+  })
+
+  it('connections that are made at once share one', async () => {
+    const { asked, find } = world(no('ENOTFOUND'))
+    expect(await Promise.all([find('a.example'), find('a.example')])).toEqual(['10.0.0.1/4', '10.0.0.1/4'])
+    await find('a.example')
+    expect(asked).toEqual(['a.example', 'a.example'])
+  })
+})
