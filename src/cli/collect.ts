@@ -4,7 +4,8 @@ import { createCollector } from '../collector/createCollector.ts'
 import { faultText } from '../core/refusal.ts'
 import { sumOf } from '../core/totals.ts'
 import { LAST_ATTEMPT } from '../outbox/close.ts'
-import { readConfig } from './config.ts'
+import { changesOf, readConfig } from './config.ts'
+import type { Config } from './config.ts'
 import type { OptionsOf } from './flags.ts'
 import { drawStopping } from './progress.ts'
 import { UsageError } from './options.ts'
@@ -36,27 +37,36 @@ const printOutcomes = (collector: Collector, output: Output, { out, err, host }:
   if (output !== 'quiet') collector.outcomes$.subscribe({ next: print, error: () => undefined })
 }
 
-/** Reads the file again, and says that it counts, or why nothing changes. */
-const reloading =
-  (collector: Collector, file: string, output: Output, { out, err, host }: Terminal) =>
-  (): void => {
-    const tell = (...faults: ReadonlyArray<string>): void => {
-      if (output === 'json') return out.line(toJson({ t: 'reload', faults }))
-      const said = faults.length > 0 ? `nothing changes: ${faults.join('; ')}` : `${file} is read again`
-      err.line(`headrace collect: ${said}`)
-    }
+/** Reads the file again, and says what changed, or why nothing did. */
+const reloading = (
+  collector: Collector,
+  first: Config,
+  file: string,
+  output: Output,
+  { out, err, host }: Terminal,
+) => {
+  let config = first
+  const tell = (changes: ReadonlyArray<string>, faults: ReadonlyArray<string>): void => {
+    if (output === 'json') return out.line(toJson({ t: 'reload', changes, faults }))
+    const read = `${file} is read again: ${changes.length > 0 ? changes.join(', ') : 'nothing has changed'}`
+    err.line(`headrace collect: ${faults.length > 0 ? `nothing changes: ${faults.join('; ')}` : read}`)
+  }
+  return (): void => {
     try {
-      const settings = readConfig(file, host.env)
+      const next = readConfig(file, host.env)
       // A file without `enabled` means that it is on.
-      const destinations = settings.destinations.map((each) => ({ enabled: true, ...each }))
-      const updated = collector.update({ ...settings, destinations })
-      if (!isLeft(updated)) tell()
-      else tell(...('_tag' in updated.left ? ['it is closing'] : updated.left.map(faultText)))
+      const destinations = next.settings.destinations.map((each) => ({ enabled: true, ...each }))
+      const updated = collector.update({ ...next.settings, destinations })
+      if (isLeft(updated))
+        return tell([], '_tag' in updated.left ? ['it is closing'] : updated.left.map(faultText))
+      tell(changesOf(config, next), [])
+      config = next
     } catch (error) {
       if (!(error instanceof UsageError)) throw error
-      tell(...error.sentences)
+      tell([], error.sentences)
     }
   }
+}
 
 export const collectCommand = async (
   { config, egress, grace, host: address, output }: OptionsOf<'collect'>,
@@ -64,7 +74,8 @@ export const collectCommand = async (
   portText: string,
 ): Promise<number> => {
   const { out, err, host } = terminal
-  const collector = createCollector(readConfig(config, host.env), { egress })
+  const first = readConfig(config, host.env)
+  const collector = createCollector(first.settings, { egress })
   const { server, origin } = await serve(address, portText, collector.listener).catch(
     async (error: unknown) => {
       await collector.close({ timeout: 0 })
@@ -73,7 +84,10 @@ export const collectCommand = async (
   )
   // With a terminal, SIGHUP says that it was closed.
   const isService = !err.isTTY && !out.isTTY && host.stdin.isTTY !== true
-  const stop = stopSignals(host, isService ? reloading(collector, config, output, terminal) : undefined)
+  const stop = stopSignals(
+    host,
+    isService ? reloading(collector, first, config, output, terminal) : undefined,
+  )
   const url = `${origin}/v1/batch`
   out.line(output === 'json' ? toJson({ t: 'ready', url }) : `ready ${url}`)
   printOutcomes(collector, output, terminal)

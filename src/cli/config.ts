@@ -43,18 +43,38 @@ const withSecrets = (value: unknown, env: Environment, path: string, faults: Fau
   return `missing-${String(faults.length)}`
 }
 
-/**
- * The settings in a file.
- *
- * @throws UsageError with all faults
- */
-export const readConfig = (file: string, env: Environment): CollectorSettings => {
+/** The settings in a file, with their secrets, and as they are written there. */
+export interface Config {
+  readonly settings: CollectorSettings
+  readonly written: CollectorSettings
+}
+
+/** @throws UsageError with all faults */
+export const readConfig = (file: string, env: Environment): Config => {
   const missing: Fault[] = []
-  const decoded = decodeCollectorSettings(withSecrets(parsed(file), env, '', missing))
+  const written = withSecrets(parsed(file), env, '', missing)
+  const decoded = decodeCollectorSettings(written)
   const faults = [...missing, ...(isLeft(decoded) ? decoded.left : [])]
   if (isLeft(decoded) || faults.length > 0)
     throw new UsageError(...faults.map((fault) => `${file}: ${faultText(fault)}`))
-  return decoded.right
+  // What decodes has this form.
+  return { settings: decoded.right, written: written as CollectorSettings }
+}
+
+/** Sources and destinations by their names, with all that is written of them. */
+const entriesOf = ({ sources, destinations }: CollectorSettings) =>
+  new Map([
+    ...sources.map((each) => [`source ${plain(each.id)}`, JSON.stringify(each)] as const),
+    ...destinations.map((each) => [`destination ${plain(each.name)}`, JSON.stringify(each)] as const),
+  ])
+
+/** How a file differs from the one before, without its values: `destination b added`. */
+export const changesOf = (before: Config, next: Config): ReadonlyArray<string> => {
+  const [old, now] = [entriesOf(before.written), entriesOf(next.written)]
+  const changed = [...now].flatMap(([name, text]) =>
+    old.get(name) === text ? [] : [`${name} ${old.has(name) ? 'changed' : 'added'}`],
+  )
+  return [...changed, ...[...old.keys()].flatMap((name) => (now.has(name) ? [] : [`${name} removed`]))]
 }
 
 const isLocal = (url: URL): boolean => /^(localhost|127\.|\[::1\])/.test(url.host)
@@ -83,7 +103,7 @@ export const checkCommand = (
   file: string,
 ): number => {
   try {
-    const settings = readConfig(file, host.env)
+    const { settings } = readConfig(file, host.env)
     const notes = notesOf(settings)
     const [sources, destinations] = [settings.sources.length, settings.destinations.length]
     if (output === 'json') out.line(toJson({ t: 'checked', file, sources, destinations, notes, faults: [] }))

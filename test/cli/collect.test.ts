@@ -118,18 +118,23 @@ test.each(['SIGINT', 'SIGHUP'] as const)(
   },
 )
 
-it('TP7: reads its file again at SIGHUP without a terminal, and says so, or why nothing changes', async () => {
+it('TP7: reads its file again at SIGHUP without a terminal, and says what changed, or why nothing did', async () => {
   const { signal, complains, ended, receiver, post, file } = await opened()
   const next = await receiverOf()
   const written = readFileSync(file, 'utf8')
+  signal('SIGHUP')
+  await complains(/collector\.json is read again: nothing has changed\n/)
   writeFileSync(file, written.replace('"webhooks"', '"hooks"'))
   signal('SIGHUP')
   await complains(/headrace collect: nothing changes: .*unknown option "destinations\[0\]\.hooks"/)
   writeFileSync(file, written.replaceAll('"hooks"', '"next"').replace(receiver.url, next.url))
   signal('SIGHUP')
-  await complains(/collector\.json is read again\n/)
+  await complains(/read again: destination next added, destination hooks removed\n/)
   expect((await post('/v1/track', { userId: 'u1', event: 'Sold' })).status).toBe(200)
   await next.arrived(1)
+  writeFileSync(file, written.replaceAll('"hooks"', '"next"').replace(receiver.url, `${next.url}b`))
+  signal('SIGHUP')
+  await complains(/read again: destination next changed\n/)
   signal('SIGTERM')
   signal('SIGHUP')
   expect(receiver.received.length).toBe(0)
@@ -138,11 +143,13 @@ it('TP7: reads its file again at SIGHUP without a terminal, and says so, or why 
 
 it('TP7: tells a reload as NDJSON', async () => {
   const { signal, says, file } = await opened(undefined, '--output', 'json')
+  const written = readFileSync(file, 'utf8')
+  writeFileSync(file, written.replace('"deletions":true', '"deletions":false'))
   signal('SIGHUP')
-  await says(/\{"v":1,"t":"reload","faults":\[\]\}/)
+  await says(/\{"v":1,"t":"reload","changes":\["source web changed"\],"faults":\[\]\}/)
   writeFileSync(file, '{')
   signal('SIGHUP')
-  await says(/"t":"reload","faults":\["[^"]*is not JSON/)
+  await says(/"t":"reload","changes":\[\],"faults":\["[^"]*is not JSON/)
 })
 
 it('says whose folder cannot be opened', async () => {
