@@ -1,28 +1,14 @@
 /** docs/marbles: each picture is what the script draws, and each diagram is what the operator does in virtual time. */
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { readFileSync } from 'node:fs'
-import { Subject, map, of } from 'rxjs'
-import type { Observable } from 'rxjs'
+import { map, of, Subject, type Observable } from 'rxjs'
 import { describe, expect, test } from 'vitest'
-import {
-  batch,
-  deliver,
-  enrich,
-  exponential,
-  failover,
-  filterRight,
-  firstSuccess,
-  flatMapRight,
-  mapRight,
-} from '../src/index.ts'
-import { onlyAttempt, retryable, route, sign, toAll, withCircuitBreaker, withDedupe } from '../src/index.ts'
-import { lift, refused, withRateLimit, withTimeout } from '../src/index.ts'
+import { batch, deliver, enrich, exponential, failover, filterRight, firstSuccess } from '../src/index.ts'
+import { flatMapRight, lift, mapRight, onlyAttempt, refused, retryable, route, sign } from '../src/index.ts'
+import { toAll, withCircuitBreaker, withDedupe, withRateLimit, withTimeout } from '../src/index.ts'
 import type { Clock, Sink, Verdict } from '../src/index.ts'
-import { scriptedSink, virtualClock } from '../src/testing/index.ts'
-import type { VirtualClock } from '../src/testing/index.ts'
-import { diagrams, draw, marksOf } from '../docs/marbles/draw.js'
-import type { Diagram, Mark } from '../docs/marbles/draw.js'
+import { scriptedSink, virtualClock, type VirtualClock } from '../src/testing/index.ts'
+import { diagrams, draw, marksOf, type Diagram, type Mark } from '../docs/marbles/draw.js'
 
 test.each(diagrams())('$name.svg is drawn from marbles.txt: npm run docs:marbles', (diagram) => {
   expect(readFileSync(new URL(`../docs/marbles/${diagram.name}.svg`, import.meta.url), 'utf8')).toBe(

@@ -2,8 +2,7 @@
 import { test } from 'vitest'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { files } from '../support/brokenVersions.ts'
-import { registerLaws } from '../../src/testing/laws/checkLaws.ts'
-import { outboxLaws } from '../../src/testing/laws/outboxLaws.ts'
+import { outboxLaws, registerLaws } from '../../src/testing/laws/index.ts'
 
 registerLaws(
   { test },

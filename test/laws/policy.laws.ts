@@ -15,12 +15,10 @@ import {
   type RetryPolicy,
 } from '../../src/policy/retryPolicy.ts'
 import { step, type Step } from '../../src/policy/step.ts'
-import { holds, same } from '../../src/testing/laws/assert.ts'
+import { holds, lawsOver, policyLaws, registerLaws, reportOf, same } from '../../src/testing/laws/index.ts'
+import type { AskedPolicy, Law } from '../../src/testing/laws/index.ts'
 import { policyFor } from '../../src/testing/laws/brokenParts.ts'
-import { registerLaws, reportOf } from '../../src/testing/laws/checkLaws.ts'
-import { lawsOver, type Law } from '../../src/testing/laws/law.ts'
 import { policy, policyTime } from '../../src/testing/laws/policies.ts'
-import { policyLaws, type AskedPolicy } from '../../src/testing/laws/policyLaws.ts'
 
 const { concat, empty } = Monoid
 

@@ -1,6 +1,6 @@
 /** The laws of a relay: random worlds of items, receivers and crashes, played on a virtual clock. */
 import * as fc from 'fast-check'
-import { refused, retryable, type Verdict } from '../../src/core/failure.ts'
+import { firstSuccess, refused, retryable, type Sink, type Verdict } from '../../src/index.ts'
 import type { Totals } from '../../src/core/totals.ts'
 import { relay, type Relay, type RelayOptions } from '../../src/outbox/relay.ts'
 import { one } from '../../src/outbox/take.ts'
@@ -12,12 +12,8 @@ import {
   fullJitter,
   respectRetryAfter,
 } from '../../src/policy/retryPolicy.ts'
-import { firstSuccess } from '../../src/sink/combine.ts'
 import { makeLayer, WithNext } from '../../src/sink/layer.ts'
-import type { Sink } from '../../src/sink/sink.ts'
-import { seededRandom } from '../../src/testing/random.ts'
-import { scriptedSink } from '../../src/testing/scriptedSink.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { scriptedSink, seededRandom, virtualClock } from '../../src/testing/index.ts'
 import { sharedStore } from '../support/sharedStore.ts'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, it } from 'vitest'

@@ -1,7 +1,6 @@
 /** Each published mutant breaks the law that is named beside it, within 100 runs, whatever the seed; and each law is broken by one. */
 import { describe, expect, it } from 'vitest'
-import { reportOf } from '../../src/testing/laws/checkLaws.ts'
-import type { Law } from '../../src/testing/laws/law.ts'
+import { reportOf, type Law } from '../../src/testing/laws/index.ts'
 import { rooms } from '../support/publishedLaws.ts'
 
 const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]

@@ -1,13 +1,8 @@
 import { right } from 'fp-ts/lib/Either.js'
-import { failover, toAll } from '../../src/sink/combine.ts'
-import { withCircuitBreaker } from '../../src/sink/circuitBreaker.ts'
-import { withDedupe } from '../../src/sink/dedupe.ts'
+import { failover, route, toAll, withCircuitBreaker, withDedupe, withRateLimit } from '../../src/index.ts'
+import type { Sink } from '../../src/index.ts'
 import { makeLayer } from '../../src/sink/layer.ts'
-import { withRateLimit } from '../../src/sink/rateLimit.ts'
-import { route } from '../../src/sink/route.ts'
-import type { Sink } from '../../src/sink/sink.ts'
-import type { MakeCombination } from '../../src/testing/laws/combinatorLaws.ts'
-import { propertyOf } from '../../src/testing/laws/law.ts'
+import { propertyOf, type MakeCombination } from '../../src/testing/laws/index.ts'
 import {
   breakerLaws,
   dedupeLaws,

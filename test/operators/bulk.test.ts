@@ -1,17 +1,15 @@
 /** Bulk sinks: `deliver` with `batch` sends many stored items in one delivery, and ends each by itself. */
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
-import { Subject, from, of } from 'rxjs'
+import { Subject, from, of, type Observable } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { partlyFailed, refused, retryable, type Verdict } from '../../src/core/failure.ts'
-import type { Outcome } from '../../src/core/outcome.ts'
+import { deliver, partlyFailed, refused, retryable, type BulkDeliverOptions } from '../../src/index.ts'
+import type { Outcome, Verdict } from '../../src/index.ts'
 import { ConfigError, type Refusal } from '../../src/core/refusal.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
-import { deliver, type BulkDeliverOptions } from '../../src/operators/deliver.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
-import { scriptedSink } from '../../src/testing/scriptedSink.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 
 const yes: Verdict = right({ sink: 'scripted' })
 const busy: Verdict = left(retryable('busy'))
@@ -159,7 +157,7 @@ describe('deliver with a batch', () => {
       reply: () => ({ verdict: yes }),
     })
     const all = of(right('a')).pipe(deliver(sink, { batch: {} }))
-    expectTypeOf(all).toExtend<import('rxjs').Observable<Refusal | Outcome<string>>>()
+    expectTypeOf(all).toExtend<Observable<Refusal | Outcome<string>>>()
     // @ts-expect-error A list is no item of this sink.
     of(right(['a'])).pipe(deliver(sink, { batch: {} }))
     // @ts-expect-error Without `batch` the items are lists.

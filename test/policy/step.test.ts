@@ -1,29 +1,11 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import {
-  allFailed,
-  expired,
-  notAll,
-  partlyFailed,
-  refused,
-  retryable,
-  show as showFailure,
-} from '../../src/core/failure.ts'
-import type { Expired, Failure } from '../../src/core/failure.ts'
+import { allFailed, expired, notAll, partlyFailed, refused, retryable } from '../../src/core/failure.ts'
+import { show as showFailure, type Expired, type Failure } from '../../src/core/failure.ts'
 import type { Progress } from '../../src/core/outcome.ts'
-import {
-  always,
-  both,
-  capDelay,
-  deadline,
-  exponential,
-  fullJitter,
-  limitRetries,
-  respectRetryAfter,
-  show,
-  standard,
-} from '../../src/policy/retryPolicy.ts'
+import { always, both, capDelay, deadline, exponential, fullJitter } from '../../src/policy/retryPolicy.ts'
+import { limitRetries, respectRetryAfter, show, standard } from '../../src/policy/retryPolicy.ts'
 import type { RetryPolicy } from '../../src/policy/retryPolicy.ts'
 import { step, type Step } from '../../src/policy/step.ts'
 
