@@ -260,7 +260,7 @@ export const batchRelay = (
     sent.batches++
     const cancel = subscribe(
       batch,
-      { number, until, lastFailure: undefined },
+      { number, until, lastFailure: undefined, clock },
       {
         next: (result) => own(settle, result),
         complete: () => own(finish),

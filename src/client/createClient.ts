@@ -41,19 +41,16 @@ const ignore = (): void => undefined
 const DRAIN_TIMEOUT = 10_000
 
 /** The endpoint, or the sink of the host. A refused batch is divided until one bad message is alone. */
-const batchSink = (
-  { requests, sink, timeout, clock }: ClientSettings,
-  onRequest: () => void,
-): Sink<SentBatch> => {
+const batchSink = ({ requests, sink, timeout }: ClientSettings, onRequest: () => void): Sink<SentBatch> => {
   const { endpoint, writeKey } = requests
-  const how = { ...requests, timeout, clock, holds: false }
+  const how = { ...requests, timeout, holds: false }
   const inner: Sink<SentBatch> =
-    sink === undefined ? bareIngestion(endpoint, writeKey, how) : withTimeout(timeout, { clock })(sink)
+    sink === undefined ? bareIngestion(endpoint, writeKey, how) : withTimeout(timeout)(sink)
   const counted = makeLayer<SentBatch>(inner, (subscribe) => (batch, attempt, observer) => {
     onRequest()
     return subscribe(batch, attempt, observer)
   })
-  return withBisection({ clock })(counted)
+  return withBisection()(counted)
 }
 
 /**
@@ -188,7 +185,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     })
     ended(unfinished.map((entry) => ({ entry, outcome: abandonedOf(entry, cut.has(entry)) })))
     if (settings.sink === undefined)
-      await quietly('the close of the sink', () => sink.close({ timeout: isExit ? 0 : LAST_ATTEMPT }))
+      await quietly('the close of the sink', () => sink.close({ timeout: isExit ? 0 : LAST_ATTEMPT, clock }))
     if (outbox !== undefined) await quietly('the close of the outbox', () => outbox.close({ timeout }))
     isClosed = true
     changed()

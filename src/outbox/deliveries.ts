@@ -5,7 +5,7 @@
  */
 import { left } from 'fp-ts/lib/Either.js'
 import type { Observer } from 'rxjs'
-import type { Random } from '../core/clock.ts'
+import type { Clock, Random } from '../core/clock.ts'
 import { messageOf, retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { linkedList } from '../core/linkedList.ts'
@@ -25,7 +25,12 @@ import type { Ack, Entry, Nack } from './outbox.ts'
  * @param ended nothing of a delivery runs any more
  */
 export const deliveries = <A>(
-  { sink, retry, random }: { readonly sink: Sink<A>; readonly retry: RetryPolicy; readonly random: Random },
+  {
+    sink,
+    retry,
+    clock,
+    random,
+  }: { readonly sink: Sink<A>; readonly retry: RetryPolicy; readonly clock: Clock; readonly random: Random },
   own: OwnContext,
   now: () => number,
   save: (write: Ack<A> | Nack<A>) => void,
@@ -118,7 +123,7 @@ export const deliveries = <A>(
       inFlight++
       if (progress !== undefined) retriesInFlight++
       const number = (progress?.attempts ?? 0) + 1
-      const attempt = { number, until: firstAttemptAt + window, lastFailure: progress?.lastFailure }
+      const attempt = { number, until: firstAttemptAt + window, lastFailure: progress?.lastFailure, clock }
       const cancel = subscribe(item, attempt, delivery)
       // It may have finished, or been cancelled, before `subscribe` returned.
       if (delivery.isFinished) cancel()

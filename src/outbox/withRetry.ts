@@ -79,7 +79,7 @@ export const withRetry = (policy: RetryPolicy, options: RetryOptions = {}): Laye
           return of(left(expired(attempts, startedAt, lastFailure ?? retryable('late'), 'deadline')))
         let hasVerdict = false
         return new Observable<Verdict>((observer) =>
-          subscribe(item, { number: attempts + 1, until, lastFailure }, observer),
+          subscribe(item, { number: attempts + 1, until, lastFailure, clock }, observer),
         ).pipe(
           catchError((error: unknown) => {
             log({ _tag: 'Defect', at: now(), where: inner.name, error })
@@ -126,7 +126,7 @@ export const withRetry = (policy: RetryPolicy, options: RetryOptions = {}): Laye
       (timeout) => {
         isClosed = true
         for (const end of [...open]) end()
-        return inner.close({ timeout })
+        return inner.close({ timeout, clock })
       },
     )
   }

@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { it } from 'vitest'
-import type { Clock } from '../../src/core/clock.ts'
 import { allFailed, isFinal, isRetryable, partlyFailed, refused, retryable } from '../../src/core/failure.ts'
 import { type Failure, type Verdict, wasStarted } from '../../src/core/failure.ts'
 import { bodyOf, bytesOf } from '../../src/event/payload.ts'
@@ -15,7 +14,7 @@ import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { type Batch, batchOf } from '../support/batches.ts'
 import { holds, lawTable, same } from '../support/check.ts'
 
-export type MakeBisect = (only: ReadonlyArray<number>, clock: Clock) => (sink: Sink<Batch>) => Sink<Batch>
+export type MakeBisect = (only: ReadonlyArray<number>) => (sink: Sink<Batch>) => Sink<Batch>
 
 const upsets = ['none', '503', '429', '401', 'late', 'defect', 'defect after the verdict'] as const
 type Upset = (typeof upsets)[number]
@@ -141,12 +140,12 @@ const play = (make: MakeBisect, world: World): Trace => {
       }
     },
   })
-  const subscribe = subscribeTo(make(world.only, clock)(inner))
+  const subscribe = subscribeTo(make(world.only)(inner))
   const attempts: Played[] = []
   let lastFailure = world.firstPrior
   for (let number = 1; number <= MOST_ATTEMPTS; number++) {
     const startedAt = clock.monotonic()
-    const attempt = { number, until: startedAt + (world.within ?? Infinity), lastFailure }
+    const attempt = { number, until: startedAt + (world.within ?? Infinity), lastFailure, clock }
     const begun = inner.calls.length
     const heard: Heard[] = []
     const hear = (what: Heard['what'], verdict?: Verdict): void => {
@@ -329,5 +328,4 @@ export const bisectLaws = lawTable(bisectWorld, (make: MakeBisect, world) => pla
   },
 })
 
-it('withBisection keeps its laws', () =>
-  fc.assert(bisectLaws.all((only, clock) => withBisection({ only, clock }))))
+it('withBisection keeps its laws', () => fc.assert(bisectLaws.all((only) => withBisection({ only }))))

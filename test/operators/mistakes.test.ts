@@ -26,7 +26,6 @@ import { withCircuitBreaker } from '../../src/sink/circuitBreaker.ts'
 import { withConcurrency } from '../../src/sink/concurrency.ts'
 import { withDedupe } from '../../src/sink/dedupe.ts'
 import { ndjson } from '../../src/sink/ndjson.ts'
-import { withObserver } from '../../src/sink/observe.ts'
 import { withRateLimit } from '../../src/sink/rateLimit.ts'
 import { withRetryAfterGate } from '../../src/sink/retryAfterGate.ts'
 import { route } from '../../src/sink/route.ts'
@@ -162,11 +161,9 @@ describe('an unknown option is a fault in every function that takes options', ()
     ['withCircuitBreaker', () => untyped(withCircuitBreaker)(nonsense)],
     ['withConcurrency', () => untyped(withConcurrency)({ concurrency: 1, ...nonsense })],
     ['withDedupe', () => untyped(withDedupe)({ keyOf: String, window: 1, ...nonsense })],
-    ['withObserver', () => untyped(withObserver)(() => 1, nonsense)],
     ['withRateLimit', () => untyped(withRateLimit)({ perSecond: 1, ...nonsense })],
     ['withRetry', () => untyped(withRetry)(standard, nonsense)],
     ['withRetryAfterGate', () => untyped(withRetryAfterGate)(nonsense)],
-    ['withTimeout', () => untyped(withTimeout)(1, nonsense)],
     ['exponential', () => untyped(exponential)(nonsense)],
     ['webhook', () => untyped(webhook)({ url, ...nonsense })],
     [
@@ -207,10 +204,10 @@ describe('a webhook has 5 s without an option (N8)', () => {
   ] as const)('%o', async (fault, wanted) => {
     const clock = virtualClock()
     const receiver = await loopbackReceiver([fault])
-    const hook = webhook({ url: receiver.url, clock })
+    const hook = webhook({ url: receiver.url })
     const told: string[] = []
     const headers = answered()
-    hook.deliver(payloadOf('{}'), onlyAttempt).subscribe({
+    hook.deliver(payloadOf('{}'), { ...onlyAttempt, clock }).subscribe({
       next: (verdict) => {
         told.push(verdict._tag === 'Left' && 'reason' in verdict.left ? verdict.left.reason : 'delivered')
       },

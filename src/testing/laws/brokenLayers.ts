@@ -1,4 +1,5 @@
-import { takeLast } from 'rxjs'
+import { Observable, takeLast, takeUntil } from 'rxjs'
+import type { Clock } from '../../core/clock.ts'
 import { onlyAttempt } from '../../sink/sink.ts'
 import { uncancelled, withDelivery } from './brokenSinks.ts'
 import type { MakeLayer } from './layerLaws.ts'
@@ -18,6 +19,20 @@ export const brokenLayers = brokenVersions<MakeLayer>()({
       ...sink,
       deliver: (item, attempt) => sink.deliver(item, { ...attempt, number: 1 }),
     }),
+  },
+  'keeps the clock of its first delivery': {
+    breaks: 'layer/separates-clocks',
+    make: () => {
+      let clock: Clock | undefined
+      const over$ = new Observable((over) => clock?.schedule(30_000, () => over.next(undefined)))
+      return ({ name, deliver, close }) => ({
+        ...{ name, close },
+        deliver: (item, attempt) => {
+          clock ??= attempt.clock
+          return deliver(item, attempt).pipe(takeUntil(over$))
+        },
+      })
+    },
   },
   'tells its verdict at the end': {
     breaks: 'layer/passes-verdict',

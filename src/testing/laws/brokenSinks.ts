@@ -32,14 +32,14 @@ export const changed =
 /** Changes each request. */
 export const sending =
   (change: (request: NetworkRequest) => NetworkRequest): MakeSink<SinkItem> =>
-  ({ network, clock }) =>
+  ({ network }) =>
     sink(
       'network',
       async (item, { signal }) => {
         const { status } = await network.request(change({ body: JSON.stringify(item), signal }))
         return new Response(null, { status })
       },
-      { clock, timeout: 1_000 },
+      { timeout: 1_000 },
     )
 
 /** Changes each verdict. */
