@@ -61,7 +61,7 @@ export { withDedupe, type DedupeOptions } from './sink/dedupe.ts'
 export { withRateLimit, type RateLimitOptions } from './sink/rateLimit.ts'
 export { withRetryAfterGate, type RetryAfterGateOptions } from './sink/retryAfterGate.ts'
 export { withConcurrency, type ConcurrencyOptions } from './sink/concurrency.ts'
-export { withObserver, type ObserverOptions } from './sink/observe.ts'
+export { withObserver } from './sink/observe.ts'
 export { withTimeout } from './sink/timeout.ts'
 
 // When to try again, and where things wait for it.

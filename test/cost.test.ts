@@ -5,6 +5,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Dispatcher } from 'undici'
 import { describe, expect, it, vi } from 'vitest'
+import { systemClock } from '../src/core/clock.ts'
 import { openUrlClient } from '../src/http/urlClient.ts'
 import { secretFrom, sign } from '../src/signing/secret.ts'
 import { verifyRequest } from '../src/signing/request.ts'
@@ -146,7 +147,7 @@ describe('H2 50,000 chunks of one byte take less than 2 MB', () => {
     expect((await livingBytes()) - before).toBeLessThan(2_000_000)
     end()
     expect(size).toBe(CHUNKS)
-    await client.close(0)
+    await client.close(0, systemClock)
   })
 
   it('in a line of NDJSON', async () => {

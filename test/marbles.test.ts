@@ -55,15 +55,15 @@ const retried = (sink: Sink<string>, clock: Clock): Sink<string> => ({
 
 const LAYERS: Readonly<Record<string, (clock: Clock, one: Sink<string>, two: Sink<string>) => Sink<string>>> =
   {
-    firstSuccess: (clock, near, far) => firstSuccess([near, far], { clock }),
-    failover: (clock, near, far) => failover([near, far], { clock }),
-    toAll: (clock, archive, crm) => retried(toAll([archive, crm], { clock }), clock),
-    route: (clock, red, blue) =>
-      route({ keyOf: (item: string) => item === 'b', open: (isBlue) => (isBlue ? blue : red), clock }),
-    withRateLimit: (clock, sink) => withRateLimit({ perSecond: 10, burst: 2, clock })(sink),
-    withCircuitBreaker: (clock, sink) => withCircuitBreaker({ failures: 2, openFor: 100, clock })(sink),
-    withDedupe: (clock, sink) => withDedupe({ keyOf: (item: string) => item, window: 100, clock })(sink),
-    withTimeout: (clock, sink) => withTimeout(50, { clock })(sink),
+    firstSuccess: (_, near, far) => firstSuccess([near, far]),
+    failover: (_, near, far) => failover([near, far]),
+    toAll: (clock, archive, crm) => retried(toAll([archive, crm]), clock),
+    route: (_, red, blue) =>
+      route({ keyOf: (item: string) => item === 'b', open: (isBlue) => (isBlue ? blue : red) }),
+    withRateLimit: (_, sink) => withRateLimit({ perSecond: 10, burst: 2 })(sink),
+    withCircuitBreaker: (_, sink) => withCircuitBreaker({ failures: 2, openFor: 100 })(sink),
+    withDedupe: (_, sink) => withDedupe({ keyOf: (item: string) => item, window: 100 })(sink),
+    withTimeout: (_, sink) => withTimeout(50)(sink),
   }
 
 type Signs = Observable<Either<string, string>>
@@ -129,7 +129,8 @@ const play = async (diagram: Diagram): Promise<ReadonlyArray<ReadonlyArray<Mark>
   OPERATORS[name]?.(in$, clock, one.sink).subscribe({ next: show, complete: () => show('|') })
   for (const [column, letter] of input)
     clock.schedule(column * unit, () => {
-      if (sink !== undefined) sink.deliver(letter, onlyAttempt).subscribe((verdict) => show(signOf(verdict)))
+      if (sink !== undefined)
+        sink.deliver(letter, { ...onlyAttempt, clock }).subscribe((verdict) => show(signOf(verdict)))
       else if (letter === '|') in$.complete()
       else in$.next(letter === 'x' ? left(letter) : right(letter))
     })

@@ -51,16 +51,16 @@ interface Sent {
 }
 
 /** The endpoint, or the sink of the host. A refused batch is divided until one bad message is alone. */
-const batchSink = ({ requests, sink, timeout, clock }: ClientSettings, sent: Sent): Sink<SentBatch> => {
+const batchSink = ({ requests, sink, timeout }: ClientSettings, sent: Sent): Sink<SentBatch> => {
   const { endpoint, writeKey } = requests
-  const how = { ...requests, timeout, clock, holds: false }
+  const how = { ...requests, timeout, holds: false }
   const inner: Sink<SentBatch> =
-    sink === undefined ? bareIngestion(endpoint, writeKey, how) : withTimeout(timeout, { clock })(sink)
+    sink === undefined ? bareIngestion(endpoint, writeKey, how) : withTimeout(timeout)(sink)
   const counted = makeLayer<SentBatch>(inner, (subscribe) => (batch, attempt, observer) => {
     sent.requests++
     return subscribe(batch, attempt, observer)
   })
-  return withBisection({ clock })(counted)
+  return withBisection()(counted)
 }
 
 /** A batch holds messages in their order, up to the count and bytes of the options. */
@@ -197,7 +197,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     work.flush('end')
     const result = await closeRelay(work, clock, within, timeout, () => undefined, isExit)
     if (settings.sink === undefined)
-      await quietly('the close of the sink', () => sink.close({ timeout: isExit ? 0 : LAST_ATTEMPT }))
+      await quietly('the close of the sink', () => sink.close({ timeout: isExit ? 0 : LAST_ATTEMPT, clock }))
     await quietly('the close of the outbox', () => outbox.close({ timeout }))
     isClosed = true
     work.changed()

@@ -33,13 +33,13 @@ interface Opened extends Target {
 }
 
 /** The sink of the host, with a time for each attempt, and its signature in the payload. */
-const ownSink = (sink: Hook, secret: SecretSource | undefined, { clock, timeout }: SharedOptions) => {
+const ownSink = (sink: Hook, secret: SecretSource | undefined, { timeout }: SharedOptions) => {
   const signer = secret === undefined ? undefined : signerSource(secret)
   const withSignature = (payload: Payload<Event>): Payload<Event> =>
     signer ? { ...payload, signature: signer()(bodyOf(payload, 0)) } : payload
   const signed = signer ? contramap(withSignature)(sink) : sink
   return (onEvent: Listener): Receivers => ({
-    sink: withObserver(onEvent, { clock })(withTimeout(timeout, { clock })(signed)),
+    sink: withObserver(onEvent)(withTimeout(timeout)(signed)),
     exchange: () => undefined,
   })
 }

@@ -18,9 +18,10 @@ export interface Clock {
   readonly monotonic: () => number
   /**
    * Runs `task` once, `delay` milliseconds from now (never earlier, at least one turn of the event loop later).
-   * A delay below zero or NaN counts as 0; one above 2^31 - 1 is waited in several steps.
+   * A delay below zero or NaN counts as 0; one above 2^31 - 1 is waited in several steps. With `holds: false` the timer does not keep the
+   * process alive; a clock may ignore that.
    */
-  readonly schedule: (delay: number, task: () => void) => Cancel
+  readonly schedule: (delay: number, task: () => void, options?: { readonly holds?: boolean }) => Cancel
 }
 
 /** The longest delay of `setTimeout`: a longer one would fire at once. */
@@ -28,14 +29,14 @@ const MAX_TIMER = 2_147_483_647
 
 const scheduling =
   (keepsAlive: boolean): Clock['schedule'] =>
-  (delay, task) => {
+  (delay, task, { holds = keepsAlive } = {}) => {
     let left = delay > 0 ? Math.ceil(delay) : 0
     let timer: NodeJS.Timeout
     const arm = (): void => {
       const part = Math.min(left, MAX_TIMER)
       left -= part
       timer = setTimeout(left > 0 ? arm : task, part)
-      if (!keepsAlive) timer.unref()
+      if (!holds) timer.unref()
     }
     arm()
     return () => clearTimeout(timer)
@@ -51,20 +52,31 @@ export const systemClock: Clock = {
 /** The machine's time with timers that do not keep the process alive. */
 export const backgroundClock: Clock = { ...systemClock, schedule: scheduling(false) }
 
-const readings = new WeakMap<Clock, () => number>()
+/** One state for each clock, made when the clock is first used. Both clocks of the machine have the same one. */
+export const perClock = <S extends object>(make: (clock: Clock) => S): ((clock: Clock) => S) => {
+  const states = new WeakMap<Clock, S>()
+  let lastClock: Clock | undefined
+  let lastState: S | undefined
+  return (clock) => {
+    // Most deliveries follow another one with their clock.
+    if (clock === lastClock && lastState !== undefined) return lastState
+    const known = clock === backgroundClock ? systemClock : clock
+    const state = states.get(known) ?? make(known)
+    states.set(known, state)
+    lastClock = clock
+    lastState = state
+    return state
+  }
+}
 
 /**
  * Wall time that cannot step: the time at the first call, carried on by the monotonic clock. Setting the machine's clock neither lengthens
  * nor skips a retry. A clock has one such reading, so a deadline set in one place can be compared in another.
  */
-export const steady = (clock: Clock): (() => number) => {
-  const known = readings.get(clock)
-  if (known !== undefined) return known
+export const steady: (clock: Clock) => () => number = perClock((clock) => {
   const offset = clock.now() - clock.monotonic()
-  const reading = (): number => Math.floor(offset + clock.monotonic())
-  readings.set(clock, reading)
-  return reading
-}
+  return () => Math.floor(offset + clock.monotonic())
+})
 
 /** Runs `task` once in the next turn of the event loop, after I/O. A virtual clock does not delay it. */
 export const nextTurn = (task: () => void): Cancel => {

@@ -18,7 +18,6 @@
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
-import { systemClock } from './clock.ts'
 import type { Clock } from './clock.ts'
 import { hasFunctions, isRecord, kindOf } from './json.ts'
 import { ConfigError, UNKNOWN_OPTION } from './refusal.ts'
@@ -227,9 +226,6 @@ export const strict = <S extends Shape>(
     // Each key of the shape was decoded by its own option.
     return withRule(errors, decoded as Decoded<S>, context, rule)
   })
-
-/** The options of what takes a clock and nothing else. */
-export const clockOnly = strict({ clock: withDefault(clockOption, systemClock) })
 
 /** An array of `min` to `max` members. `what` says what they are: `entries with a url`. */
 export const list = <A>(

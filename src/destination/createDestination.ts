@@ -184,7 +184,9 @@ export const openDestination = (
       isStopped = true
     })
     const turn = Promise.resolve()
-    await turn.then(() => sink.close({ timeout: LAST_ATTEMPT })).catch(defectIn('the close of the sink'))
+    await turn
+      .then(() => sink.close({ timeout: LAST_ATTEMPT, clock }))
+      .catch(defectIn('the close of the sink'))
     await inTime(clock, timeout, () => outbox.close({ timeout })).catch(defectIn('the close of the outbox'))
     outcomes.complete()
     refusals.complete()

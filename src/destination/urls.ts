@@ -43,7 +43,7 @@ export const isSameSecret = (a: SecretSource | undefined, b: SecretSource | unde
  * Makes the sinks that post to the URLs of settings. A URL with the same settings as the last time keeps its sink, and so its connections.
  * Equal secrets keep their signer, so a body is signed once for all URLs.
  */
-export const webhooksOf = ({ clock, egress, statuses, messageIdHeader }: SharedOptions) => {
+export const webhooksOf = ({ egress, statuses, messageIdHeader }: SharedOptions) => {
   let known: ReadonlyArray<{ text: string; secret: SecretSource | undefined; hook: Hook }> = []
   return ({ webhooks, sharedSecret }: Settings): ReadonlyArray<Hook> => {
     known = webhooks.map(({ secret: given = sharedSecret, ...entry }) => {
@@ -54,7 +54,6 @@ export const webhooksOf = ({ clock, egress, statuses, messageIdHeader }: SharedO
       const secret = equal[0]?.secret ?? given
       const hook = bareWebhook({
         ...entry,
-        clock,
         ...(secret && { secret }),
         ...(egress && { egress }),
         ...(statuses && { statuses }),
@@ -84,7 +83,7 @@ export const urlsSink = (
   isStopped: () => boolean,
 ): Receivers => {
   const connect = (hook: Hook): Subscribe<Payload<Event>> =>
-    subscribeTo(pipe(hook, withTimeout(timeout, { clock }), withObserver(onEvent, { clock })))
+    subscribeTo(pipe(hook, withTimeout(timeout), withObserver(onEvent)))
   const openUrl = (hook: Hook): Url => {
     const asked = makeSink<Payload<Event>>(
       hook.name,
@@ -93,8 +92,8 @@ export const urlsSink = (
     )
     const queue = pipe(
       asked,
-      retryAfterGate(clock, MAX_HOLD, () => (isStopped() ? CLOSING : url.isGone ? GONE : undefined)),
-      concurrencyLayer<Payload<unknown>>({ concurrency, queue: maxInFlight, onEvent, clock }, true),
+      retryAfterGate(MAX_HOLD, () => (isStopped() ? CLOSING : url.isGone ? GONE : undefined)),
+      concurrencyLayer<Payload<unknown>>({ concurrency, queue: maxInFlight, onEvent }, true),
     )
     const url: Url = { hook, subscribe: connect(hook), isGone: false, queue }
     return url
@@ -104,7 +103,7 @@ export const urlsSink = (
   const retire = (hook: Hook): void => {
     closing.add(hook)
     const forget = (): boolean => closing.delete(hook)
-    hook.close({ timeout }).then(forget, forget)
+    hook.close({ timeout, clock }).then(forget, forget)
   }
   let urls: ReadonlyArray<Url> = []
   let ask: Subscribe<Payload<Event>>
@@ -123,13 +122,13 @@ export const urlsSink = (
         retire(url.hook)
       }
     const queues = urls.map(({ queue }) => queue)
-    ask = subscribeTo(firstSuccess(queues, { clock }))
+    ask = subscribeTo(firstSuccess(queues))
   }
   exchange(hooks)
   const sink = makeSink<Payload<Event>>(
     hooks.map(({ name }) => name).join(' | '),
     (item, attempt, observer) => ask(item, attempt, observer),
-    (within) => closeAll([...urls.map(({ hook }) => hook), ...closing], within),
+    (within, on) => closeAll([...urls.map(({ hook }) => hook), ...closing], within, on),
   )
   return { sink, exchange }
 }

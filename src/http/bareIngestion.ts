@@ -1,5 +1,4 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { systemClock } from '../core/clock.ts'
 import { retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { checkOptions, decodeOptions, flag, option, optional, wholeNumber } from '../core/options.ts'
@@ -9,6 +8,7 @@ import { version } from '../core/version.ts'
 import type { Payload } from '../event/payload.ts'
 import { secretFrom } from '../signing/secret.ts'
 import { makeSink } from '../sink/layer.ts'
+import { clockOf } from '../sink/sink.ts'
 import type { Sink } from '../sink/sink.ts'
 import { judging } from './ingestionAnswer.ts'
 import { headersOption, optionsWith, urlOption } from './httpOptions.ts'
@@ -66,7 +66,7 @@ export const bareIngestion = (
   options: IngestionOptions,
 ): Sink<Payload<unknown>> => {
   const settings = checkOptions('ingestion options', ingestionSettings, { ...options, endpoint, writeKey })
-  const { timeout = 10_000, clock = systemClock, holds } = settings
+  const { timeout = 10_000, holds } = settings
   const url = new URL(settings.endpoint)
   if (url.pathname === '/') url.pathname = '/v1/batch'
   url.hash = ''
@@ -86,7 +86,7 @@ export const bareIngestion = (
         if (verdict !== undefined) observer.next(verdict)
         observer.complete()
       }
-      const cancelTimer = clock.schedule(timeout, () => end(pending ?? timedOut))
+      const cancelTimer = clockOf(attempt).schedule(timeout, () => end(pending ?? timedOut))
       const cancelPost = client.post(payload, attempt, undefined, headers, MAX_BODY, {
         next: (verdict) => {
           // The body of an answer that may be tried again says nothing more.

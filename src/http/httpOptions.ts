@@ -7,12 +7,10 @@
 import { inspect } from 'node:util'
 import { getOrElse, isLeft, left, mapLeft, right } from 'fp-ts/lib/Either.js'
 import * as O from 'fp-ts/lib/Option.js'
-import { systemClock, type Clock } from '../core/clock.ts'
 import { isRecord } from '../core/json.ts'
 import type { Fields } from '../core/json.ts'
 import {
   checked,
-  clockOption,
   decodeOptions,
   option,
   optional,
@@ -46,17 +44,14 @@ export interface RequestOptions {
   readonly statuses?: StatusTable
   /** Requests at a time, each on a connection of its own; 10,000 more may wait, then `queueFull`. Default 16. */
   readonly connections?: number
-  readonly clock?: Clock
 }
 
 /** Deliveries of a public sink that may wait for a connection. */
 const MAX_QUEUED = 10_000
 
 /** A sink with a queue for its connections, outside of its time limit: the time counts from the request. */
-export const queued = <A>(sink: Sink<A>, options: RequestOptions): Sink<A> => {
-  const { connections = 16, clock = systemClock } = options
-  return withConcurrency({ concurrency: connections, queue: MAX_QUEUED, clock })(sink)
-}
+export const queued = <A>(sink: Sink<A>, { connections = 16 }: RequestOptions): Sink<A> =>
+  withConcurrency({ concurrency: connections, queue: MAX_QUEUED })(sink)
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
@@ -184,7 +179,6 @@ const requestShape = {
   egress: optionalKey(egressOption),
   statuses: optional(statusesOption),
   connections: optional(wholeNumber('connections', 1)),
-  clock: optional(clockOption),
 }
 
 /** The shared options and those of one sink. Its options may depend on what was given: a URL is checked by the egress rules. */

@@ -5,14 +5,15 @@ import type { Dispatcher } from 'undici'
 import Client from 'undici/lib/dispatcher/client.js'
 import { byteBuffer } from '../core/byteBuffer.ts'
 import type { ByteBuffer } from '../core/byteBuffer.ts'
-import { steady, systemClock } from '../core/clock.ts'
-import type { Cancel } from '../core/clock.ts'
+import { backgroundClock } from '../core/clock.ts'
+import type { Cancel, Clock } from '../core/clock.ts'
 import { ownContext } from '../core/ownContext.ts'
 import { messageOf, refused, retryable, sinkClosed } from '../core/failure.ts'
 import type { Failure, Verdict } from '../core/failure.ts'
 import { bytesOf, isChangedAfterSign } from '../event/payload.ts'
 import type { Payload, Signer } from '../event/payload.ts'
 import { nameOf } from '../sink/fromFunction.ts'
+import { clockOf, nowOf } from '../sink/sink.ts'
 import type { Attempt, Wire } from '../sink/sink.ts'
 import { statusTable, verdictOf } from '../sink/status.ts'
 import { dialer, skipInterimAnswers } from './dialer.ts'
@@ -43,8 +44,8 @@ export interface UrlClient {
     maxBody: number,
     observer: PostObserver,
   ) => Cancel
-  /** Accepts nothing more, lets requests end for this many milliseconds, then aborts them. Afterwards no socket is left. */
-  readonly close: (timeout: number) => Promise<void>
+  /** Accepts nothing more, lets requests end for this many milliseconds of a clock, then aborts them. Afterwards no socket is left. */
+  readonly close: (timeout: number, clock: Clock) => Promise<void>
 }
 
 interface Job {
@@ -52,6 +53,7 @@ interface Job {
   readonly headers: string[]
   readonly body: Uint8Array
   readonly maxBody: number
+  readonly attempt: Attempt
   readonly observer: PostObserver
   slot: Slot | undefined
 }
@@ -96,12 +98,12 @@ export const openUrlClient = (
   holds = true,
   dispatcher?: Dispatcher,
 ): UrlClient => {
-  const { statuses = statusTable, clock = systemClock, tls = {} } = options
+  const { statuses = statusTable, tls = {} } = options
   const name = nameOf(url)
   const path = url.pathname + url.search
-  const now = steady(clock)
   const guard = guardOf(options.egress)
-  const dial = dialer(url, guard, guardedLookup(guard), tls, connectWithin, clock, holds)
+  // A connection outlives the attempt that opens it, so it has the time of the machine. It holds the process itself.
+  const dial = dialer(url, guard, guardedLookup(guard), tls, connectWithin, backgroundClock, holds)
   const allFixed = [...fixed, ...Object.entries(options.headers ?? {}).flat()]
 
   const own = ownContext()
@@ -151,7 +153,7 @@ export const openUrlClient = (
           }),
         pipelining: 1,
         maxHeaderSize: MAX_HEADERS,
-        // Our clock keeps the time: undici's own timers are half a second coarse.
+        // The clock of the attempt keeps the time: undici's own timers are half a second coarse.
         headersTimeout: 0,
         bodyTimeout: 0,
       })
@@ -173,9 +175,12 @@ export const openUrlClient = (
           if (slot.job === undefined || status < 200) return
           const retryAfter = headers['retry-after']
           const known = retryAfter === undefined ? verdicts.get(status) : undefined
-          const verdict = known ?? verdictOf(statuses, name, { status, retryAfter }, clock.now(), now())
+          const { attempt, observer } = slot.job
+          const clock = clockOf(attempt)
+          const answer = { status, retryAfter }
+          const verdict = known ?? verdictOf(statuses, name, answer, clock.now(), nowOf(attempt))
           if (retryAfter === undefined) verdicts.set(status, verdict)
-          slot.job.observer.next(verdict)
+          observer.next(verdict)
         },
         onResponseData: (_controller, chunk) => {
           const { job } = slot
@@ -253,21 +258,23 @@ export const openUrlClient = (
       // A body is written and signed once for all URLs of an attempt: 15 to 30 % of the cost of five URLs.
       const known = shared?.wire
       const wire: Wire =
-        known?.payload === payload ? known : { payload, bytes: bytesOf(payload, clock.now()), signatures: [] }
+        known?.payload === payload
+          ? known
+          : { payload, bytes: bytesOf(payload, clockOf(attempt).now()), signatures: [] }
       if (shared !== undefined) shared.wire = wire
       const headers = ['Content-Type', payload.contentType ?? 'application/json', ...allFixed, ...more]
       const signature = signer === undefined ? payload.signature : signatureOf(wire, signer)
       if (signature !== undefined) headers.push('X-Signature', signature)
-      const job: Job = { headers, body: wire.bytes, maxBody, observer, slot: undefined }
-      if (isClosed) fail(job, sinkClosed(name, now()))
-      else if (now() >= attempt.until) fail(job, LATE)
+      const job: Job = { headers, body: wire.bytes, maxBody, attempt, observer, slot: undefined }
+      if (isClosed) fail(job, sinkClosed(name, nowOf(attempt)))
+      else if (nowOf(attempt) >= attempt.until) fail(job, LATE)
       else if (signer === undefined && isChangedAfterSign(payload)) fail(job, CHANGED)
       else start(job)
       return () => {
         if (job.slot !== undefined) release(job.slot, false)
       }
     },
-    close: (timeout) =>
+    close: (timeout, clock) =>
       new Promise((resolve) => {
         isClosed = true
         const cancelTimer = clock.schedule(timeout, abortAll)

@@ -1,5 +1,4 @@
 /** `headrace/sinks/webhook`: a sink that posts to a URL. @module */
-import { systemClock } from '../core/clock.ts'
 import type { Payload } from '../event/payload.ts'
 import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
@@ -33,6 +32,6 @@ export type { WebhookOptions } from './bareWebhook.ts'
 export const webhook = (target: string | WebhookOptions): Sink<Payload<unknown>> => {
   const given = typeof target === 'string' ? { url: target } : target
   const sink = bareWebhook(given)
-  const { timeout = 5_000, clock = systemClock } = given
-  return queued(timeout === Infinity ? sink : withTimeout(timeout, { clock })(sink), given)
+  const { timeout = 5_000 } = given
+  return queued(timeout === Infinity ? sink : withTimeout(timeout)(sink), given)
 }

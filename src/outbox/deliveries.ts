@@ -151,7 +151,7 @@ export const deliveries = <A, D>(
       if (progress.attempts > attempts) attempts = progress.attempts
       if (!isBatch) ({ lastFailure } = progress)
     }
-    return { number: attempts + 1, until: first + window, lastFailure }
+    return { number: attempts + 1, until: first + window, lastFailure, clock }
   }
 
   /** A class, because it is made for each delivery and three closures cost more. */

@@ -1,10 +1,9 @@
 import { left } from 'fp-ts/lib/Either.js'
-import { steady, systemClock } from '../core/clock.ts'
-import type { Clock } from '../core/clock.ts'
+import { steady } from '../core/clock.ts'
 import { drainLoop } from '../core/drainLoop.ts'
 import { isFinal, isRetryable, messageOf, partlyFailed, retryable, wasStarted } from '../core/failure.ts'
 import type { Failure, PartlyFailed, Verdict } from '../core/failure.ts'
-import { checkOptions, clockOption, list, strict, wholeNumber, withDefault } from '../core/options.ts'
+import { checkOptions, list, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { frameBytes } from '../event/payload.ts'
 import type { BatchPayload } from '../event/payload.ts'
 import { makeLayer, nothingToCancel } from './layer.ts'
@@ -14,12 +13,10 @@ import type { Attempt, Sink } from './sink.ts'
 export interface BisectionOptions {
   /** The statuses of a refusal for which a batch is divided. Default 400 and 413; `[]` for none. */
   readonly only?: ReadonlyArray<number>
-  readonly clock?: Clock
 }
 
 const bisectionOptions = strict({
   only: withDefault(list('statuses', 0, Infinity, wholeNumber('', 100, 599)), [400, 413]),
-  clock: withDefault(clockOption, systemClock),
 })
 
 const TOO_LATE = retryable('late', { detail: 'the deadline came before the request could start' })
@@ -101,11 +98,10 @@ const afterRefusal = (failure: Failure, status: number): Failure => {
 export const withBisection = (
   options: BisectionOptions = {},
 ): (<A>(sink: Sink<BatchPayload<A>>) => Sink<BatchPayload<A>>) => {
-  const { only, clock } = checkOptions('options of withBisection', bisectionOptions, options)
-  const now = steady(clock)
+  const { only } = checkOptions('options of withBisection', bisectionOptions, options)
 
   return <A>(sink: Sink<BatchPayload<A>>) =>
-    makeLayer<BatchPayload<A>>(sink, (subscribe) => (batch, attempt, observer) => {
+    makeLayer<BatchPayload<A>>(sink, (subscribe, clock) => (batch, attempt, observer) => {
       const count = batch.members.length
       const known = membersOf(attempt.lastFailure, count) ?? []
       /** One for each member, by position. */
@@ -211,7 +207,7 @@ export const withBisection = (
 
       const sending = drainLoop(() => {
         while (!running && !over) {
-          if (parts.length > 0 && now() >= attempt.until) failRest(TOO_LATE)
+          if (parts.length > 0 && steady(clock)() >= attempt.until) failRest(TOO_LATE)
           const part = parts.pop()
           if (part === undefined) finish()
           else send(part)

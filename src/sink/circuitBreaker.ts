@@ -1,9 +1,7 @@
 import { left } from 'fp-ts/lib/Either.js'
-import { steady, systemClock } from '../core/clock.ts'
-import type { Clock } from '../core/clock.ts'
 import { isRetryable, retryable, wasStarted } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
-import { checkOptions, clockOption, strict, wholeNumber, withDefault } from '../core/options.ts'
+import { checkOptions, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { gateLayer } from './layer.ts'
 import type { Layer } from './sink.ts'
 
@@ -13,13 +11,11 @@ export interface CircuitBreakerOptions {
   readonly failures?: number
   /** Milliseconds for which it stays open before one delivery tries again. Default 30,000. */
   readonly openFor?: number
-  readonly clock?: Clock
 }
 
 const optionsOf = strict({
   failures: withDefault(wholeNumber('failures', 1), 5),
   openFor: withDefault(wholeNumber('ms', 1), 30_000),
-  clock: withDefault(clockOption, systemClock),
 })
 
 /**
@@ -39,30 +35,33 @@ const optionsOf = strict({
  * console.log(spared.name) // => crm
  */
 export const withCircuitBreaker = (options: CircuitBreakerOptions = {}): Layer => {
-  const { failures, openFor, clock } = checkOptions('options of withCircuitBreaker', optionsOf, options)
-  const now = steady(clock)
-  let failed = 0
-  /** While the circuit is open: when the next probe may start. */
-  let probeAt: number | undefined
-  let held: Verdict = left(retryable('held'))
+  const { failures, openFor } = checkOptions('options of withCircuitBreaker', optionsOf, options)
 
-  const open = (): void => {
-    probeAt = now() + openFor
-    held = left(retryable('held', { notBefore: probeAt, detail: 'the circuit is open; not started' }))
-  }
+  return gateLayer((now) => {
+    let failed = 0
+    /** While the circuit is open: when the next probe may start. */
+    let probeAt: number | undefined
+    let held: Verdict = left(retryable('held'))
 
-  const holdBack = (): Verdict | undefined => {
-    if (probeAt === undefined) return undefined
-    if (now() < probeAt) return held
-    // This delivery is the probe: the circuit stays open for the others until it answers.
-    open()
-    return undefined
-  }
+    const open = (): void => {
+      probeAt = now() + openFor
+      held = left(retryable('held', { notBefore: probeAt, detail: 'the circuit is open; not started' }))
+    }
 
-  return gateLayer(holdBack, (verdict) => {
-    if (verdict._tag === 'Right' || !isRetryable(verdict.left)) {
-      failed = 0
-      probeAt = undefined
-    } else if (wasStarted(verdict.left) && ++failed >= failures) open()
+    return {
+      holdBack: () => {
+        if (probeAt === undefined) return undefined
+        if (now() < probeAt) return held
+        // This delivery is the probe: the circuit stays open for the others until it answers.
+        open()
+        return undefined
+      },
+      learn: (verdict) => {
+        if (verdict._tag === 'Right' || !isRetryable(verdict.left)) {
+          failed = 0
+          probeAt = undefined
+        } else if (wasStarted(verdict.left) && ++failed >= failures) open()
+      },
+    }
   })
 }

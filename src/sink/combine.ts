@@ -8,23 +8,22 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { eqStrict } from 'fp-ts/lib/Eq.js'
 import * as RA from 'fp-ts/lib/ReadonlyArray.js'
-import { steady, systemClock } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { drainLoop } from '../core/drainLoop.ts'
 import { allFailed, earliestRetry, messageOf, notAll, retryable } from '../core/failure.ts'
 import type { Failure, Verdict } from '../core/failure.ts'
-import { checkOptions, clockOption, optional, strict, text, withDefault } from '../core/options.ts'
+import { checkOptions, optional, strict, text } from '../core/options.ts'
 import { assertSink, makeSink, subscribeTo } from './layer.ts'
+import { nowOf } from './sink.ts'
 import type { Attempt, Sink } from './sink.ts'
 
 /** Options of `firstSuccess`, `failover` and `toAll`. */
 export interface CombinationOptions {
   /** Default: the names of the sinks, joined by ` | `, ` > ` or ` & `. */
   readonly name?: string
-  readonly clock?: Clock
 }
 
-const combinationOptions = strict({ name: optional(text), clock: withDefault(clockOption, systemClock) })
+const combinationOptions = strict({ name: optional(text) })
 
 /** What tells the combinations apart. */
 interface Rules {
@@ -61,8 +60,12 @@ const namesOf = <A>(called: string, sinks: ReadonlyArray<Sink<A>>): ReadonlyArra
 const sameVerdicts = RA.getEq<Verdict>(E.getEq(eqStrict, eqStrict))
 
 /** Closes all at the same time, and waits for all before it fails with what the first of them failed with. */
-export const closeAll = async <A>(sinks: ReadonlyArray<Sink<A>>, timeout: number): Promise<void> => {
-  const results = await Promise.allSettled(sinks.map(async (sink) => sink.close({ timeout })))
+export const closeAll = async <A>(
+  sinks: ReadonlyArray<Sink<A>>,
+  timeout: number,
+  clock: Clock,
+): Promise<void> => {
+  const results = await Promise.allSettled(sinks.map(async (sink) => sink.close({ timeout, clock })))
   const failed = results.find((result) => result.status === 'rejected')
   if (failed !== undefined) throw failed.reason
 }
@@ -70,17 +73,15 @@ export const closeAll = async <A>(sinks: ReadonlyArray<Sink<A>>, timeout: number
 const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: CombinationOptions): Sink<A> => {
   const { called, separator } = rules
   const names = namesOf(called, sinks)
-  const { clock, ...given } = checkOptions(`options of ${called}`, combinationOptions, options)
-  const name = given.name ?? names.join(separator)
-  const now = steady(clock)
+  const { name = names.join(separator) } = checkOptions(`options of ${called}`, combinationOptions, options)
   const everyone = sinks.map((sink, at) => ({ at, subscribe: subscribeTo(sink) }))
   const nothing: ReadonlyArray<Verdict | undefined> = names.map(() => undefined)
   /** Given again if all fail as they did before: thousands of items that wait for the same failure share one verdict. */
   let lastFailed: { readonly verdicts: ReadonlyArray<Verdict>; readonly verdict: Verdict } | undefined
 
   /** Whether an earlier answer stands: the sink took the item, refused it for good, or asked to wait longer. */
-  const stands = (answer: Verdict): boolean =>
-    answer._tag === 'Right' || (earliestRetry(answer.left) ?? Infinity) > now()
+  const stands = (answer: Verdict, at: number): boolean =>
+    answer._tag === 'Right' || (earliestRetry(answer.left) ?? Infinity) > at
 
   const together = (answers: ReadonlyArray<Verdict | undefined>): Verdict => {
     const verdicts = answers.filter((answer) => answer !== undefined)
@@ -94,11 +95,13 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
   return makeSink<A>(
     name,
     (item, attempt, observer) => {
-      const { number, until, lastFailure } = attempt
+      const { number, until, lastFailure, clock } = attempt
       const isFirst = lastFailure === undefined
       // The first attempt remembers nothing: it is most of them.
       const before = isFirst ? nothing : names.map((each) => rules.before(lastFailure, each))
-      const answers = before.map((answer) => (answer !== undefined && stands(answer) ? answer : undefined))
+      const answers = before.map((answer) =>
+        answer !== undefined && stands(answer, nowOf(attempt)) ? answer : undefined,
+      )
       const open = isFirst ? everyone : everyone.filter(({ at }) => answers[at] === undefined)
       const shared = attempt.shared ?? (open.length > 1 ? { wire: undefined } : undefined)
       const cancels: Cancel[] = []
@@ -112,7 +115,7 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
       const attemptFor = (at: number): Attempt => {
         const answer = before[at]
         const own = answer?._tag === 'Left' ? answer.left : undefined
-        return { number, until, lastFailure: own, shared }
+        return { number, until, lastFailure: own, clock, shared }
       }
 
       const answer = (at: number, given: Verdict): void => {
@@ -150,7 +153,7 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
           // In turn: only when the one before it has failed.
           if (rules.isInTurn && (verdict !== undefined || unanswered !== open.length - asked)) break
           asked++
-          if (asked > 1 && rules.isInTurn && now() >= until) answer(each.at, LATE)
+          if (asked > 1 && rules.isInTurn && nowOf(attempt) >= until) answer(each.at, LATE)
           else ask(each)
         }
         if (verdict !== undefined) observer.next(verdict)
@@ -164,7 +167,7 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
         for (const cancel of cancels) cancel()
       }
     },
-    (timeout) => closeAll(sinks, timeout),
+    (timeout, clock) => closeAll(sinks, timeout, clock),
   )
 }
 

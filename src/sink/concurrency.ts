@@ -1,22 +1,14 @@
 import { left } from 'fp-ts/lib/Either.js'
 import type { Observer } from 'rxjs'
-import { isTurnOver, nextTurn, steady, systemClock } from '../core/clock.ts'
-import type { Cancel, Clock } from '../core/clock.ts'
+import { isTurnOver, nextTurn, steady } from '../core/clock.ts'
+import type { Cancel } from '../core/clock.ts'
 import { drainLoop } from '../core/drainLoop.ts'
 import type { DrainLoop } from '../core/drainLoop.ts'
 import { retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { linkedList } from '../core/linkedList.ts'
 import type { Link, LinkedList } from '../core/linkedList.ts'
-import {
-  checkOptions,
-  clockOption,
-  func,
-  optional,
-  strict,
-  wholeNumber,
-  withDefault,
-} from '../core/options.ts'
+import { checkOptions, func, optional, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { callSafely } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { answer, makeLayer, nothingToCancel } from './layer.ts'
@@ -33,7 +25,6 @@ export interface ConcurrencyOptions<in A> {
   readonly by?: (item: A) => unknown
   /** Is given `UrlSkipped` for a delivery that finds no room in the queue. */
   readonly onEvent?: Listener
-  readonly clock?: Clock
 }
 
 const ignore = (): void => undefined
@@ -149,7 +140,6 @@ const concurrencyOptions = strict({
   queue: withDefault(wholeNumber('deliveries', 0), 1_000),
   by: optional(func<(item: never) => unknown>()),
   onEvent: withDefault(func<Listener>(), ignore),
-  clock: withDefault(clockOption, systemClock),
 })
 
 /** As `withConcurrency`. If it is fair, starts that take long go on in the next turn of the event loop, so that others have theirs. */
@@ -159,12 +149,12 @@ export const concurrencyLayer = <B>(
 ): (<A extends B>(sink: Sink<A>) => Sink<A>) => {
   const { by } = options
   const checked = checkOptions('options of withConcurrency', concurrencyOptions, options)
-  const { concurrency, onEvent, clock } = checked
+  const { concurrency, onEvent } = checked
   const maxCount = concurrency + checked.queue
-  const now = steady(clock)
 
   return <A extends B>(sink: Sink<A>) =>
-    makeLayer<A>(sink, (subscribe) => {
+    makeLayer<A>(sink, (subscribe, clock) => {
+      const now = steady(clock)
       const queues = new Map<unknown, KeyQueue<A>>()
 
       const makeQueue = (key: unknown): KeyQueue<A> => {

@@ -1,9 +1,9 @@
 import { right } from 'fp-ts/lib/Either.js'
 import type { Observer } from 'rxjs'
-import { steady, systemClock } from '../core/clock.ts'
-import type { Cancel, Clock } from '../core/clock.ts'
+import { perClock, steady } from '../core/clock.ts'
+import type { Cancel } from '../core/clock.ts'
 import type { Receipt, Verdict } from '../core/failure.ts'
-import { checkOptions, clockOption, func, strict, wholeNumber, withDefault } from '../core/options.ts'
+import { checkOptions, func, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { answer, makeLayer, nothingToCancel } from './layer.ts'
 import type { Sink } from './sink.ts'
 
@@ -15,14 +15,12 @@ export interface DedupeOptions<in A> {
   readonly window: number
   /** The most successes that are remembered; beyond it the oldest is forgotten. Default 100,000. */
   readonly maxKeys?: number
-  readonly clock?: Clock
 }
 
 const dedupeOptions = strict({
   keyOf: func<(item: never) => unknown>(),
   window: wholeNumber('ms', 1),
   maxKeys: withDefault(wholeNumber('keys', 1), 100_000),
-  clock: withDefault(clockOption, systemClock),
 })
 
 /** A delivery in flight, with all that wait for its verdict. */
@@ -55,61 +53,68 @@ const repeated = (verdict: Verdict): Verdict =>
  * console.log(once.name) // => orders
  */
 export const withDedupe = <B>(options: DedupeOptions<B>): (<A extends B>(sink: Sink<A>) => Sink<A>) => {
-  const { window, maxKeys, clock } = checkOptions('options of withDedupe', dedupeOptions, options)
+  const { window, maxKeys } = checkOptions('options of withDedupe', dedupeOptions, options)
   const { keyOf } = options
-  const now = steady(clock)
-  /** Successes, oldest first: all are remembered for the same time. */
-  const taken = new Map<unknown, { readonly until: number; readonly verdict: Verdict }>()
-  const inFlight = new Map<unknown, Shared>()
-
-  const forget = (time: number): void => {
-    for (const [key, { until }] of taken) {
-      if (until > time && taken.size <= maxKeys) return
-      taken.delete(key)
-    }
-  }
-
-  const remember = (key: unknown, { right: receipt }: { readonly right: Receipt }): void => {
-    taken.delete(key)
-    taken.set(key, { until: now() + window, verdict: duplicate(receipt) })
-    forget(now())
-  }
-
-  const leave = (key: unknown, shared: Shared, observer: Observer<Verdict>): void => {
-    shared.observers.delete(observer)
-    if (shared.observers.size > 0 || inFlight.get(key) !== shared) return
-    inFlight.delete(key)
-    shared.cancel()
-  }
+  const memoryOf = perClock(() => ({
+    /** Successes, oldest first: all are remembered for the same time. */
+    taken: new Map<unknown, { readonly until: number; readonly verdict: Verdict }>(),
+    inFlight: new Map<unknown, Shared>(),
+  }))
 
   return <A extends B>(sink: Sink<A>) =>
-    makeLayer<A>(sink, (subscribe) => (item, attempt, observer) => {
-      const key = keyOf(item)
-      forget(now())
-      const before = taken.get(key)
-      if (before !== undefined) return answer(observer, before.verdict)
-      const running = inFlight.get(key)
-      if (running !== undefined) {
-        running.observers.add(observer)
-        if (running.verdict !== undefined) observer.next(repeated(running.verdict))
-        return () => leave(key, running, observer)
+    makeLayer<A>(sink, (subscribe, clock) => {
+      const { taken, inFlight } = memoryOf(clock)
+      const now = steady(clock)
+
+      const forget = (time: number): void => {
+        for (const [key, { until }] of taken) {
+          if (until > time && taken.size <= maxKeys) return
+          taken.delete(key)
+        }
       }
 
-      const shared: Shared = { observers: new Set([observer]), verdict: undefined, cancel: nothingToCancel }
-      inFlight.set(key, shared)
-      const end = (tell: (each: Observer<Verdict>) => void): void => {
-        inFlight.delete(key)
-        for (const each of [...shared.observers]) tell(each)
+      const remember = (key: unknown, { right: receipt }: { readonly right: Receipt }): void => {
+        taken.delete(key)
+        taken.set(key, { until: now() + window, verdict: duplicate(receipt) })
+        forget(now())
       }
-      shared.cancel = subscribe(item, attempt, {
-        next: (verdict) => {
-          shared.verdict = verdict
-          if (verdict._tag === 'Right') remember(key, verdict)
-          for (const each of [...shared.observers]) each.next(each === observer ? verdict : repeated(verdict))
-        },
-        complete: () => end((each) => each.complete()),
-        error: (defect) => end((each) => each.error(defect)),
-      })
-      return () => leave(key, shared, observer)
+
+      const leave = (key: unknown, shared: Shared, observer: Observer<Verdict>): void => {
+        shared.observers.delete(observer)
+        if (shared.observers.size > 0 || inFlight.get(key) !== shared) return
+        inFlight.delete(key)
+        shared.cancel()
+      }
+
+      return (item, attempt, observer) => {
+        const key = keyOf(item)
+        forget(now())
+        const before = taken.get(key)
+        if (before !== undefined) return answer(observer, before.verdict)
+        const running = inFlight.get(key)
+        if (running !== undefined) {
+          running.observers.add(observer)
+          if (running.verdict !== undefined) observer.next(repeated(running.verdict))
+          return () => leave(key, running, observer)
+        }
+
+        const shared: Shared = { observers: new Set([observer]), verdict: undefined, cancel: nothingToCancel }
+        inFlight.set(key, shared)
+        const end = (tell: (each: Observer<Verdict>) => void): void => {
+          inFlight.delete(key)
+          for (const each of [...shared.observers]) tell(each)
+        }
+        shared.cancel = subscribe(item, attempt, {
+          next: (verdict) => {
+            shared.verdict = verdict
+            if (verdict._tag === 'Right') remember(key, verdict)
+            for (const each of [...shared.observers])
+              each.next(each === observer ? verdict : repeated(verdict))
+          },
+          complete: () => end((each) => each.complete()),
+          error: (defect) => end((each) => each.error(defect)),
+        })
+        return () => leave(key, shared, observer)
+      }
     })
 }

@@ -1,23 +1,13 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { whenAnswered } from '../core/awaitable.ts'
-import { steady, systemClock } from '../core/clock.ts'
-import type { Clock } from '../core/clock.ts'
 import { isFailure, isVerdict, messageOf, retryable, sinkClosed } from '../core/failure.ts'
 import type { Failure, Receipt, Verdict } from '../core/failure.ts'
 import { hasFunctions, isRecord, kindOf } from '../core/json.ts'
 import type { Fields } from '../core/json.ts'
-import {
-  checkOptions,
-  clockOption,
-  func,
-  optional,
-  strict,
-  text,
-  timeLimit,
-  withDefault,
-} from '../core/options.ts'
+import { checkOptions, func, optional, strict, text, timeLimit, withDefault } from '../core/options.ts'
 import { answer, makeSink } from './layer.ts'
+import { clockOf, nowOf } from './sink.ts'
 import type { Attempt, Sink } from './sink.ts'
 import { statusTable, verdictOf as statusVerdict } from './status.ts'
 import { withTimeout } from './timeout.ts'
@@ -54,14 +44,12 @@ export interface SinkOptions {
   readonly close?: (options: { readonly timeout: number }) => PromiseLike<unknown> | undefined
   /** Says what an error means. Without it every error is retryable, as `threw`. */
   readonly failureOf?: (error: unknown) => Failure
-  readonly clock?: Clock
 }
 
 const sinkOptions = strict({
   timeout: withDefault(timeLimit, 30_000),
   close: optional(func<NonNullable<SinkOptions['close']>>()),
   failureOf: optional(func<NonNullable<SinkOptions['failureOf']>>()),
-  clock: withDefault(clockOption, systemClock),
 })
 
 const isStatus = (value: unknown): value is number =>
@@ -155,8 +143,7 @@ class Context implements HandlerContext {
 export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions = {}): Sink<A> => {
   checkOptions('name of a sink', text, name)
   checkOptions('handler of a sink', func(), handler)
-  const { timeout, close, failureOf, clock } = checkOptions('options of a sink', sinkOptions, options)
-  const now = steady(clock)
+  const { timeout, close, failureOf } = checkOptions('options of a sink', sinkOptions, options)
   const delivered: Verdict = right({ sink: name })
 
   const failed = (error: unknown): Verdict => {
@@ -165,7 +152,7 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
     return left(retryable('threw', { detail: messageOf(error) }))
   }
 
-  const verdictOf = (value: unknown): Verdict => {
+  const verdictOf = (value: unknown, attempt: Attempt): Verdict => {
     if (isVerdict(value)) return value
     if (value === false || isFailure(value))
       throw new TypeError(`the sink ${name} answered ${kindOf(value)}: ${ANSWER}`)
@@ -174,7 +161,8 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
     if (status !== undefined) {
       drop(value['body'] ?? value)
       const retryAfter = retryAfterOf(value['headers'])
-      return statusVerdict(statusTable, name, { status, retryAfter }, clock.now(), now())
+      const wall = clockOf(attempt).now()
+      return statusVerdict(statusTable, name, { status, retryAfter }, wall, nowOf(attempt))
     }
     if (value['_tag'] !== 'Left') return delivered
     if (value['left'] instanceof Error) return failed(value['left'])
@@ -188,11 +176,11 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
       const context = new Context(attempt)
       let settled = false
 
-      const settle = (judge: (value: unknown) => Verdict, value: unknown): void => {
+      const settle = (judge: (value: unknown, attempt: Attempt) => Verdict, value: unknown): void => {
         settled = true
         let verdict: Verdict
         try {
-          verdict = judge(value)
+          verdict = judge(value, attempt)
         } catch (defect) {
           observer.error(defect)
           return
@@ -200,7 +188,8 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
         answer(observer, verdict)
       }
 
-      if (closing !== undefined && close !== undefined) return answer(observer, left(sinkClosed(name, now())))
+      if (closing !== undefined && close !== undefined)
+        return answer(observer, left(sinkClosed(name, nowOf(attempt))))
       const ask = (): unknown => {
         const asked = handler(item, context)
         return typeof asked === 'function' ? asked() : asked
@@ -221,5 +210,5 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
       return closing
     },
   )
-  return timeout === Infinity ? made : withTimeout(timeout, { clock })(made)
+  return timeout === Infinity ? made : withTimeout(timeout)(made)
 }

@@ -7,12 +7,13 @@
 
 import { Observable } from 'rxjs'
 import type { Observer } from 'rxjs'
-import type { Cancel } from '../core/clock.ts'
+import { perClock, steady, systemClock } from '../core/clock.ts'
+import type { Cancel, Clock } from '../core/clock.ts'
 import { isVerdict } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { kindOf } from '../core/json.ts'
 import { CLOSE_TIMEOUT, timeoutOf } from '../core/options.ts'
-import { isSink } from './sink.ts'
+import { clockOf, isSink } from './sink.ts'
 import type { Attempt, Layer, Sink } from './sink.ts'
 
 /**
@@ -87,11 +88,11 @@ const holding =
     }
   }
 
-/** A sink from the function that starts its deliveries, and one that closes it within `timeout` milliseconds. */
+/** A sink from the function that starts its deliveries, and one that closes it within `timeout` milliseconds of a clock. */
 export const makeSink = <A>(
   name: string,
   subscribe: Subscribe<A>,
-  close: (timeout: number) => Promise<void>,
+  close: (timeout: number, clock: Clock) => Promise<void>,
 ): Sink<A> => {
   const start = holding(subscribe)
   const deliver: Deliver<A> = (item, attempt) =>
@@ -101,7 +102,11 @@ export const makeSink = <A>(
     name,
     deliver,
     // A sink has no listener: a wrong timeout is ignored.
-    close: async (options) => close(timeoutOf(options, CLOSE_TIMEOUT, () => undefined)),
+    close: async (options) =>
+      close(
+        timeoutOf(options, CLOSE_TIMEOUT, () => undefined),
+        options?.clock ?? systemClock,
+      ),
   }
 }
 
@@ -175,32 +180,50 @@ export class WithNext implements Observer<Verdict> {
   }
 }
 
-/** A sink around another one, with its name and its `close`. `wrap` is called once, with the way to start deliveries inside. */
+/**
+ * A sink around another one, with its name and its `close`. `wrap` is called once for each clock, with the way to start deliveries inside:
+ * what it makes belongs to the deliveries on that clock.
+ */
 export const makeLayer = <A, B = A>(
   sink: Sink<A>,
-  wrap: (subscribe: Subscribe<A>) => Subscribe<B>,
+  wrap: (subscribe: Subscribe<A>, clock: Clock) => Subscribe<B>,
 ): Sink<B> => {
   assertSink('a layer', sink)
-  return makeSink(sink.name, wrap(subscribeTo(sink)), (timeout) => sink.close({ timeout }))
+  const subscribe = subscribeTo(sink)
+  const startOn = perClock((clock) => wrap(subscribe, clock))
+  return makeSink<B>(
+    sink.name,
+    (item, attempt, observer) => startOn(clockOf(attempt))(item, attempt, observer),
+    (timeout, clock) => sink.close({ timeout, clock }),
+  )
 }
 
-/**
- * A layer that may hold deliveries back. `holdBack` gives the verdict of one that is not started. `learn` is told every other verdict just
- * before it is passed on, because its observer may start another delivery.
- */
-export const gateLayer =
-  (holdBack: () => Verdict | undefined, learn?: (verdict: Verdict) => void): Layer =>
-  (sink) =>
-    makeLayer(sink, (subscribe) => (item, attempt, observer) => {
-      const held = holdBack()
-      if (held !== undefined) return answer(observer, held)
-      if (learn === undefined) return subscribe(item, attempt, observer)
-      const onVerdict = (verdict: Verdict): void => {
-        learn(verdict)
-        observer.next(verdict)
+/** What holds deliveries back, on one clock. */
+interface Gate {
+  /** The verdict of a delivery that is not started. */
+  readonly holdBack: () => Verdict | undefined
+  /** Receives every other verdict just before it is passed on, because its observer may start another delivery. */
+  readonly learn?: (verdict: Verdict) => void
+}
+
+/** A layer that may hold deliveries back. The sinks that it is put around share its gate. */
+export const gateLayer = (open: (now: () => number) => Gate): Layer => {
+  const gateOf = perClock((clock) => open(steady(clock)))
+  return (sink) =>
+    makeLayer(sink, (subscribe, clock) => {
+      const { holdBack, learn } = gateOf(clock)
+      return (item, attempt, observer) => {
+        const held = holdBack()
+        if (held !== undefined) return answer(observer, held)
+        if (learn === undefined) return subscribe(item, attempt, observer)
+        const onVerdict = (verdict: Verdict): void => {
+          learn(verdict)
+          observer.next(verdict)
+        }
+        return subscribe(item, attempt, new WithNext(observer, onVerdict))
       }
-      return subscribe(item, attempt, new WithNext(observer, onVerdict))
     })
+}
 
 /**
  * A sink for other items: each is translated by `f` on its way in. If `f` throws, that delivery ends as a defect.

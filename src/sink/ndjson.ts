@@ -2,13 +2,13 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { closeSync, createWriteStream, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import type { Writable } from 'node:stream'
-import { steady, systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import { refused, retryable, sinkClosed } from '../core/failure.ts'
 import type { Failure, Refused } from '../core/failure.ts'
-import { checkOptions, clockOption, func, optional, strict, text, withDefault } from '../core/options.ts'
+import { checkOptions, func, optional, strict, text } from '../core/options.ts'
 import { bodyOf, isPayload } from '../event/payload.ts'
 import { answer, makeSink, nothingToCancel } from './layer.ts'
+import { clockOf, nowOf } from './sink.ts'
 import type { Sink } from './sink.ts'
 
 /** Where lines are written. */
@@ -117,13 +117,11 @@ export interface NdjsonOptions<A> {
   readonly name?: string
   /** An item as one line, without the line break. Default: the body of a payload or a batch, as `bodyOf` gives it; else `JSON.stringify`. */
   readonly format?: (item: A) => string
-  readonly clock?: Clock
 }
 
 const ndjsonOptions = strict({
   name: optional(text),
   format: optional(func()),
-  clock: withDefault(clockOption, systemClock),
 })
 
 const badFormat = (detail: string): E.Either<Refused, string> => E.left(refused('format', { detail }))
@@ -158,11 +156,11 @@ const codeOf = (error: Error): string =>
  * sink.deliver({ id: 'e1' }, onlyAttempt).subscribe() // {"id":"e1"}
  */
 export const ndjson = <A>(target: Writable | string, options: NdjsonOptions<A> = {}): Sink<A> => {
-  const { clock, ...given } = checkOptions('options of ndjson', ndjsonOptions, options)
-  const name = given.name ?? (typeof target === 'string' ? target : 'ndjson')
-  const write = (item: A): string => (isPayload(item) ? bodyOf(item, clock.now()) : JSON.stringify(item))
-  const { format = write } = options
-  const now = steady(clock)
+  const given = checkOptions('options of ndjson', ndjsonOptions, options)
+  const { name = typeof target === 'string' ? target : 'ndjson' } = given
+  const { format } = options
+  const write = (item: A, clock: Clock): string =>
+    isPayload(item) ? bodyOf(item, clock.now()) : JSON.stringify(item)
   const output = typeof target === 'string' ? lineFile(target) : lineStream(target)
   const written = E.right({ sink: name })
   const ended = E.left(refused('closed', { detail: 'the stream is closed' }))
@@ -171,7 +169,7 @@ export const ndjson = <A>(target: Writable | string, options: NdjsonOptions<A> =
     (output.isOpen() ? retryable : refused)(output.isOpen() ? 'io' : 'closed', { detail: codeOf(error) })
 
   let closing: Promise<void> | undefined
-  const close = (within: number): Promise<void> =>
+  const close = (within: number, clock: Clock): Promise<void> =>
     new Promise((resolve) => {
       const cancel = clock.schedule(within, () => {
         output.drop()
@@ -185,15 +183,15 @@ export const ndjson = <A>(target: Writable | string, options: NdjsonOptions<A> =
 
   return makeSink<A>(
     name,
-    (item, _attempt, observer) => {
-      if (closing !== undefined) return answer(observer, E.left(sinkClosed(name, now())))
-      const line = output.isOpen() ? lineOf(item, format) : ended
+    (item, attempt, observer) => {
+      if (closing !== undefined) return answer(observer, E.left(sinkClosed(name, nowOf(attempt))))
+      const line = output.isOpen() ? lineOf(item, format ?? ((each) => write(each, clockOf(attempt)))) : ended
       if (E.isLeft(line)) return answer(observer, line)
       output.write(line.right, (error) => {
         answer(observer, error instanceof Error ? E.left(failureOf(error)) : written)
       })
       return nothingToCancel
     },
-    (within) => (closing ??= close(within)),
+    (within, clock) => (closing ??= close(within, clock)),
   )
 }

@@ -1,15 +1,8 @@
 import { steady } from '../core/clock.ts'
-import type { Clock } from '../core/clock.ts'
-import { checkOptions, clockOnly } from '../core/options.ts'
 import { callSafely } from '../log/listeners.ts'
 import type { LogEvent, Listener } from '../log/logEvent.ts'
 import { makeLayer } from './layer.ts'
 import type { Layer } from './sink.ts'
-
-/** Options of `withObserver`. */
-export interface ObserverOptions {
-  readonly clock?: Clock
-}
 
 /**
  * Reports every verdict to `onEvent` as `Attempted`, with the time since the start, just before it is passed on. A sink that errors is
@@ -29,34 +22,35 @@ export interface ObserverOptions {
  *   withConcurrency({ concurrency: 16, onEvent }),
  * )(sink('mine', async () => 'done'))
  */
-export const withObserver = (onEvent: Listener, options: ObserverOptions = {}): Layer => {
-  const { clock } = checkOptions('options of withObserver', clockOnly, options)
-  const now = steady(clock)
+export const withObserver = (onEvent: Listener): Layer => {
   const report = (event: LogEvent): void => callSafely(onEvent, event, onThrown)
 
-  const onThrown = (error: unknown, event: LogEvent): void => {
-    if (event._tag !== 'Defect') onEvent({ _tag: 'Defect', at: now(), where: 'onEvent', error })
+  const onThrown = (error: unknown, { _tag, at }: LogEvent): void => {
+    if (_tag !== 'Defect') onEvent({ _tag: 'Defect', at, where: 'onEvent', error })
   }
 
   return (sink) => {
     const { name } = sink
-    return makeLayer(sink, (subscribe) => (item, attempt, observer) => {
-      const start = clock.monotonic()
-      return subscribe(item, attempt, {
-        next: (result) => {
-          const duration = clock.monotonic() - start
-          const { number, until } = attempt
-          const at = now()
-          const late = at > until ? { late: at - until } : undefined
-          report({ _tag: 'Attempted', at, item, sink: name, number, duration, result, ...late })
-          observer.next(result)
-        },
-        complete: () => observer.complete(),
-        error: (error) => {
-          report({ _tag: 'Defect', at: now(), where: name, error })
-          observer.error(error)
-        },
-      })
+    return makeLayer(sink, (subscribe, clock) => {
+      const now = steady(clock)
+      return (item, attempt, observer) => {
+        const start = clock.monotonic()
+        return subscribe(item, attempt, {
+          next: (result) => {
+            const duration = clock.monotonic() - start
+            const { number, until } = attempt
+            const at = now()
+            const late = at > until ? { late: at - until } : undefined
+            report({ _tag: 'Attempted', at, item, sink: name, number, duration, result, ...late })
+            observer.next(result)
+          },
+          complete: () => observer.complete(),
+          error: (error) => {
+            report({ _tag: 'Defect', at: now(), where: name, error })
+            observer.error(error)
+          },
+        })
+      }
     })
   }
 }

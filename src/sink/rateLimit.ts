@@ -1,8 +1,7 @@
 import { left } from 'fp-ts/lib/Either.js'
-import { steady, systemClock } from '../core/clock.ts'
-import type { Clock } from '../core/clock.ts'
 import { retryable } from '../core/failure.ts'
-import { checkOptions, clockOption, optional, strict, wholeNumber, withDefault } from '../core/options.ts'
+import type { Verdict } from '../core/failure.ts'
+import { checkOptions, optional, strict, wholeNumber } from '../core/options.ts'
 import { gateLayer } from './layer.ts'
 import type { Layer } from './sink.ts'
 
@@ -12,13 +11,11 @@ export interface RateLimitOptions {
   readonly perSecond: number
   /** Deliveries that may start at once after a pause. Default `perSecond`. */
   readonly burst?: number
-  readonly clock?: Clock
 }
 
 const optionsOf = strict({
   perSecond: wholeNumber('deliveries', 1),
   burst: optional(wholeNumber('deliveries', 1)),
-  clock: withDefault(clockOption, systemClock),
 })
 
 /** The cost of one start. */
@@ -40,26 +37,27 @@ const START = 1_000
  * console.log(polite.name) // => crm
  */
 export const withRateLimit = (options: RateLimitOptions): Layer => {
-  const { perSecond, burst = perSecond, clock } = checkOptions('options of withRateLimit', optionsOf, options)
-  const now = steady(clock)
-  // Times count in 1/perSecond of a millisecond from the beginning, so that all are whole numbers: one start costs 1,000 of them.
-  const origin = now()
-  /** When the bucket is full again; it holds `burst` starts. */
-  let fullAt = 0
-  /** The last moment that was given to a delivery that was held back. */
-  let lastGiven = 0
+  const { perSecond, burst = perSecond } = checkOptions('options of withRateLimit', optionsOf, options)
+  const detail = `above ${String(perSecond)} deliveries a second; not started`
 
-  return gateLayer(() => {
-    const time = (now() - origin) * perSecond
-    const free = fullAt - (burst - 1) * START
-    if (free <= time) {
-      fullAt = Math.max(fullAt, time) + START
-      return undefined
+  return gateLayer((now) => {
+    // Times count in 1/perSecond of a millisecond from the beginning, so that all are whole numbers: one start costs 1,000 of them.
+    const origin = now()
+    /** When the bucket is full again; it holds `burst` starts. */
+    let fullAt = 0
+    /** The last moment that was given to a delivery that was held back. */
+    let lastGiven = 0
+
+    const holdBack = (): Verdict | undefined => {
+      const time = (now() - origin) * perSecond
+      const free = fullAt - (burst - 1) * START
+      if (free <= time) {
+        fullAt = Math.max(fullAt, time) + START
+        return undefined
+      }
+      lastGiven = Math.max(free, lastGiven + START)
+      return left(retryable('held', { notBefore: origin + Math.ceil(lastGiven / perSecond), detail }))
     }
-    lastGiven = Math.max(free, lastGiven + START)
-    const notBefore = origin + Math.ceil(lastGiven / perSecond)
-    return left(
-      retryable('held', { notBefore, detail: `above ${String(perSecond)} deliveries a second; not started` }),
-    )
+    return { holdBack }
   })
 }

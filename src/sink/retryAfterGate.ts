@@ -1,10 +1,8 @@
 import { left } from 'fp-ts/lib/Either.js'
 import { lefts } from 'fp-ts/lib/ReadonlyArray.js'
-import { steady, systemClock } from '../core/clock.ts'
-import type { Clock } from '../core/clock.ts'
 import { retryable } from '../core/failure.ts'
 import type { Failure, Verdict } from '../core/failure.ts'
-import { checkOptions, clockOption, strict, wholeNumber, withDefault } from '../core/options.ts'
+import { checkOptions, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { gateLayer } from './layer.ts'
 import type { Layer } from './sink.ts'
 
@@ -15,12 +13,10 @@ export const MAX_HOLD = 3_600_000
 export interface RetryAfterGateOptions {
   /** Milliseconds: the longest time that one `Retry-After` closes the gate. Default 3,600,000, an hour. */
   readonly maxHold?: number
-  readonly clock?: Clock
 }
 
 const gateOptions = strict({
   maxHold: withDefault(wholeNumber('ms', 0), MAX_HOLD),
-  clock: withDefault(clockOption, systemClock),
 })
 
 const ASKED = 'the receiver asked not to be tried before; no request was sent'
@@ -54,29 +50,29 @@ const notBeforeOf = (failure: Failure): number => {
  * console.log(polite.name) // => bulk
  */
 export const withRetryAfterGate = (options: RetryAfterGateOptions = {}): Layer => {
-  const { maxHold, clock } = checkOptions('options of withRetryAfterGate', gateOptions, options)
-  return retryAfterGate(clock, maxHold, () => undefined)
+  const { maxHold } = checkOptions('options of withRetryAfterGate', gateOptions, options)
+  return retryAfterGate(maxHold, () => undefined)
 }
 
 /** The layer of `withRetryAfterGate`. `stopped` gives the verdict of deliveries that are not started for another reason. */
-export const retryAfterGate = (clock: Clock, maxHold: number, stopped: () => Verdict | undefined): Layer => {
-  const now = steady(clock)
-  let closedUntil = -Infinity
-  /** One verdict for all that is held back until the same moment: they may be many, and wait long. */
-  let held: Verdict = left(retryable('held'))
+export const retryAfterGate = (maxHold: number, stopped: () => Verdict | undefined): Layer =>
+  gateLayer((now) => {
+    let closedUntil = -Infinity
+    /** One verdict for all that is held back until the same moment: they may be many, and wait long. */
+    let held: Verdict = left(retryable('held'))
 
-  const closeFor = (failure: Failure): void => {
-    const until = Math.min(Math.ceil(notBeforeOf(failure)), now() + maxHold)
-    // A moment may be NaN.
-    if (!(until > closedUntil)) return
-    closedUntil = until
-    held = left(retryable('held', { notBefore: until, detail: ASKED }))
-  }
+    const closeFor = (failure: Failure): void => {
+      const until = Math.min(Math.ceil(notBeforeOf(failure)), now() + maxHold)
+      // A moment may be NaN.
+      if (!(until > closedUntil)) return
+      closedUntil = until
+      held = left(retryable('held', { notBefore: until, detail: ASKED }))
+    }
 
-  return gateLayer(
-    () => (now() < closedUntil ? held : stopped()),
-    (verdict) => {
-      if (verdict._tag === 'Left') closeFor(verdict.left)
-    },
-  )
-}
+    return {
+      holdBack: () => (now() < closedUntil ? held : stopped()),
+      learn: (verdict) => {
+        if (verdict._tag === 'Left') closeFor(verdict.left)
+      },
+    }
+  })

@@ -1,12 +1,12 @@
 import { left } from 'fp-ts/lib/Either.js'
-import { backgroundClock } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { refused, retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
-import { CLOSE_TIMEOUT, checkOptions, clockOption, func, strict, text } from '../core/options.ts'
+import { CLOSE_TIMEOUT, checkOptions, func, strict, text } from '../core/options.ts'
 import { wholeNumber, withDefault } from '../core/options.ts'
 import { answer, makeSink, nothingToCancel, subscribeTo } from './layer.ts'
 import type { Subscribe } from './layer.ts'
+import { clockOf } from './sink.ts'
 import type { Sink } from './sink.ts'
 
 /** Options of `route`. */
@@ -21,7 +21,6 @@ export interface RouteOptions<in A, K> {
   readonly maxOpen?: number
   /** Milliseconds without a delivery after which a sink is closed. Default 60,000. */
   readonly idleTimeout?: number
-  readonly clock?: Clock
 }
 
 const routeOptions = strict({
@@ -30,7 +29,6 @@ const routeOptions = strict({
   open: func<(key: never) => Sink<never> | undefined>(),
   maxOpen: withDefault(wholeNumber('sinks', 1), 100),
   idleTimeout: withDefault(wholeNumber('ms', 1), 60_000),
-  clock: withDefault(clockOption, backgroundClock),
 })
 
 /** A sink of many, of which one can be opened anew. */
@@ -39,10 +37,14 @@ export interface RoutedSink<in A, in K> extends Sink<A> {
   readonly reopen: (key: K) => void
 }
 
+type HowToClose = Parameters<Sink<never>['close']>[0]
+
 /** A sink that is open. */
 interface Open<A> {
   readonly sink: Sink<A>
   readonly subscribe: Subscribe<A>
+  /** Of its last delivery. */
+  clock: Clock
   running: number
   cancelIdle: Cancel
 }
@@ -69,7 +71,7 @@ const NO_ROUTE: Verdict = left(refused('noRoute', { detail: 'no sink for the key
  * console.log(byTenant.name) // => route
  */
 export const route = <A, K>(options: RouteOptions<A, K>): RoutedSink<A, K> => {
-  const { name, maxOpen, idleTimeout, clock } = checkOptions('options of route', routeOptions, options)
+  const { name, maxOpen, idleTimeout } = checkOptions('options of route', routeOptions, options)
   const { keyOf, open } = options
   const busy: Verdict = left(
     retryable('held', { detail: `all ${String(maxOpen)} sinks are in use; not started` }),
@@ -80,15 +82,15 @@ export const route = <A, K>(options: RouteOptions<A, K>): RoutedSink<A, K> => {
   const retired = new Set<Open<A>>()
 
   /** Async, because a sink of the host may throw at once, here in a timer. */
-  const close = async (key: K, { sink, cancelIdle }: Open<A>, timeout: number): Promise<void> => {
+  const close = async (key: K, { sink, cancelIdle }: Open<A>, how: HowToClose): Promise<void> => {
     cancelIdle()
     if (sinks.get(key)?.sink === sink) sinks.delete(key)
-    await sink.close({ timeout })
+    await sink.close(how)
   }
 
   /** A failed close of a sink that is no longer needed costs no item. */
   const closeIdle = (key: K, idle: Open<A>): void => {
-    close(key, idle, CLOSE_TIMEOUT).catch(() => undefined)
+    close(key, idle, { timeout: CLOSE_TIMEOUT, clock: idle.clock }).catch(() => undefined)
   }
 
   const release = (key: K, used: Open<A>): void => {
@@ -98,10 +100,10 @@ export const route = <A, K>(options: RouteOptions<A, K>): RoutedSink<A, K> => {
     if (sinks.get(key) !== used) return
     sinks.delete(key)
     sinks.set(key, used)
-    used.cancelIdle = clock.schedule(idleTimeout, () => closeIdle(key, used))
+    used.cancelIdle = used.clock.schedule(idleTimeout, () => closeIdle(key, used), { holds: false })
   }
 
-  const sinkOf = (key: K): Open<A> | Verdict => {
+  const sinkOf = (key: K, clock: Clock): Open<A> | Verdict => {
     const known = sinks.get(key)
     if (known !== undefined) return known
     const isFull = sinks.size >= maxOpen
@@ -110,7 +112,8 @@ export const route = <A, K>(options: RouteOptions<A, K>): RoutedSink<A, K> => {
     const sink = open(key)
     if (sink === undefined) return NO_ROUTE
     if (idle !== undefined) closeIdle(...idle)
-    const made: Open<A> = { sink, subscribe: subscribeTo(sink), running: 0, cancelIdle: nothingToCancel }
+    const subscribe = subscribeTo(sink)
+    const made: Open<A> = { sink, subscribe, clock, running: 0, cancelIdle: nothingToCancel }
     sinks.set(key, made)
     return made
   }
@@ -119,9 +122,11 @@ export const route = <A, K>(options: RouteOptions<A, K>): RoutedSink<A, K> => {
     name,
     (item, attempt, observer) => {
       const key = keyOf(item)
-      const found = sinkOf(key)
+      const clock = clockOf(attempt)
+      const found = sinkOf(key, clock)
       if ('_tag' in found) return answer(observer, found)
       found.running++
+      found.clock = clock
       found.cancelIdle()
       const cancel = found.subscribe(item, attempt, observer)
       return () => {
@@ -129,9 +134,10 @@ export const route = <A, K>(options: RouteOptions<A, K>): RoutedSink<A, K> => {
         release(key, found)
       }
     },
-    async (timeout) => {
-      const replaced = [...retired].map(async ({ sink }) => sink.close({ timeout }))
-      await Promise.all([...[...sinks].map(([key, each]) => close(key, each, timeout)), ...replaced])
+    async (timeout, clock) => {
+      const replaced = [...retired].map(async ({ sink }) => sink.close({ timeout, clock }))
+      const present = [...sinks].map(([key, each]) => close(key, each, { timeout, clock }))
+      await Promise.all([...present, ...replaced])
     },
   )
   const reopen = (key: K): void => {

@@ -6,6 +6,8 @@
 
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Observable } from 'rxjs'
+import { steady, systemClock } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
 import type { Failure, Receipt } from '../core/failure.ts'
 import { hasFunctions } from '../core/json.ts'
 import { guarded } from '../core/options.ts'
@@ -20,12 +22,20 @@ export interface Attempt {
   readonly until: number
   /** How the last attempt failed; undefined at the first. */
   readonly lastFailure: Failure | undefined
+  /** The clock on which it runs. Default: the machine's. */
+  readonly clock?: Clock | undefined
   /** What the sinks of one attempt share. `firstSuccess` sets it; leave it out when you call a sink by hand. */
   readonly shared?: SharedWork | undefined
 }
 
 /** The attempt to give when there is no retry around: the first, with no deadline. */
 export const onlyAttempt: Attempt = { number: 1, until: Infinity, lastFailure: undefined }
+
+/** The clock of an attempt. */
+export const clockOf = ({ clock = systemClock }: Attempt): Clock => clock
+
+/** The steady time of an attempt, to compare with its `until`. */
+export const nowOf = (attempt: Attempt): number => steady(clockOf(attempt))()
 
 /**
  * A place where items of type `A` are delivered.
@@ -42,10 +52,10 @@ export interface Sink<in A> {
   /** One attempt, when it is subscribed: a verdict, and the end when nothing of it runs any more. */
   readonly deliver: (item: A, attempt: Attempt) => Observable<Either<Failure, Receipt>>
   /**
-   * Releases what the sink holds (sockets, files), in the time of `timeout`. Idempotent. Layers pass it down; the code that
-   * made a sink closes it.
+   * Releases what the sink holds (sockets, files), in the time of `timeout`, on `clock` or else on that of the machine. Idempotent.
+   * Layers pass it down; the code that made a sink closes it.
    */
-  readonly close: (options?: CloseOptions) => Promise<void>
+  readonly close: (options?: CloseOptions & { readonly clock?: Clock }) => Promise<void>
 }
 
 /** Whether a value is a sink. What it takes cannot be checked. */

@@ -1,17 +1,21 @@
 import { left } from 'fp-ts/lib/Either.js'
 import type { Observer } from 'rxjs'
-import { nextTurn } from '../core/clock.ts'
+import { nextTurn, perClock } from '../core/clock.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
 import { retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { linkedList } from '../core/linkedList.ts'
 import type { Link } from '../core/linkedList.ts'
-import { checkOptions, clockOnly, guarded } from '../core/options.ts'
+import { checkOptions, guarded } from '../core/options.ts'
 import { makeLayer, WithNext } from './layer.ts'
+import type { Subscribe } from './layer.ts'
+import { clockOf } from './sink.ts'
 import type { Layer } from './sink.ts'
 
 /** A delivery that runs. */
 interface Running extends Link<Running> {
+  /** Of its attempt: its timers may hold the process or not. */
+  readonly clock: Clock
   readonly start: number
   readonly observer: Observer<Verdict>
 }
@@ -38,64 +42,67 @@ const duration = guarded(
  *
  * const patient = withTimeout(5_000)(sink('slow', async () => 'done'))
  */
-export const withTimeout = (timeout: number, options: { readonly clock?: Clock } = {}): Layer => {
+export const withTimeout = (timeout: number): Layer => {
   checkOptions('timeout of withTimeout', duration, timeout)
-  const { clock } = checkOptions('options of withTimeout', clockOnly, options)
   const timedOut: Verdict = left(retryable('timeout', { detail: `no verdict within ${String(timeout)} ms` }))
 
-  // All have the same time to run, so the oldest is due first: one timer, set for the oldest, is exact.
-  const running = linkedList<Running>()
-  let disarm: Cancel | undefined
-  /** The process stood still. Answers that came meanwhile are read before anything is judged. */
-  let isCatchingUp = false
+  const wrapOn = perClock((clock) => {
+    // All have the same time to run, so the oldest is due first: one timer, set for the oldest, is exact.
+    const running = linkedList<Running>()
+    let disarm: Cancel | undefined
+    /** The process stood still. Answers that came meanwhile are read before anything is judged. */
+    let isCatchingUp = false
 
-  const isOver = ({ start }: Running): boolean => clock.monotonic() - start >= timeout
+    const isOver = ({ start }: Running): boolean => clock.monotonic() - start >= timeout
 
-  /** The observer ignores a second verdict, and its end cancels what runs inside and removes it from the list. */
-  const expire = ({ observer }: Running): void => {
-    observer.next(timedOut)
-    observer.complete()
-  }
-
-  const arm = (): void => {
-    const oldest = running.oldest()
-    if (disarm !== undefined || oldest === undefined) return
-    disarm = clock.schedule(timeout - (clock.monotonic() - oldest.start), expireAllDue)
-  }
-
-  const expireAllDue = (): void => {
-    const { start = Infinity } = running.oldest() ?? {}
-    isCatchingUp = !isCatchingUp && clock.monotonic() - start - timeout >= STANDSTILL
-    disarm = isCatchingUp ? nextTurn(expireAllDue) : undefined
-    if (isCatchingUp) return
-    for (let each = running.oldest(); each !== undefined && isOver(each); each = running.oldest()) {
-      running.remove(each)
-      expire(each)
+    /** The observer ignores a second verdict, and its end cancels what runs inside and removes it from the list. */
+    const expire = ({ observer }: Running): void => {
+      observer.next(timedOut)
+      observer.complete()
     }
-    arm()
-  }
 
-  const remove = (each: Running): void => {
-    running.remove(each)
-    if (running.size() > 0 || disarm === undefined) return
-    disarm()
-    disarm = undefined
-    isCatchingUp = false
-  }
+    const arm = (): void => {
+      const oldest = running.oldest()
+      if (disarm !== undefined || oldest === undefined) return
+      disarm = oldest.clock.schedule(timeout - (clock.monotonic() - oldest.start), expireAllDue)
+    }
 
-  return (sink) =>
-    makeLayer(sink, (subscribe) => (item, attempt, observer) => {
-      const one: Running = { older: undefined, newer: undefined, start: clock.monotonic(), observer }
-      running.push(one)
-      const onVerdict = (verdict: Verdict): void => {
-        if (isOver(one) && !isCatchingUp) expire(one)
-        else observer.next(verdict)
+    const expireAllDue = (): void => {
+      const { start = Infinity } = running.oldest() ?? {}
+      isCatchingUp = !isCatchingUp && clock.monotonic() - start - timeout >= STANDSTILL
+      disarm = isCatchingUp ? nextTurn(expireAllDue) : undefined
+      if (isCatchingUp) return
+      for (let each = running.oldest(); each !== undefined && isOver(each); each = running.oldest()) {
+        running.remove(each)
+        expire(each)
       }
-      const cancel = subscribe(item, attempt, new WithNext(observer, onVerdict))
       arm()
-      return () => {
-        remove(one)
-        cancel()
+    }
+
+    const remove = (each: Running): void => {
+      running.remove(each)
+      if (running.size() > 0 || disarm === undefined) return
+      disarm()
+      disarm = undefined
+      isCatchingUp = false
+    }
+
+    return <A>(subscribe: Subscribe<A>): Subscribe<A> =>
+      (item, attempt, observer) => {
+        const start = clock.monotonic()
+        const one: Running = { older: undefined, newer: undefined, clock: clockOf(attempt), start, observer }
+        running.push(one)
+        const onVerdict = (verdict: Verdict): void => {
+          if (isOver(one) && !isCatchingUp) expire(one)
+          else observer.next(verdict)
+        }
+        const cancel = subscribe(item, attempt, new WithNext(observer, onVerdict))
+        arm()
+        return () => {
+          remove(one)
+          cancel()
+        }
       }
-    })
+  })
+  return (sink) => makeLayer(sink, (subscribe, clock) => wrapOn(clock)(subscribe))
 }

@@ -25,8 +25,8 @@ export interface PendingTimer {
 
 /** A clock that a test moves. */
 export interface VirtualClock extends Clock {
-  /** As that of any clock. A name tells the timer apart in `timers` and in reports. */
-  readonly schedule: (delay: number, task: () => void, name?: string) => Cancel
+  /** As that of any clock. A name tells the timer apart in `timers` and in reports. No timer holds the process. */
+  readonly schedule: (delay: number, task: () => void, name?: string | { readonly holds?: boolean }) => Cancel
   /** Resolves `ms` milliseconds from now. */
   readonly sleep: (ms: number, name?: string) => Promise<void>
   /**
@@ -115,7 +115,8 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
   let elapsed = 0
   let shifted = 0
 
-  const schedule = (delay: number, task: () => void, name = task.name || 'a timer'): Cancel => {
+  const schedule: VirtualClock['schedule'] = (delay, task, given) => {
+    const name = typeof given === 'string' ? given : task.name || 'a timer'
     const due = elapsed + (delay > 0 ? Math.ceil(delay) : 0)
     contexts++
     const context = new AsyncResource('headrace.timer', { requireManualDestroy: true })

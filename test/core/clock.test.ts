@@ -1,6 +1,13 @@
 import { Subject, debounceTime, interval, take, timer } from 'rxjs'
 import { expect, it, test } from 'vitest'
-import { nextTurn, steady, toScheduler } from '../../src/core/clock.ts'
+import {
+  backgroundClock,
+  nextTurn,
+  perClock,
+  steady,
+  systemClock,
+  toScheduler,
+} from '../../src/core/clock.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 const world = () => {
@@ -109,4 +116,23 @@ test('steady does not step with the wall clock, and a clock has one reading', ()
   const second = steady(clock)
   expect([first(), second()]).toEqual([1_005, 1_005])
   expect(steady(virtualClock({ start: 7 }))()).toBe(7)
+})
+
+it('keeps the process alive unless the timer says that it does not', () => {
+  const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+  const before = timers()
+  const open = [true, false].flatMap((holds) =>
+    [systemClock, backgroundClock].map(({ schedule }) => schedule(60_000, () => undefined, { holds })),
+  )
+  expect(timers() - before).toBe(2)
+  for (const cancel of open) cancel()
+})
+
+it('has one state for each clock, and one for both clocks of the machine', () => {
+  const stateOf = perClock((clock) => ({ clock }))
+  const [one, other] = [virtualClock(), virtualClock()]
+  expect([one, other, one].map((clock) => stateOf(clock).clock)).toEqual([one, other, one])
+  expect(stateOf(one)).toBe(stateOf(one))
+  expect(stateOf(backgroundClock)).toBe(stateOf(systemClock))
+  expect(steady(backgroundClock)).toBe(steady(systemClock))
 })

@@ -74,9 +74,9 @@ describe('the request of an ingestion sink', () => {
     const { frame } = batch('m')
     const byteLength = frameBytes(frame) + members.reduce((sum, each) => sum + each.byteLength + 1, -1)
     const payload = { ...batch('m'), items: [], members, byteLength }
-    const sink = sinkTo(server.origin, { clock })
+    const sink = sinkTo(server.origin)
     for (let number = 1; number <= 3; number++) {
-      await deliverOnce(sink, payload, { attempt: { ...onlyAttempt, number } })
+      await deliverOnce(sink, payload, { attempt: { ...onlyAttempt, number, clock } })
       clock.tick(1_000)
     }
     expect(server.requests.map(({ text }) => text)).toEqual(
@@ -148,11 +148,10 @@ describe('wrong settings of an ingestion sink', () => {
       tls: { cert: 'client.pem' },
       egress: { allow: ['a b'] },
       statuses: [{ from: 1, to: 2, means: 'maybe' }],
-      clock: {},
       Timeout: 5,
     })
     expect(faults.map(({ path }) => path)).toEqual([
-      ...['tls.cert', 'egress.allow[0]', 'statuses[0].means', 'connections', 'clock', 'endpoint', 'writeKey'],
+      ...['tls.cert', 'egress.allow[0]', 'statuses[0].means', 'connections', 'endpoint', 'writeKey'],
       ...['headers.Authorization', 'headers.X-Retry-Count', 'headers.Host', 'headers.X-A'],
       ...['timeout', 'Timeout'],
     ])
@@ -202,7 +201,7 @@ describe('the timeout of 10 s', () => {
     const server = await serve(() => ({ body: '{"ok":false', stalls: true }))
     const clock = virtualClock()
     const headers = answered()
-    const seen = deliverOnce(sinkTo(server.origin, { clock }), batch('a', 'b'))
+    const seen = deliverOnce(sinkTo(server.origin), batch('a', 'b'), { attempt: { ...onlyAttempt, clock } })
     await headers
     clock.tick(9_999)
     expect(clock.pending()).toBe(1)
@@ -214,7 +213,7 @@ describe('the timeout of 10 s', () => {
   it('ends a request without an answer (clients/34)', async () => {
     const clock = virtualClock()
     const receiver = await receive([{ do: 'silence' }])
-    const seen = deliverOnce(sinkTo(receiver.url, { clock }), batch('a'))
+    const seen = deliverOnce(sinkTo(receiver.url), batch('a'), { attempt: { ...onlyAttempt, clock } })
     await receiver.arrived(1)
     clock.tick(9_999)
     expect(receiver.connections()).toBe(1)

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { onlyAttempt, type Verdict } from '../../src/index.ts'
+import { systemClock, type Clock } from '../../src/core/clock.ts'
+import type { Verdict } from '../../src/core/failure.ts'
 import { openUrlClient, type UrlClient } from '../../src/http/urlClient.ts'
 import type { RequestOptions } from '../../src/http/httpOptions.ts'
-import { virtualClock, type Fault } from '../../src/testing/index.ts'
+import { onlyAttempt } from '../../src/sink/sink.ts'
+import type { Fault } from '../../src/testing/faults.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { payloadOf } from '../sink/deliverOnce.ts'
 import { closedAfterEach, until } from '../support/http.ts'
 
@@ -10,7 +13,7 @@ const { receive, use } = closedAfterEach()
 
 const clientTo = (url: string, options: RequestOptions = {}): UrlClient => {
   const client = openUrlClient(new URL(url), [], options, 5_000)
-  return use(client, () => client.close(0))
+  return use(client, () => client.close(0, systemClock))
 }
 
 const sized = (bytes: number): Fault => ({ do: 'hugeBody', code: 200, bytes })
@@ -18,6 +21,7 @@ const sized = (bytes: number): Fault => ({ do: 'hugeBody', code: 200, bytes })
 interface Given {
   readonly body?: string
   readonly until?: number
+  readonly clock?: Clock
   readonly headers?: ReadonlyArray<string>
   readonly maxBody?: number
   readonly onVerdict?: () => void
@@ -25,13 +29,20 @@ interface Given {
 
 /** Posts, and records what the observer is told: the verdict, the body's length, the end. */
 const start = (client: UrlClient, given: Given = {}) => {
-  const { body = '{}', until = Infinity, headers = [], maxBody = 0, onVerdict = () => undefined } = given
+  const {
+    body = '{}',
+    until = Infinity,
+    clock,
+    headers = [],
+    maxBody = 0,
+    onVerdict = () => undefined,
+  } = given
   const events: Array<Verdict | number | 'complete'> = []
   let complete = (): void => undefined
   let decide: (verdict: Verdict) => void = () => undefined
   const completed = new Promise<void>((resolve) => (complete = resolve))
   const decided = new Promise<Verdict>((resolve) => (decide = resolve))
-  const cancel = client.post(payloadOf(body), { ...onlyAttempt, until }, undefined, headers, maxBody, {
+  const cancel = client.post(payloadOf(body), { ...onlyAttempt, until, clock }, undefined, headers, maxBody, {
     next: (verdict) => {
       events.push(verdict)
       decide(verdict)
@@ -50,10 +61,10 @@ describe('a URL client', () => {
   it('starts nothing at or after the deadline (DE4)', async () => {
     const receiver = await receive()
     const clock = virtualClock()
-    const client = clientTo(receiver.url, { clock })
+    const client = clientTo(receiver.url)
     const late = [{ _tag: 'Left', left: { _tag: 'Retryable', reason: 'late' } }, 'complete']
-    expect(start(client, { until: clock.now() }).events).toMatchObject(late)
-    const before = start(client, { until: clock.now() + 1 })
+    expect(start(client, { until: clock.now(), clock }).events).toMatchObject(late)
+    const before = start(client, { until: clock.now() + 1, clock })
     await before.completed
     expect(before.events).toMatchObject([{ _tag: 'Right' }, 'complete'])
     expect(receiver.received).toHaveLength(1)
@@ -77,9 +88,9 @@ describe('a URL client', () => {
     const asking: Fault = { ...busy, headers: { 'Retry-After': '7' } }
     const receiver = await receive([busy, asking, busy, { do: 'reset' }, { do: 'reset' }])
     const clock = virtualClock()
-    const client = clientTo(receiver.url, { clock })
+    const client = clientTo(receiver.url)
     const verdicts: Verdict[] = []
-    for (let i = 0; i < 5; i++) verdicts.push(await start(client).decided)
+    for (let i = 0; i < 5; i++) verdicts.push(await start(client, { clock }).decided)
     expect(verdicts[1]).toMatchObject({ left: { status: 503, notBefore: clock.now() + 7_000 } })
     expect(verdicts[2]).toBe(verdicts[0])
     // The failures are shared, their verdicts are not.
@@ -154,19 +165,21 @@ describe('close', () => {
     const receiver = await receive([{ do: 'status', code: 200, after: 10 }])
     const client = clientTo(receiver.url)
     const all = [start(client), start(client)]
-    await client.close(10_000)
+    await client.close(10_000, systemClock)
     for (const { events } of all) expect(events).toMatchObject([{ _tag: 'Right' }, 'complete'])
     await until(() => receiver.connections() === 0)
   })
 
-  it('aborts at its timeout, on its clock; what it aborts may be retried', async () => {
+  it('aborts at its timeout, on the clock that it is given; what it aborts may be retried', async () => {
     const receiver = await receive(() => ({ do: 'silence' }))
     const clock = virtualClock()
-    const client = clientTo(receiver.url, { clock })
+    const client = clientTo(receiver.url)
     const all = [start(client), start(client)]
     await receiver.arrived(2)
     let closed = 0
-    const closing = [client.close(30_000), client.close(20_000)].map((each) => each.then(() => closed++))
+    const closing = [30_000, 20_000]
+      .map((timeout) => client.close(timeout, clock))
+      .map((each) => each.then(() => closed++))
     clock.tick(19_999)
     await clock.settle()
     expect([closed, ...all.flatMap(({ events }) => events)]).toEqual([0])
@@ -175,13 +188,13 @@ describe('close', () => {
     const left = { _tag: 'Retryable', reason: 'network', detail: 'the close of the sink cut its request' }
     for (const { events } of all) expect(events).toMatchObject([{ left }, 'complete'])
     expect(clock.pending()).toBe(0)
-    await client.close(0)
+    await client.close(0, systemClock)
   })
 
   it('refuses what comes afterwards', async () => {
     const receiver = await receive()
     const client = clientTo(receiver.url)
-    await client.close(1_000)
+    await client.close(1_000, systemClock)
     const left = { _tag: 'Retryable', reason: 'closed', detail: `the sink ${receiver.url} was closed` }
     expect(start(client).events).toMatchObject([{ left }, 'complete'])
     expect(receiver.accepted()).toBe(0)

@@ -242,8 +242,8 @@ describe('what waits for a connection', () => {
     const clock = virtualClock()
     const receiver = await receive(() => SLOW, { clock })
     const standby = memory<Payload<unknown>>()
-    const hook = use(webhook({ url: receiver.url, connections: 2, clock }), async () => undefined)
-    const store = failover([withCircuitBreaker({ clock })(hook), standby], { clock })
+    const hook = use(webhook({ url: receiver.url, connections: 2 }), async () => undefined)
+    const store = failover([withCircuitBreaker()(hook), standby])
     const payloads = Array.from({ length: 20 }, (_, at) => payloadOf('{}', { id: `p${at}` }))
     const ended = all(from(payloads).pipe(lift(), deliver(store, { clock })))
     await answerAll(receiver, clock, 20)
@@ -255,8 +255,10 @@ describe('what waits for a connection', () => {
   it('D1: has its whole time at an ingestion endpoint too', async () => {
     const clock = virtualClock()
     const receiver = await receive(() => SLOW, { clock })
-    const sink = ingestion(receiver.url, 'key', { connections: 2, timeout: 1_500, clock })
-    const all = Array.from({ length: 6 }, () => deliverOnce(sink, event))
+    const sink = ingestion(receiver.url, 'key', { connections: 2, timeout: 1_500 })
+    const all = Array.from({ length: 6 }, () =>
+      deliverOnce(sink, event, { attempt: { ...onlyAttempt, clock } }),
+    )
     await answerAll(receiver, clock, 6)
     for (const { verdicts } of await Promise.all(all)) expect(verdicts).toMatchObject(delivered)
     await sink.close({ timeout: 0 })

@@ -3,16 +3,18 @@ import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { it } from 'vitest'
-import { withBisection, type Attempt, type Clock, type Sink } from '../../src/index.ts'
 import { allFailed, isFinal, isRetryable, partlyFailed, refused, retryable } from '../../src/core/failure.ts'
 import { type Failure, type Verdict, wasStarted } from '../../src/core/failure.ts'
 import { bodyOf, bytesOf } from '../../src/event/payload.ts'
+import { withBisection } from '../../src/sink/bisect.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
-import { scriptedSink, virtualClock, type Call, type Reply } from '../../src/testing/index.ts'
+import type { Attempt, Sink } from '../../src/sink/sink.ts'
+import { type Call, type Reply, scriptedSink } from '../../src/testing/scriptedSink.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { type Batch, batchOf } from '../support/batches.ts'
 import { holds, lawTable, same } from '../support/check.ts'
 
-export type MakeBisect = (only: ReadonlyArray<number>, clock: Clock) => (sink: Sink<Batch>) => Sink<Batch>
+export type MakeBisect = (only: ReadonlyArray<number>) => (sink: Sink<Batch>) => Sink<Batch>
 
 const upsets = ['none', '503', '429', '401', 'late', 'defect', 'defect after the verdict'] as const
 type Upset = (typeof upsets)[number]
@@ -138,12 +140,12 @@ const play = (make: MakeBisect, world: World): Trace => {
       }
     },
   })
-  const subscribe = subscribeTo(make(world.only, clock)(inner))
+  const subscribe = subscribeTo(make(world.only)(inner))
   const attempts: Played[] = []
   let lastFailure = world.firstPrior
   for (let number = 1; number <= MOST_ATTEMPTS; number++) {
     const startedAt = clock.monotonic()
-    const attempt = { number, until: startedAt + (world.within ?? Infinity), lastFailure }
+    const attempt = { number, until: startedAt + (world.within ?? Infinity), lastFailure, clock }
     const begun = inner.calls.length
     const heard: Heard[] = []
     const hear = (what: Heard['what'], verdict?: Verdict): void => {
@@ -326,5 +328,4 @@ export const bisectLaws = lawTable(bisectWorld, (make: MakeBisect, world) => pla
   },
 })
 
-it('withBisection keeps its laws', () =>
-  fc.assert(bisectLaws.all((only, clock) => withBisection({ only, clock }))))
+it('withBisection keeps its laws', () => fc.assert(bisectLaws.all((only) => withBisection({ only }))))

@@ -2,9 +2,11 @@
 import * as fc from 'fast-check'
 import { right } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { onlyAttempt, withConcurrency, type Clock } from '../../src/index.ts'
+import { withConcurrency } from '../../src/sink/concurrency.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
-import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
+import { onlyAttempt } from '../../src/sink/sink.ts'
+import { scriptedSink } from '../../src/testing/scriptedSink.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { holds, lawTable, same } from '../support/check.ts'
 import { deliverAll, isOver, type Item, type Ran, type Step, stepsOf } from './deliveries.ts'
 import type { Trace, Wrap } from './deliveries.ts'
@@ -15,7 +17,7 @@ export interface Limits {
   readonly by: ((item: Item) => unknown) | undefined
 }
 
-export type MakeConcurrency = (limits: Limits, clock: Clock) => Wrap
+export type MakeConcurrency = (limits: Limits) => Wrap
 
 interface World {
   readonly concurrency: number
@@ -59,10 +61,7 @@ const QUEUES = [0, 1, 2]
 export const concurrencyLaws = lawTable(
   world,
   (make: MakeConcurrency, { concurrency, queue, keyed, steps }) =>
-    deliverAll(
-      (clock) => make({ concurrency, queue, by: keyed ? ({ key }) => key : undefined }, clock),
-      steps,
-    ),
+    deliverAll(make({ concurrency, queue, by: keyed ? ({ key }) => key : undefined }), steps),
   {
     'C1 at most `concurrency` run for each key, until they are complete': ({ ran }: Trace, world: World) => {
       for (const { item, started } of ran) {
@@ -114,10 +113,8 @@ export const concurrencyLaws = lawTable(
   },
 )
 
-const real: MakeConcurrency = ({ concurrency, queue, by }, clock) =>
-  by === undefined
-    ? withConcurrency({ concurrency, queue, clock })
-    : withConcurrency({ concurrency, queue, by, clock })
+const real: MakeConcurrency = ({ concurrency, queue, by }) =>
+  by === undefined ? withConcurrency({ concurrency, queue }) : withConcurrency({ concurrency, queue, by })
 
 it('withConcurrency keeps its laws', () => fc.assert(concurrencyLaws.all(real)))
 
@@ -126,7 +123,7 @@ const silent = { next: () => {}, complete: () => {}, error: () => {} }
 it('cancelling one delivery after the other starts none', async () => {
   const clock = virtualClock()
   const inner = scriptedSink<Item>({ clock, reply: () => ({ verdict: right({ sink: 'inner' }), after: 10 }) })
-  const subscribe = subscribeTo(real({ concurrency: 3, queue: 1_000, by: undefined }, clock)(inner))
+  const subscribe = subscribeTo(real({ concurrency: 3, queue: 1_000, by: undefined })(inner))
   const cancels = Array.from({ length: 20 }, (_, id) => subscribe({ id, key: 0 }, onlyAttempt, silent))
   for (const cancel of cancels) cancel()
   await clock.runAll()
@@ -138,7 +135,7 @@ it('does not overflow the stack with 100,000 deliveries that end at once', async
   const verdict = right({ sink: 'inner' })
   const reply = ({ id }: Item) => (id === 0 ? { verdict, after: 5 } : { verdict })
   const subscribe = subscribeTo(
-    real({ concurrency: 1, queue: 100_000, by: undefined }, clock)(scriptedSink<Item>({ clock, reply })),
+    real({ concurrency: 1, queue: 100_000, by: undefined })(scriptedSink<Item>({ clock, reply })),
   )
   let ended = 0
   const observer = { ...silent, complete: () => ended++ }

@@ -1,9 +1,10 @@
 /** Deliveries to scripted sinks behind a layer, on a virtual clock. The laws of layers read what happened. */
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
-import { allFailed, partlyFailed, refused, retryable, type Attempt, type Cancel } from '../../src/index.ts'
-import type { Sink, Verdict } from '../../src/index.ts'
+import type { Cancel } from '../../src/core/clock.ts'
+import { allFailed, partlyFailed, refused, retryable, type Verdict } from '../../src/core/failure.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
+import { onlyAttempt, type Attempt, type Sink } from '../../src/sink/sink.ts'
 import { type Call, type Reply, scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { type VirtualClock, virtualClock } from '../../src/testing/virtualClock.ts'
 
@@ -157,14 +158,9 @@ const counting = (clock: VirtualClock) => {
 }
 
 /** Plays steps on `receivers` sinks behind one layer; the key of a step says which. */
-export const deliverAll = async (
-  make: (clock: VirtualClock) => Wrap,
-  steps: ReadonlyArray<Step>,
-  receivers = 1,
-): Promise<Trace> => {
+export const deliverAll = async (wrap: Wrap, steps: ReadonlyArray<Step>, receivers = 1): Promise<Trace> => {
   const clock = virtualClock({ start: START })
   const timers = counting(clock)
-  const wrap = make(timers.clock)
   const ran: Array<Writable<Ran> & { heard: Heard[] }> = []
   const cancels: Array<{ readonly at: number; readonly act: () => void }> = []
   const looks: number[] = []
@@ -192,7 +188,8 @@ export const deliverAll = async (
 
   const begin = (step: Step): void => {
     const item = { id: ran.length, key: step.key }
-    const attempt = { number: 1, until: clock.now() + (step.within ?? Infinity), lastFailure: undefined }
+    const until = clock.now() + (step.within ?? Infinity)
+    const attempt = { ...onlyAttempt, until, clock: timers.clock }
     const one: (typeof ran)[number] = {
       ...{ step, item, attempt, arrived: here(), returned: Infinity, heard: [], cancelled: undefined },
       ...{ ranAfterCancel: false },

@@ -81,13 +81,17 @@ const play = async (
 
 describe('whatever the receiver does', () => {
   it('a webhook has at most one verdict, that of a scripted sink in memory, and leaves no connection', async () => {
+    const clock = virtualClock()
     const deliver: Deliver = async (sink, { verdict, stalls }, arrived) => {
       const silent = async (): Promise<void> => {
         await arrived()
         await new Promise((resolve) => setTimeout(resolve, 5))
       }
       const cut = verdict === undefined ? silent() : 'after the verdict'
-      const { verdicts, end } = await deliverOnce(sink, batch('a'), stalls === 'never' ? {} : { cut })
+      const { verdicts, end } = await deliverOnce(sink, batch('a'), {
+        attempt: { ...onlyAttempt, clock },
+        ...(stalls !== 'never' && { cut }),
+      })
       const wanted = verdict === undefined ? [] : [shown(verdict)]
       expect([verdicts.map(shown), end]).toEqual([wanted, stalls === 'never' ? 'complete' : 'cancelled'])
     }
@@ -95,8 +99,7 @@ describe('whatever the receiver does', () => {
     const group = fc.array(script, { minLength: 10, maxLength: 10, size: 'max' })
     await fc.assert(
       fc.asyncProperty(group, async (all) => {
-        const clock = virtualClock()
-        await Promise.all(all.map((faults) => play(faults, (url) => webhook({ url, clock }), deliver)))
+        await Promise.all(all.map((faults) => play(faults, (url) => webhook({ url }), deliver)))
         await until(() => receiver.connections() === 0)
       }),
       { numRuns: runs(0.1), endOnFailure: true },
@@ -109,14 +112,14 @@ describe('whatever the receiver does', () => {
         const clock = virtualClock()
         const deliver: Deliver = async (sink, { stalls }, arrived) => {
           const headers = stalls === 'after headers' ? answered() : undefined
-          const delivery = deliverOnce(sink, batch('a', 'b'))
+          const delivery = deliverOnce(sink, batch('a', 'b'), { attempt: { ...onlyAttempt, clock } })
           await headers
           if (stalls === 'before headers') await arrived()
           if (stalls !== 'never') clock.tick(10_000)
           const { verdicts, end } = await delivery
           return [verdicts.map(tagOf), end, clock.pending()]
         }
-        const seen = await play(faults, (url) => ingestion(url, 'key', { clock }), deliver)
+        const seen = await play(faults, (url) => ingestion(url, 'key'), deliver)
         expect(seen).toEqual(
           [...faults, healthy].map((each) => {
             const { verdict } = expected(each)

@@ -1,9 +1,17 @@
 /** The layers of this package: each with nothing to do, and in any order with work to do. */
 import { right } from 'fp-ts/lib/Either.js'
 import { describe, it } from 'vitest'
-import { contramap, firstSuccess, withBisection, withConcurrency, withObserver } from '../../src/index.ts'
-import { withRetryAfterGate, withTimeout, type Clock, type Layer, type Sink } from '../../src/index.ts'
-import { layerLaws, registerLaws, sinkLaws, type MakeLayer } from '../../src/testing/laws/index.ts'
+import { withBisection } from '../../src/sink/bisect.ts'
+import { firstSuccess } from '../../src/sink/combine.ts'
+import { withConcurrency } from '../../src/sink/concurrency.ts'
+import { contramap } from '../../src/sink/layer.ts'
+import { withObserver } from '../../src/sink/observe.ts'
+import { withRetryAfterGate } from '../../src/sink/retryAfterGate.ts'
+import type { Layer, Sink } from '../../src/sink/sink.ts'
+import { withTimeout } from '../../src/sink/timeout.ts'
+import { registerLaws } from '../../src/testing/laws/checkLaws.ts'
+import { layerLaws, type MakeLayer } from '../../src/testing/laws/layerLaws.ts'
+import { sinkLaws } from '../../src/testing/laws/sinkLaws.ts'
 import { networkSink, type SinkItem } from '../../src/testing/laws/sinkWorld.ts'
 import { type Reply, scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { batchOf, type Batch } from '../support/batches.ts'
@@ -16,24 +24,23 @@ const silent = (): void => {}
 
 /** A bisection as a layer over items: the item with the value n is a batch of n % 5 + 1 members. */
 const bisecting =
-  (clock: Clock, only: ReadonlyArray<number>) =>
+  (only: ReadonlyArray<number>) =>
   (sink: Sink<SinkItem>): Sink<SinkItem> => {
     let last: SinkItem = { id: '', value: 0 }
     const inside = contramap((_batch: Batch) => last)(sink)
     return contramap((item: SinkItem) => {
       last = item
       return batchOf((item.value % 5) + 1)
-    })(withBisection({ only, clock })(inside))
+    })(withBisection({ only })(inside))
   }
 
 const passive: Readonly<Record<string, MakeLayer>> = {
-  'withTimeout, with time enough': ({ clock }) => withTimeout(1_000_000, { clock }),
-  'withConcurrency, with room enough': ({ clock }) => withConcurrency({ concurrency: 100, clock }),
-  'withConcurrency by key, with room enough': ({ clock }) =>
-    withConcurrency({ concurrency: 100, by: (item) => item, clock }),
-  'withRetryAfterGate, open': ({ clock }) => withRetryAfterGate({ clock }),
-  'withBisection, without a status that divides': ({ clock }) => bisecting(clock, []),
-  withObserver: ({ clock }) => withObserver(silent, { clock }),
+  'withTimeout, with time enough': () => withTimeout(1_000_000),
+  'withConcurrency, with room enough': () => withConcurrency({ concurrency: 100 }),
+  'withConcurrency by key, with room enough': () => withConcurrency({ concurrency: 100, by: (item) => item }),
+  'withRetryAfterGate, open': () => withRetryAfterGate(),
+  'withBisection, without a status that divides': () => bisecting([]),
+  withObserver: () => withObserver(silent),
   'contramap of the identity': () => contramap((item) => item),
   'a sink of a host': () => foreign,
 }
@@ -48,27 +55,20 @@ const beside =
   (sink) =>
     firstSuccess([sink, scriptedSink({ name: `${sink.name}, other`, clock, reply: () => reply })], {
       name: sink.name,
-      clock,
     })
 
 const busy: Readonly<Record<string, MakeLayer>> = {
-  withTimeout: ({ clock }) => withTimeout(25, { clock }),
-  withConcurrency: ({ clock }) => withConcurrency({ concurrency: 2, queue: 2, clock }),
-  'withConcurrency by key': ({ clock }) =>
-    withConcurrency({ concurrency: 1, by: (item: unknown) => JSON.stringify(item), clock }),
-  withRetryAfterGate: ({ clock }) => withRetryAfterGate({ clock }),
-  withBisection: ({ clock }) => bisecting(clock, [410]),
-  'withObserver that throws': ({ clock }) =>
-    withObserver(
-      () => {
-        throw new Error('planted')
-      },
-      { clock },
-    ),
-  'first success alone':
-    ({ clock }) =>
-    (sink) =>
-      firstSuccess([sink], { clock }),
+  withTimeout: () => withTimeout(25),
+  withConcurrency: () => withConcurrency({ concurrency: 2, queue: 2 }),
+  'withConcurrency by key': () =>
+    withConcurrency({ concurrency: 1, by: (item: unknown) => JSON.stringify(item) }),
+  withRetryAfterGate: () => withRetryAfterGate(),
+  withBisection: () => bisecting([410]),
+  'withObserver that throws': () =>
+    withObserver(() => {
+      throw new Error('planted')
+    }),
+  'first success alone': () => (sink) => firstSuccess([sink]),
   'first success beside one that wins': beside({ verdict: right({ sink: 'other' }), after: 10, rest: 40 }),
   'first success beside one that throws': beside({ defect: new Error('planted'), after: 5 }),
   contramap: () => contramap((item) => ({ ...item, value: item.value + 1 })),

@@ -2,10 +2,16 @@
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, it } from 'vitest'
-import { onlyAttempt, refused, retryable, route, withCircuitBreaker, withDedupe } from '../../src/index.ts'
-import { withRateLimit, type Clock, type Sink, type Verdict } from '../../src/index.ts'
+import { refused, retryable } from '../../src/core/failure.ts'
+import type { Verdict } from '../../src/core/failure.ts'
+import { withCircuitBreaker } from '../../src/sink/circuitBreaker.ts'
+import { withDedupe } from '../../src/sink/dedupe.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
-import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
+import { withRateLimit } from '../../src/sink/rateLimit.ts'
+import { route } from '../../src/sink/route.ts'
+import { onlyAttempt, type Sink } from '../../src/sink/sink.ts'
+import { scriptedSink } from '../../src/testing/scriptedSink.ts'
+import { virtualClock } from '../../src/testing/virtualClock.ts'
 import { holds, same, type Law } from '../support/check.ts'
 
 type Wrap = (sink: Sink<number>) => Sink<number>
@@ -46,7 +52,7 @@ interface Heard {
   isOver: boolean
 }
 
-const play = (make: (clock: Clock) => Wrap, script: ReadonlyArray<Step>) => {
+const play = (wrap: Wrap, script: ReadonlyArray<Step>) => {
   const clock = virtualClock({ start: START })
   let current = 0
   const inner = scriptedSink<number>({
@@ -57,7 +63,7 @@ const play = (make: (clock: Clock) => Wrap, script: ReadonlyArray<Step>) => {
       return { verdict: verdictOf(step), after: step.after }
     },
   })
-  const sink = make(clock)(inner)
+  const sink = wrap(inner)
   const heard: Heard[] = []
   for (const [at, step] of script.entries()) {
     clock.tick(step.pause)
@@ -70,16 +76,20 @@ const play = (make: (clock: Clock) => Wrap, script: ReadonlyArray<Step>) => {
       isOver: false,
     }
     heard.push(one)
-    const cancel = subscribeTo(sink)(step.item, onlyAttempt, {
-      next: (verdict) => {
-        one.verdict = verdict
-        one.verdictAt = clock.now()
+    const cancel = subscribeTo(sink)(
+      step.item,
+      { ...onlyAttempt, clock },
+      {
+        next: (verdict) => {
+          one.verdict = verdict
+          one.verdictAt = clock.now()
+        },
+        complete: () => {
+          one.isOver = true
+        },
+        error: () => undefined,
       },
-      complete: () => {
-        one.isOver = true
-      },
-      error: () => undefined,
-    })
+    )
     if (step.isCancelled) cancel()
   }
   clock.tick(1_000)
@@ -92,7 +102,7 @@ const notBeforeOf = (verdict: Verdict | undefined): number | undefined =>
     ? (verdict.left.notBefore ?? 0)
     : undefined
 
-export type MakeRateLimit = (perSecond: number, burst: number, clock: Clock) => Wrap
+export type MakeRateLimit = (perSecond: number, burst: number) => Wrap
 
 const rates = fc.tuple(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 20 }), steps)
 
@@ -100,7 +110,7 @@ export const rateLimitLaws = (make: MakeRateLimit): ReadonlyArray<Law> => [
   {
     id: 'R1 in any window of t seconds at most burst + t * perSecond deliveries start',
     property: fc.asyncProperty(rates, async ([perSecond, burst, script]) => {
-      const { starts } = play((clock) => make(perSecond, burst, clock), script)
+      const { starts } = play(make(perSecond, burst), script)
       for (const [from, first] of starts.entries())
         for (let to = from; to < starts.length; to++) {
           const seconds = ((starts[to] ?? 0) - first) / 1_000
@@ -114,7 +124,7 @@ export const rateLimitLaws = (make: MakeRateLimit): ReadonlyArray<Law> => [
   {
     id: 'R2 what is held back is told when, later than now; when it is told no other moment, it starts',
     property: fc.asyncProperty(rates, async ([perSecond, burst, script]) => {
-      const { heard, starts } = play((clock) => make(perSecond, burst, clock), script)
+      const { heard, starts } = play(make(perSecond, burst), script)
       const held = heard.filter(({ verdict }) => notBeforeOf(verdict) !== undefined)
       for (const { verdict, startedAt } of held)
         holds((notBeforeOf(verdict) ?? 0) > startedAt, 'held until now')
@@ -133,14 +143,18 @@ export const rateLimitLaws = (make: MakeRateLimit): ReadonlyArray<Law> => [
       async ([perSecond, burst]) => {
         const clock = virtualClock({ start: START })
         const inner = scriptedSink<number>({ clock, reply: () => ({ verdict: taken }) })
-        const deliver = subscribeTo(make(perSecond, burst, clock)(inner))
+        const deliver = subscribeTo(make(perSecond, burst)(inner))
         const verdicts: Verdict[] = []
         const send = (): void => {
-          deliver(0, onlyAttempt, {
-            next: (verdict) => verdicts.push(verdict),
-            complete: () => {},
-            error: () => {},
-          })
+          deliver(
+            0,
+            { ...onlyAttempt, clock },
+            {
+              next: (verdict) => verdicts.push(verdict),
+              complete: () => {},
+              error: () => {},
+            },
+          )
         }
         for (let sent = 0; sent <= burst; sent++) send()
         const notBefore = notBeforeOf(verdicts.at(-1)) ?? 0
@@ -152,7 +166,7 @@ export const rateLimitLaws = (make: MakeRateLimit): ReadonlyArray<Law> => [
   },
 ]
 
-export type MakeBreaker = (failures: number, openFor: number, clock: Clock) => Wrap
+export type MakeBreaker = (failures: number, openFor: number) => Wrap
 
 const breakers = fc.tuple(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 300 }), steps)
 
@@ -162,7 +176,7 @@ export const breakerLaws = (make: MakeBreaker): ReadonlyArray<Law> => [
     property: fc.asyncProperty(breakers, async ([failures, openFor, drawn]) => {
       // One at a time and at once: the model needs no idea of what runs beside.
       const script = drawn.map((step) => ({ ...step, after: 0, isCancelled: false }))
-      const { heard } = play((clock) => make(failures, openFor, clock), script)
+      const { heard } = play(make(failures, openFor), script)
       let failed = 0
       let probeAt: number | undefined
       for (const { step, verdict, startedAt } of heard) {
@@ -179,7 +193,7 @@ export const breakerLaws = (make: MakeBreaker): ReadonlyArray<Law> => [
   },
 ]
 
-export type MakeDedupe = (window: number, maxKeys: number, clock: Clock) => Wrap
+export type MakeDedupe = (window: number, maxKeys: number) => Wrap
 
 const dedupes = fc.tuple(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 1, max: 4 }), steps)
 
@@ -190,7 +204,7 @@ export const dedupeLaws = (make: MakeDedupe): ReadonlyArray<Law> => [
   {
     id: 'D1 of one key at most one delivery is in flight, and none is left',
     property: fc.asyncProperty(dedupes, async ([window, , script]) => {
-      const { calls, running, pending } = play((clock) => make(window, 100, clock), script)
+      const { calls, running, pending } = play(make(window, 100), script)
       for (const [at, call] of calls.entries())
         for (const before of calls.slice(0, at))
           if (before.item === call.item)
@@ -201,7 +215,7 @@ export const dedupeLaws = (make: MakeDedupe): ReadonlyArray<Law> => [
   {
     id: 'D2 a duplicate is delivered and marked: it follows a success of its key within the window, or shares one in flight',
     property: fc.asyncProperty(dedupes, async ([window, , script]) => {
-      const { heard } = play((clock) => make(window, 100, clock), script)
+      const { heard } = play(make(window, 100), script)
       for (const [at, one] of heard.entries()) {
         if (one.step.isCancelled) continue
         holds(one.verdict !== undefined && one.isOver, 'no verdict')
@@ -231,7 +245,7 @@ export const dedupeLaws = (make: MakeDedupe): ReadonlyArray<Law> => [
         after: 0,
         isCancelled: false,
       }))
-      const { heard } = play((clock) => make(1_000, maxKeys, clock), all)
+      const { heard } = play(make(1_000, maxKeys), all)
       same(heard.map(({ verdict }) => isDuplicate(verdict)).slice(-2), [true, false])
     }),
   },
@@ -246,7 +260,6 @@ interface Visit {
 export interface RouteMade {
   readonly maxOpen: number
   readonly idleTimeout: number
-  readonly clock: Clock
   readonly open: (key: number) => Sink<number> | undefined
 }
 
@@ -257,7 +270,10 @@ const visits = fc.tuple(
   fc.integer({ min: 1, max: 100 }),
   fc.array(
     fc.record<Visit>({ pause: fc.oneof(fc.constant(0), fc.nat(150)), key: fc.nat(5), after: fc.nat(80) }),
-    { maxLength: 40, size: 'max' },
+    {
+      maxLength: 40,
+      size: 'max',
+    },
   ),
 )
 
@@ -272,7 +288,6 @@ export const routeLaws = (make: MakeRoute): ReadonlyArray<Law> => [
       const sink = make({
         maxOpen,
         idleTimeout,
-        clock,
         open: (key) => {
           if (key === 5) return undefined
           const made = scriptedSink<number>({
@@ -298,11 +313,15 @@ export const routeLaws = (make: MakeRoute): ReadonlyArray<Law> => [
         const busy = opened.filter((one) => isOpen(one) && one.sink.running() > 0)
         const hasOwn = opened.some((one) => isOpen(one) && one.key === visit.key)
         const verdicts: Verdict[] = []
-        subscribeTo(sink)(visit.key, onlyAttempt, {
-          next: (verdict) => verdicts.push(verdict),
-          complete: () => undefined,
-          error: () => undefined,
-        })
+        subscribeTo(sink)(
+          visit.key,
+          { ...onlyAttempt, clock },
+          {
+            next: (verdict) => verdicts.push(verdict),
+            complete: () => undefined,
+            error: () => undefined,
+          },
+        )
         holds(opened.filter(isOpen).length <= maxOpen, 'too many are open')
         const [verdict] = verdicts
         if (!hasOwn && busy.length >= maxOpen) same(notBeforeOf(verdict), 0)
@@ -323,17 +342,13 @@ export const routeLaws = (make: MakeRoute): ReadonlyArray<Law> => [
 const run = ({ property }: Law): Promise<void> => fc.assert(property)
 
 describe('withRateLimit', () =>
-  it.each(rateLimitLaws((perSecond, burst, clock) => withRateLimit({ perSecond, burst, clock })))('$id', run))
+  it.each(rateLimitLaws((perSecond, burst) => withRateLimit({ perSecond, burst })))('$id', run))
 describe('withCircuitBreaker', () =>
-  it.each(breakerLaws((failures, openFor, clock) => withCircuitBreaker({ failures, openFor, clock })))(
+  it.each(breakerLaws((failures, openFor) => withCircuitBreaker({ failures, openFor })))('$id', run))
+describe('withDedupe', () =>
+  it.each(dedupeLaws((window, maxKeys) => withDedupe({ keyOf: (item: number) => item, window, maxKeys })))(
     '$id',
     run,
   ))
-describe('withDedupe', () =>
-  it.each(
-    dedupeLaws((window, maxKeys, clock) =>
-      withDedupe({ keyOf: (item: number) => item, window, maxKeys, clock }),
-    ),
-  )('$id', run))
 describe('route', () =>
   it.each(routeLaws((made) => route({ ...made, keyOf: (item: number) => item })))('$id', run))

@@ -30,21 +30,18 @@ describe('signed batches by user', () => {
 const combined: Readonly<
   Record<string, (sink: Sink<Payload<Event>>, world: PipelineWorld<Payload<Event>>) => Sink<Payload<Event>>>
 > = {
-  failover: (_, { sinks, clock }) => failover(sinks(3), { clock }),
-  'first success': (_, { sinks, clock }) => firstSuccess(sinks(2), { clock }),
-  'all of two': (_, { sinks, clock }) => toAll(sinks(2, 'all'), { clock }),
-  'failover from all of two': (_, { sinks, clock }) =>
-    failover([toAll(sinks(2, 'all'), { clock }), ...sinks(1)], { clock }),
-  'a route by user': (_, { sinks, clock }) =>
+  failover: (_, { sinks }) => failover(sinks(3)),
+  'first success': (_, { sinks }) => firstSuccess(sinks(2)),
+  'all of two': (_, { sinks }) => toAll(sinks(2, 'all')),
+  'failover from all of two': (_, { sinks }) => failover([toAll(sinks(2, 'all')), ...sinks(1)]),
+  'a route by user': (_, { sinks }) =>
     route({
       keyOf: (payload: Payload<Event>) => payload.items[0].userId,
       open: () => sinks(1)[0],
-      clock,
     }),
-  'a circuit breaker': (sink, { clock }) => withCircuitBreaker({ failures: 2, openFor: 1_000, clock })(sink),
-  'a limit of the rate': (sink, { clock }) => withRateLimit({ perSecond: 1, clock })(sink),
-  deduplication: (sink, { clock }) =>
-    withDedupe<Payload<Event>>({ keyOf: ({ id }) => id, window: 60_000, clock })(sink),
+  'a circuit breaker': (sink) => withCircuitBreaker({ failures: 2, openFor: 1_000 })(sink),
+  'a limit of the rate': (sink) => withRateLimit({ perSecond: 1 })(sink),
+  deduplication: (sink) => withDedupe<Payload<Event>>({ keyOf: ({ id }) => id, window: 60_000 })(sink),
 }
 
 describe.each(Object.entries(combined))('events to %s', (_, make) => {

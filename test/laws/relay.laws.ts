@@ -109,7 +109,7 @@ const play = async (
   const policy = both(fullJitter(capDelay(10_000)(exponential())), both(deadline(within), respectRetryAfter))
 
   const boot = (): Relay<number> => {
-    const rounds = firstSuccess(sinks, { clock })
+    const rounds = firstSuccess(sinks)
     const counted = makeLayer<number>(rounds, (subscribe) => (item, attempt, observer) => {
       busy++
       const answered = new WithNext(observer, (verdict) => {

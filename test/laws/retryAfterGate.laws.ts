@@ -1,11 +1,12 @@
 /** A `Retry-After` holds back everything that goes to a receiver, against an oracle in plain code. */
 import * as fc from 'fast-check'
 import { it } from 'vitest'
-import { withRetryAfterGate, type Clock, type Layer } from '../../src/index.ts'
+import { withRetryAfterGate } from '../../src/sink/retryAfterGate.ts'
+import type { Layer } from '../../src/sink/sink.ts'
 import { lawTable, same } from '../support/check.ts'
 import { deliverAll, type Ran, type Said, type Step, stepsOf, type Trace } from './deliveries.ts'
 
-export type MakeGate = (most: number, clock: Clock) => Layer
+export type MakeGate = (most: number) => Layer
 
 interface World {
   readonly most: number
@@ -38,7 +39,7 @@ const heldUntil = (ran: ReadonlyArray<Ran>, most: number, { arrived }: Ran): num
 export const gateLaws = lawTable(
   world,
   // Two sinks behind one gate.
-  (make: MakeGate, { most, steps }) => deliverAll((clock) => make(most, clock), steps, 2),
+  (make: MakeGate, { most, steps }) => deliverAll(make(most), steps, 2),
   {
     'G1 nothing starts before the latest moment that was asked for, and everything from then on': (
       { ran }: Trace,
@@ -62,4 +63,4 @@ export const gateLaws = lawTable(
 )
 
 it('withRetryAfterGate keeps its laws', () =>
-  fc.assert(gateLaws.all((most, clock) => withRetryAfterGate({ maxHold: most, clock }))))
+  fc.assert(gateLaws.all((most) => withRetryAfterGate({ maxHold: most }))))

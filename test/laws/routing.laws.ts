@@ -1,8 +1,10 @@
 /** First success, failover and toAll over several attempts, alone and inside each other. */
 import { describe, it } from 'vitest'
-import { failover, firstSuccess, toAll, type Clock, type Sink } from '../../src/index.ts'
 import { isFinal } from '../../src/core/failure.ts'
-import { holds, lawsOver, registerLaws, same, type Law } from '../../src/testing/laws/index.ts'
+import { failover, firstSuccess, toAll } from '../../src/sink/combine.ts'
+import type { Sink } from '../../src/sink/sink.ts'
+import { holds, same } from '../../src/testing/laws/assert.ts'
+import { registerLaws } from '../../src/testing/laws/checkLaws.ts'
 import {
   combinationInput,
   failoverLaws,
@@ -11,17 +13,15 @@ import {
   toAllLaws,
   type MakeCombination,
 } from '../../src/testing/laws/combinatorLaws.ts'
+import { lawsOver, type Law } from '../../src/testing/laws/law.ts'
 
 /** Two groups, each of `inner`, under one `outer` that wants both. */
 const nested =
   (inner: MakeCombination, outer: MakeCombination): MakeCombination =>
-  (sinks, clock) => {
+  (sinks) => {
     const middle = Math.ceil(sinks.length / 2)
     const groups = [sinks.slice(0, middle), sinks.slice(middle)].filter((group) => group.length > 0)
-    return outer(
-      groups.map((group) => inner(group, clock)),
-      clock,
-    )
+    return outer(groups.map((group) => inner(group)))
   }
 
 const rules = { isInTurn: false, wantsAll: true }
@@ -60,9 +60,9 @@ export const nestedLaws = (inner: MakeCombination, outer: MakeCombination): Read
   )
 
 type Sinks = ReadonlyArray<Sink<string>>
-const first = (sinks: Sinks, clock: Clock): Sink<string> => firstSuccess(sinks, { clock })
-const inTurn = (sinks: Sinks, clock: Clock): Sink<string> => failover(sinks, { clock })
-const all = (sinks: Sinks, clock: Clock): Sink<string> => toAll(sinks, { clock })
+const first = (sinks: Sinks): Sink<string> => firstSuccess(sinks)
+const inTurn = (sinks: Sinks): Sink<string> => failover(sinks)
+const all = (sinks: Sinks): Sink<string> => toAll(sinks)
 
 registerLaws({ test: it }, [...firstSuccessLaws(first), ...failoverLaws(inTurn), ...toAllLaws(all)])
 describe('failover in toAll', () => registerLaws({ test: it }, nestedLaws(inTurn, all)))

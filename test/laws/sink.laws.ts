@@ -19,7 +19,7 @@ const slowLines: MakeSink<SinkItem> = ({ clock, random }) => {
       clock.schedule(Math.floor(random() * 30), () => done(failed ? error : null))
     },
   })
-  return ndjson<SinkItem>(stream, { clock })
+  return ndjson<SinkItem>(stream)
 }
 
 describe('sink', () => registerLaws({ test: it }, sinkLaws(networkSink, { retryAfter: true })))

@@ -1,11 +1,12 @@
 /** The time of one attempt, against an oracle in plain code; and the number of timers. */
 import * as fc from 'fast-check'
 import { it } from 'vitest'
-import { withTimeout, type Clock, type Layer } from '../../src/index.ts'
+import type { Layer } from '../../src/sink/sink.ts'
+import { withTimeout } from '../../src/sink/timeout.ts'
 import { holds, lawTable, same } from '../support/check.ts'
 import { deliverAll, type Heard, type Ran, type Step, stepsOf, type Trace } from './deliveries.ts'
 
-export type MakeTimeout = (within: number, clock: Clock) => Layer
+export type MakeTimeout = (within: number) => Layer
 
 interface World {
   readonly within: number
@@ -66,7 +67,7 @@ const isTie = (within: number, step: Step): boolean => step.defect !== 'none' &&
 export const timeoutLaws = lawTable(
   world,
   // Two sinks in one layer.
-  (make: MakeTimeout, { within, steps }) => deliverAll((clock) => make(within, clock), steps, 2),
+  (make: MakeTimeout, { within, steps }) => deliverAll(make(within), steps, 2),
   {
     'T1 verdict and end are those of the oracle, at its times': ({ ran }: Trace, { within }: World) => {
       for (const one of ran) if (!isTie(within, one.step)) same(told(one), oracle(within, one.step))
@@ -78,5 +79,4 @@ export const timeoutLaws = lawTable(
   },
 )
 
-it('withTimeout keeps its laws', () =>
-  fc.assert(timeoutLaws.all((within, clock) => withTimeout(within, { clock }))))
+it('withTimeout keeps its laws', () => fc.assert(timeoutLaws.all((within) => withTimeout(within))))

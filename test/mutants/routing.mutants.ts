@@ -29,14 +29,14 @@ const succeeding = (sink: Sink<number>): Sink<number> =>
   )
 
 /** A failover that does not know which of its sinks failed. */
-const forgetting: MakeCombination = (sinks, clock) =>
+const forgetting: MakeCombination = (sinks) =>
   makeLayer(
-    failover(sinks, { clock }),
+    failover(sinks),
     (subscribe) => (item, attempt, observer) =>
       subscribe(item, { ...attempt, lastFailure: undefined }, observer),
   )
 
-const all: MakeCombination = (sinks, clock) => toAll(sinks, { clock })
+const all: MakeCombination = (sinks) => toAll(sinks)
 
 const nested = (make: MakeCombination) =>
   nestedLaws(make, all).map((law) => ({ id: `${law.id} `, property: propertyOf(law) }))
@@ -47,17 +47,14 @@ itCatches<MakeCombination>('nested combinations', nested, {
 })
 
 itCatches<MakeRateLimit>('the rate limit', rateLimitLaws, {
-  'one too many starts at once': [
-    'R1',
-    (perSecond, burst, clock) => withRateLimit({ perSecond, burst: burst + 1, clock }),
-  ],
-  'it knows no burst': ['R2', (perSecond, _, clock) => withRateLimit({ perSecond, burst: 1, clock })],
+  'one too many starts at once': ['R1', (perSecond, burst) => withRateLimit({ perSecond, burst: burst + 1 })],
+  'it knows no burst': ['R2', (perSecond, _) => withRateLimit({ perSecond, burst: 1 })],
 })
 
 itCatches<MakeBreaker>('the circuit breaker', breakerLaws, {
   'it opens one failure late': [
     'B1',
-    (failures, openFor, clock) => withCircuitBreaker({ failures: failures + 1, openFor, clock }),
+    (failures, openFor) => withCircuitBreaker({ failures: failures + 1, openFor }),
   ],
   'it never opens': ['B1', () => (sink) => sink],
 })
@@ -66,16 +63,15 @@ itCatches<MakeDedupe>('dedupe', dedupeLaws, {
   'repeats in flight are sent': ['D1', () => (sink) => sink],
   'the window is too short': [
     'D2',
-    (window, maxKeys, clock) => withDedupe({ keyOf: Number, window: Math.ceil(window / 2), maxKeys, clock }),
+    (window, maxKeys) => withDedupe({ keyOf: Number, window: Math.ceil(window / 2), maxKeys }),
   ],
   'all items have one key': [
     'D2',
-    (_, maxKeys, clock) => (sink) =>
-      withDedupe({ keyOf: () => 1, window: 1_000, maxKeys, clock })(succeeding(sink)),
+    (_, maxKeys) => (sink) => withDedupe({ keyOf: () => 1, window: 1_000, maxKeys })(succeeding(sink)),
   ],
   'it remembers more than it may': [
     'D4',
-    (window, maxKeys, clock) => withDedupe({ keyOf: Number, window, maxKeys: maxKeys + 1, clock }),
+    (window, maxKeys) => withDedupe({ keyOf: Number, window, maxKeys: maxKeys + 1 }),
   ],
 })
 

@@ -23,9 +23,9 @@ const leaky = <A>(sink: Sink<A>): Sink<A> =>
 
 const limited =
   (change: (limits: Limits) => Partial<Limits>): MakeConcurrency =>
-  (limits, clock) => {
+  (limits) => {
     const { by, ...bounds } = { ...limits, ...change(limits) }
-    return withConcurrency({ ...bounds, ...(by === undefined ? {} : { by }), clock })
+    return withConcurrency({ ...bounds, ...(by === undefined ? {} : { by }) })
   }
 
 const asGiven = limited(() => ({}))
@@ -36,52 +36,44 @@ itCatches<MakeConcurrency>('concurrency', concurrencyLaws.each, {
   'one too many waits': ['C4', limited(({ queue }) => ({ queue: queue + 1 }))],
   'the deadline is ignored': [
     'C5',
-    (limits, clock) => (sink) => attempting(asGiven(limits, clock)(sink), () => ({ until: Infinity })),
+    (limits) => (sink) => attempting(asGiven(limits)(sink), () => ({ until: Infinity })),
   ],
-  'a cancel stays outside': ['C7', (limits, clock) => (sink) => asGiven(limits, clock)(leaky(sink))],
+  'a cancel stays outside': ['C7', (limits) => (sink) => asGiven(limits)(leaky(sink))],
 })
 
 itCatches<MakeTimeout>('timeouts', timeoutLaws.each, {
-  'it is one millisecond late': ['T1', (within, clock) => withTimeout(within + 1, { clock })],
-  'a timeout does not cancel inside': [
-    'T2',
-    (within, clock) => (sink) => withTimeout(within, { clock })(leaky(sink)),
-  ],
+  'it is one millisecond late': ['T1', (within) => withTimeout(within + 1)],
+  'a timeout does not cancel inside': ['T2', (within) => (sink) => withTimeout(within)(leaky(sink))],
   'each delivery has a timer': [
     'T3',
-    (within, clock) => (sink) =>
+    (within) => (sink) =>
       makeSink(
         sink.name,
-        (item, attempt, observer) =>
-          subscribeTo(withTimeout(within, { clock })(sink))(item, attempt, observer),
+        (item, attempt, observer) => subscribeTo(withTimeout(within)(sink))(item, attempt, observer),
         (timeout) => sink.close({ timeout }),
       ),
   ],
 })
 
 itCatches<MakeGate>('the Retry-After gate', gateLaws.each, {
-  'each sink has its own gate': [
-    'G1',
-    (most, clock) => (sink) => withRetryAfterGate({ maxHold: most, clock })(sink),
-  ],
+  'each sink has its own gate': ['G1', (most) => (sink) => withRetryAfterGate({ maxHold: most })(sink)],
   'it never closes': ['G1', () => (sink) => sink],
 })
 
 itCatches<MakeBisect>('bisection', bisectLaws.each, {
-  'it never divides': ['B1', (_only, clock) => withBisection({ only: [], clock })],
+  'it never divides': ['B1', (_only) => withBisection({ only: [] })],
   'it forgets what was taken': [
     'B1',
-    (only, clock) => (sink) =>
-      attempting(withBisection({ only, clock })(sink), () => ({ lastFailure: undefined })),
+    (only) => (sink) => attempting(withBisection({ only })(sink), () => ({ lastFailure: undefined })),
   ],
   'it ignores the deadline': [
     'B4',
-    (only, clock) => (sink) => attempting(withBisection({ only, clock })(sink), () => ({ until: Infinity })),
+    (only) => (sink) => attempting(withBisection({ only })(sink), () => ({ until: Infinity })),
   ],
   'parts have another frame': [
     'B5',
-    (only, clock) => (sink) =>
-      withBisection({ only, clock })(
+    (only) => (sink) =>
+      withBisection({ only })(
         makeLayer(
           sink,
           (subscribe) => (batch, attempt, observer) =>

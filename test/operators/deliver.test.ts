@@ -1,10 +1,18 @@
 import { ConfigError, type Invalid, type Refusal } from '../../src/core/refusal.ts'
-import { deliver, retryable, type Attempt, type DeliverOptions, type Outcome } from '../../src/index.ts'
-import type { Sink, Verdict } from '../../src/index.ts'
+import { retryable, type Verdict } from '../../src/core/failure.ts'
+import type { Outcome } from '../../src/core/outcome.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
+import { deliver, type DeliverOptions } from '../../src/operators/deliver.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
-import { exponential } from '../../src/policy/retryPolicy.ts'
-import { scriptedSink, virtualClock, type VirtualClock } from '../../src/testing/index.ts'
+import { both, exponential, limitRetries } from '../../src/policy/retryPolicy.ts'
+import { withCircuitBreaker } from '../../src/sink/circuitBreaker.ts'
+import { toAll } from '../../src/sink/combine.ts'
+import { withRateLimit } from '../../src/sink/rateLimit.ts'
+import { withTimeout } from '../../src/sink/timeout.ts'
+import type { Attempt, Sink } from '../../src/sink/sink.ts'
+import { scriptedSink } from '../../src/testing/scriptedSink.ts'
+import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
+import { pipe } from 'fp-ts/lib/function.js'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { Subject, from, of, NEVER, concat, throwError, BehaviorSubject, take, type Observable } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
@@ -234,3 +242,20 @@ describe('a stop that is there from the start', () =>
     expect(seen).toEqual(['complete'])
     expect(items.observed).toBe(false)
   }))
+
+it('puts its clock into the attempt, so the layers of a sink run on it', async () => {
+  const clock = virtualClock()
+  const silent = scriptedSink<string>({ clock, reply: () => ({}) })
+  const guarded = pipe(
+    toAll([pipe(silent, withTimeout(1_000))]),
+    withCircuitBreaker({ failures: 1, openFor: 60_000 }),
+    withRateLimit({ perSecond: 1 }),
+  )
+  const retry = both(exponential({ base: 1 }), limitRetries(1))
+  const seen = record(of(right('a')).pipe(deliver(guarded, { clock, random: () => 1, retry })))
+  await clock.advance(61_999)
+  expect([seen.values.length, silent.calls.map(({ startedAt }) => startedAt)]).toEqual([0, [0, 61_000]])
+  await clock.advance(1)
+  expect(seen.values).toMatchObject([{ _tag: 'Expired' }])
+  expect([seen.end, clock.pending()]).toEqual(['complete', 0])
+})

@@ -289,7 +289,7 @@ describe('an item that waits in a full queue of its URL', () =>
     const ended: string[] = []
     const waits: number[] = []
     const work = relay<string>({
-      sink: firstSuccess([withConcurrency({ concurrency: 1, clock })(slow)], { clock }),
+      sink: firstSuccess([withConcurrency({ concurrency: 1 })(slow)]),
       outbox: memoryOutbox<string>(),
       retry: both(exponential(), deadline(25_000)),
       clock,
@@ -319,7 +319,7 @@ describe('an abort cancels', () => {
     const quick = scriptedSink<string>({ name: 'quick', clock, reply: () => ({ verdict: yes }) })
     const slow = scriptedSink<string>({ name: 'slow', clock, reply: () => ({ verdict: yes, after: 1_000 }) })
     let ended = 0
-    const work = over(firstSuccess([quick, slow], { clock }), clock, () => {
+    const work = over(firstSuccess([quick, slow]), clock, () => {
       ended++
       work.abort(() => undefined)
     })

@@ -38,7 +38,7 @@ describe('one bad message costs one message', () => {
     const most = 1 + 2 * Math.ceil(Math.log2(count))
     for (const culprit of new Set([0, Math.floor(count / 3), count - 1])) {
       const inner = picky(clock, (member) => member === culprit)
-      const [verdict] = deliver(withBisection({ clock })(inner), batchOf(count))
+      const [verdict] = deliver(withBisection()(inner), batchOf(count))
       expect(inner.calls.length).toBeLessThanOrEqual(most)
       const members = Array.from({ length: count }, (_, at) => (at === culprit ? BAD : TAKEN))
       expect(verdict).toEqual(count === 1 ? BAD : left({ _tag: 'PartlyFailed', members }))
@@ -48,7 +48,7 @@ describe('one bad message costs one message', () => {
   test('a thousand bad ones are each sent alone, without a deep stack', () => {
     const clock = virtualClock()
     const inner = picky(clock, () => true)
-    expect(deliver(withBisection({ clock })(inner), batchOf(1_000))).toEqual([BAD, 'complete'])
+    expect(deliver(withBisection()(inner), batchOf(1_000))).toEqual([BAD, 'complete'])
     expect(inner.calls).toHaveLength(1_999)
   })
 })
@@ -67,13 +67,8 @@ test('what was taken stays taken after attempts that were held back or found no 
       return { verdict: items.includes(3) ? BAD : TAKEN }
     },
   })
-  const gate = withRetryAfterGate({ clock })
-  const sink = pipe(
-    inner,
-    withBisection({ clock }),
-    gate,
-    withConcurrency<Batch>({ concurrency: 1, queue: 0, clock }),
-  )
+  const gate = withRetryAfterGate()
+  const sink = pipe(inner, withBisection(), gate, withConcurrency<Batch>({ concurrency: 1, queue: 0 }))
   const outbox = memoryOutbox<Batch>({ maxCount: 10, maxBytes: 1_000_000 })
   const ended: Array<Outcome<Batch>> = []
   const working = relay<Batch>({
@@ -88,7 +83,7 @@ test('what was taken stays taken after attempts that were held back or found no 
   // It runs when the gate closes for the first time, and closes it for longer.
   const verdict = left(retryable('status', { notBefore: clock.now() + 600_000 }))
   const other = scriptedSink<Batch>({ clock, reply: () => ({ verdict, after: 40_000 }) })
-  deliver(gate(other), batchOf(1))
+  deliver(gate(other), batchOf(1), { ...onlyAttempt, clock })
   await working.offer(batchOf(4))
   clock.tick(599_999)
   expect(sent).toHaveLength(3)
@@ -102,9 +97,9 @@ test('what was taken stays taken after attempts that were held back or found no 
 test('an empty batch, and a batch without open members, come to an end', () => {
   const clock = virtualClock()
   const inner = picky(clock, () => false)
-  expect(deliver(withBisection({ clock })(inner), batchOf(0))).toEqual([TAKEN, 'complete'])
+  expect(deliver(withBisection()(inner), batchOf(0))).toEqual([TAKEN, 'complete'])
   const lastFailure: Failure = { _tag: 'PartlyFailed', members: [TAKEN, BAD] }
-  expect(deliver(withBisection({ clock })(inner), batchOf(2), { ...onlyAttempt, lastFailure })).toEqual([
+  expect(deliver(withBisection()(inner), batchOf(2), { ...onlyAttempt, lastFailure })).toEqual([
     left(lastFailure),
     'complete',
   ])

@@ -60,7 +60,7 @@ test('drops the queue of a key when it is empty', async () => {
 test('1,000 may wait by default', () => {
   const clock = virtualClock()
   const inner = scriptedSink<number>({ clock, reply: () => ({}) })
-  const limited = withConcurrency({ concurrency: 16, clock })(inner)
+  const limited = withConcurrency({ concurrency: 16 })(inner)
   const refusedItems: number[] = []
   for (let item = 0; item < 1_020; item++) {
     limited.deliver(item, onlyAttempt).subscribe(() => refusedItems.push(item))

@@ -6,8 +6,9 @@ import { scriptedSink, virtualClock, type Reply } from '../../src/testing/index.
 const deduped = (reply: Reply) => {
   const clock = virtualClock()
   const inner = scriptedSink<string>({ clock, reply: () => reply })
-  const { deliver } = withDedupe({ keyOf: (item: string) => item, window: 1_000, clock })(inner)
-  const send = (complete = (): void => undefined) => deliver('a', onlyAttempt).subscribe({ complete })
+  const { deliver } = withDedupe({ keyOf: (item: string) => item, window: 1_000 })(inner)
+  const send = (complete = (): void => undefined) =>
+    deliver('a', { ...onlyAttempt, clock }).subscribe({ complete })
   return { clock, inner, send }
 }
 

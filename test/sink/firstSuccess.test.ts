@@ -82,7 +82,7 @@ test.each([
   async (combine, words) => {
     const clock = virtualClock({ start: 7 })
     const sinks = [scripted('a', { defect: new Error('planted') }), spot('b', left(refused('no')))]
-    const told = combine(sinks, { clock }).deliver(1, { ...onlyAttempt, until: 7 })
+    const told = combine(sinks).deliver(1, { ...onlyAttempt, until: 7, clock })
     const verdict = await firstValueFrom(told, { defaultValue: taken })
     expect(isLeft(verdict) && show(verdict.left)).toBe(words)
   },
@@ -92,7 +92,10 @@ test('a cancel reaches also a sink that answers while it is asked', async () => 
   const clock = virtualClock()
   const later = scripted('a', { verdict: left(retryable('network')), after: 5, rest: Infinity }, clock)
   const sinks = [later, scripted('b', { verdict: taken, rest: Infinity }, clock)]
-  failover(sinks).deliver(1, onlyAttempt).pipe(take(1)).subscribe()
+  failover(sinks)
+    .deliver(1, { ...onlyAttempt, clock })
+    .pipe(take(1))
+    .subscribe()
   await clock.advance(5)
   expect(sinks.map((each) => each.running())).toEqual([0, 0])
 })
@@ -106,8 +109,8 @@ test.each<readonly [string, Failure, number, boolean]>([
   const sinks = [scripted('a', { verdict: taken }), scripted('added', { verdict: taken })]
   const again = (combine: typeof toAll, ...failures: ReadonlyArray<Failure>): void => {
     for (const lastFailure of failures)
-      combine(sinks, { clock })
-        .deliver(1, { ...onlyAttempt, lastFailure })
+      combine(sinks)
+        .deliver(1, { ...onlyAttempt, lastFailure, clock })
         .subscribe()
   }
   again(firstSuccess, retryable('held'), allFailed([{ sink: 'a', failure }]))

@@ -120,11 +120,10 @@ describe('the answer of an HTTP client', () => {
 })
 
 describe('a sink that was closed', () => {
-  const closing = (clock: Clock, name = 'mine') =>
-    sink(name, () => delivered, { close: async () => undefined, clock })
+  const closing = (name = 'mine') => sink(name, () => delivered, { close: async () => undefined })
 
   test('C7: answers Retryable, if it has something to close', async () => {
-    const [mine, without] = [closing(systemClock), sink('mine', () => delivered)]
+    const [mine, without] = [closing(), sink('mine', () => delivered)]
     await mine.close()
     await without.close()
     expect((await heard(mine))[0]).toMatchObject({ left: { _tag: 'Retryable', reason: 'closed' } })
@@ -132,10 +131,10 @@ describe('a sink that was closed', () => {
   })
 
   test.each<readonly [string, (clock: Clock) => Sink<Payload<unknown>>]>([
-    ['a sink', closing],
-    ['a webhook', (clock) => webhook({ url: 'http://127.0.0.1:9/', clock })],
-    ['a file', (clock) => ndjson('/nowhere/at/all', { clock })],
-    ['a sink of a failover', (clock) => failover([closing(clock), closing(clock, 'other')], { clock })],
+    ['a sink', () => closing()],
+    ['a webhook', () => webhook({ url: 'http://127.0.0.1:9/' })],
+    ['a file', () => ndjson('/nowhere/at/all')],
+    ['a sink of a failover', () => failover([closing(), closing('other')])],
   ])('C7: %s: what waits does not end by it, and one Defect names it', async (_, make) => {
     const clock = virtualClock()
     const made = make(clock)
@@ -173,8 +172,8 @@ describe('a time limit', () => {
   const afterwards = (timeout: number | undefined, wait: number): ReadonlyArray<unknown> => {
     const clock = virtualClock()
     const told: unknown[] = []
-    sink<number>('mine', never, { clock, ...(timeout === undefined ? {} : { timeout }) })
-      .deliver(1, onlyAttempt)
+    sink<number>('mine', never, { ...(timeout === undefined ? {} : { timeout }) })
+      .deliver(1, { ...onlyAttempt, clock })
       .subscribe((verdict) => told.push(verdict))
     clock.tick(wait)
     return told

@@ -115,10 +115,10 @@ describe('ndjson to a stream', () => {
 
   it('close waits for a slow stream, but not longer than its timeout', async () => {
     const clock = virtualClock()
-    const sink = ndjson<string>(new Writable({ write: () => undefined }), { clock })
+    const sink = ndjson<string>(new Writable({ write: () => undefined }))
     sink.deliver('a', onlyAttempt).subscribe()
     let closed = false
-    void sink.close({ timeout: 50 }).then(() => {
+    void sink.close({ timeout: 50, clock }).then(() => {
       closed = true
     })
     await clock.advance(49)

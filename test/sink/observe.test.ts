@@ -13,8 +13,8 @@ const observed = (reply: Reply, attempt: Attempt = onlyAttempt): ReadonlyArray<L
   const clock = virtualClock({ start: START })
   const events: LogEvent[] = []
   const inner = scriptedSink<string>({ name: 'inner', clock, reply: () => reply })
-  withObserver((each) => events.push(each), { clock })(inner)
-    .deliver('item', attempt)
+  withObserver((each) => events.push(each))(inner)
+    .deliver('item', { ...attempt, clock })
     .subscribe({ error: () => {} })
   clock.tick(1_000)
   return events
@@ -43,8 +43,8 @@ describe('reports', () => {
     const clock = virtualClock()
     const events: LogEvent[] = []
     const inner = scriptedSink<string>({ clock, reply: () => ({ verdict: taken, after: 10 }) })
-    withObserver((each) => events.push(each), { clock })(inner)
-      .deliver('item', onlyAttempt)
+    withObserver((each) => events.push(each))(inner)
+      .deliver('item', { ...onlyAttempt, clock })
       .subscribe()
       .unsubscribe()
     clock.tick(100)
@@ -59,11 +59,11 @@ test('inside a limit it measures the attempt without the wait, and the limit rep
     told.push(each._tag === 'Attempted' ? `attempted in ${each.duration}` : each._tag)
   }
   const guarded = flow(
-    withTimeout(50, { clock }),
-    withObserver(onEvent, { clock }),
-    withConcurrency({ concurrency: 1, queue: 1, onEvent, clock }),
+    withTimeout(50),
+    withObserver(onEvent),
+    withConcurrency({ concurrency: 1, queue: 1, onEvent }),
   )(scriptedSink<number>({ clock, reply: (item) => (item === 0 ? {} : { verdict: taken, after: 10 }) }))
-  for (const item of [0, 1, 2]) guarded.deliver(item, onlyAttempt).subscribe()
+  for (const item of [0, 1, 2]) guarded.deliver(item, { ...onlyAttempt, clock }).subscribe()
   clock.tick(100)
   expect(told).toEqual(['UrlSkipped', 'attempted in 50', 'attempted in 10'])
 })
@@ -74,14 +74,11 @@ describe('a listener', () => {
     const told: string[] = []
     const inner = scriptedSink<string>({ clock, reply: () => ({ verdict: taken }) })
     const heard: unknown[] = []
-    withObserver(
-      (each) => {
-        told.push(each._tag)
-        throw new Error('careless')
-      },
-      { clock },
-    )(inner)
-      .deliver('item', onlyAttempt)
+    withObserver((each) => {
+      told.push(each._tag)
+      throw new Error('careless')
+    })(inner)
+      .deliver('item', { ...onlyAttempt, clock })
       .subscribe({ next: (verdict) => heard.push(verdict), complete: () => heard.push('complete') })
     expect(told).toEqual(['Attempted', 'Defect'])
     expect(heard).toEqual([taken, 'complete'])

@@ -16,10 +16,14 @@ test('it holds back for an hour at most, all with one verdict', () => {
   const clock = virtualClock()
   const verdict = left(retryable('status', { notBefore: clock.now() + 1e15 }))
   const inner = scriptedSink<string>({ clock, reply: () => ({ verdict }) })
-  const run = subscribeTo(withRetryAfterGate({ clock })(inner))
+  const run = subscribeTo(withRetryAfterGate()(inner))
   const told: Verdict[] = []
   const ask = (): void => {
-    run('a', onlyAttempt, { next: (each) => told.push(each), complete: () => {}, error: () => {} })
+    run(
+      'a',
+      { ...onlyAttempt, clock },
+      { next: (each) => told.push(each), complete: () => {}, error: () => {} },
+    )
   }
   ask()
   clock.tick(HOUR - 1)

@@ -18,17 +18,16 @@ it('H7: a sink whose close throws costs no item, no timer and no other close', a
     }),
     maxOpen: 2,
     idleTimeout: 100,
-    clock,
   })
   for (const key of ['a', 'b', 'c'])
-    expect(await firstValueFrom(byKey.deliver(key, onlyAttempt), { defaultValue: undefined })).toEqual(
-      right({ sink: key }),
-    )
+    expect(
+      await firstValueFrom(byKey.deliver(key, { ...onlyAttempt, clock }), { defaultValue: undefined }),
+    ).toEqual(right({ sink: key }))
   expect(closed).toEqual(['a'])
   await clock.advance(100)
   expect(closed).toEqual(['a', 'b', 'c'])
   for (const key of ['d', 'e'])
-    await firstValueFrom(byKey.deliver(key, onlyAttempt), { defaultValue: undefined })
+    await firstValueFrom(byKey.deliver(key, { ...onlyAttempt, clock }), { defaultValue: undefined })
   await expect(byKey.close({ timeout: 0 })).rejects.toThrow('oops')
   expect(closed).toEqual(['a', 'b', 'c', 'd', 'e'])
 })
@@ -47,10 +46,9 @@ it('opens the sink of a key anew, and closes the one before it after its last de
       opened.push(made)
       return made
     },
-    clock,
   })
   const deliver = (): Promise<unknown> =>
-    firstValueFrom(byKey.deliver('a', onlyAttempt), { defaultValue: undefined })
+    firstValueFrom(byKey.deliver('a', { ...onlyAttempt, clock }), { defaultValue: undefined })
   const closed = (): ReadonlyArray<number> => opened.map((each) => each.closed.length)
   const calls = (): ReadonlyArray<number> => opened.map((each) => each.calls.length)
   byKey.reopen('key')

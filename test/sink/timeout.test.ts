@@ -32,8 +32,8 @@ test.each([
     close: () => Promise.resolve(),
   }
   const heard: string[] = []
-  withTimeout(100, { clock })(sink)
-    .deliver(1, onlyAttempt)
+  withTimeout(100)(sink)
+    .deliver(1, { ...onlyAttempt, clock })
     .subscribe((verdict) => heard.push(verdict._tag))
   time = 20_000
   // Timers run before sockets are read.
@@ -47,8 +47,8 @@ test('a step of the wall clock changes nothing', () => {
   const clock = virtualClock()
   const heard: unknown[] = []
   const slow = scriptedSink<number>({ clock, reply: () => ({ verdict: right({ sink: 'a' }), after: 90 }) })
-  withTimeout(100, { clock })(slow)
-    .deliver(1, onlyAttempt)
+  withTimeout(100)(slow)
+    .deliver(1, { ...onlyAttempt, clock })
     .subscribe((verdict) => heard.push(verdict))
   clock.wall(3_600_000)
   clock.tick(95)

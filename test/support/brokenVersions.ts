@@ -3,8 +3,7 @@ import { isLeft, isRight, left, mapLeft, orElse, right, tryCatch } from 'fp-ts/l
 import { constVoid, flow, identity } from 'fp-ts/lib/function.js'
 import * as t from 'io-ts'
 import { EMPTY, NEVER, catchError, concat, defer, filter, finalize, from, ignoreElements } from 'rxjs'
-import { lastValueFrom, map, mergeMap, of, skip, take, takeLast, tap } from 'rxjs'
-import type { Observable } from 'rxjs'
+import { Observable, lastValueFrom, map, mergeMap, of, skip, take, takeLast, takeUntil, tap } from 'rxjs'
 import { createClient, type Client, type SentBatch } from '../../src/client/index.ts'
 import type { Awaitable } from '../../src/core/awaitable.ts'
 import { systemClock } from '../../src/core/clock.ts'
@@ -14,6 +13,7 @@ import { refused, retryable, sink, toAll } from '../../src/index.ts'
 import type { Attempt, BatchOptions, Clock, Failure, Frame, KeyedBatchOptions } from '../../src/index.ts'
 import type { ObservableEither, Outbox, Payload, Sink, Verdict } from '../../src/index.ts'
 import { newEntry } from '../../src/outbox/outbox.ts'
+import { clockOf } from '../../src/sink/sink.ts'
 import { sign, verifyRaw } from '../../src/signing/index.ts'
 import type { NetworkRequest } from '../../src/testing/index.ts'
 import * as parts from '../../src/testing/laws/brokenParts.ts'
@@ -50,12 +50,12 @@ const telling = (change: (verdict: Verdict) => Verdict): MakeSink<SinkItem> =>
   changed((delivery) => delivery.pipe(map(change)))
 const sending =
   (change: (request: NetworkRequest) => NetworkRequest): MakeSink<SinkItem> =>
-  ({ network, clock }) => {
+  ({ network }) => {
     const send = async (item: SinkItem, { signal }: { readonly signal: AbortSignal }) => {
       const { status } = await network.request(change({ body: JSON.stringify(item), signal }))
       return new Response(null, { status })
     }
-    return sink('network', send, { clock, timeout: 1_000 })
+    return sink('network', send, { timeout: 1_000 })
   }
 const closing =
   (makeClose: () => () => Promise<void>): MakeSink<SinkItem> =>
@@ -111,6 +111,17 @@ export const moreBrokenLayers = versions<MakeLayer>('layer')({
     ...inner,
     deliver: (item, given) => inner.deliver(item, { ...given, number: 1 }),
   }),
+  'separates-clocks: keeps the clock of its first delivery': () => {
+    let clock: Clock | undefined
+    const over$ = new Observable((over) => clock?.schedule(30_000, () => over.next(undefined)))
+    return (inner) => ({
+      ...inner,
+      deliver: (item, attempt) => {
+        clock ??= attempt.clock
+        return inner.deliver(item, attempt).pipe(takeUntil(over$))
+      },
+    })
+  },
   'passes-cancel: does not pass a cancel on': () => (inner) => withDelivery(inner, uncancelled),
   'keeps-name: has a name of its own': () => (inner) => ({ ...inner, name: 'layer' }),
   'passes-close: does not close the sink inside': () => (inner) => ({ ...inner, close: done }),
@@ -120,24 +131,24 @@ export const moreBrokenLayers = versions<MakeLayer>('layer')({
       withDelivery(inner, tap({ subscribe: () => void clock.schedule(60_000, constVoid) })),
 })
 
-const first: MakeCombination = (sinks, clock) => firstSuccess(sinks, { clock })
-const inTurn: MakeCombination = (sinks, clock) => failover(sinks, { clock })
-const all: MakeCombination = (sinks, clock) => toAll(sinks, { clock })
+const first: MakeCombination = (sinks) => firstSuccess(sinks)
+const inTurn: MakeCombination = (sinks) => failover(sinks)
+const all: MakeCombination = (sinks) => toAll(sinks)
 const attempting =
-  (make: MakeCombination, change: Partial<Attempt>): MakeCombination =>
-  (sinks, clock) => {
-    const { name, deliver, close } = make(sinks, clock)
-    return { name, deliver: (item, attempt) => deliver(item, { ...attempt, ...change }), close }
+  (make: MakeCombination, change: (attempt: Attempt) => Partial<Attempt>): MakeCombination =>
+  (sinks) => {
+    const { name, deliver, close } = make(sinks)
+    return { name, deliver: (item, attempt) => deliver(item, { ...attempt, ...change(attempt) }), close }
   }
 
 /** Faults that each combination may have. */
 const faultsOf = (room: string, make: MakeCombination) => {
   const made =
     (change: (made: Sink<string>) => Sink<string>): MakeCombination =>
-    (sinks, clock) =>
-      change(make(sinks, clock))
+    (sinks) =>
+      change(make(sinks))
   return versions<MakeCombination>(room)({
-    [`asks: as ${room}, forgets what failed before`]: attempting(make, { lastFailure: undefined }),
+    [`asks: as ${room}, forgets what failed before`]: attempting(make, () => ({ lastFailure: undefined })),
     [`verdict: as ${room}, tells its verdict at the end`]: made((all) => withDelivery(all, takeLast(1))),
     [`completes: as ${room}, aborts the others at its verdict`]: made((all) => withDelivery(all, take(1))),
     [`closes: as ${room}, does not close its sinks`]: made((all) => ({ ...all, close: done })),
@@ -150,12 +161,14 @@ export const brokenCombinations: Versions<MakeCombination> = {
   ...faultsOf('to-all', all),
   ...versions<MakeCombination>('first-success')({
     'asks: as first-success, asks in turn': inTurn,
-    'asks: as first-success, does not obey Retry-After': (sinks, clock) =>
-      first(sinks, { ...clock, now: () => clock.now() + 1_000_000 }),
+    'asks: as first-success, does not obey Retry-After': attempting(first, (attempt) => {
+      const clock = clockOf(attempt)
+      return { clock: { ...clock, now: () => clock.now() + 1_000_000 } }
+    }),
   }),
   ...versions<MakeCombination>('failover')({
     'asks: as failover, asks all at the same time': first,
-    'asks: as failover, knows no deadline': attempting(inTurn, { until: Infinity }),
+    'asks: as failover, knows no deadline': attempting(inTurn, () => ({ until: Infinity })),
   }),
   ...versions<MakeCombination>('to-all')({ 'verdict: as to-all, is content with one success': first }),
 }

@@ -7,5 +7,5 @@ import { ourSink } from './sink.js'
 const makeSink = planted.sink ?? ourSink
 registerLaws(
   { test },
-  sinkLaws(({ network, clock }) => makeSink({ fetch: network.fetch, clock })),
+  sinkLaws(({ network }) => makeSink({ fetch: network.fetch })),
 )

@@ -288,7 +288,8 @@ export const storedEntries = <A>(
       const refusals = offers.flatMap(({ item, size }) => refusalOf(commits.counters(), item, size) ?? [])
       // A full store is not asked again.
       if (refusals.length === offers.length) return refusals
-      return commits.write(offers.length, true, (counters) => {
+      const length = offers.reduce((sum, { text }) => sum + text.length, 0)
+      const add = (counters: Counters) => {
         const added: Array<Fresh<A>> = []
         const answers = offers.map(({ item, size, text }): Either<Full, Entry<A>> => {
           const refusal = refusalOf(counters, item, size)
@@ -313,7 +314,8 @@ export const storedEntries = <A>(
           }
           return answers
         }
-      })
+      }
+      return commits.write(offers.length, true, add, length)
     },
     lease: (
       at: number,

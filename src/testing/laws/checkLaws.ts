@@ -192,10 +192,10 @@ const asked = (laws: ReadonlyArray<Law>, only: string | undefined): ReadonlyArra
  * import { checkLaws, sinkLaws } from 'headrace/testing/laws'
  *
  * // The status of a Response is its verdict.
- * const laws = sinkLaws(({ network: { fetch }, clock }) =>
+ * const laws = sinkLaws(({ network: { fetch } }) =>
  *   sink('mine', (item, { signal }) => {
  *     return fetch('https://api.example/items', { method: 'POST', body: JSON.stringify(item), signal })
- *   }, { clock }),
+ *   }),
  * )
  * await checkLaws(laws, { runs: 200, seed: 42 })
  */

@@ -1,6 +1,5 @@
 import * as fc from 'fast-check'
 import { isRight, left, right } from 'fp-ts/lib/Either.js'
-import type { Clock } from '../../core/clock.ts'
 import { allFailed, earliestRetry, isFinal, notAll, retryable } from '../../core/failure.ts'
 import type { Failure, Verdict } from '../../core/failure.ts'
 import type { Attempt, Sink } from '../../sink/sink.ts'
@@ -11,7 +10,7 @@ import { lawsOver, type Law, type Run } from './law.ts'
 import { anyReply } from './sinkWorld.ts'
 
 /** Makes one sink of several, anew for each input. */
-export type MakeCombination = (sinks: ReadonlyArray<Sink<string>>, clock: Clock) => Sink<string>
+export type MakeCombination = (sinks: ReadonlyArray<Sink<string>>) => Sink<string>
 
 /** Attempts of one item, until one is final: how each sink answers. */
 export interface CombinationInput {
@@ -92,9 +91,9 @@ const expected = (
   return { asked, verdicts: [winner ?? { at: last, verdict: together(memory, wantsAll, name) }], endedAt }
 }
 
-const LEFT_OUT = ['detail', 'shared']
+const LEFT_OUT = ['detail', 'shared', 'clock']
 
-/** As JSON keeps it in a store. Left out: what a failure says in words, and work that sinks share. */
+/** As JSON keeps it in a store. Left out: what a failure says in words, the clock, and work that sinks share. */
 const stored = <A>(value: A): A =>
   // JSON of plain data is of its type again.
   JSON.parse(JSON.stringify(value, (key, each: unknown) => (LEFT_OUT.includes(key) ? undefined : each))) as A
@@ -111,14 +110,14 @@ export const playCombination = async (
   const sinks = Array.from({ length: input.sinks }, (_, at) =>
     scriptedSink<string>({ name: String(at), clock, reply: () => replies[at] ?? {} }),
   )
-  const sink = make(sinks, clock)
+  const sink = make(sinks)
   const memory: Verdict[] = []
   const attempts = []
   let lastFailure: Failure | undefined
   for (const [at, each] of input.attempts.entries()) {
     replies = each.slice(0, input.sinks)
     const start = clock.now()
-    const attempt = { number: at + 1, until: start + input.time, lastFailure }
+    const attempt = { number: at + 1, until: start + input.time, lastFailure, clock }
     const verdicts: Array<{ readonly at: number; readonly verdict: Verdict }> = []
     let endedAt: number | undefined
     sink.deliver('item', attempt).subscribe({
@@ -142,7 +141,7 @@ export const playCombination = async (
     lastFailure = verdict.left
   }
   const timers = clock.timers()
-  await clock.run(sink.close({ timeout: 50 }))
+  await clock.run(sink.close({ timeout: 50, clock }))
   return { attempts, timers, closed: sinks.map(({ closed }) => closed) }
 }
 
@@ -178,7 +177,7 @@ const FIRST_SUCCESS =
  * import { firstSuccess } from 'headrace'
  * import { firstSuccessLaws, registerLaws } from 'headrace/testing/laws'
  *
- * registerLaws({ test }, firstSuccessLaws((sinks, clock) => firstSuccess(sinks, { clock })))
+ * registerLaws({ test }, firstSuccessLaws((sinks) => firstSuccess(sinks)))
  * ```
  */
 export const firstSuccessLaws = lawsOf(

@@ -1,11 +1,13 @@
 import * as fc from 'fast-check'
 import { right } from 'fp-ts/lib/Either.js'
-import { of } from 'rxjs'
+import { EMPTY, of } from 'rxjs'
+import type { Clock } from '../../core/clock.ts'
 import { deliver } from '../../operators/deliver.ts'
 import { both, exponential, limitRetries } from '../../policy/retryPolicy.ts'
 import type { Attempt, Sink } from '../../sink/sink.ts'
-import { scriptedSink, type Reply, type ScriptedSink } from '../scriptedSink.ts'
+import { scriptedSink, type Call, type Reply, type ScriptedSink } from '../scriptedSink.ts'
 import { makeWorld, type World } from '../simulate.ts'
+import { virtualClock } from '../virtualClock.ts'
 import { same } from './assert.ts'
 import { lawsOver, silent, type Law, type Run } from './law.ts'
 import { sinkLaws, type SinkLawOptions } from './sinkLaws.ts'
@@ -38,6 +40,12 @@ const inputsOf = <A>(item: fc.Arbitrary<A>): fc.Arbitrary<LayerInput<A>> =>
     cancel: fc.option(fc.nat(50).map((half) => 2 * half + 1)),
   })
 
+/** What the sink inside got, with the clock as whether it is the one that was given. */
+const attemptOf = <A>({ attempt: { number, until, lastFailure, clock } }: Call<A>, given: Clock) => ({
+  ...{ number, until, lastFailure },
+  isOnClock: clock === given,
+})
+
 /** What one delivery to a scripted sink inside a layer leaves behind. */
 const play = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: Run['log']) => {
   const { seed, item, attempt, reply, cancel } = input
@@ -59,7 +67,7 @@ const play = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: Run['log']
   await clock.run(close({ timeout: 50 }))
   const calls = inners.flatMap((inner) => inner.calls)
   return {
-    attempts: calls.map(({ attempt: { number, until, lastFailure } }) => ({ number, until, lastFailure })),
+    attempts: calls.map((call) => attemptOf(call, clock)),
     told: periods.map(({ deliveries }) => deliveries.map(({ told }) => told)),
     ends: calls.map(({ ended, endedAt }) => ({ ended, endedAt })),
     name,
@@ -89,8 +97,37 @@ const playDelivered = async <A>(
   await clock.advance(10_000)
   return {
     ends,
-    attempts: inner.calls.map(({ attempt, startedAt, ended }) => ({ attempt, startedAt, ended })),
+    attempts: inner.calls.map((call) => {
+      const { startedAt, ended } = call
+      return { attempt: attemptOf(call, clock), startedAt, ended }
+    }),
   }
+}
+
+/** Longer than a layer gives a delivery if it has nothing to do. */
+const LONG = 100 * 24 * 3_600_000
+
+/** What deliveries through one layer tell on two clocks. One clock moves far ahead while a delivery runs on the other. */
+const playTwoClocks = async <A>(make: MakeLayer<A>, input: LayerInput<A>, log: Run['log']) => {
+  const { seed, item, attempt, reply } = input
+  const world = makeWorld(seed, {}, log)
+  const told: unknown[] = []
+  const sinks = new Map<Clock | undefined, Sink<A>>()
+  const layered = make(world)({
+    name: 'inner',
+    deliver: (each, given) => sinks.get(given.clock)?.deliver(each, given) ?? EMPTY,
+    close: () => Promise.resolve(),
+  })
+  const clocks = [world.clock, virtualClock()]
+  for (const clock of clocks) {
+    sinks.set(clock, scriptedSink({ clock, reply: () => reply }))
+    const tell = (value: unknown): void => void told.push([clocks.indexOf(clock), clock.monotonic(), value])
+    layered
+      .deliver(item, { ...attempt, clock })
+      .subscribe({ next: tell, error: tell, complete: () => tell('complete') })
+  }
+  for (const clock of clocks) await clock.advance(LONG)
+  return told
 }
 
 /** The form of the call without an arbitrary delivers objects such as `{ id: 'item-3', value: 3 }`. @inline */
@@ -109,7 +146,7 @@ interface LayerLaws {
  * import { withTimeout } from 'headrace'
  * import { layerLaws, registerLaws } from 'headrace/testing/laws'
  *
- * registerLaws({ test }, layerLaws(({ clock }) => withTimeout(30_000, { clock })))
+ * registerLaws({ test }, layerLaws(() => withTimeout(30_000)))
  * ```
  */
 export const layerLaws: LayerLaws = <A>(make: MakeLayer<A>, options: SinkLawOptions<A> = {}) => {
@@ -127,7 +164,7 @@ export const layerLaws: LayerLaws = <A>(make: MakeLayer<A>, options: SinkLawOpti
     ...lawsOver('layer', inputsOf(item), (input, { log }) => play(make, input, log), {
       'passes-attempt': passes(
         'attempts',
-        'The sink inside gets the number, the deadline and the last failure of the attempt.',
+        'The sink inside gets the number, the deadline, the last failure and the clock of the attempt.',
       ),
       'passes-verdict': passes('told', 'What the sink inside tells is told, unchanged and at its time.'),
       'passes-cancel': passes('ends', 'A cancel cancels the delivery inside, at its moment.'),
@@ -140,6 +177,13 @@ export const layerLaws: LayerLaws = <A>(make: MakeLayer<A>, options: SinkLawOpti
         statement: 'In a pipeline an item has the same attempts and the same end as without the layer.',
         check: async (seen, input) =>
           same(seen, await playDelivered<A>(() => (sink) => sink, input, silent.log)),
+      },
+    }),
+    ...lawsOver('layer', inputsOf(item), (input, { log }) => playTwoClocks(make, input, log), {
+      'separates-clocks': {
+        statement: 'What a delivery tells depends on the clock of its attempt, and on no other clock.',
+        check: async (told, input) =>
+          same(told, await playTwoClocks<A>(() => (sink) => sink, input, silent.log)),
       },
     }),
     // Without items of the caller, A is SinkItem, as `itemsOf` says.

@@ -133,7 +133,7 @@ const play = async <P>(pipeline: Pipeline<P>, input: Input, { reach, log }: Run)
     const fault = (_: P, n: number): Fault => script[(n + 3 * at) % script.length] ?? healthy
     const inner = scriptedSink<P>({ name, clock, script: fault })
     inners.push(inner)
-    const { deliver } = withTimeout(TIMEOUT, { clock })(inner)
+    const { deliver } = withTimeout(TIMEOUT)(inner)
     return {
       name,
       close: inner.close,
@@ -206,7 +206,7 @@ const sendings = (happened: ReadonlyArray<Happened>) =>
 /**
  * The laws of a pipeline of yours, from its source to its sink. The sink that they give is in memory: it answers, refuses, fails, hangs for 5 s
  * and throws, as a script says. It is told apart by nothing: give it to `deliver` in place of the real one. For a pipeline that combines
- * several sinks, take them from `sinks` of the world: `failover(sinks(2), { clock })`.
+ * several sinks, take them from `sinks` of the world: `failover(sinks(2))`.
  *
  * @example
  * import { deliver, encode, Event, toWebhookBody, validate } from 'headrace'

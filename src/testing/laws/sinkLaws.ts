@@ -185,7 +185,7 @@ interface SinkLaws {
 
 /**
  * The laws of a sink of your own: what each delivery tells, and what its verdict says of the network. The sink is made anew for each input,
- * in a world with a virtual clock and a scripted network that it must use; so give it a timeout on that clock.
+ * in a world with a virtual clock, which is that of its attempts, and a scripted network that it must use.
  *
  * @example
  * ```ts no-run
@@ -193,10 +193,10 @@ interface SinkLaws {
  * import { sink } from 'headrace'
  * import { registerLaws, sinkLaws } from 'headrace/testing/laws'
  *
- * const laws = sinkLaws(({ network: { fetch }, clock }) =>
+ * const laws = sinkLaws(({ network: { fetch } }) =>
  *   sink('mine', (item, { signal }) => {
  *     return fetch('https://api.example/items', { method: 'POST', body: JSON.stringify(item), signal })
- *   }, { clock }),
+ *   }),
  * )
  * registerLaws({ test }, laws)
  * ```

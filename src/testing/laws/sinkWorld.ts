@@ -26,12 +26,12 @@ export interface SinkItem {
 }
 
 /** A sink that keeps the laws: one request for each item. */
-export const networkSink = <A>({ clock, network }: World, timeout = 1_000): Sink<A> =>
+export const networkSink = <A>({ network }: World, timeout = 1_000): Sink<A> =>
   sink(
     'network',
     (item, { signal }) =>
       network.fetch('http://receiver.test/', { method: 'POST', body: JSON.stringify(item), signal }),
-    { clock, timeout },
+    { timeout },
   )
 
 const sinkItem: fc.Arbitrary<SinkItem> = fc.nat(9).map((value) => ({ id: `item-${String(value)}`, value }))
@@ -195,12 +195,13 @@ export const playSink = async <A>(
   { seed, script, steps }: SinkInput<A>,
   timeout: number,
   log: Run['log'],
-  attempt = onlyAttempt,
+  given: Attempt = onlyAttempt,
 ) => {
   let isHealthy = false
   const faultOf = (request: NetworkRequest): Fault => (isHealthy ? healthy : scripted(request))
   const world = makeWorld(seed, { network: faultOf, maxTimers: MAX_TIMERS }, log)
   const { clock, network } = world
+  const attempt = { ...given, clock }
   const scripted = faultPlayer<NetworkRequest>(clock, script)
   const sink = make(world)
   assertSink('sinkLaws', sink)
@@ -280,7 +281,7 @@ export const playSink = async <A>(
   return {
     clock,
     name: sink.name,
-    close: (options: { readonly timeout: number }) => sink.close(options),
+    close: (options: { readonly timeout: number }) => sink.close({ ...options, clock }),
     /** Requests before any delivery was subscribed. */
     early,
     periods: periods.map((period, at): Period => {

@@ -31,7 +31,7 @@ const queueSink =
     timeout = 5_000,
     cancels = true,
   }: Parts): MakeSink<SinkItem> =>
-  ({ clock, network }) =>
+  ({ network }) =>
     sink(
       'queue',
       (item, { signal }) =>
@@ -42,7 +42,7 @@ const queueSink =
           if (early !== undefined) resolve(early)
           if (cancels) signal.addEventListener('abort', cancel)
         }),
-      { clock, timeout },
+      { timeout },
     )
 
 describe('a right one', () => registerLaws({ test: it }, sinkLaws(queueSink({}))))

@@ -43,23 +43,16 @@ const zipped = promisify(gzip)
 const zipping =
   (isHeld: boolean): MakeSink<SinkItem> =>
   ({ clock, network }) =>
-    sink(
-      'zipping',
-      async (item, { signal }) => {
-        const zip = zipped(JSON.stringify(item))
-        const body = await (isHeld ? clock.hold(zip) : zip)
-        return network.fetch('http://receiver.test/', { method: 'POST', body, signal })
-      },
-      { clock },
-    )
+    sink('zipping', async (item, { signal }) => {
+      const zip = zipped(JSON.stringify(item))
+      const body = await (isHeld ? clock.hold(zip) : zip)
+      return network.fetch('http://receiver.test/', { method: 'POST', body, signal })
+    })
 
 /** Sends the value in a form that only the host knows. */
-const inItsOwnForm: MakeSink<SinkItem> = ({ clock, network }) =>
-  sink(
-    'own form',
-    ({ value }, { signal }) =>
-      network.fetch('http://a.test/', { method: 'POST', body: `<${value}>`, signal }),
-    { clock },
+const inItsOwnForm: MakeSink<SinkItem> = ({ network }) =>
+  sink('own form', ({ value }, { signal }) =>
+    network.fetch('http://a.test/', { method: 'POST', body: `<${value}>`, signal }),
   )
 const carries = ({ body }: NetworkRequest, { value }: SinkItem): boolean => body === `<${value}>`
 
