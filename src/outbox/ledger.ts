@@ -159,7 +159,7 @@ export const ledger = <A>(
       counts.accept(items)
     },
     early: (): number => early,
-    /** At most so many answers are still to come. */
+    /** At most this number of answers is still to come. */
     limitEarly: (calls: number): void => {
       early = Math.min(early, calls)
     },

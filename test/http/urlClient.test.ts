@@ -1,11 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { systemClock, type Clock } from '../../src/core/clock.ts'
-import type { Verdict } from '../../src/core/failure.ts'
+import { onlyAttempt, systemClock, type Clock, type Verdict } from '../../src/index.ts'
 import { openUrlClient, type UrlClient } from '../../src/http/urlClient.ts'
 import type { RequestOptions } from '../../src/http/httpOptions.ts'
-import { onlyAttempt } from '../../src/sink/sink.ts'
-import type { Fault } from '../../src/testing/faults.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { virtualClock, type Fault } from '../../src/testing/index.ts'
 import { payloadOf } from '../sink/deliverOnce.ts'
 import { closedAfterEach, until } from '../support/http.ts'
 

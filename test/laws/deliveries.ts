@@ -1,10 +1,9 @@
 /** Deliveries to scripted sinks behind a layer, on a virtual clock. The laws of layers read what happened. */
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { Cancel } from '../../src/core/clock.ts'
-import { allFailed, partlyFailed, refused, retryable, type Verdict } from '../../src/core/failure.ts'
+import { allFailed, onlyAttempt, partlyFailed, refused, retryable, type Attempt } from '../../src/index.ts'
+import type { Cancel, Sink, Verdict } from '../../src/index.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
-import { onlyAttempt, type Attempt, type Sink } from '../../src/sink/sink.ts'
 import { type Call, type Reply, scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { type VirtualClock, virtualClock } from '../../src/testing/virtualClock.ts'
 

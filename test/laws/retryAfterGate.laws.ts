@@ -1,8 +1,7 @@
 /** A `Retry-After` holds back everything that goes to a receiver, against an oracle in plain code. */
 import * as fc from 'fast-check'
 import { it } from 'vitest'
-import { withRetryAfterGate } from '../../src/sink/retryAfterGate.ts'
-import type { Layer } from '../../src/sink/sink.ts'
+import { withRetryAfterGate, type Layer } from '../../src/index.ts'
 import { lawTable, same } from '../support/check.ts'
 import { deliverAll, type Ran, type Said, type Step, stepsOf, type Trace } from './deliveries.ts'
 

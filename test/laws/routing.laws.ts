@@ -1,10 +1,8 @@
 /** First success, failover and toAll over several attempts, alone and inside each other. */
 import { describe, it } from 'vitest'
 import { isFinal } from '../../src/core/failure.ts'
-import { failover, firstSuccess, toAll } from '../../src/sink/combine.ts'
-import type { Sink } from '../../src/sink/sink.ts'
-import { holds, same } from '../../src/testing/laws/assert.ts'
-import { registerLaws } from '../../src/testing/laws/checkLaws.ts'
+import { failover, firstSuccess, toAll, type Sink } from '../../src/index.ts'
+import { holds, lawsOver, registerLaws, same, type Law } from '../../src/testing/laws/index.ts'
 import {
   combinationInput,
   failoverLaws,
@@ -13,7 +11,6 @@ import {
   toAllLaws,
   type MakeCombination,
 } from '../../src/testing/laws/combinatorLaws.ts'
-import { lawsOver, type Law } from '../../src/testing/laws/law.ts'
 
 /** Two groups, each of `inner`, under one `outer` that wants both. */
 const nested =

@@ -1,8 +1,7 @@
 /** The time of one attempt, against an oracle in plain code; and the number of timers. */
 import * as fc from 'fast-check'
 import { it } from 'vitest'
-import type { Layer } from '../../src/sink/sink.ts'
-import { withTimeout } from '../../src/sink/timeout.ts'
+import { withTimeout, type Layer } from '../../src/index.ts'
 import { holds, lawTable, same } from '../support/check.ts'
 import { deliverAll, type Heard, type Ran, type Step, stepsOf, type Trace } from './deliveries.ts'
 

@@ -1,0 +1,296 @@
+/** What code without types, or in a hurry, does to a pipeline: every mistake is told at once, and costs nothing in silence. */
+import { createRequire } from 'node:module'
+import { format, stripVTControlCharacters } from 'node:util'
+import type createDebug from 'debug'
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import { concat, lastValueFrom, of, Subject, throwError, toArray, type Observable } from 'rxjs'
+import { describe, expect, it, test } from 'vitest'
+import type { BatchPayload } from '../../src/event/payload.ts'
+import type { LogEvent } from '../../src/log/logEvent.ts'
+import { batch, deliver, encode, enrich, failover, filterRight, firstSuccess } from '../../src/index.ts'
+import { flatMapRight, lift, mapRight, memory, onlyAttempt, route, showRefusal } from '../../src/index.ts'
+import { sign, sink, tapRight, toAll, validate, withBisection, withCircuitBreaker } from '../../src/index.ts'
+import { withConcurrency, withDedupe, withRateLimit } from '../../src/index.ts'
+import { withRetryAfterGate, withTimeout, type Threw } from '../../src/index.ts'
+import { createClient } from '../../src/client/createClient.ts'
+import { createCollector } from '../../src/collector/createCollector.ts'
+import { webhookDestination } from '../../src/destination/createDestination.ts'
+import { exponential } from '../../src/policy/retryPolicy.ts'
+import { ndjson } from '../../src/sink/ndjson.ts'
+import { ndjson as linesOf } from '../../src/sources/ndjson.ts'
+import { pull } from '../../src/sources/pull.ts'
+import { push } from '../../src/sources/push.ts'
+import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
+import type { Outbox } from '../../src/outbox/outbox.ts'
+import { webhook } from '../../src/http/webhook.ts'
+import { loopbackReceiver, virtualClock } from '../../src/testing/index.ts'
+import { payloadOf } from '../sink/deliverOnce.ts'
+import { answered, until } from '../support/http.ts'
+
+/** As code in JavaScript calls it. */
+type Untyped = (...given: ReadonlyArray<unknown>) => unknown
+const untyped = (f: unknown): Untyped => f as Untyped
+
+const errorOf = async (stream: Observable<unknown>): Promise<string> => {
+  const end = await lastValueFrom(stream.pipe(toArray()), { defaultValue: [] }).catch(
+    (error: unknown) => error,
+  )
+  return end instanceof Error ? `${end.name}: ${end.message}` : 'no error'
+}
+
+describe('deliver refuses when the pipeline is put together', () => {
+  test.each<[string, unknown, RegExp]>([
+    ['nothing', undefined, /TypeError: deliver: expected a sink, got undefined/],
+    ['a function', async (item: unknown) => item, /TypeError: .*got a function: wrap a function with sink/],
+    ['what makes a sink', memory, /TypeError: .*call what makes a sink or a layer/],
+    ['a layer', withTimeout(5), /TypeError: .*got a function/],
+    ['an object', { name: 'a' }, /TypeError: .*got an object: it needs name, deliver and close/],
+  ])('%s', (_, given, message) =>
+    expect(() => untyped(deliver)(given)).toThrow(expect.toSatisfy((error) => message.test(String(error)))),
+  )
+
+  test.each<[string, object, RegExp]>([
+    ['retry: 5', { retry: 5 }, /retry must be a RetryPolicy, made with the constructors/],
+    ['an unknown option', { retires: 3 }, /unknown option "retires"/],
+    ['a stop that is none', { stop: 1 }, /stop must be an Observable/],
+    ['an outbox that is none', { outbox: {} }, /outbox must be an Outbox/],
+  ])('%s', (_, options, message) => expect(() => untyped(deliver)(memory(), options)).toThrow(message))
+})
+
+describe('a stream of plain values is a TypeError that names the operator', () => {
+  const operators: ReadonlyArray<readonly [string, unknown]> = [
+    ['deliver', deliver(memory())],
+    ['encode', encode((item: object) => item)],
+    ['batch', batch()],
+    ['sign', sign('s')],
+    ['mapRight', mapRight(String)],
+    ['filterRight', filterRight(Boolean)],
+    ['flatMapRight', flatMapRight(() => right(1))],
+    ['tapRight', tapRight(String)],
+    ['enrich', enrich(async (item) => item)],
+  ]
+  test.each(operators)('%s', async (name, operator) => {
+    const through = operator as (source: Observable<unknown>) => Observable<unknown>
+    for (const value of [5, null, undefined, {}, 'text'])
+      expect(await errorOf(through(of(value)))).toMatch(
+        new RegExp(
+          `^TypeError: ${name}: expected an Either, got .*: put validate\\(\\) before it, or lift\\(\\)`,
+        ),
+      )
+  })
+})
+
+const PROMISE = 'answered a promise: use enrich, which waits for it'
+const EITHER = 'answered an Either: use flatMapRight'
+test.each<readonly [string, string, unknown]>([
+  ['mapRight', PROMISE, mapRight(async () => 1)],
+  ['mapRight', EITHER, mapRight(() => right(1))],
+  ['filterRight', PROMISE, untyped(filterRight)(async () => true)],
+  ['tapRight', PROMISE, tapRight(async () => 1)],
+  ['flatMapRight', PROMISE, untyped(flatMapRight)(async () => right(1))],
+  ['flatMapRight', 'answered a number: answer left(…) or right(…)', untyped(flatMapRight)(() => 1)],
+  ['enrich', EITHER, enrich(async () => left(1))],
+])('%s: a function that %s', async (name, words, operator) => {
+  const through = operator as (source: Observable<unknown>) => Observable<Either<Threw, never>>
+  const [ended] = await lastValueFrom(through(of(right('a'))).pipe(toArray()), { defaultValue: [] })
+  expect(ended).toMatchObject({ left: { _tag: 'Threw', operator: name, input: 'a' } })
+  expect(ended?._tag === 'Left' && showRefusal(ended.left)).toBe(`the function of ${name} ${words}`)
+})
+
+test('what deliver was given before the mistake still has its outcome', async () => {
+  const seen: unknown[] = []
+  const error = await new Promise((resolve) => {
+    concat(of(right('a')), of('b' as unknown as Either<never, string>))
+      .pipe(deliver(memory<string>()))
+      .subscribe({ next: (each) => seen.push(each), error: resolve })
+  })
+  expect(seen).toMatchObject([{ _tag: 'Delivered', item: 'a' }])
+  expect(error).toBeInstanceOf(TypeError)
+})
+
+test('validate refuses what is no io-ts codec', () => {
+  for (const codec of [undefined, { parse: () => 1 }, () => 1])
+    expect(() => untyped(validate)(codec)).toThrow(/^validate: expected an io-ts codec/)
+})
+
+test('batch wants an Observable for flush, and a function for sizeOf', () =>
+  expect(() => untyped(batch)({ flush: 5, sizeOf: 5 })).toThrow(
+    /options of batch: flush must be an Observable, not a number; sizeOf must be a function/,
+  ))
+
+describe('an unknown option is a fault in every function that takes options', () => {
+  const nonsense = { nonsense: 1 }
+  const some = sink('some', async () => 1)
+  const url = 'http://127.0.0.1:9/hook'
+  test.each<readonly [string, () => unknown]>([
+    ['batch', () => untyped(batch)(nonsense)],
+    ['batch with sizeOf', () => untyped(batch)({ sizeOf: () => 1, ...nonsense })],
+    ['encode', () => untyped(encode)(String, nonsense)],
+    ['encode with a format', () => untyped(encode)({ toBytes: String, contentType: 'a/b', ...nonsense })],
+    ['enrich', () => untyped(enrich)(async () => 1, nonsense)],
+    ['deliver', () => untyped(deliver)(some, nonsense)],
+    ['memoryOutbox', () => untyped(memoryOutbox)(nonsense)],
+    ['pull', () => untyped(pull)([], lift(), nonsense)],
+    ['push', () => untyped(push)(nonsense)],
+    ['ndjson as a source', () => untyped(linesOf)([], nonsense)],
+    ['ndjson as a sink', () => untyped(ndjson)('file', nonsense)],
+    ['memory', () => untyped(memory)(nonsense)],
+    ['sink', () => untyped(sink)('some', async () => 1, nonsense)],
+    ['firstSuccess', () => untyped(firstSuccess)([some], nonsense)],
+    ['route', () => untyped(route)({ keyOf: String, open: () => some, ...nonsense })],
+    ['withBisection', () => untyped(withBisection)(nonsense)],
+    ['withCircuitBreaker', () => untyped(withCircuitBreaker)(nonsense)],
+    ['withConcurrency', () => untyped(withConcurrency)({ concurrency: 1, ...nonsense })],
+    ['withDedupe', () => untyped(withDedupe)({ keyOf: String, window: 1, ...nonsense })],
+    ['withRateLimit', () => untyped(withRateLimit)({ perSecond: 1, ...nonsense })],
+    ['withRetryAfterGate', () => untyped(withRetryAfterGate)(nonsense)],
+    ['exponential', () => untyped(exponential)(nonsense)],
+    ['webhook', () => untyped(webhook)({ url, ...nonsense })],
+    [
+      'webhookDestination, its settings',
+      () => untyped(webhookDestination)({ webhooks: [{ url }], ...nonsense }),
+    ],
+    ['webhookDestination', () => untyped(webhookDestination)({ webhooks: [{ url }] }, nonsense)],
+    ['createClient', () => untyped(createClient)('key', nonsense)],
+    ['createCollector', () => untyped(createCollector)(nonsense)],
+  ])('%s', (_, make) => expect(make).toThrow(/unknown option "nonsense"/))
+})
+
+describe('combinators', () => {
+  test.each([
+    ['firstSuccess', firstSuccess],
+    ['failover', failover],
+    ['toAll', toAll],
+  ])('%s wants a list of sinks with names of their own', (name, combine) => {
+    expect(() => untyped(combine)(memory(), memory())).toThrow(`${name}: expected a list of sinks`)
+    expect(() => combine([])).toThrow(`${name}: expected a list of sinks`)
+    expect(() => untyped(combine)([1])).toThrow(`${name}: expected a sink, got a number`)
+    expect(() => combine([memory(), memory()])).toThrow(`${name}: two sinks have the name memory`)
+  })
+})
+
+test('a webhook refuses for good what is no payload', async () => {
+  const verdicts: unknown[] = []
+  const hook = webhook('http://127.0.0.1:9/hook')
+  hook.deliver({ type: 'track' } as never, onlyAttempt).subscribe((verdict) => verdicts.push(verdict))
+  expect(verdicts).toMatchObject([left({ _tag: 'Refused', reason: 'notAPayload' })])
+  await hook.close({ timeout: 0 })
+})
+
+describe('a webhook has 5 s without an option (N8)', () => {
+  test.each([
+    [{ do: 'silence' }, ['timeout', 'complete']],
+    [{ do: 'slowBody', code: 200, bytesPerSecond: 1_000 }, ['delivered', 'complete']],
+  ] as const)('%o', async (fault, wanted) => {
+    const clock = virtualClock()
+    const receiver = await loopbackReceiver([fault])
+    const hook = webhook({ url: receiver.url })
+    const told: string[] = []
+    const headers = answered()
+    hook.deliver(payloadOf('{}'), { ...onlyAttempt, clock }).subscribe({
+      next: (verdict) => {
+        told.push(verdict._tag === 'Left' && 'reason' in verdict.left ? verdict.left.reason : 'delivered')
+      },
+      complete: () => told.push('complete'),
+    })
+    await (fault.do === 'silence' ? receiver.arrived(1) : headers)
+    clock.tick(4_999)
+    expect(told).toEqual(wanted.filter((each) => each === 'delivered'))
+    clock.tick(1)
+    expect(told).toEqual(wanted)
+    await until(() => receiver.connections() === 0)
+    await hook.close({ timeout: 0 })
+    await receiver.close()
+  })
+})
+
+test('a pipeline without onEvent writes to the debug log (N23)', () => {
+  const before = process.env['DEBUG']
+  process.env['DEBUG'] = 'headrace:*'
+  // The package that its types describe.
+  const debug = createRequire(import.meta.url)('debug') as typeof createDebug
+  const { log } = debug
+  const lines: string[] = []
+  debug.log = (...args: ReadonlyArray<unknown>) => {
+    lines.push(stripVTControlCharacters(format(...args)))
+  }
+  debug.enable('headrace:*')
+  try {
+    const clock = virtualClock()
+    const busy = sink<string>('busy', () => left({ _tag: 'Retryable', reason: 'busy' }))
+    const running = of('a')
+      .pipe(lift(), deliver(busy, { clock, retry: exponential() }))
+      .subscribe()
+    running.unsubscribe()
+    const words = ['accepted', 'waits', 'abandoned'].map((word) => lines.some((line) => line.includes(word)))
+    expect(words).toEqual([true, true, true])
+  } finally {
+    debug.disable()
+    debug.log = log
+    if (before === undefined) delete process.env['DEBUG']
+    else process.env['DEBUG'] = before
+  }
+})
+
+describe('one outbox, one deliver', () => {
+  it('tells the second one what to do instead, until the first has ended', async () => {
+    const outbox = memoryOutbox<string>({})
+    const first = new Subject<string>()
+    const subscription = first.pipe(lift(), deliver(memory<string>(), { outbox })).subscribe()
+    const second = of('b').pipe(lift(), deliver(memory<string>(), { outbox }))
+    expect(await errorOf(second)).toMatch(/another deliver works on this outbox: .*route\(/)
+    subscription.unsubscribe()
+    expect(await errorOf(second)).toBe('no error')
+    expect(await errorOf(second)).toBe('no error')
+  })
+
+  it('lets one follow the other, also after an error of the source', async () => {
+    const outbox = memoryOutbox<unknown>({})
+    const through = (source: Observable<unknown>) =>
+      source.pipe(lift(), deliver(memory<unknown>(), { outbox }))
+    expect(await errorOf(concat(through(of('a')), through(of('b'))))).toBe('no error')
+    expect(await errorOf(through(throwError(() => new Error('planted'))))).toBe('Error: planted')
+    expect(await errorOf(through(of('c')))).toBe('no error')
+  })
+})
+
+test('an outbox that loses an entry is reported as a defect', async () => {
+  const events: LogEvent[] = []
+  const whole = memoryOutbox<string>({})
+  const leaky: Outbox<string> = { ...whole, nack: () => undefined }
+  const clock = virtualClock()
+  const never = sink<string>('never', () => Promise.reject(new Error('down')))
+  of('a')
+    .pipe(lift(), deliver(never, { outbox: leaky, clock, onEvent: (event) => events.push(event) }))
+    .subscribe()
+  await clock.settle()
+  expect(events.filter(({ _tag }) => _tag === 'Defect')).toMatchObject([
+    { where: 'outbox', error: { message: /^1 entries left the outbox without an outcome/ } },
+  ])
+})
+
+test('the compiler refuses a pipeline that lacks an operator', () => {
+  const hook = webhook('http://127.0.0.1:9/hook')
+  const plain$ = of({ id: 'a' })
+  const lifted$ = plain$.pipe(lift())
+  const encoded$ = lifted$.pipe(encode((item) => ({ id: item.id }), { idOf: ({ id }) => id }))
+  // @ts-expect-error -- no validate or lift
+  void plain$.pipe(encode((item: { readonly id: string }) => item))
+  // @ts-expect-error -- no validate or lift
+  void plain$.pipe(deliver(memory()))
+  // @ts-expect-error -- no encode
+  void lifted$.pipe(batch())
+  // @ts-expect-error -- no encode
+  void lifted$.pipe(sign('s'))
+  // @ts-expect-error -- no encode
+  void lifted$.pipe(deliver(hook))
+  // @ts-expect-error -- no batch
+  void encoded$.pipe(deliver(memory<BatchPayload<unknown>>()))
+  const whole: Observable<unknown> = encoded$.pipe(batch(), sign('s'), deliver(hook))
+  expect(whole).toBeDefined()
+})
+
+test('sign wants payloads', async () =>
+  expect(await errorOf(of(right({ a: 1 } as never)).pipe(sign('s')))).toMatch(
+    /sign: .*put encode\(\) before it/,
+  ))
