@@ -208,7 +208,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     } catch (error) {
       leaseFailed(error)
     }
-    own(runPass)
+    runPass()
   }
 
   const runPass = (): void => {
@@ -225,14 +225,16 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     changed()
   }
   const isRunning = (): boolean => pass === 'runs'
+  /** In the own context, which deliveries, timers and answers of the store keep. */
   const poll = (): void => {
     at.mayLease = at.mayLeaseRetries = true
     // A pass that runs looks again by itself.
-    if (!isRunning()) own(runPass)
+    if (!isRunning()) runPass()
   }
+  const pollNow = (): void => own(poll)
   const clockFailed = book.defectIn('clock')
-  const timer = alarm(clock, poll, clockFailed)
-  const pollSoon = isSynchronous ? poll : inMicrotask(own, poll)
+  const timer = alarm(clock, pollNow, clockFailed)
+  const pollSoon = isSynchronous ? pollNow : inMicrotask(own, poll)
   /** The store may have more new entries than are known. */
   const lookAgain = (): void => {
     at.unleased.set(Infinity)
@@ -243,7 +245,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     clock,
     () => {
       at.unleased.set(Infinity)
-      poll()
+      pollNow()
       options.storeChanged?.()
     },
     clockFailed,
@@ -284,7 +286,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     handBack(outbox, limit, clock, storeTimeout, changes, isStoreBusy, lost, endOf, storeFailed, finish)
   }
 
-  poll()
+  pollNow()
 
   return {
     /** Adds an item to the outbox. `Full` if there is no room, `Closed` after `stopAccepting`. */
@@ -333,7 +335,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
     /** For an outbox with `isStoring`: there is an item more to lease. */
     added: held.added,
     /** Asks the outbox again. */
-    poll,
+    poll: pollNow,
     changed,
     /** Delivers what waits without waiting for full batches. */
     flush: (how: 'flush' | 'end'): void => {
