@@ -7,18 +7,10 @@ import type { Verdict } from '../core/failure.ts'
 import { linkedList } from '../core/linkedList.ts'
 import type { Link } from '../core/linkedList.ts'
 import { checkOptions, guarded } from '../core/options.ts'
-import { makeLayer, WithNext } from './layer.ts'
+import { makeLayer } from './layer.ts'
 import type { Subscribe } from './layer.ts'
 import { clockOf } from './sink.ts'
 import type { Layer } from './sink.ts'
-
-/** A delivery that runs. */
-interface Running extends Link<Running> {
-  /** Of its attempt: its timers may hold the process or not. */
-  readonly clock: Clock
-  readonly start: number
-  readonly observer: Observer<Verdict>
-}
 
 /** Milliseconds by which a timer is late if the process stood still, as when it was stopped. */
 const STANDSTILL = 1_000
@@ -53,12 +45,45 @@ export const withTimeout = (timeout: number): Layer => {
     /** The process stood still. Answers that came meanwhile are read before anything is judged. */
     let isCatchingUp = false
 
-    const isOver = ({ start }: Running): boolean => clock.monotonic() - start >= timeout
+    /** A delivery that runs. A class, because it is made for each one and closures cost more. */
+    class Running implements Observer<Verdict>, Link<Running> {
+      older: Running | undefined
+      newer: Running | undefined
+      readonly start = clock.monotonic()
+      /** Of its attempt: its timers may hold the process or not. */
+      readonly clock: Clock
+      private readonly observer: Observer<Verdict>
 
-    /** The observer ignores a second verdict, and its end cancels what runs inside and removes it from the list. */
-    const expire = ({ observer }: Running): void => {
-      observer.next(timedOut)
-      observer.complete()
+      constructor(own: Clock, observer: Observer<Verdict>) {
+        this.clock = own
+        this.observer = observer
+      }
+
+      isOver(): boolean {
+        return clock.monotonic() - this.start >= timeout
+      }
+
+      next(verdict: Verdict): void {
+        if (this.isOver() && !isCatchingUp) this.expire()
+        else this.observer.next(verdict)
+      }
+
+      /** A delivery that completes at once never has a timer. */
+      complete(): void {
+        remove(this)
+        this.observer.complete()
+      }
+
+      error(defect: unknown): void {
+        remove(this)
+        this.observer.error(defect)
+      }
+
+      /** The observer ignores a second verdict, and its end cancels what runs inside. */
+      expire(): void {
+        this.observer.next(timedOut)
+        this.complete()
+      }
     }
 
     const arm = (): void => {
@@ -72,10 +97,7 @@ export const withTimeout = (timeout: number): Layer => {
       isCatchingUp = !isCatchingUp && clock.monotonic() - start - timeout >= STANDSTILL
       disarm = isCatchingUp ? nextTurn(expireAllDue) : undefined
       if (isCatchingUp) return
-      for (let each = running.oldest(); each !== undefined && isOver(each); each = running.oldest()) {
-        running.remove(each)
-        expire(each)
-      }
+      for (let each = running.oldest(); each?.isOver() === true; each = running.oldest()) each.expire()
       arm()
     }
 
@@ -89,14 +111,9 @@ export const withTimeout = (timeout: number): Layer => {
 
     return <A>(subscribe: Subscribe<A>): Subscribe<A> =>
       (item, attempt, observer) => {
-        const start = clock.monotonic()
-        const one: Running = { older: undefined, newer: undefined, clock: clockOf(attempt), start, observer }
+        const one = new Running(clockOf(attempt), observer)
         running.push(one)
-        const onVerdict = (verdict: Verdict): void => {
-          if (isOver(one) && !isCatchingUp) expire(one)
-          else observer.next(verdict)
-        }
-        const cancel = subscribe(item, attempt, new WithNext(observer, onVerdict))
+        const cancel = subscribe(item, attempt, one)
         arm()
         return () => {
           remove(one)
