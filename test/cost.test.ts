@@ -221,9 +221,12 @@ it('calls of persisted() that wait cost the same, however many messages wait', a
   const enqueue = (): never => {
     throw new Error('the disk is full')
   }
-  const { client } = openClient({ outbox: { ...memoryOutbox<Message>(), durable: true, enqueue } }, () => ({
-    verdict: busy,
-  }))
+  const { client } = openClient(
+    { outbox: { ...memoryOutbox<Message>(), keeps: () => true, enqueue } },
+    () => ({
+      verdict: busy,
+    }),
+  )
   const before = await livingBytes()
   for (let at = 0; at < 2_000; at++) {
     client.track(event(String(at)))

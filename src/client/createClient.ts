@@ -281,10 +281,10 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     ready: () => (boundFor(0) === undefined ? room.ready() : held(room.ready())),
     persisted: async (given) => {
       const within = timeoutIn('persisted', given)
-      if (behind === undefined || !outbox.durable) return false
-      const isPersisted = behind.persisted()
-      await held(until(within, () => isClosed || isPersisted()))
-      return isPersisted()
+      if (behind === undefined) return false
+      const isStored = behind.stored()
+      await held(until(within, () => isClosed || isStored()))
+      return isStored() && behind.isKept()
     },
     flush: async (given) => {
       const within = timeoutIn('flush', given)

@@ -113,7 +113,7 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
   }
 
   return {
-    durable: false,
+    keeps: () => false,
     enqueue: (items) => items.map(add),
     lease: (now, limits) => {
       const leased: Array<Entry<A>> = []

@@ -104,9 +104,10 @@ export const ordered = <A>(
     return leaseMore()
   }
 
-  /** Adds what is held here to what the outbox gave back, each key in its order. */
+  /** Adds the entries that are held here, unless the outbox keeps them, to those that it gave back: each key in its order. */
   const withHeld = (given: ReadonlyArray<Entry<A>>): ReadonlyArray<Entry<A>> => {
-    const held = [...ready.drain(), ...[...lines.values()].flatMap((line) => line.behind.drain())]
+    const behindOthers = [...lines.values()].flatMap((line) => line.behind.drain())
+    const held = [...ready.drain(), ...behindOthers].filter((entry) => !outbox.keeps(entry))
     const ended = held.map((entry) => ({ entry, outcome: abandonedOf(entry) }))
     whenAnswered(
       () => outbox.ack(ended),
@@ -122,7 +123,7 @@ export const ordered = <A>(
   }
 
   return {
-    durable: outbox.durable,
+    keeps: (entry) => outbox.keeps(entry),
     ...(outbox.addDeadLetter && { addDeadLetter: outbox.addDeadLetter.bind(outbox) }),
     ...(outbox.watch && { watch: outbox.watch.bind(outbox) }),
     enqueue: (items) => outbox.enqueue(items),
@@ -140,7 +141,6 @@ export const ordered = <A>(
     },
     takeRemaining: () => {
       const given = outbox.takeRemaining()
-      if (outbox.durable) return given
       return isPromiseLike(given) ? given.then(withHeld) : withHeld(given)
     },
     dead: outbox.dead,

@@ -109,10 +109,8 @@ export interface LeaseLimits {
  * that was leased to another relay meanwhile is fulfilled and changes nothing.
  */
 export interface Outbox<A> {
-  /** Whether entries survive a crash. */
-  readonly durable: boolean
-  /** Whether an entry survives a crash, if that differs between entries. Default: `durable`. */
-  readonly keeps?: (entry: Entry<A>) => boolean
+  /** Whether an entry survives a crash and a close: then it is handed out again. Another one ends as Abandoned at the close. */
+  readonly keeps: (entry: Entry<A>) => boolean
   /** Adds items. One answer for each, in order: its entry, or `Full` if a bound is reached. */
   readonly enqueue: (items: ReadonlyArray<A>) => Awaitable<ReadonlyArray<Either<Full, Entry<A>>>>
   /**
@@ -157,7 +155,17 @@ export interface Ack<out A> {
   readonly outcome: Outcome<A>
 }
 
-const REQUIRED = ['enqueue', 'lease', 'nack', 'ack', 'takeRemaining', 'nextDue', 'stats', 'close'] as const
+const REQUIRED = [
+  'keeps',
+  'enqueue',
+  'lease',
+  'nack',
+  'ack',
+  'takeRemaining',
+  'nextDue',
+  'stats',
+  'close',
+] as const
 
 /** Whether a value has the functions of an outbox. */
 export const isOutbox = (value: unknown): value is Outbox<unknown> => hasFunctions(value, REQUIRED)

@@ -104,7 +104,7 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
 
   const isStopped = (): boolean => state === 'stopped' || state === 'aborted'
   /** Whether the store does not hand the entry out again after a restart. */
-  const isLost = (entry: Entry<A>): boolean => !(outbox.keeps?.(entry) ?? outbox.durable)
+  const isLost = (entry: Entry<A>): boolean => !outbox.keeps(entry)
 
   const saved = (write: Write<A>): void => {
     if (isAcks(write)) for (const ack of write) endLeased(ack)

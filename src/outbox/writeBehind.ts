@@ -75,12 +75,15 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
   let pause: Cancel | undefined
   let isClosed = false
   let wasHandedBack = false
+  /** Whether the store keeps all that it has. */
+  let isKept = true
 
   const unstored = (): number => arriving.size() + storing.length - early.size + lent.size
   const isStored = ({ id }: Entry<A>): boolean => lent.size === 0 || !lent.has(id)
-  const becameStored = (entry: Entry<A>, id: string): void => {
+  const becameStored = (entry: Entry<A>, stored: Entry<A>): void => {
     bytes -= sizeOf(entry.item)
-    renamed(entry.id, id)
+    isKept &&= store.keeps(stored)
+    renamed(entry.id, stored.id)
     added(entry.item)
   }
 
@@ -120,7 +123,7 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
       for (const [index, entry] of storing.entries()) {
         if (early.has(entry)) continue
         const answer = answers[index]
-        if (answer?._tag === 'Right') becameStored(entry, answer.right.id)
+        if (answer?._tag === 'Right') becameStored(entry, answer.right)
         else {
           refused.push(entry)
           added(entry.item)
@@ -140,12 +143,12 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
   /** A store may hand out items that it has not confirmed yet: then it has them. */
   const noteStored = (leased: ReadonlyArray<Entry<A>>): void => {
     if (storing.length === 0) return
-    const ids = new Map(leased.map(({ id, item }) => [item, id]))
+    const byItem = new Map(leased.map((entry) => [entry.item, entry]))
     for (const entry of storing) {
-      const id = ids.get(entry.item)
-      if (id === undefined || early.has(entry)) continue
+      const stored = byItem.get(entry.item)
+      if (stored === undefined || early.has(entry)) continue
       early.add(entry)
-      becameStored(entry, id)
+      becameStored(entry, stored)
     }
   }
 
@@ -162,10 +165,9 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
   }
 
   const outbox: Outbox<A> = {
-    durable: store.durable,
     ...(store.addDeadLetter && { addDeadLetter: store.addDeadLetter.bind(store) }),
     ...(store.watch && { watch: store.watch.bind(store) }),
-    keeps: (entry) => store.durable && isStored(entry),
+    keeps: (entry) => isStored(entry) && store.keeps(entry),
     enqueue: (items) =>
       items.map((item) => {
         const size = sizeOf(item)
@@ -246,13 +248,14 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
     unstored,
     /** Whether items are on their way into the store. */
     isStoring: (): boolean => storing.length > 0 || (arriving.size() > 0 && pause === undefined && !isClosed),
+    isKept: (): boolean => isKept && !wasHandedBack,
     /** A check whether everything accepted so far is stored, or has ended. */
-    persisted: (): (() => boolean) => {
+    stored: (): (() => boolean) => {
       const last = arrived
       return () => {
         // Those in memory are numbered by arrival, and each list has its oldest first.
         const [oldest = storing[0] ?? arriving.peek()] = lent.values()
-        return !wasHandedBack && (oldest === undefined || numberOf(oldest) > last)
+        return oldest === undefined || numberOf(oldest) > last
       }
     },
   }

@@ -18,7 +18,7 @@ const durable = (
   change: (inner: Outbox<Message>) => Partial<Outbox<Message>> = () => ({}),
 ): Outbox<Message> => {
   const inner = memoryOutbox<Message>()
-  return { ...inner, durable: true, takeRemaining: () => [], ...change(inner) }
+  return { ...inner, keeps: () => true, takeRemaining: () => [], ...change(inner) }
 }
 
 /** A durable outbox whose `enqueue` fails while `isFailing` says so. */

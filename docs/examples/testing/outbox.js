@@ -27,7 +27,7 @@ export const ourOutbox = ({ clock, bounds }) => {
   const retriesByDue = () => free(true).sort((one, other) => one.due - other.due)
 
   return {
-    durable: false,
+    keeps: () => false,
     enqueue: (items) => items.map(add),
     lease: (now, { count, retries, retriesOnly = false }) => {
       const due = retriesByDue().filter((each) => each.due <= now)

@@ -122,7 +122,7 @@ export const lmdbOutbox = <A>(options: LmdbOutboxOptions<A>): LmdbOutbox<A> => {
   let closing: Promise<void> | undefined
 
   return {
-    durable: true,
+    keeps: () => true,
     enqueue: async (items, { bookmark } = {}) => {
       const offers = items.map((item) => encode(codec, item))
       return entries.enqueue(offers, () => (bookmark === undefined ? ignore : put(bookmark)))

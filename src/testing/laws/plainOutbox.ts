@@ -58,7 +58,7 @@ export const plainOutbox = <A>(
       .sort((a, b) => a.due - b.due || rankOf(a) - rankOf(b))
 
   const outbox = {
-    durable: true,
+    keeps: () => true,
     enqueue: (items) => items.map(add),
     lease: (now, { count, retries, retriesOnly = false }) => {
       const due = free().filter((row) => row.due <= now)
