@@ -89,6 +89,7 @@ export const urlsSink = (
       hook.name,
       (item, attempt, observer) => url.subscribe(item, attempt, observer),
       () => Promise.resolve(),
+      true,
     )
     const queue = pipe(
       asked,
@@ -129,6 +130,7 @@ export const urlsSink = (
     hooks.map(({ name }) => name).join(' | '),
     (item, attempt, observer) => ask(item, attempt, observer),
     (within, on) => closeAll([...urls.map(({ hook }) => hook), ...closing], within, on),
+    true,
   )
   return { sink, exchange }
 }

@@ -88,13 +88,17 @@ const holding =
     }
   }
 
-/** A sink from the function that starts its deliveries, and one that closes it within `timeout` milliseconds of a clock. */
+/**
+ * A sink from the function that starts its deliveries, and one that closes it within `timeout` milliseconds of a clock. `isHeld`: the
+ * function is that of another sink, which holds its deliveries to the contract.
+ */
 export const makeSink = <A>(
   name: string,
   subscribe: Subscribe<A>,
   close: (timeout: number, clock: Clock) => Promise<void>,
+  isHeld = false,
 ): Sink<A> => {
-  const start = holding(subscribe)
+  const start = isHeld ? subscribe : holding(subscribe)
   const deliver: Deliver<A> = (item, attempt) =>
     new Observable((subscriber) => start(item, attempt, subscriber))
   starts.set(deliver, start)
