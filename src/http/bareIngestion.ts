@@ -1,5 +1,4 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { retryable } from '../core/failure.ts'
 import type { Verdict } from '../core/failure.ts'
 import { checkOptions, decodeOptions, flag, option, optional, wholeNumber } from '../core/options.ts'
 import type { Option } from '../core/options.ts'
@@ -7,13 +6,14 @@ import type { Fault } from '../core/refusal.ts'
 import { version } from '../core/version.ts'
 import type { Payload } from '../event/payload.ts'
 import { secretFrom } from '../signing/secret.ts'
-import { makeSink } from '../sink/layer.ts'
-import { clockOf } from '../sink/sink.ts'
-import type { Sink } from '../sink/sink.ts'
+import { makeLayer } from '../sink/layer.ts'
+import type { Attempt, Sink } from '../sink/sink.ts'
+import { withTimeout } from '../sink/timeout.ts'
 import { judging } from './ingestionAnswer.ts'
 import { headersOption, optionsWith, urlOption } from './httpOptions.ts'
 import type { RequestOptions } from './httpOptions.ts'
-import { openUrlClient } from './urlClient.ts'
+import { postTo } from './post.ts'
+import type { Posting } from './post.ts'
 
 /** How the requests are made. Every option may be left out. */
 export interface IngestionOptions extends RequestOptions {
@@ -59,6 +59,8 @@ export const ingestionFaults = (settings: unknown): ReadonlyArray<Fault> => {
 /** An answer may have a line for each message of a batch. A larger one is not read: its status decides. */
 const MAX_BODY = 1_000_000
 
+const retryCount = (_: Payload<unknown>, { number }: Attempt) => ['X-Retry-Count', String(number - 1)]
+
 /** An ingestion sink without queue, for a client: it has its own. */
 export const bareIngestion = (
   endpoint: string | URL,
@@ -66,43 +68,37 @@ export const bareIngestion = (
   options: IngestionOptions,
 ): Sink<Payload<unknown>> => {
   const settings = checkOptions('ingestion options', ingestionSettings, { ...options, endpoint, writeKey })
-  const { timeout = 10_000, holds } = settings
+  const { timeout = 10_000 } = settings
   const url = new URL(settings.endpoint)
   if (url.pathname === '/') url.pathname = '/v1/batch'
   url.hash = ''
   const credentials = Buffer.from(`${writeKey}:`).toString('base64')
   const fixed = ['User-Agent', `headrace-node/${version}`, 'Authorization', `Basic ${credentials}`]
-  const client = openUrlClient(url, fixed, settings, timeout, holds)
   const judge = judging(writeKey, credentials)
-  const timedOut: Verdict = left(retryable('timeout', { detail: `no answer within ${String(timeout)} ms` }))
-
-  return makeSink(
-    client.name,
-    (payload, attempt, observer) => {
-      const headers = ['X-Retry-Count', String(attempt.number - 1)]
-      /** The verdict by status, while the body may say more. */
-      let pending: Verdict | undefined
-      const end = (verdict: Verdict | undefined): void => {
-        if (verdict !== undefined) observer.next(verdict)
+  // The time limit stands inside of what waits for the body: when it ends a body, the status decides.
+  const how = { ...settings, connectWithin: timeout, headersOf: retryCount }
+  const post = withTimeout(timeout)(postTo(url, fixed, how, (posting: Posting) => posting))
+  return makeLayer<Posting, Payload<unknown>>(post, (subscribe) => (payload, attempt, observer) => {
+    /** The verdict by status, while the body may say more. */
+    let pending: Verdict | undefined
+    const posting: Posting = {
+      payload,
+      maxBody: MAX_BODY,
+      onBody: (body) => {
+        if (pending !== undefined) pending = judge(pending, body, payload)
+      },
+    }
+    return subscribe(posting, attempt, {
+      next: (verdict) => {
+        // The body of an answer that may be tried again says nothing more.
+        if (verdict._tag === 'Left' && verdict.left._tag === 'Retryable') observer.next(verdict)
+        else pending = verdict
+      },
+      complete: () => {
+        if (pending !== undefined) observer.next(pending)
         observer.complete()
-      }
-      const cancelTimer = clockOf(attempt).schedule(timeout, () => end(pending ?? timedOut))
-      const cancelPost = client.post(payload, attempt, undefined, headers, MAX_BODY, {
-        next: (verdict) => {
-          // The body of an answer that may be tried again says nothing more.
-          if (verdict._tag === 'Left' && verdict.left._tag === 'Retryable') observer.next(pending ?? verdict)
-          else pending ??= verdict
-        },
-        body: (body) => {
-          if (pending !== undefined) pending = judge(pending, body, payload)
-        },
-        complete: () => end(pending),
-      })
-      return () => {
-        cancelTimer()
-        cancelPost()
-      }
-    },
-    client.close,
-  )
+      },
+      error: (defect) => observer.error(defect),
+    })
+  })
 }

@@ -11,7 +11,8 @@ import type { EventPayload, Payload } from '../../src/event/payload.ts'
 import { ingestion } from '../../src/http/ingestion.ts'
 import { webhook, type WebhookOptions } from '../../src/http/webhook.ts'
 import { batch, deliver, failover, lift, memory, onlyAttempt, sign } from '../../src/index.ts'
-import { withCircuitBreaker, type SharedWork } from '../../src/index.ts'
+import { withCircuitBreaker } from '../../src/index.ts'
+import { SHARED } from '../../src/sink/sink.ts'
 import { secretFrom } from '../../src/signing/secret.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
 import { loopbackReceiver, testCertificates, virtualClock, type Fault } from '../../src/testing/index.ts'
@@ -192,11 +193,11 @@ describe('the webhooks of one attempt', () => {
     const sinks = ['a', 'b', 'c', 'd', 'e'].map((path, at) =>
       sinkTo({ url: receiver.url + path, secret: at % 2 === 0 ? secret.right : 'another' }),
     )
-    const shared: SharedWork = { wire: undefined }
-    const attempt = { ...onlyAttempt, shared }
+    const shared = { work: undefined }
+    const attempt = { ...onlyAttempt, [SHARED]: shared }
     await Promise.all(sinks.map((sink) => deliverOnce(sink, event, { attempt })))
     // One for the secret that three share, one for each of the two that were given as text.
-    expect(shared.wire?.signatures).toHaveLength(3)
+    expect(shared.work).toMatchObject({ signatures: { length: 3 } })
     expect(new Set(receiver.received.map(({ headers }) => headers['x-signature']))).toEqual(
       new Set([hmac('correct horse', event.text), hmac('another', event.text)]),
     )
