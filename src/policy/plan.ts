@@ -63,7 +63,7 @@ export const plan = (policy: RetryPolicy, options: PlanOptions): ReadonlyArray<P
   let now = duration
   while (attempts.length < maxAttempts) {
     const number = attempts.length
-    const after = step(policy, progress, 0, verdict(number, now), now, random)
+    const after = step(policy, undefined, progress, 0, verdict(number, now), now, random)
     if (after._tag !== 'Wait') break
     attempts.push({ number: number + 1, at: after.due, delay: after.delay, because: after.because })
     progress = after.progress
