@@ -8,11 +8,12 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isPromiseLike } from '../core/awaitable.ts'
 import type { Awaitable } from '../core/awaitable.ts'
+import { fullIn } from '../core/bounds.ts'
 import { isTurnOver, nextTurn } from '../core/clock.ts'
 import { messageOf } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
 import type { Fields } from '../core/json.ts'
-import { closed, full, invalid, notStored, tooLarge } from '../core/refusal.ts'
+import { closed, invalid, notStored, tooLarge } from '../core/refusal.ts'
 import type { Closed, Full, NotStored, Refusal } from '../core/refusal.ts'
 import type { OpenDestination } from '../destination/createDestination.ts'
 import { eventEncoder } from '../destination/record.ts'
@@ -174,8 +175,8 @@ const count = (room: Room, target: Target, payload: EventPayload<Event>, sign: 1
 const missingRoom = (promised: Room): Full | undefined => {
   for (const [{ destination }, { count, bytes }] of promised) {
     const held = destination.occupancy()
-    if (held.waiting + count > held.maxCount) return full(undefined, 'count', held.maxCount)
-    if (held.bytes + bytes > held.maxBytes) return full(undefined, 'bytes', held.maxBytes)
+    const full = fullIn(undefined, held.waiting + count - 1, held.bytes + bytes, held)
+    if (full !== undefined) return full
   }
   return undefined
 }
