@@ -4,28 +4,23 @@
  * @module
  */
 
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
-import { isPromiseLike } from '../core/awaitable.ts'
-import type { Awaitable } from '../core/awaitable.ts'
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
 import { fullIn } from '../core/bounds.ts'
 import { isTurnOver, nextTurn } from '../core/clock.ts'
 import { messageOf } from '../core/failure.ts'
-import { isRecord } from '../core/json.ts'
-import type { Fields } from '../core/json.ts'
+import { isRecord, type Fields } from '../core/json.ts'
 import { closed, invalid, notStored, tooLarge } from '../core/refusal.ts'
 import type { Closed, Full, NotStored, Refusal } from '../core/refusal.ts'
 import type { OpenDestination } from '../destination/createDestination.ts'
-import { eventEncoder } from '../destination/record.ts'
-import type { Encoded } from '../destination/record.ts'
+import { eventEncoder, type Encoded } from '../destination/record.ts'
 import type { Event } from '../event/event.ts'
 import { allows } from '../event/model.ts'
 import * as Limits from '../event/limits.ts'
 import type { EventPayload } from '../event/payload.ts'
 import type { Defect, Refused, UnknownKeys } from '../log/logEvent.ts'
 import type { CollectorStats, Deletion } from './collector.ts'
-import { single } from './requestBody.ts'
-import type { Batch } from './requestBody.ts'
+import { single, type Batch } from './requestBody.ts'
 import type { CheckedCollectorOptions } from './settings.ts'
 
 /** A destination of a collector. */

@@ -1,5 +1,4 @@
-import { full } from './refusal.ts'
-import type { Full } from './refusal.ts'
+import { full, type Full } from './refusal.ts'
 
 /** The bounds of a queue or a store. */
 export interface Bounds {

@@ -11,10 +11,8 @@ import { secretFrom } from '../signing/secret.ts'
 import { makeLayer } from '../sink/layer.ts'
 import type { Attempt, Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
-import { headersOption, optionsWith, urlOption } from './httpOptions.ts'
-import type { RequestOptions } from './httpOptions.ts'
-import { postTo } from './post.ts'
-import type { Posting } from './post.ts'
+import { headersOption, optionsWith, urlOption, type RequestOptions } from './httpOptions.ts'
+import { postTo, type Posting } from './post.ts'
 
 /** How the requests are made. Every option may be left out. */
 export interface IngestionOptions extends RequestOptions {

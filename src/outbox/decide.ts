@@ -4,13 +4,11 @@
  * @module
  */
 import type { Clock, Random } from '../core/clock.ts'
-import { closedIn, expired, wasStarted } from '../core/failure.ts'
-import type { Receipt, Verdict } from '../core/failure.ts'
+import { closedIn, expired, wasStarted, type Receipt, type Verdict } from '../core/failure.ts'
 import { expired as expiredOutcome, delivered } from '../core/outcome.ts'
 import type { Listener } from '../log/logEvent.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
-import { step } from '../policy/step.ts'
-import type { Wait } from '../policy/step.ts'
+import { step, type Wait } from '../policy/step.ts'
 import type { Ack, Entry } from './outbox.ts'
 
 /** The entry waits, with its new progress. `attempts` counts those that started a request. */

@@ -1,7 +1,6 @@
 import { left } from 'fp-ts/lib/Either.js'
 import type { Random } from '../core/clock.ts'
-import { retryable } from '../core/failure.ts'
-import type { Verdict } from '../core/failure.ts'
+import { retryable, type Verdict } from '../core/failure.ts'
 import { checkOptions, func, optional, strict, wholeNumber, withDefault } from '../core/options.ts'
 import type { Progress } from '../core/outcome.ts'
 import type { RetryPolicy } from './retryPolicy.ts'

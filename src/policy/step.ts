@@ -10,8 +10,7 @@ import { carried, earliestRetry, expired as expiredFailure, isRetryable } from '
 import type { Failure, Verdict } from '../core/failure.ts'
 import { delivered, expired, rejected } from '../core/outcome.ts'
 import type { Delivered, Expired, Progress, Rejected } from '../core/outcome.ts'
-import { limitsOf, show } from './retryPolicy.ts'
-import type { RetryPolicy } from './retryPolicy.ts'
+import { limitsOf, show, type RetryPolicy } from './retryPolicy.ts'
 
 /** What to do with an item after an attempt: it waits for the next one, or has its outcome. */
 export type Step<A> = Wait | Delivered<A> | Rejected<A> | Expired<A>

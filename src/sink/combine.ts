@@ -14,8 +14,7 @@ import { allFailed, earliestRetry, messageOf, notAll, retryable } from '../core/
 import type { Failure, Verdict } from '../core/failure.ts'
 import { checkOptions, optional, strict, text } from '../core/options.ts'
 import { assertSink, makeSink, subscribeTo } from './layer.ts'
-import { nowOf, SHARED } from './sink.ts'
-import type { Attempt, Sink } from './sink.ts'
+import { nowOf, SHARED, type Attempt, type Sink } from './sink.ts'
 
 /** Options of `firstSuccess`, `failover` and `toAll`. */
 export interface CombinationOptions {

@@ -6,12 +6,10 @@
 
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Observable } from 'rxjs'
-import { steady, systemClock } from '../core/clock.ts'
-import type { Clock } from '../core/clock.ts'
+import { steady, systemClock, type Clock } from '../core/clock.ts'
 import type { Failure, Receipt } from '../core/failure.ts'
 import { hasFunctions } from '../core/json.ts'
-import { guarded } from '../core/options.ts'
-import type { CloseOptions, Option } from '../core/options.ts'
+import { guarded, type CloseOptions, type Option } from '../core/options.ts'
 
 /**
  * Where the sinks of one attempt keep work that they share. A combination makes it, `post` uses it. It goes with the attempt, so an item

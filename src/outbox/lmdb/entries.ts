@@ -4,12 +4,9 @@
  *
  * @module
  */
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
-import { fullIn } from '../../core/bounds.ts'
-import type { Bounds } from '../../core/bounds.ts'
-import { isDead } from '../../core/outcome.ts'
-import type { Outcome } from '../../core/outcome.ts'
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import { fullIn, type Bounds } from '../../core/bounds.ts'
+import { isDead, type Outcome } from '../../core/outcome.ts'
 import { queue } from '../../core/queue.ts'
 import type { Full } from '../../core/refusal.ts'
 import { DEAD_PAGE, newEntry } from '../outbox.ts'
@@ -27,8 +24,7 @@ import {
   sizeIn,
   withAbout,
 } from './records.ts'
-import { APPEND } from './store.ts'
-import type { Counters, RetryKey, Store } from './store.ts'
+import { APPEND, type Counters, type RetryKey, type Store } from './store.ts'
 
 /** Where the record of a leased entry is. */
 interface Leased {
