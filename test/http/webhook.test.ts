@@ -19,7 +19,7 @@ import { loopbackReceiver, testCertificates, virtualClock, type Fault } from '..
 import type { Receiver, TestCertificate, TlsFault, VirtualClock } from '../../src/testing/index.ts'
 import { deliverOnce, payloadOf, type Seen } from '../sink/deliverOnce.ts'
 import { all } from '../support/check.ts'
-import { closedAfterEach, listen } from '../support/http.ts'
+import { answered, closedAfterEach, listen, until } from '../support/http.ts'
 
 const { receive, use } = closedAfterEach()
 const certificates = testCertificates()
@@ -183,6 +183,17 @@ describe('the request of a webhook', () => {
     delivery.subscribe()
     await receiver.arrived(2)
   })
+})
+
+it('delivers a 200 whose body stalls: the time limit ends the rest (DE3)', async () => {
+  const receiver = await receive([{ do: 'headersOnly', code: 200 }])
+  const clock = virtualClock()
+  const headers = answered()
+  const seen = deliverOnce(sinkTo(receiver.url), event, { attempt: { ...onlyAttempt, clock } })
+  await headers
+  clock.tick(5_000)
+  expect(await seen).toMatchObject({ verdicts: [{ right: { status: 200 } }], end: 'complete' })
+  await until(() => receiver.connections() === 0)
 })
 
 describe('the webhooks of one attempt', () => {
