@@ -49,7 +49,7 @@ export type { TooLarge } from './core/refusal.ts'
 export type { Totals } from './core/totals.ts'
 
 // Sinks and what goes around them.
-export { onlyAttempt, type Attempt, type Layer, type Sink, type SharedWork } from './sink/sink.ts'
+export { onlyAttempt, type Attempt, type Layer, type Sink } from './sink/sink.ts'
 export { memory, type MemoryOptions, type MemorySink } from './sink/memory.ts'
 export { sink, type Handler, type HandlerContext, type SinkOptions } from './sink/fromFunction.ts'
 export { withBisection, type BisectionOptions } from './sink/bisect.ts'

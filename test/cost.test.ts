@@ -5,8 +5,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Dispatcher } from 'undici'
 import { describe, expect, it, vi } from 'vitest'
-import { systemClock } from '../src/core/clock.ts'
-import { openUrlClient } from '../src/http/urlClient.ts'
+import { postTo, type Posting } from '../src/http/post.ts'
+import { onlyAttempt } from '../src/sink/sink.ts'
 import { secretFrom, sign } from '../src/signing/secret.ts'
 import { verifyRequest } from '../src/signing/request.ts'
 import { ndjson } from '../src/sources/ndjson.ts'
@@ -134,20 +134,16 @@ describe('H2 50,000 chunks of one byte take less than 2 MB', () => {
         end = () => handler.onResponseEnd?.(controller, {})
       },
     } as unknown as Dispatcher
-    const client = openUrlClient(new URL('http://x'), [], {}, 1_000, true, dispatcher)
-    const attempt = { number: 1, until: Infinity, firstAttemptAt: 0, lastFailure: undefined }
+    const client = postTo(new URL('http://x'), [], { dispatcher }, (posting: Posting) => posting)
     let size = 0
-    client.post(member('m'), attempt, undefined, [], 1_000_000, {
-      next: () => undefined,
-      body: (body) => {
-        size = body.length
-      },
-      complete: () => undefined,
-    })
+    const onBody = (body: Buffer): void => {
+      size = body.length
+    }
+    client.deliver({ payload: member('m'), maxBody: 1_000_000, onBody }, onlyAttempt).subscribe()
     expect((await livingBytes()) - before).toBeLessThan(2_000_000)
     end()
     expect(size).toBe(CHUNKS)
-    await client.close(0, systemClock)
+    await client.close({ timeout: 0 })
   })
 
   it('in a line of NDJSON', async () => {

@@ -22,8 +22,7 @@ import { markFromText, markToText, type Input, type Mark } from './input.ts'
 import { UsageError, type Output } from './options.ts'
 import { drawProgress, drawStopping } from './progress.ts'
 import { endingOf, exitCodeOf, refusalReport, reportOf, showCauses } from './report.ts'
-import { showSummary, summaryOf, toJson, whyNot, writeReport } from './report.ts'
-import type { Report, Subject } from './report.ts'
+import { showSummary, summaryOf, toJson, whyNot, writeReport, type Report, type Subject } from './report.ts'
 import { FAULT, aborted, quit, stopSignals, type Terminal } from './terminal.ts'
 
 /** A destination or a client, as a run uses it. */

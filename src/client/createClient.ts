@@ -1,29 +1,26 @@
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
-import { inTime, steady } from '../core/clock.ts'
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { fullIn } from '../core/bounds.ts'
+import { inTime } from '../core/clock.ts'
 import { messageOf } from '../core/failure.ts'
 import { ownContext } from '../core/ownContext.ts'
 import { CLOSE_TIMEOUT, timeoutOf } from '../core/options.ts'
 import type { Outcome } from '../core/outcome.ts'
-import { closed, disabled, notStored } from '../core/refusal.ts'
-import type { Closed, Full, Refusal } from '../core/refusal.ts'
+import { closed, disabled, notStored, type Closed, type Full, type Refusal } from '../core/refusal.ts'
 import { heldBytes, maxHeldBytes, newId } from '../event/payload.ts'
 import { trackingFrame } from '../event/trackingMessage.ts'
 import { bareIngestion } from '../http/bareIngestion.ts'
-import { callSafely, isListening, listeners } from '../log/listeners.ts'
+import { lifecycle } from '../log/lifecycle.ts'
+import { callSafely, isListening } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
-import { hot } from '../log/streams.ts'
-import { LAST_ATTEMPT, closeRelay, until as waitUntil } from '../outbox/close.ts'
-import type { CloseResult } from '../outbox/close.ts'
+import { LAST_ATTEMPT, closeRelay, until as waitUntil, type CloseResult } from '../outbox/close.ts'
 import { isStoredIn } from '../outbox/lmdb/contract.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
 import { memoryOutbox } from '../outbox/memoryOutbox.ts'
 import type { Entry } from '../outbox/outbox.ts'
 import { relay } from '../outbox/relay.ts'
 import { storeLimit } from '../outbox/storeLimit.ts'
-import { batchOf } from '../outbox/take.ts'
-import type { Shape } from '../outbox/take.ts'
-import { boundIn, writeBehind } from '../outbox/writeBehind.ts'
+import { batchOf, type Shape } from '../outbox/take.ts'
+import { writeBehind } from '../outbox/writeBehind.ts'
 import { withBisection } from '../sink/bisect.ts'
 import { makeLayer } from '../sink/layer.ts'
 import { MAX_HOLD } from '../sink/retryAfterGate.ts'
@@ -32,10 +29,8 @@ import { withTimeout } from '../sink/timeout.ts'
 import { waitForRoom } from '../sources/waitForRoom.ts'
 import type { Accepted, AnyEvents, AnyTraits, Client, EventTypes, WithinOptions, Traits } from './client.ts'
 import { held, lifetime } from './processExit.ts'
-import { encoder, isMessage, messageCodec } from './message.ts'
-import type { CallType, Message, SentBatch } from './message.ts'
-import { FRAME_BYTES, checkClientOptions } from './options.ts'
-import type { ClientOptions, ClientSettings } from './options.ts'
+import { encoder, isMessage, messageCodec, type CallType, type Message, type SentBatch } from './message.ts'
+import { FRAME_BYTES, checkClientOptions, type ClientOptions, type ClientSettings } from './options.ts'
 
 const ignore = (): void => undefined
 const COMMA = 1
@@ -123,14 +118,10 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const settings = checkClientOptions(writeKey, options)
   const { clock, random, retry, timeout, enabled, overflow, drainOnExit, maxMessage } = settings
   const { maxCount, maxBytes } = settings
-  const now = steady(clock)
   const own = ownContext()
-  const onEvent = listeners(settings)
+  const life = lifecycle<CloseResult<Message>>(clock, settings)
+  const { now, onEvent, defectIn: failedIn } = life
   const hears = isListening(settings)
-  const failedIn =
-    (where: string) =>
-    (error: unknown): void =>
-      onEvent({ _tag: 'Defect', at: now(), where, error })
 
   const refusedBy = { Invalid: 0, TooLarge: 0, Full: 0, Disabled: 0, Closed: 0, NotStored: 0 }
   const sent: Sent = { batches: 0, attempts: 0, requests: 0 }
@@ -157,16 +148,15 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     behind?.outbox ?? memoryOutbox<Message>({ maxCount, maxBytes, sizeOf: heldBytes, keepDead: 0, clock })
   const isShared = outbox.watch !== undefined
   const boundFor = (bytes: number): object | undefined => {
-    if (behind !== undefined) return behind.boundFor(bytes)
+    if (behind !== undefined) return behind.fullFor(undefined, bytes)
     const stats = outbox.stats()
-    return boundIn(stats.waiting, stats.bytes + bytes, stats)
+    return fullIn(undefined, stats.waiting, stats.bytes + bytes, stats)
   }
   const room = waitForRoom(() => boundFor(1) === undefined)
   const largest = maxHeldBytes(maxMessage)
 
-  const refusals = hot<Refusal>(failedIn('a subscriber of refusals$'))
-  const outcomes = hot<Outcome<Message>>(failedIn('a subscriber of outcomes$'))
-  let closing: Promise<CloseResult<Message>> | undefined
+  const refusals = life.stream<Refusal>('refusals$')
+  const outcomes = life.stream<Outcome<Message>>('outcomes$')
   let isClosed = false
 
   const work = relay<Message, SentBatch>({
@@ -179,7 +169,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   })
   const leaves = (): void => {
     room.freed()
-    if (work.waiting() === 0) life.idle()
+    if (work.waiting() === 0) program.idle()
   }
   work.changes$.subscribe({ next: leaves, error: leaves })
   const until = (within: number, isReached: () => boolean): Promise<boolean> =>
@@ -201,22 +191,19 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     await quietly('the close of the outbox', () => outbox.close({ timeout }))
     isClosed = true
     work.changed()
-    life.idle()
-    outcomes.complete()
-    refusals.complete()
+    program.idle()
     return result
   }
 
   const close = (within: number, isExit = false): Promise<CloseResult<Message>> => {
-    // A turn later, so that a call of `close` inside a callback of the close finds the same promise.
-    closing ??= own(() => held(Promise.resolve().then(() => shutDown(within, isExit))))
+    const closing = own(life.close, () => held(shutDown(within, isExit)))
     room.open()
     return closing
   }
 
   /** At the end of the program: sends what waits, until all has ended or nothing more can happen in time. */
   const drain = async (within: number): Promise<void> => {
-    if (closing !== undefined) return
+    if (life.isClosing()) return
     const drainUntil = now() + within
     work.flush('flush')
     await held(until(within, () => work.waiting() === 0 || !work.hasWorkBefore(drainUntil)))
@@ -224,7 +211,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   }
   const drainTimeout = drainOnExit === true ? DRAIN_TIMEOUT : drainOnExit
   const onExit = drainTimeout === false ? undefined : () => void drain(drainTimeout)
-  const life = lifetime(own, settings.waitUntil, onExit, failedIn('waitUntil'))
+  const program = lifetime(own, settings.waitUntil, onExit, failedIn('waitUntil'))
 
   const refuse = (refusal: Refusal): Either<Refusal, never> => {
     if (refusal._tag === 'Full') room.refused(work.waiting())
@@ -242,7 +229,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
 
   /** Takes a call, or answers why not, at once. It throws at the end of the stack only, before it has accepted anything. */
   const accept = (call: unknown, kind: CallType | undefined): Either<Refusal, Accepted> => {
-    if (closing !== undefined) return refuse(closed(call))
+    if (life.isClosing()) return refuse(closed(call))
     const encoded = encode(call, kind)
     if (isLeft(encoded)) return refuse(encoded.left)
     if (!enabled) return refuse(disabled(call))
@@ -253,7 +240,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
       return refuse({ ...answer.left, input: call })
     while (isLeft(answer) && overflow === 'dropOldest' && work.dropOldest()) answer = offer(message)
     if (isLeft(answer)) work.dropNewest(message)
-    callSafely(life.busy, undefined, ignore)
+    callSafely(program.busy, undefined, ignore)
     return right({ id: message.id })
   }
   const send = (call: unknown, kind: CallType | undefined): Either<Refusal, Accepted> => {
@@ -268,7 +255,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   const timeoutIn = (method: string, within: WithinOptions | undefined, byDefault = Infinity): number =>
     timeoutOf(within, byDefault, failedIn(`the timeout of ${method}`))
 
-  if (work.waiting() > 0) life.busy()
+  if (work.waiting() > 0) program.busy()
 
   return {
     identify: (call) => send(call, 'identify'),

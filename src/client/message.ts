@@ -3,17 +3,14 @@
  *
  * @module
  */
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../core/clock.ts'
 import { messageOf } from '../core/failure.ts'
 import { isRecord } from '../core/json.ts'
-import { invalid, tooLarge } from '../core/refusal.ts'
-import type { Refusal } from '../core/refusal.ts'
+import { invalid, tooLarge, type Refusal } from '../core/refusal.ts'
 import { version } from '../core/version.ts'
 import { eventReader } from '../event/event.ts'
-import { toFaults } from '../event/json.ts'
-import type { JsonObject } from '../event/json.ts'
+import { toFaults, type JsonObject } from '../event/json.ts'
 import * as Limits from '../event/limits.ts'
 import type { Integrations } from '../event/model.ts'
 import { toTrackingMessage } from '../event/trackingMessage.ts'

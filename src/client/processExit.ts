@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { Subject, firstValueFrom, fromEvent, share } from 'rxjs'
-import type { Subscription } from 'rxjs'
+import { Subject, firstValueFrom, fromEvent, share, type Subscription } from 'rxjs'
 import { systemClock } from '../core/clock.ts'
 import type { OwnContext } from '../core/ownContext.ts'
 import { callSafely } from '../log/listeners.ts'

@@ -5,12 +5,9 @@
  */
 
 import { isDeepStrictEqual } from 'node:util'
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
-import { scan } from 'rxjs'
-import type { Observable } from 'rxjs'
-import { ConfigError } from '../core/refusal.ts'
-import type { Fault } from '../core/refusal.ts'
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { scan, type Observable } from 'rxjs'
+import { ConfigError, type Fault } from '../core/refusal.ts'
 import type { IdentifyCall } from '../event/model.ts'
 
 /** A word begins with a letter or a digit. Marks stay with the letter before them: many scripts write vowels as marks. */

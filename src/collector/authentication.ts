@@ -1,7 +1,6 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { newId } from '../event/payload.ts'
-import { signerFrom } from '../signing/secret.ts'
-import type { Secret } from '../signing/secret.ts'
+import { signerFrom, type Secret } from '../signing/secret.ts'
 
 const BASIC = /^basic +([A-Za-z0-9+/_=-]+) *$/i
 

@@ -1,11 +1,9 @@
 import { isUint8Array } from 'node:util/types'
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import type { Observer } from 'rxjs'
 import { byteBuffer } from '../core/byteBuffer.ts'
 import type { Cancel, Clock } from '../core/clock.ts'
-import { brokenOff, closing, notBytes, tooLong, tooManyUploads, tooSlow } from './answers.ts'
-import type { Answer } from './answers.ts'
+import { brokenOff, closing, notBytes, tooLong, tooManyUploads, tooSlow, type Answer } from './answers.ts'
 
 /** Starts to read a body, and tells its chunks and its end, not at once. The teardown is called once nothing more is wanted. */
 type Start = (observer: Observer<unknown>) => Cancel

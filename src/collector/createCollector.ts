@@ -1,17 +1,14 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { steady } from '../core/clock.ts'
 import { decodeOptions } from '../core/options.ts'
 import { ownContext } from '../core/ownContext.ts'
 import { ConfigError, closed, disabled, invalid } from '../core/refusal.ts'
 import type { OpenDestination } from '../destination/createDestination.ts'
-import { listeners } from '../log/listeners.ts'
-import { hot } from '../log/streams.ts'
+import { lifecycle } from '../log/lifecycle.ts'
 import { authentication } from './authentication.ts'
 import { bodyLimits } from './bodyLimits.ts'
 import type { Collector, CollectorClosing, CollectorOptions } from './collector.ts'
 import type { CollectorStats, DestinationOutcome, SourceStats } from './collector.ts'
-import { ingester } from './ingest.ts'
-import type { Source } from './ingest.ts'
+import { ingester, type Source } from './ingest.ts'
 import { nodeMount, webMount } from './mounts.ts'
 import { single } from './requestBody.ts'
 import { requestHandler } from './requestHandler.ts'
@@ -64,18 +61,11 @@ export const createCollector = (
 ): Collector => {
   const [settings, options] = check(givenSettings, givenOptions)
   const { clock, maxBatch, maxUploading } = options
-  const now = steady(clock)
   // Destinations that an update opens belong to the collector, not to the caller of the update.
   const own = ownContext()
-  const onEvent = listeners(options)
-  let closing: Promise<CollectorClosing> | undefined
-  const isClosing = (): boolean => closing !== undefined
-
-  const defectIn =
-    (where: string) =>
-    (error: unknown): void =>
-      onEvent({ _tag: 'Defect', at: now(), where, error })
-  const outcomes = hot<DestinationOutcome>(defectIn('a subscriber of outcomes$'))
+  const life = lifecycle<CollectorClosing>(clock, options)
+  const { now, onEvent, defectIn, isClosing } = life
+  const outcomes = life.stream<DestinationOutcome>('outcomes$')
   const targets = openTargets(settings, options, outcomes.next, defectIn('the close of a destination'))
   /** All that there were: their counts stay. */
   const known = new Map<string, Source>()
@@ -115,15 +105,8 @@ export const createCollector = (
     return destinationOf(name) !== undefined
   }
 
-  const shutDown = async (...given: Parameters<Collector['close']>): Promise<CollectorClosing> => {
-    const closed = await targets.close(...given)
-    outcomes.complete()
-    return closed
-  }
-
   const close: Collector['close'] = (given) => {
-    if (closing !== undefined) return closing
-    closing = Promise.resolve().then(() => shutDown(given))
+    const closing = life.close(() => targets.close(given))
     limits.close()
     return closing
   }

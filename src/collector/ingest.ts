@@ -4,27 +4,23 @@
  * @module
  */
 
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
-import { isPromiseLike } from '../core/awaitable.ts'
-import type { Awaitable } from '../core/awaitable.ts'
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
+import { fullIn } from '../core/bounds.ts'
 import { isTurnOver, nextTurn } from '../core/clock.ts'
 import { messageOf } from '../core/failure.ts'
-import { isRecord } from '../core/json.ts'
-import type { Fields } from '../core/json.ts'
-import { closed, full, invalid, notStored, tooLarge } from '../core/refusal.ts'
+import { isRecord, type Fields } from '../core/json.ts'
+import { closed, invalid, notStored, tooLarge } from '../core/refusal.ts'
 import type { Closed, Full, NotStored, Refusal } from '../core/refusal.ts'
 import type { OpenDestination } from '../destination/createDestination.ts'
-import { eventEncoder } from '../destination/record.ts'
-import type { Encoded } from '../destination/record.ts'
+import { eventEncoder, type Encoded } from '../destination/record.ts'
 import type { Event } from '../event/event.ts'
 import { allows } from '../event/model.ts'
 import * as Limits from '../event/limits.ts'
 import type { EventPayload } from '../event/payload.ts'
 import type { Defect, Refused, UnknownKeys } from '../log/logEvent.ts'
 import type { CollectorStats, Deletion } from './collector.ts'
-import { single } from './requestBody.ts'
-import type { Batch } from './requestBody.ts'
+import { single, type Batch } from './requestBody.ts'
 import type { CheckedCollectorOptions } from './settings.ts'
 
 /** A destination of a collector. */
@@ -174,8 +170,8 @@ const count = (room: Room, target: Target, payload: EventPayload<Event>, sign: 1
 const missingRoom = (promised: Room): Full | undefined => {
   for (const [{ destination }, { count, bytes }] of promised) {
     const held = destination.occupancy()
-    if (held.waiting + count > held.maxCount) return full(undefined, 'count', held.maxCount)
-    if (held.bytes + bytes > held.maxBytes) return full(undefined, 'bytes', held.maxBytes)
+    const full = fullIn(undefined, held.waiting + count - 1, held.bytes + bytes, held)
+    if (full !== undefined) return full
   }
   return undefined
 }

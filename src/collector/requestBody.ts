@@ -5,15 +5,11 @@
  */
 
 import { gunzip } from 'node:zlib'
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
-import { isRecord, jsonFault } from '../core/json.ts'
-import type { Fields } from '../core/json.ts'
-import { copyJson, newCopying, toFaults } from '../event/json.ts'
-import type { Json } from '../event/json.ts'
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import { isRecord, jsonFault, type Fields } from '../core/json.ts'
+import { copyJson, newCopying, toFaults, type Json } from '../event/json.ts'
 import type { Kind } from '../event/model.ts'
-import { no, tooLong } from './answers.ts'
-import type { Answer } from './answers.ts'
+import { no, tooLong, type Answer } from './answers.ts'
 
 /** What a path stands for: a batch, or one message of a kind. */
 export type Endpoint = 'batch' | Kind

@@ -5,18 +5,14 @@
  */
 
 import * as E from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import { isRecord } from '../core/json.ts'
-import { show } from '../core/refusal.ts'
-import type { Refusal } from '../core/refusal.ts'
+import { show, type Refusal } from '../core/refusal.ts'
 import { allAccepted, closing, deletionAccepted, later, no } from './answers.ts'
-import { tooLong, tooManyUploads, withErrors } from './answers.ts'
-import type { Answer, MessageError } from './answers.ts'
+import { tooLong, tooManyUploads, withErrors, type Answer, type MessageError } from './answers.ts'
 import type { authentication } from './authentication.ts'
 import type { Deletion } from './collector.ts'
-import { batchOf, decompress, parse, writeKeyOf } from './requestBody.ts'
-import type { Endpoint } from './requestBody.ts'
+import { batchOf, decompress, parse, writeKeyOf, type Endpoint } from './requestBody.ts'
 import type { Ingested, Ingester, Source } from './ingest.ts'
 
 /** A complete body: bytes as they came, or what a framework left: bytes that it decompressed, or a parsed value, which it may hold. */

@@ -5,8 +5,7 @@
  */
 
 import { resolve } from 'node:path'
-import { left } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { left, type Either } from 'fp-ts/lib/Either.js'
 import { decodeOptions, flag, func, list, oneOf, option, optional } from '../core/options.ts'
 import { optionalKey, strict, text, wholeNumber, withDefault } from '../core/options.ts'
 import type { Decoded, Option } from '../core/options.ts'
@@ -16,15 +15,12 @@ import type { CheckedOptions, Settings, SharedOptions } from '../destination/set
 import type { Event } from '../event/event.ts'
 import { receivedBatchBytes, receivedCallBytes } from '../event/limits.ts'
 import type { Payload } from '../event/payload.ts'
-import { withEgressFaults } from '../http/egress.ts'
-import type { Egress } from '../http/egress.ts'
+import { withEgressFaults, type Egress } from '../http/egress.ts'
 import { secretOption, secretSourceOption } from '../http/httpOptions.ts'
-import { storedIn } from '../outbox/lmdb/contract.ts'
-import type { StoredIn } from '../outbox/lmdb/contract.ts'
+import { storedIn, type StoredIn } from '../outbox/lmdb/contract.ts'
 import type { Secret } from '../signing/secret.ts'
 import { signerOf } from '../signing/secret.ts'
-import { sinkOption } from '../sink/sink.ts'
-import type { Sink } from '../sink/sink.ts'
+import { sinkOption, type Sink } from '../sink/sink.ts'
 
 /** A source of events: a web site, an app, a server. */
 export interface SourceSettings {

@@ -4,8 +4,7 @@
  * @module
  */
 
-import { Subscription } from 'rxjs'
-import type { SchedulerAction, SchedulerLike } from 'rxjs'
+import { Subscription, type SchedulerAction, type SchedulerLike } from 'rxjs'
 
 /** Undoes what was scheduled. Calling it again, or after the task ran, does nothing. */
 export type Cancel = () => void

@@ -5,8 +5,7 @@
  * @module
  */
 
-import { isLeft, isRight, left } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight, left, type Either } from 'fp-ts/lib/Either.js'
 import { isRecord } from './json.ts'
 
 /** What a sink answers for a successful delivery. Plain data: it can be stored and printed. */

@@ -15,13 +15,11 @@
  * @module
  */
 
-import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight, left, right, type Either } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import type { Clock } from './clock.ts'
 import { hasFunctions, isRecord, kindOf } from './json.ts'
-import { ConfigError, UNKNOWN_OPTION } from './refusal.ts'
-import type { Fault } from './refusal.ts'
+import { ConfigError, UNKNOWN_OPTION, type Fault } from './refusal.ts'
 
 type Faults = ReadonlyArray<Fault>
 

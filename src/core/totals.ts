@@ -1,5 +1,4 @@
-import { concatAll, struct } from 'fp-ts/lib/Monoid.js'
-import type { Monoid } from 'fp-ts/lib/Monoid.js'
+import { concatAll, struct, type Monoid } from 'fp-ts/lib/Monoid.js'
 import { MonoidSum } from 'fp-ts/lib/number.js'
 import type { Outcome } from './outcome.ts'
 

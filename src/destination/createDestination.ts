@@ -1,8 +1,6 @@
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
-import { isPromiseLike } from '../core/awaitable.ts'
-import type { Awaitable } from '../core/awaitable.ts'
-import { inTime, steady } from '../core/clock.ts'
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
+import { inTime } from '../core/clock.ts'
 import { messageOf, refused } from '../core/failure.ts'
 import { CLOSE_TIMEOUT, checkOptions, timeoutOf } from '../core/options.ts'
 import type { Outcome } from '../core/outcome.ts'
@@ -10,13 +8,11 @@ import { closed, disabled, notStored, ConfigError, tooLarge } from '../core/refu
 import type { Closed, Fault, Full, Refusal } from '../core/refusal.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
-import { callSafely, isListening, listeners } from '../log/listeners.ts'
+import { lifecycle } from '../log/lifecycle.ts'
+import { callSafely, isListening } from '../log/listeners.ts'
 import type { Attempted, Listener, LogEvent } from '../log/logEvent.ts'
-import { hot } from '../log/streams.ts'
-import { LAST_ATTEMPT, closeRelay, until } from '../outbox/close.ts'
-import type { CloseResult } from '../outbox/close.ts'
-import { isStoredIn, OutboxError } from '../outbox/lmdb/contract.ts'
-import type { CorruptRecord } from '../outbox/lmdb/contract.ts'
+import { LAST_ATTEMPT, closeRelay, until, type CloseResult } from '../outbox/close.ts'
+import { isStoredIn, OutboxError, type CorruptRecord } from '../outbox/lmdb/contract.ts'
 import { lmdbOutbox } from '../outbox/lmdb/lmdbOutbox.ts'
 import { memoryOutbox } from '../outbox/memoryOutbox.ts'
 import { ordered } from '../outbox/ordered.ts'
@@ -27,10 +23,8 @@ import type { Sink } from '../sink/sink.ts'
 import { waitForRoom } from '../sources/waitForRoom.ts'
 import type { Destination, DestinationOptions, UrlStats } from './destination.ts'
 import { eventEncoder, heldBytesOf, payloadCodec } from './record.ts'
-import { decodeSettings, destinationOptions } from './settings.ts'
-import type { CheckedOptions, Settings } from './settings.ts'
-import { urlsSink, webhooksOf } from './urls.ts'
-import type { Receivers } from './urls.ts'
+import { decodeSettings, destinationOptions, type CheckedOptions, type Settings } from './settings.ts'
+import { urlsSink, webhooksOf, type Receivers } from './urls.ts'
 
 /** A destination, and what a collector uses beside `send`. */
 export interface OpenDestination extends Omit<Destination, 'update'> {
@@ -92,25 +86,20 @@ export const openDestination = (
   onOutcome: (outcome: Outcome<Payload<Event>>) => void = () => undefined,
 ): OpenDestination => {
   const { clock, random, retry, timeout, maxInFlight, maxCount, maxBytes, orderBy } = options
-  const now = steady(clock)
   const urls = urlCounters()
   let enabled = initiallyEnabled
   let refusedCount = 0
   let isStopped = false
-  let closing: Promise<CloseResult<Payload<Event>>> | undefined
   let arriving = 0
   let arrivingBytes = 0
 
-  const defectIn =
-    (where: string) =>
-    (error: unknown): void =>
-      onEvent({ _tag: 'Defect', at: now(), where, error })
-  const outcomes = hot<Outcome<Payload<Event>>>(defectIn('a subscriber of outcomes$'))
-  const refusals = hot<Refusal>(defectIn('a subscriber of refusals$'))
-  const attempts = hot<Attempted>(defectIn('a subscriber of attempts$'))
-  const onEvent = listeners(options, urls.onEvent, (event) => {
+  const life = lifecycle<CloseResult<Payload<Event>>>(clock, options, urls.onEvent, (event) => {
     if (event._tag === 'Attempted') attempts.next(event)
   })
+  const { now, onEvent, defectIn } = life
+  const outcomes = life.stream<Outcome<Payload<Event>>>('outcomes$')
+  const refusals = life.stream<Refusal>('refusals$')
+  const attempts = life.stream<Attempted>('attempts$')
 
   const encode = eventEncoder(
     options,
@@ -183,14 +172,9 @@ export const openDestination = (
     const result = await closeRelay(work, clock, within, timeout, () => {
       isStopped = true
     })
-    const turn = Promise.resolve()
-    await turn
-      .then(() => sink.close({ timeout: LAST_ATTEMPT, clock }))
-      .catch(defectIn('the close of the sink'))
+    const closeSink = async (): Promise<void> => sink.close({ timeout: LAST_ATTEMPT, clock })
+    await closeSink().catch(defectIn('the close of the sink'))
     await inTime(clock, timeout, () => outbox.close({ timeout })).catch(defectIn('the close of the outbox'))
-    outcomes.complete()
-    refusals.complete()
-    attempts.complete()
     return result
   }
 
@@ -198,9 +182,7 @@ export const openDestination = (
     const within = timeoutOf(given, CLOSE_TIMEOUT, defectIn('the timeout of close'))
     work.stopAccepting()
     room.open()
-    // A turn later, so that a close inside a callback of the close gets the same promise.
-    const begin = (): Promise<CloseResult<Payload<Event>>> => Promise.resolve().then(() => shutDown(within))
-    return (closing ??= work.own(begin))
+    return work.own(life.close, () => shutDown(within))
   }
 
   return {
@@ -239,7 +221,7 @@ export const openDestination = (
       urls: urls.stats(),
     }),
     isEnabled: () => enabled,
-    isClosing: () => closing !== undefined,
+    isClosing: life.isClosing,
     change: (hooks, isOn = enabled) => {
       enabled = isOn
       urls.keep(hooks.map(({ name }) => name))

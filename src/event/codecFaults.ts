@@ -8,8 +8,7 @@ import { groupBy } from 'fp-ts/lib/NonEmptyArray.js'
 import type * as t from 'io-ts'
 import { isRecord, kindOf } from '../core/json.ts'
 import type { Fault } from '../core/refusal.ts'
-import { toFaults } from './json.ts'
-import type { Finding, Step } from './json.ts'
+import { toFaults, type Finding, type Step } from './json.ts'
 
 const member = (codec: unknown, key: string): unknown =>
   // Sound for every object: what stands there stays unknown.

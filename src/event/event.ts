@@ -5,14 +5,11 @@
  * @module
  */
 
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import * as O from 'fp-ts/lib/Option.js'
 import * as t from 'io-ts'
-import { systemClock } from '../core/clock.ts'
-import type { Clock } from '../core/clock.ts'
-import { isRecord, kindOf } from '../core/json.ts'
-import type { Fields } from '../core/json.ts'
+import { systemClock, type Clock } from '../core/clock.ts'
+import { isRecord, kindOf, type Fields } from '../core/json.ts'
 import { checkOptions, flag, func, methods, optional, strict } from '../core/options.ts'
 import { PROTO_KEY, UNREADABLE, copyJson, hasToJson, isJson, newCopying, toErrors } from './json.ts'
 import type { Copying, Finding, JsonObject, Step } from './json.ts'

@@ -7,8 +7,7 @@
 import * as t from 'io-ts'
 import { types } from 'node:util'
 import { isPromiseLike } from '../core/awaitable.ts'
-import { isRecord, kindOf } from '../core/json.ts'
-import type { Fields } from '../core/json.ts'
+import { isRecord, kindOf, type Fields } from '../core/json.ts'
 import type { Fault } from '../core/refusal.ts'
 import * as Limits from './limits.ts'
 

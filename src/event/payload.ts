@@ -4,12 +4,10 @@
  * @module
  */
 
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { randomUUID } from 'node:crypto'
 import { isRecord } from '../core/json.ts'
-import { invalid, tooLarge } from '../core/refusal.ts'
-import type { Refusal } from '../core/refusal.ts'
+import { invalid, tooLarge, type Refusal } from '../core/refusal.ts'
 import { copyJson, isJson, newCopying, toFaults } from './json.ts'
 import * as Limits from './limits.ts'
 import { fromMillis } from './timestamp.ts'

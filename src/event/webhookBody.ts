@@ -9,8 +9,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import * as O from 'fp-ts/lib/Option.js'
 import * as t from 'io-ts'
 import { isRecord } from '../core/json.ts'
-import { exactly, members } from './model.ts'
-import type { Forwarded } from './model.ts'
+import { exactly, members, type Forwarded } from './model.ts'
 
 const versioned = <const R extends t.Props, const O extends t.Props>(
   name: string,

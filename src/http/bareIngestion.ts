@@ -1,19 +1,18 @@
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { retryable } from '../core/failure.ts'
-import type { Verdict } from '../core/failure.ts'
+import { isLeft, left, right, type Right } from 'fp-ts/lib/Either.js'
+import { partlyFailed, refused, type Receipt, type Verdict } from '../core/failure.ts'
+import { isRecord, type Fields } from '../core/json.ts'
 import { checkOptions, decodeOptions, flag, option, optional, wholeNumber } from '../core/options.ts'
 import type { Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import { version } from '../core/version.ts'
 import type { Payload } from '../event/payload.ts'
+import { oneLine } from '../log/debug.ts'
 import { secretFrom } from '../signing/secret.ts'
-import { makeSink } from '../sink/layer.ts'
-import { clockOf } from '../sink/sink.ts'
-import type { Sink } from '../sink/sink.ts'
-import { judging } from './ingestionAnswer.ts'
-import { headersOption, optionsWith, urlOption } from './httpOptions.ts'
-import type { RequestOptions } from './httpOptions.ts'
-import { openUrlClient } from './urlClient.ts'
+import { makeLayer } from '../sink/layer.ts'
+import type { Attempt, Sink } from '../sink/sink.ts'
+import { withTimeout } from '../sink/timeout.ts'
+import { headersOption, optionsWith, urlOption, type RequestOptions } from './httpOptions.ts'
+import { postTo, type Posting } from './post.ts'
 
 /** How the requests are made. Every option may be left out. */
 export interface IngestionOptions extends RequestOptions {
@@ -56,8 +55,92 @@ export const ingestionFaults = (settings: unknown): ReadonlyArray<Fault> => {
   return isLeft(decoded) ? decoded.left : []
 }
 
+const MAX_DETAIL = 200
+
+const parsed = (body: Buffer): unknown => {
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    return undefined
+  }
+}
+
+const firstText = (...values: ReadonlyArray<unknown>): string | undefined =>
+  values.find((value) => typeof value === 'string')
+
+const reasonOf = (error: unknown): string | undefined =>
+  isRecord(error) ? firstText(error['reason'], error['error'], error['message']) : firstText(error)
+
+/** Jitsu's errors are texts, such as `Message ID: m1: event is too large`. */
+const TEXT_WITH_ID = /^Message ID: (.*?): /
+
+/** What an error of a batch of `count` names: a message by its index, else the messages that have an id. */
+const nameIn = (error: unknown, count: number): number | string | undefined => {
+  if (typeof error === 'string') return TEXT_WITH_ID.exec(error)?.[1]
+  const { index, messageId, message_id: snake }: Fields = isRecord(error) ? error : {}
+  if (typeof index === 'number' && Number.isInteger(index) && index >= 0 && index < count) return index
+  return firstText(messageId, snake)
+}
+
+/** What each error names, and the error. They are a list, or an object by message id. */
+const namedErrors = (errors: unknown, ids: ReadonlyArray<string>): ReadonlyMap<number | string, unknown> => {
+  const known = new Set(ids)
+  const named = new Map<number | string, unknown>()
+  const add = (name: number | string | undefined, error: unknown): void => {
+    if (typeof name === 'number' || (name !== undefined && known.has(name))) named.set(name, error)
+  }
+  if (Array.isArray(errors)) for (const error of errors) add(nameIn(error, ids.length), error)
+  else if (isRecord(errors)) for (const [id, error] of Object.entries(errors)) add(id, error)
+  return named
+}
+
+/**
+ * The verdict by status, after the answer's body was read. A JSON body with `"ok":false` changes a status that says delivered: the messages
+ * that it names are refused, each with its reason, or all of them if it names none or has `okEvents: 0`. The text of another body is the
+ * detail of a refusal. A receiver may repeat the request, so the write key is replaced before a text is cut.
+ */
+export const judging = (writeKey: string, credentials: string) => {
+  const forms = [credentials, JSON.stringify(writeKey).slice(1, -1), encodeURIComponent(writeKey), writeKey]
+
+  const detailOf = (text: string): string | undefined => {
+    const redacted = forms.reduce((rest, form) => rest.replaceAll(form, '[write key]'), text)
+    const clean = oneLine(redacted.trim())
+    if (clean === '') return undefined
+    return clean.length > MAX_DETAIL ? `${clean.slice(0, MAX_DETAIL)}…` : clean
+  }
+
+  const judgeDelivered = (delivered: Right<Receipt>, said: Fields, payload: Payload<unknown>): Verdict => {
+    const { status } = delivered.right
+    const ids = payload.members?.map(({ id }) => id) ?? [payload.id]
+    const refusal = (error: unknown): Verdict => {
+      const detail = detailOf(reasonOf(error) ?? '') ?? 'the receiver says that it did not take it'
+      return left(refused('rejected', status === undefined ? { detail } : { status, detail }))
+    }
+    const errors = namedErrors(said['errors'], ids)
+    if (errors.size === 0) return refusal(said)
+    // One verdict for each error: several messages may have its id.
+    const named = new Map([...errors].map(([name, error]) => [name, refusal(error)]))
+    const others = said['okEvents'] === 0 ? refusal(said) : delivered
+    const verdicts = ids.map((id, at) => named.get(at) ?? named.get(id) ?? others)
+    const [first] = verdicts
+    return first !== undefined && verdicts.length === 1 ? first : left(partlyFailed(verdicts))
+  }
+
+  return (verdict: Verdict, body: Buffer, payload: Payload<unknown>): Verdict => {
+    if (verdict._tag === 'Left') {
+      const isStatus = verdict.left._tag === 'Refused' && verdict.left.reason === 'status'
+      const detail = isStatus ? detailOf(body.toString()) : undefined
+      return detail === undefined ? verdict : left({ ...verdict.left, detail })
+    }
+    const said = body.includes('false') ? parsed(body) : undefined
+    return isRecord(said) && said['ok'] === false ? judgeDelivered(verdict, said, payload) : verdict
+  }
+}
+
 /** An answer may have a line for each message of a batch. A larger one is not read: its status decides. */
 const MAX_BODY = 1_000_000
+
+const retryCount = (_: Payload<unknown>, { number }: Attempt) => ['X-Retry-Count', String(number - 1)]
 
 /** An ingestion sink without queue, for a client: it has its own. */
 export const bareIngestion = (
@@ -66,43 +149,37 @@ export const bareIngestion = (
   options: IngestionOptions,
 ): Sink<Payload<unknown>> => {
   const settings = checkOptions('ingestion options', ingestionSettings, { ...options, endpoint, writeKey })
-  const { timeout = 10_000, holds } = settings
+  const { timeout = 10_000 } = settings
   const url = new URL(settings.endpoint)
   if (url.pathname === '/') url.pathname = '/v1/batch'
   url.hash = ''
   const credentials = Buffer.from(`${writeKey}:`).toString('base64')
   const fixed = ['User-Agent', `headrace-node/${version}`, 'Authorization', `Basic ${credentials}`]
-  const client = openUrlClient(url, fixed, settings, timeout, holds)
   const judge = judging(writeKey, credentials)
-  const timedOut: Verdict = left(retryable('timeout', { detail: `no answer within ${String(timeout)} ms` }))
-
-  return makeSink(
-    client.name,
-    (payload, attempt, observer) => {
-      const headers = ['X-Retry-Count', String(attempt.number - 1)]
-      /** The verdict by status, while the body may say more. */
-      let pending: Verdict | undefined
-      const end = (verdict: Verdict | undefined): void => {
-        if (verdict !== undefined) observer.next(verdict)
+  // The time limit stands inside of what waits for the body: when it ends a body, the status decides.
+  const how = { ...settings, connectWithin: timeout, headersOf: retryCount }
+  const post = withTimeout(timeout)(postTo(url, fixed, how, (posting: Posting) => posting))
+  return makeLayer<Posting, Payload<unknown>>(post, (subscribe) => (payload, attempt, observer) => {
+    /** The verdict by status, while the body may say more. */
+    let pending: Verdict | undefined
+    const posting: Posting = {
+      payload,
+      maxBody: MAX_BODY,
+      onBody: (body) => {
+        if (pending !== undefined) pending = judge(pending, body, payload)
+      },
+    }
+    return subscribe(posting, attempt, {
+      next: (verdict) => {
+        // The body of an answer that may be tried again says nothing more.
+        if (verdict._tag === 'Left' && verdict.left._tag === 'Retryable') observer.next(verdict)
+        else pending = verdict
+      },
+      complete: () => {
+        if (pending !== undefined) observer.next(pending)
         observer.complete()
-      }
-      const cancelTimer = clockOf(attempt).schedule(timeout, () => end(pending ?? timedOut))
-      const cancelPost = client.post(payload, attempt, undefined, headers, MAX_BODY, {
-        next: (verdict) => {
-          // The body of an answer that may be tried again says nothing more.
-          if (verdict._tag === 'Left' && verdict.left._tag === 'Retryable') observer.next(pending ?? verdict)
-          else pending ??= verdict
-        },
-        body: (body) => {
-          if (pending !== undefined) pending = judge(pending, body, payload)
-        },
-        complete: () => end(pending),
-      })
-      return () => {
-        cancelTimer()
-        cancelPost()
-      }
-    },
-    client.close,
-  )
+      },
+      error: (defect) => observer.error(defect),
+    })
+  })
 }

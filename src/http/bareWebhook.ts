@@ -1,14 +1,9 @@
-import { left } from 'fp-ts/lib/Either.js'
 import type { Dispatcher } from 'undici'
-import { refused } from '../core/failure.ts'
-import { kindOf } from '../core/json.ts'
 import { checkOptions, methods, optional, optionalKey, timeLimit, wholeNumber } from '../core/options.ts'
 import { ConfigError } from '../core/refusal.ts'
-import { isPayload } from '../event/payload.ts'
 import type { Payload } from '../event/payload.ts'
 import type { SecretSource } from '../signing/secret.ts'
 import { signerSource } from '../signing/secret.ts'
-import { answer, makeSink } from '../sink/layer.ts'
 import type { Sink } from '../sink/sink.ts'
 import {
   headerNameOption,
@@ -19,7 +14,7 @@ import {
   userAgentOption,
 } from './httpOptions.ts'
 import type { RequestOptions } from './httpOptions.ts'
-import { openUrlClient } from './urlClient.ts'
+import { postTo } from './post.ts'
 
 /** Where a webhook goes, and how. Only the URL is needed. */
 export interface WebhookOptions extends RequestOptions {
@@ -67,25 +62,17 @@ const inHeader = (id: string): string =>
 /** A webhook without queue and time limit, for a destination: it has its own around it. */
 export const bareWebhook = (given: WebhookOptions): Sink<Payload<unknown>> => {
   const options = checkOptions('webhook options', webhookOptions, given)
-  const { url, secret, messageIdHeader, connectWithin = 5_000, dispatcher } = options
-  const { userAgent = 'headrace/1.0' } = options
-  const ownSigner = secret === undefined ? undefined : signerSource(secret)
+  const { url, secret, messageIdHeader, dispatcher, userAgent = 'headrace/1.0' } = options
   if (dispatcher !== undefined && (options.tls !== undefined || options.connectWithin !== undefined))
     throw new ConfigError('Invalid webhook options', [
       { path: 'dispatcher', message: 'connects by itself: leave out tls and connectWithin' },
     ])
-  const fixed = ['User-Agent', userAgent]
-  const client = openUrlClient(new URL(url), fixed, options, connectWithin, true, dispatcher)
-  return makeSink<Payload<unknown>>(
-    client.name,
-    (payload, attempt, observer) => {
-      if (!isPayload(payload)) {
-        const detail = `got ${kindOf(payload)}: put encode() before it`
-        return answer(observer, left(refused('notAPayload', { detail })))
-      }
-      const headers = messageIdHeader === undefined ? [] : [messageIdHeader, inHeader(payload.id)]
-      return client.post(payload, attempt, ownSigner?.(), headers, 0, observer)
-    },
-    client.close,
-  )
+  const how = {
+    ...options,
+    ...(secret !== undefined && { signer: signerSource(secret) }),
+    ...(messageIdHeader !== undefined && {
+      headersOf: ({ id }: Payload<unknown>) => [messageIdHeader, inHeader(id)],
+    }),
+  }
+  return postTo(new URL(url), ['User-Agent', userAgent], how, (payload) => ({ payload }))
 }

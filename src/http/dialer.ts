@@ -1,12 +1,9 @@
-import { connect as connectPlain, isIP } from 'node:net'
-import type { LookupFunction, Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
-import type { SecureContext } from 'node:tls'
+import { connect as connectPlain, isIP, type LookupFunction, type Socket } from 'node:net'
+import { connect as connectTls, type SecureContext } from 'node:tls'
 import type { Cancel, Clock } from '../core/clock.ts'
 import type { Guard } from './egress.ts'
 import { blockedAddress, notConnected } from './networkError.ts'
-import { secureContextOf } from './tls.ts'
-import type { TlsOptions } from './tls.ts'
+import { secureContextOf, type TlsOptions } from './tls.ts'
 
 /** Connects, and answers once: an error, or a socket that is ready. A cancel destroys the socket, and there is no answer. */
 export type Dial = (done: (...answer: [Error, null] | [null, Socket]) => void) => Cancel

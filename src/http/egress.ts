@@ -6,13 +6,10 @@
  */
 
 import ipaddr from 'ipaddr.js'
-import { isIP } from 'node:net'
-import type { LookupFunction } from 'node:net'
-import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { isIP, type LookupFunction } from 'node:net'
+import { isLeft, isRight, left, right, type Either } from 'fp-ts/lib/Either.js'
 import { isRecord } from '../core/json.ts'
-import { decodeOptions, list, oneOf, option, optional, strict } from '../core/options.ts'
-import type { Option } from '../core/options.ts'
+import { decodeOptions, list, oneOf, option, optional, strict, type Option } from '../core/options.ts'
 import type { Fault } from '../core/refusal.ts'
 import { lookup as processLookup, type Lookup } from './lookup.ts'
 import { blockedAddress } from './networkError.ts'

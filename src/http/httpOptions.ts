@@ -7,8 +7,7 @@
 import { inspect } from 'node:util'
 import { getOrElse, isLeft, left, mapLeft, right } from 'fp-ts/lib/Either.js'
 import * as O from 'fp-ts/lib/Option.js'
-import { isRecord } from '../core/json.ts'
-import type { Fields } from '../core/json.ts'
+import { isRecord, type Fields } from '../core/json.ts'
 import {
   checked,
   decodeOptions,
@@ -25,12 +24,9 @@ import { secretFrom, signerFrom } from '../signing/secret.ts'
 import { withConcurrency } from '../sink/concurrency.ts'
 import { nameOf } from '../sink/fromFunction.ts'
 import type { Sink } from '../sink/sink.ts'
-import { statusesOption } from '../sink/status.ts'
-import type { StatusTable } from '../sink/status.ts'
-import { egressOption, guardOf } from './egress.ts'
-import type { Egress } from './egress.ts'
-import { tlsOption } from './tls.ts'
-import type { TlsOptions } from './tls.ts'
+import { statusesOption, type StatusTable } from '../sink/status.ts'
+import { egressOption, guardOf, type Egress } from './egress.ts'
+import { tlsOption, type TlsOptions } from './tls.ts'
 
 /** How requests to a URL are made. Every option may be left out. */
 export interface RequestOptions {

@@ -1,8 +1,7 @@
 /** `headrace/sinks/ingestion`: a sink that posts batches to a collector. @module */
 import type { Payload } from '../event/payload.ts'
 import type { Sink } from '../sink/sink.ts'
-import { bareIngestion } from './bareIngestion.ts'
-import type { IngestionOptions } from './bareIngestion.ts'
+import { bareIngestion, type IngestionOptions } from './bareIngestion.ts'
 import { queued } from './httpOptions.ts'
 
 export type { Egress, EgressRules } from './egress.ts'

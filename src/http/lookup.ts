@@ -1,5 +1,4 @@
-import { lookup as systemLookup } from 'node:dns'
-import type { LookupAddress, LookupAllOptions } from 'node:dns'
+import { lookup as systemLookup, type LookupAddress, type LookupAllOptions } from 'node:dns'
 import { Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import { isRecord } from '../core/json.ts'

@@ -1,5 +1,4 @@
-import { refused, retryable } from '../core/failure.ts'
-import type { Refused, Retryable } from '../core/failure.ts'
+import { refused, retryable, type Refused, type Retryable } from '../core/failure.ts'
 
 const BLOCKED = 'HEADRACE_BLOCKED_ADDRESS'
 const NOT_CONNECTED = 'HEADRACE_CONNECT_TIMEOUT'

@@ -1,8 +1,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
-import { createSecureContext, rootCertificates } from 'node:tls'
-import type { SecureContext } from 'node:tls'
-import { decodeOptions, list, option, optional, strict } from '../core/options.ts'
-import type { Option } from '../core/options.ts'
+import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
+import { decodeOptions, list, option, optional, strict, type Option } from '../core/options.ts'
 
 /** @inline */
 type Pem = string | Uint8Array

@@ -2,8 +2,7 @@
 import type { Payload } from '../event/payload.ts'
 import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
-import { bareWebhook } from './bareWebhook.ts'
-import type { WebhookOptions } from './bareWebhook.ts'
+import { bareWebhook, type WebhookOptions } from './bareWebhook.ts'
 import { queued } from './httpOptions.ts'
 
 export type { Egress, EgressRules } from './egress.ts'

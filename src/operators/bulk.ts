@@ -1,7 +1,6 @@
 import { limit, func, optional, strict, timeLimit, wholeNumber, withDefault } from '../core/options.ts'
 import type { Decoded } from '../core/options.ts'
-import { batchOf } from '../outbox/take.ts'
-import type { Shape } from '../outbox/take.ts'
+import { batchOf, type Shape } from '../outbox/take.ts'
 
 /** How many items one delivery to a bulk sink has. */
 export interface BulkOptions<in A> {

@@ -1,15 +1,11 @@
-import { left } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { left, type Either } from 'fp-ts/lib/Either.js'
 import { map } from 'rxjs'
 import { isRecord, kindOf } from '../core/json.ts'
 import { checkOptions, func, optional, strict, text, wholeNumber, withDefault } from '../core/options.ts'
-import { assertEither } from '../core/outcome.ts'
-import type { EitherSource, ObservableEither } from '../core/outcome.ts'
-import { invalid } from '../core/refusal.ts'
-import type { Refusal } from '../core/refusal.ts'
+import { assertEither, type EitherSource, type ObservableEither } from '../core/outcome.ts'
+import { invalid, type Refusal } from '../core/refusal.ts'
 import { bodyBytes } from '../event/limits.ts'
-import { encodeBytes, encodePayload, newId } from '../event/payload.ts'
-import type { EventPayload } from '../event/payload.ts'
+import { encodeBytes, encodePayload, newId, type EventPayload } from '../event/payload.ts'
 
 /** Options of `encode`. */
 export interface EncodeOptions<in A> {

@@ -5,10 +5,8 @@
  * @module
  */
 
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
-import { map, Observable, tap } from 'rxjs'
-import type { OperatorFunction } from 'rxjs'
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import { map, Observable, tap, type OperatorFunction } from 'rxjs'
 import { isPromiseLike } from '../core/awaitable.ts'
 import { drainLoop } from '../core/drainLoop.ts'
 import { kindOf } from '../core/json.ts'
@@ -16,8 +14,7 @@ import { checkOptions, func, strict, wholeNumber, withDefault } from '../core/op
 import { assertEither, isEither, skipped } from '../core/outcome.ts'
 import type { EitherSource, ObservableEither, Skipped } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
-import { UnfitAnswer, threw } from '../core/refusal.ts'
-import type { Threw } from '../core/refusal.ts'
+import { UnfitAnswer, threw, type Threw } from '../core/refusal.ts'
 
 /** Takes a stream of `Either`, and gives another one. Lefts of the source pass. @inline */
 type OnRight<A, B, More> = <L>(source: EitherSource<L, A>) => ObservableEither<L | More, B>

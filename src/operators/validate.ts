@@ -1,12 +1,9 @@
 import type * as t from 'io-ts'
-import { isLeft, left } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
-import { map } from 'rxjs'
-import type { Observable } from 'rxjs'
+import { isLeft, left, type Either } from 'fp-ts/lib/Either.js'
+import { map, type Observable } from 'rxjs'
 import { hasFunctions, kindOf } from '../core/json.ts'
 import type { ObservableEither } from '../core/outcome.ts'
-import { invalid } from '../core/refusal.ts'
-import type { Refusal } from '../core/refusal.ts'
+import { invalid, type Refusal } from '../core/refusal.ts'
 import { faultsOf } from '../event/codecFaults.ts'
 
 const THREW = [

@@ -1,6 +1,5 @@
 import { NEVER, Observable, filter, firstValueFrom, map, takeUntil } from 'rxjs'
-import { scheduleSafely } from '../core/clock.ts'
-import type { Clock } from '../core/clock.ts'
+import { scheduleSafely, type Clock } from '../core/clock.ts'
 import type { Totals } from '../core/totals.ts'
 import type { Relay } from './relay.ts'
 

@@ -4,20 +4,12 @@
  * @module
  */
 import type { Clock, Random } from '../core/clock.ts'
-import { closedIn, expired, wasStarted } from '../core/failure.ts'
-import type { Receipt, Verdict } from '../core/failure.ts'
-import { expired as expiredOutcome, delivered, rejected } from '../core/outcome.ts'
-import type { Delivered, Expired, Rejected } from '../core/outcome.ts'
+import { closedIn, expired, wasStarted, type Receipt, type Verdict } from '../core/failure.ts'
+import { expired as expiredOutcome, delivered } from '../core/outcome.ts'
 import type { Listener } from '../log/logEvent.ts'
 import type { RetryPolicy } from '../policy/retryPolicy.ts'
-import { step } from '../policy/step.ts'
-import type { Wait } from '../policy/step.ts'
+import { step, type Wait } from '../policy/step.ts'
 import type { Ack, Entry } from './outbox.ts'
-
-interface End<A> {
-  readonly entry: Entry<A>
-  readonly outcome: Delivered<A> | Rejected<A> | Expired<A>
-}
 
 /** The entry waits, with its new progress. `attempts` counts those that started a request. */
 interface Again<A> {
@@ -27,7 +19,7 @@ interface Again<A> {
 }
 
 /** The end of an entry that was delivered. */
-export const deliveredEnd = <A>(entry: Entry<A>, receipt: Receipt): End<A> => ({
+export const deliveredEnd = <A>(entry: Entry<A>, receipt: Receipt): Ack<A> => ({
   entry,
   outcome: delivered(entry.item, (entry.progress?.attempts ?? 0) + 1, receipt),
 })
@@ -40,7 +32,7 @@ export const decide = <A>(
   verdict: Verdict,
   at: number,
   random: Random,
-): End<A> | Again<A> => {
+): Ack<A> | Again<A> => {
   const { id, item, progress } = entry
   // An attempt that started no request is not counted, and before the first request the deadline does not run.
   const isHeld = verdict._tag === 'Left' && !wasStarted(verdict.left)
@@ -48,20 +40,11 @@ export const decide = <A>(
   const firstAttemptAt = isUnstarted ? at : (entry.firstAttemptAt ?? startedAt)
   const before =
     isHeld && progress !== undefined ? { ...progress, attempts: progress.attempts - 1 } : progress
-  const next = step(retry, before, firstAttemptAt, verdict, at, random)
-  switch (next._tag) {
-    case 'Deliver':
-      return { entry, outcome: delivered(item, next.attempts, next.receipt) }
-    case 'Reject':
-      return { entry, outcome: rejected(item, next.attempts, next.failure) }
-    case 'Expire':
-      return { entry, outcome: expiredOutcome(item, next.failure) }
-    case 'Wait': {
-      if (isUnstarted) return { entry, wait: next, attempts: 0 }
-      const again = { id, item, firstAttemptAt, progress: next.progress }
-      return { entry: again, wait: next, attempts: next.progress.attempts }
-    }
-  }
+  const next = step(retry, item, before, firstAttemptAt, verdict, at, random)
+  if (next._tag !== 'Wait') return { entry, outcome: next }
+  if (isUnstarted) return { entry, wait: next, attempts: 0 }
+  const again = { id, item, firstAttemptAt, progress: next.progress }
+  return { entry: again, wait: next, attempts: next.progress.attempts }
 }
 
 /** Reports a sink that was closed while items wait for it, once. They go on waiting: another process may deliver them. */

@@ -1,7 +1,6 @@
 import type { Observable } from 'rxjs'
 import { isPromiseLike, whenAnswered } from '../core/awaitable.ts'
-import { scheduleSafely } from '../core/clock.ts'
-import type { Clock } from '../core/clock.ts'
+import { scheduleSafely, type Clock } from '../core/clock.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { nothingToCancel } from '../sink/layer.ts'
 import type { Entry, Outbox } from './outbox.ts'

@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { isPromiseLike } from '../core/awaitable.ts'
-import type { Awaitable } from '../core/awaitable.ts'
+import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
 import { isRecord } from '../core/json.ts'
 import type { Estimate, Held } from './held.ts'
 import type { ledger } from './ledger.ts'

@@ -4,8 +4,7 @@
  * @module
  */
 import type { Outcome } from '../core/outcome.ts'
-import { inMicrotask } from '../core/ownContext.ts'
-import type { OwnContext } from '../core/ownContext.ts'
+import { inMicrotask, type OwnContext } from '../core/ownContext.ts'
 import { serialQueue } from '../core/queue.ts'
 import { counters } from '../core/totals.ts'
 import { callSafely } from '../log/listeners.ts'

@@ -4,20 +4,16 @@
  * @module
  */
 
-import { isRight, left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
-import { steady, systemClock } from '../core/clock.ts'
-import type { Clock } from '../core/clock.ts'
+import { isRight, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { fullIn } from '../core/bounds.ts'
+import { steady, systemClock, type Clock } from '../core/clock.ts'
 import { heap } from '../core/heap.ts'
 import { isRecord } from '../core/json.ts'
 import { checkOptions, strict, wholeNumber, withDefault } from '../core/options.ts'
-import { isDead } from '../core/outcome.ts'
-import type { Outcome } from '../core/outcome.ts'
+import { isDead, type Outcome } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
-import { full } from '../core/refusal.ts'
 import type { Full } from '../core/refusal.ts'
-import { DEAD_PAGE, newEntry } from './outbox.ts'
-import type { EndedDeadLetter, Entry, Outbox } from './outbox.ts'
+import { DEAD_PAGE, newEntry, type EndedDeadLetter, type Entry, type Outbox } from './outbox.ts'
 
 /** The bounds of a memory outbox. */
 export interface MemoryOutboxOptions<A> {
@@ -60,7 +56,7 @@ const MAX_DEAD_BYTES = 33_554_432
  */
 export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A> => {
   const { sizeOf = byteLengthOf, clock = systemClock, ...given } = options
-  const { maxCount, maxBytes, keepDead } = checkOptions('memoryOutbox options', bounds, given)
+  const { keepDead, ...limits } = checkOptions('memoryOutbox options', bounds, given)
   const fresh = queue<Entry<A>>()
   const retries = heap<Entry<A>>()
   const dead = new Set<EndedDeadLetter<A>>()
@@ -83,8 +79,8 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
   const add = (item: A): Either<Full, Entry<A>> => {
     const size = sizeOf(item)
     if (!(size >= 0 && size < Infinity)) throw new TypeError('sizeOf must answer a number from 0')
-    if (waiting >= maxCount) return left(full(item, 'count', maxCount))
-    if (bytes + size > maxBytes) return left(full(item, 'bytes', maxBytes))
+    const full = fullIn(item, waiting, bytes + size, limits)
+    if (full !== undefined) return left(full)
     const entry = newEntry(String(++lastId), item)
     waiting++
     bytes += size
@@ -160,7 +156,7 @@ export const memoryOutbox = <A>(options: MemoryOutboxOptions<A> = {}): Outbox<A>
         return matching.length
       },
     },
-    stats: () => ({ waiting, bytes, dead: dead.size, evictedDeadLetters, maxCount, maxBytes }),
+    stats: () => ({ waiting, bytes, dead: dead.size, evictedDeadLetters, ...limits }),
     close: () => Promise.resolve(),
   }
 }

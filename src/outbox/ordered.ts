@@ -1,9 +1,6 @@
-import { isPromiseLike, whenAnswered } from '../core/awaitable.ts'
-import type { Awaitable } from '../core/awaitable.ts'
-import { queue } from '../core/queue.ts'
-import type { Queue } from '../core/queue.ts'
-import { abandonedOf } from './outbox.ts'
-import type { Entry, Outbox } from './outbox.ts'
+import { isPromiseLike, whenAnswered, type Awaitable } from '../core/awaitable.ts'
+import { queue, type Queue } from '../core/queue.ts'
+import { abandonedOf, type Entry, type Outbox } from './outbox.ts'
 
 /** The entries of one key: the first is in flight or waits for its retry, the others wait in memory behind it. */
 interface Line<A> {

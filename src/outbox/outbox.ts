@@ -15,8 +15,7 @@ import type { Cancel } from '../core/clock.ts'
 import { hasFunctions } from '../core/json.ts'
 import type { CloseOptions } from '../core/options.ts'
 import { carried, retryable } from '../core/failure.ts'
-import { abandoned } from '../core/outcome.ts'
-import type { Outcome, Progress } from '../core/outcome.ts'
+import { abandoned, type Outcome, type Progress } from '../core/outcome.ts'
 import type { Full } from '../core/refusal.ts'
 
 /** An item in an outbox, as plain data: all of it survives a restart if the outbox is durable. */

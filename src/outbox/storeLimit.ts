@@ -1,6 +1,5 @@
 import { systemClock } from '../core/clock.ts'
-import { linkedList } from '../core/linkedList.ts'
-import type { Link } from '../core/linkedList.ts'
+import { linkedList, type Link } from '../core/linkedList.ts'
 import { nothingToCancel } from '../sink/layer.ts'
 
 /** Milliseconds that a store has for one call, on the machine's clock. */

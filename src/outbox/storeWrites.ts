@@ -1,7 +1,5 @@
-import { isPromiseLike } from '../core/awaitable.ts'
-import type { Awaitable } from '../core/awaitable.ts'
-import { scheduleSafely } from '../core/clock.ts'
-import type { Cancel, Clock } from '../core/clock.ts'
+import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
+import { scheduleSafely, type Cancel, type Clock } from '../core/clock.ts'
 import type { Ack, Nack, Outbox } from './outbox.ts'
 import type { StoreLimit } from './storeLimit.ts'
 

@@ -6,29 +6,23 @@
  * @module
  */
 import { left, right } from 'fp-ts/lib/Either.js'
-import { isPromiseLike } from '../core/awaitable.ts'
-import type { Awaitable } from '../core/awaitable.ts'
-import { scheduleSafely } from '../core/clock.ts'
-import type { Cancel, Clock } from '../core/clock.ts'
+import { isPromiseLike, type Awaitable } from '../core/awaitable.ts'
+import { fullIn, type Bounds } from '../core/bounds.ts'
+import { scheduleSafely, type Cancel, type Clock } from '../core/clock.ts'
 import { heap } from '../core/heap.ts'
-import { inMicrotask } from '../core/ownContext.ts'
-import type { OwnContext } from '../core/ownContext.ts'
+import { inMicrotask, type OwnContext } from '../core/ownContext.ts'
 import { queue } from '../core/queue.ts'
-import { full } from '../core/refusal.ts'
 import type { Full } from '../core/refusal.ts'
-import { newEntry } from './outbox.ts'
-import type { Entry, Outbox } from './outbox.ts'
+import { newEntry, type Entry, type Outbox } from './outbox.ts'
 import type { StoreLimit } from './storeLimit.ts'
 import { STORE_RETRY_DELAY } from './storeWrites.ts'
 
-export interface WriteBehindOptions<A> {
+/** The bounds are those of the items that are not stored yet, beside those of the store. */
+export interface WriteBehindOptions<A> extends Bounds {
   readonly clock: Clock
   readonly own: OwnContext
   /** The limit of time for the calls of the store. */
   readonly limit: StoreLimit
-  /** The bounds of the items that are not stored yet, beside those of the store. */
-  readonly maxCount: number
-  readonly maxBytes: number
   /** Bytes that an item takes in memory. */
   readonly sizeOf: (item: A) => number
   /** Takes back entries that were leased from memory and are in no delivery, oldest first. */
@@ -44,18 +38,6 @@ export interface WriteBehindOptions<A> {
 
 const UNSTORED = 'unstored-'
 const numberOf = ({ id }: Entry<unknown>): number => Number(id.slice(UNSTORED.length))
-
-type Bound = Pick<Full, 'bound' | 'limit'>
-
-/** The bound that is reached by this many items with the next one's bytes. */
-export const boundIn = (
-  count: number,
-  bytes: number,
-  { maxCount, maxBytes }: { readonly maxCount: number; readonly maxBytes: number },
-): Bound | undefined => {
-  if (count >= maxCount) return { bound: 'count', limit: maxCount }
-  return bytes > maxBytes ? { bound: 'bytes', limit: maxBytes } : undefined
-}
 
 const whenDone = <T, B>(answer: Awaitable<T>, use: (answer: T) => B): Awaitable<B> =>
   isPromiseLike(answer) ? answer.then(use) : use(answer)
@@ -87,11 +69,11 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
     added(entry.item)
   }
 
-  const boundFor = (size: number): Bound | undefined => {
-    const broken = boundIn(unstored(), bytes + size, options)
-    if (broken !== undefined) return broken
+  const fullFor = (input: unknown, size: number): Full | undefined => {
+    const full = fullIn(input, unstored(), bytes + size, options)
+    if (full !== undefined) return full
     const stats = store.stats()
-    return boundIn(stats.waiting + unstored(), stats.bytes + bytes + size, stats)
+    return fullIn(input, stats.waiting + unstored(), stats.bytes + bytes + size, stats)
   }
 
   const putFirst = (entries: ReadonlyArray<Entry<A>>): void => {
@@ -171,8 +153,8 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
     enqueue: (items) =>
       items.map((item) => {
         const size = sizeOf(item)
-        const bound = boundFor(size)
-        if (bound !== undefined) return left(full(item, bound.bound, bound.limit))
+        const full = fullFor(item, size)
+        if (full !== undefined) return left(full)
         const entry = newEntry(`${UNSTORED}${String(++arrived)}`, item)
         bytes += size
         arriving.push(entry)
@@ -244,7 +226,7 @@ export const writeBehind = <A>(store: Outbox<A>, options: WriteBehindOptions<A>)
 
   return {
     outbox,
-    boundFor,
+    fullFor,
     unstored,
     /** Whether items are on their way into the store. */
     isStoring: (): boolean => storing.length > 0 || (arriving.size() > 0 && pause === undefined && !isClosed),

@@ -1,7 +1,6 @@
 import { left } from 'fp-ts/lib/Either.js'
 import type { Random } from '../core/clock.ts'
-import { retryable } from '../core/failure.ts'
-import type { Verdict } from '../core/failure.ts'
+import { retryable, type Verdict } from '../core/failure.ts'
 import { checkOptions, func, optional, strict, wholeNumber, withDefault } from '../core/options.ts'
 import type { Progress } from '../core/outcome.ts'
 import type { RetryPolicy } from './retryPolicy.ts'
@@ -63,7 +62,7 @@ export const plan = (policy: RetryPolicy, options: PlanOptions): ReadonlyArray<P
   let now = duration
   while (attempts.length < maxAttempts) {
     const number = attempts.length
-    const after = step(policy, progress, 0, verdict(number, now), now, random)
+    const after = step(policy, undefined, progress, 0, verdict(number, now), now, random)
     if (after._tag !== 'Wait') break
     attempts.push({ number: number + 1, at: after.due, delay: after.delay, because: after.because })
     progress = after.progress

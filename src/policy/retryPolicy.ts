@@ -11,8 +11,7 @@
 
 import type * as M from 'fp-ts/lib/Monoid.js'
 import { isRecord } from '../core/json.ts'
-import { checkOptions, guarded, strict, wholeNumber, withDefault } from '../core/options.ts'
-import type { Option } from '../core/options.ts'
+import { checkOptions, guarded, strict, wholeNumber, withDefault, type Option } from '../core/options.ts'
 
 /** What a policy is made of. Plain data; make it with the constructors, which check their numbers. */
 export type RetryPolicy =

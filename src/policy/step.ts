@@ -6,20 +6,14 @@
 
 import { isRight } from 'fp-ts/lib/Either.js'
 import type { Random } from '../core/clock.ts'
-import { carried, earliestRetry, expired, isRetryable } from '../core/failure.ts'
-import type { Expired, Failure, Receipt, Verdict } from '../core/failure.ts'
-import type { Progress } from '../core/outcome.ts'
-import { limitsOf, show } from './retryPolicy.ts'
-import type { RetryPolicy } from './retryPolicy.ts'
+import { carried, earliestRetry, expired as expiredFailure, isRetryable } from '../core/failure.ts'
+import type { Failure, Verdict } from '../core/failure.ts'
+import { delivered, expired, rejected } from '../core/outcome.ts'
+import type { Delivered, Expired, Progress, Rejected } from '../core/outcome.ts'
+import { limitsOf, show, type RetryPolicy } from './retryPolicy.ts'
 
-/** What to do with an item after an attempt. `attempts` counts that attempt too. */
-export type Step =
-  | { readonly _tag: 'Deliver'; readonly attempts: number; readonly receipt: Receipt }
-  /** A final no. */
-  | { readonly _tag: 'Reject'; readonly attempts: number; readonly failure: Failure }
-  /** The next attempt would be at or after the deadline, or there have been as many as the policy allows. */
-  | { readonly _tag: 'Expire'; readonly attempts: number; readonly failure: Expired }
-  | Wait
+/** What to do with an item after an attempt: it waits for the next one, or has its outcome. */
+export type Step<A> = Wait | Delivered<A> | Rejected<A> | Expired<A>
 
 /** The next attempt starts at `due`. */
 export interface Wait {
@@ -114,24 +108,25 @@ const next = (
  * @param firstAttemptAt when the first attempt started, milliseconds since 1970
  * @param now when the verdict came, whole milliseconds since 1970
  */
-export const step = (
+export const step = <A>(
   policy: RetryPolicy,
+  item: A,
   progress: Progress | undefined,
   firstAttemptAt: number,
   verdict: Verdict,
   now: number,
   random: Random,
-): Step => {
+): Step<A> => {
   const attempts = (progress?.attempts ?? 0) + 1
-  if (isRight(verdict)) return { _tag: 'Deliver', attempts, receipt: verdict.right }
+  if (isRight(verdict)) return delivered(item, attempts, verdict.right)
   const failure = carried(progress?.lastFailure, verdict.left)
-  if (failure._tag === 'Expired') return { _tag: 'Expire', attempts: failure.attempts, failure }
-  if (!isRetryable(failure)) return { _tag: 'Reject', attempts, failure }
+  if (failure._tag === 'Expired') return expired(item, failure)
+  if (!isRetryable(failure)) return rejected(item, attempts, failure)
   const { retries, within, honours } = limitsOf(policy)
   const { due, because } = next(policy, honours, attempts, failure, now, random)
   if (attempts > retries || due >= firstAttemptAt + within) {
     const limit = attempts > retries ? 'attempts' : 'deadline'
-    return { _tag: 'Expire', attempts, failure: expired(attempts, firstAttemptAt, failure, limit) }
+    return expired(item, expiredFailure(attempts, firstAttemptAt, failure, limit))
   }
   return { _tag: 'Wait', due, delay: due - now, because, progress: { attempts, lastFailure: failure } }
 }

@@ -4,11 +4,9 @@
  * @module
  */
 
-import { right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { right, type Either } from 'fp-ts/lib/Either.js'
 import { byteBuffer } from '../core/byteBuffer.ts'
-import { failed, verifierOf } from './verify.ts'
-import type { Mismatch, Secrets, VerifiedRequest } from './verify.ts'
+import { failed, verifierOf, type Mismatch, type Secrets, type VerifiedRequest } from './verify.ts'
 
 /** What is used of a web `Request`: Hono, Next, Remix, Bun, Deno, workers. */
 export interface WebRequest {

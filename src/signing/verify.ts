@@ -5,12 +5,10 @@
  */
 
 import { timingSafeEqual } from 'node:crypto'
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import * as O from 'fp-ts/lib/Option.js'
 import type { Signer } from '../event/payload.ts'
-import { signerFrom } from './secret.ts'
-import type { Secret } from './secret.ts'
+import { signerFrom, type Secret } from './secret.ts'
 
 /** One secret, or several while one replaces another. At least one; each is checked before anything is compared. */
 export type Secrets = Secret | string | ReadonlyArray<Secret | string>

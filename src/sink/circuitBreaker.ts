@@ -1,6 +1,5 @@
 import { left } from 'fp-ts/lib/Either.js'
-import { isRetryable, retryable, wasStarted } from '../core/failure.ts'
-import type { Verdict } from '../core/failure.ts'
+import { isRetryable, retryable, wasStarted, type Verdict } from '../core/failure.ts'
 import { checkOptions, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { gateLayer } from './layer.ts'
 import type { Layer } from './sink.ts'

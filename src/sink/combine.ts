@@ -14,8 +14,7 @@ import { allFailed, earliestRetry, messageOf, notAll, retryable } from '../core/
 import type { Failure, Verdict } from '../core/failure.ts'
 import { checkOptions, optional, strict, text } from '../core/options.ts'
 import { assertSink, makeSink, subscribeTo } from './layer.ts'
-import { nowOf } from './sink.ts'
-import type { Attempt, Sink } from './sink.ts'
+import { nowOf, SHARED, type Attempt, type Sink } from './sink.ts'
 
 /** Options of `firstSuccess`, `failover` and `toAll`. */
 export interface CombinationOptions {
@@ -103,7 +102,7 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
         answer !== undefined && stands(answer, nowOf(attempt)) ? answer : undefined,
       )
       const open = isFirst ? everyone : everyone.filter(({ at }) => answers[at] === undefined)
-      const shared = attempt.shared ?? (open.length > 1 ? { wire: undefined } : undefined)
+      const shared = attempt[SHARED] ?? (open.length > 1 ? { work: undefined } : undefined)
       const cancels: Cancel[] = []
       let unanswered = open.length
       let asked = 0
@@ -115,7 +114,7 @@ const combine = <A>(rules: Rules, sinks: ReadonlyArray<Sink<A>>, options: Combin
       const attemptFor = (at: number): Attempt => {
         const answer = before[at]
         const own = answer?._tag === 'Left' ? answer.left : undefined
-        return { number, until, lastFailure: own, clock, shared }
+        return { number, until, lastFailure: own, clock, [SHARED]: shared }
       }
 
       const answer = (at: number, given: Verdict): void => {

@@ -1,7 +1,6 @@
 import { right } from 'fp-ts/lib/Either.js'
 import type { Observer } from 'rxjs'
-import { perClock, steady } from '../core/clock.ts'
-import type { Cancel } from '../core/clock.ts'
+import { perClock, steady, type Cancel } from '../core/clock.ts'
 import type { Receipt, Verdict } from '../core/failure.ts'
 import { checkOptions, func, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { answer, makeLayer, nothingToCancel } from './layer.ts'

@@ -5,16 +5,12 @@
  * @module
  */
 
-import { Observable } from 'rxjs'
-import type { Observer } from 'rxjs'
-import { perClock, steady, systemClock } from '../core/clock.ts'
-import type { Cancel, Clock } from '../core/clock.ts'
-import { isVerdict } from '../core/failure.ts'
-import type { Verdict } from '../core/failure.ts'
+import { Observable, type Observer } from 'rxjs'
+import { perClock, steady, systemClock, type Cancel, type Clock } from '../core/clock.ts'
+import { isVerdict, type Verdict } from '../core/failure.ts'
 import { kindOf } from '../core/json.ts'
 import { CLOSE_TIMEOUT, timeoutOf } from '../core/options.ts'
-import { clockOf, isSink } from './sink.ts'
-import type { Attempt, Layer, Sink } from './sink.ts'
+import { clockOf, isSink, type Attempt, type Layer, type Sink } from './sink.ts'
 
 /**
  * Starts a delivery and returns its teardown, which runs once: before the observer gets the end, or at the cancel. The

@@ -3,13 +3,11 @@ import * as E from 'fp-ts/lib/Either.js'
 import { closeSync, createWriteStream, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import type { Clock } from '../core/clock.ts'
-import { refused, retryable, sinkClosed } from '../core/failure.ts'
-import type { Failure, Refused } from '../core/failure.ts'
+import { refused, retryable, sinkClosed, type Failure, type Refused } from '../core/failure.ts'
 import { checkOptions, func, optional, strict, text } from '../core/options.ts'
 import { bodyOf, isPayload } from '../event/payload.ts'
 import { answer, makeSink, nothingToCancel } from './layer.ts'
-import { clockOf, nowOf } from './sink.ts'
-import type { Sink } from './sink.ts'
+import { clockOf, nowOf, type Sink } from './sink.ts'
 
 /** Where lines are written. */
 export interface LineOutput {

@@ -1,6 +1,5 @@
 import { left } from 'fp-ts/lib/Either.js'
-import { retryable } from '../core/failure.ts'
-import type { Verdict } from '../core/failure.ts'
+import { retryable, type Verdict } from '../core/failure.ts'
 import { checkOptions, optional, strict, wholeNumber } from '../core/options.ts'
 import { gateLayer } from './layer.ts'
 import type { Layer } from './sink.ts'

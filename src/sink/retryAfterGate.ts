@@ -1,7 +1,6 @@
 import { left } from 'fp-ts/lib/Either.js'
 import { lefts } from 'fp-ts/lib/ReadonlyArray.js'
-import { retryable } from '../core/failure.ts'
-import type { Failure, Verdict } from '../core/failure.ts'
+import { retryable, type Failure, type Verdict } from '../core/failure.ts'
 import { checkOptions, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { gateLayer } from './layer.ts'
 import type { Layer } from './sink.ts'

@@ -1,13 +1,10 @@
 import { left } from 'fp-ts/lib/Either.js'
 import type { Cancel, Clock } from '../core/clock.ts'
-import { refused, retryable } from '../core/failure.ts'
-import type { Verdict } from '../core/failure.ts'
+import { refused, retryable, type Verdict } from '../core/failure.ts'
 import { CLOSE_TIMEOUT, checkOptions, func, strict, text } from '../core/options.ts'
 import { wholeNumber, withDefault } from '../core/options.ts'
-import { answer, makeSink, nothingToCancel, subscribeTo } from './layer.ts'
-import type { Subscribe } from './layer.ts'
-import { clockOf } from './sink.ts'
-import type { Sink } from './sink.ts'
+import { answer, makeSink, nothingToCancel, subscribeTo, type Subscribe } from './layer.ts'
+import { clockOf, type Sink } from './sink.ts'
 
 /** Options of `route`. */
 export interface RouteOptions<in A, K> {

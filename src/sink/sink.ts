@@ -6,13 +6,16 @@
 
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Observable } from 'rxjs'
-import { steady, systemClock } from '../core/clock.ts'
-import type { Clock } from '../core/clock.ts'
+import { steady, systemClock, type Clock } from '../core/clock.ts'
 import type { Failure, Receipt } from '../core/failure.ts'
 import { hasFunctions } from '../core/json.ts'
-import { guarded } from '../core/options.ts'
-import type { CloseOptions, Option } from '../core/options.ts'
-import type { Payload, Signer } from '../event/payload.ts'
+import { guarded, type CloseOptions, type Option } from '../core/options.ts'
+
+/**
+ * Where the sinks of one attempt keep work that they share. A combination makes it, `post` uses it. It goes with the attempt, so an item
+ * that waits for its retry holds nothing.
+ */
+export const SHARED: unique symbol = Symbol('headrace.shared')
 
 /** Which attempt this is. A sink may ignore it; a layer must pass it on. */
 export interface Attempt {
@@ -24,8 +27,8 @@ export interface Attempt {
   readonly lastFailure: Failure | undefined
   /** The clock on which it runs. Default: the machine's. */
   readonly clock?: Clock | undefined
-  /** What the sinks of one attempt share. `firstSuccess` sets it; leave it out when you call a sink by hand. */
-  readonly shared?: SharedWork | undefined
+  /** @internal */
+  readonly [SHARED]?: { work: unknown } | undefined
 }
 
 /** The attempt to give when there is no retry around: the first, with no deadline. */
@@ -68,26 +71,3 @@ export const sinkOption = <A>(): Option<Sink<A>> =>
 
 /** Adds behaviour around a sink of any item. Layers compose: `flow(withTimeout(5_000), withConcurrency({ concurrency: 16 }))`. */
 export type Layer = <A>(sink: Sink<A>) => Sink<A>
-
-/**
- * Work that the sinks of one attempt share: the body's bytes and its signature are made once, not once for each URL. `firstSuccess`
- * makes it for an attempt; it is released with the attempt, so a message that waits for its retry holds neither.
- */
-export interface SharedWork {
-  wire: Wire | undefined
-}
-
-/** A payload as it is sent. @inline */
-export interface Wire {
-  readonly payload: Payload<unknown>
-  /** Its body. */
-  readonly bytes: Uint8Array
-  /** One for each secret, because a URL may have its own. A list: a `Map` of one takes 570 bytes. */
-  readonly signatures: Signed[]
-}
-
-/** The signature that a signer made of the body. @inline */
-export interface Signed {
-  readonly signer: Signer
-  readonly signature: string
-}

@@ -5,10 +5,8 @@
  */
 
 import { left, right } from 'fp-ts/lib/Either.js'
-import { refused, retryable } from '../core/failure.ts'
-import type { Verdict } from '../core/failure.ts'
-import { list, oneOf, strict, wholeNumber } from '../core/options.ts'
-import type { Option } from '../core/options.ts'
+import { refused, retryable, type Verdict } from '../core/failure.ts'
+import { list, oneOf, strict, wholeNumber, type Option } from '../core/options.ts'
 import { MAX_HOLD } from './retryAfterGate.ts'
 
 /**

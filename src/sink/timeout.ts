@@ -1,16 +1,11 @@
 import { left } from 'fp-ts/lib/Either.js'
 import type { Observer } from 'rxjs'
-import { nextTurn, perClock } from '../core/clock.ts'
-import type { Cancel, Clock } from '../core/clock.ts'
-import { retryable } from '../core/failure.ts'
-import type { Verdict } from '../core/failure.ts'
-import { linkedList } from '../core/linkedList.ts'
-import type { Link } from '../core/linkedList.ts'
+import { nextTurn, perClock, type Cancel, type Clock } from '../core/clock.ts'
+import { retryable, type Verdict } from '../core/failure.ts'
+import { linkedList, type Link } from '../core/linkedList.ts'
 import { checkOptions, guarded } from '../core/options.ts'
-import { makeLayer } from './layer.ts'
-import type { Subscribe } from './layer.ts'
-import { clockOf } from './sink.ts'
-import type { Layer } from './sink.ts'
+import { makeLayer, type Subscribe } from './layer.ts'
+import { clockOf, type Layer } from './sink.ts'
 
 /** Milliseconds by which a timer is late if the process stood still, as when it was stopped. */
 const STANDSTILL = 1_000

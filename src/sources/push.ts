@@ -1,10 +1,11 @@
 /** `headrace/sources/push`: a bounded source that a program pushes into. @module */
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import { fullIn } from '../core/bounds.ts'
 import { systemClock, type Clock } from '../core/clock.ts'
 import { checkOptions, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { abandoned, dropped, type Abandoned, type Dropped } from '../core/outcome.ts'
 import { queue } from '../core/queue.ts'
-import { closed, full, tooLarge, type Closed, type Full, type TooLarge } from '../core/refusal.ts'
+import { closed, tooLarge, type Closed, type Full, type TooLarge } from '../core/refusal.ts'
 import { callSafely } from '../log/listeners.ts'
 import type { Listener } from '../log/logEvent.ts'
 import { waitForRoom } from './waitForRoom.ts'
@@ -92,19 +93,17 @@ const TAKEN: Either<never, void> = right(undefined)
  */
 export const push = <T>(options: PushOptions<T> = {}): Push<T> => {
   const { sizeOf = () => 0, overflow = 'error', onDropped, onEvent, clock = systemClock, ...given } = options
-  const { capacity, maxBytes } = checkOptions('push options', bounds, given)
+  const { capacity: maxCount, maxBytes } = checkOptions('push options', bounds, given)
+  const limits = { maxCount, maxBytes }
   const held = queue<{ readonly item: T; readonly size: number }>()
   const readers = queue<(result: IteratorResult<T, undefined>) => void>()
   const counts = { accepted: 0, taken: 0, dropped: 0, abandoned: 0, refused: 0 }
   let bytes = 0
   let hasEnded = false
   let wasRead = false
-  const room = waitForRoom(() => held.size() < capacity && bytes < maxBytes)
+  const room = waitForRoom(() => held.size() < maxCount && bytes < maxBytes)
 
-  const boundFor = (size: number): Full['bound'] | undefined => {
-    if (held.size() >= capacity) return 'count'
-    return bytes + size > maxBytes ? 'bytes' : undefined
-  }
+  const fullFor = (item: T, size: number): Full | undefined => fullIn(item, held.size(), bytes + size, limits)
 
   const serveReaders = (): void => {
     while (readers.size() > 0 && (held.size() > 0 || hasEnded)) {
@@ -134,19 +133,19 @@ export const push = <T>(options: PushOptions<T> = {}): Push<T> => {
     const size = sizeOf(item)
     // Written so that NaN is refused too.
     if (!(size >= 0 && size <= maxBytes)) return refuse(tooLarge(item, maxBytes, size, undefined))
-    const bound = boundFor(size)
-    if (bound !== undefined && overflow === 'error') {
+    const full = fullFor(item, size)
+    if (full !== undefined && overflow === 'error') {
       room.refused(held.size())
-      return refuse(full(item, bound, bound === 'count' ? capacity : maxBytes))
+      return refuse(full)
     }
     counts.accepted++
-    if (bound !== undefined && overflow === 'dropNewest') {
+    if (full !== undefined && overflow === 'dropNewest') {
       counts.dropped++
       report(dropped(item, 0, 'dropNewest'))
       return TAKEN
     }
     const gone: Array<Dropped<T>> = []
-    while (boundFor(size) !== undefined) {
+    while (fullFor(item, size) !== undefined) {
       const oldest = held.shift()
       if (oldest === undefined) break
       bytes -= oldest.size

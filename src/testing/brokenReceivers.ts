@@ -1,5 +1,4 @@
-import { signerOf } from '../signing/secret.ts'
-import type { Secret } from '../signing/secret.ts'
+import { signerOf, type Secret } from '../signing/secret.ts'
 import type { Fault } from './faults.ts'
 import type { Received } from './loopbackReceiver.ts'
 

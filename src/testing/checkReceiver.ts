@@ -4,11 +4,9 @@ import { systemClock } from '../core/clock.ts'
 import { checkOptions, decodeOptions, option, strict, wholeNumber, withDefault } from '../core/options.ts'
 import { headersOption, secretOption, urlOption } from '../http/httpOptions.ts'
 import { failureOf } from '../http/networkError.ts'
-import { secureContextOf, tlsOption } from '../http/tls.ts'
-import type { TlsOptions } from '../http/tls.ts'
+import { secureContextOf, tlsOption, type TlsOptions } from '../http/tls.ts'
 import type { Secret } from '../signing/secret.ts'
-import { receiverVectors } from './receiverVectors.ts'
-import type { ReceiverVector } from './receiverVectors.ts'
+import { receiverVectors, type ReceiverVector } from './receiverVectors.ts'
 
 /** How a receiver is checked. */
 export interface CheckReceiverOptions {

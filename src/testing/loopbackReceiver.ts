@@ -15,8 +15,7 @@ import {
   strict,
   withDefault,
 } from '../core/options.ts'
-import { testCertificates } from './certificate.ts'
-import type { TestCertificate } from './certificate.ts'
+import { testCertificates, type TestCertificate } from './certificate.ts'
 import { effectOf, faultOption, healthy, HUGE_HEADER, REFUSAL_MS, scriptOption } from './faults.ts'
 import type { Fault, FaultScript } from './faults.ts'
 

@@ -1,7 +1,6 @@
 import type { Cancel, Clock } from '../core/clock.ts'
 import { checkOptions, clockOption, func, optional, strict } from '../core/options.ts'
-import { effectOf, faultPlayer, scriptOption } from './faults.ts'
-import type { Fault, FaultScript } from './faults.ts'
+import { effectOf, faultPlayer, scriptOption, type Fault, type FaultScript } from './faults.ts'
 
 /** A request to a scripted network. Only the script looks into it. */
 export interface NetworkRequest {

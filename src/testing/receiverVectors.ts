@@ -1,7 +1,6 @@
 import { loadPackage } from '../core/loadPackage.ts'
 import type { Signer } from '../event/payload.ts'
-import { signerOf } from '../signing/secret.ts'
-import type { Secret } from '../signing/secret.ts'
+import { signerOf, type Secret } from '../signing/secret.ts'
 
 /** A request to a receiver and the answer that is expected, as data that any language reads. */
 export interface ReceiverVector {

@@ -1,14 +1,12 @@
 import { left } from 'fp-ts/lib/Either.js'
-import { steady } from '../core/clock.ts'
-import type { Clock } from '../core/clock.ts'
+import { steady, type Clock } from '../core/clock.ts'
 import type { Verdict } from '../core/failure.ts'
 import { checkOptions, clockOption, func, guarded, optional, strict, withDefault } from '../core/options.ts'
 import { failureOf } from '../http/networkError.ts'
 import { makeSink, nothingToCancel } from '../sink/layer.ts'
 import type { Attempt, Sink } from '../sink/sink.ts'
 import { statusTable, verdictOf } from '../sink/status.ts'
-import { effectOf, faultPlayer, scriptOption } from './faults.ts'
-import type { Fault, FaultScript } from './faults.ts'
+import { effectOf, faultPlayer, scriptOption, type Fault, type FaultScript } from './faults.ts'
 
 /** How a scripted sink answers one delivery. */
 export interface Reply {

@@ -7,7 +7,7 @@ import { onlyAttempt, withBisection, type Failure, type Verdict } from '../../sr
 import { ConfigError } from '../../src/core/refusal.ts'
 import { version } from '../../src/core/version.ts'
 import { ingestion, ingestionFaults, type IngestionOptions } from '../../src/http/ingestion.ts'
-import { judging } from '../../src/http/ingestionAnswer.ts'
+import { judging } from '../../src/http/bareIngestion.ts'
 import { loopbackReceiver, testCertificates, virtualClock } from '../../src/testing/index.ts'
 import { deliverOnce, payloadOf } from '../sink/deliverOnce.ts'
 import { answered, batch, closedAfterEach, member, type Reply } from '../support/http.ts'

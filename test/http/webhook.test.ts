@@ -11,14 +11,15 @@ import type { EventPayload, Payload } from '../../src/event/payload.ts'
 import { ingestion } from '../../src/http/ingestion.ts'
 import { webhook, type WebhookOptions } from '../../src/http/webhook.ts'
 import { batch, deliver, failover, lift, memory, onlyAttempt, sign } from '../../src/index.ts'
-import { withCircuitBreaker, type SharedWork } from '../../src/index.ts'
+import { withCircuitBreaker } from '../../src/index.ts'
+import { SHARED } from '../../src/sink/sink.ts'
 import { secretFrom } from '../../src/signing/secret.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
 import { loopbackReceiver, testCertificates, virtualClock, type Fault } from '../../src/testing/index.ts'
 import type { Receiver, TestCertificate, TlsFault, VirtualClock } from '../../src/testing/index.ts'
 import { deliverOnce, payloadOf, type Seen } from '../sink/deliverOnce.ts'
 import { all } from '../support/check.ts'
-import { closedAfterEach, listen } from '../support/http.ts'
+import { answered, closedAfterEach, listen, until } from '../support/http.ts'
 
 const { receive, use } = closedAfterEach()
 const certificates = testCertificates()
@@ -184,6 +185,17 @@ describe('the request of a webhook', () => {
   })
 })
 
+it('delivers a 200 whose body stalls: the time limit ends the rest (DE3)', async () => {
+  const receiver = await receive([{ do: 'headersOnly', code: 200 }])
+  const clock = virtualClock()
+  const headers = answered()
+  const seen = deliverOnce(sinkTo(receiver.url), event, { attempt: { ...onlyAttempt, clock } })
+  await headers
+  clock.tick(5_000)
+  expect(await seen).toMatchObject({ verdicts: [{ right: { status: 200 } }], end: 'complete' })
+  await until(() => receiver.connections() === 0)
+})
+
 describe('the webhooks of one attempt', () => {
   it('share bytes and signatures: one for each body and secret (DE10)', async () => {
     const receiver = await receive()
@@ -192,11 +204,11 @@ describe('the webhooks of one attempt', () => {
     const sinks = ['a', 'b', 'c', 'd', 'e'].map((path, at) =>
       sinkTo({ url: receiver.url + path, secret: at % 2 === 0 ? secret.right : 'another' }),
     )
-    const shared: SharedWork = { wire: undefined }
-    const attempt = { ...onlyAttempt, shared }
+    const shared = { work: undefined }
+    const attempt = { ...onlyAttempt, [SHARED]: shared }
     await Promise.all(sinks.map((sink) => deliverOnce(sink, event, { attempt })))
     // One for the secret that three share, one for each of the two that were given as text.
-    expect(shared.wire?.signatures).toHaveLength(3)
+    expect(shared.work).toMatchObject({ signatures: { length: 3 } })
     expect(new Set(receiver.received.map(({ headers }) => headers['x-signature']))).toEqual(
       new Set([hmac('correct horse', event.text), hmac('another', event.text)]),
     )

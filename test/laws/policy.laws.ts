@@ -61,10 +61,10 @@ type World = typeof world extends fc.Arbitrary<infer T> ? T : never
 const combineLaws = (decide: typeof step): ReadonlyArray<Law> => {
   const play =
     ({ before, now, asked, draw }: World) =>
-    (combined: RetryPolicy): Step => {
+    (combined: RetryPolicy): Step<undefined> => {
       const failure = retryable('status', asked === null ? {} : { notBefore: asked })
       const progress = before === 0 ? undefined : { attempts: before, lastFailure: failure }
-      const after = decide(combined, progress, 0, left(failure), now, () => draw)
+      const after = decide(combined, undefined, progress, 0, left(failure), now, () => draw)
       return after._tag === 'Wait' ? { ...after, because: '' } : after
     }
   return lawsOver('combine', world, play, {
@@ -98,7 +98,7 @@ const combineLaws = (decide: typeof step): ReadonlyArray<Law> => {
       statement: 'Either part may stop.',
       check: (of, { a, b }) =>
         holds(
-          of(concat(a, b))._tag === 'Expire' || (of(a)._tag === 'Wait' && of(b)._tag === 'Wait'),
+          of(concat(a, b))._tag === 'Expired' || (of(a)._tag === 'Wait' && of(b)._tag === 'Wait'),
           'one part stopped, and was not heard',
         ),
     },

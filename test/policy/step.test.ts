@@ -20,10 +20,10 @@ const after = (
   elapsed: number,
   failure: Failure = timeout,
   random = half,
-): Step => {
+): Step<undefined> => {
   const progress: Progress | undefined =
     attempts === 1 ? undefined : { attempts: attempts - 1, lastFailure: timeout }
-  return step(policy, progress, SINCE, left(failure), SINCE + elapsed, random)
+  return step(policy, undefined, progress, SINCE, left(failure), SINCE + elapsed, random)
 }
 
 describe('step', () => {
@@ -66,10 +66,10 @@ describe('step', () => {
 
   it('has one type for each end', () => {
     const ended = after(standard, 1, 0)
-    if (ended._tag === 'Expire') expectTypeOf(ended.failure).toEqualTypeOf<Expired>()
+    if (ended._tag === 'Expired') expectTypeOf(ended.failure).toEqualTypeOf<Expired>()
     if (ended._tag === 'Wait') expectTypeOf(ended.progress).toEqualTypeOf<Progress>()
     // @ts-expect-error: a delivered item has no failure
-    if (ended._tag === 'Deliver') expect(ended.failure).toBeUndefined()
+    if (ended._tag === 'Delivered') expect(ended.failure).toBeUndefined()
     expect(ended._tag).toBe('Wait')
   })
 })
@@ -79,9 +79,10 @@ const taken = right({ sink: 'a' })
 const no = left(refused('status', { status: 400 }))
 const busy = left(retryable('status', { status: 503 }))
 
-const afterBatch = (policy: RetryPolicy, failure: Failure, last?: Failure): Step =>
+const afterBatch = (policy: RetryPolicy, failure: Failure, last?: Failure): Step<undefined> =>
   step(
     policy,
+    undefined,
     last === undefined ? undefined : { attempts: 1, lastFailure: last },
     NOW,
     left(failure),
@@ -95,9 +96,9 @@ it.each<readonly [RetryPolicy, string]>([
   [both(limitRetries(0), deadline(1)), 'attempts'],
 ])('says which limit was reached: %#', (policy, because) => {
   const busy = left(retryable('status', { status: 503 }))
-  const end = step(policy, undefined, SINCE, busy, SINCE, () => 1)
-  expect(end).toMatchObject({ _tag: 'Expire', failure: { because } })
-  expect(end._tag === 'Expire' && showFailure(end.failure)).toBe(
+  const end = step(policy, undefined, undefined, SINCE, busy, SINCE, () => 1)
+  expect(end).toMatchObject({ _tag: 'Expired', failure: { because } })
+  expect(end._tag === 'Expired' && showFailure(end.failure)).toBe(
     because === 'attempts'
       ? 'expired after all its 1 attempts, last: status 503'
       : 'expired at its deadline, after 1 attempts, last: status 503',
@@ -106,7 +107,7 @@ it.each<readonly [RetryPolicy, string]>([
 
 it('expires what a retry inside gave up on, with the attempts of that', () => {
   const inner = expired(4, SINCE, timeout, 'attempts')
-  expect(after(always, 1, 0, inner)).toEqual({ _tag: 'Expire', attempts: 4, failure: inner })
+  expect(after(always, 1, 0, inner)).toEqual({ _tag: 'Expired', attempts: 4, failure: inner })
 })
 
 it.each([
@@ -128,13 +129,13 @@ describe('a step with a batch', () => {
     const policy = both(exponential(), deadline(1))
     const end = partlyFailed([taken, no, left(retryable('timeout'))])
     expect(afterBatch(policy, retryable('timeout'), last)).toEqual({
-      _tag: 'Expire',
+      _tag: 'Expired',
       attempts: 2,
       failure: expired(2, NOW, end, 'deadline'),
     })
     const unknownKey = refused('status', { status: 401 })
     expect(afterBatch(always, unknownKey, last)).toMatchObject({
-      _tag: 'Reject',
+      _tag: 'Rejected',
       failure: partlyFailed([taken, no, left(unknownKey)]),
     })
   })

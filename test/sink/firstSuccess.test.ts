@@ -4,6 +4,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest'
 import { failover, firstSuccess, onlyAttempt, sink, toAll, type Failure, type Sink } from '../../src/index.ts'
 import type { Verdict } from '../../src/index.ts'
 import { allFailed, expired, notAll, partlyFailed, refused, retryable, show } from '../../src/core/failure.ts'
+import { SHARED } from '../../src/sink/sink.ts'
 import { scriptedSink, virtualClock, type Reply, type ScriptedSink } from '../../src/testing/index.ts'
 
 const taken: Verdict = right({ sink: 'a', status: 200 })
@@ -48,15 +49,15 @@ test('closes all at the same time, and fails only when all are closed', async ()
 
 test('several sinks share their work; one alone is given that of its own attempt', () => {
   const [one, other] = [scripted('a', { verdict: taken }), scripted('b', { verdict: taken })]
-  const shared = { wire: undefined }
+  const shared = { work: undefined }
   firstSuccess([one, other]).deliver(1, onlyAttempt).subscribe()
   firstSuccess([one]).deliver(1, onlyAttempt).subscribe()
   firstSuccess([one, other])
-    .deliver(1, { ...onlyAttempt, lastFailure: retryable('network'), shared })
+    .deliver(1, { ...onlyAttempt, lastFailure: retryable('network'), [SHARED]: shared })
     .subscribe()
-  const [first, alone, given] = one.calls.map((call) => call.attempt.shared)
-  expect([first, alone]).toStrictEqual([{ wire: undefined }, undefined])
-  expect(first).toBe(other.calls[0]?.attempt.shared)
+  const [first, alone, given] = one.calls.map((call) => call.attempt[SHARED])
+  expect([first, alone]).toStrictEqual([{ work: undefined }, undefined])
+  expect(first).toBe(other.calls[0]?.attempt[SHARED])
   expect(given).toBe(shared)
 })
 

@@ -3,13 +3,11 @@
  *
  * @module
  */
-import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight, left, right, type Either } from 'fp-ts/lib/Either.js'
 import { messageOf } from '../../core/failure.ts'
 import { batched } from '../batched.ts'
 import { storeLimit } from '../storeLimit.ts'
-import { COUNTERS_KEY, NO_COUNTERS, countersIn, isNearlyFull } from './store.ts'
-import type { Counters, Store } from './store.ts'
+import { COUNTERS_KEY, NO_COUNTERS, countersIn, isNearlyFull, type Counters, type Store } from './store.ts'
 
 interface Write {
   readonly grows: boolean

@@ -1,5 +1,4 @@
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
 import type { Awaitable } from '../../core/awaitable.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -8,8 +7,7 @@ import { decodeOptions, option, optional, strict, text, wholeNumber } from '../.
 import type { Option } from '../../core/options.ts'
 import type { Full } from '../../core/refusal.ts'
 import type { ItemBatch, Payload } from '../../event/payload.ts'
-import { isOutbox } from '../outbox.ts'
-import type { Entry, Outbox, OutboxStats } from '../outbox.ts'
+import { isOutbox, type Entry, type Outbox, type OutboxStats } from '../outbox.ts'
 
 /** How an item becomes text and is read back. The text is stored as its UTF-8 bytes, unchanged. */
 export interface ItemCodec<A> {

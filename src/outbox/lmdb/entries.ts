@@ -4,12 +4,10 @@
  *
  * @module
  */
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
-import { isDead } from '../../core/outcome.ts'
-import type { Outcome } from '../../core/outcome.ts'
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import { fullIn, type Bounds } from '../../core/bounds.ts'
+import { isDead, type Outcome } from '../../core/outcome.ts'
 import { queue } from '../../core/queue.ts'
-import { full } from '../../core/refusal.ts'
 import type { Full } from '../../core/refusal.ts'
 import { DEAD_PAGE, newEntry } from '../outbox.ts'
 import type { Ack, DeadLetter, DeadLetters, Entry, LeaseLimits, Nack } from '../outbox.ts'
@@ -26,8 +24,7 @@ import {
   sizeIn,
   withAbout,
 } from './records.ts'
-import { APPEND } from './store.ts'
-import type { Counters, RetryKey, Store } from './store.ts'
+import { APPEND, type Counters, type RetryKey, type Store } from './store.ts'
 
 /** Where the record of a leased entry is. */
 interface Leased {
@@ -86,7 +83,7 @@ export const storedEntries = <A>(
   store: Store,
   commits: Commits,
   codec: ItemCodec<A>,
-  { maxCount, maxBytes, keepDead }: { maxCount: number; maxBytes: number; keepDead: number },
+  { keepDead, ...bounds }: Bounds & { readonly keepDead: number },
   now: () => number,
   onCorrupt: (record: CorruptRecord) => void,
 ) => {
@@ -102,14 +99,8 @@ export const storedEntries = <A>(
   let firstRetry: RetryKey | undefined | 'unknown' = 'unknown'
   correctDueTimes(store, now())
 
-  const refusalOf = (
-    { waiting, bytes }: Readonly<Counters>,
-    item: A,
-    size: number,
-  ): Either<Full, never> | undefined => {
-    if (waiting >= maxCount) return left(full(item, 'count', maxCount))
-    return bytes + size > maxBytes ? left(full(item, 'bytes', maxBytes)) : undefined
-  }
+  const refusalOf = ({ waiting, bytes }: Readonly<Counters>, item: A, size: number): Full | undefined =>
+    fullIn(item, waiting, bytes + size, bounds)
 
   const lease = (number: number, retryKey: RetryKey | undefined, size: number): Leased => {
     const place = { number, retryKey, size, isSettling: false }
@@ -287,13 +278,13 @@ export const storedEntries = <A>(
     ): Promise<ReadonlyArray<Either<Full, Entry<A>>>> => {
       const refusals = offers.flatMap(({ item, size }) => refusalOf(commits.counters(), item, size) ?? [])
       // A full store is not asked again.
-      if (refusals.length === offers.length) return refusals
+      if (refusals.length === offers.length) return refusals.map(left)
       const length = offers.reduce((sum, { text }) => sum + text.length, 0)
       const add = (counters: Counters) => {
         const added: Array<Fresh<A>> = []
         const answers = offers.map(({ item, size, text }): Either<Full, Entry<A>> => {
           const refusal = refusalOf(counters, item, size)
-          if (refusal !== undefined) return refusal
+          if (refusal !== undefined) return left(refusal)
           const number = ++counters.lastItem
           fresh.putSync(number, encodeRecord(size, text), APPEND)
           counters.waiting++

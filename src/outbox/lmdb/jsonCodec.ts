@@ -1,7 +1,6 @@
 import type * as t from 'io-ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { isRecord, kindOf } from '../../core/json.ts'
-import type { Fields } from '../../core/json.ts'
+import { isRecord, kindOf, type Fields } from '../../core/json.ts'
 import { faultText } from '../../core/refusal.ts'
 import { faultsOf } from '../../event/codecFaults.ts'
 import { isBatch, isPayload } from '../../event/payload.ts'

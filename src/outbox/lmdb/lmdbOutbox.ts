@@ -1,6 +1,5 @@
 import type * as t from 'io-ts'
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { steady, systemClock } from '../../core/clock.ts'
@@ -15,8 +14,7 @@ import {
   wholeNumber,
   withDefault,
 } from '../../core/options.ts'
-import { groupCommit } from './commit.ts'
-import type { Commits } from './commit.ts'
+import { groupCommit, type Commits } from './commit.ts'
 import { OutboxError } from './contract.ts'
 import type {
   Bookmark,
@@ -26,11 +24,9 @@ import type {
   LmdbOutboxOptions,
   OutboxFault,
 } from './contract.ts'
-import { storedEntries } from './entries.ts'
-import type { Offer } from './entries.ts'
+import { storedEntries, type Offer } from './entries.ts'
 import { jsonCodec } from './jsonCodec.ts'
-import { openStore } from './store.ts'
-import type { Store } from './store.ts'
+import { openStore, type Store } from './store.ts'
 
 /** An item with its size and text. Not every codec has types, and a wrong size would make the counters of the store useless. */
 const encode = <A>(codec: ItemCodec<A>, item: A): Offer<A> => {

@@ -17,8 +17,7 @@ import type * as Lmdb from 'lmdb'
 import { messageOf } from '../../core/failure.ts'
 import { loadPackage } from '../../core/loadPackage.ts'
 import { OutboxError } from './contract.ts'
-import { FOREIGN, fileFault } from './fileCheck.ts'
-import type { FileFault } from './fileCheck.ts'
+import { FOREIGN, fileFault, type FileFault } from './fileCheck.ts'
 import { codeOf, lock } from './lock.ts'
 
 /** The version of this layout. A store with a later one is refused. */

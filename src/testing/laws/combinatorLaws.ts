@@ -91,9 +91,9 @@ const expected = (
   return { asked, verdicts: [winner ?? { at: last, verdict: together(memory, wantsAll, name) }], endedAt }
 }
 
-const LEFT_OUT = ['detail', 'shared', 'clock']
+const LEFT_OUT = ['detail', 'clock']
 
-/** As JSON keeps it in a store. Left out: what a failure says in words, the clock, and work that sinks share. */
+/** As JSON keeps it in a store. Left out: what a failure says in words, and the clock. */
 const stored = <A>(value: A): A =>
   // JSON of plain data is of its type again.
   JSON.parse(JSON.stringify(value, (key, each: unknown) => (LEFT_OUT.includes(key) ? undefined : each))) as A

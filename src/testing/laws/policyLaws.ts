@@ -91,11 +91,11 @@ export const policyLaws = (makePolicy: MakePolicy, fixed: Partial<AskedPolicy> =
   const names = /^(base|factor|maxDelay|jitter|maxRetries|within|retryAfter)$/
   const unknown = Object.keys(fixed).find((name) => !names.test(name))
   if (unknown !== undefined) throw new TypeError(`policyLaws: a policy promises no ${unknown}`)
-  const ask = ({ asked, before, elapsed, draw, wish }: Moment): Step => {
+  const ask = ({ asked, before, elapsed, draw, wish }: Moment): Step<undefined> => {
     const progress = before === 0 ? undefined : { attempts: before, lastFailure: retryable('network') }
     const now = START + elapsed
     const failure = retryable('status', { status: 503, ...(wish !== null && { notBefore: now + wish }) })
-    return step(makePolicy(asked), progress, START, left(failure), now, () => draw)
+    return step(makePolicy(asked), undefined, progress, START, left(failure), now, () => draw)
   }
   return lawsOver('policy', moments(fixed), ask, {
     'backoff-within-its-bounds': {
@@ -132,9 +132,9 @@ export const policyLaws = (makePolicy: MakePolicy, fixed: Partial<AskedPolicy> =
     'gives-up-in-time': {
       statement:
         'It gives up when the next attempt would be at the deadline or later, or one too many; never before.',
-      situations: fixed.within === null && fixed.maxRetries === null ? ['Wait'] : ['Wait', 'Expire'],
+      situations: fixed.within === null && fixed.maxRetries === null ? ['Wait'] : ['Wait', 'Expired'],
       check: (after, moment, { reach }) => {
-        const expected = expectedOf(moment) === 'expires' ? 'Expire' : 'Wait'
+        const expected = expectedOf(moment) === 'expires' ? 'Expired' : 'Wait'
         reach(expected)
         same(after._tag, expected)
       },

@@ -1,8 +1,7 @@
 import type * as fc from 'fast-check'
 import { inspect, isDeepStrictEqual } from 'node:util'
 import { isPromiseLike } from '../../core/awaitable.ts'
-import { earliestRetry, isRetryable, isVerdict } from '../../core/failure.ts'
-import type { Verdict } from '../../core/failure.ts'
+import { earliestRetry, isRetryable, isVerdict, type Verdict } from '../../core/failure.ts'
 import {
   checkOptions,
   flag,

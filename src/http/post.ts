@@ -3,49 +3,41 @@ import type { Observer } from 'rxjs'
 import type { Dispatcher } from 'undici'
 // From its own file: Bun puts a module of its own in the place of `undici`, whose client never answers.
 import Client from 'undici/lib/dispatcher/client.js'
-import { byteBuffer } from '../core/byteBuffer.ts'
-import type { ByteBuffer } from '../core/byteBuffer.ts'
-import { backgroundClock } from '../core/clock.ts'
-import type { Cancel, Clock } from '../core/clock.ts'
+import { byteBuffer, type ByteBuffer } from '../core/byteBuffer.ts'
+import { backgroundClock, type Cancel } from '../core/clock.ts'
 import { ownContext } from '../core/ownContext.ts'
-import { messageOf, refused, retryable, sinkClosed } from '../core/failure.ts'
-import type { Failure, Verdict } from '../core/failure.ts'
-import { bytesOf, isChangedAfterSign } from '../event/payload.ts'
-import type { Payload, Signer } from '../event/payload.ts'
+import { messageOf, refused, retryable, sinkClosed, type Failure, type Verdict } from '../core/failure.ts'
+import { kindOf } from '../core/json.ts'
+import { bytesOf, isChangedAfterSign, isPayload, type Payload, type Signer } from '../event/payload.ts'
 import { nameOf } from '../sink/fromFunction.ts'
-import { clockOf, nowOf } from '../sink/sink.ts'
-import type { Attempt, Wire } from '../sink/sink.ts'
+import { answer, makeSink } from '../sink/layer.ts'
+import { clockOf, nowOf, SHARED, type Attempt, type Sink } from '../sink/sink.ts'
 import { statusTable, verdictOf } from '../sink/status.ts'
 import { dialer, skipInterimAnswers } from './dialer.ts'
 import { guardedLookup, guardOf } from './egress.ts'
 import { failureOf } from './networkError.ts'
 import type { RequestOptions } from './httpOptions.ts'
 
-/**
- * Is told of a POST: the verdict at the status line, the answer's body if it was wanted and came whole, and the end when nothing of the
- * request is left. An answer that breaks off has a second verdict, which does not count.
- */
-export interface PostObserver extends Pick<Observer<Verdict>, 'next' | 'complete'> {
-  readonly body?: (body: Buffer) => void
+/** A payload to post. */
+export interface Posting {
+  readonly payload: Payload<unknown>
+  /** Receives the body of the answer before the end, if it came whole and has at most `maxBody` bytes. */
+  readonly onBody?: (body: Buffer) => unknown
+  readonly maxBody?: number
 }
 
-/** Posts payloads to one URL on connections of its own, so that a URL that hangs delays no other. */
-export interface UrlClient {
-  readonly name: string
-  /**
-   * Sends a payload on an idle connection or a new one; nothing starts at `attempt.until` or later. An answer's body of at most `maxBody`
-   * bytes goes to the observer. A cancel destroys the socket of the request, in any phase.
-   */
-  readonly post: (
-    payload: Payload<unknown>,
-    attempt: Attempt,
-    signer: Signer | undefined,
-    headers: ReadonlyArray<string>,
-    maxBody: number,
-    observer: PostObserver,
-  ) => Cancel
-  /** Accepts nothing more, lets requests end for this many milliseconds of a clock, then aborts them. Afterwards no socket is left. */
-  readonly close: (timeout: number, clock: Clock) => Promise<void>
+/** Options of `postTo`. They are not checked here. */
+export interface PostOptions extends RequestOptions {
+  /** Headers of one request: name, value, name, value. */
+  readonly headersOf?: (payload: Payload<unknown>, attempt: Attempt) => ReadonlyArray<string>
+  /** Asked at each attempt. It signs the body in place of the payload's own signature. */
+  readonly signer?: (() => Signer) | undefined
+  /** Milliseconds to look up the name, connect and agree on TLS. Default 5,000. */
+  readonly connectWithin?: number
+  /** Whether a request keeps the process alive. A connection that is being made does in any case. Default true. */
+  readonly holds?: boolean
+  /** Of the host: the requests go through it, and a cancelled one is aborted. */
+  readonly dispatcher?: Dispatcher
 }
 
 interface Job {
@@ -53,9 +45,18 @@ interface Job {
   readonly headers: string[]
   readonly body: Uint8Array
   readonly maxBody: number
+  readonly onBody: Posting['onBody']
   readonly attempt: Attempt
-  readonly observer: PostObserver
+  readonly observer: Observer<Verdict>
   slot: Slot | undefined
+}
+
+/** A payload as it is sent. Sinks of one attempt share it: writing and signing are 15 to 30 % of the cost of five URLs. */
+interface Wire {
+  readonly payload: Payload<unknown>
+  readonly bytes: Uint8Array
+  /** One for each secret, because a URL may have its own. A list: a `Map` of one takes 570 bytes. */
+  readonly signatures: Array<{ readonly signer: Signer; readonly signature: string }>
 }
 
 /** A connection and the job on it. Without a job, what undici says of it is ignored. */
@@ -85,20 +86,31 @@ const signatureOf = ({ bytes, signatures }: Wire, signer: Signer): string => {
   return signature
 }
 
+/** Of the sinks that share the slot of their attempt, the first one makes it. */
+const wireOf = (payload: Payload<unknown>, attempt: Attempt): Wire => {
+  const slot = attempt[SHARED]
+  // Nothing else writes into the slot.
+  const known = slot?.work as Wire | undefined
+  if (known?.payload === payload) return known
+  const wire = { payload, bytes: bytesOf(payload, clockOf(attempt).now()), signatures: [] }
+  if (slot !== undefined) slot.work = wire
+  return wire
+}
+
 /**
- * Connects at the first request, and keeps idle connections for some seconds. `fixed` are headers of every request beside the Content-Type,
- * `connectWithin` milliseconds to connect. A connection that is being made keeps the process alive in any case. With a `dispatcher` of the
- * host the requests go through it, and a cancelled one is aborted. Nothing is checked here: the sinks check their options.
+ * A sink that posts to one URL, on connections of its own, so that a URL that hangs delays no other: without queue, without limit of time.
+ * The verdict comes at the status line, the end when the body of the answer is read or dropped; a cancel destroys the socket in any phase.
+ * It connects at the first request and keeps idle connections for some seconds. `fixed` are headers of every request beside the
+ * Content-Type.
  */
-export const openUrlClient = (
+export const postTo = <A>(
   url: URL,
   fixed: ReadonlyArray<string>,
-  options: RequestOptions,
-  connectWithin: number,
-  holds = true,
-  dispatcher?: Dispatcher,
-): UrlClient => {
-  const { statuses = statusTable, tls = {} } = options
+  options: PostOptions,
+  postingOf: (item: A) => Posting,
+): Sink<A> => {
+  const { statuses = statusTable, tls = {}, dispatcher, headersOf } = options
+  const { connectWithin = 5_000, holds = true } = options
   const name = nameOf(url)
   const path = url.pathname + url.search
   const guard = guardOf(options.egress)
@@ -116,10 +128,7 @@ export const openUrlClient = (
   /** Equal verdicts are one object: all events that wait for a dead receiver share it. */
   const verdicts = new Map<number, Verdict>()
 
-  const fail = (job: Job, failure: Failure): void => {
-    job.observer.next(left(failure))
-    job.observer.complete()
-  }
+  const fail = ({ observer }: Job, failure: Failure): Cancel => answer(observer, left(failure))
 
   /** Takes the job from its connection, which may carry another one from here on. */
   const release = (slot: Slot, isReusable: boolean): void => {
@@ -177,8 +186,8 @@ export const openUrlClient = (
           const known = retryAfter === undefined ? verdicts.get(status) : undefined
           const { attempt, observer } = slot.job
           const clock = clockOf(attempt)
-          const answer = { status, retryAfter }
-          const verdict = known ?? verdictOf(statuses, name, answer, clock.now(), nowOf(attempt))
+          const verdict =
+            known ?? verdictOf(statuses, name, { status, retryAfter }, clock.now(), nowOf(attempt))
           if (retryAfter === undefined) verdicts.set(status, verdict)
           observer.next(verdict)
         },
@@ -195,7 +204,7 @@ export const openUrlClient = (
           const { job, received, body } = slot
           if (job === undefined) return
           release(slot, true)
-          if (body !== undefined && received <= job.maxBody) job.observer.body?.(body.bytes())
+          if (body !== undefined && received <= job.maxBody) job.onBody?.(body.bytes())
           job.observer.complete()
           checkClosed()
         },
@@ -229,7 +238,7 @@ export const openUrlClient = (
     busy.add(slot)
     slot.isSent = false
     slot.received = 0
-    slot.body = job.maxBody > 0 ? byteBuffer() : undefined
+    slot.body = job.onBody && byteBuffer()
     const { headers, body } = job
     try {
       slot.client.dispatch({ origin: url.origin, path, method: 'POST', headers, body }, slot.handler)
@@ -251,30 +260,31 @@ export const openUrlClient = (
     for (const job of jobs) fail(job, CUT)
   }
 
-  return {
+  return makeSink<A>(
     name,
-    post: (payload, attempt, signer, more, maxBody, observer) => {
-      const { shared } = attempt
-      // A body is written and signed once for all URLs of an attempt: 15 to 30 % of the cost of five URLs.
-      const known = shared?.wire
-      const wire: Wire =
-        known?.payload === payload
-          ? known
-          : { payload, bytes: bytesOf(payload, clockOf(attempt).now()), signatures: [] }
-      if (shared !== undefined) shared.wire = wire
-      const headers = ['Content-Type', payload.contentType ?? 'application/json', ...allFixed, ...more]
+    (item, attempt, observer) => {
+      const { payload, onBody, maxBody = 0 } = postingOf(item)
+      if (!isPayload(payload)) {
+        const detail = `got ${kindOf(payload)}: put encode() before it`
+        return answer(observer, left(refused('notAPayload', { detail })))
+      }
+      const now = nowOf(attempt)
+      const signer = options.signer?.()
+      const wire = wireOf(payload, attempt)
+      const headers = ['Content-Type', payload.contentType ?? 'application/json', ...allFixed]
+      if (headersOf !== undefined) headers.push(...headersOf(payload, attempt))
       const signature = signer === undefined ? payload.signature : signatureOf(wire, signer)
       if (signature !== undefined) headers.push('X-Signature', signature)
-      const job: Job = { headers, body: wire.bytes, maxBody, attempt, observer, slot: undefined }
-      if (isClosed) fail(job, sinkClosed(name, nowOf(attempt)))
-      else if (nowOf(attempt) >= attempt.until) fail(job, LATE)
+      const job: Job = { headers, body: wire.bytes, maxBody, onBody, attempt, observer, slot: undefined }
+      if (isClosed) fail(job, sinkClosed(name, now))
+      else if (now >= attempt.until) fail(job, LATE)
       else if (signer === undefined && isChangedAfterSign(payload)) fail(job, CHANGED)
       else start(job)
       return () => {
         if (job.slot !== undefined) release(job.slot, false)
       }
     },
-    close: (timeout, clock) =>
+    (timeout, clock) =>
       new Promise((resolve) => {
         isClosed = true
         const cancelTimer = clock.schedule(timeout, abortAll)
@@ -284,5 +294,5 @@ export const openUrlClient = (
         })
         checkClosed()
       }),
-  }
+  )
 }

@@ -1,6 +1,6 @@
 import { firstValueFrom, map, Subject } from 'rxjs'
 import { expect, it } from 'vitest'
-import { contained, hot } from '../../src/log/streams.ts'
+import { contained, hot } from '../../src/log/lifecycle.ts'
 
 it('reports what subscribers throw or reject with, behind operators too, and gives the others every value', async () => {
   const reports: unknown[] = []

@@ -1,16 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { onlyAttempt, systemClock, type Clock, type Verdict } from '../../src/index.ts'
-import { openUrlClient, type UrlClient } from '../../src/http/urlClient.ts'
-import type { RequestOptions } from '../../src/http/httpOptions.ts'
+import { onlyAttempt, type Clock, type Sink, type Verdict } from '../../src/index.ts'
+import { postTo, type Posting } from '../../src/http/post.ts'
 import { virtualClock, type Fault } from '../../src/testing/index.ts'
 import { payloadOf } from '../sink/deliverOnce.ts'
 import { closedAfterEach, until } from '../support/http.ts'
 
 const { receive, use } = closedAfterEach()
 
-const clientTo = (url: string, options: RequestOptions = {}): UrlClient => {
-  const client = openUrlClient(new URL(url), [], options, 5_000)
-  return use(client, () => client.close(0, systemClock))
+const clientTo = (url: string): Sink<Posting> => {
+  const client = postTo(new URL(url), [], {}, (posting: Posting) => posting)
+  return use(client, () => client.close({ timeout: 0 }))
 }
 
 const sized = (bytes: number): Fault => ({ do: 'hugeBody', code: 200, bytes })
@@ -19,42 +18,36 @@ interface Given {
   readonly body?: string
   readonly until?: number
   readonly clock?: Clock
-  readonly headers?: ReadonlyArray<string>
   readonly maxBody?: number
   readonly onVerdict?: () => void
 }
 
 /** Posts, and records what the observer is told: the verdict, the body's length, the end. */
-const start = (client: UrlClient, given: Given = {}) => {
-  const {
-    body = '{}',
-    until = Infinity,
-    clock,
-    headers = [],
-    maxBody = 0,
-    onVerdict = () => undefined,
-  } = given
+const start = (client: Sink<Posting>, given: Given = {}) => {
+  const { body = '{}', until = Infinity, clock, maxBody = 0, onVerdict = () => undefined } = given
   const events: Array<Verdict | number | 'complete'> = []
   let complete = (): void => undefined
   let decide: (verdict: Verdict) => void = () => undefined
   const completed = new Promise<void>((resolve) => (complete = resolve))
   const decided = new Promise<Verdict>((resolve) => (decide = resolve))
-  const cancel = client.post(payloadOf(body), { ...onlyAttempt, until, clock }, undefined, headers, maxBody, {
+  const onBody = (bytes: Buffer): unknown => events.push(bytes.length)
+  const posting = { payload: payloadOf(body), maxBody, ...(maxBody > 0 && { onBody }) }
+  const subscription = client.deliver(posting, { ...onlyAttempt, until, clock }).subscribe({
     next: (verdict) => {
       events.push(verdict)
       decide(verdict)
       onVerdict()
     },
-    body: (bytes) => events.push(bytes.length),
     complete: () => {
       events.push('complete')
       complete()
     },
   })
+  const cancel = (): void => subscription.unsubscribe()
   return { events, cancel, completed, decided }
 }
 
-describe('a URL client', () => {
+describe('post', () => {
   it('starts nothing at or after the deadline (DE4)', async () => {
     const receiver = await receive()
     const clock = virtualClock()
@@ -162,7 +155,7 @@ describe('close', () => {
     const receiver = await receive([{ do: 'status', code: 200, after: 10 }])
     const client = clientTo(receiver.url)
     const all = [start(client), start(client)]
-    await client.close(10_000, systemClock)
+    await client.close({ timeout: 10_000 })
     for (const { events } of all) expect(events).toMatchObject([{ _tag: 'Right' }, 'complete'])
     await until(() => receiver.connections() === 0)
   })
@@ -175,7 +168,7 @@ describe('close', () => {
     await receiver.arrived(2)
     let closed = 0
     const closing = [30_000, 20_000]
-      .map((timeout) => client.close(timeout, clock))
+      .map((timeout) => client.close({ timeout, clock }))
       .map((each) => each.then(() => closed++))
     clock.tick(19_999)
     await clock.settle()
@@ -185,13 +178,13 @@ describe('close', () => {
     const left = { _tag: 'Retryable', reason: 'network', detail: 'the close of the sink cut its request' }
     for (const { events } of all) expect(events).toMatchObject([{ left }, 'complete'])
     expect(clock.pending()).toBe(0)
-    await client.close(0, systemClock)
+    await client.close({ timeout: 0 })
   })
 
   it('refuses what comes afterwards', async () => {
     const receiver = await receive()
     const client = clientTo(receiver.url)
-    await client.close(1_000, systemClock)
+    await client.close({ timeout: 1_000 })
     const left = { _tag: 'Retryable', reason: 'closed', detail: `the sink ${receiver.url} was closed` }
     expect(start(client).events).toMatchObject([{ left }, 'complete'])
     expect(receiver.accepted()).toBe(0)

@@ -1,7 +1,14 @@
+/**
+ * The listeners, streams and close of a part that a host holds.
+ *
+ * @module
+ */
 import { Observable, Subscriber, Subject } from 'rxjs'
 import type { Observer, OperatorFunction, Subscription } from 'rxjs'
+import { steady, type Clock } from '../core/clock.ts'
 import { serialQueue } from '../core/queue.ts'
-import { callSafely } from './listeners.ts'
+import { callSafely, listeners, type Listening } from './listeners.ts'
+import type { Listener } from './logEvent.ts'
 
 /** Is given what a subscriber threw, or what the promise that it returned rejected with. */
 export type Report = (error: unknown) => void
@@ -53,5 +60,41 @@ export const hot = <T>(report: Report) => {
     complete: (): void => order.take(() => subject.complete(), undefined),
     /** The stream for the host. */
     values$: contained(subject, report),
+  }
+}
+
+/** The listeners of a destination, client or collector, its streams for the host, and its one close. */
+export const lifecycle = <Closing>(clock: Clock, options: Listening, ...own: ReadonlyArray<Listener>) => {
+  const now = steady(clock)
+  const onEvent = listeners(options, ...own)
+  const streams: Array<{ readonly complete: () => void }> = []
+  let closing: Promise<Closing> | undefined
+
+  /** Reports an error of something that should not fail. */
+  const defectIn =
+    (where: string) =>
+    (error: unknown): void =>
+      onEvent({ _tag: 'Defect', at: now(), where, error })
+
+  const shutDown = async (task: () => Promise<Closing>): Promise<Closing> => {
+    // A turn later, so that a close inside a callback of the close gets the same promise.
+    const result = await Promise.resolve().then(task)
+    for (const stream of streams) stream.complete()
+    return result
+  }
+
+  return {
+    now,
+    onEvent,
+    defectIn,
+    /** A hot stream. It completes after the close. */
+    stream: <T>(name: string) => {
+      const stream = hot<T>(defectIn(`a subscriber of ${name}`))
+      streams.push(stream)
+      return stream
+    },
+    isClosing: (): boolean => closing !== undefined,
+    /** Runs the task of the first call. All calls get its promise. */
+    close: (task: () => Promise<Closing>): Promise<Closing> => (closing ??= shutDown(task)),
   }
 }
