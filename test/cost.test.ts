@@ -1,24 +1,10 @@
 /** Cost is bounded by input: no request, answer or body costs more than a small multiple of its bytes. */
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { expect, it, vi } from 'vitest'
 import type { Message } from '../src/client/message.ts'
 import { memoryOutbox } from '../src/outbox/memoryOutbox.ts'
 import { busy, event, open as openClient } from './client/virtual.ts'
 import { ask, open } from './collector/kit.ts'
-
-setFlagsFromString('--expose-gc')
-// The flag puts this function into every new context.
-const collectGarbage = runInNewContext('gc') as () => void
-setFlagsFromString('--no-expose-gc')
-
-/** Bytes that live, after a whole turn of the event loop. */
-const livingBytes = async (): Promise<number> => {
-  await new Promise((resolve) => setTimeout(resolve, 20))
-  collectGarbage()
-  const { heapUsed, external } = process.memoryUsage()
-  return heapUsed + external
-}
+import { livingBytes } from './support/check.ts'
 
 it('a batch of many messages gives other work its turn every 10 ms, one batch at a time', async () => {
   // A millisecond for each look at the machine's clock.

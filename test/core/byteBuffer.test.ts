@@ -1,6 +1,5 @@
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
-import { runInNewContext } from 'node:vm'
 import type { Dispatcher } from 'undici'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/core/clock.ts'
@@ -10,17 +9,7 @@ import { verifyRequest } from '../../src/signing/request.ts'
 import { ndjson } from '../../src/sources/ndjson.ts'
 import { basic, open } from '../collector/kit.ts'
 import { member } from '../support/http.ts'
-
-// The flag puts this function into every new context.
-const collectGarbage = runInNewContext('gc') as () => void
-
-/** Bytes that live, after a whole turn of the event loop. */
-const livingBytes = async (): Promise<number> => {
-  await new Promise((resolve) => setTimeout(resolve, 20))
-  collectGarbage()
-  const { heapUsed, external } = process.memoryUsage()
-  return heapUsed + external
-}
+import { livingBytes } from '../support/check.ts'
 
 const CHUNKS = 50_000
 const ONE_BYTE = (): Buffer => Buffer.from(' ')

@@ -6,7 +6,7 @@ import { SECRET } from './events.ts'
 describe('kindOf', () => {
   it('names the kind, the code and the place', () => {
     expect(kindOf(Object.assign(new RangeError('x'), { code: 'EPIPE' }))).toMatch(
-      /^RangeError \(EPIPE\) at .*debug\.test\.ts/,
+      /^RangeError \(EPIPE\) at .*logEvent\.test\.ts/,
     )
     expect(kindOf('text')).toBe('a thrown string')
     expect(kindOf(null)).toBe('a thrown object')
