@@ -88,6 +88,25 @@ const src: Files = Object.fromEntries(
   Object.entries(read(/^src\//)).map(([path, text]) => [path.slice(4), text]),
 )
 
+/** Files of src without a test of their name. */
+const unnamed: ReadonlyArray<readonly [RegExp, why: string]> = [
+  [/(^|\/)index\.ts$|\.d\.ts$/, 'no code of their own'],
+  [
+    /^(core\/(awaitable|outcome|refusal|totals)|event\/limits|outbox\/lmdb\/contract)\.ts$/,
+    'types and values',
+  ],
+  [/^core\/loadPackage\.ts$/, 'test/package.test.ts runs it where a package is missing'],
+  [/^outbox\/(deliveries|handBack|held|leases|ledger|storeWrites)\.ts$/, 'parts of the relay: relay.test.ts'],
+  [/^http\/(bareIngestion|bareWebhook|ingestionAnswer|tls)\.ts$/, 'parts of a sink: webhook, ingestion'],
+  [/^cli\/(main|program|server)\.ts$/, 'each test of a command runs them'],
+  [/^client\/processExit\.ts$/, 'needs processes: test/process/clientExit.test.ts'],
+  [/^sources\/waitForRoom\.ts$/, 'test/laws/waiting.laws.ts'],
+  [
+    /^testing\/brokenReceivers\.ts$|^testing\/laws\//,
+    'test/mutants/published.mutants.ts, checkReceiver.test.ts',
+  ],
+]
+
 interface Import {
   readonly from: string
   readonly to: string
@@ -120,6 +139,15 @@ const codeLines = (text: string): number =>
     .replace(/^\s*\/\*[\s\S]*?\*\//gm, '')
     .split('\n')
     .filter((line) => line.trim() !== '' && !/^\s*\/\//.test(line)).length
+
+/** A test stands in the folder of its room, or with the laws. */
+const withoutTest = (files: Files, tests: ReadonlyArray<string>): ReadonlyArray<string> =>
+  Object.keys(files).filter((path) => {
+    const room = path.split('/')[0] ?? ''
+    const name = posix.basename(path, '.ts')
+    const isTest = new RegExp(`^test/(${room}|laws)/(.*/)?${name}\\.(test|laws)\\.ts$`)
+    return !tests.some((test) => isTest.test(test)) && !unnamed.some(([exempt]) => exempt.test(path))
+  })
 
 /** Each rule answers one line for each place that breaks it. */
 const rules = {
@@ -307,6 +335,13 @@ describe('the shape of the repository', () => {
       return text === undefined || !`${text}${laws}`.includes(title.trim())
     })
     expect(missing.map(([all]) => all)).toEqual([])
+  })
+
+  test('a test for each file of src is found by its name', () => {
+    expect(withoutTest(src, tracked)).toEqual([])
+    expect(withoutTest({ 'sink/other.ts': '' }, tracked)).toEqual(['sink/other.ts'])
+    const stale = unnamed.filter(([exempt]) => !Object.keys(src).some((path) => exempt.test(path)))
+    expect(stale).toEqual([])
   })
 
   describe('pages for contributors', () => {

@@ -1,21 +1,18 @@
-import { left, right } from 'fp-ts/lib/Either.js'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { createCollector } from '../../src/collector/createCollector.ts'
 import type { Collector, CollectorOptions, DestinationOutcome } from '../../src/collector/collector.ts'
 import type { Event } from '../../src/event/event.ts'
 import { type Payload, bodyOf } from '../../src/event/payload.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
-import { memory, refused, sink, systemClock } from '../../src/index.ts'
+import { memory, sink, systemClock } from '../../src/index.ts'
 import { OutboxError } from '../../src/outbox/lmdb/contract.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
-import { loopbackReceiver, scriptedSink, virtualClock, type VirtualClock } from '../../src/testing/index.ts'
+import { loopbackReceiver, type VirtualClock } from '../../src/testing/index.ts'
 import { type SharedStore, sharedStore } from '../support/sharedStore.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { newFolder } from '../support/folder.ts'
 import { ask, track } from './kit.ts'
-
-type Delivery = Payload<Event>
 
 interface World {
   readonly clock: VirtualClock
@@ -25,180 +22,8 @@ interface World {
   readonly ended: () => ReadonlyArray<string>
 }
 
-/** Destination A delivers after 10 ms, B after `slow`. */
-const start = (options: (clock: VirtualClock) => CollectorOptions = () => ({}), slow = 10): World => {
-  const clock = virtualClock()
-  const events: LogEvent[] = []
-  const outcomes: DestinationOutcome[] = []
-  const own = (name: string, after: number) =>
-    scriptedSink<Delivery>({ name, clock, reply: () => ({ verdict: right({ sink: name }), after }) })
-  const collector = createCollector(
-    {
-      sources,
-      destinations: [
-        { name: 'A', sources: ['web'], sink: own('a', 10) },
-        { name: 'B', sources: ['web'], sink: own('b', slow) },
-      ],
-    },
-    { clock, logger: false, random: () => 0, onEvent: (event) => events.push(event), ...options(clock) },
-  )
-  collector.outcomes$.subscribe((outcome) => outcomes.push(outcome))
-  const ended = (): ReadonlyArray<string> =>
-    outcomes.map(({ destination, outcome }) => `${outcome._tag} ${outcome.item.id} at ${destination}`)
-  return { clock, collector, events, outcomes, ended }
-}
-
 const post = ({ collector }: Pick<World, 'collector'>, ...ids: ReadonlyArray<string>): Promise<Response> =>
   ask(collector, '/v1/batch', { batch: ids.map((id) => track(id)) })
-
-describe('outboxes of a collector', () => {
-  it('are waited for: the answer comes when everything is stored', async () => {
-    const stores = new Map<string, SharedStore<Delivery>>()
-    const world = start((clock) => ({
-      outbox: (name) => {
-        const store = sharedStore<Delivery>(clock, { latency: name === 'A' ? 5 : 20 })
-        stores.set(name, store)
-        return store.open().outbox
-      },
-    }))
-    const stored = ['A', 'B'].map((name) => () => {
-      const { entries = () => [], ended = [] } = stores.get(name) ?? {}
-      return entries().length + ended.length
-    })
-    let status: number | undefined
-    void post(world, 'm1', 'm2').then((response) => (status = response.status))
-    await world.clock.advance(19)
-    expect([...stored.map((count) => count()), status]).toEqual([2, 0, undefined])
-    await world.clock.advance(1)
-    expect([...stored.map((count) => count()), status]).toEqual([2, 2, 200])
-    const closed = world.collector.close()
-    await world.clock.advance(60_000)
-    expect((await closed).totals).toMatchObject({ accepted: 4, delivered: 4 })
-  })
-
-  it.each<[string, Partial<Outbox<Delivery>>]>([
-    ['rejects', { enqueue: () => Promise.reject(new Error('disk full')) }],
-    ['throws', { enqueue: () => expect.unreachable() }],
-    [
-      'fails to add a dead letter',
-      {
-        enqueue: (items) => items.map((input) => left({ _tag: 'Full', bound: 'count', limit: 1, input })),
-        addDeadLetter: () => Promise.reject(new Error('disk full')),
-      },
-    ],
-  ])('one that %s: the answer is 503, and the others store their events', async (_, broken) => {
-    const world = start(() => ({
-      outbox: (name) => ({ ...memoryOutbox<Delivery>(), ...(name === 'A' ? broken : {}) }),
-    }))
-    const response = await post(world, 'm1')
-    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '10'])
-    expect(await response.json()).toMatchObject({ reason: 'it could not be stored: try again' })
-    expect(world.collector.stats()).toMatchObject({ received: 1, refused: 1, reasons: { NotStored: 1 } })
-    await world.clock.advance(10)
-    expect(world.ended()).toEqual(['Delivered m1 at B'])
-    expect(await world.collector.accept('web', track('m2'))).toMatchObject({ left: { _tag: 'NotStored' } })
-  })
-
-  it('dead letters are stored before the answer', async () => {
-    const dead: string[] = []
-    const world = start(
-      (clock) => ({
-        outbox: () => ({
-          ...memoryOutbox<Delivery>({ maxCount: 1 }),
-          addDeadLetter: (item: Delivery): Promise<void> =>
-            new Promise((done) =>
-              clock.schedule(30, () => {
-                dead.push(item.id)
-                done()
-              }),
-            ),
-        }),
-      }),
-      1e6,
-    )
-    let status: number | undefined
-    void post(world, 'm1', 'm2').then((response) => (status = response.status))
-    await world.clock.advance(29)
-    expect([dead, status]).toEqual([[], undefined])
-    await world.clock.advance(1)
-    expect([dead, status]).toEqual([['m2', 'm2'], 200])
-  })
-})
-
-describe('a full destination', () => {
-  it('makes dead letters, which redrive sends', async () => {
-    const world = start(() => ({ maxCount: 1 }), 1_000)
-    expect((await post(world, 'm1')).status).toBe(200)
-    await world.clock.advance(10)
-    expect((await post(world, 'm2')).status).toBe(200)
-    expect(world.outcomes[1]?.outcome).toMatchObject({ attempts: 0, failure: refused('full') })
-    await world.clock.advance(1_000)
-    expect(await world.collector.redrive('B')).toBe(1)
-    expect(await world.collector.redrive('C')).toBe(0)
-    await world.clock.advance(1_000)
-    expect(world.ended().slice(3)).toEqual(['Delivered m1 at B', 'Delivered m2 at B'])
-  })
-
-  it.each([{ maxCount: 1 }, { maxBytes: 600 }])(
-    'refuses the whole request with whenFull: refuse and %j',
-    async (bound) => {
-      const world = start(() => ({ ...bound, whenFull: 'refuse' }), 1_000)
-      expect((await post(world, 'm1')).status).toBe(200)
-      const response = await post(world, 'm2')
-      expect([response.status, response.headers.get('retry-after')]).toEqual([503, '10'])
-      expect(world.collector.stats()).toMatchObject({ accepted: 1, refused: 1, reasons: { Full: 1 } })
-    },
-  )
-})
-
-describe('a collector', () => {
-  it('closes its destinations at the same time, once', async () => {
-    const world = start(undefined, 1e6)
-    await post(world, 'm1')
-    const closed = world.collector.close({ timeout: 1_000 })
-    expect(world.collector.close()).toBe(closed)
-    await world.clock.advance(6_000)
-    const { totals, abandoned } = await closed
-    expect(totals).toMatchObject({ accepted: 2, delivered: 1, abandoned: 1, waiting: 0 })
-    expect([abandoned['A'], abandoned['B']?.map(({ id }) => id)]).toEqual([[], ['m1']])
-    expect(world.clock.pending()).toBe(0)
-    await world.collector[Symbol.asyncDispose]()
-  })
-
-  it('logs what a subscriber throws as a Defect', async () => {
-    const world = start()
-    world.collector.outcomes$.subscribe(() => expect.unreachable())
-    await post(world, 'm1')
-    await world.clock.advance(10)
-    const idle = world.collector.idle()
-    expect(await idle).toMatchObject({ accepted: 2, delivered: 2 })
-    expect(world.events.filter(({ _tag }) => _tag === 'Defect')).toHaveLength(2)
-    const closed = world.collector.close()
-    await world.clock.runAll()
-    await closed
-  })
-
-  it('logs refusals and unknown keys', async () => {
-    const world = start()
-    await world.collector.accept('web', track('m1', { sentAt: 'x', userId: 5 }))
-    await world.collector.accept('web', track('m2', { rudderId: 'x' }))
-    const mine = world.events.filter(({ _tag }) => _tag === 'Refused' || _tag === 'UnknownKeys')
-    expect(mine).toMatchObject([{ refusal: { _tag: 'Invalid' } }, { keys: ['rudderId'] }])
-  })
-
-  it('refuses a message when newId throws', async () => {
-    let broken = true
-    const world = start(() => ({
-      newId: () => {
-        if (broken) throw new Error('no ids')
-        return 'made'
-      },
-    }))
-    expect((await ask(world.collector, '/v1/page', { userId: 'u' })).status).toBe(400)
-    broken = false
-    expect((await ask(world.collector, '/v1/page', { userId: 'u' })).status).toBe(200)
-  })
-})
 
 const sources = [{ id: 'web', writeKey: 'wk' }]
 

@@ -1,8 +1,8 @@
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
-import { describe, expect, expectTypeOf, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Fault } from '../../src/core/refusal.ts'
-import { allows, callOf, Integrations, type Call, type Event as Model } from '../../src/event/model.ts'
+import type { Event as Model } from '../../src/event/model.ts'
 import { faultsOf } from '../../src/event/codecFaults.ts'
 import { Event, ParsedEvent, eventCodec, eventReader } from '../../src/event/event.ts'
 
@@ -18,7 +18,6 @@ const eventIn = (input: unknown, codec: t.Type<Model, unknown> = Event): Model =
 }
 
 const track = (properties: unknown) => ({ type: 'track', userId: 'u', event: 'e', properties })
-const only = (properties: unknown): ReadonlyArray<Fault> => faultsIn(track(properties))
 
 describe('decoding a call', () => {
   it('gets a random UUID and the time of the machine by default', () => {
@@ -83,26 +82,6 @@ it('says whether a value is a canonical event', () => {
   for (const off of [...changes, bare, undefined, [event]]) expect(Event.is(off)).toBe(false)
 })
 
-it('is a type and a codec of the same name', () => {
-  expectTypeOf<Event>().toEqualTypeOf<Model>()
-  expectTypeOf<t.TypeOf<typeof Event>>().toEqualTypeOf<Event>()
-  expectTypeOf<t.OutputOf<typeof Event>>().toEqualTypeOf<Call>()
-  expectTypeOf<Event['messageId']>().toEqualTypeOf<string>()
-  expectTypeOf<Extract<Event, { type: 'alias' }>['previousId']>().toEqualTypeOf<string>()
-  const calls: ReadonlyArray<Call> = [
-    // @ts-expect-error a track has an event
-    { type: 'track', userId: 'u' },
-    // @ts-expect-error an id is no number
-    { type: 'identify', userId: 5 },
-    { type: 'page', userId: 'u', timestamp: new Date(0), properties: { any: new Date(0) } },
-  ]
-  expect(calls.map((call) => isRight(Event.decode(call)))).toEqual([false, false, true])
-})
-
-const bomb = (): never => {
-  throw new Error('no')
-}
-
 describe('decoding a wrong call', () => {
   it('names every fault at once, without values', () =>
     expect(
@@ -138,55 +117,6 @@ describe('decoding a wrong call', () => {
     ])
   })
 
-  it('names the reason for each thing that JSON would lose (EV9)', () => {
-    const self: Record<string, unknown> = {}
-    self['self'] = self
-    const reasons: ReadonlyArray<readonly [reason: string, values: ReadonlyArray<unknown>]> = [
-      ['is a BigInt', [1n, Object(1n)]],
-      ['is NaN or infinite', [NaN, -Infinity, new Number(NaN)]],
-      ['is a Map', [new Map()]],
-      ['is a Set', [new Set()]],
-      ['is binary data', [Buffer.from('x'), new Float64Array(1), new ArrayBuffer(1)]],
-      ['is an invalid Date', [new Date(NaN)]],
-      ['contains itself', [self]],
-      ['could not be read', [{ toJSON: bomb }, new Proxy({}, { ownKeys: bomb })]],
-      ['could not be read', [Object.defineProperty({}, 'secret', { enumerable: true, get: bomb })]],
-      ['is a key that receivers refuse', [JSON.parse('{"__proto__":1}')]],
-    ]
-    for (const [reason, values] of reasons)
-      for (const value of values) {
-        const [found, ...more] = only({ at: value })
-        expect([found?.message.slice(0, reason.length), more]).toEqual([reason, []])
-        expect(found?.path).toMatch(/^properties\.at/)
-      }
-  })
-
-  it('accepts 256 levels, the event being the first, and not more', () => {
-    const nest = (levels: number): object => (levels === 0 ? {} : { a: nest(levels - 1) })
-    expect(only(nest(254))).toEqual([])
-    expect(only(nest(255))).toMatchObject([{ message: 'is nested deeper than 256 levels: flatten it' }])
-    expect(only(nest(5_000))).toMatchObject([{ path: 'properties.a.a.a.a.a.….a.a.a.a.a.a' }])
-  })
-
-  it('refuses more than 250,000 values', () => {
-    let twice: unknown = {}
-    for (let level = 0; level < 60; level++) twice = { left: twice, right: twice }
-    const reason = [{ path: '', message: 'holds too many values: send less with the event' }]
-    expect(only(twice)).toEqual(reason)
-    expect(only({ sparse: new Array(4_000_000_000) })).toEqual(reason)
-    expect(Event.is({ type: 'track', userId: 'u', event: 'e', properties: twice })).toBe(false)
-  })
-
-  it('names at most 1,000 faults', () => {
-    const found = only({ list: new Array(5_000).fill(Number.NaN) })
-    expect(found).toHaveLength(1_000)
-  })
-
-  it('takes an object that is there twice for no cycle', () => {
-    const shared = { a: 1 }
-    expect(only({ first: shared, second: [shared] })).toEqual([])
-  })
-
   it('wants a userId of a page if the codec says so', () => {
     const codec = eventCodec({ pageNeedsUserId: true })
     expect(faultsIn({ type: 'page', anonymousId: 'a' }, codec)).toMatchObject([{ path: 'userId' }])
@@ -219,36 +149,5 @@ describe('eventReader', () => {
     isListening = true
     read({ type: 'delete', userId: 'u', other: 1 })
     expect(dropped).toEqual([['other']])
-  })
-})
-
-it('an event as a call has no empty data that a call may leave out', () => {
-  const common = { userId: 'u', messageId: 'm', timestamp: '2024-02-29T00:00:00.000Z', context: {} }
-  const track = { ...common, type: 'track', event: 'E', properties: {} } as const
-  expect(callOf(track)).toEqual({
-    ...{ type: 'track', userId: 'u', event: 'E', messageId: 'm' },
-    timestamp: common.timestamp,
-  })
-  expect(callOf({ ...common, type: 'screen', properties: {} })).toHaveProperty('properties', {})
-  expect(callOf({ ...track, context: { ip: '::1' } })).toHaveProperty('context', { ip: '::1' })
-  expect(Event.encode).toBe(callOf)
-})
-
-describe('integrations', () => {
-  it('lets an event through as CO1 says', () => {
-    const yes = [undefined, {}, { All: {} }, { All: false, X: true }, { All: false, X: { some: 'option' } }]
-    const no = [{ X: false }, { All: false }, { All: false, x: true }, { All: true, X: false }]
-    expect([...yes, ...no].filter((each) => allows(each, 'X'))).toEqual(yes)
-    // Names that every object has are names like others.
-    expect(allows({ All: false }, 'constructor')).toBe(false)
-  })
-
-  it('refuses everything else, each by its name (EV10)', () => {
-    const paths = (value: unknown) => faultsIn(value, Integrations).map(({ path }) => path)
-    const wrong = { A: 1, B: 'x', C: null, D: [], 'E.F': 0, G: true, H: {} }
-    expect(paths(wrong)).toEqual(['A', 'B', 'C', 'D', '["E.F"]'])
-    expect(paths({ A: { deep: 1n } })).toEqual(['A.deep'])
-    for (const value of [null, undefined, [], 'All', true, new Map()]) expect(paths(value)).toEqual([''])
-    expect(Integrations.is(wrong)).toBe(false)
   })
 })

@@ -1,100 +1,13 @@
 /** The layers that remember in memory: rate limit, circuit breaker, dedupe; and route, which remembers its open sinks. */
 import * as fc from 'fast-check'
-import { left, right } from 'fp-ts/lib/Either.js'
+import { right } from 'fp-ts/lib/Either.js'
 import { describe, it } from 'vitest'
-import { onlyAttempt, refused, retryable, route, withCircuitBreaker, withDedupe } from '../../src/index.ts'
+import { onlyAttempt, route, withDedupe } from '../../src/index.ts'
 import { withRateLimit, type Sink, type Verdict } from '../../src/index.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 import { holds, same, type Law } from '../support/check.ts'
-
-type Wrap = (sink: Sink<number>) => Sink<number>
-
-const START = 1_000_000
-const taken: Verdict = right({ sink: 'inner' })
-
-interface Step {
-  /** Milliseconds before it. */
-  readonly pause: number
-  readonly item: number
-  readonly kind: 'take' | 'refuse' | 'retry' | 'held'
-  readonly after: number
-  readonly isCancelled: boolean
-}
-
-const steps = fc.array(
-  fc.record<Step>({
-    pause: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.nat(30), fc.nat(400)),
-    item: fc.nat(4),
-    kind: fc.constantFrom('take', 'take', 'refuse', 'retry', 'retry', 'held'),
-    after: fc.oneof(fc.constant(0), fc.nat(50)),
-    isCancelled: fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, fc.boolean()),
-  }),
-  { maxLength: 60, size: 'max' },
-)
-
-const verdictOf = ({ kind }: Step): Verdict => {
-  if (kind === 'take') return taken
-  return left(kind === 'refuse' ? refused('status') : retryable(kind === 'held' ? 'queueFull' : 'network'))
-}
-
-interface Heard {
-  readonly step: Step
-  readonly startedAt: number
-  verdict: Verdict | undefined
-  verdictAt: number | undefined
-  isOver: boolean
-}
-
-const play = (wrap: Wrap, script: ReadonlyArray<Step>) => {
-  const clock = virtualClock({ start: START })
-  let current = 0
-  const inner = scriptedSink<number>({
-    name: 'inner',
-    clock,
-    reply: () => {
-      const step = script[current] as Step
-      return { verdict: verdictOf(step), after: step.after }
-    },
-  })
-  const sink = wrap(inner)
-  const heard: Heard[] = []
-  for (const [at, step] of script.entries()) {
-    clock.tick(step.pause)
-    current = at
-    const one: Heard = {
-      step,
-      startedAt: clock.now(),
-      verdict: undefined,
-      verdictAt: undefined,
-      isOver: false,
-    }
-    heard.push(one)
-    const cancel = subscribeTo(sink)(
-      step.item,
-      { ...onlyAttempt, clock },
-      {
-        next: (verdict) => {
-          one.verdict = verdict
-          one.verdictAt = clock.now()
-        },
-        complete: () => {
-          one.isOver = true
-        },
-        error: () => undefined,
-      },
-    )
-    if (step.isCancelled) cancel()
-  }
-  clock.tick(1_000)
-  const starts = inner.calls.map((call) => START + call.startedAt)
-  return { heard, starts, calls: inner.calls, running: inner.running(), pending: clock.pending() }
-}
-
-const notBeforeOf = (verdict: Verdict | undefined): number | undefined =>
-  verdict?._tag === 'Left' && verdict.left._tag === 'Retryable' && verdict.left.reason === 'held'
-    ? (verdict.left.notBefore ?? 0)
-    : undefined
+import { START, taken, steps, play, notBeforeOf, run, type Wrap, type Step } from './memoryLayers.ts'
 
 export type MakeRateLimit = (perSecond: number, burst: number) => Wrap
 
@@ -157,33 +70,6 @@ export const rateLimitLaws = (make: MakeRateLimit): ReadonlyArray<Law> => [
         same(verdicts.at(-1), taken)
       },
     ),
-  },
-]
-
-export type MakeBreaker = (failures: number, openFor: number) => Wrap
-
-const breakers = fc.tuple(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 300 }), steps)
-
-export const breakerLaws = (make: MakeBreaker): ReadonlyArray<Law> => [
-  {
-    id: 'B1 a delivery starts unless the circuit is open, as a model in plain code says',
-    property: fc.asyncProperty(breakers, async ([failures, openFor, drawn]) => {
-      // One at a time and at once: the model needs no idea of what runs beside.
-      const script = drawn.map((step) => ({ ...step, after: 0, isCancelled: false }))
-      const { heard } = play(make(failures, openFor), script)
-      let failed = 0
-      let probeAt: number | undefined
-      for (const { step, verdict, startedAt } of heard) {
-        const isOpen = probeAt !== undefined && startedAt < probeAt
-        same(notBeforeOf(verdict), isOpen ? probeAt : undefined)
-        if (isOpen) continue
-        if (probeAt !== undefined) probeAt = startedAt + openFor
-        if (step.kind === 'take' || step.kind === 'refuse') {
-          failed = 0
-          probeAt = undefined
-        } else if (step.kind === 'retry' && ++failed >= failures) probeAt = startedAt + openFor
-      }
-    }),
   },
 ]
 
@@ -333,12 +219,8 @@ export const routeLaws = (make: MakeRoute): ReadonlyArray<Law> => [
   },
 ]
 
-const run = ({ property }: Law): Promise<void> => fc.assert(property)
-
 describe('withRateLimit', () =>
   it.each(rateLimitLaws((perSecond, burst) => withRateLimit({ perSecond, burst })))('$id', run))
-describe('withCircuitBreaker', () =>
-  it.each(breakerLaws((failures, openFor) => withCircuitBreaker({ failures, openFor })))('$id', run))
 describe('withDedupe', () =>
   it.each(dedupeLaws((window, maxKeys) => withDedupe({ keyOf: (item: number) => item, window, maxKeys })))(
     '$id',

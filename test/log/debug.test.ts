@@ -3,7 +3,6 @@ import { format, stripVTControlCharacters } from 'node:util'
 import * as fc from 'fast-check'
 import type createDebug from 'debug'
 import { afterEach, describe, expect, it } from 'vitest'
-import { kindOf } from '../../src/log/logEvent.ts'
 import { debugListener, logLine } from '../../src/log/debug.ts'
 import { logEvents, SECRET } from './events.ts'
 
@@ -40,30 +39,6 @@ describe('logLine', () => {
         },
       ),
     ))
-})
-
-describe('kindOf', () => {
-  it('names the kind, the code and the place', () => {
-    expect(kindOf(Object.assign(new RangeError('x'), { code: 'EPIPE' }))).toMatch(
-      /^RangeError \(EPIPE\) at .*debug\.test\.ts/,
-    )
-    expect(kindOf('text')).toBe('a thrown string')
-    expect(kindOf(null)).toBe('a thrown object')
-    expect(kindOf(Object.assign(new Error(''), { stack: undefined }))).toBe('Error')
-  })
-
-  it('does not contain the message', () =>
-    fc.assert(
-      fc.property(fc.string({ minLength: 4 }), fc.boolean(), (rest, withFrame) => {
-        const message = `${rest}${SECRET}${withFrame ? `\n    at ${SECRET} (file:1:1)` : ''}`
-        expect(kindOf(new Error(message))).not.toContain(SECRET)
-      }),
-    ))
-
-  it('reports an error that cannot be read', () => {
-    const error = Object.defineProperty(new Error('x'), 'stack', { get: () => expect.unreachable() })
-    expect(kindOf(error)).toBe('an error that cannot be read')
-  })
 })
 
 const require = createRequire(import.meta.url)

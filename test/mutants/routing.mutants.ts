@@ -3,16 +3,9 @@ import { failover, route, toAll, withCircuitBreaker, withDedupe, withRateLimit }
 import type { Sink } from '../../src/index.ts'
 import { makeLayer } from '../../src/sink/layer.ts'
 import { propertyOf, type MakeCombination } from '../../src/testing/laws/index.ts'
-import {
-  breakerLaws,
-  dedupeLaws,
-  rateLimitLaws,
-  routeLaws,
-  type MakeBreaker,
-  type MakeDedupe,
-  type MakeRateLimit,
-  type MakeRoute,
-} from '../laws/memoryLayers.laws.ts'
+import { breakerLaws, type MakeBreaker } from '../laws/circuitBreaker.laws.ts'
+import { dedupeLaws, rateLimitLaws, routeLaws } from '../laws/memoryLayers.laws.ts'
+import type { MakeDedupe, MakeRateLimit, MakeRoute } from '../laws/memoryLayers.laws.ts'
 import { nestedLaws } from '../laws/routing.laws.ts'
 import { itCatches } from '../support/mutants.ts'
 

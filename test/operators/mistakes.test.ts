@@ -5,7 +5,6 @@ import type createDebug from 'debug'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { concat, lastValueFrom, of, Subject, throwError, toArray, type Observable } from 'rxjs'
 import { describe, expect, it, test } from 'vitest'
-import type { BatchPayload } from '../../src/event/payload.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
 import { batch, deliver, encode, enrich, failover, filterRight, firstSuccess } from '../../src/index.ts'
 import { flatMapRight, lift, mapRight, memory, onlyAttempt, route, showRefusal } from '../../src/index.ts'
@@ -267,27 +266,6 @@ test('an outbox that loses an entry is reported as a defect', async () => {
   expect(events.filter(({ _tag }) => _tag === 'Defect')).toMatchObject([
     { where: 'outbox', error: { message: /^1 entries left the outbox without an outcome/ } },
   ])
-})
-
-test('the compiler refuses a pipeline that lacks an operator', () => {
-  const hook = webhook('http://127.0.0.1:9/hook')
-  const plain$ = of({ id: 'a' })
-  const lifted$ = plain$.pipe(lift())
-  const encoded$ = lifted$.pipe(encode((item) => ({ id: item.id }), { idOf: ({ id }) => id }))
-  // @ts-expect-error -- no validate or lift
-  void plain$.pipe(encode((item: { readonly id: string }) => item))
-  // @ts-expect-error -- no validate or lift
-  void plain$.pipe(deliver(memory()))
-  // @ts-expect-error -- no encode
-  void lifted$.pipe(batch())
-  // @ts-expect-error -- no encode
-  void lifted$.pipe(sign('s'))
-  // @ts-expect-error -- no encode
-  void lifted$.pipe(deliver(hook))
-  // @ts-expect-error -- no batch
-  void encoded$.pipe(deliver(memory<BatchPayload<unknown>>()))
-  const whole: Observable<unknown> = encoded$.pipe(batch(), sign('s'), deliver(hook))
-  expect(whole).toBeDefined()
 })
 
 test('sign wants payloads', async () =>

@@ -20,7 +20,10 @@ const opened = (fails: ReadonlyArray<'lost' | 'kept' | 'no' | 'hangs'>) => {
     await Promise.resolve()
     if (how === 'hangs') await new Promise(() => undefined)
     if (how === 'lost') onDisk = before
-    if (how !== 'no') throw new Error('ENOSPC')
+    // lmdb gives the cause in a promise of its own.
+    const commitError = Promise.reject(new Error('ENOSPC'))
+    commitError.catch(() => undefined)
+    if (how !== 'no') throw Object.assign(new Error('Commit failed'), { commitError })
   }
   const env = { childTransaction, resetReadTxn: () => undefined }
   // Of a store only these are used.
@@ -60,11 +63,25 @@ describe('the group commit', () => {
     expect(commits.counters().waiting).toBe(1)
   })
 
-  it('tries two writes that end items again by themselves', async () => {
-    const { commits, write } = opened(['no', 'lost'])
-    const first = write(1, true)
-    const others = [write(2, false), write(4, false)]
-    expect(await Promise.all([first, ...others])).toEqual(['written', 'written', 'written'])
-    expect(commits.counters().waiting).toBe(7)
+  it('refuses what is new when the disk is full, and writes what ends items one by one', async () => {
+    const { commits, write, sizes } = opened(['no', 'lost'])
+    const first = write(16, true)
+    const answers = await Promise.allSettled([write(1, true), write(2, false), write(4, false)])
+    expect(await first).toBe('written')
+    const message = 'the outbox in /nowhere could not write (is its disk full?): ENOSPC'
+    expect(answers).toMatchObject([{ reason: { message } }, { value: 'written' }, { value: 'written' }])
+    expect(commits.counters().waiting).toBe(22)
+    expect(await write(8, true)).toBe('written')
+    expect(sizes()).toBe(5)
+  })
+
+  it('rejects all that finds no room, and counts nothing of it', async () => {
+    const { commits, write } = opened(Array(9).fill('lost'))
+    const answers = await Promise.allSettled([write(1, true), write(2, false), write(4, false)])
+    for (const each of answers)
+      expect(each).toMatchObject({ reason: { message: expect.stringContaining('ENOSPC') as string } })
+    expect(commits.counters().waiting).toBe(0)
+    await commits.end()
+    await expect(write(1, false)).rejects.toThrow('is closed')
   })
 })

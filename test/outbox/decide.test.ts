@@ -28,5 +28,6 @@ it.each([
       lastValueFrom(none$.pipe(deliver(sink, { outbox, retry, clock })), { defaultValue: undefined }),
     )
     expect([outcome?._tag, sink.calls.length]).toEqual([tag, sent])
+    for (const { attempt } of sink.calls) expect(attempt.until).toBe(firstAttemptAt + 1_000)
   },
 )

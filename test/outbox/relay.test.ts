@@ -4,15 +4,13 @@ import { Observable } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { firstSuccess, retryable, withConcurrency, type Sink, type Verdict } from '../../src/index.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
-import { closeRelay } from '../../src/outbox/close.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import { ordered } from '../../src/outbox/ordered.ts'
 import type { Entry, Outbox } from '../../src/outbox/outbox.ts'
 import { relay } from '../../src/outbox/relay.ts'
 import { one } from '../../src/outbox/take.ts'
 import { both, deadline, exponential } from '../../src/policy/retryPolicy.ts'
-import { scriptedSink, virtualClock, type Reply } from '../../src/testing/index.ts'
-import { sharedStore } from '../support/sharedStore.ts'
+import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 
 const yes: Verdict = right({ sink: 's' })
 const busy: Verdict = left(retryable('busy'))
@@ -343,83 +341,5 @@ describe('an abort cancels', () => {
       rest = unfinished
     })
     expect([cancelled, rest]).toEqual([2, ['a', 'b']])
-  })
-})
-
-describe('closeRelay', () => {
-  const open = (play: Reply, outbox: (clock: Clock) => Outbox<string> = () => memoryOutbox()) => {
-    const clock = virtualClock()
-    const sink = scriptedSink<string>({ clock, reply: () => play })
-    const work = relay<string>({
-      sink,
-      outbox: outbox(clock),
-      retry: exponential({ base: 1_000 }),
-      clock,
-      random: () => 0,
-      shape: one(10),
-      ended: () => undefined,
-    })
-    void work.offer('a')
-    const close = (timeout: number): { result: unknown; at: number } => {
-      const seen: { result: unknown; at: number } = { result: undefined, at: NaN }
-      void closeRelay(work, clock, timeout, 5_000, () => undefined).then((result) => {
-        seen.result = result
-        seen.at = clock.monotonic()
-      })
-      return seen
-    }
-    return { clock, sink, work, close }
-  }
-
-  it('accepts nothing more and waits for what is in flight', async () => {
-    const { clock, work, close } = open({ verdict: yes, after: 3_000 })
-    const seen = close(30_000)
-    expect(await work.offer('late')).toEqual(left({ _tag: 'Closed', input: 'late' }))
-    await clock.advance(60_000)
-    expect(seen).toMatchObject({ at: 3_000, result: { totals: { delivered: 1, waiting: 0 }, abandoned: [] } })
-    expect(clock.pending()).toBe(0)
-  })
-
-  it('retries what is due in time, and hands back at once what is not', async () => {
-    const { clock, sink, close } = open({ verdict: busy })
-    const seen = close(10_000)
-    await clock.advance(60_000)
-    expect(sink.calls.map(({ startedAt }) => startedAt)).toEqual([0, 1_000, 3_000, 7_000])
-    expect(seen).toMatchObject({
-      at: 7_000,
-      result: { totals: { abandoned: 1, waiting: 0 }, abandoned: ['a'] },
-    })
-  })
-
-  it('lets what runs after its verdict go on for the time of one attempt', async () => {
-    const { clock, close } = open({ verdict: yes, after: 100, rest: 60_000 })
-    const seen = close(30_000)
-    await clock.advance(60_000)
-    expect(seen).toMatchObject({ at: 6_100, result: { totals: { delivered: 1 } } })
-  })
-
-  it('does not wait for a store that never answers', async () => {
-    const { clock, close } = open({ verdict: yes }, () => ({
-      ...memoryOutbox<string>(),
-      ack: () => new Promise(() => undefined),
-    }))
-    const seen = close(1_000)
-    await clock.advance(60_000)
-    expect(seen).toMatchObject({ at: 6_500, result: { abandoned: [] } })
-  })
-
-  it('leaves to a durable outbox what has not ended, which waits', async () => {
-    let text = () => ''
-    const { clock, close } = open({ verdict: busy }, (time) => {
-      const store = sharedStore<string>(time)
-      text = () => store.text()
-      return store.open().outbox
-    })
-    const seen = close(500)
-    await clock.advance(500)
-    expect(seen.result).toMatchObject({ totals: { accepted: 1, abandoned: 0, waiting: 1 }, abandoned: [] })
-    expect(JSON.parse(text())).toMatchObject({
-      rows: [{ entry: { item: 'a', progress: { attempts: 1 } } }],
-    })
   })
 })

@@ -7,35 +7,6 @@ import { headrace, linesOf, receiverOf, recordsOf, scratch, start, track } from 
 
 const eventIn = ({ body }: Received): string => (JSON.parse(body.toString()) as { event: string }).event
 
-it('delivers every line after a kill, and little that was delivered before twice', async () => {
-  let answered = 0
-  let healthy = 200
-  const receiver = await receiverOf(() => ({ do: 'status', code: answered++ < healthy ? 200 : 503 }))
-  const folder = scratch()
-  const file = `${folder}/events.ndjson`
-  const count = 600
-  // Without message ids, so that nothing but the place in the file tells lines apart.
-  const lines = Array.from(
-    { length: count },
-    (_, at) => `${JSON.stringify({ type: 'track', userId: 'u1', event: `e${at}` })}\n`,
-  )
-  writeFileSync(file, lines.join(''))
-  const args = ['send', file, '--to', receiver.url, '--outbox', `${folder}/outbox`, '--output', 'json']
-  const first = start(args)
-  await receiver.arrived(healthy + 20)
-  first.child.kill('SIGKILL')
-  await first.ended
-  const before = receiver.received.slice(0, healthy).map(eventIn)
-
-  healthy = Infinity
-  const { code, stdout } = await headrace(args)
-  expect(recordsOf(stdout).at(-1)).toMatchObject({ t: 'summary', refused: 0, waiting: 0, rejected: 0 })
-  const delivered = recordsOf(stdout).filter(({ outcome }) => outcome === 'delivered').length
-  expect(new Set([...before, ...receiver.received.slice(-delivered).map(eventIn)]).size).toBe(count)
-  expect(delivered).toBeLessThan(count - before.length / 2)
-  expect(code).toBe(0)
-})
-
 it('H9: stops when its terminal is closed, and quits at once for a second signal', async () => {
   const receiver = await receiverOf(() => ({ do: 'silence' }))
   const dead = `${scratch()}/dead`

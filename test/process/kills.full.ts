@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { payloadCodec } from '../../src/destination/record.ts'
-import { diskFolder } from '../support/folder.ts'
+import { diskFolder, textCodec } from '../support/folder.ts'
 import { LIMIT, SIZE, expectAllDelivered, expectEmpty, killed, startLife } from './kills.ts'
 import type { Said, Stage } from './kills.ts'
 import { callOf, nameOf } from './messages.js'
@@ -17,6 +17,8 @@ const CHILD = fileURLToPath(new URL('pipeline.js', import.meta.url))
 const UNSAVED = 16
 /** The default of `maxInFlight`. */
 const IN_FLIGHT = 1_000
+/** Items in a pipeline of operators at the same time. */
+const WINDOW = 64
 const CLEAN_END = { code: 0, signal: null, stderr: '' }
 
 /** A host offers again what was not acknowledged. */
@@ -43,6 +45,23 @@ it(`a destination, killed ${String(SIZE.kills)} times`, { timeout: LIMIT }, asyn
   expect(figures.extra).toBeLessThanOrEqual(figures.doubtful + figures.repeated)
   expectAllDelivered(summary)
   await expectEmpty(path, payloadCodec)
+})
+
+it(`a pipeline of operators, killed ${String(SIZE.kills)} times`, { timeout: LIMIT }, async () => {
+  const path = `${diskFolder()}/outbox`
+  const { figures, end } = await killed({
+    places: ['hook'],
+    begin: (_, stage) => {
+      const life = startLife([CHILD, 'operators', path, `${stage.url}hook`], stage.hear)
+      life.child.stdin.end(missing(stage))
+      return life
+    },
+  })
+  expect(end).toEqual(CLEAN_END)
+  expect(figures).toMatchObject({ acknowledged: SIZE.messages, delivered: SIZE.messages })
+  // A window each in flight, ended and not stored, and offered again.
+  expect(figures.extra).toBeLessThanOrEqual(SIZE.kills * 3 * WINDOW)
+  await expectEmpty(path, textCodec)
 })
 
 it('a destination that acknowledges what it does not store is found out', { timeout: LIMIT }, async () => {

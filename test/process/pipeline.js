@@ -1,7 +1,8 @@
-// A host that sends messages until it is killed: `pipeline.js destination|early|client FOLDER URL`. It reads names on stdin, and tells on stdout, a
-// line each and at once, what it offers, what was accepted, what has ended, and at the end its totals.
+// A host that sends messages until it is killed: `pipeline.js destination|early|client|operators FOLDER URL`. It reads names on stdin.
+// On stdout it tells, a line each and at once, each offered, accepted and ended message, and at the end its totals.
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
+import { pipe } from 'rxjs'
 import { callOf } from './messages.js'
 
 const CALLERS = 32
@@ -71,5 +72,37 @@ const sendByClient = async () => {
   return client.close({ timeout: Infinity })
 }
 
-const { totals } = await (kind === 'client' ? sendByClient() : sendByDestination())
+const sendByOperators = async () => {
+  const { deliver, encode, Event, exponential, pull, toWebhookBody, validate } =
+    await import('../../dist/index.js')
+  const { lmdbOutbox } = await import('../../dist/outbox/lmdb/index.js')
+  const { webhook } = await import('../../dist/http/webhook.js')
+  const calls = async function* () {
+    for await (const name of names) {
+      tell({ t: 'offered', name })
+      yield callOf(name)
+    }
+  }
+  const outbox = lmdbOutbox({ path })
+  const onEvent = ({ _tag, item }) =>
+    _tag === 'Accepted' && tell({ t: 'accepted', name: item.items[0].event })
+  const hook = webhook({ url, timeout: options.timeout })
+  const retry = exponential({ base: 500, factor: 1 })
+  const pipeline = pipe(validate(Event), encode(toWebhookBody), deliver(hook, { outbox, retry, onEvent }))
+  const ended$ = pull(calls(), pipeline, { window: 64 })
+  await ended$.forEach((ended) => {
+    tell({ t: 'outcome', outcome: ended._tag.toLowerCase(), id: ended.item?.id })
+  })
+  await hook.close()
+  await outbox.close()
+  return {}
+}
+
+const send = {
+  destination: sendByDestination,
+  early: sendByDestination,
+  client: sendByClient,
+  operators: sendByOperators,
+}
+const { totals } = await send[kind]()
 tell({ t: 'summary', ...totals })

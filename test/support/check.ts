@@ -73,6 +73,14 @@ export const collectGarbage = async (): Promise<void> => {
   collect()
 }
 
+/** Bytes of the heap and beside it that live, after a whole turn of the event loop. */
+export const livingBytes = async (): Promise<number> => {
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  await collectGarbage()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
 /** All that a stream emits. */
 export const all = <A>(stream: Observable<A>): Promise<ReadonlyArray<A>> =>
   lastValueFrom(stream.pipe(toArray()), { defaultValue: [] })

@@ -1,29 +1,23 @@
-/** The file of an lmdb outbox: damage, the lock of the folder, and a disk that is full. */
+/** The file of an lmdb outbox, damaged or sound. */
 import * as fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
-import { spawn, spawnSync } from 'node:child_process'
 import {
   copyFileSync,
-  existsSync,
   readFileSync,
   readdirSync,
   rmSync,
   statSync,
   truncateSync,
-  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type * as Lmdb from 'lmdb'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { refused } from '../../src/core/failure.ts'
 import { delivered, rejected } from '../../src/core/outcome.ts'
-import { groupCommit } from '../../src/outbox/lmdb/commit.ts'
 import { fileFault } from '../../src/outbox/lmdb/fileCheck.ts'
 import { lmdbOutbox, openLmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
-import { lock } from '../../src/outbox/lmdb/lock.ts'
-import type { Store } from '../../src/outbox/lmdb/store.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import { newFolder, textCodec } from '../support/folder.ts'
 import { sized } from '../support/runs.ts'
@@ -189,133 +183,4 @@ it('H5: a sound store is never refused, whatever was done with it', async () => 
   })
   const numRuns = sized({ short: 10, full: 100, long: 1_000 })
   await fc.assert(property, { numRuns })
-})
-
-describe('the lock of a folder', () => {
-  const file = (path: string): string => join(path, 'headrace.lock')
-  const startOf = (pid: number): string | undefined =>
-    readFileSync(`/proc/${String(pid)}/stat`, 'utf8')
-      .replace(/^.*\) /s, '')
-      .split(' ')[19]
-  const write = (path: string, holder: object | string): void =>
-    writeFileSync(file(path), typeof holder === 'string' ? holder : JSON.stringify(holder))
-  const NOW = Date.now()
-  const since = new Date(NOW).toISOString()
-
-  it('is taken once, and again after its release', () => {
-    const path = newFolder()
-    const first = lock(path, NOW)
-    expect(lock(path, NOW)).toEqual({
-      _tag: 'Left',
-      left: `by this process, since ${since}: close it first, or share it`,
-    })
-    if (isRight(first)) first.right()
-    expect(existsSync(file(path))).toBe(false)
-    expect(isRight(lock(path, NOW))).toBe(true)
-  })
-
-  it('names another process that holds it', () => {
-    const path = newFolder()
-    const other = spawn('sleep', ['60'])
-    onTestFinished(() => {
-      other.kill()
-    })
-    const pid = other.pid ?? 0
-    write(path, { pid, started: startOf(pid), since })
-    const refusal = lock(path, NOW)
-    expect(refusal).toMatchObject({
-      left: `by process ${String(pid)}, since ${since}: end that process, or use another folder (if it is no process of headrace, delete ${file(path)})`,
-    })
-    // The same number, and another process by now.
-    write(path, { pid, started: '1', since })
-    expect(isRight(lock(path, NOW))).toBe(true)
-  })
-
-  it('of a process that ended is taken over', () => {
-    const path = newFolder()
-    write(path, { pid: spawnSync('true').pid, since })
-    expect(isRight(lock(path, NOW))).toBe(true)
-    expect(readdirSync(path)).toEqual(['headrace.lock'])
-  })
-
-  it('without a process in it is being written, or was left by a power failure', () => {
-    const path = newFolder()
-    for (const text of ['', '{}', 'null', '\0\0\0']) {
-      write(path, text)
-      expect(lock(path, NOW)).toEqual({ _tag: 'Left', left: 'by a process that is starting: try again' })
-      utimesSync(file(path), NOW / 1_000 - 60, NOW / 1_000 - 60)
-      expect(isRight(lock(path, NOW))).toBe(true)
-    }
-  })
-
-  it('is not released after another process took it', () => {
-    const path = newFolder()
-    const mine = lock(path, NOW)
-    write(path, { pid: 1, since })
-    if (isRight(mine)) mine.right()
-    expect(existsSync(file(path))).toBe(true)
-  })
-})
-
-describe('a disk that is full', () => {
-  /** A store whose transactions fail as often as `fails` says. */
-  const failing = (path: string, fails: () => boolean): Store => {
-    let values = new Map<string, string>()
-    const fake = {
-      path,
-      env: {
-        childTransaction: async (write: () => void): Promise<void> => {
-          await Promise.resolve()
-          const before = new Map(values)
-          write()
-          if (!fails()) return
-          values = before
-          // lmdb gives the cause in a promise of its own.
-          throw Object.assign(new Error('Commit failed'), {
-            commitError: Promise.reject(new Error('No space left on device')),
-          })
-        },
-        resetReadTxn: () => undefined,
-      },
-      meta: {
-        get: (key: string) => values.get(key),
-        putSync: (key: string, value: string) => values.set(key, value),
-      },
-    }
-    // All that the group commit uses of a store.
-    return fake as unknown as Store
-  }
-
-  const answers = async (asked: ReadonlyArray<Promise<unknown>>) =>
-    (await Promise.allSettled(asked)).map((each) =>
-      each.status === 'fulfilled' ? each.value : String(each.reason),
-    )
-
-  it('refuses what is new, and writes what ends items one by one', async () => {
-    let transactions = 0
-    const path = newFolder()
-    const commits = groupCommit(failing(path, () => ++transactions === 1))
-    const write = (name: string, grows: boolean) => commits.write(1, grows, () => () => name)
-    expect(await answers([write('new', true), write('ended', false), write('ended too', false)])).toEqual([
-      `Error: the outbox in ${path} could not write (is its disk full?): No space left on device`,
-      'ended',
-      'ended too',
-    ])
-    expect(await write('new again', true)).toBe('new again')
-    expect(transactions).toBe(4)
-  })
-
-  it('rejects all that finds no room, and counts nothing of it', async () => {
-    const commits = groupCommit(failing(newFolder(), () => true))
-    const write = (grows: boolean) =>
-      commits.write(1, grows, (counters) => {
-        counters.waiting++
-        return () => 'written'
-      })
-    const told = await answers([write(true), write(false), write(false)])
-    for (const each of told) expect(each).toContain('No space left on device')
-    expect(commits.counters().waiting).toBe(0)
-    await commits.end()
-    await expect(write(false)).rejects.toThrow('is closed')
-  })
 })

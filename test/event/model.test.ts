@@ -1,0 +1,59 @@
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import type * as t from 'io-ts'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import type { Fault } from '../../src/core/refusal.ts'
+import { allows, callOf, Integrations, type Call, type Event as Model } from '../../src/event/model.ts'
+import { faultsOf } from '../../src/event/codecFaults.ts'
+import { Event } from '../../src/event/event.ts'
+
+const faultsIn = (input: unknown, codec: t.Mixed = Event): ReadonlyArray<Fault> => {
+  const decoded = codec.decode(input)
+  return isLeft(decoded) ? faultsOf(decoded.left) : []
+}
+
+it('is a type and a codec of the same name', () => {
+  expectTypeOf<Event>().toEqualTypeOf<Model>()
+  expectTypeOf<t.TypeOf<typeof Event>>().toEqualTypeOf<Event>()
+  expectTypeOf<t.OutputOf<typeof Event>>().toEqualTypeOf<Call>()
+  expectTypeOf<Event['messageId']>().toEqualTypeOf<string>()
+  expectTypeOf<Extract<Event, { type: 'alias' }>['previousId']>().toEqualTypeOf<string>()
+  const calls: ReadonlyArray<Call> = [
+    // @ts-expect-error a track has an event
+    { type: 'track', userId: 'u' },
+    // @ts-expect-error an id is no number
+    { type: 'identify', userId: 5 },
+    { type: 'page', userId: 'u', timestamp: new Date(0), properties: { any: new Date(0) } },
+  ]
+  expect(calls.map((call) => isRight(Event.decode(call)))).toEqual([false, false, true])
+})
+
+it('an event as a call has no empty data that a call may leave out', () => {
+  const common = { userId: 'u', messageId: 'm', timestamp: '2024-02-29T00:00:00.000Z', context: {} }
+  const track = { ...common, type: 'track', event: 'E', properties: {} } as const
+  expect(callOf(track)).toEqual({
+    ...{ type: 'track', userId: 'u', event: 'E', messageId: 'm' },
+    timestamp: common.timestamp,
+  })
+  expect(callOf({ ...common, type: 'screen', properties: {} })).toHaveProperty('properties', {})
+  expect(callOf({ ...track, context: { ip: '::1' } })).toHaveProperty('context', { ip: '::1' })
+  expect(Event.encode).toBe(callOf)
+})
+
+describe('integrations', () => {
+  it('lets an event through as CO1 says', () => {
+    const yes = [undefined, {}, { All: {} }, { All: false, X: true }, { All: false, X: { some: 'option' } }]
+    const no = [{ X: false }, { All: false }, { All: false, x: true }, { All: true, X: false }]
+    expect([...yes, ...no].filter((each) => allows(each, 'X'))).toEqual(yes)
+    // Names that every object has are names like others.
+    expect(allows({ All: false }, 'constructor')).toBe(false)
+  })
+
+  it('refuses everything else, each by its name (EV10)', () => {
+    const paths = (value: unknown) => faultsIn(value, Integrations).map(({ path }) => path)
+    const wrong = { A: 1, B: 'x', C: null, D: [], 'E.F': 0, G: true, H: {} }
+    expect(paths(wrong)).toEqual(['A', 'B', 'C', 'D', '["E.F"]'])
+    expect(paths({ A: { deep: 1n } })).toEqual(['A.deep'])
+    for (const value of [null, undefined, [], 'All', true, new Map()]) expect(paths(value)).toEqual([''])
+    expect(Integrations.is(wrong)).toBe(false)
+  })
+})

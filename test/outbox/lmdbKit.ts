@@ -1,0 +1,37 @@
+/** What the tests of the lmdb outbox share. */
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { createRequire } from 'node:module'
+import type * as Lmdb from 'lmdb'
+import { refused } from '../../src/core/failure.ts'
+import { delivered, rejected } from '../../src/core/outcome.ts'
+import type { ItemCodec, LmdbOutbox, LmdbOutboxOptions } from '../../src/outbox/lmdb/contract.ts'
+import { lmdbOutbox, openLmdbOutbox } from '../../src/outbox/lmdb/lmdbOutbox.ts'
+import type { Entry } from '../../src/outbox/outbox.ts'
+import { textCodec } from '../support/folder.ts'
+
+const codec: ItemCodec<string> = textCodec
+
+export const open = (path: string, options: Partial<LmdbOutboxOptions<string>> = {}): LmdbOutbox<string> =>
+  lmdbOutbox<string>({ path, codec, ...options })
+
+export const faultOf = (path: string, options: Partial<LmdbOutboxOptions<string>> = {}) => {
+  const opened = openLmdbOutbox<string>({ path, codec, ...options })
+  return isLeft(opened) ? opened.left : undefined
+}
+
+export const ALL = { count: 10_000, retries: 10_000 }
+export const all = async (outbox: LmdbOutbox<string>): Promise<ReadonlyArray<Entry<string>>> =>
+  outbox.lease(Number.MAX_VALUE, ALL)
+
+export const yes = (entry: Entry<string>) => ({ entry, outcome: delivered(entry.item, 1, { sink: 'a' }) })
+export const no = (entry: Entry<string>) => ({ entry, outcome: rejected(entry.item, 1, refused('status')) })
+
+// `require` has no types; these describe the package.
+const lmdb = createRequire(import.meta.url)('lmdb') as typeof Lmdb
+
+/** Changes a closed store behind the back of the outbox. */
+export const tamper = async (path: string, change: (env: Lmdb.RootDatabase) => void): Promise<void> => {
+  const env = lmdb.open({ path, noSubdir: false, encoding: 'binary', maxDbs: 8 })
+  change(env)
+  await env.close()
+}

@@ -1,0 +1,236 @@
+/** What lmdbOutbox does beyond the laws of an outbox: group commit, bounds, bookmarks, owners, corrupt records, options. */
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { messageOf, refused } from '../../src/core/failure.ts'
+import { rejected } from '../../src/core/outcome.ts'
+import { OutboxError } from '../../src/outbox/lmdb/contract.ts'
+import type { ItemCodec } from '../../src/outbox/lmdb/contract.ts'
+import { newFolder, textCodec } from '../support/folder.ts'
+import { open, faultOf, all, yes, no } from './lmdbKit.ts'
+
+const codec: ItemCodec<string> = textCodec
+
+const some = (count: number): ReadonlyArray<string> =>
+  Array.from({ length: count }, (_, at) => `item ${String(at)}`)
+
+/** The transactions so far: the number in the newer of the two meta pages. */
+const transactions = (path: string): number => {
+  const bytes = readFileSync(join(path, 'data.mdb'))
+  return Math.max(...[24, 4_096 + 24].map((at) => Number(bytes.readBigUInt64LE(at + 128))))
+}
+
+describe('group commit', () => {
+  it('makes one transaction of a synchronous burst, of each list, and of what comes at the same time', async () => {
+    const path = newFolder()
+    const outbox = open(path)
+    const before = transactions(path)
+    const answers = await Promise.all(some(1_000).map(async (item) => outbox.enqueue([item])))
+    expect(answers.flat().every(isRight)).toBe(true)
+    expect(transactions(path) - before).toBe(1)
+    await outbox.enqueue(some(1_000))
+    expect(transactions(path) - before).toBe(2)
+    const entries = await all(outbox)
+    expect(entries).toHaveLength(2_000)
+    await Promise.all(entries.slice(0, 1_000).map(async (entry) => outbox.ack([yes(entry)])))
+    await Promise.all([
+      outbox.ack(entries.slice(1_000, 1_500).map(yes)),
+      outbox.nack(entries.slice(1_500).map((entry) => ({ entry, due: 5 }))),
+    ])
+    expect(transactions(path) - before).toBeLessThanOrEqual(5)
+    expect(outbox.stats().waiting).toBe(500)
+    await outbox.close()
+  })
+
+  it('writes what came before a close and rejects what comes after', async () => {
+    const path = newFolder()
+    const outbox = open(path)
+    const early = outbox.enqueue(some(100))
+    const closed = outbox.close()
+    await expect(outbox.enqueue(['late'])).rejects.toThrow(`the outbox in ${path} is closed`)
+    expect((await early).every(isRight)).toBe(true)
+    await closed
+    expect(await all(outbox)).toEqual([])
+    expect(outbox.nextDue()).toBe(undefined)
+    await expect(Promise.resolve(outbox.dead.purge(() => true))).resolves.toBe(0)
+    const again = open(path)
+    expect(again.stats().waiting).toBe(100)
+    await again.close()
+  })
+})
+
+describe('bounds', () => {
+  it('hold for items that come at the same time', async () => {
+    const outbox = open(newFolder(), { maxCount: 10 })
+    const [list, ...ones] = await Promise.all([
+      outbox.enqueue(some(6)),
+      ...some(9).map(async (item) => outbox.enqueue([item])),
+    ])
+    expect(list.map(isLeft)).toEqual(some(6).map(() => false))
+    expect(ones.flat().map(isLeft)).toEqual(some(9).map((_, at) => at >= 4))
+    expect(await outbox.enqueue(['x'])).toEqual([
+      { _tag: 'Left', left: { _tag: 'Full', bound: 'count', limit: 10, input: 'x' } },
+    ])
+    await outbox.close()
+  })
+
+  it('of dead letters: the oldest make room and are counted', async () => {
+    const outbox = open(newFolder(), { keepDead: 2 })
+    await outbox.enqueue(some(5))
+    for (const entry of await all(outbox)) await outbox.ack([no(entry)])
+    await outbox.addDeadLetter('never in', rejected('never in', 1, refused('status')))
+    expect(outbox.stats()).toMatchObject({ dead: 2, evictedDeadLetters: 4 })
+    await outbox.close()
+  })
+
+  it('move more dead letters than one transaction holds', async () => {
+    const outbox = open(newFolder())
+    await outbox.enqueue(some(1_300))
+    await outbox.ack((await all(outbox)).map(no))
+    expect(await outbox.dead.list()).toHaveLength(1_000)
+    expect(await outbox.dead.redrive(({ entry }) => entry.item.endsWith('7'))).toBe(130)
+    expect(await outbox.dead.purge((each) => each.reason === 'ended' && each.entry.item.endsWith('8'))).toBe(
+      130,
+    )
+    expect(outbox.stats()).toMatchObject({ waiting: 130, dead: 1_040 })
+    await outbox.close()
+  })
+})
+
+describe('bookmarks', () => {
+  it('are stored with their items or not at all', async () => {
+    const path = newFolder()
+    const outbox = open(path, { maxCount: 3 })
+    expect(outbox.bookmark('in')).toBe(undefined)
+    for (const [at, item] of some(5).entries())
+      await outbox.enqueue([item], { bookmark: { name: 'in', value: String(at) } })
+    expect(outbox.bookmark('in')).toBe('2')
+    // As a crash would leave it.
+    const copy = newFolder()
+    copyFileSync(join(path, 'data.mdb'), join(copy, 'data.mdb'))
+    await outbox.close()
+    const crashed = open(copy)
+    expect([crashed.bookmark('in'), crashed.stats().waiting]).toEqual(['2', 3])
+    await crashed.close()
+  })
+
+  it('have names of any characters and length', async () => {
+    const names = ['in', ' ', '\0', '\ud800', '😀', `/${'x'.repeat(5_000)}`]
+    const path = newFolder()
+    const outbox = open(path)
+    await Promise.all(
+      names.map(async (each, at) => outbox.enqueue(['a'], { bookmark: { name: each, value: String(at) } })),
+    )
+    await outbox.close()
+    const again = open(path)
+    expect(again.bookmarks()).toEqual(new Map(names.map((each, at) => [each, String(at)])))
+    await Promise.all(names.map((each) => again.remember({ name: each, value: each })))
+    expect(names.map(again.bookmark)).toEqual(names)
+    await Promise.all(names.map((each) => again.forget(each)))
+    await again.close()
+    const last = open(path)
+    expect(last.bookmarks()).toEqual(new Map())
+    await last.close()
+  })
+})
+
+describe('a codec', () => {
+  it.each([
+    ['sizeOf', NaN, 'a number from 0'],
+    ['sizeOf', -5, 'a number from 0'],
+    ['toText', undefined, 'a string'],
+  ] as const)('whose %s answers %s refuses its list and no other', async (member, answer, wanted) => {
+    const given = { ...codec, [member]: (item: string) => (item === 'bad' ? answer : codec[member](item)) }
+    const outbox = open(newFolder(), { codec: given })
+    const answers = await Promise.allSettled(
+      ['a', 'bad', 'b'].map(async (item) => outbox.enqueue([item, 'x'])),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    const [, bad] = answers
+    expect(messageOf(bad?.status === 'rejected' && bad.reason)).toBe(
+      `the codec's ${member} answered ${String(answer)}: it must be ${wanted}`,
+    )
+    expect(outbox.stats().waiting).toBe(4)
+    await outbox.close()
+  })
+})
+
+describe('a folder', () => {
+  it('belongs to one owner as long as it holds anything', async () => {
+    const path = newFolder()
+    const outbox = open(path, { owner: 'orders' })
+    await outbox.enqueue(['a'])
+    await outbox.close()
+    expect(faultOf(path, { owner: 'mail' })).toMatchObject({
+      reason: 'otherOwner',
+      message: `the outbox in ${path} belongs to "orders", and was opened for "mail": give each its own folder, or, if it is the same one under a new name, set the owner of this outbox to "orders"`,
+    })
+    const same = open(path, { owner: 'orders' })
+    await same.ack((await all(same)).map(no))
+    await same.close()
+    expect(faultOf(path, { owner: 'mail' })?.reason).toBe('otherOwner')
+    // One without an owner may open any folder.
+    const nameless = open(path)
+    await nameless.dead.purge(() => true)
+    await nameless.close()
+    expect(faultOf(path, { owner: 'mail' })).toBe(undefined)
+  })
+
+  it('holds one kind of items', async () => {
+    const path = newFolder()
+    await open(path).close()
+    expect(faultOf(path, { codec: { ...codec, kind: 'messages' } })).toMatchObject({
+      reason: 'otherKind',
+      message: `the outbox in ${path} holds items, and was opened for messages: give each its own folder`,
+    })
+  })
+
+  it('is for this user alone, with all that is in it', async () => {
+    const path = join(newFolder(), 'a', 'b')
+    const outbox = open(path)
+    const modes = [path, join(path, 'data.mdb'), join(path, 'lock.mdb'), join(path, 'headrace.lock')].map(
+      (each) => (statSync(each).mode & 0o777).toString(8),
+    )
+    expect(modes).toEqual(['700', '600', '600', '600'])
+    await outbox.close()
+  })
+
+  it.each([
+    ['under a file', (path: string) => join(path, 'file', 'outbox')],
+    ['that is a file', (path: string) => join(path, 'file')],
+  ])('%s is refused by name, with the way out', (_, where) => {
+    const path = newFolder()
+    writeFileSync(join(path, 'file'), '')
+    const fault = faultOf(where(path))
+    expect(fault?.reason).toBe('noAccess')
+    expect(fault?.message).toContain(
+      `the folder ${where(path)} of the outbox cannot be used: let this user make, read and write it`,
+    )
+  })
+
+  it('is named by an OutboxError', () => {
+    const path = newFolder()
+    writeFileSync(join(path, 'data.mdb'), 'hello')
+    expect(() => open(path)).toThrow(OutboxError)
+    expect(() => open(path)).toThrow(
+      expect.objectContaining({
+        name: 'OutboxError',
+        code: 'HEADRACE_OUTBOX',
+        reason: 'notAnOutbox',
+        path,
+        message: `${join(path, 'data.mdb')} was not written by headrace: give the outbox a folder of its own`,
+      }) as Error,
+    )
+  })
+
+  it.each([
+    [{ maxCount: 0 }, 'maxCount'],
+    [{ maxBytes: 1.5 }, 'maxBytes'],
+    [{ keepDead: -1 }, 'keepDead'],
+    [{ path: '' }, 'path'],
+    [{ owner: '' }, 'owner'],
+  ])('has options that are checked: %o', (options, name) =>
+    expect(() => open(newFolder(), options)).toThrow(`Invalid lmdb outbox: ${name}`),
+  )
+})

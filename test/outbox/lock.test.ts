@@ -1,0 +1,73 @@
+import { isRight } from 'fp-ts/lib/Either.js'
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { lock } from '../../src/outbox/lmdb/lock.ts'
+import { newFolder } from '../support/folder.ts'
+
+describe('the lock of a folder', () => {
+  const file = (path: string): string => join(path, 'headrace.lock')
+  const startOf = (pid: number): string | undefined =>
+    readFileSync(`/proc/${String(pid)}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')[19]
+  const write = (path: string, holder: object | string): void =>
+    writeFileSync(file(path), typeof holder === 'string' ? holder : JSON.stringify(holder))
+  const NOW = Date.now()
+  const since = new Date(NOW).toISOString()
+
+  it('is taken once, and again after its release', () => {
+    const path = newFolder()
+    const first = lock(path, NOW)
+    expect(lock(path, NOW)).toEqual({
+      _tag: 'Left',
+      left: `by this process, since ${since}: close it first, or share it`,
+    })
+    if (isRight(first)) first.right()
+    expect(existsSync(file(path))).toBe(false)
+    expect(isRight(lock(path, NOW))).toBe(true)
+  })
+
+  it('names another process that holds it', () => {
+    const path = newFolder()
+    const other = spawn('sleep', ['60'])
+    onTestFinished(() => {
+      other.kill()
+    })
+    const pid = other.pid ?? 0
+    write(path, { pid, started: startOf(pid), since })
+    const refusal = lock(path, NOW)
+    expect(refusal).toMatchObject({
+      left: `by process ${String(pid)}, since ${since}: end that process, or use another folder (if it is no process of headrace, delete ${file(path)})`,
+    })
+    // The same number, and another process by now.
+    write(path, { pid, started: '1', since })
+    expect(isRight(lock(path, NOW))).toBe(true)
+  })
+
+  it('of a process that ended is taken over', () => {
+    const path = newFolder()
+    write(path, { pid: spawnSync('true').pid, since })
+    expect(isRight(lock(path, NOW))).toBe(true)
+    expect(readdirSync(path)).toEqual(['headrace.lock'])
+  })
+
+  it('without a process in it is being written, or was left by a power failure', () => {
+    const path = newFolder()
+    for (const text of ['', '{}', 'null', '\0\0\0']) {
+      write(path, text)
+      expect(lock(path, NOW)).toEqual({ _tag: 'Left', left: 'by a process that is starting: try again' })
+      utimesSync(file(path), NOW / 1_000 - 60, NOW / 1_000 - 60)
+      expect(isRight(lock(path, NOW))).toBe(true)
+    }
+  })
+
+  it('is not released after another process took it', () => {
+    const path = newFolder()
+    const mine = lock(path, NOW)
+    write(path, { pid: 1, since })
+    if (isRight(mine)) mine.right()
+    expect(existsSync(file(path))).toBe(true)
+  })
+})
