@@ -1,28 +1,19 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { createCollector } from '../../src/collector/createCollector.ts'
-import type { Collector, CollectorOptions, DestinationOutcome } from '../../src/collector/collector.ts'
+import type { Collector, CollectorOptions } from '../../src/collector/collector.ts'
 import type { Event } from '../../src/event/event.ts'
 import { type Payload, bodyOf } from '../../src/event/payload.ts'
-import type { LogEvent } from '../../src/log/logEvent.ts'
 import { memory, sink, systemClock } from '../../src/index.ts'
 import { OutboxError } from '../../src/outbox/lmdb/contract.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
-import { loopbackReceiver, type VirtualClock } from '../../src/testing/index.ts'
+import { loopbackReceiver } from '../../src/testing/index.ts'
 import { type SharedStore, sharedStore } from '../support/sharedStore.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { newFolder } from '../support/folder.ts'
 import { ask, track } from './kit.ts'
 
-interface World {
-  readonly clock: VirtualClock
-  readonly collector: Collector
-  readonly events: LogEvent[]
-  readonly outcomes: DestinationOutcome[]
-  readonly ended: () => ReadonlyArray<string>
-}
-
-const post = ({ collector }: Pick<World, 'collector'>, ...ids: ReadonlyArray<string>): Promise<Response> =>
+const post = (collector: Collector, ...ids: ReadonlyArray<string>): Promise<Response> =>
   ask(collector, '/v1/batch', { batch: ids.map((id) => track(id)) })
 
 const sources = [{ id: 'web', writeKey: 'wk' }]
@@ -92,9 +83,7 @@ it('whenFull: refuse counts events that are still being written to the folder', 
   const { url } = await failing()
   const collector = openFolders(newFolder(), url, ['a'], { whenFull: 'refuse' }, 10)
   const answers = await Promise.all(
-    [0, 8].map((from) =>
-      post({ collector }, ...Array.from({ length: 8 }, (_, at) => `m${String(from + at)}`)),
-    ),
+    [0, 8].map((from) => post(collector, ...Array.from({ length: 8 }, (_, at) => `m${String(from + at)}`))),
   )
   expect(answers.map(({ status }) => status)).toEqual([200, 503])
   expect(collector.stats().destinations['a']).toMatchObject({ accepted: 8 })

@@ -1,7 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { createCollector } from '../../src/collector/createCollector.ts'
-import type { Collector, CollectorOptions, DestinationOutcome } from '../../src/collector/collector.ts'
+import type { CollectorOptions, DestinationOutcome } from '../../src/collector/collector.ts'
 import type { Event } from '../../src/event/event.ts'
 import type { Payload } from '../../src/event/payload.ts'
 import type { LogEvent } from '../../src/log/logEvent.ts'
@@ -14,16 +14,8 @@ import { ask, track } from './kit.ts'
 
 type Delivery = Payload<Event>
 
-interface World {
-  readonly clock: VirtualClock
-  readonly collector: Collector
-  readonly events: LogEvent[]
-  readonly outcomes: DestinationOutcome[]
-  readonly ended: () => ReadonlyArray<string>
-}
-
 /** Destination A delivers after 10 ms, B after `slow`. */
-const start = (options: (clock: VirtualClock) => CollectorOptions = () => ({}), slow = 10): World => {
+const start = (options: (clock: VirtualClock) => CollectorOptions = () => ({}), slow = 10) => {
   const clock = virtualClock()
   const events: LogEvent[] = []
   const outcomes: DestinationOutcome[] = []
@@ -45,7 +37,7 @@ const start = (options: (clock: VirtualClock) => CollectorOptions = () => ({}), 
   return { clock, collector, events, outcomes, ended }
 }
 
-const post = ({ collector }: Pick<World, 'collector'>, ...ids: ReadonlyArray<string>): Promise<Response> =>
+const post = ({ collector }: ReturnType<typeof start>, ...ids: ReadonlyArray<string>): Promise<Response> =>
   ask(collector, '/v1/batch', { batch: ids.map((id) => track(id)) })
 
 describe('outboxes of a collector', () => {

@@ -21,14 +21,6 @@ const mutants: ReadonlyArray<readonly [law: string, what: string, mutant: (play:
   ],
   [
     'A1',
-    'gives the old value',
-    changing(({ changes }, previous) => ({
-      changes: changes.map(({ userId }) => ({ userId, value: previous.find(([id]) => id === userId)?.[1] })),
-    })),
-  ],
-  ['A1', 'reverses the order', changing(({ changes }) => ({ changes: changes.toReversed() }))],
-  [
-    'A1',
     'compares with the first state always',
     (play) => (previous, states) => states.flatMap((state) => play(previous, [state])),
   ],

@@ -34,18 +34,6 @@ itCatches<ReadNdjson>('ndjson', ndjsonLaws, {
     'N1',
     chunksChanged((chunk) => (typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString())),
   ],
-  'the byte order mark is kept': [
-    'N1',
-    chunksChanged((chunk, i) => (i === 0 && typeof chunk === 'string' ? ' ' + chunk : chunk)),
-  ],
-  'line numbers begin at 0': [
-    'N1',
-    resultsChanged((result) =>
-      result._tag === 'Right'
-        ? { ...result, right: { ...result.right, line: result.right.line - 1 } }
-        : result,
-    ),
-  ],
   'it ends at a bad line': ['N2', stopping],
   'a fault quotes its line': [
     'N2',

@@ -56,18 +56,6 @@ const forms: Readonly<Record<string, () => Decorated>> = {
     const later = (): void => void Object.assign(made, { deliver: counting.deliver })
     return { sink: made, calls: () => counting.calls, later }
   },
-  'a spy of vitest, afterwards': () => {
-    const made = ours()
-    let calls = (): number => 0
-    const later = (): void => {
-      const { deliver: before } = made
-      const spy = vi
-        .spyOn(made, 'deliver')
-        .mockImplementation((...given) => before(...given).pipe(map(() => MINE)))
-      calls = () => spy.mock.calls.length
-    }
-    return { sink: made, calls: () => calls(), later }
-  },
   'methods that use `this`': () => {
     class Mine implements Sink<Item> {
       readonly name = 'ours'

@@ -2,9 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { readFile } from 'node:fs/promises'
 import * as fc from 'fast-check'
 import { right } from 'fp-ts/lib/Either.js'
-import { bufferTime, map, Subject, take, timer } from 'rxjs'
 import { describe, expect, it, test } from 'vitest'
-import { systemClock, toScheduler } from '../../src/core/clock.ts'
+import { systemClock } from '../../src/core/clock.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
@@ -49,26 +48,6 @@ describe('virtualClock', () => {
   it.each([-1, NaN, Infinity])('does not move by %s', async (ms) => {
     expect(() => virtualClock().tick(ms)).toThrow(RangeError)
     await expect(virtualClock().advance(ms)).rejects.toThrow(RangeError)
-  })
-
-  it('drives operators, promises and timers on one line of time', async () => {
-    const clock = virtualClock()
-    const log: string[] = []
-    const say = (what: string) => () => log.push(`${String(clock.monotonic())} ${what}`)
-    const items = new Subject<number>()
-    items
-      .pipe(bufferTime(100, null, 2, toScheduler(clock)), take(2))
-      .subscribe((batch) => say(`batch ${batch.join()}`)())
-    timer(30, 30, toScheduler(clock))
-      .pipe(
-        take(3),
-        map((n) => items.next(n)),
-      )
-      .subscribe()
-    clock.schedule(30, say('timer'))
-    void clock.sleep(60).then(say('promise'))
-    await clock.advance(1_000)
-    expect(log).toEqual(['30 timer', '60 promise', '60 batch 0,1', '160 batch 2'])
   })
 })
 

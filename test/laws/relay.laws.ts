@@ -1,0 +1,233 @@
+/** The laws of a relay: random worlds of items, receivers and crashes, played on a virtual clock. */
+import * as fc from 'fast-check'
+import { firstSuccess, refused, retryable, type Sink, type Verdict } from '../../src/index.ts'
+import type { Totals } from '../../src/core/totals.ts'
+import { relay, type Relay, type RelayOptions } from '../../src/outbox/relay.ts'
+import { one } from '../../src/outbox/take.ts'
+import {
+  both,
+  capDelay,
+  deadline,
+  exponential,
+  fullJitter,
+  respectRetryAfter,
+} from '../../src/policy/retryPolicy.ts'
+import { makeLayer, WithNext } from '../../src/sink/layer.ts'
+import { scriptedSink, seededRandom, virtualClock } from '../../src/testing/index.ts'
+import { sharedStore } from '../support/sharedStore.ts'
+import { left, right } from 'fp-ts/lib/Either.js'
+import { describe, it } from 'vitest'
+
+type Answer = 'ok' | 'refuse' | 'busy' | 'wait' | 'defect'
+
+interface Ask {
+  readonly life: number
+  readonly item: number
+  readonly url: number
+  readonly number: number
+  readonly at: number
+  readonly until: number
+  readonly answer: Answer
+}
+
+const step = fc.record({
+  answer: fc.constantFrom<Answer>('ok', 'refuse', 'busy', 'busy', 'busy', 'wait', 'defect'),
+  /** Milliseconds until the verdict, and from the verdict to rest. */
+  after: fc.constantFrom(0, 0, 1, 40, 5_000),
+  rest: fc.constantFrom(0, 0, 30),
+})
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
+
+const listOf = <A>(each: fc.Arbitrary<A>, minLength: number, maxLength: number) =>
+  fc.array(each, { minLength, maxLength, size: 'max' })
+
+const world = fc.record({
+  /** For each URL what it does; the step is picked by item and attempt, the last one repeats. */
+  urls: listOf(listOf(step, 1, 4), 1, 3),
+  /** When each item arrives, and when the process crashes. */
+  items: listOf(fc.nat(20_000), 1, 6),
+  crashes: listOf(fc.nat(60_000), 0, 3),
+  within: fc.constantFrom(1, 1_000, 30_000, 60_000),
+  maxInFlight: fc.constantFrom(1, 2, 4, 12),
+  latency: fc.constantFrom(0, 0, 1, 700),
+  seed: fc.nat(),
+})
+type World = typeof world extends fc.Arbitrary<infer W> ? W : never
+
+const ALWAYS_OK: Step = { answer: 'ok', after: 0, rest: 0 }
+
+const verdictOf = (answer: Exclude<Answer, 'defect'>, sink: string, now: number): Verdict => {
+  switch (answer) {
+    case 'ok':
+      return right({ sink, status: 200 })
+    case 'refuse':
+      return left(refused('status', { status: 404 }))
+    case 'busy':
+      return left(retryable('status', { status: 503 }))
+    case 'wait':
+      return left(retryable('status', { status: 429, notBefore: now + 7_000 }))
+  }
+}
+
+export type MakeRelay = (options: RelayOptions<number>) => Relay<number>
+
+/** Plays a world to its end. */
+const play = async (
+  { urls, items, crashes, within, maxInFlight, latency, seed }: World,
+  makeRelay: MakeRelay,
+) => {
+  const clock = virtualClock()
+  const random = seededRandom(seed)
+  const store = sharedStore<number>(clock, { latency, leaseTime: 0 })
+  let view = store.open()
+  const asks: Ask[] = []
+  const samples: Array<{ readonly totals: Totals; readonly stored: number; readonly maxInFlight: number }> =
+    []
+  let life = 0
+  let accepted = 0
+  let busy = 0
+
+  const url = (script: ReadonlyArray<Step>, index: number): Sink<number> => {
+    const name = `url${String(index)}`
+    const asked = new Map<number, number>()
+    return scriptedSink<number>({
+      name,
+      clock,
+      reply: (item, { number, until }) => {
+        const turn = asked.get(item) ?? 0
+        asked.set(item, turn + 1)
+        const { answer, after, rest } = script[Math.min(turn, script.length - 1)] ?? ALWAYS_OK
+        asks.push({ life, item, url: index, number, at: clock.now(), until, answer })
+        const times = after === 0 ? {} : { after }
+        if (answer === 'defect') return { ...times, defect: new Error('a planted defect') }
+        const verdict = verdictOf(answer, name, clock.now() + after)
+        return { ...times, verdict, ...(rest === 0 ? {} : { rest }) }
+      },
+    })
+  }
+  const sinks = urls.map(url)
+  const policy = both(fullJitter(capDelay(10_000)(exponential())), both(deadline(within), respectRetryAfter))
+
+  const boot = (): Relay<number> => {
+    const rounds = firstSuccess(sinks)
+    const counted = makeLayer<number>(rounds, (subscribe) => (item, attempt, observer) => {
+      busy++
+      const answered = new WithNext(observer, (verdict) => {
+        busy--
+        observer.next(verdict)
+      })
+      return subscribe(item, attempt, answered)
+    })
+    // Without it the store is its own, and it counts what it finds there.
+    const { watch: _, ...outbox } = view.outbox
+    return makeRelay({
+      sink: counted,
+      outbox,
+      retry: policy,
+      clock,
+      random,
+      shape: one(maxInFlight),
+      ended: () => undefined,
+    })
+  }
+
+  let work = boot()
+  const sample = (): void => {
+    samples.push({ totals: work.totals(), stored: store.entries().length, maxInFlight: busy })
+  }
+  const offer = async (item: number): Promise<void> => {
+    const answer = await work.offer(item)
+    if (answer._tag === 'Right') accepted++
+  }
+  /** A store that crashed never answers. */
+  const unanswered = (): void => undefined
+  const events = [
+    ...items.map((at, item) => ({ at, run: () => void offer(item).catch(unanswered) })),
+    ...crashes.map((at) => ({
+      at,
+      run: () => {
+        life++
+        view.kill()
+        work.abort(() => undefined)
+        busy = 0
+        view = store.open()
+        work = boot()
+      },
+    })),
+  ].sort((a, b) => a.at - b.at)
+  let now = 0
+  for (const event of events) {
+    await clock.advance(event.at - now)
+    now = event.at
+    event.run()
+    await clock.settle()
+    sample()
+  }
+  for (let i = 0; i < 2 || (i < 40 && store.entries().length > 0); i++) {
+    await clock.advance(10_000)
+    sample()
+  }
+  await clock.advance(10_000)
+  sample()
+  return { asks, ended: store.ended, accepted, samples, timersLeft: clock.pending() }
+}
+
+type Trace = Awaited<ReturnType<typeof play>>
+/** What is wrong with a trace, or nothing. */
+type Broken = (trace: Trace, world: World) => string | undefined
+
+const of = (asks: ReadonlyArray<Ask>, item: number): ReadonlyArray<Ask> =>
+  asks.filter((ask) => ask.item === item)
+
+const laws: Readonly<Record<string, Broken>> = {
+  'every accepted item ends as exactly one outcome, crashes or not': ({ ended, accepted }) => {
+    const items = ended.map((outcome) => outcome.item)
+    if (new Set(items).size !== items.length) return 'an item ended twice'
+    return ended.length < accepted ? `${String(accepted)} accepted, ${String(ended.length)} ended` : undefined
+  },
+  'nothing starts at or after the deadline, which counts from a first attempt': ({ asks }, { within }) => {
+    for (const ask of asks) {
+      if (ask.at >= ask.until) return `started at ${String(ask.at)}, deadline ${String(ask.until)}`
+      const first = of(asks, ask.item).some((other) => other.number === 1 && other.at === ask.until - within)
+      if (!first) return 'a deadline that counts from no first attempt'
+    }
+    return undefined
+  },
+  'no URL is asked again after a remembered refusal': ({ asks }) => {
+    // A crash repeats the round it interrupted: what was stored is the last answer of a round.
+    const stored = new Map(asks.map((ask) => [[ask.item, ask.url, ask.number].join(), ask]))
+    const refusals = [...stored.values()].filter((ask) => ask.answer === 'refuse')
+    const again = refusals.find((no) =>
+      of(asks, no.item).some((ask) => ask.url === no.url && ask.number > no.number),
+    )
+    return again === undefined ? undefined : `url ${String(again.url)} was asked again`
+  },
+  'the accounting holds at every sample, and agrees with the store': ({ samples }) => {
+    for (const { totals, stored } of samples) {
+      const { accepted, delivered, rejected, expired, dropped, abandoned, waiting } = totals
+      if (accepted !== delivered + rejected + expired + dropped + abandoned + waiting)
+        return JSON.stringify(totals)
+      if (waiting !== stored) return `${String(waiting)} waiting, ${String(stored)} stored`
+    }
+    return undefined
+  },
+  'no more are in a round than allowed': ({ samples }, { maxInFlight }) => {
+    const most = Math.max(...samples.map((sample) => sample.maxInFlight))
+    return most > maxInFlight ? `${String(most)} in a round, ${String(maxInFlight)} allowed` : undefined
+  },
+  'at rest no timer is left': ({ timersLeft }) =>
+    timersLeft === 0 ? undefined : `${String(timersLeft)} timers left`,
+}
+
+/** All laws on one world; a violation names its law. */
+export const relayLaws = (make: MakeRelay): fc.IAsyncProperty<[World]> =>
+  fc.asyncProperty(world, async (each) => {
+    const trace = await play(each, make)
+    for (const [id, broken] of Object.entries(laws)) {
+      const what = broken(trace, each)
+      if (what !== undefined) throw new Error(`${id}: ${what}`)
+    }
+  })
+
+describe('the laws of a relay hold', () =>
+  it('over an outbox that survives crashes', () => fc.assert(relayLaws(relay))))
