@@ -2,7 +2,18 @@ import { limit, func, optional, strict, timeLimit, wholeNumber, withDefault } fr
 import type { Decoded } from '../core/options.ts'
 import { batchOf, type Shape } from '../outbox/take.ts'
 
-/** How many items one delivery to a bulk sink has. */
+/**
+ * How many items one delivery to a bulk sink has.
+ *
+ * @example
+ * import { deliver, lift, sink } from 'headrace'
+ * import { from } from 'rxjs'
+ *
+ * const insert = sink('rows', async (rows: ReadonlyArray<number>) => console.log(rows))
+ * from([1, 2, 3]).pipe(lift(), deliver(insert, { batch: { maxCount: 2 } })).subscribe()
+ * // => [ 1, 2 ]
+ * // => [ 3 ]
+ */
 export interface BulkOptions<in A> {
   /** The maximum number of items. Default 20. */
   readonly maxCount?: number

@@ -351,7 +351,10 @@ export const relay = <A, D = A>(options: RelayOptions<A, D>) => {
       if (isShared && instant === Infinity && outbox.stats().waiting > 0) return true
       at.now = now()
       const todo = next()
-      return todo.do !== 'wait' || todo.until < instant
+      if (todo.do !== 'wait') return true
+      // A store that failed when it was asked for the next time is asked again.
+      if (todo.until < instant) timer.set(todo.until)
+      return todo.until < instant
     },
     /** Whether no delivery runs and the store has all results. */
     isSettled: (): boolean => at.running === 0 && writes.unsaved() === 0,

@@ -45,6 +45,7 @@ export const changed =
   (world) =>
     withDelivery(networkSink<SinkItem>(world), (delivery, item) => change(delivery, item, world))
 
+/** Sinks with one fault each. */
 export const brokenSinks = brokenVersions<MakeSink<SinkItem>>()({
   'never completes': { breaks: 'sink/settles', make: changed((delivery) => concat(delivery, NEVER)) },
   'emits two verdicts': {
@@ -53,6 +54,7 @@ export const brokenSinks = brokenVersions<MakeSink<SinkItem>>()({
   },
 })
 
+/** Layers with one fault each. */
 export const brokenLayers = brokenVersions<MakeLayer>()({
   'forgets the attempt': {
     breaks: 'layer/passes-attempt',
@@ -121,6 +123,7 @@ export const brokenPipelines = brokenVersions<Events>()({
   'never completes': { breaks: 'pipeline/completes', make: ending((end$) => concat(end$, NEVER)) },
 })
 
+/** Operators that batch, with one fault each. */
 export const brokenBatchers = brokenVersions<Batcher>()({
   'takes all keys for one': {
     breaks: 'batch/one-key',
@@ -144,6 +147,7 @@ export const policyFor = (asked: AskedPolicy): RetryPolicy => {
   ].reduce(both, jitter ? fullJitter(capped) : capped)
 }
 
+/** Retry policies with one fault each. */
 export const brokenPolicies = brokenVersions<MakePolicy>()({
   'leaves out the jitter': {
     breaks: 'policy/backoff-within-its-bounds',
@@ -158,6 +162,7 @@ export const brokenPolicies = brokenVersions<MakePolicy>()({
 /** Headrace's own, with a change. */
 export const signing = (change: Partial<Signing>): Signing => ({ sign, verifyRaw, verifyParsed, ...change })
 
+/** Signers with one fault each. */
 export const brokenSigners = brokenVersions<Signing>()({
   'signs in upper case': {
     breaks: 'sign/is-hmac-sha1',
