@@ -1,6 +1,5 @@
 import { expect, it, test } from 'vitest'
-import { headrace, linesOf } from './inProcess.ts'
-import { track } from './inProcess.ts'
+import { headrace, linesOf, track } from './inProcess.ts'
 
 const NOWHERE = 'http://127.0.0.1:9/'
 const A = track('A')

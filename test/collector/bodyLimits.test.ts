@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Collector, CollectorOptions } from '../../src/collector/collector.ts'
 import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
 import { until } from '../support/http.ts'
-import { ask, basic, dial, mounts, open, post, track } from './kit.ts'
-import type { Line, Mounted, Setting } from './kit.ts'
+import { ask, basic, dial, mounts, open, post, track, type Line, type Mounted, type Setting } from './kit.ts'
 
 interface Here extends Setting, Mounted {
   readonly clock: VirtualClock

@@ -6,8 +6,7 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Collector } from '../../src/collector/collector.ts'
 import { virtualClock, type VirtualClock } from '../../src/testing/virtualClock.ts'
 import { turns } from '../support/check.ts'
-import { basic, onServer, open, post, track } from './kit.ts'
-import type { Mounted, Setting } from './kit.ts'
+import { basic, onServer, open, post, track, type Mounted, type Setting } from './kit.ts'
 
 interface Here extends Setting, Mounted {
   readonly clock: VirtualClock

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
-import { onlyAttempt, refused, retryable } from '../../src/index.ts'
-import type { Sink, Verdict } from '../../src/index.ts'
+import { onlyAttempt, refused, retryable, type Sink, type Verdict } from '../../src/index.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 import type { Law } from '../support/check.ts'

@@ -115,14 +115,28 @@ describe('deliver with a batch', () => {
     expect(sent()).toEqual(['0 a,b,c', '1010 a,b,c'])
   })
 
-  it('expires each item at its own deadline: a batch has the time of its earliest', () => {
+  it('expires each item at its deadline', () => {
     const retry = both(exponential({ base: 1_000, factor: 1 }), deadline(2_500))
-    const { clock, give, sink, tags } = play({ retry }, () => busy)
+    const { clock, give, tags } = play({ retry }, () => busy)
     give('a', 'b', 'c')
     clock.tick(60_000)
-    const start = sink.calls[0]?.attempt.until
-    expect(sink.calls.map(({ attempt }) => attempt.until)).toEqual([start, start, start])
     expect(tags()).toEqual(['Expired a', 'Expired b', 'Expired c'])
+  })
+
+  it('gives a batch of retries the earliest deadline of its items', async () => {
+    const outbox = memoryOutbox<string>()
+    const now = virtualClock().now()
+    await outbox.enqueue(['a', 'b', 'c'])
+    const progress = { attempts: 1, lastFailure: retryable('busy') }
+    const started = [now - 200, now - 300, now - 100]
+    const leased = await outbox.lease(0, { count: 3, retries: 0 })
+    await outbox.nack(
+      leased.map((entry, at) => ({ entry: { ...entry, firstAttemptAt: started[at], progress }, due: 0 })),
+    )
+    const { clock, sink, sent } = play({ outbox, retry: both(exponential(), deadline(10_000)) })
+    clock.tick(1)
+    expect(sent()).toEqual(['0 a,b,c'])
+    expect(sink.calls[0]?.attempt).toMatchObject({ number: 2, until: now - 300 + 10_000 })
   })
 
   it('keeps the order of one batch at a time', () => {

@@ -1,10 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { webhook } from '../../src/http/webhook.ts'
-import { testCertificates } from '../../src/testing/certificate.ts'
-import type { Fault, FaultScript } from '../../src/testing/faults.ts'
-import { loopbackReceiver, type Receiver } from '../../src/testing/loopbackReceiver.ts'
-import { scriptedSink } from '../../src/testing/scriptedSink.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { loopbackReceiver, scriptedSink, testCertificates, virtualClock } from '../../src/testing/index.ts'
+import type { Fault, FaultScript, Receiver } from '../../src/testing/index.ts'
 import { deliverOnce, payloadOf } from '../sink/deliverOnce.ts'
 
 const { ca, valid } = testCertificates()

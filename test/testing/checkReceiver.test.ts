@@ -1,13 +1,9 @@
 import { createServer } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
-import { brokenReceivers } from '../../src/testing/brokenReceivers.ts'
-import { testCertificates } from '../../src/testing/certificate.ts'
-import { checkReceiver } from '../../src/testing/checkReceiver.ts'
-import type { CheckReceiverOptions, ReceiverReport } from '../../src/testing/checkReceiver.ts'
-import type { FaultScript } from '../../src/testing/faults.ts'
-import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
-import { VECTOR_SECRET, receiverVectors } from '../../src/testing/receiverVectors.ts'
+import { brokenReceivers, checkReceiver, loopbackReceiver, receiverVectors } from '../../src/testing/index.ts'
+import { testCertificates, VECTOR_SECRET, type CheckReceiverOptions } from '../../src/testing/index.ts'
+import type { FaultScript, ReceiverReport } from '../../src/testing/index.ts'
 import { closedAfterEach, listen, verifying } from '../support/http.ts'
 
 const { use, receive } = closedAfterEach()

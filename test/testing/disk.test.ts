@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { type DiskFault, type ScriptedDisk, scriptedDisk } from '../../src/testing/disk.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { scriptedDisk, virtualClock, type DiskFault, type ScriptedDisk } from '../../src/testing/index.ts'
 
 /** Lets a task on a disk run to its end in virtual time. */
 const onDisk = async <T>(

@@ -2,9 +2,8 @@ import { connect } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import { request } from 'undici'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Fault, FaultScript } from '../../src/testing/faults.ts'
-import { loopbackReceiver, type Receiver } from '../../src/testing/loopbackReceiver.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { loopbackReceiver, virtualClock, type Fault, type FaultScript } from '../../src/testing/index.ts'
+import type { Receiver } from '../../src/testing/index.ts'
 import { openSockets, until } from '../support/http.ts'
 
 const receivers: Receiver[] = []

@@ -1,9 +1,6 @@
 import { Agent, request } from 'undici'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
-import type { Fault } from '../../src/testing/faults.ts'
-import { loopbackReceiver } from '../../src/testing/loopbackReceiver.ts'
-import { scriptedNetwork } from '../../src/testing/network.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { loopbackReceiver, scriptedNetwork, virtualClock, type Fault } from '../../src/testing/index.ts'
 
 interface Shown {
   readonly status?: number

@@ -1,8 +1,7 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { expect, test } from 'vitest'
 import { onlyAttempt } from '../../src/sink/sink.ts'
-import { type Reply, scriptedSink } from '../../src/testing/scriptedSink.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { scriptedSink, virtualClock, type Reply } from '../../src/testing/index.ts'
 
 const taken = right({ sink: 'scripted' })
 

@@ -4,8 +4,7 @@ import * as fc from 'fast-check'
 import { right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it, test } from 'vitest'
 import { systemClock } from '../../src/core/clock.ts'
-import { seededRandom } from '../../src/testing/random.ts'
-import { virtualClock } from '../../src/testing/virtualClock.ts'
+import { seededRandom, virtualClock } from '../../src/testing/index.ts'
 
 const HOUR = 3_600_000
 

@@ -1,11 +1,9 @@
 /** Bugs of a sink over a client with callbacks, such as that of Kafka, are found. */
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { refused, retryable, type Failure, type Verdict } from '../../../src/core/failure.ts'
-import { sink } from '../../../src/sink/fromFunction.ts'
-import { registerLaws, reportOf } from '../../../src/testing/laws/checkLaws.ts'
-import { sinkLaws } from '../../../src/testing/laws/sinkLaws.ts'
-import type { MakeSink, SinkItem } from '../../../src/testing/laws/sinkWorld.ts'
+import { refused, retryable, sink, type Failure, type Verdict } from '../../../src/index.ts'
+import { registerLaws, reportOf, sinkLaws, type MakeSink } from '../../../src/testing/laws/index.ts'
+import type { SinkItem } from '../../../src/testing/laws/index.ts'
 
 type Report = (Error & { readonly status?: number }) | null
 

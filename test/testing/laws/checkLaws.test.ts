@@ -2,9 +2,8 @@ import * as fc from 'fast-check'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { holds } from '../../../src/testing/laws/assert.ts'
-import { checkLaws, registerLaws, reportOf, type LawOptions } from '../../../src/testing/laws/checkLaws.ts'
-import { law, lawsOver, propertyOf, type Law } from '../../../src/testing/laws/law.ts'
+import { checkLaws, holds, law, lawsOver, propertyOf, registerLaws } from '../../../src/testing/laws/index.ts'
+import { reportOf, type Law, type LawOptions } from '../../../src/testing/laws/index.ts'
 
 const lessThan = (limit: number, change: Partial<Law<number>> = {}): Law =>
   law({

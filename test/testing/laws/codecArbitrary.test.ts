@@ -6,8 +6,7 @@ import { Event } from '../../../src/event/event.ts'
 import { Delete, Integrations, Page, Screen, Track } from '../../../src/event/model.ts'
 import { WebhookBody, WireBody } from '../../../src/event/webhookBody.ts'
 import { isJson } from '../../../src/event/json.ts'
-import { arbitraryFor } from '../../../src/testing/laws/codecArbitrary.ts'
-import type { CodecArbitraryOptions } from '../../../src/testing/laws/codecArbitrary.ts'
+import { arbitraryFor, type CodecArbitraryOptions } from '../../../src/testing/laws/index.ts'
 
 const samplesOf = <A>(codec: t.Type<A, unknown>, options?: CodecArbitraryOptions): ReadonlyArray<A> =>
   fc.sample(arbitraryFor(codec, options), { numRuns: 1_000, seed: 5 })

@@ -7,8 +7,7 @@ import { Event, ParsedEvent } from '../../../src/event/event.ts'
 import { kinds } from '../../../src/event/model.ts'
 import { encodePayload } from '../../../src/event/payload.ts'
 import { WebhookBody, toWebhookBody } from '../../../src/event/webhookBody.ts'
-import { invalidBody, invalidCallOf, invalidFor } from '../../../src/testing/laws/invalidInput.ts'
-import type { InvalidInput } from '../../../src/testing/laws/invalidInput.ts'
+import { invalidBody, invalidCallOf, invalidFor, type InvalidInput } from '../../../src/testing/laws/index.ts'
 
 const samplesOf = (inputs: fc.Arbitrary<InvalidInput>): ReadonlyArray<InvalidInput> =>
   fc.sample(inputs, { numRuns: 1_000, seed: 9 })
