@@ -1,13 +1,11 @@
-/** A bracket, the beginning of a string, a number or a word of JSON after white space; empty at the end of the text. */
+/** White space, and a bracket, the beginning of a string, a number or a word; empty at the end of the text. */
 const TOKEN = /[ \t\r\n]*([{}[\]:,"]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|$)/y
 /** A part of a string: a whole one would overflow the stack of the expression. */
 const PART = /[^"\\\u0000-\u001f]+|\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y
 const VALUE = '{["0'
 
-/**
- * Where a text stops being JSON, in UTF-16 units: in a number or a word, where that begins. Undefined if all of it is JSON. `JSON.parse` names no place for
- * most faults, and repeats the text in its message, which goes to logs.
- */
+// Not `JSON.parse`: it names no place for most faults, and repeats the text in its message, which goes to logs.
+/** Where a text stops being JSON, in UTF-16 units: in a number or a word, where that begins. Else undefined. */
 export const jsonFault = (text: string): number | undefined => {
   /** The brackets that close what is open. */
   const open: string[] = []

@@ -69,7 +69,8 @@ export const makeLookup = (system: Lookup, hostsFile: string): Lookup => {
         })
       }
     }
-    void ask()
+    // Without an answer all later look-ups of the name would wait for this one.
+    ask().catch((error: unknown) => answer(error instanceof Error ? error : new Error(String(error)), []))
   }
 }
 

@@ -35,7 +35,7 @@ export class Held<A> implements Line {
     return this.entries.shift()
   }
 
-  /** Removes the entries of the next delivery: the oldest that fit, at least one. Those that have ended by now are left out. */
+  /** Removes the entries of the next delivery: the oldest that fit, at least one, without those that ended. */
   next(count: number, bytes: number, hasEnded: (entry: Entry<A>) => boolean): Array<Entry<A>> {
     let first = this.shift()
     while (first !== undefined && hasEnded(first)) first = this.shift()

@@ -1,5 +1,5 @@
 /**
- * The entries that come out of a store: leased, held until their delivery, and counted until they end or are put back.
+ * The entries that come out of a store: held until their delivery, counted until they end or are put back.
  *
  * @module
  */
@@ -28,7 +28,7 @@ interface Leasing<A> {
  * @param isItem whether a stored item is one of ours
  * @param reject ends an entry of another item
  * @param changed an answer of the store was used
- * @param pollSoon the store gave an answer that no one waits for any more
+ * @param pollSoon the store answered too late
  */
 export const leases = <A>(
   outbox: Outbox<A>,
@@ -51,7 +51,7 @@ export const leases = <A>(
   /** The limits of the last lease. */
   let asked: LeaseLimits = { count: 0, retries: 0 }
 
-  /** An item whose enqueue is late or failed may be stored all the same: it counts as accepted when it comes out of the store. */
+  /** An item whose enqueue is late or failed may be stored: it counts as accepted when it comes out. */
   const count = (entries: ReadonlyArray<Entry<A>>): void => {
     leased += entries.length
     const unknown = isShared ? 0 : leased - book.waiting()
@@ -83,7 +83,7 @@ export const leases = <A>(
   }
 
   return {
-    /** Leases entries and holds them. A promise, if there is one, is fulfilled with entries for `hold`. `late` gets those that come too late. */
+    /** Leases entries and holds them; a promise gives entries for `hold`. `late` gets those that come too late. */
     lease: (
       limits: LeaseLimits,
       late: (entries: ReadonlyArray<Entry<A>>) => void,

@@ -31,6 +31,9 @@ const world = (four: (name: string) => Promise<string[]>, six = four) => {
 
 const yes = () => Promise.resolve(['8.8.8.8'])
 const no = (code: string) => () => Promise.reject(failed(code))
+const broken = () => {
+  throw failed('EMFILE')
+}
 
 describe('a look-up', () => {
   it.each([
@@ -40,6 +43,7 @@ describe('a look-up', () => {
     ['that name servers do not know', no('ENOTFOUND'), no('ENOTFOUND'), '10.0.0.1/4', true],
     ['without name servers', no('ECONNREFUSED'), no('ECONNREFUSED'), '10.0.0.1/4', true],
     ['of silent name servers', no('ETIMEOUT'), no('ETIMEOUT'), '10.0.0.1/4', true],
+    ['that cannot be asked', broken, broken, 'EMFILE', false],
     ['of silent servers behind them', no('ESERVFAIL'), no('ENODATA'), '10.0.0.1/4', true],
   ])('%s', async (_, four, six, expected, isSystemAsked) => {
     const { asked, find } = world(four, six)
@@ -47,12 +51,8 @@ describe('a look-up', () => {
     expect(asked).toEqual(isSystemAsked ? ['a.example'] : [])
   })
 
-  it.each(['localhost', 'in-hosts.example', 'OTHER.example'])(
-    'asks the system alone for %s',
-    async (name) => {
-      const { find } = world(yes)
-      expect(await find(name)).toBe('10.0.0.1/4')
-    },
+  it.each(['localhost', 'in-hosts.example', 'OTHER.example'])('asks the system alone for %s', async (name) =>
+    expect(await world(yes).find(name)).toBe('10.0.0.1/4'),
   )
 
   it('five silent name servers delay no other name, and occupy one thread (H4)', async () => {
