@@ -3,7 +3,8 @@ import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { readFileSync } from 'node:fs'
 import { map, of, Subject, type Observable } from 'rxjs'
 import { describe, expect, test } from 'vitest'
-import { batch, deliver, enrich, exponential, failover, filterRight, firstSuccess } from '../src/index.ts'
+import { batch, deliver, enrich, failover, filterRight, firstSuccess } from '../src/index.ts'
+import { exponential } from '../src/policy/index.ts'
 import { flatMapRight, lift, mapRight, onlyAttempt, refused, retryable, route, sign } from '../src/index.ts'
 import { toAll, withCircuitBreaker, withDedupe, withRateLimit, withTimeout } from '../src/index.ts'
 import type { Clock, Sink, Verdict } from '../src/index.ts'
@@ -61,9 +62,9 @@ const LAYERS: Readonly<Record<string, (clock: Clock, one: Sink<string>, two: Sin
     route: (_, red, blue) =>
       route({ keyOf: (item: string) => item === 'b', open: (isBlue) => (isBlue ? blue : red) }),
     withRateLimit: (_, sink) => withRateLimit({ perSecond: 10, burst: 2 })(sink),
-    withCircuitBreaker: (_, sink) => withCircuitBreaker({ failures: 2, openFor: 100 })(sink),
-    withDedupe: (_, sink) => withDedupe({ keyOf: (item: string) => item, window: 100 })(sink),
-    withTimeout: (_, sink) => withTimeout(50)(sink),
+    withCircuitBreaker: (_, sink) => withCircuitBreaker({ failures: 2, openTimeout: 100 })(sink),
+    withDedupe: (_, sink) => withDedupe({ keyOf: (item: string) => item, keyTimeout: 100 })(sink),
+    withTimeout: (_, sink) => withTimeout({ timeout: 50 })(sink),
   }
 
 type Signs = Observable<Either<string, string>>

@@ -24,7 +24,7 @@ const byTenant = route({
     if (settings === undefined) return undefined // the item is rejected as noRoute
     return withConcurrency({ concurrency: 4 })(webhook(settings))
   },
-  maxOpen: 100,
+  maxCount: 100,
 })
 
 const orders = ['red', 'blue', 'green', 'red'].map((tenant, at): Order => ({ tenant, id: `o${at}` }))

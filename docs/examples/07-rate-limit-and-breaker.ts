@@ -1,13 +1,6 @@
 // A polite sender: at most 100 starts a second, and a pause while the receiver is down.
-import {
-  deliver,
-  exponential,
-  lift,
-  sink,
-  withCircuitBreaker,
-  withConcurrency,
-  withRateLimit,
-} from 'headrace'
+import { deliver, lift, sink, withCircuitBreaker, withConcurrency, withRateLimit } from 'headrace'
+import { exponential } from 'headrace/policy'
 import { pipe } from 'fp-ts/lib/function.js'
 import { lastValueFrom, range, toArray } from 'rxjs'
 
@@ -22,7 +15,7 @@ const api = sink('api', async (_: number) => {
 const guarded = pipe(
   api,
   withRateLimit({ perSecond: 100, burst: 4 }),
-  withCircuitBreaker({ failures: 3, openFor: 200 }),
+  withCircuitBreaker({ failures: 3, openTimeout: 200 }),
   withConcurrency({ concurrency: 4 }),
 )
 

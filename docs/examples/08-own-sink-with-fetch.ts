@@ -1,5 +1,6 @@
 // A sink from a function that answers the Response of a fetch: its status decides.
-import { deliver, exponential, isOutcome, lift, showFailure, sink, withConcurrency } from 'headrace'
+import { deliver, isOutcome, lift, showFailure, sink, withConcurrency } from 'headrace'
+import { exponential } from 'headrace/policy'
 import { loopbackReceiver } from 'headrace/testing'
 import { from, lastValueFrom, tap } from 'rxjs'
 

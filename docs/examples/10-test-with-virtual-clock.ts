@@ -20,7 +20,7 @@ test('three hours of 503 lose nothing', () => {
       after: 30,
     }),
   })
-  const guarded = pipe(receiver, withTimeout(5_000), withConcurrency({ concurrency: 16 }))
+  const guarded = pipe(receiver, withTimeout({ timeout: 5_000 }), withConcurrency({ concurrency: 16 }))
   const ended: Array<Refusal | Outcome<string>> = []
 
   from(['a', 'b', 'c'])

@@ -4,8 +4,8 @@ import { crc32 } from 'node:zlib'
 import { systemClock } from '../core/clock.ts'
 import type { Call } from '../event/model.ts'
 import { both, deadline, exponential, fullJitter } from '../policy/retryPolicy.ts'
-import { sign } from '../signing/secret.ts'
-import type { Fault } from '../testing/faults.ts'
+import { signatureOf } from '../signing/secret.ts'
+import type { Misbehaviour } from '../testing/faults.ts'
 import { loopbackReceiver, type Received } from '../testing/loopbackReceiver.ts'
 import { seededRandom } from '../testing/random.ts'
 import type { OptionsOf } from './flags.ts'
@@ -56,7 +56,7 @@ const sample = async function* (): AsyncGenerator<string> {
 }
 
 /** How a receiver answers the nth request with a body: the same in every demo. */
-const faultOf = (name: string, body: string, n: number): Fault => {
+const faultOf = (name: string, body: string, n: number): Misbehaviour => {
   const random = seededRandom(crc32(`${name} ${body} ${String(n)}`))
   const code = body.includes('"total":-') ? 422 : 200
   if (name === 'flaky') return { do: 'status', code: random() < 0.4 ? 503 : code, after: 2 + random() * 20 }
@@ -80,12 +80,12 @@ export const demoCommand = async ({ output }: OptionsOf<'demo'>, terminal: Termi
   let sent = 0
   let verified = 0
 
-  const answer = ({ path, body, headers }: Received): Fault => {
+  const answer = ({ path, body, headers }: Received): Misbehaviour => {
     const text = String(body)
     const n = (requests.get(path + text) ?? 0) + 1
     requests.set(path + text, n)
     sent++
-    if (headers['x-signature'] === sign(SECRET, body)) verified++
+    if (headers['x-signature'] === signatureOf(SECRET, body)) verified++
     return faultOf(path.slice(1), text, n)
   }
   const receivers = [await loopbackReceiver(answer), await loopbackReceiver(answer)]

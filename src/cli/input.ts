@@ -5,7 +5,7 @@ import { addAbortSignal } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { crc32 } from 'node:zlib'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { ndjson, type BadLine, type Line } from '../sources/ndjson.ts'
+import { ndjsonLines, type BadLine, type Line } from '../sources/ndjson.ts'
 import { UsageError } from './options.ts'
 import { whyNot } from './report.ts'
 import type { Host } from './terminal.ts'
@@ -55,7 +55,7 @@ const bytesBefore = async (path: string, offset: number): Promise<Buffer> =>
 /** A pipe or stdin, which cannot be read again. */
 export const streamInput = (stream: Host['stdin'], stats?: BigIntStats): Input => ({
   stats,
-  lines: (signal) => ndjson(addAbortSignal(signal, stream)),
+  lines: (signal) => ndjsonLines(addAbortSignal(signal, stream)),
   isKeyboard: stream.isTTY === true,
 })
 
@@ -90,7 +90,7 @@ const fileInput = async (path: string, stats: BigIntStats): Promise<Input> => {
   return {
     name: await realpath(path),
     stats,
-    lines: (signal, from) => ndjson(pieces(signal, from)),
+    lines: (signal, from) => ndjsonLines(pieces(signal, from)),
     mark: () => {
       const checksum = crc32(bytes.subarray(Math.max(0, end - WINDOW), end))
       return { line, offset, inode, checksum, isEnd: false }

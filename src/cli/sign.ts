@@ -1,7 +1,7 @@
 /** `sign` and `verify`: the signature of a body by hand. */
 import { createReadStream } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
-import { sign } from '../signing/secret.ts'
+import { signatureOf } from '../signing/secret.ts'
 import { verifyRaw } from '../signing/verify.ts'
 import type { OptionsOf } from './flags.ts'
 import { UsageError } from './options.ts'
@@ -25,7 +25,7 @@ export const signCommand = async (
   const body = await bodyOf(file, terminal)
   if (body.at(-1) === 0x0a)
     terminal.err.line('headrace sign: the body ends with a line break, which is signed with it')
-  terminal.out.line(sign(secret, body))
+  terminal.out.line(signatureOf(secret, body))
   return FINE
 }
 

@@ -5,7 +5,8 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Observable } from 'rxjs'
-import type { Outcome } from '../core/outcome.ts'
+import type { WaitOptions } from '../core/options.ts'
+import type { Accepted, Outcome } from '../core/outcome.ts'
 import type { Refusal } from '../core/refusal.ts'
 import type { Totals } from '../core/totals.ts'
 import type {
@@ -23,13 +24,13 @@ import type { Message } from './message.ts'
 /** Events by name, each with the type of its properties: an interface or a type of your own. */
 export type EventTypes = object
 
-/** Any event, with any properties. */
+/** Any event, with any properties. @inline */
 export type AnyEvents = Readonly<Record<string, Data>>
 
 /** What is known about users: an interface or a type of your own. */
 export type Traits = object
 
-/** Any traits. */
+/** Any traits. @inline */
 export type AnyTraits = Data
 
 /** The user of a call: one of the two ids must be given, and both are sent if both are given. */
@@ -44,12 +45,12 @@ type ByMethod<C extends { readonly type: string }> = Omit<C, 'type' | 'userId' |
 
 type PropertiesOf<P> = Partial<P> extends P ? { readonly properties?: P } : { readonly properties: P }
 
-/** What `identify` takes. Any part of the traits may be given. */
-export type Identify<T extends Traits = AnyTraits> = Omit<ByMethod<IdentifyCall>, 'traits'> &
+/** What `identify` takes. Any part of the traits may be given. @inline */
+export type IdentifyInput<T extends Traits = AnyTraits> = Omit<ByMethod<IdentifyCall>, 'traits'> &
   Identity & { readonly traits?: Partial<T> }
 
-/** What `track` takes: the name of an event and its properties, which may be left out if all of them are optional. */
-export type Track<
+/** What `track` takes: the name of an event and its properties, which may be left out if all of them are optional. @inline */
+export type TrackInput<
   E extends EventTypes = AnyEvents,
   Name extends keyof E & string = keyof E & string,
 > = Name extends string
@@ -57,27 +58,21 @@ export type Track<
       Identity & { readonly event: Name } & PropertiesOf<E[Name]>
   : never
 
-/** What `page` takes. It needs a `userId`. */
-export type Page = ByMethod<PageCall> & { readonly userId: string; readonly anonymousId?: string }
+/** What `page` takes. It needs a `userId`. @inline */
+export type PageInput = ByMethod<PageCall> & { readonly userId: string; readonly anonymousId?: string }
 
-/** What `screen` takes. */
-export type Screen = ByMethod<ScreenCall> & Identity
+/** What `screen` takes. @inline */
+export type ScreenInput = ByMethod<ScreenCall> & Identity
 
-/** What `group` takes. The traits are the group's. */
-export type Group = ByMethod<GroupCall> & Identity
+/** What `group` takes. The traits are the group's. @inline */
+export type GroupInput = ByMethod<GroupCall> & Identity
 
-/** What `alias` takes: the old id and the new one. */
-export type Alias = ByMethod<AliasCall> & { readonly userId: string; readonly anonymousId?: string }
+/** What `alias` takes: the old id and the new one. @inline */
+export type AliasInput = ByMethod<AliasCall> & { readonly userId: string; readonly anonymousId?: string }
 
 /** A call with its `type`. */
 export type ClientCall =
   IdentifyCall | TrackCall | (PageCall & { readonly userId: string }) | ScreenCall | GroupCall | AliasCall
-
-/** The answer for a call that was accepted. */
-export interface Accepted {
-  /** The message id: given, or made. */
-  readonly id: string
-}
 
 /** The counters of a client. accepted = delivered + rejected + expired + dropped + abandoned + waiting, in messages. */
 export interface ClientStats extends Totals {
@@ -98,12 +93,6 @@ export interface ClientStats extends Totals {
   readonly requests: number
 }
 
-/** How long to wait. A wrong value is reported as a `Defect`, and the default is used. */
-export interface WithinOptions {
-  /** Milliseconds. */
-  readonly timeout?: number
-}
-
 /**
  * A client: it takes calls, sends them in batches, and reports one outcome for each message.
  *
@@ -115,17 +104,17 @@ export interface Client<
   T extends Traits = AnyTraits,
 > extends AsyncDisposable {
   /** What is known about a user. */
-  readonly identify: (call: Identify<T>) => Either<Refusal, Accepted>
+  readonly identify: (call: IdentifyInput<T>) => Either<Refusal, Accepted>
   /** A user did something. */
-  readonly track: (call: Track<E>) => Either<Refusal, Accepted>
+  readonly track: (call: TrackInput<E>) => Either<Refusal, Accepted>
   /** A user saw a page. */
-  readonly page: (call: Page) => Either<Refusal, Accepted>
+  readonly page: (call: PageInput) => Either<Refusal, Accepted>
   /** A user saw a screen of an app. */
-  readonly screen: (call: Screen) => Either<Refusal, Accepted>
+  readonly screen: (call: ScreenInput) => Either<Refusal, Accepted>
   /** A user belongs to a group. */
-  readonly group: (call: Group) => Either<Refusal, Accepted>
+  readonly group: (call: GroupInput) => Either<Refusal, Accepted>
   /** Two ids are one user. */
-  readonly alias: (call: Alias) => Either<Refusal, Accepted>
+  readonly alias: (call: AliasInput) => Either<Refusal, Accepted>
   /** Takes a call with its `type`: a line of NDJSON, or a message that was handed back (`client.send(JSON.parse(message.text))`). */
   readonly send: (call: ClientCall) => Either<Refusal, Accepted>
   /** Resolves when there is room for one more message, or the client is closed. Callers continue in their order. */
@@ -135,20 +124,20 @@ export interface Client<
    * when the `timeout` is over, when it is closed before, and without a folder (`outbox: { path }`). A disk that fails is tried again every
    * second. Never rejects.
    */
-  readonly persisted: (options?: WithinOptions) => Promise<boolean>
+  readonly persisted: (options?: WaitOptions) => Promise<boolean>
   /**
    * Sends what waits, and resolves with the totals when everything accepted before has ended, and its outcomes were reported. Messages
    * accepted later are not waited for; messages that a folder held at the start are. Flushes that overlap share one drain. With a `timeout`
    * it resolves then at the latest. It shortens no delay of a retry. Never rejects.
    */
-  readonly flush: (options?: WithinOptions) => Promise<Totals>
+  readonly flush: (options?: WaitOptions) => Promise<Totals>
   /**
    * Refuses new calls, sends what waits, lets retries that are due in time and requests in flight end, and resolves with the
    * totals and the messages that are handed back. `timeout` is the time in which retries may still start: 0 for none, `Infinity` to
    * wait for every outcome; default 30,000. A request in flight then has the time of one more. Afterwards no timer and no socket
    * is left. Calling it again answers the same promise. Never rejects.
    */
-  readonly close: (options?: WithinOptions) => Promise<CloseResult<Message>>
+  readonly close: (options?: WaitOptions) => Promise<CloseResult<Message>>
   /**
    * The outcome of each accepted message. Hot: subscribe before sending. Completes when the client is closed. A subscriber may send, flush
    * and close inside `next`. What it throws, or rejects with, is reported as a `Defect` and logged.

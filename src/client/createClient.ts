@@ -3,8 +3,8 @@ import { fullIn } from '../core/bounds.ts'
 import { inTime } from '../core/clock.ts'
 import { messageOf } from '../core/failure.ts'
 import { ownContext } from '../core/ownContext.ts'
-import { CLOSE_TIMEOUT, timeoutOf } from '../core/options.ts'
-import type { Outcome } from '../core/outcome.ts'
+import { CLOSE_TIMEOUT, timeoutOf, type WaitOptions } from '../core/options.ts'
+import type { Accepted, Outcome } from '../core/outcome.ts'
 import { closed, disabled, notStored, type Closed, type Full, type Refusal } from '../core/refusal.ts'
 import { heldBytes, maxHeldBytes, newId } from '../event/payload.ts'
 import { trackingFrame } from '../event/trackingMessage.ts'
@@ -27,7 +27,7 @@ import { MAX_HOLD } from '../sink/retryAfterGate.ts'
 import type { Sink } from '../sink/sink.ts'
 import { withTimeout } from '../sink/timeout.ts'
 import { waitForRoom } from '../sources/waitForRoom.ts'
-import type { Accepted, AnyEvents, AnyTraits, Client, EventTypes, WithinOptions, Traits } from './client.ts'
+import type { AnyEvents, AnyTraits, Client, EventTypes, Traits } from './client.ts'
 import { held, lifetime } from './processExit.ts'
 import { encoder, isMessage, messageCodec, type CallType, type Message, type SentBatch } from './message.ts'
 import { FRAME_BYTES, checkClientOptions, type ClientOptions, type ClientSettings } from './options.ts'
@@ -50,7 +50,7 @@ const batchSink = ({ requests, sink, timeout }: ClientSettings, sent: Sent): Sin
   const { endpoint, writeKey } = requests
   const how = { ...requests, timeout, holds: false }
   const inner: Sink<SentBatch> =
-    sink === undefined ? bareIngestion(endpoint, writeKey, how) : withTimeout(timeout)(sink)
+    sink === undefined ? bareIngestion(endpoint, writeKey, how) : withTimeout({ timeout })(sink)
   const counted = makeLayer<SentBatch>(inner, (subscribe) => (batch, attempt, observer) => {
     sent.requests++
     return subscribe(batch, attempt, observer)
@@ -60,8 +60,8 @@ const batchSink = ({ requests, sink, timeout }: ClientSettings, sent: Sent): Sin
 
 /** A batch holds messages in their order, up to the count and bytes of the options. */
 const batches = (settings: ClientSettings, sent: Sent, onEvent: Listener): Shape<Message, SentBatch> => {
-  const { size: count, maxBatch, flushAfter: delay, concurrency } = settings
-  const bytes = maxBatch - FRAME_BYTES + COMMA
+  const { size: count, maxBatchBytes, flushAfter: delay, concurrency } = settings
+  const bytes = maxBatchBytes - FRAME_BYTES + COMMA
   return {
     take: batchOf({ count, bytes, delay, delayAfter: 'start', concurrency }),
     sizeOf: ({ byteLength }) => byteLength + COMMA,
@@ -116,7 +116,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
   options: ClientOptions = {},
 ): Client<E, T> => {
   const settings = checkClientOptions(writeKey, options)
-  const { clock, random, retry, timeout, enabled, overflow, drainOnExit, maxMessage } = settings
+  const { clock, random, retry, timeout, enabled, overflow, drainOnExit, maxMessageBytes } = settings
   const { maxCount, maxBytes } = settings
   const own = ownContext()
   const life = lifecycle<CloseResult<Message>>(clock, settings)
@@ -153,7 +153,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     return fullIn(undefined, stats.waiting, stats.bytes + bytes, stats)
   }
   const room = waitForRoom(() => boundFor(1) === undefined)
-  const largest = maxHeldBytes(maxMessage)
+  const largest = maxHeldBytes(maxMessageBytes)
 
   const refusals = life.stream<Refusal>('refusals$')
   const outcomes = life.stream<Outcome<Message>>('outcomes$')
@@ -220,7 +220,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     return left(refusal)
   }
   const tellRefusal = (refusal: Refusal): void => {
-    onEvent({ _tag: 'Refused', at: now(), refusal })
+    onEvent({ _tag: 'NotAccepted', at: now(), refusal })
     refusals.next(refusal)
   }
 
@@ -252,7 +252,7 @@ export const createClient = <E extends EventTypes = AnyEvents, T extends Traits 
     }
   }
 
-  const timeoutIn = (method: string, within: WithinOptions | undefined, byDefault = Infinity): number =>
+  const timeoutIn = (method: string, within: WaitOptions | undefined, byDefault = Infinity): number =>
     timeoutOf(within, byDefault, failedIn(`the timeout of ${method}`))
 
   if (work.waiting() > 0) program.busy()

@@ -4,10 +4,12 @@
  *
  * @module
  */
-export type * from './client.ts'
+export type { Accepted } from '../core/outcome.ts'
+export type { WaitOptions } from '../core/options.ts'
+export type { Client, ClientCall, ClientStats, EventTypes, Identity, Traits } from './client.ts'
 export { createClient } from './createClient.ts'
-export type { ClientOptions, Overflow } from './options.ts'
-export type { CallType, Message, SentBatch } from './message.ts'
+export type { ClientOptions } from './options.ts'
+export type { Message, SentBatch } from './message.ts'
 export { OutboxError } from '../outbox/lmdb/contract.ts'
 export type { StoredIn } from '../outbox/lmdb/contract.ts'
 export { ConfigError } from '../core/refusal.ts'

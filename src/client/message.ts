@@ -17,7 +17,7 @@ import { toTrackingMessage } from '../event/trackingMessage.ts'
 import type { BatchPayload, EventPayload } from '../event/payload.ts'
 import type { ItemCodec } from '../outbox/lmdb/contract.ts'
 
-/** The six kinds of calls that a client takes. */
+/** The six kinds of calls that a client takes. @inline */
 export type CallType = 'identify' | 'track' | 'page' | 'screen' | 'group' | 'alias'
 
 /** A message: `id` is its message id, `text` the exact JSON that is sent, and `items` names its kind. Plain data. */
@@ -80,7 +80,7 @@ interface EncoderSettings {
   readonly clock: Clock
   readonly context?: JsonObject | undefined
   readonly integrations?: Integrations | undefined
-  readonly maxMessage: number
+  readonly maxMessageBytes: number
   readonly newId?: (() => string) | undefined
 }
 
@@ -91,7 +91,7 @@ interface EncoderSettings {
  * @param onUnknownKeys receives the keys that a call lost, if `isHeard` says so
  */
 export const encoder = (
-  { clock, context, integrations, maxMessage, newId }: EncoderSettings,
+  { clock, context, integrations, maxMessageBytes, newId }: EncoderSettings,
   onUnknownKeys: (keys: ReadonlyArray<string>) => void,
   isHeard: () => boolean,
 ) => {
@@ -123,7 +123,7 @@ export const encoder = (
       const text = JSON.stringify(toTrackingMessage(event, LIBRARY))
       const byteLength = Buffer.byteLength(text)
       const { messageId: id, type } = event
-      if (byteLength > maxMessage) return left(tooLarge(call, maxMessage, byteLength, id))
+      if (byteLength > maxMessageBytes) return left(tooLarge(call, maxMessageBytes, byteLength, id))
       return right({ id, items: itemsOf[type], text, byteLength })
     } catch (error) {
       // A getter of the call, or `newId`, threw.

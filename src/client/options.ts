@@ -26,7 +26,7 @@ import { retryOption, standard, type RetryPolicy } from '../policy/retryPolicy.t
 import { sinkOption, type Sink } from '../sink/sink.ts'
 import type { Message, SentBatch } from './message.ts'
 
-/** What happens to a call when the queue is full. */
+/** What happens to a call when the queue is full. @inline */
 export type Overflow = 'error' | 'dropNewest' | 'dropOldest'
 
 /** What may be set beside the write key. Numbers are whole and from 1 unless another range is given. */
@@ -43,9 +43,9 @@ export interface ClientOptions {
   /** Where to post, http or https. Without a path, `/v1/batch` is used. Default `http://127.0.0.1:7410/v1/batch`. */
   readonly endpoint?: string | URL
   /** Bytes of JSON of one message; default 32,000. */
-  readonly maxMessage?: number
+  readonly maxMessageBytes?: number
   /** Bytes of the body of a batch, frame and commas included; default 500,000. */
-  readonly maxBatch?: number
+  readonly maxBatchBytes?: number
   /** Messages that were accepted and have not ended; default 10,000. With an `outbox`: those that it has not stored yet. */
   readonly maxCount?: number
   /** The same in bytes of memory: their JSON, and 320 for each; default 33,554,432. */
@@ -123,8 +123,8 @@ const shape = {
     anyOf('must be a whole number of ms from 1, or Infinity', count, oneOf(Infinity)),
     5_000,
   ),
-  maxMessage: withDefault(count, Limits.callBytes),
-  maxBatch: withDefault(count, Limits.batchBytes),
+  maxMessageBytes: withDefault(count, Limits.callBytes),
+  maxBatchBytes: withDefault(count, Limits.batchBytes),
   maxCount: withDefault(count, 10_000),
   maxBytes: withDefault(count, 33_554_432),
   overflow: withDefault(oneOf<Overflow>('error', 'dropNewest', 'dropOldest'), 'error'),
@@ -150,12 +150,15 @@ const shape = {
 
 /** The rules for several options together. */
 const together = (options: Decoded<typeof shape>): ReadonlyArray<Fault> => {
-  const { maxMessage, maxBatch, maxBytes, overflow } = options
-  const room = `must leave room for the ${String(FRAME_BYTES)} bytes of the frame in maxBatch`
+  const { maxMessageBytes, maxBatchBytes, maxBytes, overflow } = options
+  const room = `must leave room for the ${String(FRAME_BYTES)} bytes of the frame in maxBatchBytes`
   const faults: Fault[] = []
-  if (maxMessage + FRAME_BYTES > maxBatch) faults.push({ path: 'maxMessage', message: room })
-  if (maxHeldBytes(maxMessage) > maxBytes)
-    faults.push({ path: 'maxBytes', message: 'must have room for one message: twice maxMessage and 320' })
+  if (maxMessageBytes + FRAME_BYTES > maxBatchBytes) faults.push({ path: 'maxMessageBytes', message: room })
+  if (maxHeldBytes(maxMessageBytes) > maxBytes)
+    faults.push({
+      path: 'maxBytes',
+      message: 'must have room for one message: twice maxMessageBytes and 320',
+    })
   if (overflow === 'dropOldest' && options.outbox !== undefined)
     faults.push({ path: 'overflow', message: 'cannot be dropOldest with an outbox' })
   return faults

@@ -154,7 +154,7 @@ export type Members = Iterable<string> & object
 /** One sync of an audience: `true` for users who joined, `false` for users who left. */
 export type AudienceSync = Sync<ReadonlySet<string>, boolean>
 
-/** Turns each state of an audience into a sync. */
+/** Turns each state of an audience into a sync. @inline */
 export type AudienceOperator = (states: Observable<Members>) => Observable<AudienceSync>
 
 /**
@@ -220,7 +220,7 @@ export type TraitValues<V> = Iterable<readonly [userId: string, value: V]>
 /** One sync of a computed trait. */
 export type TraitSync<V> = Sync<ReadonlyMap<string, V>, NonNullable<V> | null>
 
-/** Turns each state of a computed trait into a sync. */
+/** Turns each state of a computed trait into a sync. @inline */
 export type TraitOperator<V> = (states: Observable<TraitValues<V>>) => Observable<TraitSync<V>>
 
 /**

@@ -21,8 +21,13 @@ export interface BodyLimits {
 /** What an empty chunk counts: a broken stream could have any number of them. */
 const EMPTY_CHUNK = 100
 
-/** Each body may take `timeout` milliseconds and have `maxBatch` bytes, and all of them together `maxBytes`. */
-export const bodyLimits = (clock: Clock, timeout: number, maxBatch: number, maxBytes: number): BodyLimits => {
+/** Each body may take `timeout` milliseconds and have `maxBatchBytes` bytes, and all of them together `maxBytes`. */
+export const bodyLimits = (
+  clock: Clock,
+  timeout: number,
+  maxBatchBytes: number,
+  maxBytes: number,
+): BodyLimits => {
   const running = new Set<(answer: Answer) => void>()
   let total = 0
 
@@ -67,7 +72,7 @@ export const bodyLimits = (clock: Clock, timeout: number, maxBatch: number, maxB
             const bytes = chunk.length === 0 ? EMPTY_CHUNK : chunk.length
             counted += bytes
             total += bytes
-            if (counted > maxBatch) finish(left(tooLong(maxBatch)))
+            if (counted > maxBatchBytes) finish(left(tooLong(maxBatchBytes)))
             else if (total > maxBytes) finish(left(tooManyUploads))
           },
           complete: () => finish(right(body.bytes())),

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Observable } from 'rxjs'
-import type { CloseOptions } from '../core/options.ts'
-import type { Outcome } from '../core/outcome.ts'
+import type { WaitOptions } from '../core/options.ts'
+import type { Accepted, Outcome } from '../core/outcome.ts'
 import type { Closed, Fault, Refusal } from '../core/refusal.ts'
 import type { Totals } from '../core/totals.ts'
-import type { Accepted, DestinationOptions, DestinationStats } from '../destination/destination.ts'
+import type { DestinationOptions, DestinationStats } from '../destination/destination.ts'
 import type { Event } from '../event/event.ts'
 import type { Payload } from '../event/payload.ts'
 import type { EndedDeadLetter } from '../outbox/outbox.ts'
@@ -27,16 +27,16 @@ export interface CollectorOptions extends Omit<DestinationOptions, 'outbox'> {
    */
   readonly whenFull?: 'deadLetter' | 'refuse'
   /** Bytes of one message's JSON. Default 32,768. */
-  readonly maxMessage?: number
+  readonly maxMessageBytes?: number
   /** Bytes of a request's body, as it comes and decompressed. Default 512,000. */
-  readonly maxBatch?: number
+  readonly maxBatchBytes?: number
   /** Milliseconds in which a body must be complete; then the answer is 408. Default 30,000. */
   readonly uploadTimeout?: number
   /**
    * Bytes of all bodies that are being received, and as many for those that are being decompressed. Beyond it the answer is
    * 503. Default 67,108,864.
    */
-  readonly maxUploading?: number
+  readonly maxUploadBytes?: number
 }
 
 /** The outcome of an event at one of its destinations. */
@@ -133,5 +133,5 @@ export interface Collector extends AsyncDisposable {
    * Answers new requests and incomplete uploads 503, and closes all destinations at the same time. Later calls answer the same
    * promise. Close your server as well.
    */
-  readonly close: (options?: CloseOptions) => Promise<CollectorClosing>
+  readonly close: (options?: WaitOptions) => Promise<CollectorClosing>
 }

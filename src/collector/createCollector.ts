@@ -40,7 +40,8 @@ const check = (
  * @example
  * import { createCollector } from 'headrace/collector'
  * import { sink } from 'headrace'
- * import type { Event, Payload } from 'headrace'
+ * import type { Event } from 'headrace/events'
+ * import type { Payload } from 'headrace'
  *
  * const collector = createCollector({
  *   sources: [{ id: 'web', writeKey: 'wk' }],
@@ -60,7 +61,7 @@ export const createCollector = (
   givenOptions: CollectorOptions = {},
 ): Collector => {
   const [settings, options] = check(givenSettings, givenOptions)
-  const { clock, maxBatch, maxUploading } = options
+  const { clock, maxBatchBytes, maxUploadBytes } = options
   // Destinations that an update opens belong to the collector, not to the caller of the update.
   const own = ownContext()
   const life = lifecycle<CollectorClosing>(clock, options)
@@ -93,9 +94,9 @@ export const createCollector = (
   }
   const ingesting = ingester(options, isClosing, (event) => onEvent({ ...event, at: now() }))
 
-  const limits = bodyLimits(clock, options.uploadTimeout, maxBatch, maxUploading)
+  const limits = bodyLimits(clock, options.uploadTimeout, maxBatchBytes, maxUploadBytes)
   const failed = defectIn('the collector')
-  const answer = requestHandler(() => owners, maxBatch, maxUploading, isClosing, ingesting, failed)
+  const answer = requestHandler(() => owners, maxBatchBytes, maxUploadBytes, isClosing, ingesting, failed)
 
   const destinationOf = (name: string): OpenDestination | undefined =>
     targets.current().find((target) => target.name === name)?.destination

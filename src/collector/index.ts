@@ -16,7 +16,16 @@ export type {
   WebhookDestinationSettings,
 } from './settings.ts'
 export { createCollector } from './createCollector.ts'
-export type * from './audience.ts'
+export type {
+  AudienceSync,
+  Change,
+  Members,
+  Sync,
+  SyncOptions,
+  TraitCall,
+  TraitSync,
+  TraitValues,
+} from './audience.ts'
 export {
   audienceSync,
   audienceSyncs,

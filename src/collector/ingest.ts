@@ -18,7 +18,7 @@ import type { Event } from '../event/event.ts'
 import { allows } from '../event/model.ts'
 import * as Limits from '../event/limits.ts'
 import type { EventPayload } from '../event/payload.ts'
-import type { Defect, Refused, UnknownKeys } from '../log/logEvent.ts'
+import type { Defect, NotAccepted, UnknownKeys } from '../log/logEvent.ts'
 import type { CollectorStats, Deletion } from './collector.ts'
 import { single, type Batch } from './requestBody.ts'
 import type { CheckedCollectorOptions } from './settings.ts'
@@ -122,7 +122,7 @@ const messageEncoder = (
   onUnknownKeys: (keys: ReadonlyArray<string>) => void,
   orderFailed: (error: unknown) => void,
 ): ((message: unknown, batch: Batch) => Either<Refusal, Encoded>) => {
-  const { maxMessage } = options
+  const { maxMessageBytes } = options
   const encodeOwned = eventEncoder(options, onUnknownKeys, orderFailed, true)
   const encodeCopy = eventEncoder(options, onUnknownKeys, orderFailed)
 
@@ -139,9 +139,11 @@ const messageEncoder = (
       const { event } = encoded.right
       if (event.type === 'delete' && batch.type !== 'delete')
         return wrong(message, 'type', 'must not be delete here: post deletions to /v1/delete')
-      const size = sizeOf(message, maxMessage, batch)
+      const size = sizeOf(message, maxMessageBytes, batch)
       if (size === undefined) return wrong(message, '', TOO_DEEP)
-      return size > maxMessage ? left(tooLarge(message, maxMessage, size, event.messageId)) : encoded
+      return size > maxMessageBytes
+        ? left(tooLarge(message, maxMessageBytes, size, event.messageId))
+        : encoded
     } catch {
       // A getter of a message from code may throw.
       return wrong(message, '', 'could not be read: give plain data')
@@ -215,7 +217,7 @@ export type Ingester = ReturnType<typeof ingester>
 export const ingester = (
   options: CheckedCollectorOptions,
   isClosing: () => boolean,
-  report: (event: Omit<UnknownKeys, 'at'> | Omit<Refused, 'at'> | Omit<Defect, 'at'>) => void,
+  report: (event: Omit<UnknownKeys, 'at'> | Omit<NotAccepted, 'at'> | Omit<Defect, 'at'>) => void,
 ) => {
   const { whenFull, clock } = options
   let lastTurn = Promise.resolve()
@@ -237,7 +239,7 @@ export const ingester = (
     failure: undefined,
   })
   const refuse = (refusal: Refusal): Either<Refusal, never> => {
-    report({ _tag: 'Refused', refusal })
+    report({ _tag: 'NotAccepted', refusal })
     return left(refusal)
   }
   /** Of events that are on their way into a target. Only kept if a request may be refused for lack of room. */

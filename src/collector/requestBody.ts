@@ -63,13 +63,13 @@ const withoutKey = (message: unknown): unknown => {
   return rest
 }
 
-/** The messages of a body, without the write key, or the answer if it has none. `maxBatch` is the bytes that a body may have. */
+/** The messages of a body, without the write key, or the answer if it has none. `maxBatchBytes` is the bytes that a body may have. */
 export const batchOf = (
   endpoint: Endpoint,
   body: unknown,
   owned: boolean,
   size: number,
-  maxBatch: number,
+  maxBatchBytes: number,
 ): Either<Answer, Batch> => {
   const isBatch = endpoint === 'batch'
   const wrong = (reason: string): Either<Answer, never> => left(no(400, reason))
@@ -81,7 +81,7 @@ export const batchOf = (
   const context = copyJson(copying, member(body, 'context'), 'context')
   const integrations = copyJson(copying, member(body, 'integrations'), 'integrations')
   const [fault] = toFaults(copying.findings)
-  const most = Math.min(MAX_MESSAGES, Math.ceil(maxBatch / SHORTEST))
+  const most = Math.min(MAX_MESSAGES, Math.ceil(maxBatchBytes / SHORTEST))
   if (!Array.isArray(batch)) return wrong('the body must have a batch: an array of messages')
   if (batch.length === 0) return wrong('the batch is empty')
   if (batch.length > most) return tooMuch(`the batch has more than ${String(most)} messages`)
@@ -89,7 +89,7 @@ export const batchOf = (
   if (integrations !== undefined && !isRecord(integrations))
     return wrong("the batch's integrations must be an object")
   if (fault !== undefined) return wrong(`the batch's ${fault.path} ${fault.message}`)
-  if ((bytesOf(context) + bytesOf(integrations)) * batch.length > MAX_ADDED * maxBatch)
+  if ((bytesOf(context) + bytesOf(integrations)) * batch.length > MAX_ADDED * maxBatchBytes)
     return tooMuch("the batch's context and integrations are too large for this number of messages")
   return right({ messages: batch.map(withoutKey), type: undefined, context, integrations, owned, size })
 }

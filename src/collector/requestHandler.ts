@@ -122,11 +122,11 @@ const deletionAnswer = E.match(
   ({ notifications }: Deletion) => deletionAccepted(notifications),
 )
 
-/** `maxBatch`: bytes of a body, as it comes and decompressed. `maxUploading`: bytes of all bodies that are being decompressed. */
+/** `maxBatchBytes`: bytes of a body, as it comes and decompressed. `maxUploadBytes`: bytes of all bodies that are being decompressed. */
 export const requestHandler = (
   owners: () => ReturnType<typeof authentication<Source>>,
-  maxBatch: number,
-  maxUploading: number,
+  maxBatchBytes: number,
+  maxUploadBytes: number,
   isClosing: () => boolean,
   { ingest, deleteUser }: Ingester,
   onDefect: (error: unknown) => void,
@@ -135,10 +135,10 @@ export const requestHandler = (
 
   /** Counts each body as the most it may become: many small ones could hold any amount. One is always let in. */
   const decompressInTurn = async (bytes: Uint8Array): Promise<Either<Answer, Uint8Array>> => {
-    if (decompressing > 0 && decompressing + maxBatch > maxUploading) return left(tooManyUploads)
-    decompressing += maxBatch
-    const whole = await decompress(bytes, maxBatch)
-    decompressing -= maxBatch
+    if (decompressing > 0 && decompressing + maxBatchBytes > maxUploadBytes) return left(tooManyUploads)
+    decompressing += maxBatchBytes
+    const whole = await decompress(bytes, maxBatchBytes)
+    decompressing -= maxBatchBytes
     return whole
   }
 
@@ -157,7 +157,7 @@ export const requestHandler = (
     if (!mayBeJson(header('content-type'), isGzip)) return notJson
     if (!isGzip && !IDENTITY.includes(coding)) return unknownCoding
     const length = Number(header('content-length') ?? NaN)
-    if (length > maxBatch) return tooLong(maxBatch)
+    if (length > maxBatchBytes) return tooLong(maxBatchBytes)
 
     const read = await readBody()
     if (isLeft(read)) return read.left
@@ -171,12 +171,12 @@ export const requestHandler = (
       const bytes = isGzip && raw === body ? await decompressInTurn(raw) : right(raw)
       if (isLeft(bytes)) return bytes.left
       size = bytes.right.byteLength
-      value = size > maxBatch ? left(tooLong(maxBatch)) : parse(bytes.right)
+      value = size > maxBatchBytes ? left(tooLong(maxBatchBytes)) : parse(bytes.right)
     }
     if (isLeft(value)) return value.left
     const source = named ?? owners().byKey(writeKeyOf(value.right))
     if (source?.enabled !== true) return source === undefined ? unknownKey : isOff
-    const batch = batchOf(endpoint, value.right, !isParsed, size, maxBatch)
+    const batch = batchOf(endpoint, value.right, !isParsed, size, maxBatchBytes)
     if (isLeft(batch)) return batch.left
     const { messages } = batch.right
     if (endpoint !== 'delete')

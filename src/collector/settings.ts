@@ -149,10 +149,10 @@ export const decodeCollectorSettings = (
 const ownShape = {
   outbox: optionalKey(func<(destination: string) => NonNullable<CheckedOptions['outbox']>>()),
   whenFull: withDefault(oneOf('deadLetter', 'refuse'), 'deadLetter'),
-  maxMessage: withDefault(wholeNumber('bytes', 1), receivedCallBytes),
-  maxBatch: withDefault(wholeNumber('bytes', 1), receivedBatchBytes),
+  maxMessageBytes: withDefault(wholeNumber('bytes', 1), receivedCallBytes),
+  maxBatchBytes: withDefault(wholeNumber('bytes', 1), receivedBatchBytes),
   uploadTimeout: withDefault(wholeNumber('ms', 1), 30_000),
-  maxUploading: withDefault(wholeNumber('bytes', 1), 67_108_864),
+  maxUploadBytes: withDefault(wholeNumber('bytes', 1), 67_108_864),
 }
 
 /** Checked options of a collector, with their defaults. */

@@ -34,7 +34,7 @@ const ownSink = (sink: Hook, secret: SecretSource | undefined, { timeout }: Shar
     signer ? { ...payload, signature: signer()(bodyOf(payload, 0)) } : payload
   const signed = signer ? contramap(withSignature)(sink) : sink
   return (onEvent: Listener): Receivers => ({
-    sink: withObserver(onEvent)(withTimeout(timeout)(signed)),
+    sink: withObserver({ onEvent })(withTimeout({ timeout })(signed)),
     exchange: () => undefined,
   })
 }

@@ -1,4 +1,4 @@
-/** A value, or a promise of it. A store in memory answers at once, without a microtask; one on disk when the write is committed. */
+/** A value, or a promise of it. A store in memory answers at once, without a microtask; one on disk when the write is committed. @inline */
 export type Awaitable<T> = T | PromiseLike<T>
 
 /** Whether the value is still to come. */

@@ -6,7 +6,7 @@
 
 import { Subscription, type SchedulerAction, type SchedulerLike } from 'rxjs'
 
-/** Undoes what was scheduled. Calling it again, or after the task ran, does nothing. */
+/** Undoes what was scheduled. Calling it again, or after the task ran, does nothing. @inline */
 export type Cancel = () => void
 
 /** The time: two ways to read it and one way to wait. */

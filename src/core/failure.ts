@@ -18,12 +18,12 @@ export interface Receipt {
   readonly duplicate?: true
 }
 
-/** Reasons for a final refusal. A sink of your own may use other words. */
+/** Reasons for a final refusal. A sink of your own may use other words. @inline */
 export type RefusedReason =
   | ('status' | 'redirect' | 'certificate' | 'blockedAddress' | 'badRequest' | 'rejected')
-  | ('full' | 'format' | 'closed' | 'noRoute' | 'notAPayload' | 'changedAfterSign')
+  | ('noRoom' | 'format' | 'closed' | 'noRoute' | 'notAPayload' | 'changedAfterSign')
 
-/** Reasons for a failure that may pass. A sink of your own may use other words. */
+/** Reasons for a failure that may pass. A sink of your own may use other words. @inline */
 export type RetryableReason =
   | ('status' | 'timeout' | 'network' | 'queueFull' | 'late')
   | ('held' | 'halved' | 'threw' | 'closed' | 'defect')
@@ -82,7 +82,7 @@ export interface SinkVerdict {
 }
 
 /** The retry policy gave up. */
-export interface Expired {
+export interface ExpiredFailure {
   readonly _tag: 'Expired'
   readonly attempts: number
   /** When the first attempt started, milliseconds since 1970. */
@@ -93,7 +93,7 @@ export interface Expired {
 }
 
 /** Why a delivery failed. */
-export type Failure = Refused | Retryable | AllFailed | NotAll | PartlyFailed | Expired
+export type Failure = Refused | Retryable | AllFailed | NotAll | PartlyFailed | ExpiredFailure
 
 /** A final refusal. */
 export const refused = (reason: Refused['reason'], more: Omit<Refused, '_tag' | 'reason'> = {}): Refused => ({
@@ -133,7 +133,7 @@ export const expired = (
   firstAttemptAt: number,
   lastFailure: Failure,
   because: 'deadline' | 'attempts',
-): Expired => ({
+): ExpiredFailure => ({
   _tag: 'Expired',
   attempts,
   firstAttemptAt,

@@ -8,7 +8,13 @@
 import type { Either, Left, Right } from 'fp-ts/lib/Either.js'
 import type { Observable } from 'rxjs'
 import { isRecord, kindOf } from './json.ts'
-import type { Expired as ExpiredFailure, Failure, Receipt } from './failure.ts'
+import type { ExpiredFailure, Failure, Receipt } from './failure.ts'
+
+/** The answer of a destination or a client for an accepted call. */
+export interface Accepted {
+  /** The message id: the one of the call, or a new one. */
+  readonly id: string
+}
 
 /** A sink accepted it. */
 export interface Delivered<out A> {
@@ -125,10 +131,10 @@ export const assertEither = (operator: string, each: unknown): void => {
 /** A stream in which the left side is an item that has ended. Operators work on the right side, and let the left side pass. */
 export type ObservableEither<L, A> = Observable<Either<L, A>>
 
-/** An `Either`, as `validate` and `lift` make it. The name is for the compiler's error about a stream that has none. */
+/** An `Either`, as `validate` and `lift` make it. The name is for the compiler's error about a stream that has none. @inline */
 export type ValidatedOrLifted<L, A> = Left<L> | Right<A>
 
-/** The stream that an operator takes. */
+/** The stream that an operator takes. @inline */
 export type EitherSource<L, A> = Observable<ValidatedOrLifted<L, A>>
 
 declare const hint: unique symbol

@@ -164,7 +164,7 @@ export const openDestination = (
     return left(refusal)
   }
   const tellRefusal = (refusal: Refusal): void => {
-    onEvent({ _tag: 'Refused', at: now(), refusal })
+    onEvent({ _tag: 'NotAccepted', at: now(), refusal })
     refusals.next(refusal)
   }
 
@@ -205,7 +205,7 @@ export const openDestination = (
       }
     },
     enqueue,
-    addDeadLetter: (payload) => work.offerDead(payload, refused('full')),
+    addDeadLetter: (payload) => work.offerDead(payload, refused('noRoom')),
     occupancy,
     sizeOf,
     ready: room.ready,

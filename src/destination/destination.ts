@@ -1,8 +1,8 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Observable } from 'rxjs'
 import type { Clock, Random } from '../core/clock.ts'
-import type { CloseOptions } from '../core/options.ts'
-import type { Outcome } from '../core/outcome.ts'
+import type { WaitOptions } from '../core/options.ts'
+import type { Accepted, Outcome } from '../core/outcome.ts'
 import type { Closed, Fault, Refusal } from '../core/refusal.ts'
 import type { Totals } from '../core/totals.ts'
 import type { Call } from '../event/model.ts'
@@ -38,7 +38,7 @@ export interface DestinationOptions {
   /** Events that are being attempted at once. Default 1,000. */
   readonly maxInFlight?: number
   /** Bytes of one body. Default 64,000. */
-  readonly maxBody?: number
+  readonly maxBodyBytes?: number
   /** Addresses that may be dialled. Default: all but link-local and cloud metadata addresses. */
   readonly egress?: Egress
   /** What a response status means. Default: 2xx is success, 408, 425, 429 and 5xx are retried, the rest is final. */
@@ -58,12 +58,6 @@ export interface DestinationOptions {
   readonly random?: Random
   /** Makes the id of an event without one. Default: a random UUID. */
   readonly newId?: () => string
-}
-
-/** The answer of `send` for an accepted event. */
-export interface Accepted {
-  /** The message id: the one of the call, or a new one. */
-  readonly id: string
 }
 
 /** The attempts at one URL. */
@@ -126,5 +120,5 @@ export interface Destination extends AsyncDisposable {
    * events that were not delivered. Nothing starts in the last 500 ms of the timeout, and what runs 500 ms after it is cut. Then no
    * timer and no socket is left. Later calls answer the same promise.
    */
-  readonly close: (options?: CloseOptions) => Promise<CloseResult<Payload<Event>>>
+  readonly close: (options?: WaitOptions) => Promise<CloseResult<Payload<Event>>>
 }

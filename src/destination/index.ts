@@ -5,7 +5,8 @@
  */
 export { OutboxError } from '../outbox/lmdb/contract.ts'
 export { ConfigError } from '../core/refusal.ts'
-export type { CloseOptions } from '../core/options.ts'
+export type { WaitOptions } from '../core/options.ts'
+export type { Accepted } from '../core/outcome.ts'
 export type * from './destination.ts'
 export type { StoredIn } from '../outbox/lmdb/contract.ts'
 export { decodeSettings, Settings } from './settings.ts'

@@ -73,7 +73,7 @@ export const eventEncoder = (
   orderFailed: (error: unknown) => void,
   owned = false,
 ): ((call: unknown) => Either<Refusal, Encoded>) => {
-  const { clock, newId, maxBody, orderBy } = options
+  const { clock, newId, maxBodyBytes, orderBy } = options
   const hears = isListening(options)
   const read = eventReader({ clock, owned, onUnknownKeys, ...(newId === undefined ? {} : { newId }) }, () =>
     hears('UnknownKeys'),
@@ -96,7 +96,7 @@ export const eventEncoder = (
       if (isLeft(found)) return left(invalid(call, toFaults(found.left)))
       const event = found.right
       const { messageId } = event
-      const written = writePayload(messageId, event, toWebhookBody(event), maxBody)
+      const written = writePayload(messageId, event, toWebhookBody(event), maxBodyBytes)
       if (isLeft(written)) return written
       const { text, byteLength } = written.right
       const integrations = event.type === 'delete' ? undefined : event.integrations

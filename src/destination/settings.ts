@@ -129,7 +129,7 @@ const withoutValues = ({ context, message }: t.ValidationError): t.ValidationErr
  * no values; those of other parts of a configuration hold the whole of it.
  *
  * @example
- * import { faultsOf } from 'headrace'
+ * import { faultsOf } from 'headrace/events'
  * import { Settings } from 'headrace/destination'
  * import * as t from 'io-ts'
  *
@@ -153,7 +153,7 @@ const sharedShape = {
   maxCount: withDefault(wholeNumber('items', 1), 100_000),
   maxBytes: withDefault(wholeNumber('bytes', 1), 268_435_456),
   maxInFlight: withDefault(wholeNumber('items', 1), 1_000),
-  maxBody: withDefault(wholeNumber('bytes', 1), bodyBytes),
+  maxBodyBytes: withDefault(wholeNumber('bytes', 1), bodyBytes),
   egress: optionalKey(egressOption),
   statuses: optional(statusesOption),
   messageIdHeader: optional(headerNameOption),

@@ -80,7 +80,7 @@ export const urlsSink = (
   isStopped: () => boolean,
 ): Receivers => {
   const connect = (hook: Hook): Subscribe<Payload<Event>> =>
-    subscribeTo(pipe(hook, withTimeout(timeout), withObserver(onEvent)))
+    subscribeTo(pipe(hook, withTimeout({ timeout }), withObserver({ onEvent })))
   const openUrl = (hook: Hook): Url => {
     const asked = makeSink<Payload<Event>>(
       hook.name,

@@ -163,7 +163,7 @@ const findingsAt = (
  * so that no value of the input is shown.
  *
  * @example
- * import { faultsOf } from 'headrace'
+ * import { faultsOf } from 'headrace/events'
  * import { isLeft } from 'fp-ts/lib/Either.js'
  * import * as t from 'io-ts'
  * const decoded = t.type({ port: t.number, hosts: t.array(t.string) }).decode({ port: '80', hosts: ['a', 1] })

@@ -301,7 +301,7 @@ const codecOptions = strict({
  * whether a value is an event in its canonical form. Its `types` are the codecs of the seven kinds.
  *
  * @example
- * import { eventCodec } from 'headrace'
+ * import { eventCodec } from 'headrace/events'
  * const codec = eventCodec({ clock: { now: () => 0 }, newId: () => 'm-1' })
  * console.log(codec.decode({ type: 'track', userId: 'u1', event: 'Signed Up' }))
  * // => { _tag: 'Right', right: { type: 'track', … timestamp: '1970-01-01T00:00:00.000Z', … } }

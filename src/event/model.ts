@@ -85,7 +85,7 @@ export const Integrations = dataWith<Integrations, t.Mixed>(
   t.record(t.string, t.union([t.boolean, t.UnknownRecord])),
 )
 
-/** The properties of a page. The four named ones are strings. */
+/** The properties of a page. The four named ones are strings. @inline */
 export type PageProperties = JsonObject & t.TypeOf<typeof pageTexts>
 export const pageTexts = t.partial({
   path: t.string,
@@ -235,7 +235,7 @@ export type Identify = t.TypeOf<typeof Identify>
  * A user did something.
  *
  * @example
- * import { Track } from 'headrace'
+ * import { Track } from 'headrace/events'
  * import * as t from 'io-ts'
  *
  * const Ordered = t.intersection([
@@ -268,7 +268,7 @@ export const kinds = t.union([Page, Screen, Identify, Track, Alias, Group, Delet
 /** Something that a user did or is: one of seven kinds, told apart by `type`. */
 export type Event = t.TypeOf<typeof kinds>
 
-/** The seven kinds by name. */
+/** The seven kinds by name. @inline */
 export type Kind = Event['type']
 
 /** What the body of a delete holds: the user and the time. */
@@ -284,7 +284,7 @@ export type Forwarded = WithoutRouting<Exclude<Event, Delete>> | ForwardedDelete
  * `All: false` means no, and everything else yes. Names are case sensitive.
  *
  * @example
- * import { allows } from 'headrace'
+ * import { allows } from 'headrace/events'
  * console.log(allows({ All: false, Warehouse: true }, 'Warehouse')) // => true
  * console.log(allows({ All: false, Warehouse: true }, 'warehouse')) // => false
  * console.log(allows(undefined, 'Warehouse')) // => true

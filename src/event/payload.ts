@@ -23,7 +23,7 @@ export type Signer = (body: string | Uint8Array) => string
  * the frame, just before the final `}` of the suffix.
  *
  * @example
- * import type { Frame } from 'headrace'
+ * import type { Frame } from 'headrace/events'
  * const frame: Frame = { prefix: '{"batch":[', suffix: ']}', sentAt: true } // {"batch":[…],"sentAt":"2024-02-29T12:00:00.000Z"}
  */
 export interface Frame {
@@ -32,7 +32,7 @@ export interface Frame {
   readonly sentAt?: true
 }
 
-/** A frame without a time of sending: the body is known before it is sent, so it can be signed. */
+/** A frame without a time of sending: the body is known before it is sent, so it can be signed. @inline */
 export interface FixedFrame extends Frame {
   readonly sentAt?: never
 }
@@ -50,7 +50,7 @@ const endOf = ({ suffix, sentAt }: Frame, now: number): string =>
 export const frameBytes = (frame: Frame): number =>
   Buffer.byteLength(frame.prefix) + Buffer.byteLength(endOf(frame, 0))
 
-/** Why a batch closed. Only the client says `retry`: the batch holds messages that were sent before. */
+/** Why a batch closed. Only the client says `retry`: the batch holds messages that were sent before. @inline */
 export type ClosedBy = 'count' | 'bytes' | 'delay' | 'flush' | 'end' | 'retry' | 'keys'
 
 /** One event, encoded. */
@@ -262,7 +262,7 @@ const isEncoded = (body: unknown): boolean => {
  * @param limit bytes; default 64,000
  *
  * @example
- * import { encodePayload } from 'headrace'
+ * import { encodePayload } from 'headrace/events'
  * import { isRight } from 'fp-ts/lib/Either.js'
  * const payload = encodePayload('m1', { any: 'item' }, { hello: 'wörld' })
  * if (isRight(payload)) console.log(payload.right.text, payload.right.byteLength) // => {"hello":"wörld"} 18

@@ -54,7 +54,7 @@ type Members = { readonly [Key in KeysOf<Tracked>]?: MemberOf<Tracked, Key> }
  * with the event: write it at once.
  *
  * @example
- * import { Event, toTrackingMessage } from 'headrace'
+ * import { Event, toTrackingMessage } from 'headrace/events'
  * import { isRight } from 'fp-ts/lib/Either.js'
  *
  * const decoded = Event.decode({ type: 'identify', userId: 'u1', messageId: 'm1', timestamp: '2024-02-29T12:00:00Z' })
@@ -87,7 +87,7 @@ export const toTrackingMessage = (event: Tracked, library: Library): TrackingMes
  * fixed width, so the bytes of a batch are exact beforehand.
  *
  * @example
- * import { trackingFrame } from 'headrace'
+ * import { trackingFrame } from 'headrace/events'
  * console.log(trackingFrame) // => { prefix: '{"batch":[', suffix: ']}', sentAt: true }
  */
 export const trackingFrame: Frame = { prefix: '{"batch":[', suffix: ']}', sentAt: true }

@@ -60,8 +60,8 @@ type KeysOf<B> = B extends unknown ? keyof B : never
  * `integrations`, and the `messageId` of a delete.
  *
  * @example
- * import { toWebhookBody } from 'headrace'
- * import type { Event } from 'headrace'
+ * import { toWebhookBody } from 'headrace/events'
+ * import type { Event } from 'headrace/events'
  *
  * const event: Event = { type: 'delete', userId: 'u1', timestamp: '2024-02-29T12:00:00.000Z', messageId: 'm1' }
  * console.log(JSON.stringify(toWebhookBody(event)))

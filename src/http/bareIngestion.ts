@@ -158,7 +158,7 @@ export const bareIngestion = (
   const judge = judging(writeKey, credentials)
   // The time limit stands inside of what waits for the body: when it ends a body, the status decides.
   const how = { ...settings, connectWithin: timeout, headersOf: retryCount }
-  const post = withTimeout(timeout)(postTo(url, fixed, how, (posting: Posting) => posting))
+  const post = withTimeout({ timeout })(postTo(url, fixed, how, (posting: Posting) => posting))
   return makeLayer<Posting, Payload<unknown>>(post, (subscribe) => (payload, attempt, observer) => {
     /** The verdict by status, while the body may say more. */
     let pending: Verdict | undefined

@@ -6,7 +6,7 @@ import { queued } from './httpOptions.ts'
 
 export type { Egress, EgressRules } from './egress.ts'
 export { statusTable } from '../sink/status.ts'
-export type { StatusMeaning, StatusRule, StatusTable } from '../sink/status.ts'
+export type { StatusRule, StatusTable } from '../sink/status.ts'
 export type { TlsOptions } from './tls.ts'
 export { ingestionFaults } from './bareIngestion.ts'
 export type { IngestionOptions, IngestionSettings } from './bareIngestion.ts'

@@ -7,7 +7,7 @@ import { queued } from './httpOptions.ts'
 
 export type { Egress, EgressRules } from './egress.ts'
 export { statusTable } from '../sink/status.ts'
-export type { StatusMeaning, StatusRule, StatusTable } from '../sink/status.ts'
+export type { StatusRule, StatusTable } from '../sink/status.ts'
 export type { TlsOptions } from './tls.ts'
 export type { WebhookOptions } from './bareWebhook.ts'
 
@@ -32,5 +32,5 @@ export const webhook = (target: string | WebhookOptions): Sink<Payload<unknown>>
   const given = typeof target === 'string' ? { url: target } : target
   const sink = bareWebhook(given)
   const { timeout = 5_000 } = given
-  return queued(timeout === Infinity ? sink : withTimeout(timeout)(sink), given)
+  return queued(timeout === Infinity ? sink : withTimeout({ timeout })(sink), given)
 }

@@ -45,8 +45,8 @@ const endOf = (outcome: Outcome<unknown>): string => {
 
 const textOf = (event: LogEvent): string => {
   switch (event._tag) {
-    case 'Refused':
-      return `${nameOf(event.refusal.input)}refused: ${showRefusal(event.refusal)}`
+    case 'NotAccepted':
+      return `${nameOf(event.refusal.input)}not accepted: ${showRefusal(event.refusal)}`
     case 'UnknownKeys':
       return `unknown keys left out: ${event.keys.map((key) => key.slice(0, MAX_NAME)).join(', ')}`
     case 'Accepted':
@@ -91,7 +91,7 @@ const load = (): typeof createDebug | undefined => {
  * line for each, on stderr. Undefined, with nothing loaded, unless the variable `DEBUG` is set at the call.
  *
  * @example
- * import { debugListener, allListeners } from 'headrace'
+ * import { debugListener, allListeners } from 'headrace/log'
  *
  * const onEvent = allListeners(debugListener())
  * onEvent({ _tag: 'Accepted', at: 0, item: 'a' })

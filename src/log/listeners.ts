@@ -13,15 +13,18 @@ const channels: Partial<Record<LogEvent['_tag'], Channel>> = {}
 const channelOf = (tag: LogEvent['_tag']): Channel =>
   (channels[tag] ??= diagnostics.channel(channelName(tag)))
 
+/** The name of `headrace:notAccepted` before it was renamed, until 1.0. */
+const refused = diagnostics.channel('headrace:refused')
+
 /**
- * Publishes log events on `node:diagnostics_channel`, one channel for each kind: `headrace:refused`, `headrace:unknownKeys`,
+ * Publishes log events on `node:diagnostics_channel`, one channel for each kind: `headrace:notAccepted`, `headrace:unknownKeys`,
  * `headrace:accepted`, `headrace:attempted`, `headrace:urlSkipped`, `headrace:waiting`, `headrace:ended`, `headrace:defect`. The
  * message is the `LogEvent` itself, items included. Without subscribers it costs one check.
  *
  * An error that a subscriber throws ends the process: Node raises it as an uncaught exception.
  *
  * @example
- * import { channel } from 'headrace'
+ * import { channel } from 'headrace/log'
  * import { subscribe, unsubscribe } from 'node:diagnostics_channel'
  *
  * const print = (event: unknown): void => console.log(event)
@@ -32,6 +35,7 @@ const channelOf = (tag: LogEvent['_tag']): Channel =>
 export const channel: Listener = (event) => {
   const target = channelOf(event._tag)
   if (target.hasSubscribers) target.publish(event)
+  if (event._tag === 'NotAccepted' && refused.hasSubscribers) refused.publish(event)
 }
 
 /** Calls a function of the host. What it throws or rejects with goes to `onError` with the input. If `onError` throws too, it is dropped. */
@@ -55,7 +59,7 @@ export const callSafely = <A>(
  * error as a `Defect`. Undefined ones are left out.
  *
  * @example
- * import { allListeners } from 'headrace'
+ * import { allListeners } from 'headrace/log'
  *
  * const seen: string[] = []
  * const onEvent = allListeners((event) => seen.push(event._tag), undefined)
@@ -93,7 +97,7 @@ const consoleLogger: Logger = {
 export interface Listening {
   /** Default: warnings and errors go to the console. `false` for silence. */
   readonly logger?: Logger | false
-  /** Is given every log event. */
+  /** Receives every log event. */
   readonly onEvent?: Listener
 }
 
@@ -106,4 +110,6 @@ export const listeners = (
 
 /** Whether `onEvent`, the debug log or a channel gets events of a kind. If not, the event need not be made (measured). `DEBUG` is read once. */
 export const isListening = ({ onEvent }: Listening): ((tag: LogEvent['_tag']) => boolean) =>
-  onEvent !== undefined || isDebugOn() ? () => true : (tag) => channelOf(tag).hasSubscribers
+  onEvent !== undefined || isDebugOn()
+    ? () => true
+    : (tag) => channelOf(tag).hasSubscribers || (tag === 'NotAccepted' && refused.hasSubscribers)

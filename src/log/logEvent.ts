@@ -9,9 +9,9 @@ import type { Failure, Receipt } from '../core/failure.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { Refusal } from '../core/refusal.ts'
 
-/** An input was refused: it never became an item. @inline */
-export interface Refused {
-  readonly _tag: 'Refused'
+/** An input was refused: it is not accepted. @inline */
+export interface NotAccepted {
+  readonly _tag: 'NotAccepted'
   readonly at: number
   readonly refusal: Refusal
 }
@@ -84,9 +84,10 @@ export interface Defect {
 }
 
 /** What happens inside a pipeline. `at` is milliseconds since 1970. */
-export type LogEvent = Refused | UnknownKeys | Accepted | Attempted | UrlSkipped | Waiting | Ended | Defect
+export type LogEvent =
+  NotAccepted | UnknownKeys | Accepted | Attempted | UrlSkipped | Waiting | Ended | Defect
 
-/** Is given every log event. It must be quick. If it throws, the delivery goes on. */
+/** Receives every log event. It must be quick. If it throws, the delivery goes on. */
 export type Listener = (event: LogEvent) => void
 
 const frameOf = ({ stack = '', message }: Error): string => {

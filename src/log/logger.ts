@@ -13,10 +13,10 @@ import { counted, logLine, oneLine } from './debug.ts'
 import { kindOf, type Attempted, type Listener, type LogEvent, type UrlSkipped } from './logEvent.ts'
 
 /** The facts of a message, for machines. */
-export type Fields = Readonly<Record<string, string | number>>
+export type LogFields = Readonly<Record<string, string | number>>
 
 /** Takes a line for people, and the same for machines. */
-export type Log = (message: string, fields?: Fields) => void
+export type Log = (message: string, fields?: LogFields) => void
 
 /** Four levels. They are called as methods, so a logger that needs its `this` has it. */
 export interface Logger {
@@ -60,7 +60,7 @@ const loggerOptions = strict({ quiet: withDefault(wholeNumber('ms', 0), 60_000) 
  * No line holds a payload, and of an error that a host's own code threw only its kind and place.
  *
  * @example
- * import { toLogger } from 'headrace'
+ * import { toLogger } from 'headrace/log'
  *
  * const onEvent = toLogger(console) // or a pino logger
  * onEvent({ _tag: 'Defect', at: Date.now(), where: 'my sink', error: new TypeError('oops') })
@@ -73,7 +73,7 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
   // The wall clock may step back, so only the distance counts.
   const isQuietSince = (lastLine: number, now: number): boolean => Math.abs(now - lastLine) >= quiet
 
-  const write = (level: 'info' | 'warn' | 'error', message: string, fields: Fields): void => {
+  const write = (level: 'info' | 'warn' | 'error', message: string, fields: LogFields): void => {
     // A method may return a promise in spite of its type, and its rejection must not end the process.
     const call = (): unknown => logger[level](oneLine(`headrace: ${message}`), fields)
     void Promise.resolve(call()).catch(ignore)
@@ -111,7 +111,7 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
   }
 
   /** Writes a line now and then, with the count of those that were withheld. */
-  const writeSometimes = (level: 'warn' | 'error', key: string, event: LogEvent, fields: Fields): void => {
+  const writeSometimes = (level: 'warn' | 'error', key: string, event: LogEvent, fields: LogFields): void => {
     const before = withheld.get(key)
     if (before !== undefined && !isQuietSince(before.lastLine, event.at)) {
       before.count++
@@ -138,9 +138,9 @@ export const toLogger = (logger: Logger, options: { readonly quiet?: number } = 
         const { where, error } = event
         return writeSometimes('error', `defect ${where}`, event, { where, kind: kindOf(error) })
       }
-      case 'Refused': {
+      case 'NotAccepted': {
         const reason = event.refusal._tag
-        return writeSometimes('warn', `refused ${reason}`, event, { reason })
+        return writeSometimes('warn', `not accepted ${reason}`, event, { reason })
       }
       default:
     }

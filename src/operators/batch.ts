@@ -41,7 +41,7 @@ interface PayloadBatchLimits<F extends Frame> extends BatchLimits {
   readonly frame?: F
   /**
    * Called once on unsubscription with what was not emitted: batches first, then single payloads. Default: each is published on
-   * the diagnostics channel `headrace:refused` as `Closed`. To lose nothing, complete the source instead of unsubscribing.
+   * the diagnostics channel `headrace:notAccepted` as `Closed`. To lose nothing, complete the source instead of unsubscribing.
    */
   readonly abandoned?: (payloads: ReadonlyArray<Payload<unknown>>) => void
   readonly sizeOf?: never
@@ -139,7 +139,7 @@ interface Form<V, M, A, B> {
 const publishAsClosed =
   ({ now }: Clock) =>
   (given: ReadonlyArray<unknown>): void => {
-    for (const each of given) channel({ _tag: 'Refused', at: now(), refusal: closed(each) })
+    for (const each of given) channel({ _tag: 'NotAccepted', at: now(), refusal: closed(each) })
   }
 
 /** Asks a function of the host about an item. If it throws, or answers something else than `wanted`, that costs the item only. */

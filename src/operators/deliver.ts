@@ -157,7 +157,7 @@ const run = <L, P, D>(
     const answered = (refusal: Refusal | undefined): void => {
       enqueuing--
       if (refusal !== undefined) {
-        work.report({ _tag: 'Refused', at: work.now(), refusal })
+        work.report({ _tag: 'NotAccepted', at: work.now(), refusal })
         subscriber.next(refusal)
       }
       endIfDone()
@@ -226,7 +226,8 @@ const run = <L, P, D>(
  * ```
  *
  * @example
- * import { deliver, memory } from 'headrace'
+ * import { deliver } from 'headrace'
+ * import { memory } from 'headrace/sinks/memory'
  * import { right } from 'fp-ts/lib/Either.js'
  * import { of } from 'rxjs'
  *

@@ -10,7 +10,7 @@ import { encodeBytes, encodePayload, newId, type EventPayload } from '../event/p
 /** Options of `encode`. */
 export interface EncodeOptions<in A> {
   /** The maximum size of a body in bytes. Default 64,000. */
-  readonly limit?: number
+  readonly maxBytes?: number
   /** The payload's id. Default: the item's own `messageId`, else a random UUID. */
   readonly idOf?: (item: A) => string
 }
@@ -47,7 +47,7 @@ const messageIdOf = (item: unknown): string =>
 const CONTENT_TYPE = /^[\x21-\x2e\x30-\x7e]+\/[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/
 
 const encodeOptions = strict({
-  limit: withDefault(wholeNumber('bytes', 1), bodyBytes),
+  maxBytes: withDefault(wholeNumber('bytes', 1), bodyBytes),
   idOf: optional(func()),
   toBytes: optional(func()),
   contentType: optional(text),
@@ -90,7 +90,8 @@ const writerOf = <A>(given: BodyWriter<A>): readonly [string, Write<A>] => {
  * @throws TypeError for what is neither a function nor a format; ConfigError for an option that is wrong or unknown.
  *
  * @example
- * import { encode, Event, toWebhookBody, validate } from 'headrace'
+ * import { encode, validate } from 'headrace'
+ * import { Event, toWebhookBody } from 'headrace/events'
  * import { of } from 'rxjs'
  * of({ type: 'delete', userId: 'u1', timestamp: '2024-02-29T12:00:00Z' })
  *   .pipe(validate(Event), encode(toWebhookBody))
@@ -102,12 +103,12 @@ const writerOf = <A>(given: BodyWriter<A>): readonly [string, Write<A>] => {
 export const encode: Encode = <A>(writer: BodyWriter<A>, options: EncodeOptions<A> = {}) => {
   const [name, write] = writerOf(writer)
   const given = typeof writer === 'function' ? options : { ...options, ...writer }
-  const { limit } = checkOptions('options of encode', encodeOptions, given)
+  const { maxBytes } = checkOptions('options of encode', encodeOptions, given)
   const { idOf = messageIdOf } = given
   const faults = [{ path: '', message: `could not be encoded: ${name} or idOf throws an error` }]
   const encodeOne = <B extends A>(item: B): Either<Refusal, EventPayload<B>> => {
     try {
-      return write(idOf(item), item, limit)
+      return write(idOf(item), item, maxBytes)
     } catch {
       return left(invalid(item, faults))
     }

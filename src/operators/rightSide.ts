@@ -56,7 +56,8 @@ const overRight =
  *     out:  R(a) R(b)
  *
  * @example
- * import { deliver, lift, memory } from 'headrace'
+ * import { deliver, lift } from 'headrace'
+ * import { memory } from 'headrace/sinks/memory'
  * import { of } from 'rxjs'
  *
  * of('a').pipe(lift(), deliver(memory<string>())).subscribe(({ _tag }) => console.log(_tag)) // => Delivered

@@ -31,7 +31,8 @@ const decoding =
  *     out:  R(a) L(x) R(b)
  *
  * @example
- * import { Event, validate } from 'headrace'
+ * import { Event } from 'headrace/events'
+ * import { validate } from 'headrace'
  * import { of } from 'rxjs'
  * of({ type: 'track', userId: 7 }).pipe(validate(Event)).subscribe((each) => {
  *   if (each._tag === 'Left' && each.left._tag === 'Invalid') console.log(each.left.faults.map(({ path }) => path))

@@ -48,7 +48,7 @@ const MAX_DEAD_BYTES = 33_554_432
  * @throws ConfigError when `maxCount` or `maxBytes` is not a whole number from 1, or `keepDead` not one from 0.
  *
  * @example
- * import { memoryOutbox } from 'headrace'
+ * import { memoryOutbox } from 'headrace/outbox'
  *
  * const outbox = memoryOutbox<string>({ maxCount: 2 })
  * const [, , third] = await outbox.enqueue(['a', 'b', 'c'])

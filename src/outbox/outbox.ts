@@ -13,7 +13,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { Awaitable } from '../core/awaitable.ts'
 import type { Cancel } from '../core/clock.ts'
 import { hasFunctions } from '../core/json.ts'
-import type { CloseOptions } from '../core/options.ts'
+import type { WaitOptions } from '../core/options.ts'
 import { carried, retryable } from '../core/failure.ts'
 import { abandoned, type Outcome, type Progress } from '../core/outcome.ts'
 import type { Full } from '../core/refusal.ts'
@@ -139,7 +139,7 @@ export interface Outbox<A> {
   /** What it holds, as it is now. */
   readonly stats: () => OutboxStats
   /** Releases resources and deletes nothing. Idempotent. Writes that have begun are finished, also after `timeout`. */
-  readonly close: (options?: CloseOptions) => Promise<void>
+  readonly close: (options?: WaitOptions) => Promise<void>
 }
 
 /** An entry to put back. */

@@ -44,7 +44,7 @@ const mayPass: Verdict = left(retryable('network'))
  *
  * @throws ConfigError when `duration` is not a whole number from 0, or `maxAttempts` not one from 1.
  * @example
- * import { plan, standard } from 'headrace'
+ * import { plan, standard } from 'headrace/policy'
  *
  * const attempts = plan(standard, { duration: 5_000, random: () => 0.5 })
  * console.log(attempts.length) // => 56

@@ -47,7 +47,7 @@ const exponentialOptions = strict({
  *
  * @throws ConfigError when `base` is not a whole number from 1, or `factor` not a number from 1.
  * @example
- * import { exponential, plan } from 'headrace'
+ * import { exponential, plan } from 'headrace/policy'
  *
  * const delays = plan(exponential({ base: 500 }), { maxAttempts: 4, random: () => 0 }).map((attempt) => attempt.delay)
  * console.log(delays) // => [ 0, 500, 1000, 2000 ]
@@ -62,7 +62,7 @@ export const exponential = (options: ExponentialOptions = {}): RetryPolicy => ({
  *
  * @throws ConfigError when `maxDelay` is not a whole number from 1.
  * @example
- * import { capDelay, exponential } from 'headrace'
+ * import { capDelay, exponential } from 'headrace/policy'
  * import { pipe } from 'fp-ts/lib/function.js'
  *
  * const policy = pipe(exponential(), capDelay(600_000)) // 1 s, 2 s, 4 s ... 512 s, 600 s, 600 s ...
@@ -106,7 +106,7 @@ export const respectRetryAfter: RetryPolicy = { _tag: 'RespectRetryAfter' }
  * Both policies at once: either may stop, and the longer delay wins. The order of the two changes only the words of `show`.
  *
  * @example
- * import { both, exponential, limitRetries, plan } from 'headrace'
+ * import { both, exponential, limitRetries, plan } from 'headrace/policy'
  *
  * const policy = both(exponential(), limitRetries(2))
  * console.log(plan(policy, { random: () => 0 }).map((attempt) => attempt.at)) // => [ 0, 1000, 3000 ]

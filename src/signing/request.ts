@@ -114,9 +114,9 @@ const ONE_MEBIBYTE = 1_048_576
  * read if the signature is missing or malformed.
  *
  * @example
- * import { sign, verifyRequest } from 'headrace/signing'
+ * import { signatureOf, verifyRequest } from 'headrace/signing'
  * const body = '{"type":"track","userId":"u1"}'
- * const request = new Request('http://localhost/', { method: 'POST', body, headers: { 'x-signature': sign('correct horse', body) } })
+ * const request = new Request('http://localhost/', { method: 'POST', body, headers: { 'x-signature': signatureOf('correct horse', body) } })
  * const result = await verifyRequest('correct horse', request)
  * console.log(result._tag === 'Right' ? result.right.text : result.left.explanation) // => {"type":"track","userId":"u1"}
  */

@@ -82,9 +82,9 @@ const faultOf = (text: unknown): string | undefined => {
  * space at either end, and control characters. The fault never holds the text.
  *
  * @example
- * import { secretFrom, sign } from 'headrace/signing'
+ * import { secretFrom, signatureOf } from 'headrace/signing'
  * const secret = secretFrom('correct horse')
- * if (secret._tag === 'Right') console.log(String(secret.right), sign(secret.right, '{}').length) // => [secret] 40
+ * if (secret._tag === 'Right') console.log(String(secret.right), signatureOf(secret.right, '{}').length) // => [secret] 40
  */
 export const secretFrom = (text: unknown): Either<Fault, Secret> => {
   const message = faultOf(text)
@@ -142,7 +142,8 @@ export const signerSource = (source: SecretSource): (() => Signer) => {
  * Throws a `TypeError` if the secret is wrong.
  *
  * @example
- * import { sign } from 'headrace/signing'
- * console.log(sign('Jefe', 'what do ya want for nothing?')) // => effcdf6ae5eb2fa2d27416d5f184df9c259a7c79
+ * import { signatureOf } from 'headrace/signing'
+ * console.log(signatureOf('Jefe', 'what do ya want for nothing?')) // => effcdf6ae5eb2fa2d27416d5f184df9c259a7c79
  */
-export const sign = (secret: Secret | string, body: string | Uint8Array): string => signerOf(secret)(body)
+export const signatureOf = (secret: Secret | string, body: string | Uint8Array): string =>
+  signerOf(secret)(body)

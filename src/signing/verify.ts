@@ -13,7 +13,7 @@ import { signerFrom, type Secret } from './secret.ts'
 /** One secret, or several while one replaces another. At least one; each is checked before anything is compared. */
 export type Secrets = Secret | string | ReadonlyArray<Secret | string>
 
-/** Why a body does not count as verified. */
+/** Why a body does not count as verified. @inline */
 export type MismatchReason =
   /** There is no signature. */
   | 'missing'
@@ -120,9 +120,9 @@ export const verifierOf = (secrets: Secrets, signature: unknown): Either<Mismatc
  *
  * @param signature the value of the `X-Signature` header, whatever it is
  * @example
- * import { sign, verifyRaw } from 'headrace/signing'
+ * import { signatureOf, verifyRaw } from 'headrace/signing'
  * const body = Buffer.from('{"type":"track"}')
- * const result = verifyRaw(['new secret', 'old secret'], body, sign('old secret', body))
+ * const result = verifyRaw(['new secret', 'old secret'], body, signatureOf('old secret', body))
  * console.log(result._tag === 'Right' ? result.right.secret : result.left.explanation) // => 1
  */
 export const verifyRaw = (
@@ -146,9 +146,9 @@ export const verifyRaw = (
  * @param body what the JSON parser made, unchanged: a field added by a middleware makes it another body
  * @param signature the value of the `X-Signature` header, whatever it is
  * @example
- * import { sign, verifyParsed } from 'headrace/signing'
+ * import { signatureOf, verifyParsed } from 'headrace/signing'
  * const body: unknown = JSON.parse('{"type":"track","userId":"u1"}')
- * console.log(verifyParsed('correct horse', body, sign('correct horse', JSON.stringify(body)))._tag) // => Right
+ * console.log(verifyParsed('correct horse', body, signatureOf('correct horse', JSON.stringify(body)))._tag) // => Right
  */
 export const verifyParsed = (
   secrets: Secrets,

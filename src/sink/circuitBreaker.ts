@@ -9,23 +9,23 @@ export interface CircuitBreakerOptions {
   /** Failures in a row that open the circuit. Default 5. */
   readonly failures?: number
   /** Milliseconds for which it stays open before one delivery tries again. Default 30,000. */
-  readonly openFor?: number
+  readonly openTimeout?: number
 }
 
 const optionsOf = strict({
   failures: withDefault(wholeNumber('failures', 1), 5),
-  openFor: withDefault(wholeNumber('ms', 1), 30_000),
+  openTimeout: withDefault(wholeNumber('ms', 1), 30_000),
 })
 
 /**
  * Spares a sink that is down: after `failures` retryable failures in a row the circuit is open, and deliveries are not started: their
- * verdict is `Retryable('held')` until it may close. After `openFor` one delivery is let through as a probe. A verdict that is no retryable
+ * verdict is `Retryable('held')` until it may close. After `openTimeout` one delivery is let through as a probe. A verdict that is no retryable
  * failure closes the circuit; a failed probe keeps it open for as long again. A final refusal is an answer of a working sink, so it opens
  * nothing. Verdicts of deliveries that were never started (`queueFull`, `late`, `held`) change nothing.
  *
  * The circuit belongs to the layer: sinks that one and the same layer is put around share it. It is held in memory and has no timer.
  *
- * @throws ConfigError if `failures` or `openFor` is not a whole number of at least 1.
+ * @throws ConfigError if `failures` or `openTimeout` is not a whole number of at least 1.
  *
  * @example
  * import { sink, withCircuitBreaker } from 'headrace'
@@ -34,7 +34,7 @@ const optionsOf = strict({
  * console.log(spared.name) // => crm
  */
 export const withCircuitBreaker = (options: CircuitBreakerOptions = {}): Layer => {
-  const { failures, openFor } = checkOptions('options of withCircuitBreaker', optionsOf, options)
+  const { failures, openTimeout } = checkOptions('options of withCircuitBreaker', optionsOf, options)
 
   return gateLayer((now) => {
     let failed = 0
@@ -43,7 +43,7 @@ export const withCircuitBreaker = (options: CircuitBreakerOptions = {}): Layer =
     let held: Verdict = left(retryable('held'))
 
     const open = (): void => {
-      probeAt = now() + openFor
+      probeAt = now() + openTimeout
       held = left(retryable('held', { notBefore: probeAt, detail: 'the circuit is open; not started' }))
     }
 

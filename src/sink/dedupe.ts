@@ -11,15 +11,15 @@ export interface DedupeOptions<in A> {
   /** The key of an item. Items of one key are the same item. Keys are compared as in a `Map`. */
   readonly keyOf: (item: A) => unknown
   /** Milliseconds for which a success is remembered. */
-  readonly window: number
+  readonly keyTimeout: number
   /** The most successes that are remembered; beyond it the oldest is forgotten. Default 100,000. */
-  readonly maxKeys?: number
+  readonly maxCount?: number
 }
 
 const dedupeOptions = strict({
   keyOf: func<(item: never) => unknown>(),
-  window: wholeNumber('ms', 1),
-  maxKeys: withDefault(wholeNumber('keys', 1), 100_000),
+  keyTimeout: wholeNumber('ms', 1),
+  maxCount: withDefault(wholeNumber('keys', 1), 100_000),
 })
 
 /** A delivery in flight, with all that wait for its verdict. */
@@ -35,24 +35,24 @@ const repeated = (verdict: Verdict): Verdict =>
   verdict._tag === 'Right' ? duplicate(verdict.right) : verdict
 
 /**
- * Delivers items of the same key once. A repeat of an item that was delivered less than `window` milliseconds ago is not sent: it is
+ * Delivers items of the same key once. A repeat of an item that was delivered less than `keyTimeout` milliseconds ago is not sent: it is
  * delivered with the receipt of the first, marked `duplicate: true`. A repeat while the first is in flight shares its verdict. Failures are
  * not remembered, so a retry is sent.
  *
  * It is held in memory: a repeat after a restart is sent again. The memory belongs to the layer.
  *
- * @throws ConfigError if `window` or `maxKeys` is not a whole number of at least 1.
+ * @throws ConfigError if `keyTimeout` or `maxCount` is not a whole number of at least 1.
  *
  * @example
  * import { sink, withDedupe } from 'headrace'
  *
- * const once = withDedupe({ keyOf: (order: { id: string }) => order.id, window: 60_000 })(
+ * const once = withDedupe({ keyOf: (order: { id: string }) => order.id, keyTimeout: 60_000 })(
  *   sink('orders', async (order: { id: string }) => order.id),
  * )
  * console.log(once.name) // => orders
  */
 export const withDedupe = <B>(options: DedupeOptions<B>): (<A extends B>(sink: Sink<A>) => Sink<A>) => {
-  const { window, maxKeys } = checkOptions('options of withDedupe', dedupeOptions, options)
+  const { keyTimeout, maxCount } = checkOptions('options of withDedupe', dedupeOptions, options)
   const { keyOf } = options
   const memoryOf = perClock(() => ({
     /** Successes, oldest first: all are remembered for the same time. */
@@ -67,14 +67,14 @@ export const withDedupe = <B>(options: DedupeOptions<B>): (<A extends B>(sink: S
 
       const forget = (time: number): void => {
         for (const [key, { until }] of taken) {
-          if (until > time && taken.size <= maxKeys) return
+          if (until > time && taken.size <= maxCount) return
           taken.delete(key)
         }
       }
 
       const remember = (key: unknown, { right: receipt }: { readonly right: Receipt }): void => {
         taken.delete(key)
-        taken.set(key, { until: now() + window, verdict: duplicate(receipt) })
+        taken.set(key, { until: now() + keyTimeout, verdict: duplicate(receipt) })
         forget(now())
       }
 

@@ -208,5 +208,5 @@ export const sink = <A>(name: string, handler: Handler<A>, options: SinkOptions 
       return closing
     },
   )
-  return timeout === Infinity ? made : withTimeout(timeout)(made)
+  return timeout === Infinity ? made : withTimeout({ timeout })(made)
 }

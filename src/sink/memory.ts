@@ -9,13 +9,13 @@ import type { Sink } from './sink.ts'
 export interface MemoryOptions {
   /** Default `memory`. */
   readonly name?: string
-  /** The most items it holds; those beyond are refused, with reason `full`. Default 100,000. */
-  readonly limit?: number
+  /** The most items it holds; those beyond are refused, with reason `noRoom`. Default 100,000. */
+  readonly maxCount?: number
 }
 
 const memoryOptions = strict({
   name: withDefault(text, 'memory'),
-  limit: withDefault(wholeNumber('items', 1), 100_000),
+  maxCount: withDefault(wholeNumber('items', 1), 100_000),
 })
 
 /** A sink that holds what it is given. */
@@ -27,25 +27,26 @@ export interface MemorySink<A> extends Sink<A> {
 /**
  * Delivers into an array: to try a pipeline, and to test one. It delivers at once, when subscribed.
  *
- * @throws ConfigError if the limit is not a whole number of at least 1.
+ * @throws ConfigError if `maxCount` is not a whole number of at least 1.
  *
  * @example
- * import { memory, onlyAttempt } from 'headrace'
+ * import { memory } from 'headrace/sinks/memory'
+ * import { onlyAttempt } from 'headrace'
  *
  * const sink = memory<string>()
  * sink.deliver('a', onlyAttempt).subscribe()
  * console.log(sink.items()) // => [ 'a' ]
  */
 export const memory = <A>(options: MemoryOptions = {}): MemorySink<A> => {
-  const { name, limit } = checkOptions('options of memory', memoryOptions, options)
+  const { name, maxCount } = checkOptions('options of memory', memoryOptions, options)
   const items: A[] = []
   const delivered = right({ sink: name })
-  const full = left(refused('full', { detail: `it holds ${String(limit)} items at most` }))
+  const full = left(refused('noRoom', { detail: `it holds ${String(maxCount)} items at most` }))
 
   const sink = makeSink<A>(
     name,
     (item, _attempt, observer) => {
-      const fits = items.length < limit
+      const fits = items.length < maxCount
       if (fits) items.push(item)
       return answer(observer, fits ? delivered : full)
     },

@@ -1,8 +1,17 @@
 import { steady } from '../core/clock.ts'
+import { checkOptions, func, strict } from '../core/options.ts'
 import { callSafely } from '../log/listeners.ts'
 import type { LogEvent, Listener } from '../log/logEvent.ts'
 import { makeLayer } from './layer.ts'
 import type { Layer } from './sink.ts'
+
+/** Where the attempts of a sink are reported. */
+export interface ObserverOptions {
+  /** Receives `Attempted` and `Defect`. */
+  readonly onEvent: Listener
+}
+
+const observerOptions = strict({ onEvent: func<Listener>() })
 
 /**
  * Reports every verdict to `onEvent` as `Attempted`, with the time since the start, just before it is passed on. A sink that errors is
@@ -11,18 +20,21 @@ import type { Layer } from './sink.ts'
  * Put it inside `withConcurrency`: there it measures the attempt without the wait. What finds no room in the queue is reported by the
  * `onEvent` of `withConcurrency`.
  *
+ * @throws ConfigError if `onEvent` is not a function.
+ *
  * @example
  * import { flow } from 'fp-ts/lib/function.js'
  * import { withConcurrency, withObserver, sink, withTimeout } from 'headrace'
  *
  * const onEvent = console.log
  * const guarded = flow(
- *   withTimeout(5_000),
- *   withObserver(onEvent),
+ *   withTimeout({ timeout: 5_000 }),
+ *   withObserver({ onEvent }),
  *   withConcurrency({ concurrency: 16, onEvent }),
  * )(sink('mine', async () => 'done'))
  */
-export const withObserver = (onEvent: Listener): Layer => {
+export const withObserver = (options: ObserverOptions): Layer => {
+  const { onEvent } = checkOptions('options of withObserver', observerOptions, options)
   const report = (event: LogEvent): void => callSafely(onEvent, event, onThrown)
 
   const onThrown = (error: unknown, { _tag, at }: LogEvent): void => {

@@ -11,11 +11,11 @@ export const MAX_HOLD = 3_600_000
 /** Options of `withRetryAfterGate`. */
 export interface RetryAfterGateOptions {
   /** Milliseconds: the longest time that one `Retry-After` closes the gate. Default 3,600,000, an hour. */
-  readonly maxHold?: number
+  readonly maxDelay?: number
 }
 
 const gateOptions = strict({
-  maxHold: withDefault(wholeNumber('ms', 0), MAX_HOLD),
+  maxDelay: withDefault(wholeNumber('ms', 0), MAX_HOLD),
 })
 
 const ASKED = 'the receiver asked not to be tried before; no request was sent'
@@ -40,7 +40,7 @@ const notBeforeOf = (failure: Failure): number => {
  *
  * The gate belongs to the layer: sinks that one and the same layer is put around count as one receiver. It has no timer.
  *
- * @throws ConfigError if `maxHold` is not a whole number from 0.
+ * @throws ConfigError if `maxDelay` is not a whole number from 0.
  *
  * @example
  * import { withRetryAfterGate, sink } from 'headrace'
@@ -49,19 +49,19 @@ const notBeforeOf = (failure: Failure): number => {
  * console.log(polite.name) // => bulk
  */
 export const withRetryAfterGate = (options: RetryAfterGateOptions = {}): Layer => {
-  const { maxHold } = checkOptions('options of withRetryAfterGate', gateOptions, options)
-  return retryAfterGate(maxHold, () => undefined)
+  const { maxDelay } = checkOptions('options of withRetryAfterGate', gateOptions, options)
+  return retryAfterGate(maxDelay, () => undefined)
 }
 
 /** The layer of `withRetryAfterGate`. `stopped` gives the verdict of deliveries that are not started for another reason. */
-export const retryAfterGate = (maxHold: number, stopped: () => Verdict | undefined): Layer =>
+export const retryAfterGate = (maxDelay: number, stopped: () => Verdict | undefined): Layer =>
   gateLayer((now) => {
     let closedUntil = -Infinity
     /** One verdict for all that is held back until the same moment: they may be many, and wait long. */
     let held: Verdict = left(retryable('held'))
 
     const closeFor = (failure: Failure): void => {
-      const until = Math.min(Math.ceil(notBeforeOf(failure)), now() + maxHold)
+      const until = Math.min(Math.ceil(notBeforeOf(failure)), now() + maxDelay)
       // A moment may be NaN.
       if (!(until > closedUntil)) return
       closedUntil = until

@@ -15,7 +15,7 @@ export interface RouteOptions<in A, K> {
   /** Makes the sink of a key; undefined if the key has none. */
   readonly open: (key: K) => Sink<A> | undefined
   /** The most sinks that are open at a time. Default 100. */
-  readonly maxOpen?: number
+  readonly maxCount?: number
   /** Milliseconds without a delivery after which a sink is closed. Default 60,000. */
   readonly idleTimeout?: number
 }
@@ -24,7 +24,7 @@ const routeOptions = strict({
   name: withDefault(text, 'route'),
   keyOf: func<(item: never) => unknown>(),
   open: func<(key: never) => Sink<never> | undefined>(),
-  maxOpen: withDefault(wholeNumber('sinks', 1), 100),
+  maxCount: withDefault(wholeNumber('sinks', 1), 100),
   idleTimeout: withDefault(wholeNumber('ms', 1), 60_000),
 })
 
@@ -50,7 +50,7 @@ const NO_ROUTE: Verdict = left(refused('noRoute', { detail: 'no sink for the key
 
 /**
  * One sink made of many: each item goes to the sink of its key, which is opened when its first item comes and closed when it was idle for
- * `idleTimeout`. A sink in use is never closed. An item whose key has no sink is refused for good (`noRoute`). While `maxOpen` sinks are all
+ * `idleTimeout`. A sink in use is never closed. An item whose key has no sink is refused for good (`noRoute`). While `maxCount` sinks are all
  * in use, an item of another key is `Retryable('held')`; otherwise the sink that was idle for longest is closed for it.
  *
  * The sink of a key should have the same name each time it is opened: past failures are remembered by it. `reopen(key)` exchanges it, such as
@@ -68,14 +68,14 @@ const NO_ROUTE: Verdict = left(refused('noRoute', { detail: 'no sink for the key
  * console.log(byTenant.name) // => route
  */
 export const route = <A, K>(options: RouteOptions<A, K>): RoutedSink<A, K> => {
-  const { name, maxOpen, idleTimeout } = checkOptions('options of route', routeOptions, options)
+  const { name, maxCount, idleTimeout } = checkOptions('options of route', routeOptions, options)
   const { keyOf, open } = options
   const busy: Verdict = left(
-    retryable('held', { detail: `all ${String(maxOpen)} sinks are in use; not started` }),
+    retryable('held', { detail: `all ${String(maxCount)} sinks are in use; not started` }),
   )
   /** Those idle for longest come first: a sink that becomes idle moves to the end. */
   const sinks = new Map<K, Open<A>>()
-  /** Replaced, and still in use: beside `maxOpen`. */
+  /** Replaced, and still in use: beside `maxCount`. */
   const retired = new Set<Open<A>>()
 
   /** Async, because a sink of the host may throw at once, here in a timer. */
@@ -103,7 +103,7 @@ export const route = <A, K>(options: RouteOptions<A, K>): RoutedSink<A, K> => {
   const sinkOf = (key: K, clock: Clock): Open<A> | Verdict => {
     const known = sinks.get(key)
     if (known !== undefined) return known
-    const isFull = sinks.size >= maxOpen
+    const isFull = sinks.size >= maxCount
     const idle = isFull ? [...sinks].find(([, { running }]) => running === 0) : undefined
     if (isFull && idle === undefined) return busy
     const sink = open(key)

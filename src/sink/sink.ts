@@ -9,7 +9,7 @@ import type { Observable } from 'rxjs'
 import { steady, systemClock, type Clock } from '../core/clock.ts'
 import type { Failure, Receipt } from '../core/failure.ts'
 import { hasFunctions } from '../core/json.ts'
-import { guarded, type CloseOptions, type Option } from '../core/options.ts'
+import { guarded, type WaitOptions, type Option } from '../core/options.ts'
 
 /**
  * Where the sinks of one attempt keep work that they share. A combination makes it, `post` uses it. It goes with the attempt, so an item
@@ -58,7 +58,7 @@ export interface Sink<in A> {
    * Releases what the sink holds (sockets, files), in the time of `timeout`, on `clock` or else on that of the machine. Idempotent.
    * Layers pass it down; the code that made a sink closes it.
    */
-  readonly close: (options?: CloseOptions & { readonly clock?: Clock }) => Promise<void>
+  readonly close: (options?: WaitOptions & { readonly clock?: Clock }) => Promise<void>
 }
 
 /** Whether a value is a sink. What it takes cannot be checked. */
@@ -69,5 +69,5 @@ export const isSink = <A>(value: unknown): value is Sink<A> =>
 export const sinkOption = <A>(): Option<Sink<A>> =>
   guarded('a Sink, an object with name, deliver, close', isSink<A>)
 
-/** Adds behaviour around a sink of any item. Layers compose: `flow(withTimeout(5_000), withConcurrency({ concurrency: 16 }))`. */
+/** Adds behaviour around a sink of any item. Layers compose: `flow(withTimeout({ timeout: 5_000 }), withConcurrency({ concurrency: 16 }))`. */
 export type Layer = <A>(sink: Sink<A>) => Sink<A>

@@ -30,7 +30,7 @@ export const retryAfter = (
     : undefined
 }
 
-/** `delivered`; `refused` and `redirect` for good; `retry` later, not before what `Retry-After` asks for. */
+/** `delivered`; `refused` and `redirect` for good; `retry` later, not before what `Retry-After` asks for. @inline */
 export type StatusMeaning = 'delivered' | 'refused' | 'redirect' | 'retry'
 
 /** Statuses from `from` to `to`, both included, and what they mean. */

@@ -3,17 +3,25 @@ import type { Observer } from 'rxjs'
 import { nextTurn, perClock, type Cancel, type Clock } from '../core/clock.ts'
 import { retryable, type Verdict } from '../core/failure.ts'
 import { linkedList, type Link } from '../core/linkedList.ts'
-import { checkOptions, guarded } from '../core/options.ts'
+import { checkOptions, guarded, strict } from '../core/options.ts'
 import { makeLayer, type Subscribe } from './layer.ts'
 import { clockOf, type Layer } from './sink.ts'
 
 /** Milliseconds by which a timer is late if the process stood still, as when it was stopped. */
 const STANDSTILL = 1_000
 
-const duration = guarded(
-  'a finite number of milliseconds above 0',
-  (value): value is number => typeof value === 'number' && value > 0 && value < Infinity,
-)
+/** How long an attempt may take. */
+export interface TimeoutOptions {
+  /** Milliseconds from the start of an attempt to its end: above 0, finite. */
+  readonly timeout: number
+}
+
+const timeoutOptions = strict({
+  timeout: guarded(
+    'a finite number of milliseconds above 0',
+    (value): value is number => typeof value === 'number' && value > 0 && value < Infinity,
+  ),
+})
 
 /**
  * Gives one attempt `timeout` milliseconds in total, counted from its start.
@@ -27,10 +35,10 @@ const duration = guarded(
  * @example
  * import { sink, withTimeout } from 'headrace'
  *
- * const patient = withTimeout(5_000)(sink('slow', async () => 'done'))
+ * const patient = withTimeout({ timeout: 5_000 })(sink('slow', async () => 'done'))
  */
-export const withTimeout = (timeout: number): Layer => {
-  checkOptions('timeout of withTimeout', duration, timeout)
+export const withTimeout = (options: TimeoutOptions): Layer => {
+  const { timeout } = checkOptions('options of withTimeout', timeoutOptions, options)
   const timedOut: Verdict = left(retryable('timeout', { detail: `no verdict within ${String(timeout)} ms` }))
 
   const wrapOn = perClock((clock) => {

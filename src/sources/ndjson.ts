@@ -31,12 +31,12 @@ const ONE_DOCUMENT =
   'this looks like one JSON document over several lines, not NDJSON: write each value on one line'
 
 /** What a line may be. */
-export interface NdjsonOptions {
+export interface NdjsonLineOptions {
   /** The longest line, in bytes without its line break. A longer one is skipped and not kept in memory. Default 1,048,576. */
-  readonly maxLineBytes?: number
+  readonly maxBytes?: number
 }
 
-const ndjsonOptions = strict({ maxLineBytes: withDefault(wholeNumber('bytes', 1), 1_048_576) })
+const ndjsonOptions = strict({ maxBytes: withDefault(wholeNumber('bytes', 1), 1_048_576) })
 
 type Result = Either<BadLine, Line>
 
@@ -73,7 +73,7 @@ const parse = (line: number, text: string): Result => {
 
 const read = async function* (
   readable: AsyncIterable<Uint8Array | string>,
-  maxLineBytes: number,
+  maxBytes: number,
 ): AsyncIterable<Result> {
   let number = 0
   /** A surrogate pair may be cut in two by the chunks. */
@@ -97,7 +97,7 @@ const read = async function* (
   const hold = (part: Buffer): void => {
     length += part.length
     // The first part is copied, because the reader may reuse its chunks.
-    if (length <= maxLineBytes + SLACK) held.add(held.size() === 0 ? Buffer.from(part) : part)
+    if (length <= maxBytes + SLACK) held.add(held.size() === 0 ? Buffer.from(part) : part)
   }
 
   /** The line that ends with `last`; undefined for a blank one. */
@@ -110,8 +110,8 @@ const read = async function* (
     length = 0
     const start = number === 1 && whole.subarray(0, BOM.length).equals(BOM) ? BOM.length : 0
     const bytes = whole.subarray(start, whole.at(-1) === CARRIAGE_RETURN ? -1 : undefined)
-    if (total > maxLineBytes + SLACK || bytes.length > maxLineBytes)
-      return bad(number, 'tooLong', `longer than ${String(maxLineBytes)} bytes`)
+    if (total > maxBytes + SLACK || bytes.length > maxBytes)
+      return bad(number, 'tooLong', `longer than ${String(maxBytes)} bytes`)
     if (!isUtf8(bytes)) return bad(number, 'notUtf8', 'not UTF-8: save the file in that encoding')
     const text = bytes.toString('utf8')
     return BLANK.test(text) ? undefined : parse(number, text)
@@ -140,21 +140,21 @@ const read = async function* (
  *
  * If the readable fails, the iteration fails too, after all whole lines; text after the last line break is then not a line.
  *
- * @throws ConfigError if `maxLineBytes` is not a whole number of at least 1.
+ * @throws ConfigError if `maxBytes` is not a whole number of at least 1.
  *
  * @example
- * import { ndjson } from 'headrace/sources/ndjson'
+ * import { ndjsonLines } from 'headrace/sources/ndjson'
  * import { Readable } from 'node:stream'
  *
  * const input = Readable.from(['{"type":"track"}\n', 'oops\n'])
- * for await (const line of ndjson(input)) console.log(line._tag)
+ * for await (const line of ndjsonLines(input)) console.log(line._tag)
  * // => Right
  * // => Left
  */
-export const ndjson = (
+export const ndjsonLines = (
   readable: AsyncIterable<Uint8Array | string>,
-  options: NdjsonOptions = {},
+  options: NdjsonLineOptions = {},
 ): AsyncIterable<Either<BadLine, Line>> => {
-  const { maxLineBytes } = checkOptions('options of ndjson', ndjsonOptions, options)
-  return read(readable, maxLineBytes)
+  const { maxBytes } = checkOptions('options of ndjson', ndjsonOptions, options)
+  return read(readable, maxBytes)
 }

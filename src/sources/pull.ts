@@ -81,7 +81,7 @@ const iteratorOf = <T>(iterable: AsyncIterable<T> | Iterable<T>): AsyncIterator<
  * @throws ConfigError if an option is wrong or unknown.
  *
  * @example
- * import { pull } from 'headrace'
+ * import { pull } from 'headrace/sources/pull'
  * import { map } from 'rxjs'
  *
  * pull(['a', 'b'], map((item: string) => item.toUpperCase())).subscribe((item) => console.log(item)) // => A

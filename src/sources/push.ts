@@ -13,7 +13,7 @@ import { waitForRoom } from './waitForRoom.ts'
 /** What a push source holds at most, and what it does beyond that. */
 export interface PushOptions<T> {
   /** Items that may wait. Default 10,000. */
-  readonly capacity?: number
+  readonly maxCount?: number
   /** Bytes that may wait, as `sizeOf` counts them. Default 32 MiB. Without `sizeOf` nothing is counted. */
   readonly maxBytes?: number
   /** The bytes of an item, 0 or more. */
@@ -64,7 +64,7 @@ export interface Push<T> extends AsyncIterable<T, undefined, undefined> {
 }
 
 const bounds = strict({
-  capacity: withDefault(wholeNumber('items', 1), 10_000),
+  maxCount: withDefault(wholeNumber('items', 1), 10_000),
   maxBytes: withDefault(wholeNumber('bytes', 1), 32 * 1024 * 1024),
 })
 
@@ -79,9 +79,9 @@ const TAKEN: Either<never, void> = right(undefined)
  * @throws ConfigError if a bound is not a whole number of at least 1.
  *
  * @example
- * import { push } from 'headrace'
+ * import { push } from 'headrace/sources/push'
  *
- * const clicks = push<string>({ capacity: 2 })
+ * const clicks = push<string>({ maxCount: 2 })
  * clicks.offer('a')
  * clicks.offer('b')
  * console.log(clicks.offer('c')._tag) // => Left
@@ -93,7 +93,7 @@ const TAKEN: Either<never, void> = right(undefined)
  */
 export const push = <T>(options: PushOptions<T> = {}): Push<T> => {
   const { sizeOf = () => 0, overflow = 'error', onDropped, onEvent, clock = systemClock, ...given } = options
-  const { capacity: maxCount, maxBytes } = checkOptions('push options', bounds, given)
+  const { maxCount: maxCount, maxBytes } = checkOptions('push options', bounds, given)
   const limits = { maxCount, maxBytes }
   const held = queue<{ readonly item: T; readonly size: number }>()
   const readers = queue<(result: IteratorResult<T, undefined>) => void>()

@@ -1,5 +1,5 @@
 import { signerOf, type Secret } from '../signing/secret.ts'
-import type { Fault } from './faults.ts'
+import type { Misbehaviour } from './faults.ts'
 import type { Received } from './loopbackReceiver.ts'
 
 /** A receiver with one fault. */
@@ -7,7 +7,7 @@ export interface BrokenReceiver {
   /** The id of the vector of `checkReceiver` that finds the fault. */
   readonly vector: string
   /** How it answers, as a script of `loopbackReceiver`. Each call makes a new one, which has seen nothing. */
-  readonly script: (secret: Secret | string) => (received: Received) => Fault
+  readonly script: (secret: Secret | string) => (received: Received) => Misbehaviour
 }
 
 /** The status of the answer to a body, with its signature and the right one. 0: there is no answer. */

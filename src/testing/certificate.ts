@@ -1,5 +1,5 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
-import type { TlsFault } from './faults.ts'
+import type { TlsMisbehaviour } from './faults.ts'
 
 /** A certificate with its private key, in PEM form. */
 export interface TestCertificate {
@@ -11,7 +11,7 @@ export interface TestCertificate {
 
 /** Certificates for tests, in PEM form. All but `wrongName` and `client` are for `localhost` and `127.0.0.1`. */
 export interface TestCertificates extends Readonly<
-  Record<TlsFault | 'valid' | 'client', { readonly cert: string; readonly key: string }>
+  Record<TlsMisbehaviour | 'valid' | 'client', { readonly cert: string; readonly key: string }>
 > {
   /** The authority to trust. It has signed `valid`, `wrongName`, `expired`, and `client` for a client that has to show one. */
   readonly ca: string

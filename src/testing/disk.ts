@@ -3,7 +3,7 @@ import { anyOf, checkOptions, clockOption, func, limit, list, oneOf } from '../c
 import { optional, strict, wholeNumber, withDefault, type Option } from '../core/options.ts'
 
 /** What goes wrong on a scripted disk, as plain data. */
-export type DiskFault =
+export type DiskMisbehaviour =
   /** `bytes` fit on the disk. A write of more writes what fits, and rejects with `ENOSPC`. */
   | { readonly do: 'full'; readonly bytes: number }
   /** The operation of this number, from 0, does nothing and rejects with `EIO`. */
@@ -39,13 +39,13 @@ export interface ScriptedDiskOptions {
   /** Milliseconds of each operation. Default 0. */
   readonly latency?: number
   /** Default: none. */
-  readonly faults?: ReadonlyArray<DiskFault>
+  readonly faults?: ReadonlyArray<DiskMisbehaviour>
   /** Is told of each operation when it starts, and of a crash, in one line with the time of the clock. */
   readonly log?: (line: string) => void
 }
 
 /** Checks a fault of a disk. */
-export const diskFault: Option<DiskFault> = anyOf<DiskFault>(
+export const diskFault: Option<DiskMisbehaviour> = anyOf<DiskMisbehaviour>(
   "must be { do: 'full', bytes } or { do: 'fail', operation }",
   strict({ do: oneOf('full'), bytes: limit('bytes') }),
   strict({ do: oneOf('fail'), operation: wholeNumber('', 0) }),

@@ -15,14 +15,14 @@ import {
   type Shape,
 } from '../core/options.ts'
 
-/** What is wrong with the certificate of a receiver. */
-export type TlsFault = 'selfSigned' | 'unknownCa' | 'wrongName' | 'expired'
+/** What is wrong with the certificate of a receiver. @inline */
+export type TlsMisbehaviour = 'selfSigned' | 'unknownCa' | 'wrongName' | 'expired'
 
 /** @inline */
 type Headers = Readonly<Record<string, string>>
 
 /** What a receiver, or the way to it, does with a request, as plain data. Times are milliseconds, codes are statuses. */
-export type Fault =
+export type Misbehaviour =
   /** An answer; 200 at once is a healthy receiver. */
   | { readonly do: 'status'; readonly code: number; readonly after?: number; readonly headers?: Headers }
   /** Interim answers at once (default: one 103), and `after` milliseconds later the answer. No `code`: the answer never comes. */
@@ -43,7 +43,7 @@ export type Fault =
   /** The host name does not exist: only in memory. */
   | { readonly do: 'dns' }
   /** A certificate that a client must not accept; no request is sent. */
-  | { readonly do: 'tls'; readonly kind: TlsFault }
+  | { readonly do: 'tls'; readonly kind: TlsMisbehaviour }
   /** The status and the headers, and then nothing of the body. */
   | { readonly do: 'headersOnly'; readonly code: number }
   /** The body comes one byte at a time and does not end. */
@@ -62,17 +62,17 @@ export type Fault =
   | { readonly do: 'redirect'; readonly to: 'self' | 'other'; readonly code?: number }
 
 /** One fault for each request, in the order of arrival. Afterwards the answer is 200 at once. */
-export type FaultScript = ReadonlyArray<Fault>
+export type FaultScript = ReadonlyArray<Misbehaviour>
 
 /** What a healthy receiver does. */
-export const healthy: Fault = { do: 'status', code: 200 }
+export const healthy: Misbehaviour = { do: 'status', code: 200 }
 
 const code = wholeNumber('', 100, 999)
 const bytes = optional(wholeNumber('bytes', 0))
 const isTime = (value: unknown): value is number => typeof value === 'number' && value >= 0
 const after = optional(guarded('a number of milliseconds from 0', isTime))
 
-const shapes: Readonly<Record<Fault['do'], Shape>> = {
+const shapes: Readonly<Record<Misbehaviour['do'], Shape>> = {
   status: { code, after, headers: optional(guarded('an object', isRecord)) },
   interim: { codes: optional(list('codes', 0, Infinity, oneOf(100, 102, 103))), code: optional(code), after },
   silence: {},
@@ -80,7 +80,7 @@ const shapes: Readonly<Record<Fault['do'], Shape>> = {
   hangUp: {},
   refuse: { lasting: after },
   dns: {},
-  tls: { kind: oneOf<TlsFault>('selfSigned', 'unknownCa', 'wrongName', 'expired') },
+  tls: { kind: oneOf<TlsMisbehaviour>('selfSigned', 'unknownCa', 'wrongName', 'expired') },
   headersOnly: { code },
   slowBody: { code, bytesPerSecond: guarded('a number', isTime) },
   truncate: { code, at: wholeNumber('bytes', 0) },
@@ -92,13 +92,13 @@ const shapes: Readonly<Record<Fault['do'], Shape>> = {
 }
 
 /** Checks a fault. */
-export const faultOption: Option<Fault> = option('a fault', (value) => {
+export const faultOption: Option<Misbehaviour> = option('a fault', (value) => {
   const kind = isRecord(value) ? String(value['do']) : ''
   if (!Object.hasOwn(shapes, kind))
     return left([{ path: 'do', message: `must be one of ${Object.keys(shapes).join(', ')}` }])
   // Each kind has its own shape.
-  const decoded = decodeOptions(strict({ do: text, ...shapes[kind as Fault['do']] }), value)
-  return isLeft(decoded) ? decoded : right(value as Fault)
+  const decoded = decodeOptions(strict({ do: text, ...shapes[kind as Misbehaviour['do']] }), value)
+  return isLeft(decoded) ? decoded : right(value as Misbehaviour)
 })
 
 /** Checks a script. A function is asked later. */
@@ -121,8 +121,8 @@ export const HUGE_HEADER = 100_000
  */
 export const faultPlayer = <R>(
   clock: Clock,
-  script: FaultScript | ((request: R, index: number) => Fault),
-): ((request: R) => Fault) => {
+  script: FaultScript | ((request: R, index: number) => Misbehaviour),
+): ((request: R) => Misbehaviour) => {
   let requests = 0
   let step = 0
   let refusedUntil: number | undefined
@@ -181,7 +181,7 @@ const errorOf = (kind: keyof typeof errors): Error => {
 }
 
 /** What a client sees of a fault of the receiver at `url`. */
-export const effectOf = (fault: Fault, url: string): Effect => {
+export const effectOf = (fault: Misbehaviour, url: string): Effect => {
   const answer = (status: number, body: Body = '', headers: Headers = {}, after = 0): Effect => {
     return { what: 'answer', after, status, headers, body }
   }

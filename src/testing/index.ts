@@ -12,8 +12,8 @@ export {
   type ReceiverReport,
   type VectorResult,
 } from './checkReceiver.ts'
-export { scriptedDisk, type DiskFault, type ScriptedDisk, type ScriptedDiskOptions } from './disk.ts'
-export { healthy, type Fault, type FaultScript, type TlsFault } from './faults.ts'
+export { scriptedDisk, type DiskMisbehaviour, type ScriptedDisk, type ScriptedDiskOptions } from './disk.ts'
+export { healthy, type Misbehaviour, type FaultScript } from './faults.ts'
 export { loopbackReceiver, type Received, type Receiver, type ReceiverOptions } from './loopbackReceiver.ts'
 export {
   scriptedNetwork,
@@ -26,7 +26,7 @@ export {
 export { receiverVectors, VECTOR_SECRET, type ReceiverVector } from './receiverVectors.ts'
 export {
   scriptedSink,
-  type Call,
+  type SinkCall,
   type Reply,
   type ScriptedSink,
   type ScriptedSinkOptions,

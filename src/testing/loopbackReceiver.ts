@@ -4,7 +4,7 @@ import { createServer as createSecure } from 'node:https'
 import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { type Cancel, type Clock, systemClock } from '../core/clock.ts'
-import type { CloseOptions } from '../core/options.ts'
+import type { WaitOptions } from '../core/options.ts'
 import { isRecord } from '../core/json.ts'
 import {
   checkOptions,
@@ -17,7 +17,7 @@ import {
 } from '../core/options.ts'
 import { testCertificates, type TestCertificate } from './certificate.ts'
 import { effectOf, faultOption, healthy, HUGE_HEADER, REFUSAL_MS, scriptOption } from './faults.ts'
-import type { Fault, FaultScript } from './faults.ts'
+import type { Misbehaviour, FaultScript } from './faults.ts'
 
 /** One request as it arrived. */
 export interface Received {
@@ -54,7 +54,7 @@ export interface Receiver {
   /** TCP connections accepted so far. */
   readonly accepted: () => number
   /** Closes every connection and stops listening. */
-  readonly close: (options?: CloseOptions) => Promise<void>
+  readonly close: (options?: WaitOptions) => Promise<void>
 }
 
 const isCertificate = (value: unknown): value is TestCertificate =>
@@ -84,7 +84,7 @@ let bomb: Buffer | undefined
 
 /** Plays a fault in answer to a request. */
 const playFault = (
-  fault: Fault,
+  fault: Misbehaviour,
   response: ServerResponse,
   socket: Socket,
   clock: Clock,
@@ -162,7 +162,7 @@ const playFault = (
  * await receiver.close()
  */
 export const loopbackReceiver = async (
-  script: FaultScript | ((received: Received) => Fault) = [],
+  script: FaultScript | ((received: Received) => Misbehaviour) = [],
   options: ReceiverOptions = {},
 ): Promise<Receiver> => {
   const { tls, clock } = checkOptions('options of loopbackReceiver', receiverOptions, options)
@@ -176,7 +176,7 @@ export const loopbackReceiver = async (
   let stopRefusing: Cancel = () => undefined
   if (typeof script !== 'function') checkScript(script, tls !== undefined)
 
-  const peek = (): Fault | undefined => (typeof script === 'function' ? undefined : script[step])
+  const peek = (): Misbehaviour | undefined => (typeof script === 'function' ? undefined : script[step])
 
   const take = (request: IncomingMessage, response: ServerResponse, body: Buffer): void => {
     const { method = '', url: path = '', headers, rawHeaders, socket } = request

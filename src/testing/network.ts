@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from '../core/clock.ts'
 import { checkOptions, clockOption, func, optional, strict } from '../core/options.ts'
-import { effectOf, faultPlayer, scriptOption, type Fault, type FaultScript } from './faults.ts'
+import { effectOf, faultPlayer, scriptOption, type Misbehaviour, type FaultScript } from './faults.ts'
 
 /** A request to a scripted network. Only the script looks into it. */
 export interface NetworkRequest {
@@ -30,7 +30,7 @@ export interface NetworkCall {
   readonly startedAt: number
   readonly endedAt: number | undefined
   readonly ended: 'answered' | 'failed' | 'cancelled' | undefined
-  readonly fault: Fault
+  readonly fault: Misbehaviour
 }
 
 /** A network in memory. */
@@ -63,7 +63,7 @@ export interface ScriptedNetwork {
 export interface ScriptedNetworkOptions {
   readonly clock: Clock
   /** One fault for each request, or the fault that a function gives for it; `index` counts from 0. Default: every answer is 200 at once. */
-  readonly script?: FaultScript | ((request: NetworkRequest, index: number) => Fault)
+  readonly script?: FaultScript | ((request: NetworkRequest, index: number) => Misbehaviour)
   /** Is told of each request when it starts and when it ends, in one line with the time of the clock. */
   readonly log?: (line: string) => void
 }

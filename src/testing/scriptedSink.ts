@@ -6,7 +6,7 @@ import { failureOf } from '../http/networkError.ts'
 import { makeSink, nothingToCancel } from '../sink/layer.ts'
 import type { Attempt, Sink } from '../sink/sink.ts'
 import { statusTable, verdictOf } from '../sink/status.ts'
-import { effectOf, faultPlayer, scriptOption, type Fault, type FaultScript } from './faults.ts'
+import { effectOf, faultPlayer, scriptOption, type Misbehaviour, type FaultScript } from './faults.ts'
 
 /** How a scripted sink answers one delivery. */
 export interface Reply {
@@ -21,7 +21,7 @@ export interface Reply {
 }
 
 /** One delivery of a scripted sink. Times are those of the clock's `monotonic`. */
-export interface Call<out A> {
+export interface SinkCall<out A> {
   readonly item: A
   readonly attempt: Attempt
   readonly startedAt: number
@@ -33,7 +33,7 @@ export interface Call<out A> {
 /** A sink that plays its script and records its deliveries. */
 export interface ScriptedSink<A> extends Sink<A> {
   /** Every delivery, in the order of their start. */
-  readonly calls: ReadonlyArray<Call<A>>
+  readonly calls: ReadonlyArray<SinkCall<A>>
   /** Deliveries that have started and not ended. */
   readonly running: () => number
   /** The time of each close, in milliseconds. */
@@ -51,7 +51,7 @@ export interface ScriptedSinkOptions<in A> {
    * One fault for each delivery, or the fault that a function gives for it: the verdict is the one of a webhook to a receiver with this fault.
    * Default: every delivery is delivered at once with status 200.
    */
-  readonly script?: FaultScript | ((item: A, index: number) => Fault)
+  readonly script?: FaultScript | ((item: A, index: number) => Misbehaviour)
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
@@ -64,11 +64,11 @@ const sinkOptions = strict({
   name: withDefault(guarded('a string', isText), 'scripted'),
   clock: clockOption,
   reply: optional(func<() => Reply>()),
-  script: optional(scriptOption<FaultScript | (() => Fault)>()),
+  script: optional(scriptOption<FaultScript | (() => Misbehaviour)>()),
 })
 
 /** What a webhook makes of a fault. */
-const replyTo = (fault: Fault, sink: string, clock: Clock): Reply => {
+const replyTo = (fault: Misbehaviour, sink: string, clock: Clock): Reply => {
   const effect = effectOf(fault, 'http://receiver.test/')
   if (effect.what === 'nothing') return {}
   const after = effect.after > 0 ? { after: effect.after } : {}
@@ -97,7 +97,7 @@ export const scriptedSink = <A>(options: ScriptedSinkOptions<A>): ScriptedSink<A
   const { name, clock, script = [] } = checkOptions('options of scriptedSink', sinkOptions, options)
   const faultFor = faultPlayer<A>(clock, script)
   const reply = options.reply ?? ((item: A): Reply => replyTo(faultFor(item), name, clock))
-  const calls: Array<Writable<Call<A>>> = []
+  const calls: Array<Writable<SinkCall<A>>> = []
   const closed: number[] = []
   let running = 0
 
@@ -106,7 +106,7 @@ export const scriptedSink = <A>(options: ScriptedSinkOptions<A>): ScriptedSink<A
     (item, attempt, observer) => {
       const given = reply(item, attempt, calls.length)
       const { verdict, after, rest } = given
-      const call: Writable<Call<A>> = { item, attempt, startedAt: clock.monotonic(), ...OPEN }
+      const call: Writable<SinkCall<A>> = { item, attempt, startedAt: clock.monotonic(), ...OPEN }
       calls.push(call)
       running++
       let cancelTimer = nothingToCancel
@@ -115,7 +115,7 @@ export const scriptedSink = <A>(options: ScriptedSinkOptions<A>): ScriptedSink<A
         if (delay === undefined) task()
         else if (delay < Infinity) cancelTimer = clock.schedule(delay, task)
       }
-      const end = (ended: NonNullable<Call<A>['ended']>): void => {
+      const end = (ended: NonNullable<SinkCall<A>['ended']>): void => {
         call.ended = ended
         call.endedAt = clock.monotonic()
         running--

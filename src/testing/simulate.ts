@@ -1,7 +1,7 @@
 import type { Task } from 'fp-ts/lib/Task.js'
 import type { Random } from '../core/clock.ts'
 import { checkOptions, limit, list, optional, strict, withDefault } from '../core/options.ts'
-import { diskFault, scriptedDisk, type DiskFault, type ScriptedDisk } from './disk.ts'
+import { diskFault, scriptedDisk, type DiskMisbehaviour, type ScriptedDisk } from './disk.ts'
 import { scriptOption } from './faults.ts'
 import { scriptedNetwork, type ScriptedNetwork, type ScriptedNetworkOptions } from './network.ts'
 import { seededRandom } from './random.ts'
@@ -23,7 +23,7 @@ export interface WorldOptions {
   /** What the network does with each request. Default: it answers 200 at once. */
   readonly network?: ScriptedNetworkOptions['script']
   /** Default: none. */
-  readonly diskFaults?: ReadonlyArray<DiskFault>
+  readonly diskFaults?: ReadonlyArray<DiskMisbehaviour>
   /** Timers that one move of the clock may run. Default 1,000,000. */
   readonly maxTimers?: number
 }

@@ -42,9 +42,9 @@ export interface VirtualClock extends Clock {
   readonly runAll: () => Promise<void>
   /**
    * Moves the time until a promise, or a task of fp-ts, is done, and settles as it does. Rejects with a report of what still waits if it
-   * never can: a deadlock, where no timer is left; more than `maxTimers`; or not within `within` milliseconds (default: any time).
+   * never can: a deadlock, where no timer is left; more than `maxTimers`; or not within `timeout` milliseconds (default: any time).
    */
-  readonly run: <A>(task: Promise<A> | Task<A>, options?: { readonly within?: number }) => Promise<A>
+  readonly run: <A>(task: Promise<A> | Task<A>, options?: { readonly timeout?: number }) => Promise<A>
   /** Lets the time stand still in `advance`, `runAll` and `run` until this is done: for a file, a socket, a thread. Answers it. */
   readonly hold: <A>(real: Promise<A>) => Promise<A>
   /** Timers that neither ran nor were cancelled: 0 means that nothing is left. */
@@ -201,8 +201,8 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
     }
   }
 
-  const run = async <A>(task: Promise<A> | Task<A>, { within = Infinity } = {}): Promise<A> => {
-    const target = Math.min(elapsed + within, Number.MAX_VALUE)
+  const run = async <A>(task: Promise<A> | Task<A>, { timeout = Infinity } = {}): Promise<A> => {
+    const target = Math.min(elapsed + timeout, Number.MAX_VALUE)
     const promise = typeof task === 'function' ? task() : task
     const state = { isDone: false }
     const done = (): void => {
@@ -214,7 +214,7 @@ export const virtualClock = (options: VirtualClockOptions = {}): VirtualClock =>
       await advanceTo(target, () => state.isDone)
       if (state.isDone) return await promise
       const deadlock = 'deadlock: the task waits for something that never comes'
-      const why = within === Infinity ? deadlock : `the task is not done after ${String(within)} ms`
+      const why = timeout === Infinity ? deadlock : `the task is not done after ${String(timeout)} ms`
       const nested =
         '; another virtual clock runs at this time: a `simulate` within another one has to be in `hold` too'
       throw stuck(why, `; real input or output has to be in \`hold\`${clocksAtWork > 1 ? nested : ''}`)

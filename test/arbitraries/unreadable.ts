@@ -1,6 +1,7 @@
 /** Values that do not want to be looked at. A generator looks at what it makes, so each is made by a function. */
 import * as fc from 'fast-check'
-import { trackingCallOf, utf16Text } from '../../src/testing/laws/index.ts'
+import { trackingCallOf } from '../../src/testing/laws/index.ts'
+import { utf16Text } from '../../src/testing/laws/texts.ts'
 
 /** What every hostile getter throws with; no message may repeat it. */
 export const SECRET = 'hunter2'

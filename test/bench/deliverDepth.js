@@ -1,7 +1,9 @@
 // What `deliver` costs an event, by how many wait: a sink holds everything back until all are queued, then answers. It should
 // cost the same at any depth. Beside it an array with an index by hand. The retried ones fail once, wait together, and are delivered then.
 import { left, right } from 'fp-ts/lib/Either.js'
-import { deliver, exponential, memoryOutbox, retryable } from 'headrace'
+import { deliver, retryable } from 'headrace'
+import { exponential } from 'headrace/policy'
+import { memoryOutbox } from 'headrace/outbox'
 import { Observable, Subject } from 'rxjs'
 
 const DELIVERED = right({ sink: 'held', status: 200 })

@@ -1,6 +1,6 @@
 // What an event costs that goes to five URLs at once: the whole pipeline with a first success over five webhooks, against five
 // `dispatch` calls that share one string and one signature. 32 events in flight, so up to 160 requests.
-import { Event, ParsedEvent } from 'headrace'
+import { Event, ParsedEvent } from 'headrace/events'
 import { bodiesToWrite, byPipeline, headersOf, poolTo } from './flows.js'
 
 const IN_FLIGHT = 32

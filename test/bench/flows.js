@@ -1,16 +1,8 @@
 /** How the benches of forwarding keep events in flight: by hand, through a pipeline, and through a destination. */
 import { createHmac, createSecretKey } from 'node:crypto'
 import { flow } from 'fp-ts/lib/function.js'
-import {
-  deliver,
-  encode,
-  Event,
-  firstSuccess,
-  sign,
-  toWebhookBody,
-  validate,
-  withConcurrency,
-} from 'headrace'
+import { deliver, encode, firstSuccess, sign, validate, withConcurrency } from 'headrace'
+import { Event, toWebhookBody } from 'headrace/events'
 import { webhookDestination } from 'headrace/destination'
 import { webhook } from 'headrace/sinks/webhook'
 import { Subject } from 'rxjs'

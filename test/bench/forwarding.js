@@ -3,7 +3,7 @@
 import http from 'node:http'
 import axios from 'axios'
 import got from 'got'
-import { Event, ParsedEvent } from 'headrace'
+import { Event, ParsedEvent } from 'headrace/events'
 import { byDestination, byPipeline, byPool, byPromise, headersOf } from './flows.js'
 
 const IN_FLIGHT = 64

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { sign } from '../../src/signing/secret.ts'
+import { signatureOf } from '../../src/signing/secret.ts'
 import { headrace, linesOf, recordsOf, scratch, start } from './inProcess.ts'
 
 const env = { SECRET: 'correct horse' }
@@ -24,10 +24,10 @@ describe('listen', () => {
     const { ended, post } = await opened(['--secret-env', 'SECRET', '--once', '4'])
     const formatted = JSON.stringify(JSON.parse(body), null, 2)
     const statuses = [
-      await post('/hook?token=hunter2', body, sign(env.SECRET, body)),
+      await post('/hook?token=hunter2', body, signatureOf(env.SECRET, body)),
       await post('/hook', body),
-      await post('/hook', body, sign('wrong horse', body)),
-      await post('/hook', formatted, sign(env.SECRET, body)),
+      await post('/hook', body, signatureOf('wrong horse', body)),
+      await post('/hook', formatted, signatureOf(env.SECRET, body)),
     ]
     expect(statuses).toEqual([200, 401, 401, 401])
     const { code, stdout, stderr } = await ended
@@ -43,7 +43,7 @@ describe('listen', () => {
 
   it('0 if all were authentic; 1 if it was stopped before', async () => {
     const fine = await opened(['--secret-env', 'SECRET', '--once', '1'])
-    await fine.post('/', body, sign(env.SECRET, body))
+    await fine.post('/', body, signatureOf(env.SECRET, body))
     expect((await fine.ended).code).toBe(0)
     const early = await opened(['--once', '2'])
     early.signal()

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it, test } from 'vitest'
-import type { Fault } from '../../src/testing/faults.ts'
+import type { Misbehaviour } from '../../src/testing/faults.ts'
 import { failing, headrace, linesOf, picky, receiverOf, recordsOf } from './inProcess.ts'
 import { scratch, start, steady, track } from './inProcess.ts'
 
@@ -233,7 +233,7 @@ it('a bad line costs itself only, and says what would be right, whatever is wron
 
 /** It answers events named Down with 503, leaves those named Silent unanswered, and takes the others. */
 const receiver = () =>
-  receiverOf(({ body }): Fault => {
+  receiverOf(({ body }): Misbehaviour => {
     if (body.includes('"event":"Silent"')) return { do: 'silence' }
     return { do: 'status', code: body.includes('"event":"Down"') ? 503 : 200 }
   })

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { sign } from '../../src/signing/secret.ts'
+import { signatureOf } from '../../src/signing/secret.ts'
 import { headrace } from './inProcess.ts'
 
 describe('sign and verify', () => {
@@ -32,7 +32,7 @@ describe('sign and verify', () => {
       1,
       /^not authentic: .*40 lower-case hexadecimal digits\n$/,
     ],
-    ['re-serialised', '{ "a": 1 }', sign('Jefe', '{"a":1}'), 1, /but its re-serialised form does/],
+    ['re-serialised', '{ "a": 1 }', signatureOf('Jefe', '{"a":1}'), 1, /but its re-serialised form does/],
   ] as const)('verifies: %s', async (_, input, given, code, says) => {
     const flags = ['--secret-env', 'SECRET', '--signature', given]
     const ended = await headrace(['verify', ...flags], { ...vector, input })

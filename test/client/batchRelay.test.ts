@@ -72,14 +72,14 @@ describe('how a client batches', () => {
     probe.client.track(pad(0))
     const empty = probe.client.stats().bytes - maxHeldBytes(0)
     const frame = 48
-    const exact = open({ maxBatch: frame + 2 * empty + 1 + 20, maxMessage: empty + 20 })
+    const exact = open({ maxBatchBytes: frame + 2 * empty + 1 + 20, maxMessageBytes: empty + 20 })
     for (const n of [0, 20, 0, 20, 1]) exact.client.track(pad(n))
     await turn()
     expect(exact.sink.calls.map(({ item }) => [item.members.length, item.byteLength])).toEqual([
       [2, frame + 2 * empty + 1 + 20],
       [2, frame + 2 * empty + 1 + 20],
     ])
-    const tight = open({ maxBatch: frame + 2 * empty + 1 + 19, maxMessage: empty + 20 - 1 })
+    const tight = open({ maxBatchBytes: frame + 2 * empty + 1 + 19, maxMessageBytes: empty + 20 - 1 })
     for (const n of [0, 19, 1, 19, 1]) tight.client.track(pad(n))
     await turn()
     expect(tight.sink.calls.map(({ item }) => item.closedBy)).toEqual(['bytes', 'bytes', 'bytes'])

@@ -115,8 +115,8 @@ it('an endpoint that fails and each reason of a refusal are one warning, and no 
   expect(refusals).toEqual(['Invalid', 'Full', 'Full'])
   await clock.advance(5_000)
   expect(lines).toEqual([
-    expect.stringContaining('headrace: refused: '),
+    expect.stringContaining('headrace: not accepted: '),
     'headrace: scripted: status 503',
-    'headrace: b: refused: 1 items are waiting, which is the bound: await ready() before sending more',
+    'headrace: b: not accepted: 1 items are waiting, which is the bound: await ready() before sending more',
   ])
 })

@@ -5,7 +5,12 @@ import type { Client } from '../../src/client/client.ts'
 import type { ClientOptions } from '../../src/client/options.ts'
 import { createClient } from '../../src/client/createClient.ts'
 import { version } from '../../src/core/version.ts'
-import { loopbackReceiver, type Fault, type FaultScript, type Received } from '../../src/testing/index.ts'
+import {
+  loopbackReceiver,
+  type Misbehaviour,
+  type FaultScript,
+  type Received,
+} from '../../src/testing/index.ts'
 import { event } from './virtual.ts'
 
 interface Posted {
@@ -19,7 +24,10 @@ const idsOf = (received: Received): string =>
     .batch.map(({ messageId }) => messageId)
     .join()
 
-const open = async (script: FaultScript | ((received: Received) => Fault), options: ClientOptions = {}) => {
+const open = async (
+  script: FaultScript | ((received: Received) => Misbehaviour),
+  options: ClientOptions = {},
+) => {
   const endpoint = await loopbackReceiver(script)
   const ended: string[] = []
   const client = createClient('the write key', {
@@ -69,7 +77,7 @@ describe('a client and its endpoint', () => {
   })
 
   it('27: one bad message of twenty costs one message', async () => {
-    const poisoned = (received: Received): Fault => ({
+    const poisoned = (received: Received): Misbehaviour => ({
       do: 'status',
       code: idsOf(received).split(',').includes('m7') ? 400 : 200,
     })
@@ -83,7 +91,7 @@ describe('a client and its endpoint', () => {
   })
 
   it('30: 503, 503, 200: the same messages in the same order, a fresh sentAt, and the attempt in a header', async () => {
-    const busy: Fault = { do: 'status', code: 503 }
+    const busy: Misbehaviour = { do: 'status', code: 503 }
     const { endpoint, client, track } = await open([busy, busy])
     track('a', 'b')
     expect(await client.flush()).toMatchObject({ delivered: 2 })

@@ -35,7 +35,7 @@ describe('close', () => {
     expect(await closing).toMatchObject({ totals: { accepted: 0 }, abandoned: [] })
     expect(client.track(event('a'))).toMatchObject({ left: { _tag: 'Closed' } })
     expect(client.stats().refusedBy.Closed).toBe(1)
-    expect(told.filter(({ _tag }) => _tag === 'Refused')).toHaveLength(1)
+    expect(told.filter(({ _tag }) => _tag === 'NotAccepted')).toHaveLength(1)
   })
 
   it('45: shortens no delay: a retry that is due in time is made then, a later one is not', async () => {

@@ -164,7 +164,7 @@ describe('what a client refuses, before anything is queued', () => {
     await turn()
     expect(sink.calls.map(({ item }) => item.members.length)).toEqual([1])
     expect(client.stats()).toMatchObject({ accepted: 1, refused: 1, refusedBy: { Invalid: 1 } })
-    expect(told.filter(({ _tag }) => _tag === 'Refused')).toHaveLength(1)
+    expect(told.filter(({ _tag }) => _tag === 'NotAccepted')).toHaveLength(1)
     expect(clock.pending()).toBe(0)
   })
 

@@ -25,8 +25,8 @@ describe('the options of a client', () => {
     ],
     [
       'numbers',
-      { maxMessage: '1', maxBatch: 1.5, maxCount: 0, maxBytes: -1, concurrency: 0, timeout: 0 },
-      ['maxMessage', 'maxBatch', 'maxCount', 'maxBytes', 'concurrency', 'timeout'],
+      { maxMessageBytes: '1', maxBatchBytes: 1.5, maxCount: 0, maxBytes: -1, concurrency: 0, timeout: 0 },
+      ['maxMessageBytes', 'maxBatchBytes', 'maxCount', 'maxBytes', 'concurrency', 'timeout'],
     ],
     ['12: an endpoint without a scheme', { endpoint: 'ingest.example' }, ['endpoint']],
     [
@@ -34,7 +34,11 @@ describe('the options of a client', () => {
       { headers: { Authorization: 'hidden' } },
       ['headers.Authorization'],
     ],
-    ['21: a message that fits no batch', { maxMessage: 30_000, maxBatch: 30_047 }, ['maxMessage']],
+    [
+      '21: a message that fits no batch',
+      { maxMessageBytes: 30_000, maxBatchBytes: 30_047 },
+      ['maxMessageBytes'],
+    ],
     ['a message that fits no queue', { maxBytes: 31_999 }, ['maxBytes']],
     [
       'things',
@@ -104,7 +108,9 @@ describe('the options of a client', () => {
   })
 
   it('21: a message that just fits its batch is right', () =>
-    expect(faultsOf({ maxMessage: 30_000, maxBatch: 30_048, drainOnExit: 5, logger: console })).toEqual([]))
+    expect(
+      faultsOf({ maxMessageBytes: 30_000, maxBatchBytes: 30_048, drainOnExit: 5, logger: console }),
+    ).toEqual([]))
 
   it('all that may be set beside each other', () => {
     const { client } = open({

@@ -1,5 +1,5 @@
 import { describe, expectTypeOf, it } from 'vitest'
-import type { Client, Identify, Page, Track } from '../../src/client/client.ts'
+import type { Client, IdentifyInput, PageInput, TrackInput } from '../../src/client/client.ts'
 
 interface Events {
   readonly 'Signed Up': { readonly plan: string }
@@ -18,28 +18,28 @@ describe('the types of a client', () => {
     expectTypeOf({ ...user, event: 'Signed Up' as const, properties: { plan: 'pro' } }).toExtend<Call>()
     expectTypeOf({ ...user, event: 'Seen' as const }).toExtend<Call>()
     expectTypeOf({ ...user, event: 'Sold' as const }).not.toExtend<Call>()
-    expectTypeOf({ ...user, event: 'Signed Up' as const }).not.toExtend<Track<Events, 'Signed Up'>>()
+    expectTypeOf({ ...user, event: 'Signed Up' as const }).not.toExtend<TrackInput<Events, 'Signed Up'>>()
     expectTypeOf({ ...user, event: 'Signed Up' as const, properties: { plan: 5 } }).not.toExtend<
-      Track<Events, 'Signed Up'>
+      TrackInput<Events, 'Signed Up'>
     >()
-    expectTypeOf({ ...user, event: 'anything', properties: { at: 'all' } }).toExtend<Track>()
+    expectTypeOf({ ...user, event: 'anything', properties: { at: 'all' } }).toExtend<TrackInput>()
   })
 
   it('want one of the two ids, and of a page the userId', () => {
-    expectTypeOf({ event: 'e' }).not.toExtend<Track>()
-    expectTypeOf({ event: 'e', anonymousId: 'a' }).toExtend<Track>()
-    expectTypeOf({ anonymousId: 'a' }).not.toExtend<Page>()
-    expectTypeOf({ userId: 'u', anonymousId: 'a' }).toExtend<Page>()
+    expectTypeOf({ event: 'e' }).not.toExtend<TrackInput>()
+    expectTypeOf({ event: 'e', anonymousId: 'a' }).toExtend<TrackInput>()
+    expectTypeOf({ anonymousId: 'a' }).not.toExtend<PageInput>()
+    expectTypeOf({ userId: 'u', anonymousId: 'a' }).toExtend<PageInput>()
   })
 
   it('take a part of the traits, and none of another type', () => {
-    expectTypeOf({ ...user, traits: { plan: 'pro' } }).toExtend<Identify<User>>()
-    expectTypeOf({ ...user, traits: { plan: 5 } }).not.toExtend<Identify<User>>()
-    expectTypeOf({ ...user, traits: { any: 5 } }).toExtend<Identify>()
+    expectTypeOf({ ...user, traits: { plan: 'pro' } }).toExtend<IdentifyInput<User>>()
+    expectTypeOf({ ...user, traits: { plan: 5 } }).not.toExtend<IdentifyInput<User>>()
+    expectTypeOf({ ...user, traits: { any: 5 } }).toExtend<IdentifyInput>()
   })
 
   it('know no type that is not the method’s', () => {
-    expectTypeOf({ ...user, type: 'page' as const, event: 'e' }).not.toExtend<Track>()
-    expectTypeOf({ ...user, type: 'track' as const, event: 'e' }).toExtend<Track>()
+    expectTypeOf({ ...user, type: 'page' as const, event: 'e' }).not.toExtend<TrackInput>()
+    expectTypeOf({ ...user, type: 'track' as const, event: 'e' }).toExtend<TrackInput>()
   })
 })

@@ -8,11 +8,11 @@ it.each([
   [10_000_000, 40_000],
 ])(
   'an answer to the most wrong messages of %i bytes has less than 1,000,000 bytes',
-  async (maxBatch, most) => {
-    const { collector } = open({ maxBatch })
+  async (maxBatchBytes, most) => {
+    const { collector } = open({ maxBatchBytes })
     const send = (count: number, message: unknown): Promise<Response> =>
       ask(collector, '/v1/batch', batch(track('good'), ...Array.from({ length: count - 1 }, () => message)))
-    const answer = await send(most, maxBatch > 1_000_000 ? { messageId: '\u0000'.repeat(30) } : {})
+    const answer = await send(most, maxBatchBytes > 1_000_000 ? { messageId: '\u0000'.repeat(30) } : {})
     const text = await answer.text()
     expect([answer.status, text.length < 1_000_000]).toEqual([200, true])
     // The collector's own answer.

@@ -69,8 +69,8 @@ describe.each(['listener', 'handle'] as const)('a body sent to %s', (mount) => {
     expect(world.ids()).toEqual(['b'])
   })
 
-  it('beyond maxUploading is answered 503, and the others are accepted', async () => {
-    const world = await start(mount, { maxUploading: 80 })
+  it('beyond maxUploadBytes is answered 503, and the others are accepted', async () => {
+    const world = await start(mount, { maxUploadBytes: 80 })
     const first = await begin(world, body.slice(0, 60))
     const second = await dial(world.port)
     second.write(headOf(body.length) + body.slice(0, 60))
@@ -99,7 +99,7 @@ describe.each(['listener', 'handle'] as const)('a body sent to %s', (mount) => {
   })
 
   it('that is too long, without a length, is answered 413 before its end', async () => {
-    const world = await start(mount, { maxBatch: 100 })
+    const world = await start(mount, { maxBatchBytes: 100 })
     const line = await dial(world.port)
     line.write(headOf(0).replace('Content-Length: 0', 'Transfer-Encoding: chunked'))
     for (let i = 0; i < 3; i++) line.write(`32\r\n${'x'.repeat(50)}\r\n`)
@@ -110,7 +110,7 @@ describe.each(['listener', 'handle'] as const)('a body sent to %s', (mount) => {
 
 describe('compressed bodies', () => {
   it('have a bound together, and one is always accepted', async () => {
-    const { collector, ids } = open({ maxUploading: 1_100_000 })
+    const { collector, ids } = open({ maxUploadBytes: 1_100_000 })
     const send = (to: Collector, id: string): Promise<Response> =>
       ask(to, '/v1/batch', gzipSync(JSON.stringify({ batch: [track(id)] })), {
         Authorization: basic('wk:'),
@@ -120,7 +120,7 @@ describe('compressed bodies', () => {
     expect(all.map(({ status }) => status)).toEqual([200, 200, 503, 503])
     expect((await send(collector, 'e')).status).toBe(200)
     expect(ids().toSorted()).toEqual(['a', 'b', 'e'])
-    const small = open({ maxUploading: 100 })
+    const small = open({ maxUploadBytes: 100 })
     expect((await send(small.collector, 'f')).status).toBe(200)
   })
 })

@@ -161,7 +161,7 @@ describe('a message', () => {
       400,
     )
     expect(await statusOf('/v1/track', { writeKey, ...track('b') })).toBe(200)
-    expect(events.filter(({ _tag }) => _tag === 'Refused')).toHaveLength(3)
+    expect(events.filter(({ _tag }) => _tag === 'NotAccepted')).toHaveLength(3)
     expect(JSON.stringify(events)).not.toMatch(/wk|writeKey/)
   })
 

@@ -117,7 +117,13 @@ const optionPaths = (options: unknown, given: unknown = right): ReadonlyArray<st
 
 describe('the options of a collector', () => {
   const wrong = {
-    ...{ maxMessage: 1.5, uploadTimeout: -1, maxUploading: Number.NaN, maxInFlight: 0, maxBody: Infinity },
+    ...{
+      maxMessageBytes: 1.5,
+      uploadTimeout: -1,
+      maxUploadBytes: Number.NaN,
+      maxInFlight: 0,
+      maxBodyBytes: Infinity,
+    },
     ...{ messageIdHeader: 'not a header', nope: 1, whenfull: 'refuse', whenFull: 'x', onEvent: 5, newId: 5 },
     ...{ random: 0.5, orderBy: 'userId', outbox: { path: 'x' }, logger: true, clock: null, retry: {} },
     ...{ egress: 'x', statuses: 5, timeout: '5' },
@@ -128,8 +134,8 @@ describe('the options of a collector', () => {
 
   it('are refused all at once, with the settings', () => {
     expect(
-      optionPaths({ maxBatch: 0, onEvent: 'x', whenfull: 'refuse' }, { ...right, destinations: 5 }),
-    ).toEqual(['destinations', 'onEvent', 'maxBatch', 'whenfull'])
+      optionPaths({ maxBatchBytes: 0, onEvent: 'x', whenfull: 'refuse' }, { ...right, destinations: 5 }),
+    ).toEqual(['destinations', 'onEvent', 'maxBatchBytes', 'whenfull'])
     expect(optionPaths({ egress: { to: 'x' } })).toEqual(['egress.to'])
     // Else events would wait in memory, and not in the folders that were meant.
     expect(optionPaths({ outbox: undefined })).toEqual(['outbox'])
@@ -137,6 +143,12 @@ describe('the options of a collector', () => {
 
   it('are accepted if they are right', () =>
     expect(
-      optionPaths({ logger: false, whenFull: 'refuse', maxBatch: 1, egress: 'public', onEvent: undefined }),
+      optionPaths({
+        logger: false,
+        whenFull: 'refuse',
+        maxBatchBytes: 1,
+        egress: 'public',
+        onEvent: undefined,
+      }),
     ).toEqual([]))
 })

@@ -120,7 +120,7 @@ describe('a full destination', () => {
     expect((await post(world, 'm1')).status).toBe(200)
     await world.clock.advance(10)
     expect((await post(world, 'm2')).status).toBe(200)
-    expect(world.outcomes[1]?.outcome).toMatchObject({ attempts: 0, failure: refused('full') })
+    expect(world.outcomes[1]?.outcome).toMatchObject({ attempts: 0, failure: refused('noRoom') })
     await world.clock.advance(1_000)
     expect(await world.collector.redrive('B')).toBe(1)
     expect(await world.collector.redrive('C')).toBe(0)
@@ -171,7 +171,7 @@ describe('a collector', () => {
     const world = start()
     await world.collector.accept('web', track('m1', { sentAt: 'x', userId: 5 }))
     await world.collector.accept('web', track('m2', { rudderId: 'x' }))
-    const mine = world.events.filter(({ _tag }) => _tag === 'Refused' || _tag === 'UnknownKeys')
+    const mine = world.events.filter(({ _tag }) => _tag === 'NotAccepted' || _tag === 'UnknownKeys')
     expect(mine).toMatchObject([{ refusal: { _tag: 'Invalid' } }, { keys: ['rudderId'] }])
   })
 

@@ -3,17 +3,17 @@ import { Socket } from 'node:net'
 import type { Dispatcher } from 'undici'
 import { describe, expect, it } from 'vitest'
 import { postTo, type Posting } from '../../src/http/post.ts'
-import { sign } from '../../src/signing/secret.ts'
+import { signatureOf } from '../../src/signing/secret.ts'
 import { verifyRequest } from '../../src/signing/request.ts'
 import { onlyAttempt } from '../../src/sink/sink.ts'
-import { ndjson } from '../../src/sources/ndjson.ts'
+import { ndjsonLines } from '../../src/sources/ndjson.ts'
 import { basic, open } from '../collector/kit.ts'
 import { member } from '../support/http.ts'
 import { livingBytes } from '../support/check.ts'
 
 const CHUNKS = 50_000
 const ONE_BYTE = (): Buffer => Buffer.from(' ')
-const headers = { authorization: basic('wk:'), 'x-signature': sign('s', 'another body') }
+const headers = { authorization: basic('wk:'), 'x-signature': signatureOf('s', 'another body') }
 
 /** A body that has sent its chunks, and not its end. */
 const webRequest = (): { request: Request; count: () => number; end: () => void } => {
@@ -117,7 +117,7 @@ describe('H2 50,000 chunks of one byte take less than 2 MB', () => {
       living = await livingBytes()
       yield Buffer.from('{}')
     }
-    for await (const line of ndjson(chunks())) expect(line).toMatchObject({ right: { value: {} } })
+    for await (const line of ndjsonLines(chunks())) expect(line).toMatchObject({ right: { value: {} } })
     expect(living - before).toBeLessThan(2_000_000)
   })
 })

@@ -8,7 +8,7 @@ import type { Event } from '../../src/event/event.ts'
 import type { Payload } from '../../src/event/payload.ts'
 import type { Outcome } from '../../src/core/outcome.ts'
 import { capDelay, exponential } from '../../src/policy/retryPolicy.ts'
-import { loopbackReceiver, type Fault, type Receiver } from '../../src/testing/index.ts'
+import { loopbackReceiver, type Misbehaviour, type Receiver } from '../../src/testing/index.ts'
 
 export const quick = capDelay(5)(exponential({ base: 1 }))
 
@@ -31,7 +31,7 @@ export const to = (...receivers: ReadonlyArray<Receiver>): Settings => ({
   webhooks: receivers.map(({ url }) => ({ url })),
 })
 
-export const status = (code: number, after = 0): Fault => ({ do: 'status', code, after })
+export const status = (code: number, after = 0): Misbehaviour => ({ do: 'status', code, after })
 export const adds = ({ destination }: Opened): boolean => {
   const { accepted, delivered, rejected, expired, dropped, abandoned, waiting } = destination.stats()
   return accepted === delivered + rejected + expired + dropped + abandoned + waiting

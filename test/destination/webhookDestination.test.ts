@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Call } from '../../src/event/model.ts'
 import { exponential } from '../../src/policy/retryPolicy.ts'
-import { sign } from '../../src/signing/secret.ts'
+import { signatureOf } from '../../src/signing/secret.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
 import { testCertificates } from '../../src/testing/certificate.ts'
 import { adds, destinationsUnderTest, status, to, track } from './destinationsUnderTest.ts'
@@ -46,7 +46,10 @@ describe('webhookDestination', () => {
     const body = own.received[0]?.body ?? Buffer.alloc(0)
     expect(plain.received[0]?.headers).not.toHaveProperty('x-signature')
     expect(plain.received[0]?.headers).not.toHaveProperty('x-team')
-    expect(own.received[0]?.headers).toMatchObject({ 'x-signature': sign('its own', body), 'x-team': 'blue' })
+    expect(own.received[0]?.headers).toMatchObject({
+      'x-signature': signatureOf('its own', body),
+      'x-team': 'blue',
+    })
   })
 
   it('while it is off it answers Disabled; what was accepted goes on', async () => {

@@ -7,7 +7,8 @@ import { bodyOf, bytesOf, encodePayload, frameBytes, jsonArrayFrame } from '../.
 import type { BatchPayload, EventPayload, Frame, Payload } from '../../src/event/payload.ts'
 import { trackingFrame } from '../../src/event/trackingMessage.ts'
 import { toWebhookBody } from '../../src/event/webhookBody.ts'
-import { anyEvent, instant } from '../../src/testing/laws/index.ts'
+import { anyEvent } from '../../src/testing/laws/index.ts'
+import { instant } from '../../src/testing/laws/moments.ts'
 import { anyInput } from '../arbitraries/unreadable.ts'
 import { character, paddedTo, sizedAround, utf16Text } from '../../src/testing/laws/texts.ts'
 

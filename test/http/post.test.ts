@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { onlyAttempt, type Clock, type Sink, type Verdict } from '../../src/index.ts'
 import { postTo, type Posting } from '../../src/http/post.ts'
-import { virtualClock, type Fault } from '../../src/testing/index.ts'
+import { virtualClock, type Misbehaviour } from '../../src/testing/index.ts'
 import { payloadOf } from '../sink/deliverOnce.ts'
 import { closedAfterEach, until } from '../support/http.ts'
 
@@ -12,7 +12,7 @@ const clientTo = (url: string): Sink<Posting> => {
   return use(client, () => client.close({ timeout: 0 }))
 }
 
-const sized = (bytes: number): Fault => ({ do: 'hugeBody', code: 200, bytes })
+const sized = (bytes: number): Misbehaviour => ({ do: 'hugeBody', code: 200, bytes })
 
 interface Given {
   readonly body?: string
@@ -74,8 +74,8 @@ describe('post', () => {
   })
 
   it('shares equal verdicts, but not those with a Retry-After: waiting events hold them', async () => {
-    const busy: Fault = { do: 'status', code: 503 }
-    const asking: Fault = { ...busy, headers: { 'Retry-After': '7' } }
+    const busy: Misbehaviour = { do: 'status', code: 503 }
+    const asking: Misbehaviour = { ...busy, headers: { 'Retry-After': '7' } }
     const receiver = await receive([busy, asking, busy, { do: 'reset' }, { do: 'reset' }])
     const clock = virtualClock()
     const client = clientTo(receiver.url)

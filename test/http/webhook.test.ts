@@ -10,13 +10,20 @@ import { ConfigError } from '../../src/core/refusal.ts'
 import type { EventPayload, Payload } from '../../src/event/payload.ts'
 import { ingestion } from '../../src/http/ingestion.ts'
 import { webhook, type WebhookOptions } from '../../src/http/webhook.ts'
-import { batch, deliver, failover, lift, memory, onlyAttempt, sign } from '../../src/index.ts'
+import { batch, deliver, failover, lift, onlyAttempt, sign } from '../../src/index.ts'
+import { memory } from '../../src/sink/memory.ts'
 import { withCircuitBreaker } from '../../src/index.ts'
 import { SHARED } from '../../src/sink/sink.ts'
 import { secretFrom } from '../../src/signing/secret.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
-import { loopbackReceiver, testCertificates, virtualClock, type Fault } from '../../src/testing/index.ts'
-import type { Receiver, TestCertificate, TlsFault, VirtualClock } from '../../src/testing/index.ts'
+import {
+  loopbackReceiver,
+  testCertificates,
+  virtualClock,
+  type Misbehaviour,
+} from '../../src/testing/index.ts'
+import type { Receiver, TestCertificate, VirtualClock } from '../../src/testing/index.ts'
+import type { TlsMisbehaviour } from '../../src/testing/faults.ts'
 import { deliverOnce, payloadOf, type Seen } from '../sink/deliverOnce.ts'
 import { all } from '../support/check.ts'
 import { answered, closedAfterEach, listen, until } from '../support/http.ts'
@@ -240,7 +247,7 @@ describe('the webhooks of one attempt', () => {
 })
 
 describe('what waits for a connection', () => {
-  const SLOW: Fault = { do: 'status', code: 200, after: 1_000 }
+  const SLOW: Misbehaviour = { do: 'status', code: 200, after: 1_000 }
 
   /** Answers every request of `count`, two at a time, a second after its start. */
   const answerAll = async (receiver: Receiver, clock: VirtualClock, count: number): Promise<void> => {
@@ -438,7 +445,7 @@ describe('TLS', () => {
     const detail: unknown = expect.stringContaining(words)
     return { verdicts: [{ left: { _tag: 'Refused', reason: 'certificate', detail } }], end: 'complete' }
   }
-  const wrong: ReadonlyArray<[TlsFault | 'valid', Partial<WebhookOptions>, string]> = [
+  const wrong: ReadonlyArray<[TlsMisbehaviour | 'valid', Partial<WebhookOptions>, string]> = [
     ['selfSigned', {}, 'self-signed: give tls.ca'],
     ['selfSigned', { tls: { ca } }, 'self-signed'],
     ['valid', {}, 'issuer of the certificate is unknown'],

@@ -8,7 +8,7 @@ import { type Failure, type Verdict, wasStarted } from '../../src/core/failure.t
 import { bodyOf, bytesOf } from '../../src/event/payload.ts'
 import { withBisection, type Attempt, type Sink } from '../../src/index.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
-import { scriptedSink, virtualClock, type Call, type Reply } from '../../src/testing/index.ts'
+import { scriptedSink, virtualClock, type SinkCall, type Reply } from '../../src/testing/index.ts'
 import { type Batch, batchOf } from '../support/batches.ts'
 import { holds, lawTable, same } from '../support/check.ts'
 
@@ -109,7 +109,7 @@ interface Played {
   readonly attempt: Attempt
   readonly startedAt: number
   readonly heard: ReadonlyArray<Heard>
-  readonly calls: ReadonlyArray<Call<Batch>>
+  readonly calls: ReadonlyArray<SinkCall<Batch>>
 }
 
 interface Trace {

@@ -10,9 +10,16 @@ import { refused, retryable, type Clock, type Outcome, type Verdict } from '../.
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { both, capDelay, deadline, exponential, respectRetryAfter } from '../../src/policy/retryPolicy.ts'
-import { clientLaws, registerLaws, type OpenClient } from '../../src/testing/laws/index.ts'
+import { clientLaws, registerLaws } from '../../src/testing/laws/index.ts'
+import type { OpenClient } from '../../src/testing/laws/clientLaws.ts'
 import { sharedStore } from '../support/sharedStore.ts'
-import { scriptedSink, seededRandom, virtualClock, type Call, type Reply } from '../../src/testing/index.ts'
+import {
+  scriptedSink,
+  seededRandom,
+  virtualClock,
+  type SinkCall,
+  type Reply,
+} from '../../src/testing/index.ts'
 import { event, yes } from '../client/virtual.ts'
 import { holds, lawTable, same } from '../support/check.ts'
 
@@ -71,7 +78,7 @@ const world = fc.record({
   ),
   size: fc.constantFrom(1, 3, 5, 20),
   flushAfter: fc.constantFrom(20, 500, 5_000, Infinity),
-  maxBatch: fc.constantFrom(800, 1_500, 500_000),
+  maxBatchBytes: fc.constantFrom(800, 1_500, 500_000),
   maxCount: fc.constantFrom(1, 4, 8, 100),
   maxBytes: fc.constantFrom(1_900, 4_000, 1_000_000),
   overflow: fc.constantFrom<Overflow[]>('error', 'dropNewest', 'dropOldest'),
@@ -127,7 +134,7 @@ const play = async (make: OpenClient, given: World) => {
       sink,
       clock,
       random: seededRandom(seed),
-      maxMessage: MAX_MESSAGE,
+      maxMessageBytes: MAX_MESSAGE,
       logger: false,
       drainOnExit: false,
     },
@@ -176,18 +183,18 @@ const play = async (make: OpenClient, given: World) => {
   }
 }
 
-const idsOf = ({ item }: Call<SentBatch>): ReadonlyArray<string> => item.members.map(({ id }) => id)
+const idsOf = ({ item }: SinkCall<SentBatch>): ReadonlyArray<string> => item.members.map(({ id }) => id)
 
 /** The first request of each batch: the whole batch. Its halves have the same id. */
-const wholeBatches = (calls: ReadonlyArray<Call<SentBatch>>): ReadonlyArray<Call<SentBatch>> =>
+const wholeBatches = (calls: ReadonlyArray<SinkCall<SentBatch>>): ReadonlyArray<SinkCall<SentBatch>> =>
   calls.filter(({ item }, n) => calls.findIndex((each) => each.item.id === item.id) === n)
 
 const laws = lawTable(world, play, {
-  'full BA4: a batch closed by count or bytes is full': ({ calls }, { size, maxBatch }) => {
+  'full BA4: a batch closed by count or bytes is full': ({ calls }, { size, maxBatchBytes }) => {
     for (const { item } of wholeBatches(calls)) {
       const isFull = item.closedBy === 'count' && item.members.length === size
       const isClosedFull = item.closedBy === 'count' || item.closedBy === 'bytes'
-      holds(!isClosedFull || isFull || item.byteLength >= maxBatch - MAX_MESSAGE, 'a batch with room')
+      holds(!isClosedFull || isFull || item.byteLength >= maxBatchBytes - MAX_MESSAGE, 'a batch with room')
     }
   },
   'order with one request at a time no message passes another': ({ calls, sent, ended }, { concurrency }) => {

@@ -81,7 +81,7 @@ const messageOf = ({ is, integrations: own }: Message, messageId: string): unkno
 const endOf = ({ destination, outcome }: DestinationOutcome): string => {
   const isDeletion = outcome.item.items[0].type === 'delete'
   const isDead =
-    outcome._tag === 'Rejected' && outcome.failure._tag === 'Refused' && outcome.failure.reason === 'full'
+    outcome._tag === 'Rejected' && outcome.failure._tag === 'Refused' && outcome.failure.reason === 'noRoom'
   return `${isDeletion ? 'delete' : outcome.item.id} ${isDead ? 'dead' : outcome._tag} at ${destination}`
 }
 
@@ -116,7 +116,7 @@ const play = async (create: CreateCollector, given: World): Promise<Played> => {
       }),
     },
     {
-      ...{ clock, logger: false, newId: () => `made ${String(++made)}`, maxMessage: 300 },
+      ...{ clock, logger: false, newId: () => `made ${String(++made)}`, maxMessageBytes: 300 },
       ...{ maxCount: given.maxCount, whenFull: given.whenFull },
     },
   )

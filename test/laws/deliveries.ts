@@ -2,9 +2,10 @@
 import * as fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { allFailed, onlyAttempt, partlyFailed, refused, retryable, type Attempt } from '../../src/index.ts'
-import type { Cancel, Sink, Verdict } from '../../src/index.ts'
+import type { Cancel } from '../../src/core/clock.ts'
+import type { Sink, Verdict } from '../../src/index.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
-import { type Call, type Reply, scriptedSink } from '../../src/testing/scriptedSink.ts'
+import { type SinkCall, type Reply, scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { type VirtualClock, virtualClock } from '../../src/testing/virtualClock.ts'
 
 export interface Item {
@@ -118,7 +119,7 @@ export interface Ran {
   /** When it started inside, and what ran there at that time. */
   readonly started: (Moment & { readonly beside: ReadonlyArray<Item> }) | undefined
   readonly replied: Verdict | undefined
-  readonly ended: { readonly at: number; readonly how: Call<Item>['ended'] } | undefined
+  readonly ended: { readonly at: number; readonly how: SinkCall<Item>['ended'] } | undefined
 }
 
 export interface Trace {
@@ -182,7 +183,7 @@ export const deliverAll = async (wrap: Wrap, steps: ReadonlyArray<Step>, receive
     }
   }
   const inners = Array.from({ length: receivers }, () => scriptedSink<Item>({ name: 'inner', clock, reply }))
-  const calls = (): ReadonlyArray<Call<Item>> => inners.flatMap((inner) => inner.calls)
+  const calls = (): ReadonlyArray<SinkCall<Item>> => inners.flatMap((inner) => inner.calls)
   const subscribes = inners.map((inner) => subscribeTo(wrap(inner)))
 
   const begin = (step: Step): void => {

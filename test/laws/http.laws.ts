@@ -4,7 +4,13 @@ import { onlyAttempt, type Sink, type Verdict } from '../../src/index.ts'
 import type { Payload } from '../../src/event/payload.ts'
 import { ingestion } from '../../src/http/ingestion.ts'
 import { webhook } from '../../src/http/webhook.ts'
-import { healthy, loopbackReceiver, scriptedSink, virtualClock, type Fault } from '../../src/testing/index.ts'
+import {
+  healthy,
+  loopbackReceiver,
+  scriptedSink,
+  virtualClock,
+  type Misbehaviour,
+} from '../../src/testing/index.ts'
 import type { FaultScript, Receiver } from '../../src/testing/index.ts'
 import { faultScript } from '../../src/testing/laws/faultScript.ts'
 import { deliverOnce } from '../sink/deliverOnce.ts'
@@ -17,7 +23,7 @@ interface Expected {
   readonly stalls: 'never' | 'before headers' | 'after headers'
 }
 
-const expected = (fault: Fault, name = 'scripted'): Expected => {
+const expected = (fault: Misbehaviour, name = 'scripted'): Expected => {
   const clock = virtualClock()
   const sink = scriptedSink<unknown>({ name, clock, script: [fault] })
   let verdict: Verdict | undefined
@@ -41,7 +47,7 @@ const shown = (verdict: Verdict): unknown =>
   )
 
 let receiver: Receiver
-const scripts = new Map<string, Fault[]>()
+const scripts = new Map<string, Misbehaviour[]>()
 let paths = 0
 
 beforeAll(async () => {

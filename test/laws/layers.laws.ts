@@ -3,7 +3,8 @@ import { right } from 'fp-ts/lib/Either.js'
 import { describe, it } from 'vitest'
 import { contramap, firstSuccess, withBisection, withConcurrency, withObserver } from '../../src/index.ts'
 import { withRetryAfterGate, withTimeout, type Layer, type Sink } from '../../src/index.ts'
-import { layerLaws, registerLaws, sinkLaws, type MakeLayer } from '../../src/testing/laws/index.ts'
+import { layerLaws, registerLaws, sinkLaws } from '../../src/testing/laws/index.ts'
+import type { MakeLayer } from '../../src/testing/laws/layerLaws.ts'
 import { networkSink, type SinkItem } from '../../src/testing/laws/sinkWorld.ts'
 import { type Reply, scriptedSink } from '../../src/testing/scriptedSink.ts'
 import { batchOf, type Batch } from '../support/batches.ts'
@@ -27,12 +28,12 @@ const bisecting =
   }
 
 const passive: Readonly<Record<string, MakeLayer>> = {
-  'withTimeout, with time enough': () => withTimeout(1_000_000),
+  'withTimeout, with time enough': () => withTimeout({ timeout: 1_000_000 }),
   'withConcurrency, with room enough': () => withConcurrency({ concurrency: 100 }),
   'withConcurrency by key, with room enough': () => withConcurrency({ concurrency: 100, by: (item) => item }),
   'withRetryAfterGate, open': () => withRetryAfterGate(),
   'withBisection, without a status that divides': () => bisecting([]),
-  withObserver: () => withObserver(silent),
+  withObserver: () => withObserver({ onEvent: silent }),
   'contramap of the identity': () => contramap((item) => item),
   'a sink of a host': () => foreign,
 }
@@ -50,15 +51,17 @@ const beside =
     })
 
 const busy: Readonly<Record<string, MakeLayer>> = {
-  withTimeout: () => withTimeout(25),
+  withTimeout: () => withTimeout({ timeout: 25 }),
   withConcurrency: () => withConcurrency({ concurrency: 2, queue: 2 }),
   'withConcurrency by key': () =>
     withConcurrency({ concurrency: 1, by: (item: unknown) => JSON.stringify(item) }),
   withRetryAfterGate: () => withRetryAfterGate(),
   withBisection: () => bisecting([410]),
   'withObserver that throws': () =>
-    withObserver(() => {
-      throw new Error('planted')
+    withObserver({
+      onEvent: () => {
+        throw new Error('planted')
+      },
     }),
   'first success alone': () => (sink) => firstSuccess([sink]),
   'first success beside one that wins': beside({ verdict: right({ sink: 'other' }), after: 10, rest: 40 }),

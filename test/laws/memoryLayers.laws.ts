@@ -72,7 +72,7 @@ export const rateLimitLaws = (make: MakeRateLimit): ReadonlyArray<Law> => [
   },
 ]
 
-export type MakeDedupe = (window: number, maxKeys: number) => Wrap
+export type MakeDedupe = (window: number, maxCount: number) => Wrap
 
 const dedupes = fc.tuple(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 1, max: 4 }), steps)
 
@@ -114,17 +114,17 @@ export const dedupeLaws = (make: MakeDedupe): ReadonlyArray<Law> => [
     }),
   },
   {
-    id: 'D4 it remembers maxKeys successes at most: the oldest is forgotten',
-    property: fc.asyncProperty(fc.integer({ min: 1, max: 10 }), async (maxKeys) => {
-      const script = Array.from({ length: maxKeys + 1 }, (_, item) => item)
-      const all = [...script, maxKeys, 0].map((item): Step => ({
+    id: 'D4 it remembers maxCount successes at most: the oldest is forgotten',
+    property: fc.asyncProperty(fc.integer({ min: 1, max: 10 }), async (maxCount) => {
+      const script = Array.from({ length: maxCount + 1 }, (_, item) => item)
+      const all = [...script, maxCount, 0].map((item): Step => ({
         item,
         pause: 0,
         kind: 'take',
         after: 0,
         isCancelled: false,
       }))
-      const { heard } = play(make(1_000, maxKeys), all)
+      const { heard } = play(make(1_000, maxCount), all)
       same(heard.map(({ verdict }) => isDuplicate(verdict)).slice(-2), [true, false])
     }),
   },
@@ -137,7 +137,7 @@ interface Visit {
 }
 
 export interface RouteMade {
-  readonly maxOpen: number
+  readonly maxCount: number
   readonly idleTimeout: number
   readonly open: (key: number) => Sink<number> | undefined
 }
@@ -158,14 +158,14 @@ const visits = fc.tuple(
 
 export const routeLaws = (make: MakeRoute): ReadonlyArray<Law> => [
   {
-    id: 'O1 each item goes to the open sink of its key; never more than maxOpen; none is closed in use; idle ones close in time',
-    property: fc.asyncProperty(visits, async ([maxOpen, idleTimeout, script]) => {
+    id: 'O1 each item goes to the open sink of its key; never more than maxCount; none is closed in use; idle ones close in time',
+    property: fc.asyncProperty(visits, async ([maxCount, idleTimeout, script]) => {
       const clock = virtualClock({ start: START })
       let after = 0
       const opened: Array<{ key: number; sink: ReturnType<typeof scriptedSink<number>> }> = []
       const isOpen = (one: (typeof opened)[number]): boolean => one.sink.closed.length === 0
       const sink = make({
-        maxOpen,
+        maxCount,
         idleTimeout,
         open: (key) => {
           if (key === 5) return undefined
@@ -201,9 +201,9 @@ export const routeLaws = (make: MakeRoute): ReadonlyArray<Law> => [
             error: () => undefined,
           },
         )
-        holds(opened.filter(isOpen).length <= maxOpen, 'too many are open')
+        holds(opened.filter(isOpen).length <= maxCount, 'too many are open')
         const [verdict] = verdicts
-        if (!hasOwn && busy.length >= maxOpen) same(notBeforeOf(verdict), 0)
+        if (!hasOwn && busy.length >= maxCount) same(notBeforeOf(verdict), 0)
         else if (visit.key === 5) same(verdict?._tag === 'Left' && verdict.left._tag === 'Refused', true)
         else holds(notBeforeOf(verdict) === undefined, 'held with room')
       }
@@ -221,9 +221,10 @@ export const routeLaws = (make: MakeRoute): ReadonlyArray<Law> => [
 describe('withRateLimit', () =>
   it.each(rateLimitLaws((perSecond, burst) => withRateLimit({ perSecond, burst })))('$id', run))
 describe('withDedupe', () =>
-  it.each(dedupeLaws((window, maxKeys) => withDedupe({ keyOf: (item: number) => item, window, maxKeys })))(
-    '$id',
-    run,
-  ))
+  it.each(
+    dedupeLaws((window, maxCount) =>
+      withDedupe({ keyOf: (item: number) => item, keyTimeout: window, maxCount }),
+    ),
+  )('$id', run))
 describe('route', () =>
   it.each(routeLaws((made) => route({ ...made, keyOf: (item: number) => item })))('$id', run))

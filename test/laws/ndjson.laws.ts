@@ -2,13 +2,13 @@ import { Buffer } from 'node:buffer'
 import type { Either } from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
 import { describe, it } from 'vitest'
-import { ndjson, type BadLine, type Line } from '../../src/sources/ndjson.ts'
+import { ndjsonLines, type BadLine, type Line } from '../../src/sources/ndjson.ts'
 import { holds, same, type Law } from '../support/check.ts'
 
 export type Chunk = Uint8Array | string
 export type ReadNdjson = (
   readable: AsyncIterable<Chunk>,
-  options: { readonly maxLineBytes: number },
+  options: { readonly maxBytes: number },
 ) => AsyncIterable<Either<BadLine, Line>>
 
 /** A file of good lines, as it is written, and how it is cut. Plain data. */
@@ -105,10 +105,10 @@ const chunksOf = async function* (
 const readAll = async (
   read: ReadNdjson,
   chunks: AsyncIterable<Chunk>,
-  maxLineBytes = 10_000,
+  maxBytes = 10_000,
 ): Promise<ReadonlyArray<Either<BadLine, Line>>> => {
   const all: Array<Either<BadLine, Line>> = []
-  for await (const line of read(chunks, { maxLineBytes })) all.push(line)
+  for await (const line of read(chunks, { maxBytes })) all.push(line)
   return all
 }
 
@@ -176,7 +176,7 @@ export const ndjsonLaws = (read: ReadNdjson): ReadonlyArray<Law> => [
 ]
 
 describe('ndjson', () => {
-  it.each(ndjsonLaws(ndjson))('$id', async ({ property }) => {
+  it.each(ndjsonLaws(ndjsonLines))('$id', async ({ property }) => {
     await fc.assert(property)
   })
 })

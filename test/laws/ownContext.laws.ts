@@ -36,7 +36,7 @@ const world = fc.record({
 type World = typeof world extends fc.Arbitrary<infer W> ? W : never
 
 /** Logged while a call is checked: in the caller's context. */
-const OF_CALLS = new Set(['Accepted', 'Refused', 'UnknownKeys'])
+const OF_CALLS = new Set(['Accepted', 'NotAccepted', 'UnknownKeys'])
 
 const slow = <A>(outbox: Outbox<A>): Outbox<A> => ({
   ...outbox,
@@ -167,7 +167,7 @@ describe('what a part does', () => {
     })
     stores.run('ann', () => client.track({ userId: 'u', event: 'e', more: 1 } as never))
     stores.run('bob', () => client.track({ event: 'e' } as never))
-    expect(seen).toEqual(['UnknownKeys: ann', 'Accepted: ann', 'Refused: bob'])
+    expect(seen).toEqual(['UnknownKeys: ann', 'Accepted: ann', 'NotAccepted: bob'])
     await client.close()
   })
 })

@@ -39,9 +39,9 @@ const combined: Readonly<
       keyOf: (payload: Payload<Event>) => payload.items[0].userId,
       open: () => sinks(1)[0],
     }),
-  'a circuit breaker': (sink) => withCircuitBreaker({ failures: 2, openFor: 1_000 })(sink),
+  'a circuit breaker': (sink) => withCircuitBreaker({ failures: 2, openTimeout: 1_000 })(sink),
   'a limit of the rate': (sink) => withRateLimit({ perSecond: 1 })(sink),
-  deduplication: (sink) => withDedupe<Payload<Event>>({ keyOf: ({ id }) => id, window: 60_000 })(sink),
+  deduplication: (sink) => withDedupe<Payload<Event>>({ keyOf: ({ id }) => id, keyTimeout: 60_000 })(sink),
 }
 
 describe.each(Object.entries(combined))('events to %s', (_, make) => {

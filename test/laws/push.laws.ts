@@ -12,7 +12,7 @@ export interface Item {
 export type MakePush = (options: PushOptions<Item>) => Push<Item>
 
 interface World {
-  readonly capacity: number
+  readonly maxCount: number
   readonly maxBytes: number
   readonly overflow: 'error' | 'dropNewest' | 'dropOldest'
   readonly commands: ReadonlyArray<Command>
@@ -35,7 +35,7 @@ const command = fc.record({
 type Command = ReturnType<typeof command.generate>['value']
 
 const world: fc.Arbitrary<World> = fc.record({
-  capacity: fc.oneof(fc.integer({ min: 1, max: 5 }), fc.constant(12)),
+  maxCount: fc.oneof(fc.integer({ min: 1, max: 5 }), fc.constant(12)),
   maxBytes: fc.constantFrom(12, 20, 1_000_000),
   overflow: fc.constantFrom('error' as const, 'error' as const, 'dropNewest' as const, 'dropOldest' as const),
   commands: fc.array(command, { maxLength: 30, size: 'max' }),
@@ -52,14 +52,14 @@ interface Shown {
 }
 
 /** What a plain list shows. */
-const plainList = ({ capacity, maxBytes, overflow }: World) => {
+const plainList = ({ maxCount, maxBytes, overflow }: World) => {
   const held: Item[] = []
   const shown = { answers: [] as string[], read: [] as number[], lost: [] as string[], readers: 0 }
   const counts = { accepted: 0, taken: 0, dropped: 0, abandoned: 0, refused: 0 }
   let hasEnded = false
   const bytes = (): number => held.reduce((sum, item) => sum + item.size, 0)
   const boundFor = (item: Item): string | undefined => {
-    if (held.length >= capacity) return `Full count ${String(capacity)}`
+    if (held.length >= maxCount) return `Full count ${String(maxCount)}`
     return bytes() + item.size > maxBytes ? `Full bytes ${String(maxBytes)}` : undefined
   }
   const lose = (item: Item | undefined, why: string): void => {
@@ -165,7 +165,7 @@ const play = async (make: MakePush, asked: World) => {
         const waiter = waiters++
         void source.ready().then(() => {
           trace.ready.push(waiter)
-          trace.readyWithRoom.push(hasEnded || source.stats().waiting < options.capacity)
+          trace.readyWithRoom.push(hasEnded || source.stats().waiting < options.maxCount)
           if (each.later !== null) offer(each.later)
         })
         return
@@ -198,11 +198,11 @@ const laws = lawTable(world, play, {
       ready,
       ready.toSorted((a, b) => a - b),
     ),
-  'Q3 ready resolves if and only if there is room, or after the end': (trace, { capacity, maxBytes }) => {
+  'Q3 ready resolves if and only if there is room, or after the end': (trace, { maxCount, maxBytes }) => {
     // 30 is the largest size that is offered.
     for (const { notReady, shown } of trace.after) {
       const { waiting, bytes } = shown.stats
-      holds(notReady === 0 || waiting >= capacity || bytes + 30 > maxBytes, 'a caller waits beside room')
+      holds(notReady === 0 || waiting >= maxCount || bytes + 30 > maxBytes, 'a caller waits beside room')
     }
     holds(
       trace.readyWithRoom.every((room) => room),

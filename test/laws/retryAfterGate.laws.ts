@@ -62,4 +62,4 @@ export const gateLaws = lawTable(
 )
 
 it('withRetryAfterGate keeps its laws', () =>
-  fc.assert(gateLaws.all((most) => withRetryAfterGate({ maxHold: most }))))
+  fc.assert(gateLaws.all((most) => withRetryAfterGate({ maxDelay: most }))))

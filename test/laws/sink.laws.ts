@@ -1,10 +1,12 @@
 /** The laws of a sink, for the sinks of this package. */
 import { Writable } from 'node:stream'
 import { describe, it } from 'vitest'
-import { contramap, memory } from '../../src/index.ts'
+import { contramap } from '../../src/index.ts'
+import { memory } from '../../src/sink/memory.ts'
 import { ndjson } from '../../src/sink/ndjson.ts'
 import { networkSink } from '../../src/testing/laws/sinkWorld.ts'
-import { registerLaws, sinkLaws, type MakeSink, type SinkItem } from '../../src/testing/laws/index.ts'
+import { registerLaws, sinkLaws, type SinkItem } from '../../src/testing/laws/index.ts'
+import type { MakeSink } from '../../src/testing/laws/sinkWorld.ts'
 
 /** A stream that takes its time, and fails at one of its writes. */
 const slowLines: MakeSink<SinkItem> = ({ clock, random }) => {
@@ -33,7 +35,7 @@ describe('sink, as layers start it', () =>
 describe('memory', () =>
   registerLaws(
     { test: it },
-    sinkLaws(() => memory<SinkItem>({ limit: 5 }), { answers: false }),
+    sinkLaws(() => memory<SinkItem>({ maxCount: 5 }), { answers: false }),
   ))
 
 describe('ndjson to a stream', () => registerLaws({ test: it }, sinkLaws(slowLines, { answers: false })))

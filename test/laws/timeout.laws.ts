@@ -78,4 +78,4 @@ export const timeoutLaws = lawTable(
   },
 )
 
-it('withTimeout keeps its laws', () => fc.assert(timeoutLaws.all((within) => withTimeout(within))))
+it('withTimeout keeps its laws', () => fc.assert(timeoutLaws.all((timeout) => withTimeout({ timeout }))))

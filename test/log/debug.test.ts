@@ -10,8 +10,8 @@ describe('logLine', () => {
   it('says what happened, without the data', () => {
     const lines = logEvents.map(logLine)
     expect(lines.slice(0, -1)).toEqual([
-      'refused: userId: must be a string',
-      'm2: refused: userId: must be a string',
+      'not accepted: userId: must be a string',
+      'm2: not accepted: userId: must be a string',
       'm1: accepted',
       'accepted',
       'm1: attempt 2 at a: delivered 200 in 12 ms',

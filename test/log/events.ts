@@ -26,8 +26,8 @@ const because = 'Retry-After'
 const faults = [{ path: 'userId', message: 'must be a string' }]
 
 export const logEvents: ReadonlyArray<LogEvent> = [
-  { _tag: 'Refused', at: 1, refusal: invalid(SECRET, faults) },
-  { _tag: 'Refused', at: 1, refusal: invalid({ messageId: 'm2', userId: SECRET }, faults) },
+  { _tag: 'NotAccepted', at: 1, refusal: invalid(SECRET, faults) },
+  { _tag: 'NotAccepted', at: 1, refusal: invalid({ messageId: 'm2', userId: SECRET }, faults) },
   { _tag: 'Accepted', at: 1, item: payload },
   { _tag: 'Accepted', at: 1, item: SECRET },
   attempted('a', 1),

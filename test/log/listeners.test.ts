@@ -72,7 +72,7 @@ describe('channel', () =>
       seen.push(message)
       expect(String(name).toLowerCase()).toBe(`headrace:${(message as LogEvent)._tag.toLowerCase()}`)
     }
-    const kinds = 'refused unknownKeys accepted attempted urlSkipped waiting ended defect'
+    const kinds = 'notAccepted unknownKeys accepted attempted urlSkipped waiting ended defect'
     const names = kinds.split(' ')
     for (const name of names) diagnostics.subscribe(`headrace:${name}`, listener)
     logEvents.forEach(channel)
@@ -80,6 +80,19 @@ describe('channel', () =>
     logEvents.forEach(channel)
     expect(seen).toEqual(logEvents)
   }))
+
+// As `headrace:refused` until 1.0.
+it('gives refusals to the channel of their name before', () => {
+  const seen: unknown[] = []
+  const listener = (message: unknown): void => void seen.push(message)
+  const hears = isListening({})
+  expect(hears('NotAccepted')).toBe(false)
+  diagnostics.subscribe('headrace:refused', listener)
+  expect([hears('NotAccepted'), hears('Ended')]).toEqual([true, false])
+  logEvents.forEach(channel)
+  diagnostics.unsubscribe('headrace:refused', listener)
+  expect(seen).toEqual(logEvents.filter(({ _tag }) => _tag === 'NotAccepted'))
+})
 
 describe('isListening', () => {
   const debug = process.env['DEBUG']

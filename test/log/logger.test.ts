@@ -92,14 +92,14 @@ describe('toLogger', () => {
       onEvent({ _tag: 'Ended', at, outcome: Outcome.rejected('item', 1, refused('status', { status: 404 })) })
       onEvent({ _tag: 'Ended', at, outcome: Outcome.delivered('item', 1, { sink: A }) })
       onEvent({ _tag: 'Defect', at, where: 'my sink', error: 'thrown' })
-      onEvent({ _tag: 'Refused', at, refusal: full('a', 'count', 10) })
-      onEvent({ _tag: 'Refused', at, refusal: invalid('a', [{ path: 'userId', message: 'is wrong' }]) })
+      onEvent({ _tag: 'NotAccepted', at, refusal: full('a', 'count', 10) })
+      onEvent({ _tag: 'NotAccepted', at, refusal: invalid('a', [{ path: 'userId', message: 'is wrong' }]) })
     }
     const first = [
       'warn rejected after 1 attempt: status 404',
       'error defect in my sink: a thrown string',
-      'warn refused: 10 items are waiting, which is the bound: await ready() before sending more',
-      'warn refused: userId: is wrong',
+      'warn not accepted: 10 items are waiting, which is the bound: await ready() before sending more',
+      'warn not accepted: userId: is wrong',
     ]
     const later = first.map((line) => `${line} (and 59 more since the last line like this)`)
     expect(lines).toEqual([...first, ...later, ...later])

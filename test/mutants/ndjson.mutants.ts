@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { ndjson } from '../../src/sources/ndjson.ts'
+import { ndjsonLines } from '../../src/sources/ndjson.ts'
 import { ndjsonLaws, type Chunk, type ReadNdjson } from '../laws/ndjson.laws.ts'
 import { itCatches } from '../support/mutants.ts'
 
@@ -11,7 +11,7 @@ const chunksChanged =
       let index = 0
       for await (const chunk of readable) yield change(chunk, index++)
     }
-    return ndjson(changed(), options)
+    return ndjsonLines(changed(), options)
   }
 
 type Result = ReturnType<ReadNdjson> extends AsyncIterable<infer R> ? R : never
@@ -19,11 +19,11 @@ type Result = ReturnType<ReadNdjson> extends AsyncIterable<infer R> ? R : never
 /** The real reader, with changed results. */
 const resultsChanged = (change: (result: Result) => Result): ReadNdjson =>
   async function* (readable, options) {
-    for await (const result of ndjson(readable, options)) yield change(result)
+    for await (const result of ndjsonLines(readable, options)) yield change(result)
   }
 
 const stopping: ReadNdjson = async function* (readable, options) {
-  for await (const result of ndjson(readable, options)) {
+  for await (const result of ndjsonLines(readable, options)) {
     yield result
     if (result._tag === 'Left') return
   }
@@ -43,6 +43,6 @@ itCatches<ReadNdjson>('ndjson', ndjsonLaws, {
   ],
   'one byte more is accepted': [
     'N3',
-    (readable, { maxLineBytes }) => ndjson(readable, { maxLineBytes: maxLineBytes + 1 }),
+    (readable, { maxBytes }) => ndjsonLines(readable, { maxBytes: maxBytes + 1 }),
   ],
 })

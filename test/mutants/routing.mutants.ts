@@ -1,6 +1,7 @@
 import { failover, route, toAll, withCircuitBreaker, withDedupe, withRateLimit } from '../../src/index.ts'
 import { makeLayer } from '../../src/sink/layer.ts'
-import { propertyOf, type MakeCombination } from '../../src/testing/laws/index.ts'
+import { propertyOf } from '../../src/testing/laws/index.ts'
+import type { MakeCombination } from '../../src/testing/laws/combinatorLaws.ts'
 import { breakerLaws, type MakeBreaker } from '../laws/circuitBreaker.laws.ts'
 import { dedupeLaws, rateLimitLaws, routeLaws } from '../laws/memoryLayers.laws.ts'
 import type { MakeDedupe, MakeRateLimit, MakeRoute } from '../laws/memoryLayers.laws.ts'
@@ -33,7 +34,7 @@ itCatches<MakeRateLimit>('the rate limit', rateLimitLaws, {
 itCatches<MakeBreaker>('the circuit breaker', breakerLaws, {
   'it opens one failure late': [
     'B1',
-    (failures, openFor) => withCircuitBreaker({ failures: failures + 1, openFor }),
+    (failures, openTimeout) => withCircuitBreaker({ failures: failures + 1, openTimeout }),
   ],
 })
 
@@ -41,18 +42,18 @@ itCatches<MakeDedupe>('dedupe', dedupeLaws, {
   'repeats in flight are sent': ['D1', () => (sink) => sink],
   'the window is too short': [
     'D2',
-    (window, maxKeys) => withDedupe({ keyOf: Number, window: Math.ceil(window / 2), maxKeys }),
+    (window, maxKeys) => withDedupe({ keyOf: Number, keyTimeout: Math.ceil(window / 2), maxCount: maxKeys }),
   ],
   'it remembers more than it may': [
     'D4',
-    (window, maxKeys) => withDedupe({ keyOf: Number, window, maxKeys: maxKeys + 1 }),
+    (window, maxKeys) => withDedupe({ keyOf: Number, keyTimeout: window, maxCount: maxKeys + 1 }),
   ],
 })
 
 itCatches<MakeRoute>('route', routeLaws, {
   'one too many is open': [
     'O1',
-    ({ maxOpen, ...made }) => route({ ...made, maxOpen: maxOpen + 1, keyOf: Number }),
+    ({ maxCount, ...made }) => route({ ...made, maxCount: maxCount + 1, keyOf: Number }),
   ],
   'idle sinks stay open': [
     'O1',

@@ -42,21 +42,25 @@ itCatches<MakeConcurrency>('concurrency', concurrencyLaws.each, {
 })
 
 itCatches<MakeTimeout>('timeouts', timeoutLaws.each, {
-  'it is one millisecond late': ['T1', (within) => withTimeout(within + 1)],
-  'a timeout does not cancel inside': ['T2', (within) => (sink) => withTimeout(within)(leaky(sink))],
+  'it is one millisecond late': ['T1', (within) => withTimeout({ timeout: within + 1 })],
+  'a timeout does not cancel inside': [
+    'T2',
+    (within) => (sink) => withTimeout({ timeout: within })(leaky(sink)),
+  ],
   'each delivery has a timer': [
     'T3',
     (within) => (sink) =>
       makeSink(
         sink.name,
-        (item, attempt, observer) => subscribeTo(withTimeout(within)(sink))(item, attempt, observer),
+        (item, attempt, observer) =>
+          subscribeTo(withTimeout({ timeout: within })(sink))(item, attempt, observer),
         (timeout) => sink.close({ timeout }),
       ),
   ],
 })
 
 itCatches<MakeGate>('the Retry-After gate', gateLaws.each, {
-  'each sink has its own gate': ['G1', (most) => (sink) => withRetryAfterGate({ maxHold: most })(sink)],
+  'each sink has its own gate': ['G1', (most) => (sink) => withRetryAfterGate({ maxDelay: most })(sink)],
   'it never closes': ['G1', () => (sink) => sink],
 })
 

@@ -3,7 +3,8 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { concat, from, map, NEVER, of, range, Subject, take, throwError, type Observable } from 'rxjs'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { batch, deliver, lift, memory, sink, type BatchOptions } from '../../src/index.ts'
+import { batch, deliver, lift, sink, type BatchOptions } from '../../src/index.ts'
+import { memory } from '../../src/sink/memory.ts'
 import type { ObservableEither, Refusal, Sink, Threw, TooLarge } from '../../src/index.ts'
 import { bodyOf, bytesOf, frameBytes, jsonArrayFrame, type BatchPayload } from '../../src/event/payload.ts'
 import type { EventPayload, FixedFrame, Frame, ItemBatch, Payload } from '../../src/event/payload.ts'
@@ -135,8 +136,8 @@ describe('what batch hands back at unsubscribing', () => {
   it('is published without a listener, and only then', () => {
     expect(published('headrace:refused', { abandoned: () => undefined })).toEqual([])
     expect(published('headrace:refused', {})).toMatchObject([
-      { _tag: 'Refused', at: 7, refusal: { _tag: 'Closed', input: { text: '1' } } },
-      { _tag: 'Refused', at: 7, refusal: { _tag: 'Closed', input: { text: '2' } } },
+      { _tag: 'NotAccepted', at: 7, refusal: { _tag: 'Closed', input: { text: '1' } } },
+      { _tag: 'NotAccepted', at: 7, refusal: { _tag: 'Closed', input: { text: '2' } } },
     ])
   })
 

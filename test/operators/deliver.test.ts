@@ -240,8 +240,8 @@ it('puts its clock into the attempt, so the layers of a sink run on it', async (
   const clock = virtualClock()
   const silent = scriptedSink<string>({ clock, reply: () => ({}) })
   const guarded = pipe(
-    toAll([pipe(silent, withTimeout(1_000))]),
-    withCircuitBreaker({ failures: 1, openFor: 60_000 }),
+    toAll([pipe(silent, withTimeout({ timeout: 1_000 }))]),
+    withCircuitBreaker({ failures: 1, openTimeout: 60_000 }),
     withRateLimit({ perSecond: 1 }),
   )
   const retry = both(exponential({ base: 1 }), limitRetries(1))

@@ -45,7 +45,7 @@ it('writes what is right, and lets pass what is left', () =>
 it('refuses what is too large, and its neighbours go on', async () => {
   const items = [[], ['y'.repeat(50)], ['z']].map((body) => ({ messageId: 'm', body }))
   const toBody = ({ body }: (typeof items)[number]): object => body
-  const results = await all(from(items).pipe(lift(), encode(toBody, { limit: 20 })))
+  const results = await all(from(items).pipe(lift(), encode(toBody, { maxBytes: 20 })))
   expect(results).toMatchObject([
     right({ text: '[]' }),
     left({ _tag: 'TooLarge', limit: 20, size: 54, id: 'm', input: items[1] }),
@@ -88,7 +88,7 @@ it('has 64,000 bytes by default, and another limit for calls', async () => {
   const webhook = await all(of(event(63_000), event(64_000)).pipe(validate(Event), encode(toWebhookBody)))
   expect(webhook.map(({ _tag }) => _tag)).toEqual(['Right', 'Left'])
   const calls = await all(
-    of(event(31_000), event(32_000)).pipe(validate(Event), encode(callOf, { limit: callBytes })),
+    of(event(31_000), event(32_000)).pipe(validate(Event), encode(callOf, { maxBytes: callBytes })),
   )
   expect(calls.map(({ _tag }) => _tag)).toEqual(['Right', 'Left'])
 })
@@ -176,7 +176,7 @@ describe('refuses what JSON would bend, with its path', () => {
 
   it('has more room for values where the limit has more room for bytes', async () => {
     const body = Array.from({ length: 300_000 }, () => 1)
-    const [large] = await encoded([body], { limit: 1_000_000 })
+    const [large] = await encoded([body], { maxBytes: 1_000_000 })
     expect(large?._tag).toBe('Right')
   })
 })
@@ -218,7 +218,7 @@ describe('another format', () => {
         return n === 2 ? (5 as unknown as string) : 'x'.repeat(n)
       },
       contentType: 'text/plain',
-      limit: 4,
+      maxBytes: 4,
     }
     const each = await all(of(1, 2, 3, 5).pipe(lift(), encode(format)))
     expect(each.map((one) => (one._tag === 'Left' ? show(one.left) : one.right.text))).toEqual([

@@ -7,7 +7,8 @@ import { concat, lastValueFrom, of, Subject, throwError, toArray, type Observabl
 import { describe, expect, it, test } from 'vitest'
 import type { LogEvent } from '../../src/log/logEvent.ts'
 import { batch, deliver, encode, enrich, failover, filterRight, firstSuccess } from '../../src/index.ts'
-import { flatMapRight, lift, mapRight, memory, onlyAttempt, route, showRefusal } from '../../src/index.ts'
+import { flatMapRight, lift, mapRight, onlyAttempt, route, showRefusal } from '../../src/index.ts'
+import { memory } from '../../src/sink/memory.ts'
 import { sign, sink, tapRight, toAll, validate, withBisection, withCircuitBreaker } from '../../src/index.ts'
 import { withConcurrency, withDedupe, withRateLimit } from '../../src/index.ts'
 import { withRetryAfterGate, withTimeout, type Threw } from '../../src/index.ts'
@@ -16,7 +17,7 @@ import { createCollector } from '../../src/collector/createCollector.ts'
 import { webhookDestination } from '../../src/destination/createDestination.ts'
 import { exponential } from '../../src/policy/retryPolicy.ts'
 import { ndjson } from '../../src/sink/ndjson.ts'
-import { ndjson as linesOf } from '../../src/sources/ndjson.ts'
+import { ndjsonLines as linesOf } from '../../src/sources/ndjson.ts'
 import { pull } from '../../src/sources/pull.ts'
 import { push } from '../../src/sources/push.ts'
 import { memoryOutbox } from '../../src/outbox/memoryOutbox.ts'
@@ -42,7 +43,7 @@ describe('deliver refuses when the pipeline is put together', () => {
     ['nothing', undefined, /TypeError: deliver: expected a sink, got undefined/],
     ['a function', async (item: unknown) => item, /TypeError: .*got a function: wrap a function with sink/],
     ['what makes a sink', memory, /TypeError: .*call what makes a sink or a layer/],
-    ['a layer', withTimeout(5), /TypeError: .*got a function/],
+    ['a layer', withTimeout({ timeout: 5 }), /TypeError: .*got a function/],
     ['an object', { name: 'a' }, /TypeError: .*got an object: it needs name, deliver and close/],
   ])('%s', (_, given, message) =>
     expect(() => untyped(deliver)(given)).toThrow(expect.toSatisfy((error) => message.test(String(error)))),

@@ -23,6 +23,7 @@ const source = (): string => {
   return before
     .replace('const fileOutbox', 'export const fileOutbox')
     .replaceAll(/from 'headrace'/g, `from '${root}dist/index.js'`)
+    .replaceAll(/from 'headrace\/outbox'/g, `from '${root}dist/outbox/index.js'`)
     .replaceAll(/import .* from 'headrace\/.*\n/g, '')
 }
 

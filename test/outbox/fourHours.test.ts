@@ -29,7 +29,7 @@ describe('four hours of a dead receiver', () => {
     const ended: Array<{ readonly _tag: string; readonly attempts: number }> = []
     const outbox = memoryOutbox<number>()
     const work = relay<number>({
-      sink: firstSuccess([withTimeout(5_000)(dead)]),
+      sink: firstSuccess([withTimeout({ timeout: 5_000 })(dead)]),
       outbox,
       retry: standard,
       clock,

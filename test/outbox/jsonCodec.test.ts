@@ -17,7 +17,7 @@ describe('without a codec of the item', () => {
       fc.property(fc.jsonValue(), (value) => {
         const codec = jsonCodec<unknown>(undefined)
         expect(codec.sizeOf(value)).toBe(Buffer.byteLength(JSON.stringify(value)))
-        // JSON writes -0 as 0, which reads the same.
+        // JSON writes -0, which reads the same.
         expect(JSON.stringify(through(codec, value))).toBe(JSON.stringify(value))
       }),
     ))

@@ -268,7 +268,7 @@ describe('totals', () => {
 
   it('count a redriven item as accepted again', async () => {
     const { clock, work, outbox } = setUp({})
-    expect(await work.offerDead('a', { _tag: 'Refused', reason: 'full' })).toEqual(right(undefined))
+    expect(await work.offerDead('a', { _tag: 'Refused', reason: 'noRoom' })).toEqual(right(undefined))
     expect(outbox.stats().dead).toBe(1)
     expect(work.totals()).toMatchObject({ accepted: 1, rejected: 1, waiting: 0 })
     expect(await work.redrive(() => true)).toBe(1)
@@ -276,7 +276,7 @@ describe('totals', () => {
     expect(work.totals()).toMatchObject({ accepted: 2, rejected: 1, delivered: 1, waiting: 0 })
     work.stopAccepting()
     expect(await work.redrive(() => true)).toBe(0)
-    expect(await work.offerDead('b', { _tag: 'Refused', reason: 'full' })).toMatchObject({ _tag: 'Left' })
+    expect(await work.offerDead('b', { _tag: 'Refused', reason: 'noRoom' })).toMatchObject({ _tag: 'Left' })
   })
 })
 

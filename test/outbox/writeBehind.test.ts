@@ -149,7 +149,7 @@ describe('a client over an outbox of the host', () => {
     await clock.settle()
   })
 
-  it('gives plain data: JSON and structuredClone leave it as it is', async () => {
+  it('gives plain data: JSON and structuredClone leave it is', async () => {
     const given: Message[] = []
     const inner = memoryOutbox<Message>()
     const outbox: Outbox<Message> = {
@@ -261,7 +261,7 @@ describe('at a close', () => {
   })
 
   it('hands back the forming batch', async () => {
-    const world = open({ size: 3, maxBatch: 33_000 })
+    const world = open({ size: 3, maxBatchBytes: 33_000 })
     world.client.track(event('a'))
     world.client.track(event('b'))
     world.clock.tick(1)

@@ -2,7 +2,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { allFailed, expired, notAll, partlyFailed, refused, retryable } from '../../src/core/failure.ts'
-import { show as showFailure, type Expired, type Failure } from '../../src/core/failure.ts'
+import { show as showFailure, type ExpiredFailure, type Failure } from '../../src/core/failure.ts'
 import type { Progress } from '../../src/core/outcome.ts'
 import { always, both, capDelay, deadline, exponential, fullJitter } from '../../src/policy/retryPolicy.ts'
 import { limitRetries, respectRetryAfter, show, standard } from '../../src/policy/retryPolicy.ts'
@@ -66,7 +66,7 @@ describe('step', () => {
 
   it('has one type for each end', () => {
     const ended = after(standard, 1, 0)
-    if (ended._tag === 'Expired') expectTypeOf(ended.failure).toEqualTypeOf<Expired>()
+    if (ended._tag === 'Expired') expectTypeOf(ended.failure).toEqualTypeOf<ExpiredFailure>()
     if (ended._tag === 'Wait') expectTypeOf(ended.progress).toEqualTypeOf<Progress>()
     // @ts-expect-error: a delivered item has no failure
     if (ended._tag === 'Delivered') expect(ended.failure).toBeUndefined()

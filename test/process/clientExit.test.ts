@@ -113,7 +113,7 @@ const programs: ReadonlyArray<Program> = [
     env: { DEBUG: 'analytics' },
     stdout: '0\n1\n0\n',
     stderr:
-      /^(?![^]*(in here|the key))(?=[^]*colour)(?=[^]*m1: accepted)(?=[^]*refused: event: is missing)(?=[^]*delivered 200)[^]*m1: delivered/,
+      /^(?![^]*(in here|the key))(?=[^]*colour)(?=[^]*m1: accepted)(?=[^]*not accepted: event: is missing)(?=[^]*delivered 200)[^]*m1: delivered/,
   },
 ]
 

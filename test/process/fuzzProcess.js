@@ -6,10 +6,10 @@ import { connect } from 'node:net'
 import { createCollector } from '../../dist/collector/index.js'
 import { decodeSettings } from '../../dist/destination/index.js'
 import { aboutRetry, decodeEntry, encodeRecord, withAbout } from '../../dist/outbox/lmdb/records.js'
-import { sign, verifyParsed, verifyRaw, verifyRequest } from '../../dist/signing/index.js'
+import { signatureOf, verifyParsed, verifyRaw, verifyRequest } from '../../dist/signing/index.js'
 import { sink } from '../../dist/sink/fromFunction.js'
 import { retryAfter } from '../../dist/sink/status.js'
-import { ndjson } from '../../dist/sources/ndjson.js'
+import { ndjsonLines } from '../../dist/sources/ndjson.js'
 import { seededRandom } from '../../dist/testing/index.js'
 
 const [target, inputs, seed] = process.argv.slice(2)
@@ -180,12 +180,12 @@ const targets = {
     give: async () => {
       const text = mutated(batch)
       const header = pick([
-        sign('correct horse', text),
+        signatureOf('correct horse', text),
         'a'.repeat(40),
-        mutated(sign('other', text)),
+        mutated(signatureOf('other', text)),
         undefined,
       ])
-      const isRight = header === sign('correct horse', text)
+      const isRight = header === signatureOf('correct horse', text)
       const headers = header === undefined ? {} : { 'X-Signature': encodeURIComponent(header.toWellFormed()) }
       const request = new Request('http://a/', {
         method: 'POST',
@@ -206,7 +206,7 @@ const targets = {
   ndjson: async () => ({
     give: async () => {
       const text = mutated(`${batch}\n${settings}\r\n\n${batch.slice(1)}\n`)
-      for await (const line of ndjson(chunksOf(text), { maxLineBytes: 10_000 }))
+      for await (const line of ndjsonLines(chunksOf(text), { maxBytes: 10_000 }))
         if (line._tag === 'Right') JSON.parse(line.right.text)
       return text.length
     },

@@ -1,5 +1,12 @@
 // A destination with a folder that does what its parent sends: `outageProcess.js FOLDER URL MAX_DELAY`. It ends by a kill, or when it closes.
-import { both, capDelay, deadline, exponential, fullJitter, respectRetryAfter } from '../../dist/index.js'
+import {
+  both,
+  capDelay,
+  deadline,
+  exponential,
+  fullJitter,
+  respectRetryAfter,
+} from '../../dist/policy/index.js'
 import { webhookDestination } from '../../dist/destination/index.js'
 
 const [path, url, maxDelay] = process.argv.slice(2)

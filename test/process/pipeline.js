@@ -73,8 +73,10 @@ const sendByClient = async () => {
 }
 
 const sendByOperators = async () => {
-  const { deliver, encode, Event, exponential, pull, toWebhookBody, validate } =
-    await import('../../dist/index.js')
+  const { deliver, encode, validate } = await import('../../dist/index.js')
+  const { Event, toWebhookBody } = await import('../../dist/event/index.js')
+  const { exponential } = await import('../../dist/policy/index.js')
+  const { pull } = await import('../../dist/sources/pull.js')
   const { lmdbOutbox } = await import('../../dist/outbox/lmdb/index.js')
   const { webhook } = await import('../../dist/http/webhook.js')
   const calls = async function* () {

@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { createClient } from '../../dist/client/index.js'
 import { createCollector } from '../../dist/collector/index.js'
-import { exponential, systemClock } from '../../dist/index.js'
+import { systemClock } from '../../dist/index.js'
+import { exponential } from '../../dist/policy/index.js'
 import { loopbackReceiver, seededRandom } from '../../dist/testing/index.js'
 
 const [path, count, seed] = process.argv.slice(2)

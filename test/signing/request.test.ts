@@ -7,11 +7,11 @@ import type { IncomingMessage, RequestListener, Server } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { afterEach, describe, expect, expectTypeOf, it } from 'vitest'
 import { verifyRequest, type NodeRequest, type WebRequest } from '../../src/signing/request.ts'
-import { secretFrom, sign } from '../../src/signing/secret.ts'
+import { secretFrom, signatureOf } from '../../src/signing/secret.ts'
 import type { Mismatch, VerifiedRequest } from '../../src/signing/verify.ts'
 
 const text = '{"type":"track","userId":"ü1"}'
-const signed = { 'x-signature': sign('s', text) }
+const signed = { 'x-signature': signatureOf('s', text) }
 
 type Answer = Either<Mismatch, VerifiedRequest>
 
@@ -82,15 +82,15 @@ describe('verifyRequest on a node server', () => {
 
   it.each([
     [{}, 'missing'],
-    [{ 'x-signature': sign('other', text) }, 'mismatch'],
-    [{ 'x-signature': sign('s', text).toUpperCase() }, 'malformed'],
-    [{ 'x-signature': [sign('s', text), sign('s', text)] }, 'malformed'],
+    [{ 'x-signature': signatureOf('other', text) }, 'mismatch'],
+    [{ 'x-signature': signatureOf('s', text).toUpperCase() }, 'malformed'],
+    [{ 'x-signature': [signatureOf('s', text), signatureOf('s', text)] }, 'malformed'],
   ])('answers the headers %j with %s', async (headers, reason) => {
     expect(await received({ headers })).toMatchObject({ left: { reason } })
   })
 
   it('accepts an empty body', async () => {
-    expect(await received({ headers: { 'x-signature': sign('s', '') }, parts: [''] })).toMatchObject({
+    expect(await received({ headers: { 'x-signature': signatureOf('s', '') }, parts: [''] })).toMatchObject({
       right: { text: '' },
     })
   })
@@ -180,7 +180,7 @@ interface Made {
   readonly signature?: string | undefined
 }
 
-const requestOf = ({ body = text, signature = sign('s', text) }: Made = {}): Request =>
+const requestOf = ({ body = text, signature = signatureOf('s', text) }: Made = {}): Request =>
   new Request('http://localhost/', {
     method: 'POST',
     body,
@@ -210,7 +210,7 @@ describe('verifyRequest on a web Request', () => {
   })
 
   it('takes a request without a body for an empty one', async () => {
-    const request = new Request('http://localhost/', { headers: { 'x-signature': sign('s', '') } })
+    const request = new Request('http://localhost/', { headers: { 'x-signature': signatureOf('s', '') } })
     expect(await verifyRequest('s', request)).toMatchObject({ right: { text: '' } })
   })
 
@@ -258,7 +258,7 @@ describe('verifyRequest on a web Request', () => {
   it('answers to anything that is no request', async () => {
     await fc.assert(
       fc.asyncProperty(fc.anything({ withNullPrototype: true, withTypedArray: true }), async (value) => {
-        const headers = { 'x-signature': sign('s', text) }
+        const headers = { 'x-signature': signatureOf('s', text) }
         for (const each of [
           value,
           { headers: value, on: value },

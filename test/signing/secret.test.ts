@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { format, inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import type { Payload } from '../../src/event/payload.ts'
-import { secretFrom, sign, signerOf, type Secret } from '../../src/signing/secret.ts'
+import { secretFrom, signatureOf, signerOf, type Secret } from '../../src/signing/secret.ts'
 import { verifyRaw } from '../../src/signing/verify.ts'
 
 const secretOf = (text: string): Secret => {
@@ -52,14 +52,14 @@ describe('a secret', () => {
           items: ['i'],
           text: '{}',
           byteLength: 2,
-          signature: sign(known, '{}'),
+          signature: signatureOf(known, '{}'),
         }
         const seen = [
           printed(known),
           printed(signerOf(known)),
           printed(payload),
           inspect(secretFrom(secret), { depth: null, showHidden: true }),
-          inspect(verifyRaw(known, '{}', sign('other', '{}')), { depth: null, showHidden: true }),
+          inspect(verifyRaw(known, '{}', signatureOf('other', '{}')), { depth: null, showHidden: true }),
         ].join('\n')
         expect(seen).not.toContain(secret)
         expect(seen).not.toContain(Buffer.from(secret).toString('hex'))
@@ -75,7 +75,7 @@ describe('a secret', () => {
         const bad = secret + pad
         const errors = [
           secretFrom(bad),
-          thrown(() => sign(bad, '{}')),
+          thrown(() => signatureOf(bad, '{}')),
           thrown(() => signerOf(bad)),
           verifyRaw(bad, '{}', 'a'.repeat(40)),
         ]
@@ -97,8 +97,8 @@ describe('a secret', () => {
     const secret = secretOf('correct horse')
     const copy = { ...secret }
     expect(() => signerOf(copy)).toThrow(TypeError)
-    expect(verifyRaw(copy, '{}', sign(secret, '{}'))).toMatchObject({ left: { reason: 'badSecret' } })
-    expect(verifyRaw(structuredClone({}) as Secret, '{}', sign(secret, '{}'))._tag).toBe('Left')
+    expect(verifyRaw(copy, '{}', signatureOf(secret, '{}'))).toMatchObject({ left: { reason: 'badSecret' } })
+    expect(verifyRaw(structuredClone({}) as Secret, '{}', signatureOf(secret, '{}'))._tag).toBe('Left')
   })
 
   it.each([
@@ -124,7 +124,7 @@ describe('a secret', () => {
   )
 
   it('is its bytes: two ways to write an accent are two secrets', () =>
-    expect(sign('caf\u00e9', '{}')).not.toBe(sign('cafe\u0301', '{}')))
+    expect(signatureOf('caf\u00e9', '{}')).not.toBe(signatureOf('cafe\u0301', '{}')))
 })
 
 describe('signerOf', () =>
@@ -132,13 +132,15 @@ describe('signerOf', () =>
     const secret = secretOf('a')
     expect(signerOf(secret)).toBe(signerOf(secret))
     expect(signerOf(secretOf('a'))).not.toBe(signerOf(secret))
-    expect(signerOf('a')('{}')).toBe(sign(secret, '{}'))
+    expect(signerOf('a')('{}')).toBe(signatureOf(secret, '{}'))
   }))
 
 describe('sign', () => {
   it('gives the digest of RFC 2202', () => {
-    expect(sign('Jefe', 'what do ya want for nothing?')).toBe('effcdf6ae5eb2fa2d27416d5f184df9c259a7c79')
-    expect(() => sign('', '{}')).toThrow('the secret must not be empty')
+    expect(signatureOf('Jefe', 'what do ya want for nothing?')).toBe(
+      'effcdf6ae5eb2fa2d27416d5f184df9c259a7c79',
+    )
+    expect(() => signatureOf('', '{}')).toThrow('the secret must not be empty')
   })
 
   it.each([0, 1, 63, 64, 65, 16_384, 21_824, 21_825, 32_737, 65_472, 65_473, 65_536, 512_000])(
@@ -148,7 +150,7 @@ describe('sign', () => {
         const width = Buffer.byteLength(character)
         const text = '\ufeff'.slice(0, size % 2) + character.repeat(size / width) + 'x'.repeat(size % width)
         for (const body of [text, `${text}\r\n`, Buffer.from(text)])
-          expect(sign('k', body)).toBe(createHmac('sha1', 'k').update(body).digest('hex'))
+          expect(signatureOf('k', body)).toBe(createHmac('sha1', 'k').update(body).digest('hex'))
       }
     },
   )

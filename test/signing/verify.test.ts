@@ -1,20 +1,20 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { sign } from '../../src/signing/secret.ts'
+import { signatureOf } from '../../src/signing/secret.ts'
 import { verifyParsed, verifyRaw, type Mismatch, type Secrets } from '../../src/signing/verify.ts'
 
 describe('bodies at the limit of the stack, and what is no body', () => {
   it('one of 6,000 levels verifies raw; parsed it verifies or is no body, as deep as the stack is', () => {
     const deep = '['.repeat(6_000) + ']'.repeat(6_000)
-    expect(verifyRaw('s', deep, sign('s', deep))._tag).toBe('Right')
-    const parsed = verifyParsed('s', JSON.parse(deep), sign('s', deep))
+    expect(verifyRaw('s', deep, signatureOf('s', deep))._tag).toBe('Right')
+    const parsed = verifyParsed('s', JSON.parse(deep), signatureOf('s', deep))
     expect(['Right', 'badBody']).toContain(parsed._tag === 'Right' ? 'Right' : parsed.left.reason)
   })
 
   const cycle: Record<string, unknown> = {}
   cycle['self'] = cycle
   it.each([[{ n: 1n }], [cycle], [() => undefined], [Symbol('s')], [undefined]])('%s is no body', (value) =>
-    expect(verifyParsed('s', value, sign('s', '{}'))).toMatchObject({ left: { reason: 'badBody' } }),
+    expect(verifyParsed('s', value, signatureOf('s', '{}'))).toMatchObject({ left: { reason: 'badBody' } }),
   )
 })
 
@@ -40,19 +40,19 @@ describe('verifyRaw', () => {
     const pretty = JSON.stringify(JSON.parse(body), null, 2)
     const explained = (size: number): string => {
       const long = JSON.stringify({ s: 'x'.repeat(size) })
-      return explanationOf(verifyRaw('s', ` ${long}`, sign('s', long)))
+      return explanationOf(verifyRaw('s', ` ${long}`, signatureOf('s', long)))
     }
-    expect(explanationOf(verifyRaw('s', Buffer.from(pretty), sign('s', body)))).toMatch(
+    expect(explanationOf(verifyRaw('s', Buffer.from(pretty), signatureOf('s', body)))).toMatch(
       /re-serialised form does/,
     )
-    expect(explanationOf(verifyRaw('s', pretty, sign('other', body)))).not.toMatch(/re-serialised/)
+    expect(explanationOf(verifyRaw('s', pretty, signatureOf('other', body)))).not.toMatch(/re-serialised/)
     expect(explained(63_991)).toMatch(/re-serialised/)
     expect(explained(63_992)).not.toMatch(/re-serialised/)
   })
 
   it.each([{ type: 'track' }, undefined, null, 5, [1]])('says that %j is no raw body', (parsed) => {
     // @ts-expect-error a parsed body is not raw
-    expect(verifyRaw('s', parsed, sign('s', body))).toMatchObject({
+    expect(verifyRaw('s', parsed, signatureOf('s', body))).toMatchObject({
       left: { reason: 'badBody', explanation: expect.stringMatching(/neither bytes nor text/) as string },
     })
   })
@@ -60,7 +60,7 @@ describe('verifyRaw', () => {
 
 describe('verifyParsed', () => {
   it('needs a body', () =>
-    expect(verifyParsed('s', undefined, sign('s', body))).toMatchObject({
+    expect(verifyParsed('s', undefined, signatureOf('s', body))).toMatchObject({
       left: { reason: 'badBody', explanation: expect.stringMatching(/body parser/) as string },
     }))
 })

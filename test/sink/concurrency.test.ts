@@ -93,6 +93,6 @@ test('types: a layer for any sink without a key, for sinks of the keyed item wit
   ordered(sink('numbers', (_n: number) => taken))
   // @ts-expect-error nor may they be given to it
   ordered(webhook).deliver(5, onlyAttempt)
-  const guarded = flow(withTimeout(5_000), withConcurrency({ concurrency: 16 }))
+  const guarded = flow(withTimeout({ timeout: 5_000 }), withConcurrency({ concurrency: 16 }))
   expectTypeOf(guarded(webhook)).toEqualTypeOf<Sink<Payload<unknown>>>()
 })

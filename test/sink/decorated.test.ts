@@ -2,7 +2,8 @@ import { right } from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import { firstValueFrom, lastValueFrom, map, of } from 'rxjs'
 import { expect, test, vi } from 'vitest'
-import { contramap, deliver, failover, firstSuccess, lift, memory, onlyAttempt } from '../../src/index.ts'
+import { contramap, deliver, failover, firstSuccess, lift, onlyAttempt } from '../../src/index.ts'
+import { memory } from '../../src/sink/memory.ts'
 import { route, sink, toAll, withConcurrency, withDedupe, withRateLimit } from '../../src/index.ts'
 import { withTimeout, type Sink, type Verdict } from '../../src/index.ts'
 import { urlsSink } from '../../src/destination/urls.ts'
@@ -79,8 +80,8 @@ const parts: Readonly<Record<string, (sink: Sink<Item>) => Sink<Item>>> = {
   'nothing around it': (inner) => inner,
   withRateLimit: (inner) => withRateLimit({ perSecond: 9 })(inner),
   withConcurrency: withConcurrency({ concurrency: 2 }),
-  withTimeout: withTimeout(1_000),
-  withDedupe: (inner) => withDedupe({ keyOf: ({ id }: Item) => id, window: 9 })(inner),
+  withTimeout: withTimeout({ timeout: 1_000 }),
+  withDedupe: (inner) => withDedupe({ keyOf: ({ id }: Item) => id, keyTimeout: 9 })(inner),
   contramap: contramap((each: Item) => each),
   failover: (inner) => failover([inner, memory()]),
   firstSuccess: (inner) => firstSuccess([inner]),
@@ -113,7 +114,7 @@ test.each(Object.keys(forms).flatMap((form) => Object.keys(parts).map((part) => 
 
 test('what is taken off again is not called any more', async () => {
   const made = ours()
-  const limited = withTimeout(1_000)(made)
+  const limited = withTimeout({ timeout: 1_000 })(made)
   const spy = vi.spyOn(made, 'deliver')
   spy.mockRestore()
   expect(await firstValueFrom(limited.deliver(item, onlyAttempt), { defaultValue: undefined })).toEqual(

@@ -6,7 +6,7 @@ import { scriptedSink, virtualClock, type Reply } from '../../src/testing/index.
 const deduped = (reply: Reply) => {
   const clock = virtualClock()
   const inner = scriptedSink<string>({ clock, reply: () => reply })
-  const { deliver } = withDedupe({ keyOf: (item: string) => item, window: 1_000 })(inner)
+  const { deliver } = withDedupe({ keyOf: (item: string) => item, keyTimeout: 1_000 })(inner)
   const send = (complete = (): void => undefined) =>
     deliver('a', { ...onlyAttempt, clock }).subscribe({ complete })
   return { clock, inner, send }

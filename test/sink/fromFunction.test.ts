@@ -12,7 +12,7 @@ import type { LogEvent } from '../../src/log/logEvent.ts'
 import { ndjson } from '../../src/sink/ndjson.ts'
 import { loopbackReceiver, virtualClock } from '../../src/testing/index.ts'
 import { deliverOnce, payloadOf } from './deliverOnce.ts'
-import type { CloseOptions } from '../../src/core/options.ts'
+import type { WaitOptions } from '../../src/core/options.ts'
 import { bodyOf, type Payload } from '../../src/event/payload.ts'
 import { subscribeTo } from '../../src/sink/layer.ts'
 
@@ -294,7 +294,7 @@ describe('close', () => {
     async (given) => {
       const times: unknown[] = []
       const mine = sink('mine', () => delivered, { close: async (options) => times.push(options) })
-      await mine.close(given as CloseOptions)
+      await mine.close(given as WaitOptions)
       expect(times).toEqual([{ timeout: 30_000 }])
     },
   )

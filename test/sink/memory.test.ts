@@ -1,17 +1,18 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
-import { memory, onlyAttempt, type MemorySink, type Verdict } from '../../src/index.ts'
+import { memory, type MemorySink } from '../../src/sink/memory.ts'
+import { onlyAttempt, type Verdict } from '../../src/index.ts'
 
 describe('memory', () => {
   it('holds items in order, up to its limit', () => {
-    const sink = memory<string>({ name: 'kept', limit: 2 })
+    const sink = memory<string>({ name: 'kept', maxCount: 2 })
     const verdicts: Verdict[] = []
     for (const item of ['a', 'b', 'c'])
       sink.deliver(item, onlyAttempt).subscribe((verdict) => verdicts.push(verdict))
     expect(verdicts).toEqual([
       { _tag: 'Right', right: { sink: 'kept' } },
       { _tag: 'Right', right: { sink: 'kept' } },
-      { _tag: 'Left', left: { _tag: 'Refused', reason: 'full', detail: 'it holds 2 items at most' } },
+      { _tag: 'Left', left: { _tag: 'Refused', reason: 'noRoom', detail: 'it holds 2 items at most' } },
     ])
     expect(sink.items()).toEqual(['a', 'b'])
   })
@@ -25,7 +26,7 @@ describe('memory', () => {
   })
 
   it('refuses a limit of 0, and is typed', () => {
-    expect(() => memory({ limit: 0 })).toThrow(ConfigError)
+    expect(() => memory({ maxCount: 0 })).toThrow(ConfigError)
     expectTypeOf(memory<string>()).toEqualTypeOf<MemorySink<string>>()
   })
 })

@@ -13,7 +13,7 @@ const observed = (reply: Reply, attempt: Attempt = onlyAttempt): ReadonlyArray<L
   const clock = virtualClock({ start: START })
   const events: LogEvent[] = []
   const inner = scriptedSink<string>({ name: 'inner', clock, reply: () => reply })
-  withObserver((each) => events.push(each))(inner)
+  withObserver({ onEvent: (each) => events.push(each) })(inner)
     .deliver('item', { ...attempt, clock })
     .subscribe({ error: () => {} })
   clock.tick(1_000)
@@ -43,7 +43,7 @@ describe('reports', () => {
     const clock = virtualClock()
     const events: LogEvent[] = []
     const inner = scriptedSink<string>({ clock, reply: () => ({ verdict: taken, after: 10 }) })
-    withObserver((each) => events.push(each))(inner)
+    withObserver({ onEvent: (each) => events.push(each) })(inner)
       .deliver('item', { ...onlyAttempt, clock })
       .subscribe()
       .unsubscribe()
@@ -59,8 +59,8 @@ test('inside a limit it measures the attempt without the wait, and the limit rep
     told.push(each._tag === 'Attempted' ? `attempted in ${each.duration}` : each._tag)
   }
   const guarded = flow(
-    withTimeout(50),
-    withObserver(onEvent),
+    withTimeout({ timeout: 50 }),
+    withObserver({ onEvent }),
     withConcurrency({ concurrency: 1, queue: 1, onEvent }),
   )(scriptedSink<number>({ clock, reply: (item) => (item === 0 ? {} : { verdict: taken, after: 10 }) }))
   for (const item of [0, 1, 2]) guarded.deliver(item, { ...onlyAttempt, clock }).subscribe()
@@ -74,9 +74,11 @@ describe('a listener', () => {
     const told: string[] = []
     const inner = scriptedSink<string>({ clock, reply: () => ({ verdict: taken }) })
     const heard: unknown[] = []
-    withObserver((each) => {
-      told.push(each._tag)
-      throw new Error('careless')
+    withObserver({
+      onEvent: (each) => {
+        told.push(each._tag)
+        throw new Error('careless')
+      },
     })(inner)
       .deliver('item', { ...onlyAttempt, clock })
       .subscribe({ next: (verdict) => heard.push(verdict), complete: () => heard.push('complete') })

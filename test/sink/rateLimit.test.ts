@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { earliestRetry } from '../../src/core/failure.ts'
-import { memory, onlyAttempt, withRateLimit } from '../../src/index.ts'
+import { memory } from '../../src/sink/memory.ts'
+import { onlyAttempt, withRateLimit } from '../../src/index.ts'
 import { virtualClock } from '../../src/testing/virtualClock.ts'
 
 it('spreads the moments that it gives out by the rate', () => {

@@ -7,9 +7,9 @@ import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 
 const HOUR = 3_600_000
 
-describe('a wrong `maxHold` is refused', () =>
-  test.each([-1, NaN, Infinity])('%d', (maxHold) =>
-    expect(() => withRetryAfterGate({ maxHold })).toThrow(/withRetryAfterGate: maxHold must be/),
+describe('a wrong `maxDelay` is refused', () =>
+  test.each([-1, NaN, Infinity])('%d', (maxDelay) =>
+    expect(() => withRetryAfterGate({ maxDelay: maxDelay })).toThrow(/withRetryAfterGate: maxDelay must be/),
   ))
 
 test('it holds back for an hour at most, all with one verdict', () => {

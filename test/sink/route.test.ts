@@ -1,7 +1,8 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { firstValueFrom } from 'rxjs'
 import { expect, it } from 'vitest'
-import { memory, onlyAttempt, route } from '../../src/index.ts'
+import { memory } from '../../src/sink/memory.ts'
+import { onlyAttempt, route } from '../../src/index.ts'
 import { scriptedSink, virtualClock, type ScriptedSink } from '../../src/testing/index.ts'
 
 it('H7: a sink whose close throws costs no item, no timer and no other close', async () => {
@@ -16,7 +17,7 @@ it('H7: a sink whose close throws costs no item, no timer and no other close', a
         throw new Error('oops')
       },
     }),
-    maxOpen: 2,
+    maxCount: 2,
     idleTimeout: 100,
   })
   for (const key of ['a', 'b', 'c'])

@@ -3,7 +3,7 @@ import { lastValueFrom, of } from 'rxjs'
 import { describe, expect, it, test } from 'vitest'
 import { decodeOptions } from '../../src/core/options.ts'
 import { deliver, lift } from '../../src/index.ts'
-import { scriptedSink, virtualClock, type Fault } from '../../src/testing/index.ts'
+import { scriptedSink, virtualClock, type Misbehaviour } from '../../src/testing/index.ts'
 import { meaningOf, retryAfter, statusesOption, statusTable, verdictOf } from '../../src/sink/status.ts'
 
 const meaning = (status: number): string => meaningOf(statusTable, status)
@@ -70,7 +70,7 @@ test.each(['86400', new Date(virtualClock().now() + DAY).toUTCString()])(
   'DE2: a 429 with Retry-After %s is tried again after an hour',
   async (header) => {
     const clock = virtualClock()
-    const quota: Fault = { do: 'status', code: 429, headers: { 'Retry-After': header } }
+    const quota: Misbehaviour = { do: 'status', code: 429, headers: { 'Retry-After': header } }
     const sink = scriptedSink<string>({ clock, script: [quota] })
     const ended = lastValueFrom(of('a').pipe(lift(), deliver(sink, { clock, random: () => 0 })), {
       defaultValue: undefined,

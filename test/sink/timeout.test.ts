@@ -5,7 +5,7 @@ import { onlyAttempt, withTimeout, type Sink } from '../../src/index.ts'
 import { scriptedSink, virtualClock } from '../../src/testing/index.ts'
 
 test.each([0, -1, NaN, Infinity])('a timeout of %d is refused', (within) =>
-  expect(() => withTimeout(within)).toThrow(/timeout of withTimeout: must be/),
+  expect(() => withTimeout({ timeout: within })).toThrow(/options of withTimeout: timeout must be/),
 )
 
 test.each([
@@ -32,7 +32,7 @@ test.each([
     close: () => Promise.resolve(),
   }
   const heard: string[] = []
-  withTimeout(100)(sink)
+  withTimeout({ timeout: 100 })(sink)
     .deliver(1, { ...onlyAttempt, clock })
     .subscribe((verdict) => heard.push(verdict._tag))
   time = 20_000
@@ -47,7 +47,7 @@ test('a step of the wall clock changes nothing', () => {
   const clock = virtualClock()
   const heard: unknown[] = []
   const slow = scriptedSink<number>({ clock, reply: () => ({ verdict: right({ sink: 'a' }), after: 90 }) })
-  withTimeout(100)(slow)
+  withTimeout({ timeout: 100 })(slow)
     .deliver(1, { ...onlyAttempt, clock })
     .subscribe((verdict) => heard.push(verdict))
   clock.wall(3_600_000)

@@ -2,18 +2,15 @@ import { Buffer } from 'node:buffer'
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { ConfigError } from '../../src/core/refusal.ts'
-import { ndjson } from '../../src/sources/ndjson.ts'
+import { ndjsonLines } from '../../src/sources/ndjson.ts'
 import { sized } from '../support/runs.ts'
 
 type Chunk = Uint8Array | string
-type Result = ReturnType<typeof ndjson> extends AsyncIterable<infer R> ? R : never
+type Result = ReturnType<typeof ndjsonLines> extends AsyncIterable<infer R> ? R : never
 
-const readAll = async (
-  chunks: AsyncIterable<Chunk>,
-  maxLineBytes: number,
-): Promise<ReadonlyArray<Result>> => {
+const readAll = async (chunks: AsyncIterable<Chunk>, maxBytes: number): Promise<ReadonlyArray<Result>> => {
   const all: Result[] = []
-  for await (const line of ndjson(chunks, { maxLineBytes })) all.push(line)
+  for await (const line of ndjsonLines(chunks, { maxBytes })) all.push(line)
   return all
 }
 
@@ -82,7 +79,7 @@ describe('ndjson', () => {
       }
     }
     const seen: unknown[] = []
-    for await (const line of ndjson(endless())) {
+    for await (const line of ndjsonLines(endless())) {
       seen.push(line)
       if (seen.length === 4) break
     }
@@ -96,7 +93,7 @@ describe('ndjson', () => {
     }
     const seen: unknown[] = []
     await expect(async () => {
-      for await (const line of ndjson(failing())) seen.push(line._tag)
+      for await (const line of ndjsonLines(failing())) seen.push(line._tag)
     }).rejects.toThrow('EIO')
     expect(seen).toEqual(['Right', 'Right'])
   })
@@ -106,7 +103,7 @@ describe('ndjson', () => {
     expect((await readAll(of(deep), 1_000_000)).map(({ _tag }) => _tag)).toEqual(['Right'])
   })
 
-  it.each([0, 1.5, NaN])('refuses a limit of %s', (maxLineBytes) =>
-    expect(() => ndjson(of(), { maxLineBytes })).toThrow(ConfigError),
+  it.each([0, 1.5, NaN])('refuses a limit of %s', (maxBytes) =>
+    expect(() => ndjsonLines(of(), { maxBytes })).toThrow(ConfigError),
   )
 })

@@ -41,7 +41,7 @@ describe('push', () => {
     const told: LogEvent[] = []
     const onEvent = (event: LogEvent): void => void told.push(event)
     const clock = virtualClock({ start: 7 })
-    const source = push<number>({ capacity: 1, overflow: 'dropOldest', clock, onEvent, onDropped })
+    const source = push<number>({ maxCount: 1, overflow: 'dropOldest', clock, onEvent, onDropped })
     expect([source.offer(1)._tag, source.offer(2)._tag]).toEqual(['Right', 'Right'])
     expect(source.stats()).toMatchObject({ accepted: 2, dropped: 1, waiting: 1 })
     await turns()
@@ -51,7 +51,7 @@ describe('push', () => {
   it('takes an offer inside onDropped', () => {
     const lost: number[] = []
     const source = push<number>({
-      capacity: 2,
+      maxCount: 2,
       overflow: 'dropOldest',
       onDropped: ({ item }) => {
         lost.push(item)
@@ -69,7 +69,7 @@ describe('push', () => {
     expect(() => source[Symbol.asyncIterator]()).toThrow('read once')
   })
 
-  it.each([{ capacity: 0 }, { capacity: 1.5 }, { maxBytes: NaN }])('refuses %j', (options) =>
+  it.each([{ maxCount: 0 }, { maxCount: 1.5 }, { maxBytes: NaN }])('refuses %j', (options) =>
     expect(() => push(options)).toThrow(ConfigError),
   )
 

@@ -8,19 +8,29 @@ import { createClient, type Client, type SentBatch } from '../../src/client/inde
 import type { Awaitable } from '../../src/core/awaitable.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { delivered } from '../../src/core/outcome.ts'
-import { batch, contramap, failover, firstSuccess, memoryOutbox } from '../../src/index.ts'
+import { batch, contramap, failover, firstSuccess } from '../../src/index.ts'
+import { memoryOutbox } from '../../src/outbox/index.ts'
 import { refused, retryable, sink, toAll } from '../../src/index.ts'
-import type { Attempt, BatchOptions, Clock, Failure, Frame, KeyedBatchOptions } from '../../src/index.ts'
-import type { ObservableEither, Outbox, Payload, Sink, Verdict } from '../../src/index.ts'
+import type { Attempt, BatchOptions, Clock, Failure, KeyedBatchOptions } from '../../src/index.ts'
+import type { Frame } from '../../src/event/index.ts'
+import type { ObservableEither, Payload, Sink, Verdict } from '../../src/index.ts'
+import type { Outbox } from '../../src/outbox/index.ts'
 import { newEntry } from '../../src/outbox/outbox.ts'
 import { clockOf } from '../../src/sink/sink.ts'
-import { sign, verifyRaw } from '../../src/signing/index.ts'
+import { signatureOf, verifyRaw } from '../../src/signing/index.ts'
 import type { NetworkRequest } from '../../src/testing/index.ts'
 import * as parts from '../../src/testing/laws/brokenParts.ts'
-import type { AskedPolicy, Batcher, Broken, ChangeCodec } from '../../src/testing/laws/index.ts'
-import type { MakeCombination, MakeLayer, MakeOutbox } from '../../src/testing/laws/index.ts'
-import type { MakePolicy, MakeSink, OpenClient } from '../../src/testing/laws/index.ts'
-import type { OpenSharedOutbox, OutboxItem, Signing, SinkItem } from '../../src/testing/laws/index.ts'
+import type { AskedPolicy } from '../../src/testing/laws/policyLaws.ts'
+import type { Batcher, Broken } from '../../src/testing/laws/index.ts'
+import type { ChangeCodec } from '../../src/testing/laws/brokenParts.ts'
+import type { MakeCombination } from '../../src/testing/laws/combinatorLaws.ts'
+import type { MakeLayer } from '../../src/testing/laws/layerLaws.ts'
+import type { MakeOutbox } from '../../src/testing/laws/outboxWorld.ts'
+import type { MakePolicy } from '../../src/testing/laws/policyLaws.ts'
+import type { MakeSink } from '../../src/testing/laws/sinkWorld.ts'
+import type { OpenClient } from '../../src/testing/laws/clientLaws.ts'
+import type { OpenSharedOutbox } from '../../src/testing/laws/sharedOutboxLaws.ts'
+import type { OutboxItem, Signing, SinkItem } from '../../src/testing/laws/index.ts'
 import { hmac } from '../../src/testing/laws/signLaws.ts'
 import { networkSink } from '../../src/testing/laws/sinkWorld.ts'
 import { sharedStore, type SharedStore } from './sharedStore.ts'
@@ -188,7 +198,7 @@ const accepting = (
     },
   })
 const signingAs = (change: (text: string) => string): Signing =>
-  signing({ sign: (secret, body) => sign(secret, typeof body === 'string' ? change(body) : body) })
+  signing({ sign: (secret, body) => signatureOf(secret, typeof body === 'string' ? change(body) : body) })
 
 export const moreBrokenSigners = versions<Signing>('sign')({
   'is-hmac-sha1: signs the first 64 KB': signingAs((text) => text.slice(0, 65_536)),
@@ -198,7 +208,7 @@ export const moreBrokenSigners = versions<Signing>('sign')({
   'each-bit-counts: compares only the first digits': accepting(
     (signature, good) => good.slice(0, 16) === signature.slice(0, 16),
   ),
-  'bad-secret: trims a secret': signing({ sign: (secret, body) => sign(secret.trim(), body) }),
+  'bad-secret: trims a secret': signing({ sign: (secret, body) => signatureOf(secret.trim(), body) }),
   'bad-secret: verifies with an empty list of secrets': accepting((_, __, ___, key) => key === undefined),
   'malformed-signature: decodes the digits, which drops a bad tail': accepting((signature, good) =>
     Buffer.from(signature, 'hex').equals(Buffer.from(good, 'hex')),

@@ -5,7 +5,12 @@ import { afterEach } from 'vitest'
 import { frameBytes, type BatchPayload, type EventPayload, type Payload } from '../../src/event/payload.ts'
 import { trackingFrame } from '../../src/event/trackingMessage.ts'
 import { verifyRequest } from '../../src/signing/request.ts'
-import { loopbackReceiver, type Fault, type FaultScript, type Received } from '../../src/testing/index.ts'
+import {
+  loopbackReceiver,
+  type Misbehaviour,
+  type FaultScript,
+  type Received,
+} from '../../src/testing/index.ts'
 import type { Receiver, ReceiverOptions } from '../../src/testing/index.ts'
 
 /** Turns the event loop until it is so; vitest's time limit ends a wait without end. */
@@ -32,7 +37,7 @@ export const closedAfterEach = () => {
   return {
     use,
     receive: async (
-      script?: FaultScript | ((received: Received) => Fault),
+      script?: FaultScript | ((received: Received) => Misbehaviour),
       options: ReceiverOptions = {},
     ): Promise<Receiver> => {
       const receiver = await loopbackReceiver(script, options)

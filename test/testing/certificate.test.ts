@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { webhook } from '../../src/http/webhook.ts'
 import { loopbackReceiver, scriptedSink, testCertificates, virtualClock } from '../../src/testing/index.ts'
-import type { Fault, FaultScript, Receiver } from '../../src/testing/index.ts'
+import type { Misbehaviour, FaultScript, Receiver } from '../../src/testing/index.ts'
 import { deliverOnce, payloadOf } from '../sink/deliverOnce.ts'
 
 const { ca, valid } = testCertificates()
@@ -29,7 +29,7 @@ const inMemory = async (script: FaultScript, name: string): Promise<unknown[]> =
   return seen
 }
 
-const certificateFaults: ReadonlyArray<Fault> = [
+const certificateFaults: ReadonlyArray<Misbehaviour> = [
   { do: 'tls', kind: 'selfSigned' },
   { do: 'tls', kind: 'unknownCa' },
   { do: 'tls', kind: 'wrongName' },
@@ -45,7 +45,7 @@ test('wrong certificates mean in memory what they mean over HTTPS: refused, with
   expect([receiver.received.length, receiver.accepted()]).toEqual([1, 5])
 })
 
-test.each<readonly [Fault, string]>([
+test.each<readonly [Misbehaviour, string]>([
   [{ do: 'refuse', lasting: 60_000 }, 'connection refused'],
   // The words depend on whether a name server answers.
   [{ do: 'dns' }, ''],

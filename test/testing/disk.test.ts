@@ -1,9 +1,14 @@
 import { expect, test } from 'vitest'
-import { scriptedDisk, virtualClock, type DiskFault, type ScriptedDisk } from '../../src/testing/index.ts'
+import {
+  scriptedDisk,
+  virtualClock,
+  type DiskMisbehaviour,
+  type ScriptedDisk,
+} from '../../src/testing/index.ts'
 
 /** Lets a task on a disk run to its end in virtual time. */
 const onDisk = async <T>(
-  options: { readonly faults?: ReadonlyArray<DiskFault>; readonly log?: (line: string) => void },
+  options: { readonly faults?: ReadonlyArray<DiskMisbehaviour>; readonly log?: (line: string) => void },
   task: (disk: ScriptedDisk) => Promise<T>,
 ): Promise<T> => {
   const clock = virtualClock()
@@ -63,7 +68,7 @@ test('an operation that a crash interrupts never settles', () =>
     expect([await text(disk, 'a'), settled]).toEqual(['x', false])
   }))
 
-test.each<readonly [DiskFault, string, string]>([
+test.each<readonly [DiskMisbehaviour, string, string]>([
   [{ do: 'full', bytes: 6 }, 'ENOSPC', 'one,tw'],
   [{ do: 'fail', operation: 2 }, 'EIO', 'one,'],
 ])('its faults are data: %j', async (fault, code, file) => {

@@ -1,11 +1,11 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Fault, FaultScript } from '../../src/testing/faults.ts'
+import type { Misbehaviour, FaultScript } from '../../src/testing/faults.ts'
 import { faultScript } from '../../src/testing/laws/faultScript.ts'
 
 /** How often each text occurs in 1,000 scripts. */
 const reached = (
-  textsOf: (fault: Fault) => ReadonlyArray<unknown>,
+  textsOf: (fault: Misbehaviour) => ReadonlyArray<unknown>,
   options: Parameters<typeof faultScript>[0] = {},
 ): Map<unknown, number> => {
   const counts = new Map<unknown, number>()

@@ -2,7 +2,12 @@ import { connect } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import { request } from 'undici'
 import { afterEach, describe, expect, it } from 'vitest'
-import { loopbackReceiver, virtualClock, type Fault, type FaultScript } from '../../src/testing/index.ts'
+import {
+  loopbackReceiver,
+  virtualClock,
+  type Misbehaviour,
+  type FaultScript,
+} from '../../src/testing/index.ts'
 import type { Receiver } from '../../src/testing/index.ts'
 import { openSockets, until } from '../support/http.ts'
 
@@ -66,7 +71,7 @@ describe('a loopback receiver', () => {
 
   it('refuses connections for as long as the script says, at the beginning and in the middle', async () => {
     const clock = virtualClock()
-    const again: Fault = { do: 'refuse', lasting: 10 }
+    const again: Misbehaviour = { do: 'refuse', lasting: 10 }
     const middle: FaultScript = [{ do: 'status', code: 201 }, { do: 'refuse' }]
     const receiver = await open([again, again, ...middle, { do: 'status', code: 202 }], { clock })
     const reopened = async (): Promise<number | string> => {

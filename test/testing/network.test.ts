@@ -1,6 +1,11 @@
 import { Agent, request } from 'undici'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
-import { loopbackReceiver, scriptedNetwork, virtualClock, type Fault } from '../../src/testing/index.ts'
+import {
+  loopbackReceiver,
+  scriptedNetwork,
+  virtualClock,
+  type Misbehaviour,
+} from '../../src/testing/index.ts'
 
 interface Shown {
   readonly status?: number
@@ -30,7 +35,7 @@ const over = async (url: string, signal?: AbortSignal): Promise<Shown> => {
 
 const closed = { name: 'SocketError', code: 'UND_ERR_SOCKET' }
 
-test.each<readonly [Fault, Shown]>([
+test.each<readonly [Misbehaviour, Shown]>([
   [{ do: 'status', code: 204 }, { status: 204 }],
   [{ do: 'interim', codes: [102, 103], code: 201 }, { status: 201 }],
   [{ do: 'reset' }, { name: 'Error', code: 'ECONNRESET' }],
@@ -51,7 +56,7 @@ test.each<readonly [Fault, Shown]>([
   expect([inMemory, await over(receiver.url)]).toEqual([expected, expected])
 })
 
-test.each<Fault>([
+test.each<Misbehaviour>([
   { do: 'silence' },
   { do: 'interim' },
   { do: 'headersOnly', code: 200 },

@@ -65,7 +65,7 @@ describe('run', () => {
     const clock = virtualClock()
     clock.schedule(50, () => expect.unreachable(), 'flush')
     const report = 'the task is not done after 49 ms; timers that wait: flush (at 50 ms), mine (at 60 ms)'
-    await expect(clock.run(clock.sleep(60, 'mine'), { within: 49 })).rejects.toThrow(report)
+    await expect(clock.run(clock.sleep(60, 'mine'), { timeout: 49 })).rejects.toThrow(report)
     expect(clock.timers()).toEqual([
       { name: 'flush', due: 50 },
       { name: 'mine', due: 60 },

@@ -21,7 +21,7 @@ export interface ItemCodec<A> {
   readonly kind?: string
 }
 
-/** An io-ts codec of what an outbox holds: of the items of its payloads or batches, or of its items themselves. */
+/** An io-ts codec of what an outbox holds: of the items of its payloads or batches, or of its items themselves. @inline */
 export type CodecOf<A> =
   A extends Payload<infer I>
     ? t.Type<I, unknown>
@@ -133,7 +133,7 @@ export const outboxOption = <A>(): Option<Outbox<A> | StoredIn> =>
       : left('must be an Outbox, or { path } of a folder')
   })
 
-/** What is wrong, in one word that is stable. */
+/** What is wrong, in one word that is stable. @inline */
 export type OutboxReason =
   /** The package lmdb, or its build for this machine, is not installed. */
   | 'missing'

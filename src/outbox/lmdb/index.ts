@@ -7,7 +7,6 @@ export { lmdbOutbox, openLmdbOutbox } from './lmdbOutbox.ts'
 export { OutboxError } from './contract.ts'
 export type {
   Bookmark,
-  CodecOf,
   CorruptRecord,
   EnqueueOptions,
   ItemCodec,
@@ -15,5 +14,4 @@ export type {
   LmdbOutboxOptions,
   LmdbOutboxStats,
   OutboxFault,
-  OutboxReason,
 } from './contract.ts'

@@ -19,7 +19,7 @@ import { memoryOutbox } from '../../outbox/memoryOutbox.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import { always, both, capDelay, deadline, exponential, fullJitter } from '../../policy/retryPolicy.ts'
 import { limitRetries, respectRetryAfter, type RetryPolicy } from '../../policy/retryPolicy.ts'
-import { sign } from '../../signing/secret.ts'
+import { signatureOf } from '../../signing/secret.ts'
 import { verifyParsed, verifyRaw } from '../../signing/verify.ts'
 import { onlyAttempt, type Sink } from '../../sink/sink.ts'
 import type { World } from '../simulate.ts'
@@ -78,9 +78,9 @@ export const inMemory =
 
 /**
  * @example
- * import { brokenOutboxes, outboxLaws, reportOf } from 'headrace/testing/laws'
+ * import { broken, outboxLaws, reportOf } from 'headrace/testing/laws'
  *
- * const { make, breaks } = brokenOutboxes['loses what it is given back']
+ * const { make, breaks } = broken.outboxes['loses what it is given back']
  * const law = outboxLaws(make).find(({ id }) => id === breaks)
  * if (law !== undefined) console.log((await reportOf(law, { seed: 1 })).result) // => broken
  */
@@ -160,13 +160,18 @@ export const brokenPolicies = brokenVersions<MakePolicy>()({
 })
 
 /** Headrace's own, with a change. */
-export const signing = (change: Partial<Signing>): Signing => ({ sign, verifyRaw, verifyParsed, ...change })
+export const signing = (change: Partial<Signing>): Signing => ({
+  sign: signatureOf,
+  verifyRaw,
+  verifyParsed,
+  ...change,
+})
 
 /** Signers with one fault each. */
 export const brokenSigners = brokenVersions<Signing>()({
   'signs in upper case': {
     breaks: 'sign/is-hmac-sha1',
-    make: signing({ sign: (secret, body) => sign(secret, body).toUpperCase() }),
+    make: signing({ sign: (secret, body) => signatureOf(secret, body).toUpperCase() }),
   },
   'tries the first secret only': {
     breaks: 'sign/round-trip',
@@ -206,3 +211,15 @@ export const brokenCodecs = brokenVersions<ChangeCodec>()({
     })),
   },
 })
+
+/** Versions that are wrong in one way each, for each kind of part, and the law that finds each. */
+export const broken = {
+  sinks: brokenSinks,
+  layers: brokenLayers,
+  outboxes: brokenOutboxes,
+  pipelines: brokenPipelines,
+  batchers: brokenBatchers,
+  policies: brokenPolicies,
+  signers: brokenSigners,
+  codecs: brokenCodecs,
+}

@@ -5,14 +5,14 @@ import type { ClientOptions } from '../../client/options.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import { counters, type Totals } from '../../core/totals.ts'
 import { bodyOf } from '../../event/payload.ts'
-import { healthy, type Fault } from '../faults.ts'
+import { healthy, type Misbehaviour } from '../faults.ts'
 import { scriptedSink } from '../scriptedSink.ts'
 import { makeWorld } from '../simulate.ts'
 import { holds, same } from './assert.ts'
 import { lawsOver, type Law, type Run } from './law.ts'
 import { anyScript } from './sinkWorld.ts'
 
-/** Makes the client under test: it must pass these options on to `createClient`. Their `sink` stands in place of the endpoint. */
+/** Makes the client under test: it must pass these options on to `createClient`. Their `sink` stands in place of the endpoint. @inline */
 export type OpenClient = (options: ClientOptions) => Client
 
 /** A flush for null; otherwise a call with an event of this length, which is invalid for 0. `gap`: milliseconds after the act before. */
@@ -26,7 +26,7 @@ const input = fc.record({
   acts: fc.array(act, { minLength: 1, maxLength: 40, size: 'max' }),
   limits: fc.record({
     size: fc.constantFrom(1, 3, 20),
-    maxBatch: fc.constantFrom(1_500, 500_000),
+    maxBatchBytes: fc.constantFrom(1_500, 500_000),
     concurrency: fc.constantFrom(1, 1, 2),
   }),
   closeWithin: fc.constantFrom(0, 1_000, 60_000),
@@ -58,12 +58,12 @@ const play = async (open: OpenClient, given: Input, { reach, log }: Run) => {
     world.log(`${what} ${ids.join()}`)
   }
   const fails = (error: unknown): void => world.log(`fails with ${String(error)}`)
-  const script = ({ members }: SentBatch, n: number): Fault => {
+  const script = ({ members }: SentBatch, n: number): Misbehaviour => {
     note('sent', members.map(idOf))
     return given.script[n] ?? healthy
   }
   const sink = scriptedSink({ clock, script })
-  const setting = { sink, clock, random, timeout: TIMEOUT, maxMessage: 700, logger: false } as const
+  const setting = { sink, clock, random, timeout: TIMEOUT, maxMessageBytes: 700, logger: false } as const
   const client = open({ ...setting, ...given.limits, drainOnExit: false })
   const next = (outcome: Outcome<Message>): void => {
     ended.push({ outcome, totals: client.stats() })
@@ -86,7 +86,7 @@ const play = async (open: OpenClient, given: Input, { reach, log }: Run) => {
     }
   }
   const closeAsked = clock.monotonic()
-  const result = await clock.run(client.close({ timeout: given.closeWithin }), { within: LONG })
+  const result = await clock.run(client.close({ timeout: given.closeWithin }), { timeout: LONG })
   note('closed', [])
   const closeTook = clock.monotonic() - closeAsked
   const left = { running: sink.running(), timers: clock.timers().map(({ name }) => name) }
@@ -125,10 +125,13 @@ export const clientLaws = (open: OpenClient): ReadonlyArray<Law> =>
     },
     'keeps-limits': {
       statement: 'A batch has at most the messages and bytes that are allowed, and its body is what it says.',
-      check: ({ batches }, { limits: { size, maxBatch } }) => {
+      check: ({ batches }, { limits: { size, maxBatchBytes } }) => {
         for (const batch of batches) {
           const [count, body] = [batch.members.length, bodyOf(batch, 0)]
-          holds(count > 0 && count <= size && batch.byteLength <= maxBatch, `${String(count)} in ${body}`)
+          holds(
+            count > 0 && count <= size && batch.byteLength <= maxBatchBytes,
+            `${String(count)} in ${body}`,
+          )
           same(Buffer.byteLength(body), batch.byteLength)
           const members = batch.members.map(({ text }) => text).join()
           holds(body.startsWith(`{"batch":[${members}],`), `${body} does not hold ${members}`)

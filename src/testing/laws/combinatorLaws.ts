@@ -9,7 +9,7 @@ import { same } from './assert.ts'
 import { lawsOver, type Law, type Run } from './law.ts'
 import { anyReply } from './sinkWorld.ts'
 
-/** Makes one sink of several, anew for each input. */
+/** Makes one sink of several, anew for each input. @inline */
 export type MakeCombination = (sinks: ReadonlyArray<Sink<string>>) => Sink<string>
 
 /** Attempts of one item, until one is final: how each sink answers. */

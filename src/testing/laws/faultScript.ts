@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { checkOptions, list, strict, text, wholeNumber, withDefault } from '../../core/options.ts'
-import { healthy, type Fault, type FaultScript } from '../faults.ts'
+import { healthy, type Misbehaviour, type FaultScript } from '../faults.ts'
 
 /** What fault scripts are made of. */
 export interface FaultScriptOptions {
@@ -9,7 +9,7 @@ export interface FaultScriptOptions {
   /** Faults in a script. Default 8. */
   readonly maxSteps?: number
   /** Kinds that are left out, such as those that a receiver cannot play. Default: none. */
-  readonly without?: ReadonlyArray<Fault['do']>
+  readonly without?: ReadonlyArray<Misbehaviour['do']>
 }
 
 const pick = <const A>(...values: ReadonlyArray<A>): fc.Arbitrary<A> => fc.constantFrom(...values)
@@ -28,7 +28,7 @@ const dates = [10_000, 3_600_000, -86_400_000].map((ms) => new Date(Date.UTC(202
 const headers = pick('0', '2', '3600', 'soon', ...dates).map((text) => ({ 'Retry-After': text }))
 const onlyDo: { requiredKeys: ['do'] } = { requiredKeys: ['do'] }
 
-type Kinds = { readonly [D in Fault['do']]: fc.Arbitrary<Extract<Fault, { do: D }>> }
+type Kinds = { readonly [D in Misbehaviour['do']]: fc.Arbitrary<Extract<Misbehaviour, { do: D }>> }
 
 const kinds = (after: fc.Arbitrary<number>): Kinds => ({
   status: fc.record({ do: pick('status'), code: anyCode, after, headers }, { requiredKeys: ['do', 'code'] }),
@@ -74,6 +74,10 @@ export const faultScript = (options: FaultScriptOptions = {}): fc.Arbitrary<Faul
   const faults = Object.entries(kinds(after)).flatMap(([kind, arbitrary]) =>
     without.some((each) => each === kind) ? [] : [{ weight: kind === 'status' ? 6 : 1, arbitrary }],
   )
-  const fault: fc.Arbitrary<Fault> = fc.oneof({ withCrossShrink: true }, fc.constant(healthy), ...faults)
+  const fault: fc.Arbitrary<Misbehaviour> = fc.oneof(
+    { withCrossShrink: true },
+    fc.constant(healthy),
+    ...faults,
+  )
   return fc.array(fault, { maxLength: maxSteps, size: 'max' })
 }

@@ -5,7 +5,7 @@ import type { Clock } from '../../core/clock.ts'
 import { deliver } from '../../operators/deliver.ts'
 import { both, exponential, limitRetries } from '../../policy/retryPolicy.ts'
 import type { Attempt, Sink } from '../../sink/sink.ts'
-import { scriptedSink, type Call, type Reply, type ScriptedSink } from '../scriptedSink.ts'
+import { scriptedSink, type SinkCall, type Reply, type ScriptedSink } from '../scriptedSink.ts'
 import { makeWorld, type World } from '../simulate.ts'
 import { virtualClock } from '../virtualClock.ts'
 import { same } from './assert.ts'
@@ -14,7 +14,7 @@ import { sinkLaws, type SinkLawOptions } from './sinkLaws.ts'
 import { anyFailure, anyReply, carriesId, itemsOf, networkSink, playSink } from './sinkWorld.ts'
 import type { SinkItem } from './sinkWorld.ts'
 
-/** Makes the layer under test, anew for each input. Give it time and room enough, so that it has nothing to do. */
+/** Makes the layer under test, anew for each input. Give it time and room enough, so that it has nothing to do. @inline */
 export type MakeLayer<A = SinkItem> = (world: World) => (sink: Sink<A>) => Sink<A>
 
 /** One delivery through a layer. */
@@ -41,7 +41,7 @@ const inputsOf = <A>(item: fc.Arbitrary<A>): fc.Arbitrary<LayerInput<A>> =>
   })
 
 /** What the sink inside got, with the clock as whether it is the one that was given. */
-const attemptOf = <A>({ attempt: { number, until, lastFailure, clock } }: Call<A>, given: Clock) => ({
+const attemptOf = <A>({ attempt: { number, until, lastFailure, clock } }: SinkCall<A>, given: Clock) => ({
   ...{ number, until, lastFailure },
   isOnClock: clock === given,
 })
@@ -146,7 +146,7 @@ interface LayerLaws {
  * import { withTimeout } from 'headrace'
  * import { layerLaws, registerLaws } from 'headrace/testing/laws'
  *
- * registerLaws({ test }, layerLaws(() => withTimeout(30_000)))
+ * registerLaws({ test }, layerLaws(() => withTimeout({ timeout: 30_000 })))
  * ```
  */
 export const layerLaws: LayerLaws = <A>(make: MakeLayer<A>, options: SinkLawOptions<A> = {}) => {

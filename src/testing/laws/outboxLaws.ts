@@ -222,7 +222,7 @@ const play = async (
     },
     addDeadLetter: async (each) => {
       const item = number(each.item)
-      const outcome = rejected(item, 0, refused('full'))
+      const outcome = rejected(item, 0, refused('noRoom'))
       if (outbox.addDeadLetter !== undefined) await both((asked) => asked.addDeadLetter?.(item, outcome))
     },
     pass: ({ ms }) => clock.advance(ms),
@@ -295,7 +295,7 @@ const play = async (
  * crashed and opened again at its place. The size of an item is its `byteLength`.
  *
  * @example
- * import { memoryOutbox } from 'headrace'
+ * import { memoryOutbox } from 'headrace/outbox'
  * import { checkLaws, outboxLaws } from 'headrace/testing/laws'
  *
  * const laws = outboxLaws(({ clock, bounds }) => memoryOutbox({ ...bounds, clock }))

@@ -8,7 +8,7 @@ import { isOutcome, type Outcome, type Skipped } from '../../core/outcome.ts'
 import { isRefusal, type Refusal, type Threw } from '../../core/refusal.ts'
 import type { Sink } from '../../sink/sink.ts'
 import { withTimeout } from '../../sink/timeout.ts'
-import { healthy, type Fault } from '../faults.ts'
+import { healthy, type Misbehaviour } from '../faults.ts'
 import { scriptedSink, type ScriptedSink } from '../scriptedSink.ts'
 import { makeWorld, type World } from '../simulate.ts'
 import { holds, same } from './assert.ts'
@@ -130,10 +130,10 @@ const play = async <P>(pipeline: Pipeline<P>, input: Input, { reach, log }: Run)
   const makeOne = (): Sink<P> => {
     const at = inners.length
     const name = at === 0 ? 'laws' : `laws ${String(at + 1)}`
-    const fault = (_: P, n: number): Fault => script[(n + 3 * at) % script.length] ?? healthy
+    const fault = (_: P, n: number): Misbehaviour => script[(n + 3 * at) % script.length] ?? healthy
     const inner = scriptedSink<P>({ name, clock, script: fault })
     inners.push(inner)
-    const { deliver } = withTimeout(TIMEOUT)(inner)
+    const { deliver } = withTimeout({ timeout: TIMEOUT })(inner)
     return {
       name,
       close: inner.close,
@@ -187,7 +187,7 @@ const play = async <P>(pipeline: Pipeline<P>, input: Input, { reach, log }: Run)
   }
   // Items in order may be retried one after another.
   const within = LONG * (1 + input.items.length)
-  await clock.run(finished, { within }).catch(() => undefined)
+  await clock.run(finished, { timeout: within }).catch(() => undefined)
   await clock.advance(SOON)
   const left = { running: running(), timers: clock.timers().map(({ name }) => name) }
   await clock.advance(LONG)
@@ -209,7 +209,8 @@ const sendings = (happened: ReadonlyArray<Happened>) =>
  * several sinks, take them from `sinks` of the world: `failover(sinks(2))`.
  *
  * @example
- * import { deliver, encode, Event, toWebhookBody, validate } from 'headrace'
+ * import { deliver, encode, validate } from 'headrace'
+ * import { Event, toWebhookBody } from 'headrace/events'
  * import type { Payload } from 'headrace'
  * import { checkLaws, pipelineLaws } from 'headrace/testing/laws'
  *

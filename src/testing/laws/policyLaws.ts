@@ -6,7 +6,7 @@ import { step, type Step } from '../../policy/step.ts'
 import { holds, same } from './assert.ts'
 import { lawsOver, type Law } from './law.ts'
 
-/** What a policy promises. `null` stands for no limit. */
+/** What a policy promises. `null` stands for no limit. @inline */
 export interface AskedPolicy {
   /** The delay after the first failure, in whole milliseconds, at least 1. */
   readonly base: number
@@ -23,7 +23,7 @@ export interface AskedPolicy {
   readonly retryAfter: boolean
 }
 
-/** Makes the policy that was asked for, of headrace's parts. */
+/** Makes the policy that was asked for, of headrace's parts. @inline */
 export type MakePolicy = (asked: AskedPolicy) => RetryPolicy
 
 const START = 1_767_225_600_000
@@ -80,7 +80,7 @@ const expectedOf = (moment: Moment): { readonly pause: number; readonly isHeld: 
  *
  * @param fixed what your policy promises, if it does not take all of it as parameters
  * @example
- * import { standard } from 'headrace'
+ * import { standard } from 'headrace/policy'
  * import { checkLaws, policyLaws } from 'headrace/testing/laws'
  *
  * const asked = { base: 1_000, factor: 2, maxDelay: 600_000, jitter: true, maxRetries: null, within: 14_400_000, retryAfter: true }

@@ -7,7 +7,7 @@ import { lawsOver, type Law } from './law.ts'
 import { odd } from './oddValues.ts'
 import { sizedAround, textOfSize } from './texts.ts'
 
-/** What verifying answers: `true` or a Right if the body is the one that was signed. */
+/** What verifying answers: `true` or a Right if the body is the one that was signed. @inline */
 export type VerifyAnswer = boolean | Either<unknown, unknown>
 
 /** A signer and its verifiers: those of headrace, or your own, for secrets that are text. */
@@ -117,10 +117,10 @@ const played = ({ long: { size, start, end }, ...each }: Input) => {
  * Laws for signing and verifying as headrace does: HMAC-SHA1 over the bytes, in lower-case hexadecimal digits.
  *
  * @example
- * import { sign, verifyParsed, verifyRaw } from 'headrace/signing'
+ * import { signatureOf, verifyParsed, verifyRaw } from 'headrace/signing'
  * import { checkLaws, signLaws } from 'headrace/testing/laws'
  *
- * await checkLaws(signLaws({ sign, verifyRaw, verifyParsed }), { runs: 20, seed: 1 })
+ * await checkLaws(signLaws({ sign: signatureOf, verifyRaw, verifyParsed }), { runs: 20, seed: 1 })
  */
 export const signLaws = ({ sign, verifyRaw, verifyParsed }: Signing): ReadonlyArray<Law> =>
   lawsOver('sign', input, played, {

@@ -235,8 +235,8 @@ export const sinkLaws: SinkLaws = <A>(make: MakeSink<A>, options: SinkLawOptions
           holds(isPromiseLike(closing), 'close({ timeout }) must answer a Promise')
           return closing
         }
-        await clock.run(Promise.all([once(), once()]), { within })
-        await clock.run(once(), { within })
+        await clock.run(Promise.all([once(), once()]), { timeout: within })
+        await clock.run(once(), { timeout: within })
       },
     },
     'each-subscription': {

@@ -9,7 +9,7 @@ import { kindOf } from '../../core/json.ts'
 import { sink } from '../../sink/fromFunction.ts'
 import { assertSink } from '../../sink/layer.ts'
 import { onlyAttempt, type Attempt, type Sink } from '../../sink/sink.ts'
-import { faultPlayer, healthy, type Fault, type FaultScript } from '../faults.ts'
+import { faultPlayer, healthy, type Misbehaviour, type FaultScript } from '../faults.ts'
 import type { NetworkCall, NetworkRequest } from '../network.ts'
 import type { Reply } from '../scriptedSink.ts'
 import { makeWorld, type World } from '../simulate.ts'
@@ -198,7 +198,7 @@ export const playSink = async <A>(
   given: Attempt = onlyAttempt,
 ) => {
   let isHealthy = false
-  const faultOf = (request: NetworkRequest): Fault => (isHealthy ? healthy : scripted(request))
+  const faultOf = (request: NetworkRequest): Misbehaviour => (isHealthy ? healthy : scripted(request))
   const world = makeWorld(seed, { network: faultOf, maxTimers: MAX_TIMERS }, log)
   const { clock, network } = world
   const attempt = { ...given, clock }
@@ -266,7 +266,7 @@ export const playSink = async <A>(
       over = resolve
     })
     const { told } = start({ ...first, step }, true, over)
-    await clock.run(ended, { within: timeout }).catch(() => undefined)
+    await clock.run(ended, { timeout }).catch(() => undefined)
     return told.map(({ value }) => value).find(isVerdict)
   }
 

@@ -83,12 +83,6 @@ export type Command<Data> = { readonly [Name in keyof Data]: { readonly do: Name
 
 /**
  * Lists of commands, as data: up to `max` of them, where fast-check alone would stop at ten. `weight`: how often a command comes, beside 1.
- *
- * @example
- * import { commands } from 'headrace/testing/laws'
- * import * as fc from 'fast-check'
- * const steps = commands({ enqueue: fc.record({ bytes: fc.nat(9) }), close: fc.constant({}) }, { max: 30 })
- * console.log(fc.sample(steps, { numRuns: 1, seed: 3 })[0]?.slice(0, 2)) // => [ { do: 'close' }, { do: 'enqueue', bytes: 8 } ]
  */
 export const commands = <Data extends Readonly<Record<string, object>>>(
   of: { readonly [Name in keyof Data]: fc.MaybeWeightedArbitrary<Data[Name]> },

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { sink, toScheduler, type Verdict } from '../../../src/index.ts'
 import type { NetworkRequest } from '../../../src/testing/network.ts'
 import { moreBrokenSinks } from '../../support/brokenVersions.ts'
-import { brokenSinks, registerLaws, reportOf, sinkLaws } from '../../../src/testing/laws/index.ts'
+import { broken, registerLaws, reportOf, sinkLaws } from '../../../src/testing/laws/index.ts'
 import { networkSink, type MakeSink, type SinkItem } from '../../../src/testing/laws/sinkWorld.ts'
 
 /** What code without types may give in place of a part of a sink. */
@@ -59,9 +59,9 @@ const mistakes: ReadonlyArray<readonly [law: string, make: MakeSink<SinkItem>, s
   ['one-verdict', moreBrokenSinks['throws in deliver'].make, 'deliver threw: Error: planted'],
   ['one-verdict', promise, 'deliver threw: TypeError: deliver answered an object, not an Observable'],
   ['one-verdict', numbers, 'it emitted what is no verdict: 5'],
-  ['one-verdict', brokenSinks['emits two verdicts'].make, 'it told: verdict, verdict'],
+  ['one-verdict', broken.sinks['emits two verdicts'].make, 'it told: verdict, verdict'],
   ['settles', silent, 'a delivery had no verdict after 60000 ms'],
-  ['settles', brokenSinks['never completes'].make, 'a delivery had a verdict and no end after 60000 ms'],
+  ['settles', broken.sinks['never completes'].make, 'a delivery had a verdict and no end after 60000 ms'],
   ['settles', (world) => networkSink(world, Infinity), 'has it a timeout on the clock of its world?'],
   ['settles', polling, 'livelock: 20000 timers'],
   [

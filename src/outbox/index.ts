@@ -1,0 +1,10 @@
+/**
+ * `headrace/outbox`: where items wait for their delivery: the contract, and an outbox in memory.
+ *
+ * @module
+ */
+export { full } from '../core/refusal.ts'
+export type { Progress } from '../core/outcome.ts'
+export { memoryOutbox, type MemoryOutboxOptions } from './memoryOutbox.ts'
+export type { Ack, CorruptDeadLetter, DeadLetter, DeadLetters, DeadPage, EndedDeadLetter } from './outbox.ts'
+export type { Entry, LeaseLimits, Nack, Outbox, OutboxStats } from './outbox.ts'
